@@ -1,4 +1,4 @@
-"""The app that the checks migrate: its bundle, the two devices that have it, and what it shows."""
+"""The app that the checks migrate: its bundle, the two devices that have it, and its output."""
 
 import os
 
@@ -17,14 +17,14 @@ class Device:
         self.home = f"{folder}/home"
         bundle = make_bundle(work.programs, f"{folder}/bundle-{identifier}", identifier, program, info)
         self.peer("app", "install", bundle)
-        # What was installed is a copy, and both are large.
+        # The installed copy and the bundle are both large.
         remove(bundle)
 
     def start(self, *arguments, text=""):
         return Process(self.work, list(arguments), text, self.user, self.home)
 
     def peer(self, *arguments, code=0):
-        """Runs a command to its end; what it said on standard output."""
+        """Runs a command until it ends; returns its standard output."""
         process = self.start(*arguments)
         found = process.wait()
         if found != code:
@@ -32,11 +32,11 @@ class Device:
         return process.output().strip() if code == 0 else process.errors()
 
     def run(self, *words):
-        """What the app says when it is run with these words."""
+        """The app's output when it is run with these words."""
         return self.peer("app", "run", self.identifier, *words)
 
     def write(self, **files):
-        """Puts files into the app's Documents, by the app itself."""
+        """Has the app write files into its Documents."""
         for name, content in files.items():
             self.run("write", f"Documents/{name}", content)
 
@@ -77,7 +77,8 @@ def devices(work, user=None, **files):
 
 
 def move(old, new, *receiving, sending=(), codes=(0, 0), port=None):
-    """One migration to its end: the sender and the receiver. `port` is that of something in between."""
+    """Runs one migration until it ends; returns the sender and the receiver. `port` is that of a
+    relay between them."""
     receiver = new.receive(*receiving)
     sender = old.send(port(receiver.port) if port else receiver.port, receiver.pairing_code, *sending)
     found = sender.wait(), receiver.wait()
@@ -87,7 +88,7 @@ def move(old, new, *receiving, sending=(), codes=(0, 0), port=None):
 
 
 def send_again(old, new, *receiving):
-    """A migration that goes on without a code, to a good end; the sender."""
+    """Continues a migration without a code, successfully; returns the sender."""
     receiver = new.receive(*receiving)
     sender = old.send(receiver.port, None)
     end_well(sender, receiver)

@@ -1,4 +1,4 @@
-"""The bundles of the app that is migrated and of its clip: by the checks, and where a migration is measured."""
+"""The bundles of the app that is migrated and of its clip, for the checks and for benchmarks."""
 
 import os
 import plistlib
@@ -16,7 +16,8 @@ CLIP = "com.apple.developer.associated-appclip-app-identifiers"
 def make_bundle(
         programs, path, identifier, program="TestAppExtension", info=None, entitlements=None, groups=(GROUP,),
         has_extension=True):
-    """Puts a bundle together from the folder of the programs. The name that the extension's program gets says what it is."""
+    """Makes a bundle from the folder of the programs. The name of the extension's program decides
+    what the extension is."""
     os.makedirs(path)
     shutil.copy(f"{programs}/TestApp", path)
     listed = {"com.apple.security.application-groups": list(groups)}

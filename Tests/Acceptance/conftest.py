@@ -1,4 +1,5 @@
-"""The acceptance of the built command from outside: what its checks share. `Scripts/acceptance` runs it."""
+"""The acceptance tests run the built command from outside: code that its checks share.
+`Scripts/acceptance` runs them."""
 
 import contextlib
 import os
@@ -32,7 +33,7 @@ def pytest_configure(config):
     for mark in ("needs(probe, ...): what a check needs that is not everywhere", "takes(seconds): about how long a check lasts",
                  "option(name): a check that is made where this option is given"):
         config.addinivalue_line("markers", mark)
-    # Also a run that is ended undoes what it did.
+    # A run that is terminated also undoes its changes.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.option.tbstyle = "short"
     if hasattr(config, "workerinput"):
@@ -48,7 +49,8 @@ def pytest_configure(config):
 
 
 def pytest_keyboard_interrupt():
-    """Ends the workers in order, each with what it has; else they would be killed in the middle of their checks."""
+    """Ends the workers in order, with their resources; otherwise they would be killed in the middle
+    of their checks."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
@@ -58,7 +60,8 @@ def pytest_keyboard_interrupt():
 
 
 def find_program(name):
-    """The path of a program: in the folder that PEER_PROGRAMS names, or built; of `peer`, what PEER_BINARY names above all."""
+    """The path of a program: in the folder that PEER_PROGRAMS names, or built. PEER_BINARY
+    overrides the path of `peer`."""
     folder = os.environ.get("PEER_PROGRAMS")
     if name == "peer" and (os.environ.get("PEER_BINARY") or not folder):
         return find_binary("acceptance")
@@ -66,13 +69,15 @@ def find_program(name):
 
 
 def sentence(item):
-    """What the table says of a check: the first line of its docstring, and which of several it is."""
+    """The sentence of a check in the table: the first paragraph of its docstring, and the
+    parameters, if it has any."""
     said = item.function.__doc__.split("\n")[0]
     return f"{said}: {item.callspec.id}" if hasattr(item, "callspec") else said
 
 
 def pytest_collection_modifyitems(config, items):
-    """Takes those that were asked for, and those that last longest first, so that none is left alone at the end."""
+    """Selects the requested checks, and starts the longest first, so that none runs alone at the
+    end."""
     for item in items:
         item.user_properties.append(("sentence", sentence(item)))
 
@@ -114,7 +119,7 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture(scope="session")
 def programs():
-    """A folder with the programs, where every user can run the command."""
+    """A folder with the programs, from which every user can run the command."""
     folder = tempfile.mkdtemp(prefix="peer-acceptance-")
     os.chmod(folder, 0o755)
     shutil.copy(os.environ["ACCEPTANCE_peer"], f"{folder}/peer")
@@ -127,7 +132,7 @@ def programs():
 
 @pytest.fixture(scope="session")
 def place():
-    """Where the programs of strange ends are compiled, once."""
+    """Compiles the programs of strange ends, once."""
     place = Place(os.environ["ACCEPTANCE_peer"], False, 1)
     yield place
     place.clean()
@@ -135,7 +140,7 @@ def place():
 
 @pytest.fixture
 def work(programs, pytestconfig):
-    """What one check has; ended and removed behind it, also behind one that failed."""
+    """The resources of one check; ended and removed after it, even if it failed."""
     work = Work(programs, pytestconfig.getoption("long"))
     yield work
     work.clean()
@@ -143,13 +148,13 @@ def work(programs, pytestconfig):
 
 @pytest.fixture
 def trials(work):
-    """Makes places for trials that go on at a time, each with folders and a home of its own."""
+    """Makes places for trials that run at the same time, each with its own folders and home."""
     own_mounts()
     made = []
 
     def new():
         made.append(Work(work.programs, work.is_long))
-        # What they said is shown where one fails.
+        # If one of them fails, their output is shown.
         made[-1].processes = work.processes
         return made[-1]
 

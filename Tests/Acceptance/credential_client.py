@@ -1,4 +1,5 @@
-"""The program of an app that speaks to its broker in bytes, as docs/Credentials.md describes them, and not by the kit.
+"""The program of an app that speaks to its broker in bytes, as docs/Credentials.md describes them,
+without the kit.
 
 Each line of standard input is an expression, and each line of standard output its value as JSON.
 """
@@ -19,7 +20,7 @@ def environment(name):
 
 
 def own_socket():
-    """The socket that leads to the broker; nothing that this program starts inherits it."""
+    """The socket that leads to the broker; no program that this one starts inherits it."""
     number = int(os.environ["PEER_CREDENTIALS"].split(":")[0])
     os.set_inheritable(number, False)
     return socket.socket(fileno=os.dup(number))
@@ -71,7 +72,7 @@ def send(request, *descriptors):
 
 
 def ask(request):
-    """Sends a request with a socket for its answer; that socket."""
+    """Sends a request with a socket for its answer; returns that socket."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with there:
         send(request, there.fileno())
@@ -79,7 +80,7 @@ def ask(request):
 
 
 def messages(answer):
-    """The messages that come by a socket until it ends."""
+    """The messages that arrive on a socket until it ends."""
     whole = b""
     with answer:
         while packet := answer.recv(MORE):
@@ -116,7 +117,7 @@ def texts(encoded):
 
 
 def do(request):
-    """What is answered: the status, and of each item its owner, its label, its account and its secret."""
+    """The answer: the status, and of each item its owner, its label, its account and its secret."""
     found = []
     for message in messages(ask(request)):
         values = parse(message[1:])
@@ -152,7 +153,7 @@ def user(name):
 
 
 def many(prefix, count):
-    """Adds items; the statuses that came of it."""
+    """Adds items; returns the statuses."""
     return sorted({add(account=f"{prefix}{number}", secret="s") for number in range(count)})
 
 
@@ -171,14 +172,14 @@ UNANSWERED = []
 
 
 def leave(request, count):
-    """Sends a request again and again, and takes no answer."""
+    """Sends a request again and again, and reads no answer."""
     for _ in range(count):
         UNANSWERED.append(ask(request))
     return len(UNANSWERED)
 
 
 def attempt(action, *arguments):
-    """What an action returns, or the name of the error."""
+    """The result of an action, or the name of the error."""
     try:
         found = action(*arguments)
         if hasattr(found, "close"):
@@ -190,7 +191,8 @@ def attempt(action, *arguments):
 
 
 def stay_behind(*closed):
-    """Leaves a process behind that has nothing of this one but the socket: neither these descriptors nor the standard ones."""
+    """Leaves a process behind that has only the socket of this one: neither its descriptors nor the
+    standard ones."""
     if os.fork() == 0:
         nothing = os.open("/dev/null", os.O_RDWR)
         for number in range(3):

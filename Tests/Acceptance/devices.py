@@ -1,4 +1,4 @@
-"""Runs of the built command, and what they need around them."""
+"""Runs of the built command, and the resources that they need."""
 
 import contextlib
 import itertools
@@ -19,7 +19,8 @@ from outside import GIB, MIB, ROOT, Failure, equal, mib, remove, require, run_sc
 from slow_link import SlowLink
 
 PATIENCE = 120
-"""How long something may take that takes no time to speak of, in seconds: a guard against hangs on a busy machine."""
+"""How many seconds an action may take that normally takes almost no time: a guard against hangs on
+a busy machine."""
 
 # Codes
 
@@ -38,7 +39,7 @@ def with_check_digit(seven):
 
 
 def other_code(code, step=1):
-    """A valid code that is not this one."""
+    """A valid code other than this one."""
     return with_check_digit(f"{(int(code.replace('-', '')[:7]) + step) % 10**7:07d}")
 
 
@@ -51,17 +52,18 @@ def mistyped(code):
 
 
 def unclaimed_ports():
-    """Ports that the kernel gives to nobody who leaves the choice to it, of which each worker of this run has its own.
+    """Ports that the kernel gives only to programs that name them; each worker of this run has its
+    own.
 
-    Every `--listen 0` and every connection that the other checks make takes a port of the kernel's range, also one that a
-    receiver had a moment ago and is about to come back to.
+    The kernel may give any other port to `--listen 0` or to a connection of another check, even a
+    port to which a receiver is about to come back.
     """
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
         low, high = map(int, file.read().split())
     ports = [*range(10_000, low), *range(high + 1, 65_536)] or list(range(low, high))
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
     own = ports[worker % 16::16]
-    # Two runs at a time begin with different ones.
+    # Two simultaneous runs begin with different ports.
     begin = os.getpid() % len(own)
     yield from own[begin:] + own[:begin]
 
@@ -70,7 +72,7 @@ UNCLAIMED = unclaimed_ports()
 
 
 def own_port():
-    """A free port for a receiver that comes back to it; each is given once."""
+    """A free port for a receiver that comes back to it; each is used once."""
     for port in UNCLAIMED:
         with socket.socket() as one, contextlib.suppress(OSError):
             one.bind(("127.0.0.1", port))
@@ -80,7 +82,7 @@ def own_port():
 
 @contextlib.contextmanager
 def closed_port():
-    """A port at which nobody listens; bound meanwhile, so that nobody else gets it."""
+    """A port without a listener; it is bound meanwhile, so that no other program gets it."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         yield one.getsockname()[1]
@@ -156,7 +158,8 @@ class Process:
         return self.output() + self.errors()
 
     def events(self, name=None):
-        # Read at once: what a reader of lines takes for a line while it is written has its end in the next one. Its end is not here yet.
+        # Reads all lines in one step: a reader of single lines would split a line that is being
+        # written. The unfinished line is left out.
         with open(self.out_path, encoding="utf-8", errors="replace") as out:
             whole = out.read().split("\n")[:-1]
         events = [json.loads(line) for line in whole]
@@ -170,7 +173,7 @@ class Process:
 
 
 class Waiting(Process):
-    """A receiver that shows where it listens, and a code, unless it is known not to invite a sender."""
+    """A receiver that shows where it listens, and a code, unless it does not invite a sender."""
 
     def __init__(self, work, arguments, user=None, port=0, home=None, is_inviting=True):
         super().__init__(
@@ -191,7 +194,7 @@ class Waiting(Process):
 
 
 class Receiver(Waiting):
-    """One that waits for folders."""
+    """A receiver of folders."""
 
     def __init__(self, work, destination, user=None, port=0, options=(), is_inviting=True):
         self.destination = destination
@@ -203,7 +206,7 @@ class Receiver(Waiting):
 
 
 def sender(work, sources, port, code, user=None, json_output=True):
-    """Without a code it must not need one."""
+    """Without a code, the sender must not need one."""
     options = ["--json"] if json_output else []
     return Process(
         work, ["send", *sources, "--to", f"127.0.0.1:{port}", "--code-file", "-", *options],
@@ -217,28 +220,30 @@ def end_well(*processes, seconds=PATIENCE):
 
 
 class Work:
-    """What one check has: folders, processes, links. Everything is ended, closed and removed when the check is over."""
+    """The resources of one check: folders, processes, links. All are ended, closed and removed
+    after the check."""
 
     def __init__(self, programs, is_long=False):
         self.programs = programs
         self.binary = f"{programs}/peer"
         self.is_long = is_long
         self.environment = {}
-        """What its processes have in their environment besides."""
+        """Additional environment variables of its processes."""
         self.processes = []
         self.reached = []
-        """Events that a check has read itself, and not from a process's output."""
+        """Events that a check has read itself, not from a process's output."""
         self.figure = None
-        """What the table shows beside the check; else how long it took."""
+        """The figure that the table shows beside the check; otherwise the time it took."""
         self.row = None
-        """What the table of file systems shows of it: the file system, what was sent, and what became of it."""
+        """Its row in the table of file systems: the file system, the data that was sent, and the
+        result."""
         self.numbers = itertools.count(1)
         self.undone = contextlib.ExitStack()
         self.path = self.folder(None)
         self.memory = self.folder("/dev/shm") if has_memory() else self.path
 
     def folder(self, parent):
-        """A new folder that every user can go through."""
+        """A new folder that every user can enter."""
         path = os.path.realpath(tempfile.mkdtemp(prefix="peer-acceptance-", dir=parent))
         os.chmod(path, 0o711)
         self.undone.callback(remove, path)
@@ -253,7 +258,8 @@ class Work:
         return path
 
     def place(self, user=None, on_disk=False):
-        """Two new folders: what is sent, and the destination. In memory, unless what a disk does matters."""
+        """Two new folders: the source and the destination. In memory, unless the behaviour of a
+        disk matters."""
         folder = f"{self.path if on_disk else self.memory}/{next(self.numbers)}"
         os.mkdir(folder, 0o755)
         pair = f"{folder}/old", f"{folder}/new"
@@ -270,12 +276,12 @@ class Work:
         return self.undone.enter_context(contextlib.closing(FarLink(port, delay, flight)))
 
     def mount(self, folder, *arguments):
-        """Mounts something at a folder; probes have found out that it can be done."""
+        """Mounts something at a folder; probes have shown that this is possible."""
         subprocess.run(["mount", *arguments, folder], check=True, timeout=PATIENCE)
         self.undone.callback(subprocess.run, ["umount", folder], check=False, timeout=PATIENCE)
 
     def drop(self, folder):
-        """Takes one place away again, for room."""
+        """Removes one place, to free room."""
         remove(os.path.dirname(folder))
 
     def clean(self):
@@ -286,13 +292,14 @@ class Work:
                 process.end()
 
     def room_for(self, count):
-        """Skips the check where a disk has not so much room."""
+        """Skips the check if a disk has less room."""
         if shutil.disk_usage(self.path).free < count + GIB:
             pytest.skip(f"{mib(count + GIB)} of room needed")
 
 
 def has_memory():
-    """Whether there is a file system in memory, with room for what the checks that run at a time have, that runs programs."""
+    """Whether there is a file system in memory from which programs run, with room for the checks
+    that run at the same time."""
     if not os.path.ismount("/dev/shm") or not os.access("/dev/shm", os.W_OK | os.X_OK):
         return False
     status = os.statvfs("/dev/shm")
@@ -300,7 +307,8 @@ def has_memory():
 
 
 def random_file(path, size):
-    """Bytes that nothing shrinks, of which no 4 KiB are twice in a file: one block, turned by another number each time."""
+    """Writes incompressible bytes, without two equal blocks of 4 KiB in a file: one block, rotated
+    by another number each time."""
     block = os.urandom(min(4 * MIB, size))
     with open(path, "wb") as file:
         for number in range(-(-size // (4 * MIB))):
@@ -314,7 +322,8 @@ def small_file(path, content=b"content\n"):
 
 
 def transfer(work, old, new, user=None, seconds=PATIENCE):
-    """Sends everything in one folder to another, and requires that both sides end well and the trees are equal."""
+    """Sends all items of one folder to another, and requires that both sides succeed and the trees
+    are equal."""
     receiver = Receiver(work, new, user)
     begin = time.monotonic()
     sending = sender(work, [f"{old}/{name}" for name in sorted(os.listdir(old))], receiver.port, receiver.pairing_code, user)

@@ -1,4 +1,5 @@
-"""Real file systems for checks: each is made by the check, in an image or by FUSE, and seen by this process and its children alone."""
+"""Real file systems for checks. Each check makes its own, in an image or with FUSE; only its
+processes see it."""
 
 import contextlib
 import functools
@@ -17,13 +18,14 @@ SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-serve
 
 @functools.cache
 def own_mounts():
-    """Gives this process mounts of its own: whatever becomes of a check, the machine's stay as they are."""
+    """Gives this process its own mounts: the machine's mounts stay as they are, however a check
+    ends."""
     call("unshare", NEW_MOUNTS)
     call("mount", None, b"/", None, PRIVATE, None)
 
 
 def knows(name):
-    """Whether the kernel has a file system, or gets it."""
+    """Whether the kernel has a file system, or can load it."""
     def has():
         with open("/proc/filesystems", encoding="ascii") as file:
             return any(line.split()[-1:] == [name] for line in file)
@@ -34,7 +36,7 @@ def knows(name):
 
 
 def lacking(tools, kernel=None, device=None):
-    """What a machine lacks for a file system, or nothing."""
+    """The missing requirement of a file system on this machine; None if it has all."""
     if not IS_ROOT:
         return "not root"
     for tool in tools:
@@ -46,9 +48,10 @@ def lacking(tools, kernel=None, device=None):
 
 
 def tell(*words):
-    """Runs a command that mounts or makes something; what it said if it fails."""
+    """Runs a command that mounts or makes something; returns its output if it fails."""
     path = os.environ["PATH"] + ":/sbin:/usr/sbin"
-    # In a file: the daemon of a file system keeps what it was started with open.
+    # Into a file: the daemon of a file system keeps the standard output that it was started with
+    # open.
     result = subprocess.run(
         ["sh", "-c", '"$@" >"$0" 2>&1', f"/tmp/peer-disk-{os.getpid()}", *words], stdin=subprocess.DEVNULL, check=False,
         timeout=60, env={**os.environ, "PATH": path})
@@ -59,7 +62,7 @@ def tell(*words):
 
 
 class Disk:
-    """One file system, mounted while it is wanted."""
+    """One file system, mounted while it is needed."""
 
     SIZE = 512 * MIB
 
@@ -102,7 +105,7 @@ class Disk:
             return True
 
     def settle(self):
-        """Waits until the daemon has written everything and gone."""
+        """Waits until the daemon has written everything and ended."""
         if self.kind.daemon:
             wait_for(f"end of {self.kind.daemon}", 30, lambda: not self.daemons())
 
@@ -118,7 +121,7 @@ class Disk:
         return found
 
     def again(self):
-        """Unmounts and mounts it, as when a stick is pulled out in order and put in again."""
+        """Unmounts and mounts it, like a stick that is ejected and inserted again."""
         self.unmount()
         self.mount()
 
@@ -130,7 +133,7 @@ class Disk:
 
 
 class Kind:
-    """How a file system is made and mounted, and what a machine needs for it."""
+    """How to make and mount a file system, and its requirements."""
 
     def __init__(self, name, mount, make=(), tools=(), kernel=None, device=None, daemon=None):
         self.name, self.mount, self.make, self.daemon = name, mount, make, daemon
@@ -142,7 +145,7 @@ def by_loop(*options):
 
 
 def overlay(disk):
-    """Over a file system in memory, which takes what overlays keep."""
+    """Over a file system in memory, which supports the attributes that overlays store."""
     if not os.path.ismount(disk.below):
         tell("mount", "-t", "tmpfs", "-o", "size=1g", "tmpfs", disk.below)
         disk.work.undone.callback(subprocess.run, ["umount", "-l", disk.below], **QUIET)
@@ -150,12 +153,12 @@ def overlay(disk):
             os.mkdir(f"{disk.below}/{name}")
     options = ",".join(f"{name}dir={disk.below}/{name}" for name in ("lower", "upper", "work"))
     tell("mount", "-t", "overlay", "-o", options, "overlay", disk.folder)
-    # What is unmounted first goes last.
+    # The first to be unmounted is removed last.
     disk.work.undone.callback(disk.unmount)
 
 
 def sshfs(disk):
-    """Without a network: what would be ssh is the server itself."""
+    """Without a network: the server itself takes the part of ssh."""
     command = f"{disk.base}/ssh"
     if not os.path.exists(command):
         server = next(path for path in SFTP_SERVERS if os.path.exists(path))
@@ -187,13 +190,14 @@ KINDS = {kind.name: kind for kind in [
 
 
 def needed(name):
-    """The probe of what a check needs that uses a file system."""
+    """The probe for the requirements of a check that uses a file system."""
     probe = KINDS[name].lacking
     return (lambda: probe() or sftp_server()) if name == "sshfs" else probe
 
 
 class FailingDisk:
-    """A folder behind FUSE, which answers everything with an error from some moment on, and whose clock may be off."""
+    """A folder behind FUSE, which answers everything with an error from some moment on, and whose
+    clock may be wrong."""
 
     def __init__(self, work, ahead=0):
         self.work = work
@@ -234,7 +238,8 @@ class FailingDisk:
 
 @functools.cache
 def fuse_python():
-    """An interpreter that has fusepy; Debian's is not always the one that runs the checks."""
+    """An interpreter that has fusepy; Debian's is not always the interpreter that runs the
+    checks."""
     for found in (sys.executable, "/usr/bin/python3"):
         for module in ("fusepy", "fuse"):
             if os.path.exists(found) and subprocess.run([found, "-c", f"from {module} import FUSE"], **QUIET).returncode == 0:
@@ -244,5 +249,5 @@ def fuse_python():
 
 @functools.cache
 def failing_disk():
-    """What a machine lacks for a disk that fails."""
+    """The missing requirement of a failing disk on this machine; None if it has all."""
     return lacking([], device=FUSE) or (None if fuse_python() else "no python3-fusepy")

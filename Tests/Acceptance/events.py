@@ -1,8 +1,10 @@
-"""Whether an event is as docs/events.schema.json says, strictly: what the schema does not name is a mistake here.
+"""Checks strictly whether an event follows docs/events.schema.json: a member that the schema does
+not name is a mistake.
 
-Consumers skip events and members that a later edition adds, so that the schema allows them. This program and its schema are of
-one edition: each event has its definition, and each member of each object is named. A few words of JSON Schema 2020-12 are
-enough for that; one that this does not know is a mistake in the schema.
+Consumers skip events and members that a later edition adds, so the schema allows them. This program
+and its schema are of one edition: each event has its definition, and each member of each object is
+named. A few words of JSON Schema 2020-12 are enough for that; a word that this module does not know
+is a mistake in the schema.
 """
 
 import functools
@@ -18,7 +20,7 @@ KNOWN = {
     "description", "type", "properties", "required", "items", "enum", "const", "pattern", "minimum", "maximum", "anyOf", "oneOf", "$ref",
 }
 CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143}
-"""Every exit code that the program has."""
+"""Every exit code of the program."""
 
 
 @functools.cache
@@ -28,12 +30,12 @@ def schema():
 
 
 def names():
-    """Every event that there is."""
+    """Every event of the schema."""
     return {name for name in schema()["$defs"] if not name.startswith("type-")}
 
 
 def mistake(event):
-    """What is wrong with an event; None where nothing is."""
+    """The mistake in an event; None if there is none."""
     if not isinstance(event, dict) or event.get("event") not in names():
         return f"{event!r:.200} is no event that docs/events.schema.json names"
     found = next(mistakes(event, schema()["$defs"][event["event"]], "event"), None)
@@ -46,7 +48,7 @@ def is_of(value, name):
 
 
 def mistakes(value, rule, place):
-    """What a value has wrong by a rule, one thing after the other."""
+    """The mistakes of a value by a rule, one after the other."""
     unknown = set(rule) - KNOWN
     if unknown:
         yield f"the schema of {place} has words that are not known here: {sorted(unknown)}"

@@ -1,4 +1,5 @@
-"""A file system in front of a folder, which answers everything with EIO while a file is there that stands for the pulled disk.
+"""A file system in front of a folder, which answers everything with EIO while a file exists that
+marks the disk as pulled.
 
 Usage: failing_disk.py FOLDER MOUNT SWITCH [SECONDS]
   SECONDS  how far the clock of the file system is ahead

@@ -1,4 +1,5 @@
-"""A relay that is as far away as another country: bytes take their time, and only so many are on their way."""
+"""A relay with the delay of a distant country: bytes take their time, and only a limited number is
+on its way."""
 
 import collections
 import selectors
@@ -10,7 +11,8 @@ from watcher import Watcher
 
 
 def speaks(connection):
-    """Whether a connection says something: one that only looks whether anything listens ends without a word."""
+    """Whether a connection sends anything; a probe that only checks for a listener ends without
+    data."""
     connection.settimeout(10)
     try:
         return bool(connection.recv(1, socket.MSG_PEEK))
@@ -21,7 +23,7 @@ def speaks(connection):
 
 
 class Direction:
-    """What one end of a connection sends to the other."""
+    """The bytes that one end of a connection sends to the other."""
 
     def __init__(self, source, target, opened):
         self.source, self.target, self.opened = source, target, opened
@@ -32,15 +34,16 @@ class Direction:
 
 
 class FarLink(Watcher, threading.Thread):
-    """Passes bytes both ways, each half of `delay` seconds late, at most `flight` bytes of a direction of a connection
-    unconfirmed at a time: so none is faster than `flight` in `delay`. A new connection takes a `delay` to come up.
+    """Passes bytes both ways, each half of `delay` seconds late. At most `flight` bytes of a
+    direction of a connection are unconfirmed at a time, so none is faster than `flight` in `delay`.
+    A new connection takes a `delay` to be established.
 
     One thread owns all sockets.
     """
 
     PART = 256 << 10
     BUFFER = 128 << 10
-    """What the kernel holds on top, on either side."""
+    """The bytes that the kernel holds in addition, on either side."""
 
     def __init__(self, port, delay=0.05, flight=4 << 20):
         threading.Thread.__init__(self, name="far link", daemon=True)
@@ -49,7 +52,7 @@ class FarLink(Watcher, threading.Thread):
         self.count = 0
         """How many connections there were."""
         self.most = 0
-        """How many there were at a time."""
+        """The most simultaneous connections."""
         self.passed = 0
         """How many bytes senders have sent into it."""
         self.passed_on = {}
@@ -73,7 +76,7 @@ class FarLink(Watcher, threading.Thread):
         self.join(15)
 
     def cut(self, number):
-        """Ends a connection without a farewell; they are counted from 0."""
+        """Cuts a connection without a farewell; connections are counted from 0."""
         self.to_cut.add(number)
 
     def run(self):
@@ -114,7 +117,7 @@ class FarLink(Watcher, threading.Thread):
         self.most = max(self.most, len(self.links))
 
     def arrange(self):
-        """Says to the selector what is wanted now; how long it may wait."""
+        """Tells the selector what to wait for; returns how long it may wait."""
         now = time.monotonic()
         soonest = now + 0.2
         for link in list(self.links):

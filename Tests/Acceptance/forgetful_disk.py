@@ -1,6 +1,8 @@
-"""A file system that makes another inode each time that a name is looked up, as 9p does; a folder behind it keeps what is in it.
+"""A file system that makes another inode each time that a name is looked up, as 9p does; its
+content is in a folder.
 
-A process that speaks the kernel's protocol of /dev/fuse itself (linux/fuse.h), since no library of FUSE forgets so fast.
+A process that speaks the kernel's protocol of /dev/fuse itself (linux/fuse.h), because no FUSE
+library forgets inodes so fast.
 """
 
 import contextlib
@@ -16,7 +18,7 @@ from outside import Failure, wait_for
 LIBC = ctypes.CDLL(None, use_errno=True)
 HEADER, REPLY = struct.Struct("<IIQQIIII"), struct.Struct("<IiQ")
 LARGEST_WRITE = 128 * 1024
-"""What the kernel hands over with one request."""
+"""The most bytes that the kernel passes with one request."""
 
 
 def call(name, *arguments):
@@ -87,20 +89,20 @@ class Server:
         with contextlib.suppress(OSError):
             os.write(self.device, REPLY.pack(REPLY.size + len(answer), -code, unique) + answer)
 
-    # What there is
+    # Nodes and names
 
     def path(self, node, name=None):
         path = self.nodes[node]
         return path if name is None else f"{path}/{os.fsdecode(name)}"
 
     def entry(self, path):
-        """An answer about a name, good for no time."""
+        """An answer about a name, which the kernel must not cache."""
         status = os.lstat(path)
         node = self.node(path)
         return struct.pack("<QQQQII", node, 0, 0, 0, 0, 0) + self.packed(status)
 
     def node(self, path):
-        """Always one that was never there before."""
+        """Always a new node."""
         node, self.next_node = self.next_node, self.next_node + 1
         self.nodes[node] = path
         return node

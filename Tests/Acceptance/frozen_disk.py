@@ -1,4 +1,5 @@
-"""A disk that the kernel freezes: an image with ext4, which nothing that writes comes out of until it is thawed."""
+"""A disk that the kernel freezes: an image with ext4, in which every write waits until the disk is
+thawed."""
 
 import os
 import subprocess
@@ -9,7 +10,7 @@ from outside import MIB, equal
 
 
 class FrozenDisk:
-    """Mounted at a folder of its own, until the check is over; thawed whatever becomes of this process."""
+    """Mounted at a folder of its own until the check ends; thawed however this process ends."""
 
     def __init__(self, work, size=128 * MIB, *options):
         base = work.folder(None)
@@ -32,7 +33,7 @@ class FrozenDisk:
         equal(subprocess.run(["fsfreeze", "-f", self.folder], **QUIET).returncode, 0, "exit code of fsfreeze")
 
     def wait(self):
-        """Nothing tells that something waits for it."""
+        """No event shows that a process waits for the disk."""
         time.sleep(0.3)
 
     def go_on(self):

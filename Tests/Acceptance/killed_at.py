@@ -1,8 +1,10 @@
-"""Kills a program before its Nth change of a file system, so that what a crash leaves can be seen at every one of them.
+"""Kills a program before its Nth change of a file system, to examine the remains of a crash at each
+of them.
 
 Usage: killed_at.py N PROGRAM [ARGUMENT...]
 
-Ends with 99 where the program was killed, else with the program's own exit code. With N = 0 it is never killed.
+Ends with 99 if the program was killed, otherwise with the program's own exit code. With N = 0 it is
+never killed.
 """
 
 import ctypes
@@ -14,13 +16,15 @@ import sys
 
 KILLED = 99
 TRACE_ME, TO_NEXT_CALL, SET_OPTIONS, CALL_INFO = 0, 24, 0x4200, 0x420E
-# System calls are told apart from signals; what it starts is traced too, and ends with this process.
+# System calls are told apart from signals; the program's children are traced too, and end with this
+# process.
 OPTIONS = 0x1 | 0x2 | 0x4 | 0x8 | 0x100000
 IS_CALL = signal.SIGTRAP | 0x80
 ALL_CHILDREN = 0x40000000
 MAKING = 0o100
 
-# mkdir, mkdirat, rename, renameat, renameat2, unlink, unlinkat, rmdir, symlink, symlinkat, link, linkat; and openat.
+# mkdir, mkdirat, rename, renameat, renameat2, unlink, unlinkat, rmdir, symlink, symlinkat, link,
+# linkat; and openat.
 CHANGES, OPENING = {
     "x86_64": ({83, 258, 82, 264, 316, 87, 263, 84, 88, 266, 86, 265}, 257),
     "aarch64": ({34, 38, 276, 35, 36, 37}, 56),

@@ -1,11 +1,12 @@
-"""Starts a program as its child, and writes to a descriptor first the child's number, then its exit code and its peak memory.
+"""Starts a program as its child, and writes to a descriptor first the child's number, then its exit
+code and its peak memory.
 
 Usage: launch.py DESCRIPTOR USER PROGRAM [ARGUMENT...]
   USER  the number of the user and the group that the child gets, or - for those of the caller
 
-A program that is started by vfork and exec begins with the peak of the process that called vfork as its own, and one that
-is started by fork with what that process holds. The process that runs the checks is larger than what they measure; this
-one is smaller.
+A program that is started by vfork and exec begins with the peak of the process that called vfork as
+its own, and one that is started by fork with what that process holds. The process that runs the
+checks is larger than the measured programs; this one is smaller.
 """
 import os
 import signal
@@ -18,8 +19,9 @@ def main(report, user, *command):
     if child == 0:
         try:
             os.close(report)
-            # The interpreter ignores these; a program that is started by others does not find them ignored.
-            # Nor does one that a user starts find Ctrl-C ignored, as a shell has it for what it runs in the background.
+            # The interpreter ignores these signals; a program that another program starts does not
+            # find them ignored. A program that a user starts does not find Ctrl-C ignored either,
+            # although a shell ignores it for background jobs.
             for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
             if user != "-":
@@ -29,7 +31,7 @@ def main(report, user, *command):
             os.execv(command[0], command)
         finally:
             os._exit(127)
-    # Ctrl-C at the terminal of the checks is for the child, and its end is told all the same.
+    # Ctrl-C at the terminal of the checks is for the child, whose end must still be reported.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.write(report, b"%d\n" % child)
     _, status, usage = os.wait4(child, 0)

@@ -1,6 +1,7 @@
-"""What a check may need that is not everywhere: for each, a probe that says what is missing here, or nothing.
+"""Requirements of checks that some machines lack. For each, a probe names the missing requirement,
+or nothing.
 
-A check says `@needs(root, tmpfs)`, and is skipped with the first reason that one of them gives.
+A check says `@needs(root, tmpfs)`, and is skipped with the first reason that a probe gives.
 """
 
 import ctypes
@@ -22,22 +23,23 @@ QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": su
 
 
 def needs(*probes):
-    """The mark of a check. A mark that is simply called with one function takes that for the check."""
+    """The mark of a check. A mark that is called with a function takes the function for the
+    check."""
     return pytest.mark.needs.with_args(*probes)
 
 
 def missing(item):
-    """Why a check cannot be made here, or nothing."""
+    """The reason why a check cannot run here, or nothing."""
     probes = [probe for mark in item.iter_markers("needs") for probe in mark.args]
     return next((reason for probe in probes if (reason := probe())), None)
 
 
 def in_child(action):
-    """Whether an action, in a process of its own, does not fail."""
+    """Whether an action succeeds in a process of its own."""
     child = os.fork()
     if child == 0:
         try:
-            # Whatever it waits for ends.
+            # Any wait ends.
             signal.alarm(20)
             action()
             os._exit(0)
@@ -51,7 +53,8 @@ def become(user):
         os.setgroups([])
         os.setgid(user)
         os.setuid(user)
-        # Whoever has just changed his user may not write about himself in /proc: PR_SET_DUMPABLE.
+        # A process that has just changed its user may not write to its own files in /proc:
+        # PR_SET_DUMPABLE.
         call("prctl", 4, 1, 0, 0, 0)
 
 
@@ -89,7 +92,7 @@ def openssl():
 
 @functools.cache
 def strangers():
-    """What strange ends are compiled with."""
+    """The compiler and the libraries for strange ends."""
     if not shutil.which("cc") and not shutil.which("clang"):
         return "no C compiler"
     return None if os.path.exists("/usr/include/openssl/ssl.h") else "no headers of OpenSSL"
@@ -101,7 +104,7 @@ def zstd():
 
 
 def text_sources():
-    """Files of text that this machine has."""
+    """Text files of this machine."""
     for top, ending in (("/usr/include", ".h"), (sysconfig.get_paths()["stdlib"], ".py")):
         for place, _, names in os.walk(top):
             yield from (f"{place}/{name}" for name in sorted(names) if name.endswith(ending))
@@ -118,7 +121,8 @@ def text():
 
 
 def takes_attribute(folder, size):
-    """Whether a file in a folder may have an attribute of a user so large; why not."""
+    """The reason why a file in a folder cannot have a user attribute of this size; nothing if it
+    can."""
     try:
         with tempfile.NamedTemporaryFile(prefix="peer-acceptance-", dir=folder) as file:
             os.setxattr(file.name, "user.probe", bytes(size))
@@ -136,7 +140,7 @@ def attributes():
 
 @functools.cache
 def file_system_for_large_attributes():
-    """A file system in memory that takes attributes which that of temporary files does not."""
+    """A file system in memory that supports attributes which that of temporary files does not."""
     if not os.path.isdir("/dev/shm"):
         return "no file system in memory"
     if takes_attribute(None, 60_000) is None:
@@ -146,7 +150,7 @@ def file_system_for_large_attributes():
 
 
 def can_mount(*arguments):
-    """Whether a file system can be mounted, in a folder that is there for it."""
+    """Whether a file system can be mounted, at a new folder."""
     folder = tempfile.mkdtemp(prefix="peer-acceptance-")
     try:
         if subprocess.run(["mount", *arguments, folder], **QUIET).returncode != 0:
@@ -179,9 +183,9 @@ def disk_image():
 
 @functools.cache
 def landlock():
-    """The kernel's means to keep a process from files."""
+    """The kernel's means to restrict a process's access to files."""
     def ask():
-        # landlock_create_ruleset, which says its version.
+        # landlock_create_ruleset, which returns its version.
         call("syscall", 444, None, 0, 1)
 
     return None if in_child(ask) else "the kernel has no Landlock"
@@ -192,7 +196,8 @@ def fuse():
     """A file system whose server is a process of this check."""
     def opened():
         os.close(os.open("/dev/fuse", os.O_RDWR))
-        # In mounts of its own, which end with it: a server that never answers is none, but is mounted.
+        # In mounts of its own, which end with it: a server that never answers serves nothing, but
+        # is mounted.
         call("unshare", 0x20000)
         call("mount", None, b"/", None, 1 << 18 | 1 << 14, None)
         device = os.open("/dev/fuse", os.O_RDWR)
@@ -202,7 +207,7 @@ def fuse():
 
 
 def own_mounts_of(user):
-    """Whether a user's processes can have mounts of their own and make them read-only.
+    """Whether a user's processes can have their own mounts and make them read-only.
 
     That keeps an extension from changing modes outside.
     """
@@ -218,7 +223,7 @@ def own_mounts_of(user):
                 with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
                     file.write(content)
         call("mount", None, b"/", None, private | recursive, None)
-        # mount_setattr of everything beneath the root: attr_set is MOUNT_ATTR_RDONLY.
+        # mount_setattr of everything under the root: attr_set is MOUNT_ATTR_RDONLY.
         attributes = (ctypes.c_uint64 * 4)(1, 0, 0, 0)
         call("syscall", 442, -100, b"/", 0x8000, attributes, ctypes.sizeof(attributes))
 
@@ -245,7 +250,7 @@ def tracing():
 
 @functools.cache
 def networks():
-    """Whether this process can make networks of its own, with what fills them."""
+    """Whether this process can make its own networks, with the tools for them."""
     tools = [tool for tool in ("ip", "nsenter", "unshare") if not shutil.which(tool)]
     if tools:
         return f"no {', '.join(tools)}: networks cannot be made"
@@ -261,20 +266,21 @@ def avahi():
 
 @functools.cache
 def manuals():
-    """What shows manual pages, and what finds mistakes in them."""
+    """The tools that show manual pages and check them."""
     tools = [tool for tool in ("man", "groff", "mandoc") if not shutil.which(tool)]
     return f"{', '.join(tools)} missing here" if tools else None
 
 
 @functools.cache
 def toolchain():
-    """What builds packages of Swift, and what formats them."""
+    """The tools that build and format Swift packages."""
     return None if shutil.which("swift") else "no swift in PATH"
 
 
 @functools.cache
 def toolchain_of_user():
-    """The same for a user without rights, who must be able to read it and the sources' folder."""
+    """The same for a user without rights, who must be able to read the tools and the sources'
+    folder."""
     def start():
         become(NOBODY if IS_ROOT else None)
         subprocess.run(["swift", "--version"], **{**QUIET, "check": True})

@@ -1,4 +1,5 @@
-"""Networks of a check's own: devices in network namespaces, joined by a cable or a switch, with programs that share port 5353."""
+"""Networks of a check: devices in network namespaces, joined by a cable or a switch, with programs
+that share port 5353."""
 
 import contextlib
 import itertools
@@ -47,7 +48,8 @@ def ip(*words):
 
 
 class Network:
-    """Devices on one network: two are joined by a cable, more by a switch. Each has the interface `net`."""
+    """Devices on one network: two are joined by a cable, more by a switch. Each has the interface
+    `net`."""
 
     def __init__(self, work, *names, has_v4=True):
         self.work = work
@@ -72,7 +74,7 @@ class Network:
                 if has_v4:
                     ip("-n", space, "addr", "add", f"10.99.0.{number}/24", "dev", "net")
                 ip("-n", space, "link", "set", "net", "up")
-            # Until the kernel has made sure of them, nothing comes to link-local addresses, nor from them.
+            # Until the kernel has verified them, link-local addresses neither receive nor send.
             for device in self.devices.values():
                 wait_for("link-local addresses", PATIENCE, device.is_ready)
 
@@ -93,7 +95,7 @@ class Device:
 
     @property
     def enter(self):
-        """The words in front of a command that runs there."""
+        """The command that runs another one there."""
         return ["nsenter", f"--net=/run/netns/{self.network.space(self.name)}"]
 
     def start(self, *arguments, text=""):
@@ -116,7 +118,7 @@ class Device:
         return next(word.split("/")[0] for word in self.addresses().split() if word.startswith("fe80:"))
 
     def background(self, *command, environment=None, within=()):
-        """Starts a helping program there, until the check is over; its output is to be read."""
+        """Starts a helper program there, until the check ends; the caller reads its output."""
         process = subprocess.Popen(
             [*self.enter, *within, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={**os.environ, **(environment or {})})
@@ -124,14 +126,14 @@ class Device:
         return process
 
     def responder(self, *arguments):
-        """Starts a responder that is written from RFC 6762 alone, and waits until it listens."""
+        """Starts a responder that implements only RFC 6762, and waits until it listens."""
         process = self.background(sys.executable, "-I", "-S", f"{ROOT}/Tests/Acceptance/responder.py", *arguments)
         if process.stdout.readline() != b"up\n":
             raise Failure("the responder does not start")
         return process
 
     def avahi(self):
-        """Starts avahi-daemon there, with a bus and folders of its own."""
+        """Starts avahi-daemon there, with its own bus and folders."""
         folder = self.work.folder(None)
         os.chmod(folder, 0o755)
         for name, text in (("dbus.conf", DBUS.format(path=folder)), ("avahi.conf", AVAHI.format(name=self.name))):
@@ -140,7 +142,7 @@ class Device:
         self.bus = {"DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={folder}/bus"}
         self.background("dbus-daemon", f"--config-file={folder}/dbus.conf", "--nofork", "--nopidfile")
         wait_for("the bus", PATIENCE, lambda: os.path.exists(f"{folder}/bus"))
-        # What it runs with is in places that are written into it; in mounts of its own they are this one's.
+        # The daemon's folders are compiled into it; in its own mounts, this device's replace them.
         script = (
             'mount --make-rprivate / && mkdir -p /run/avahi-daemon && mount -t tmpfs none /run/avahi-daemon && '
             f'exec avahi-daemon --no-drop-root --no-chroot --no-rlimits -f "{folder}/avahi.conf"')
@@ -156,7 +158,7 @@ class Device:
         return done.returncode == 0
 
     def browse(self):
-        """What avahi-browse sees: of each service that it resolves, the fields of its line."""
+        """The services that avahi-browse resolves: the fields of each line."""
         done = subprocess.run(
             [*self.enter, "avahi-browse", "-rpt", SERVICE], check=False, timeout=PATIENCE, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **self.bus})
@@ -165,7 +167,7 @@ class Device:
 
 
 def end(process):
-    """Ends a helping program, whatever became of it."""
+    """Ends a helper program in any state."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):

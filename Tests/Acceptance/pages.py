@@ -1,4 +1,4 @@
-"""The pages of the project, as Markdown: their commands, their links, and where these lead."""
+"""The pages of the project, as Markdown: their commands, their links, and the links' targets."""
 
 import os
 import re
@@ -16,7 +16,8 @@ def read(path):
 
 
 def pages():
-    """The paths of all pages, as git knows them; in what is no clone, those of the folders that have some."""
+    """The paths of all pages that git knows; outside of a clone, those of the folders that have
+    some."""
     done = subprocess.run(
         ["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "*.md"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
@@ -28,13 +29,13 @@ def pages():
 
 
 def blocks(text):
-    """The lines of code that a page shows in blocks, whether fenced or indented."""
+    """The lines of code in a page's blocks, fenced or indented."""
     fenced = [line for block in FENCE.findall(text) for line in block.split("\n")[1:-1]]
     return fenced + [line[4:] for line in FENCE.sub("", text).split("\n") if line.startswith("    ")]
 
 
 def prose(text):
-    """What is left without blocks and tables."""
+    """The text without blocks and tables."""
     return "\n".join(line for line in FENCE.sub("", text).split("\n") if not line.startswith(("    ", "|")))
 
 
@@ -46,7 +47,7 @@ def spoken(text):
 
 
 def links(text):
-    """The targets of links and pictures, those to other places of the net left out."""
+    """The targets of links and pictures, except those on other sites."""
     text = re.sub(r"`[^`\n]*`", "", "\n".join(line for line in FENCE.sub("", text).split("\n") if not line.startswith("    ")))
     return [target for target in re.findall(r"\]\(<?([^)\s>]+)>?\)", text) if not re.match(r"[a-z]+:", target)]
 

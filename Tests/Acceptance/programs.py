@@ -1,4 +1,5 @@
-"""An app whose program is a script that speaks to its broker in bytes, and what it answers while it runs."""
+"""An app whose program is a script that speaks to its broker in bytes, and the script's answers
+while it runs."""
 
 import json
 import os
@@ -15,7 +16,7 @@ APP = "org.example.book"
 CLIP = f"{APP}.clip"
 OTHER = "org.example.other"
 GROUP = f"group.{APP}"
-# One that every user may run.
+# An interpreter that every user may run.
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
 
@@ -73,7 +74,7 @@ class Place:
             **rights, **options)
 
     def peer(self, *arguments, code=0):
-        """Runs a command to its end; what it said."""
+        """Runs a command until it ends; returns its output."""
         with self.start(*arguments) as process:
             output, errors = process.communicate(timeout=PATIENCE)
         if process.returncode != code:
@@ -84,21 +85,21 @@ class Place:
         return self.peer("app", "install", f"{self.folder}/{identifier}")
 
     def run(self, identifier, **options):
-        """A running app; it is ended in the end."""
+        """A running app; the check ends it."""
         return self.work.undone.enter_context(Running(self, identifier, **options))
 
     def once(self, identifier, *expressions):
-        """Starts an app, asks it something, and ends it; the last answer."""
+        """Starts an app, asks it, and ends it; returns the last answer."""
         with Running(self, identifier) as app:
             return [app(expression) for expression in expressions][-1]
 
 
 class Running:
-    """An app that runs. Called with an expression, it answers with its value."""
+    """A running app. Called with an expression, it returns the value."""
 
     def __init__(self, place, identifier, **options):
         self.place = place
-        # Its command line is told from others by this word.
+        # This word distinguishes its command line from others.
         self.mark = f"mark-{os.getpid()}-{next(place.work.numbers)}"
         self.process = place.start("app", "run", identifier, self.mark, **options)
 
@@ -113,7 +114,7 @@ class Running:
         return json.loads(line)
 
     def broker(self):
-        """The number of the broker's process; nothing if there is none."""
+        """The process number of the broker; nothing if there is none."""
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{name}/comm", encoding="utf-8") as file:
@@ -152,7 +153,8 @@ class Running:
 
 
 def is_over(process):
-    """Whether a process has let go of everything it had: its command line is gone earlier than its descriptors."""
+    """Whether a process has released everything it had: its command line disappears before its
+    descriptors."""
     try:
         return state(process) in "ZX"
     except OSError:

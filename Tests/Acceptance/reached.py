@@ -1,4 +1,5 @@
-"""Which exit codes and events the checks of a run have reached, and whether each event is as the schema says."""
+"""The exit codes and events that the checks of a run have reached, and whether each event follows
+the schema."""
 
 import contextlib
 import json
@@ -8,7 +9,7 @@ import events
 
 
 def lines(process):
-    """What a run of the command wrote to standard output as JSON, line by line; what is written just now is left out."""
+    """The complete lines that a run of the command wrote to standard output as JSON."""
     with contextlib.suppress(OSError), open(process.out_path, encoding="utf-8", errors="replace") as out:
         for line in out.read().split("\n")[:-1]:
             with contextlib.suppress(json.JSONDecodeError):
@@ -16,7 +17,8 @@ def lines(process):
 
 
 def note(item, report, work):
-    """Notes what the runs of one check have reached. An event that is not as the schema says makes the check fail."""
+    """Notes the exit codes and events of one check. The check fails if an event does not follow the
+    schema."""
     found, heard = set(), list(work.reached)
     for process in work.processes:
         if process.poll():
@@ -34,16 +36,17 @@ def note(item, report, work):
 
 
 LONG = {"codesSpent"}
-"""What only the checks of a long run reach."""
+"""The names that only the checks of a long run reach."""
 
 
 def missing(reached, is_long):
-    """What there is and no check of a run has reached, in words."""
+    """The names that no check of a run has reached, in words."""
     codes = sorted(events.CODES - {value for kind, value in reached if kind == "code"})
     names = sorted(events.names() - {value for kind, value in reached if kind == "event"} - (set() if is_long else LONG))
     return [f"exit code {code}" for code in codes] + [f"the event '{name}'" for name in names]
 
 
 def is_whole(counts):
-    """Whether every check was made: one that was left out or skipped may be the one that reaches something."""
+    """Whether every check ran: a check that was left out or skipped may be the only one that
+    reaches a name."""
     return not os.environ.get("ACCEPTANCE_ONLY") and not counts["skipped"] and not counts["failed"]

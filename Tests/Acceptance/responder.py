@@ -1,4 +1,5 @@
-"""Answers questions for one instance of `_peer-migrate._tcp` by multicast, as RFC 6762 and 6763 say it, and no better than that.
+"""Answers questions for one instance of `_peer-migrate._tcp` by multicast, as RFC 6762 and 6763 say
+it, and no better than that.
 
 Usage: responder.py LABEL INSTANCE PORT ADDRESS...
   LABEL     the label, with Python's escapes
@@ -72,7 +73,7 @@ def main(label, instance, port, *addresses):
     while True:
         for one in select.select(sockets, [], [])[0]:
             question = one.recv(9000)
-            # A question, of the service or of something of its.
+            # A question, about the service or one of its names.
             if len(question) > 12 and not question[2] & 0x80 and b"_peer-migrate" in question:
                 try:
                     one.sendto(packet, (GROUPS[one.family], PORT))

@@ -9,7 +9,7 @@ from devices import PATIENCE
 from outside import wait_for
 from terminal import Terminal
 
-# How each shell at a terminal begins: it writes the line that is being typed to a file when Ctrl-G is pressed.
+# The start of each shell at a terminal: Ctrl-G writes the line that is being typed to a file.
 BEGINNINGS = {
     "bash": """
         cd "$FOLDER" && PS1='$ '
@@ -28,7 +28,7 @@ BEGINNINGS = {
         printf 'rea%s\\n' dy
         """,
 }
-# How each reads the completions at its start.
+# How each shell reads the completions at its start.
 LOADS = {"bash": "source <(peer completion bash)", "zsh": "compinit -u -D; source <(peer completion zsh)"}
 
 
@@ -48,7 +48,7 @@ class TypedShell:
         self.terminal.wait_for(rb"ready\r\n")
 
     def complete(self, line, tabs=1):
-        """What becomes of a line behind which Tab is pressed, and what is shown meanwhile."""
+        """The line after Tab is pressed, and the output meanwhile."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.line)
         begin = len(self.terminal.read)
@@ -62,7 +62,7 @@ class TypedShell:
             return None
 
         text = wait_for(f"completion of {line!r} after {self.terminal.read[-300:]!r}", PATIENCE, found)
-        # The whole line goes, wherever the cursor is.
+        # Deletes the whole line, at any position of the cursor.
         os.write(self.terminal.descriptor, b"\x05\x15")
         return text, self.terminal.read[begin:].decode("utf-8", "replace")
 
@@ -72,7 +72,7 @@ class TypedShell:
 
 
 class Fish:
-    """fish, which says by itself how a line can be completed."""
+    """fish, which itself reports how a line can be completed."""
 
     def __init__(self, work, folder, home, within=()):
         self.folder, self.within = folder, within
@@ -80,7 +80,7 @@ class Fish:
             **os.environ, "PATH": f"{work.programs}:{os.environ['PATH']}", "HOME": home, "PEER_HOME": f"{home}/peer", "LC_ALL": "C.UTF-8"}
 
     def offers(self, line, load="peer completion fish | source"):
-        """The words that are offered for the last one, each with what it means."""
+        """The offered completions of the last word, each with its description."""
         script = f"{load}; complete -C $argv[1]"
         found = subprocess.run(
             [*self.within, "fish", "--no-config", "-c", script, line], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True,

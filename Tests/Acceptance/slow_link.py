@@ -1,4 +1,4 @@
-"""A relay through which a transfer lasts, which can spoil it, or fall silent."""
+"""A relay that slows a transfer down, and can corrupt it or fall silent."""
 
 import math
 import socket
@@ -10,10 +10,11 @@ from outside import MIB
 
 
 class SlowLink:
-    """A relay that passes every byte on, but slowly from the sender to the receiver, so that a transfer lasts.
+    """A relay that passes every byte on, but slowly from the sender to the receiver, so that a
+    transfer lasts.
 
-    Its connections share its rate. It can change a byte, fall silent, keep back what one connection brings the sender, or
-    all that comes to the receiver behind so many bytes.
+    Its connections share its rate. It can change a byte, fall silent, or stop one connection's
+    bytes to the sender. It can also stop all bytes to the receiver after a given number.
     """
 
     RATE = 8 * MIB
@@ -56,7 +57,7 @@ class SlowLink:
                 far = socket.create_connection(("127.0.0.1", self.target), 10)
                 far.settimeout(None)
             except OSError:
-                # Nobody is there just now.
+                # No program listens just now.
                 near.close()
                 continue
             self.sockets += [near, far]
@@ -64,19 +65,20 @@ class SlowLink:
             self.count += 1
 
     def spoil(self, number):
-        """Changes the next byte that comes on a connection from the sender; -1 is the newest."""
+        """Changes the next byte that arrives on a connection from the sender; -1 is the newest."""
         self.to_spoil.add(self.count - 1 if number < 0 else number)
 
     def freeze(self):
-        """Nothing comes through any more, and nobody is told."""
+        """Passes nothing more, without an error at either end."""
         self.may_pass.clear()
 
     def let_pass(self, count):
-        """Brings the receiver so many bytes, rounded up to what is read at a time, and then nothing more."""
+        """Passes so many bytes to the receiver, rounded up to the size of a read, and then nothing
+        more."""
         self.most = count
 
     def mute(self, number):
-        """The sender hears nothing more on a connection, and the receiver is not told."""
+        """Passes nothing more to the sender on one connection; the receiver does not notice."""
         self.muted.add(number)
 
     def forward(self, source, target, number, answered=None):
@@ -94,7 +96,7 @@ class SlowLink:
                 if number in self.to_spoil:
                     self.to_spoil.discard(number)
                     self.spoilt += 1
-                    # Far enough from its start to lie in the body of a record.
+                    # Far enough from the start to lie in the body of a record.
                     at = min(len(part) - 1, 8)
                     part = part[:at] + bytes([part[at] ^ 1]) + part[at + 1:]
                 target.sendall(part)
@@ -109,7 +111,7 @@ class SlowLink:
                     pass
 
     def carry(self, count):
-        """Counts bytes that have passed; for how many seconds they keep the link busy from now on."""
+        """Counts passed bytes; returns for how many seconds they keep the link busy from now on."""
         with self.lock:
             self.passed += count
             now = time.monotonic()
@@ -120,7 +122,7 @@ class SlowLink:
         """Ends its connections and its threads."""
         self.may_pass.set()
         self.closed.set()
-        # First nobody comes any more; then whoever waits for bytes is woken.
+        # First accepts nothing more; then wakes the threads that wait for bytes.
         for sockets, threads in (([self.listening], [self.accepting]), (self.sockets, self.threads)):
             for one in sockets:
                 try:

@@ -1,28 +1,30 @@
-"""What is promised while something stands still, and how it is looked at."""
+"""The promises while something hangs, and how checks observe them."""
 
 import contextlib
 
 from attack_hostile import Gone, Hostile
 
 PROMPT, SOON = 1.0, 2.0
-"""How long a PING may go unanswered, and how long an end that is told to end may take, in seconds."""
+"""How many seconds a PING may go unanswered, and how many seconds an end that is told to end may
+take."""
 
 BUSY, WRONG = "abort 4", "abort 1"
 INTERRUPTED = 2
 
 
 def length(work):
-    """How long the disk stands still: longer than every bound but that of silence, or far beyond that one."""
+    """How long the disk hangs: longer than every limit except that of silence, or far beyond that
+    limit."""
     return 60 if work.is_long else 3
 
 
 def long_ago(work):
-    """For how long the disk has stood still when an end is told to end."""
+    """How long the disk has been hanging when an end is told to end."""
     return 60 if work.is_long else 0
 
 
 def answer(place, port, code):
-    """What another sender is told that wants to pair."""
+    """The answer to another sender that wants to pair."""
     other = Hostile(place)
     try:
         other.connect("127.0.0.1", port).ask(f"pair {code}")
@@ -34,7 +36,7 @@ def answer(place, port, code):
 
 
 def has_ended(process):
-    """Whether a process has said that it ends, though threads of it still wait for the disk."""
+    """Whether a process has reported its end, although threads of it still wait for the disk."""
     with contextlib.suppress(OSError), open(f"/proc/{process}/stat", encoding="ascii") as file:
         return file.read().rpartition(")")[2].split()[0] == "Z"
     return True

@@ -1,12 +1,16 @@
-"""A file system in front of a folder, which stands still when it is told to: what is asked then is answered when it goes on.
+"""A file system in front of a folder, which hangs when it is told to: requests then wait until it
+continues.
 
-It speaks the kernel's protocol of /dev/fuse itself, as the disk that forgets does: only so a process that is killed meanwhile
-can end, since the kernel waits for an answer to whatever the server has read, and tells it by a request of its own.
+It speaks the kernel's protocol of /dev/fuse itself, like the forgetful disk. Only this way can a
+process that is killed meanwhile end: the kernel waits for an answer to every request that the server
+has read, and sends another request about the kill.
 
 Usage: standing_disk.py DEVICE CONTROL FOLDER
   DEVICE   the descriptor of /dev/fuse
-  CONTROL  that of a socket: `stand OPERATION` and `hold OPERATION` are answered by `standing` at the next such request, `go on` by
-           nothing; `hold` lets other requests pass
+  CONTROL  the descriptor of a socket, with these commands:
+           `stand OPERATION` and `hold OPERATION`: answered by `standing` at the next such request;
+           `hold` lets other requests pass
+           `go on`: no answer
 """
 
 import errno
@@ -23,14 +27,14 @@ from outside import ROOT, Failure
 OPERATIONS = {
     "make a directory": (9,), "remove": (10, 11), "move": (12, 45), "read": (15,), "write": (16,), "sync": (20, 30), "list": (28,),
     "create": (35,)}
-"""What a disk can be told to stand still at; it also can at anything."""
+"""The operations at which a disk can be told to hang; it can also hang at any."""
 
 INTERRUPT, UNANSWERED = 36, (2, 42)
 ANYTHING = range(3, 100)
 
 
 class StandingDisk:
-    """Mounted at a folder of its own, until the check is over."""
+    """Mounted at a folder of its own until the check ends."""
 
     def __init__(self, work):
         base = work.folder(None)
@@ -55,11 +59,12 @@ class StandingDisk:
         return path
 
     def stand(self, operation=None, is_alone=False):
-        """Stands still from the next request on, or from the next one of an operation; or that operation alone stands still."""
+        """Hangs from the next request on, or from the next one of an operation; or only that
+        operation hangs."""
         self.control.send(f"{'hold' if is_alone else 'stand'} {operation or ''}".encode())
 
     def wait(self, seconds=20):
-        """Waits until a request stands."""
+        """Waits until a request hangs."""
         self.control.settimeout(seconds)
         try:
             self.control.recv(100)
@@ -77,7 +82,7 @@ class StandingDisk:
 
 
 class Standing(Server):
-    """Keeps its nodes while there is something of their names, and can let requests wait."""
+    """Keeps its nodes while their names exist, and can delay requests."""
 
     def __init__(self, device, control, behind):
         super().__init__(device, behind)
@@ -85,14 +90,15 @@ class Standing(Server):
         self.numbers = {}
         self.lists, self.next_list = {}, 0
         self.awaited = ()
-        """The operations at which it stands still."""
+        """The operations at which it hangs."""
         self.is_standing = False
         self.passing = UNANSWERED
         """The operations that never wait."""
         self.waiting = {}
-        """The requests that are not answered meanwhile, by their numbers."""
+        """The delayed requests, by their numbers."""
         self.answers[29] = self.release_directory
-        # Else the kernel would say even of a process that was killed that it closes a file, and wait.
+        # Otherwise the kernel would send a request for every file that closes, even those of a
+        # killed process, and wait.
         del self.answers[25]
 
     def serve(self):

@@ -1,4 +1,5 @@
-"""What strange ends share, which keep to the protocol: they time the answers to their PINGs, and several act at a time."""
+"""Code that strange ends share. They follow the protocol: they time the answers to their PINGs, and
+several act at once."""
 
 import struct
 import threading
@@ -12,14 +13,15 @@ HELD, DROP, FINISH, RECEIPT, ACK, END = 0x13, 0x16, 0x18, 0x1B, 0x32, 0x33
 
 
 class Control(threading.Thread):
-    """A control connection behind READY: sends a PING every 0.2 s, answers those of the other end, keeps what else it hears."""
+    """A control connection after READY: sends a PING every 0.2 s, answers the other end's, and
+    keeps all other frames."""
 
     def __init__(self, hostile, pause=0):
         super().__init__(daemon=True)
         self.hostile, self.pause = hostile, pause
         self.heard, self.pings = [], []
         self.ended = None
-        """What the connection ended by."""
+        """How the connection ended."""
         self.is_over = False
         self.start()
 
@@ -49,7 +51,7 @@ class Control(threading.Thread):
         self.hostile.send(frame(kind, body))
 
     def hear(self, kind, seconds=PATIENCE):
-        """The body of the next frame of a kind; others in front of it count as heard."""
+        """The body of the next frame of a kind; earlier frames count as heard."""
         return self.first(kind, seconds=seconds)[1]
 
     def first(self, *kinds, seconds=PATIENCE):
@@ -67,14 +69,14 @@ class Control(threading.Thread):
         return wait_for(f"frame {' or '.join(f'{kind:02x}' for kind in kinds)}", seconds, found)
 
     def slowest(self, since):
-        """How long the slowest answer to a PING took, or takes, of those that were sent since a moment."""
+        """The slowest answer to a PING of those sent since a moment, including unanswered ones."""
         now = time.monotonic()
         sent = [ping for ping in self.pings if ping[0] >= since]
         require(sent, f"no PING could be sent: {self.ended}")
         return max((answered or now) - begun for begun, answered in sent)
 
     def close(self):
-        """Ends it in order."""
+        """Ends it properly."""
         self.is_over = True
         self.join(5)
         self.hostile.ask("close")
@@ -82,7 +84,7 @@ class Control(threading.Thread):
 
 
 def prepared(place, like, commands, **options):
-    """A connection that is still to be made, of the same device as another one."""
+    """A connection, not yet made, of the same device as another one."""
     hostile = Hostile(place, like and like.identity, **options)
     for command in commands:
         hostile.ask(command)
@@ -90,7 +92,8 @@ def prepared(place, like, commands, **options):
 
 
 class Together:
-    """Does several things at a time, each on a thread of its own; fails with what they failed by, and has what they found."""
+    """Does several things at once, each on its own thread; raises their errors, and has their
+    results."""
 
     def __init__(self, actions, is_waiting=True):
         self.found, self.failures = {}, []

@@ -1,4 +1,4 @@
-"""A strange receiver, which keeps to the protocol and says each thing when a check wants it."""
+"""A strange receiver, which follows the protocol and sends each message when a check wants it."""
 
 import socket
 import struct
@@ -10,7 +10,7 @@ from strange import ACK, END, FINISH, Control, Together, prepared
 
 
 class StrangeReceiver:
-    """Takes what a sender sends, and says each thing when it is told to; its code is all zeros."""
+    """Takes a sender's data, and sends each message when it is told to; its code is all zeros."""
 
     CODE = "0000-0000"
 
@@ -28,7 +28,7 @@ class StrangeReceiver:
         return self.socket.getsockname()[1]
 
     def listening(self, like=None):
-        """A connection that is the next one to come."""
+        """A connection that accepts the next one that comes."""
         descriptor = self.socket.fileno()
         return prepared(self.place, like, [*self.prepare, f"inherit {descriptor}"], passed=[descriptor])
 
@@ -42,7 +42,8 @@ class StrangeReceiver:
         self.control.hear(GREETING)
 
     def accept(self, held=(), is_ending=True):
-        """Hears the offer, and takes it; tells a ledger of such pages, to its end unless that is left out."""
+        """Receives the offer, and accepts it; sends a ledger of these pages, with its end unless
+        `is_ending` is false."""
         self.control.hear(OFFER)
         self.stream = self.listening(self.hostile)
         keys = {f"f{tag}": bytes([tag]) * 16 for tag in range(1, 5)}
@@ -59,7 +60,7 @@ class StrangeReceiver:
         equal(self.stream.read(PATIENCE)[0], JOIN, "the first frame of the stream")
 
     def begin_taking(self):
-        """Takes the stream while other things are done; what to wait with."""
+        """Takes the stream while other things are done; returns the action to wait with."""
         def all_of_it():
             if not self.has_stream:
                 self.take_stream()
@@ -68,7 +69,7 @@ class StrangeReceiver:
         return Together({"the stream": all_of_it}, is_waiting=False).wait
 
     def take(self):
-        """Takes the stream's frames to its END or the sender's FINISH, and acknowledges them."""
+        """Takes the stream's frames until END or the sender's FINISH, and acknowledges them."""
         while not any(kind == FINISH for kind, _ in self.control.heard):
             require(self.control.ended is None, f"the connection ended: {self.control.ended}")
             try:

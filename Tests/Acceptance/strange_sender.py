@@ -1,4 +1,4 @@
-"""A strange sender, which keeps to the protocol and takes each step when a check wants it."""
+"""A strange sender, which follows the protocol and takes each step when a check wants it."""
 
 import os
 import struct
@@ -34,13 +34,14 @@ class StrangeSender:
         self.begin()
 
     def come_back(self, pause=0):
-        """After the connection was lost, or closed; from now on it pauses so long behind each part of the ledger."""
+        """After the connection was lost, or closed; from now on it pauses for this long after each
+        part of the ledger."""
         self.hostile = self.connected(self.hostile)
         self.hostile.ask("enter 2")
         self.begin(pause)
 
     def leave(self):
-        """Ends what is left of a conversation that is over."""
+        """Ends the rest of a conversation that has ended."""
         self.control.is_over = True
         self.control.join(5)
         self.hostile.end()
@@ -67,7 +68,7 @@ class StrangeSender:
         self.control.hear(HELD_END)
 
     def connect_stream(self):
-        """A data stream, but for JOIN."""
+        """A data stream, before JOIN."""
         self.stream = self.connected(self.hostile)
         self.stream.ask("enter 3")
 
@@ -75,13 +76,13 @@ class StrangeSender:
         return frame(JOIN, self.ids[2] + struct.pack(">II", number, 0xFFFFFFFF))
 
     def beginning(self):
-        """The folder, and a part of the first file in a state that it does not keep."""
+        """The folder, and a part of the first file in a state that changes later."""
         if self.files:
             name, content = next(iter(self.files.items()))
             yield self.next_frame(self.record(self.ROOT) + self.chunk(name, content, 0, len(content) // 4, b"an earlier state"))
 
     def rest(self):
-        """The first file in pieces, and then each in a frame."""
+        """The first file in pieces, and each of the others in a frame."""
         (first, content), *others = self.files.items()
         for begin, end in ((0, len(content) // 3), (len(content) // 3, len(content))):
             yield self.next_frame(self.chunk(first, content, begin, end, self.generation(self.path(first))))
@@ -107,12 +108,12 @@ class StrangeSender:
         self.control.say(FINISH, fields(f1=u64(len(self.files) + 1), f2=u64(size), f3=u64(0), f4=self.digest()))
 
     def hear_done(self):
-        """Hears the end, and says that it is known."""
+        """Receives the end, and sends RECEIPT."""
         self.control.hear(DONE)
         self.control.say(RECEIPT)
         self.control.close()
 
-    # What is sent
+    # The sent data
 
     @staticmethod
     def generation(path):
@@ -150,11 +151,11 @@ class StrangeSender:
         return (sum(int.from_bytes(mark, "big") for mark in marks) % (1 << 128)).to_bytes(16, "big")
 
     def value(self, command, covered):
-        # By a program that waits for nothing else.
+        # Asks a program that waits for nothing else.
         return bytes.fromhex(self.stream.ask(f"{command} {len(covered)}", covered)[1])
 
     def arrived(self, destination):
-        """Requires that a destination has what was sent, and nothing else."""
+        """Requires that a destination has exactly the sent files."""
         equal(os.listdir(destination), [os.fsdecode(self.ROOT)], "the destination holds")
         folder = f"{os.fsencode(destination).decode()}/{os.fsdecode(self.ROOT)}"
         equal(sorted(os.listdir(folder)), sorted(map(os.fsdecode, self.files)), "the folder holds")

@@ -1,4 +1,5 @@
-"""What the acceptance prints: a line for each check as it ends, failures in full, what was skipped, and how many there were."""
+"""The output of the acceptance tests: a line for each check as it ends, failures in full, skipped
+checks, and totals."""
 
 import os
 import sys
@@ -12,12 +13,12 @@ WIDTH = 106
 
 
 def line(text):
-    """Text in one line, in which nothing acts on a terminal."""
+    """Text in one line, without control characters for a terminal."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text.strip())
 
 
 class Table:
-    """Stands in for pytest's own reporter."""
+    """Replaces pytest's own reporter."""
 
     def __init__(self):
         self.reports = {}
@@ -28,7 +29,7 @@ class Table:
     def pytest_runtest_logreport(self, report):
         reports = self.reports.setdefault(report.nodeid, [])
         reports.append(report)
-        # The third kind is that of a worker that died.
+        # The third kind is the report of a worker that died.
         if report.when not in ("setup", "call"):
             self.show(self.reports.pop(report.nodeid))
 

@@ -1,4 +1,4 @@
-"""A terminal with a run of the command at it, and what may be shown there."""
+"""A terminal with a run of the command, and the output that is allowed there."""
 
 import os
 import pty
@@ -9,22 +9,23 @@ from devices import PATIENCE
 from outside import require, wait_for
 
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# What the command itself says to a terminal: to the start of the line, and erase it.
+# The command's own control sequence: to the start of the line, and erase it.
 OWN = re.compile(r"\r\x1b\[2K")
 
 
 def clean(text, where):
-    """Requires that nothing in a text can act on a terminal."""
+    """Requires that nothing in a text can control a terminal."""
     for line in text.split("\n"):
         for character in line:
             require(unicodedata.category(character) not in INVISIBLE, f"{where}: U+{ord(character):04X} in {line!r}")
 
 
 class Terminal:
-    """One run of the command, or of another program, at a terminal of its own, with everything that it writes there."""
+    """One run of the command, or of another program, at a new terminal, with all its output."""
 
     def __init__(self, work, arguments, *typed, program=None, settings=None):
-        """`typed` are questions, each with its answer; `settings` are variables of its environment besides."""
+        """`typed` are questions, each with its answer; `settings` are additional environment
+        variables."""
         self.read = b""
         self.typed = list(typed)
         self.arguments = arguments
@@ -40,7 +41,8 @@ class Terminal:
         work.undone.callback(self.end)
 
     def pump(self):
-        """Reads what has come, and answers the next question; whether the command is still there."""
+        """Reads the new output, and answers the next question; returns whether the command still
+        runs."""
         try:
             while part := os.read(self.descriptor, 65536):
                 self.read += part
@@ -57,7 +59,7 @@ class Terminal:
         os.write(self.descriptor, line.encode() + b"\n")
 
     def wait_for(self, pattern, count=1):
-        """Waits until a pattern was written so often; what it found last."""
+        """Waits until a pattern was written so often; returns the last match."""
         def found():
             self.pump()
             matches = re.findall(pattern, self.read)
@@ -70,7 +72,7 @@ class Terminal:
         return self.code
 
     def text(self):
-        """What was written, which must be clean."""
+        """The output, which must be clean."""
         text = self.read.decode("utf-8", "strict").replace("\r\n", "\n")
         clean(OWN.sub("\n", text), f"the terminal of 'peer {self.arguments[0]}'")
         return text

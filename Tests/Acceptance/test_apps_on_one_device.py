@@ -46,7 +46,7 @@ def make_bundle(path, text="", version="1.0"):
 
 
 class Device:
-    """A device with the app installed, and what it keeps."""
+    """A device with the app installed, and the data it keeps."""
 
     def __init__(self, work, text):
         self.work = work
@@ -78,8 +78,8 @@ class Device:
         self.work.drop(self.folder)
 
 
-def test_what_an_app_gets(work):
-    """an app gets its words, its environment and its container, and its exit code is peer's"""
+def test_an_apps_surroundings(work):
+    """an app gets its arguments, its environment and its container, and peer exits with its code"""
     text = (
         'cd "$HOME/Documents"; env > env; grep SigIgn /proc/self/status > signals\n'
         'for word; do echo "$word" >> words; done; exit 42\n')
@@ -105,7 +105,7 @@ def test_what_an_app_gets(work):
 
 
 def test_an_app_that_runs_stays(work):
-    """an app that runs is neither replaced nor removed, and runs more than once"""
+    """an app that runs is neither replaced nor removed, and can run more than once"""
     device = Device(work, 'touch "$HOME/$1"; while [ ! -e "$HOME/stop" ]; do sleep 0.02; done\n')
     make_bundle(f"{device.folder}/two", version="2.0")
     apps = [device.start("run", APP, name) for name in ("first", "second")]
@@ -117,7 +117,7 @@ def test_an_app_that_runs_stays(work):
     for refused in (["install", f"{device.folder}/two"], ["remove", APP]):
         text = device.run(*refused, code=4).errors()
         require(f"the app {APP} is running (process " in text and "hint: Close it first." in text, text)
-    # The lock is the app's own, and its children's: a killed one takes it along.
+    # The lock belongs to the app and its children: killing the app releases it.
     apps[0].signal(signal.SIGKILL)
     apps[0].wait()
     small_file(f"{device.container}/stop")
@@ -129,7 +129,7 @@ def test_an_app_that_runs_stays(work):
 
 
 def test_an_interrupted_import_is_undone(work):
-    """an import that was interrupted is undone before the app starts"""
+    """an interrupted import is undone before the app starts"""
     device = Device(work, 'ls "$HOME/Documents"\n')
     os.makedirs(f"{device.home}/imports", exist_ok=True)
     os.makedirs(f"{device.container}/Documents", exist_ok=True)

@@ -1,4 +1,4 @@
-"""The broker of an app's credentials, and what a clip sees of the files beside its own."""
+"""The broker of an app's credentials, and a clip's view of files outside its own."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ def place(work, user=None, *identifiers):
 
 
 def descriptors(process):
-    """What a process has open, by numbers."""
+    """A process's open descriptors, by number."""
     found = {}
     for name in os.listdir(f"/proc/{process}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -46,7 +46,7 @@ def descriptors(process):
 
 @each_user
 def test_the_brokers_process(work, user):
-    """broker: it is no child of the app and shares nothing with it, and a crash of it leaves no core"""
+    """broker: it shares nothing with the app, is not its child, and leaves no core after a crash"""
     app = place(work, user).run(APP)
     equal(app("add('s', account='Robin')"), SUCCESS, "a first item")
     equal(app("attempt(os.waitpid, -1, 0)"), os.strerror(10), "what the app has for children")
@@ -70,13 +70,14 @@ def test_the_brokers_process(work, user):
 
 
 def test_an_app_behind_a_pipe(work):
-    """broker: what reads the app's output finds its end with the app's, while a process that the app has left still has the socket"""
+    """broker: the app's output ends with the app, though a process of the app still has the
+    socket"""
     home = place(work)
     app = home.run(APP)
     require(app("stay_behind()"), "nothing stays")
     broker = app.broker()
     app.process.stdin.close()
-    # With a broker that has the pipe, reading would go on until that ends.
+    # If the broker had the pipe, reading would continue until the broker ends.
     equal(app.process.stdout.read(), "", "the rest of the output")
     equal(app.process.wait(PATIENCE), 0, "the app's exit code")
     equal(app.broker(), broker, "the broker of the process that was left")
@@ -100,7 +101,7 @@ def test_removing_at_once(work):
 
 
 @each_user
-def test_what_a_program_of_the_app_has(work, user):
+def test_a_program_that_the_app_starts(work, user):
     """broker: a program that the app starts has the lock, as documented, and not the socket"""
     home = Place(work, user)
     bundle = f"{home.folder}/{APP}"
@@ -124,11 +125,11 @@ def test_what_a_program_of_the_app_has(work, user):
         os.kill(helper, signal.SIGKILL)
 
 
-# What reaches it
+# Packets at the broker
 
 
-def test_what_is_no_request(work):
-    """broker: packets without a byte, too long, cut, of an unknown type or with an unknown field change nothing and end nothing"""
+def test_malformed_packets(work):
+    """broker: malformed packets change nothing and end nothing"""
     app = place(work).run(APP)
     equal(app("add('s', account='Robin')"), SUCCESS, "a first item")
     before = app("copy()")
@@ -149,7 +150,7 @@ def test_what_is_no_request(work):
 
 @pytest.mark.takes(20)
 def test_a_thousand_requests_unanswered(work):
-    """broker: a thousand requests whose answers nothing takes hold up the next one for little"""
+    """broker: a thousand requests without a reader for the answers barely delay the next one"""
     app = place(work).run(APP)
     equal(app("[add('x' * 16_000, account=str(number)) for number in range(20)].count(0)"), 20, "items")
     equal(app("__import__('resource').setrlimit(7, (4096, 4096))"), None, "the limit of descriptors")
@@ -160,7 +161,7 @@ def test_a_thousand_requests_unanswered(work):
 
 
 def test_two_apps_at_once(work):
-    """broker: two processes of an app that add at once lose nothing"""
+    """broker: two processes of an app that add items at once lose nothing"""
     home = place(work)
     one, other = home.run(APP), home.run(APP)
     for app, prefix in ((one, "one"), (other, "other")):
@@ -174,7 +175,7 @@ def test_two_apps_at_once(work):
 @pytest.mark.takes(20)
 @pytest.mark.parametrize("victim", ["broker", "app"])
 def test_kills_while_an_item_changes(work, victim):
-    """broker: after a kill in the middle of changes an item is the old one or the new one"""
+    """broker: an item is the old or the new one after a kill during changes"""
     home = place(work)
     old, new = "o" * 12_000, "n" * 12_000
     equal(home.once(APP, f"add('{old}', account='Robin')"), SUCCESS, "the item")
@@ -182,7 +183,8 @@ def test_kills_while_an_item_changes(work, victim):
         app = home.run(APP)
         broker = wait_for("the broker", PATIENCE, app.broker)
         app(f"churn('Robin', '{new}', '{old}')")
-        # A change takes some milliseconds; this is about where in it the kill falls, and no wait for anything.
+        # A change takes some milliseconds. This time decides where in it the kill falls; the check
+        # waits for nothing.
         with contextlib.suppress(subprocess.TimeoutExpired):
             app.process.wait(random.Random(number).uniform(0.02, 0.1))
         if victim == "broker":
@@ -200,8 +202,9 @@ def test_kills_while_an_item_changes(work, victim):
 
 
 @each_user
-def test_where_no_secret_is(work, user):
-    """broker: no secret is in a command line, an environment, a file of PEER_HOME or of the keys, or a core"""
+def test_no_secret_leaks(work, user):
+    """broker: no command line, environment, file of PEER_HOME or of the keys, or core has a
+    secret"""
     home = place(work, user)
     app = home.run(APP)
     equal(app(f"add('{SECRET}', account='Robin')"), SUCCESS, "the item")
@@ -229,7 +232,7 @@ def test_where_no_secret_is(work, user):
 
 
 def home_of(user, path):
-    """What a program of a user is told when it opens a file."""
+    """The error that a user's program gets when it opens a file."""
     process = subprocess.run(
         ["/bin/cat", path], user=user, group=user, extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={"LC_ALL": "C"}, timeout=PATIENCE, check=False)
@@ -240,8 +243,8 @@ def home_of(user, path):
 
 
 @each_user_with_mounts
-def test_what_a_clip_sees(work, user):
-    """clip: it sees of PEER_HOME only what is its own, in its program and in those that it starts, and the user's other files"""
+def test_a_clips_view(work, user):
+    """clip: it and its programs see only its own part of PEER_HOME, and the user's other files"""
     home = place(work, user, OTHER, CLIP)
     home.once(OTHER, "add('s', account='Robin')", "attempt(open, environment('HOME') + '/Documents/kept', 'w')")
     home.once(CLIP, f"add('{SECRET}', account='Robin')")
@@ -258,7 +261,7 @@ def test_what_a_clip_sees(work, user):
     equal(clip("os.getcwd()"), "/", "its directory, which was another app's container")
     equal(clip("attempt(os.open, '..', 0)") is not None, True, "the directory above")
     equal(clip(f"os.popen('ls {home.home}/containers').read()"), f"{CLIP}\n", "what a program of the clip's sees")
-    # What is written to where nothing is kept is refused, and not lost.
+    # Writing where nothing is kept fails, so no data is lost.
     equal(clip(f"attempt(open, '{home.home}/containers/{OTHER}', 'w')"), os.strerror(30), "making another's container")
     for path in (f"{home.real_home}/by-the-clip", f"{home.home}/groups/{GROUP}/by-the-clip",
                  f"{home.home}/containers/{CLIP}/by-the-clip"):
@@ -270,7 +273,7 @@ def test_what_a_clip_sees(work, user):
 
 @needs(root)
 def test_a_clip_without_mounts_of_its_own(work):
-    """clip: where it cannot have mounts of its own it starts, and a note says so"""
+    """clip: it starts, with a note, where it cannot have its own mounts"""
     home = place(work, None, CLIP)
     none = 'for what in mnt user; do echo 0 >/proc/sys/user/max_${what}_namespaces; done; exec "$@"'
     clip = home.run(CLIP, within=["unshare", "--user", "--map-root-user", "bash", "-c", none, "bash"])
@@ -284,7 +287,7 @@ def test_a_clip_without_mounts_of_its_own(work):
 
 @each_user_with_mounts
 def test_a_clip_and_its_app(work, user):
-    """clip: its items and its user's authorization are there for its app, and never the other way round"""
+    """clip: its app can use its items and its user's authorization, and never the reverse"""
     home = place(work, user, CLIP)
     equal(home.once(CLIP, "add('of the clip', account='Robin', label='clip')"), SUCCESS, "the clip's item")
     home.install(APP)
@@ -316,7 +319,7 @@ def test_a_clip_and_its_app(work, user):
 
 @pytest.mark.takes(10)
 def test_ten_rounds_of_clip_and_app(work):
-    """clip: in ten rounds of installing and removing there is never a third copy, and what the app has stored stays as it was"""
+    """clip: ten rounds of install and remove leave no third copy, and the app's items stay"""
     home = place(work, None, CLIP)
     for number in range(10):
         if number:

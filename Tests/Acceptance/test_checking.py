@@ -1,4 +1,4 @@
-"""What authors try on one device: `peer app check` and `peer app migrate`."""
+"""The commands with which authors test on one device: `peer app check` and `peer app migrate`."""
 
 import hashlib
 import os
@@ -32,11 +32,11 @@ class Author:
         work.environment["TMPDIR"] = self.temporary
 
     def check(self, *options, code=0, bundle=None):
-        """Checks the bundle; the run."""
+        """Checks the bundle; returns the run."""
         return ended(self.device.start("app", "check", bundle or self.bundle, "--json", *options), code)
 
     def migrate(self, *options, code=0):
-        """Migrates to the bundle; the run."""
+        """Migrates to the bundle; returns the run."""
         return ended(self.start(*options), code)
 
     def start(self, *options):
@@ -68,7 +68,7 @@ def notices(process):
 
 
 def digest(folder):
-    """Every path below a folder, and what is there, in one number."""
+    """All paths in a folder and their contents, in one number."""
     found = hashlib.sha256()
     for path, folders, names in os.walk(folder):
         folders.sort()
@@ -89,7 +89,7 @@ def data(author):
 
 
 def nothing_left(author):
-    """Requires that the home of the data holds nothing of a migration, and that the app can be used."""
+    """Requires that the home of the data has no remains of a migration, and that the app works."""
     home = author.device.home
     require(not os.path.exists(f"{home}/transfers"), "a transfer is remembered")
     for folder in ("scratch", "staging", "imports", "replaced"):
@@ -111,12 +111,12 @@ def test_a_fit_bundle(work):
     equal(data(author), before, "the data")
     nothing_left(author)
     equal(os.listdir(author.temporary), [], "temporary files")
-    # The installed bundle is one as well.
+    # The installed bundle is also fit.
     author.check(bundle=f"{author.device.home}/apps/{ID}/bundle")
 
 
 def test_every_fault(work):
-    """app check: every fault of a bundle is named, and a bundle that is missing is another failure"""
+    """app check: every fault of a bundle is named, and a missing bundle is another failure"""
     author = Author(work)
     author.change("Info.plist", CFBundleShortVersionString=None, PeerAliases=["x"])
     author.change("Entitlements.plist", **{"com.apple.security.application-groups": ["..", "a"]})
@@ -139,7 +139,7 @@ def test_every_fault(work):
 
 
 def script(author, text):
-    """Puts a script in the place of the extension's program."""
+    """Replaces the extension's program by a script."""
     program = f"{author.bundle}/Extensions/Migration.appex/TestAppExtension"
     remove(program)
     with open(program, "w", encoding="utf-8") as file:
@@ -148,10 +148,10 @@ def script(author, text):
 
 
 READY = r"printf '\000\001\001\001\00{}' >&3; read line <&3"
-"""Says what it can do: a packet of one message, `ready` with one field."""
+"""The extension's capabilities: a packet of one message, `ready` with one field."""
 
 
-def test_what_an_extension_cannot(work):
+def test_extensions_without_an_exporter(work):
     """app check: an extension that cannot export, can do nothing, or does not start"""
     author = Author(work)
     script(author, READY.format(2))
@@ -173,8 +173,8 @@ def test_an_export_that_fails(work, export, reason):
     nothing_left(author)
 
 
-def test_what_is_noted(work):
-    """app check: temporary files, an estimate that is off, an empty version and refused appends are noted"""
+def test_notes(work):
+    """app check: temporary files, wrong estimates, empty versions and refused appends are noted"""
     author = Author(work, export="copy", estimate="1", version="")
     check = author.check()
     require(check.events("archive")[0]["scratchBytes"] >= 3_000_000, "no temporary files are counted")
@@ -188,14 +188,14 @@ def test_what_is_noted(work):
 
 
 def test_another_container(work):
-    """app check: another container, and none"""
+    """app check: another container, and no container"""
     author = Author(work)
     container = f"{author.folder}/container"
     os.makedirs(f"{container}/Documents")
     with open(f"{container}/Documents/seven", "w", encoding="utf-8") as file:
         file.write("7 bytes")
     before = digest(container)
-    # The app may run meanwhile, as its data is not concerned.
+    # The app may run meanwhile, because its data is not used.
     archive = author.check("--container", container).events("archive")[0]
     equal([archive["items"], archive["bytes"]], [2, 7], "items and bytes")
     equal(digest(container), before, "the container")
@@ -219,7 +219,7 @@ def test_an_app_that_runs(work):
 
 @needs(landlock)
 def test_without_confinement(work):
-    """app check: an extension is confined, and with --no-confine it is not"""
+    """app check: an extension is confined, except with --no-confine"""
     author = Author(work, export="look")
     refused = [line for line in said(author.check()) if line.startswith("read outside")]
     equal(refused, ["read outside: refused"], "a confined extension")
@@ -229,7 +229,7 @@ def test_without_confinement(work):
 
 
 def listening(process):
-    """The ports at which a process listens."""
+    """The ports on which a process listens."""
     found = subprocess.run(["ss", "-ltnp"], capture_output=True, text=True, check=False).stdout
     return [line for line in found.splitlines() if f"pid={process.pid}," in line]
 
@@ -249,13 +249,13 @@ def test_a_migration(work):
     equal(run.events("code"), [], "the codes that were told")
     lines = [(event["side"], event["line"]) for event in run.events("extensionOutput")]
     equal(lines, [("importer", f"importing version 2.7 of {ID}")], "what the extensions said")
-    # The command that a person is told.
+    # The next command, as shown to a person.
     new = Home(author, home)
     equal(new.app("run", ID, "status"), "success", "the status at first launch")
     equal(new.documents(), author.device.documents(), "what arrived")
     equal(data(author), before, "the source")
     nothing_left(author)
-    # The same home once more.
+    # The same home again.
     equal(author.migrate("--home", home, code=4).events("migrated")[0]["succeeded"], False, "whether it succeeded")
     author.migrate("--home", home, "--replace")
     equal(new.documents(), author.device.documents(), "what arrived")
@@ -284,8 +284,8 @@ class Home:
         return found
 
 
-def test_what_a_person_sees(work):
-    """app migrate: a person sees which end speaks, and the next command"""
+def test_a_persons_view(work):
+    """app migrate: each line shows its end to a person, and the next command follows"""
     author = Author(work)
     run = ended(author.device.start("app", "migrate", ID, "--to", author.bundle), 0)
     require(f"importer: importing version 1.0 of {ID}" in run.errors(), f"said: {run.errors()}")
@@ -314,7 +314,7 @@ def test_a_migration_that_fails(work, files, code, side, reason):
     equal(Home(author, author.home(run)).documents(), {}, "what arrived")
     equal(data(author), before, "the source")
     nothing_left(author)
-    # What a person is told is the end that failed, once.
+    # A person sees the end that failed, once.
     human = ended(author.device.start("app", "migrate", ID, "--to", author.bundle), code)
     equal(human.errors().count("peer: error:"), 1, "errors")
     require(reason in human.errors(), f"said: {human.errors()}")
@@ -336,7 +336,7 @@ def test_an_interrupted_migration(work, files, line):
     before = data(author)
     run = author.start()
     wait_for(line, PATIENCE, lambda: line in said(run) or not run.is_running())
-    # While it imports, it need not listen any more.
+    # During the import it need not listen any more.
     if "export" in files:
         where = listening(run)
         require(where and all("127.0.0.1:" in line for line in where), f"it listens elsewhere: {where}")
@@ -360,8 +360,8 @@ def test_a_killed_migration(work):
 
 @pytest.mark.parametrize("end", ["exporter", "importer"])
 def test_ctrl_c_while_an_extension_starts(work, end):
-    """app migrate: Ctrl-C and SIGTERM end the start of an extension that says nothing, and leave no home"""
-    # The exporter is that of the installed app where the other one has another identifier.
+    """app migrate: Ctrl-C and SIGTERM end a silent extension's start, and leave no home"""
+    # The exporter comes from the installed app if the other bundle has another identifier.
     author = Author(work, OTHER, installed="Silent" if end == "exporter" else "TestAppExtension")
     if end == "importer":
         remove(author.bundle)
@@ -380,8 +380,8 @@ def test_ctrl_c_while_an_extension_starts(work, end):
 
 
 def test_the_exporter_of_the_bundle(work):
-    """app migrate: where the bundle is another edition of the app, its extension exports, and nothing of the try stays"""
-    # That of the installed app cannot.
+    """app migrate: another edition's extension exports, and a failed attempt leaves nothing"""
+    # The installed app's extension cannot export.
     author = Author(work, installed="OnlyImporting")
     before = data(author)
     run = author.migrate()
@@ -389,7 +389,7 @@ def test_the_exporter_of_the_bundle(work):
     equal(data(author), before, "the source")
     equal(os.listdir(author.temporary), [os.path.basename(author.home(run))], "temporary files")
     nothing_left(author)
-    # Another one cannot either, and its author is told where to look.
+    # The other edition cannot export either, and the author is told where to look.
     remove(author.bundle)
     make_bundle(work.programs, author.bundle, ID, "OnlyImporting")
     error = author.migrate(code=4).error()
@@ -397,7 +397,7 @@ def test_the_exporter_of_the_bundle(work):
 
 
 def test_an_unusable_home(work):
-    """app check: a PEER_HOME that cannot be used is an error, and one that is missing is no app; neither is made"""
+    """app check: an unusable PEER_HOME is an error, a missing one has no app; neither is made"""
     author = Author(work)
     author.device.home = f"{author.folder}/file"
     with open(author.device.home, "w", encoding="utf-8"):
@@ -410,7 +410,7 @@ def test_an_unusable_home(work):
 
 
 def test_a_damaged_app(work):
-    """app migrate: an installed app that is damaged is told from a bundle"""
+    """app migrate: a damaged installed app and a damaged bundle get different errors"""
     author = Author(work, OTHER)
     remove(f"{author.device.home}/apps/{ID}/bundle/Info.plist")
     error = author.migrate(code=4).error()
@@ -418,7 +418,7 @@ def test_a_damaged_app(work):
 
 
 def test_a_full_disk_for_the_output(work):
-    """app migrate: it fails where its last lines cannot be written"""
+    """app migrate: it fails if its last lines cannot be written"""
     author = Author(work)
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
@@ -447,7 +447,7 @@ def test_homes_that_are_refused(work):
 
 
 def test_aliases_and_claims(work):
-    """app migrate: another identifier, by PeerAliases, and what is claimed of the source"""
+    """app migrate: another identifier with PeerAliases, and the source's claims"""
     author = Author(work, OTHER)
     author.migrate(code=4)
     author.change("Info.plist", PeerAliases=[
@@ -462,8 +462,8 @@ def test_aliases_and_claims(work):
     nothing_left(author)
 
 
-def test_what_cannot_be_migrated(work):
-    """app migrate: no such app, a bundle that is not fit; nothing is made"""
+def test_migrations_that_are_refused(work):
+    """app migrate: a missing app, an unfit bundle; nothing is made"""
     author = Author(work)
     ended(author.device.start("app", "migrate", "org.none", "--to", author.bundle), 2)
     author.change("Info.plist", CFBundleShortVersionString=None)

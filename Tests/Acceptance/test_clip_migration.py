@@ -1,4 +1,5 @@
-"""What a clip has left on a device when the data of its app comes there, and what never travels."""
+"""The items of a clip when its app's data arrives on the device, and the data that is never
+transferred."""
 
 import os
 
@@ -25,8 +26,8 @@ def files(folder):
 
 
 @pytest.mark.parametrize("way", ["succeeds", "fails"])
-def test_the_destinations_own(work, way):
-    """app: no credential or record of an account travels, and what a clip has put into the group stays, whichever way the import ends"""
+def test_local_items_stay(work, way):
+    """app: no credential or account record travels; a clip's group items survive any import"""
     old, new = devices(work, **({"behaviour": "throw"} if way == "fails" else {}))
     adding = old.start("app", "run", ID, "credentials", text=f"add account={USER} secret={SECRET}\ncopy account={USER}\n")
     equal(adding.wait(), 0, "exit code of the app that stores a secret")

@@ -1,4 +1,4 @@
-"""Clips: the small edition of an app, whose place the full app takes with all that they share."""
+"""Clips: the small edition of an app, which the full app replaces, with all that they share."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ GROUPS = "com.apple.security.application-groups"
 
 
 class Clips(Device):
-    """A device on which nothing is installed yet."""
+    """A device without installed apps."""
 
     def __init__(self, work, user=None):
         folder, _ = work.place(user)
@@ -35,7 +35,7 @@ class Clips(Device):
         return make(self.work.programs, f"{self.folder}/bundle-{self.made}", *arguments, **more)
 
     def install(self, make, *arguments, code=0, **more):
-        """Installs a bundle: the event, or what was said of the failure."""
+        """Installs a bundle; returns the event, or the error."""
         path = self.bundle(make, *arguments, **more)
         process = self.start("app", "install", path, *(["--json"] if code == 0 else []))
         equal(process.wait(), code, f"peer app install: {process.text()[-400:]!r}: exit code")
@@ -43,13 +43,13 @@ class Clips(Device):
         return process.events("installed")[0] if code == 0 else process.errors()
 
     def clip_says(self, *words):
-        """What the clip, or the app in its place, says; and what peer does."""
+        """The output of the clip, or of the app that has replaced it; and peer's own output."""
         process = self.start("app", "run", NAME, *words)
         equal(process.wait(), 0, f"peer app run: {process.text()[-300:]!r}: exit code")
         return process.output().strip(), process.errors()
 
     def listed(self):
-        """What is installed, by identifier."""
+        """The installed bundles, by identifier."""
         process = self.start("app", "list", "--json")
         equal(process.wait(), 0, "peer app list: exit code")
         return {event["id"]: event for event in process.events("app")}
@@ -70,7 +70,7 @@ class Clips(Device):
 @pytest.mark.takes(6)
 @pytest.mark.parametrize("user", [None, pytest.param(NOBODY, marks=needs(root))], ids=["this user", "nobody"])
 def test_a_clip_becomes_its_app(work, user):
-    """clips: an app takes its clip's place; what they share stays byte for byte, and a start of the clip starts the app"""
+    """clips: an app replaces its clip, keeps their shared files, and starts instead of the clip"""
     device = Clips(work, user)
     equal(device.install(make_clip)["clipOf"], ID, "the app of the clip")
     device.clip_says("set", GROUP, "draft", "from the clip")
@@ -102,8 +102,8 @@ def test_a_clip_becomes_its_app(work, user):
     equal(os.listdir(f"{device.home}/groups"), [], "groups that are left")
 
 
-def test_what_a_person_is_told(work):
-    """clips: what an installation says, and what only the clip listed goes with it"""
+def test_messages_to_a_person(work):
+    """clips: an installation's output, and a group that only the clip lists is removed with it"""
     device = Clips(work)
     device.install(make_clip, groups=[GROUP, "group.small"])
     for group in (GROUP, "group.small"):
@@ -119,7 +119,7 @@ def test_what_a_person_is_told(work):
 
 @pytest.mark.takes(5)
 def test_a_third_app_never_gets_the_group(work):
-    """clips: no third app gets the group of a clip and its app, before the app has come, after it, and by an update"""
+    """clips: no third app gets the group: before the app, after it, or by an update"""
     device = Clips(work)
     device.install(make_bundle, THIRD, groups=[])
     device.install(make_clip)
@@ -168,8 +168,8 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_what_is_refused(work, name):
-    """clips: what does not go together is refused with its file, its key, the reason and a hint"""
+def test_incompatible_bundles(work, name):
+    """clips: incompatible bundles are refused with the file, its key, the reason and a hint"""
     first, second, reason, hint = REFUSALS[name]
     device = Clips(work)
     if first is not None:
@@ -181,7 +181,7 @@ def test_what_is_refused(work, name):
 
 
 def test_a_clip_that_runs(work):
-    """clips: a clip that runs is not replaced, and is when it has ended"""
+    """clips: a running clip is not replaced, and is replaced once it has ended"""
     device = Clips(work)
     device.install(make_clip)
     running = device.start("app", "run", NAME, "stay")
@@ -195,8 +195,8 @@ def test_a_clip_that_runs(work):
     equal(device.install(make_full_app)["replacedClip"], NAME, "the clip that was replaced")
 
 
-def test_what_is_not_migrated(work):
-    """clips: a clip, and an app without a migration extension, are neither sent nor received; checks and installations say so"""
+def test_bundles_that_do_not_migrate(work):
+    """clips: neither clips nor apps without a migration extension migrate, and peer says so"""
     device = Clips(work)
     commands = [
         ["receive", "--app", None, "--listen", "127.0.0.1:0"], ["send", "--app", None, "--to", "127.0.0.1:1"],
@@ -238,11 +238,11 @@ def ended(process, code=0):
 
 
 class Killed:
-    """A home with a clip in it, again and again, and installations of its app that are killed in it."""
+    """A home with a clip, made again and again, in which installations of its app are killed."""
 
     def __init__(self, work):
         self.device = Clips(work)
-        # Small, since it is copied often: a program of one line.
+        # Small, because it is copied often: a program of one line.
         small = f"{self.device.folder}/small"
         os.makedirs(small)
         with open(f"{small}/TestApp", "w", encoding="ascii") as file:
@@ -265,7 +265,8 @@ class Killed:
         shutil.copytree(self.template, self.device.home, symlinks=True)
 
     def install(self, limit):
-        """Installs the app, killed before the change of that number; whether that came."""
+        """Installs the app, killed before the change with that number; returns whether that change
+        came."""
         found = subprocess.run(
             [sys.executable, "-I", f"{ROOT}/Tests/Acceptance/killed_at.py", str(limit), self.device.work.binary, "app", "install", self.app],
             env={**os.environ, "PEER_HOME": self.device.home}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -277,7 +278,7 @@ class Killed:
         return os.path.exists(f"{self.device.home}/apps/{name}")
 
     def settle(self, first):
-        """Does one thing after the crash, and requires that all is well."""
+        """Does one thing after the crash, and requires a consistent state."""
         is_app = self.is_there(ID)
         process = ended(self.device.start("app", *{
             "run": ["run", NAME], "list": ["list"], "install": ["install", self.clip]}[first]), 4 if first == "install" and is_app else 0)
@@ -294,7 +295,7 @@ class Killed:
 @needs(tracing)
 @pytest.mark.takes(30)
 def test_a_killed_replacement(work):
-    """clips: an installation killed before any change leaves the clip or the app, whole after the next command, and the group"""
+    """clips: a killed installation leaves the clip or the app, whole after the next command"""
     killed = Killed(work)
     commands = ["run", "list", "install"]
     number, both = 0, 0
@@ -302,7 +303,7 @@ def test_a_killed_replacement(work):
         number += 1
         killed.begin()
         is_killed = killed.install(number)
-        # What matters begins where the app is there; until then one command each time.
+        # The critical changes begin once the app is there; until then one command each time.
         is_app = killed.is_there(ID)
         both += is_app and killed.is_there(NAME)
         for again, first in enumerate(commands if is_app else commands[number % 3:][:1]):

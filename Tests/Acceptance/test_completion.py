@@ -1,4 +1,4 @@
-"""What shells complete: commands, options and values, in the shells themselves."""
+"""Completion of commands, options and values, in the shells themselves."""
 
 import os
 import re
@@ -18,14 +18,14 @@ from shells import LOADS, Fish, TypedShell
 from terminal import clean
 
 TYPED = [pytest.param("bash", marks=needs(terminals, shell("bash"))), pytest.param("zsh", marks=needs(terminals, shell("zsh")))]
-# A line, and what its last word becomes.
+# A line, and its last word after completion.
 WORDS = [
     ("rece", "receive"), ("app inst", "install"), ("resume l", "list"), ("code n", "new"), ("completion z", "zsh"), ("help app st", "status"),
     ("help --m", "--man"), ("--vers", "--version"), ("send --comp", "--compress"), ("send a --json --exclude=x --lim", "--limit"),
     ("receive --existing k", "keep-both"), ("receive --existing=k", "--existing=keep-both"), ("send --compress=al", "--compress=always"),
     ("send a --to=h:1 --str", "--streams"), ("receive --listen h:1 --ver", "--verbose"),
     ("app migrate x --as and", "android")]
-# Lines that stay as they are.
+# Lines that completion does not change.
 STAYING = ["frob", "send -- --comp", "send --json --jso", "app run x --he", "discover --for 1", "send --limit 2", "receive --json=", "help send rec", "send --to new-lap"]
 STRANGE = "strange $(touch pwned);`touch pwned`'\"& ä"
 
@@ -55,11 +55,11 @@ def test_words(work, name):
 @needs(shell("fish"))
 @pytest.mark.takes(5)
 def test_words_in_fish(work):
-    """commands, options and the words of values are completed in fish, each with what it means"""
+    """commands, options and values are completed in fish, each with its description"""
     fish = Fish(work, work.place()[0], home_of(work))
     for line, word in WORDS:
         found = fish.offers(f"peer {line}")
-        # What begins otherwise is offered too, behind what begins so.
+        # Completions with another beginning come after those with this beginning.
         require(word in found and len(found[word]) > 3, f"'peer {line}': {found}")
     for line in STAYING:
         equal(fish.offers(f"peer {line}"), {}, f"offers for 'peer {line}'")
@@ -68,7 +68,7 @@ def test_words_in_fish(work):
 @pytest.mark.takes(3)
 @pytest.mark.parametrize("name", TYPED)
 def test_lists(work, name):
-    """what can stand there is listed, without the options that were given; zsh says what each means"""
+    """possible words are listed, without the options already given; zsh describes each"""
     shell_here = typed(work, name)
     shown = shell_here.complete("peer send --json --owners --", 2 if name == "bash" else 1)[1]
     require("--exclude-caches" in shown and "--compress" in shown, shown)
@@ -79,7 +79,7 @@ def test_lists(work, name):
 
 @pytest.mark.parametrize("name", TYPED)
 def test_files(work, name):
-    """files and directories are completed, whatever they are called"""
+    """files and directories are completed, with any name"""
     folder, _ = work.place()
     small_file(f"{folder}/{STRANGE}")
     small_file(f"{folder}/dull")
@@ -96,7 +96,7 @@ def test_files(work, name):
 @needs(shell("fish"))
 @pytest.mark.takes(3)
 def test_files_in_fish(work):
-    """files and directories are completed in fish, whatever they are called"""
+    """files and directories are completed in fish, with any name"""
     folder, _ = work.place()
     small_file(f"{folder}/{STRANGE}")
     small_file(f"{folder}/dull")
@@ -111,7 +111,7 @@ def test_files_in_fish(work):
 
 
 def unfinished(work):
-    """The ID of a transfer that both users have interrupted, as the sender knows it."""
+    """The ID of a transfer that both users have interrupted, from the sender's list."""
     old, new = work.place()
     random_file(f"{old}/large", 8 * MIB)
     receiver = Waiting(work, [new], home=work.folder(None))
@@ -131,7 +131,7 @@ def unfinished(work):
 @pytest.mark.takes(5)
 @needs(terminals, shell("bash"), shell("zsh"), shell("fish"))
 def test_values(work):
-    """apps and unfinished transfers are completed, each with what it is"""
+    """apps and unfinished transfers are completed, each with a description"""
     home = home_of(work)
     device = AppDevice(work, work.place()[0])
     shutil.copytree(device.home, f"{home}/peer", dirs_exist_ok=True, symlinks=True)
@@ -151,7 +151,7 @@ def test_values(work):
 @needs(networks)
 @pytest.mark.takes(4)
 def test_devices(work):
-    """devices that wait are found in a second, and what they call themselves can do nothing"""
+    """waiting devices are found in a second, and their labels cannot control the terminal"""
     network = Network(work, "old", "new")
     network["new"].responder("new\x1b[2Jlaptop", "00000000deadbeef", "47470", "10.99.0.2")
     network["new"].responder("other", "00000000deadbee0", "5000", "10.99.0.2")
@@ -167,7 +167,7 @@ def test_devices(work):
 @pytest.mark.takes(8)
 @pytest.mark.parametrize("name", TYPED)
 def test_a_device_in_a_line(work, name):
-    """the address of a device is completed with its port, also where its first part is typed"""
+    """a device's address is completed with its port, also after its first part"""
     network = Network(work, "old", "new")
     network["new"].responder("new-laptop", "00000000deadbeef", "5000", "10.99.0.2")
     shell_here = TypedShell(work, name, work.path, home_of(work), within=network["old"].enter)
@@ -178,11 +178,11 @@ def test_a_device_in_a_line(work, name):
 @needs(networks, shell("fish"))
 @pytest.mark.takes(3)
 def test_devices_in_fish(work):
-    """fish looks for devices once, and not for each of its questions"""
+    """fish searches for devices once, not for each of its queries"""
     network = Network(work, "old", "new")
     network["new"].responder("new-laptop", "00000000deadbeef", "47470", "10.99.0.2")
     fish = Fish(work, work.path, home_of(work), network["old"].enter)
-    # What it asks, and of whom.
+    # The queries that fish makes, with their commands.
     asked = f"{work.path}/asked"
     os.mkdir(f"{work.path}/noting")
     small_file(f"{work.path}/noting/peer", f"#!/bin/sh\necho \"$*\" >> '{asked}'\nexec '{work.programs}/peer' \"$@\"\n".encode())
@@ -197,7 +197,7 @@ def test_devices_in_fish(work):
 @needs(networks, terminals, shell("zsh"))
 @pytest.mark.takes(3)
 def test_a_meaning_in_zsh(work):
-    """a backslash in what a word means is shown by zsh"""
+    """zsh shows a backslash in a description"""
     network = Network(work, "old", "new")
     network["new"].responder("new\x1b[2Jlaptop", "00000000deadbeef", "47470", "10.99.0.2")
     network["new"].responder("other", "00000000deadbee0", "5000", "10.99.0.2")
@@ -208,7 +208,7 @@ def test_a_meaning_in_zsh(work):
 @needs(terminals, shell("bash"))
 @pytest.mark.takes(3)
 def test_redirections_in_bash(work):
-    """bash completes a file behind a redirection, and a word behind one as if it were not there"""
+    """bash completes a file after a redirection, and ignores the redirection for later words"""
     folder, _ = work.place()
     small_file(f"{folder}/dull")
     shell_here = typed(work, "bash", folder)
@@ -221,7 +221,7 @@ def test_redirections_in_bash(work):
 @needs(terminals, shell("bash"))
 @pytest.mark.takes(2)
 def test_quotes_in_bash(work):
-    """bash completes words in quotes, and words behind them"""
+    """bash completes words in quotes, and words after them"""
     shell_here = typed(work, "bash")
     for line, whole in (
             ("peer \"app\" inst", "peer \"app\" install "), ("peer receive --existing 'k", "peer receive --existing 'keep-both' "),
@@ -237,7 +237,7 @@ def test_quotes_in_bash(work):
     pytest.param("bash", "COMP_WORDBREAKS=$COMP_WORDBREAKS-", marks=needs(shell("bash"))), pytest.param("bash", "unset COMP_WORDBREAKS; set -u", marks=needs(shell("bash"))),
     pytest.param("zsh", "setopt KSH_ARRAYS", marks=needs(shell("zsh"))), pytest.param("zsh", "setopt NO_UNSET SH_WORD_SPLIT", marks=needs(shell("zsh")))])
 def test_settings(work, name, setting):
-    """completions do not depend on what a user has set"""
+    """completions do not depend on the user's settings"""
     before, after = LOADS[name].split("source")
     shell_here = typed(work, name, load=f"{before}{setting}; source{after}")
     for line, word in WORDS:
@@ -246,7 +246,7 @@ def test_settings(work, name, setting):
 
 
 def test_nothing_is_written(work):
-    """what is offered is looked up without a trace"""
+    """completion leaves no files behind"""
     home = f"{work.path}/untouched"
     os.mkdir(home)
     for line in ("app run ", "forget ", "send --app "):
@@ -259,7 +259,7 @@ def test_nothing_is_written(work):
 @pytest.mark.takes(2)
 @needs(terminals, shell("bash"), shell("zsh"), shell("fish"))
 def test_without_the_command(work):
-    """where peer cannot be asked, files are completed"""
+    """files are completed if peer cannot run"""
     folder, _ = work.place()
     small_file(f"{folder}/only-file")
     home = home_of(work)
@@ -274,7 +274,7 @@ def test_without_the_command(work):
 
 @pytest.mark.parametrize("line", ["forget ", "app run ", "app status --clear "])
 def test_nothing_to_offer(work, line):
-    """where nothing can be found out, nothing is offered and nothing said"""
+    """no completions and no messages if peer finds nothing"""
     path = f"{work.path}/others"
     os.mkdir(path)
     os.chmod(path, 0o777)

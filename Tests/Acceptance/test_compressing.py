@@ -1,4 +1,4 @@
-"""Compression: over a slow network, of what does not shrink, where it is not wanted, and without the library."""
+"""Compression: over a slow network, of incompressible data, turned off, and without the library."""
 
 import os
 
@@ -13,7 +13,7 @@ LIBRARY = "libzstd.so.1"
 
 
 def make_text(folder, size):
-    """Real source files, many small ones and some large, as often as it takes."""
+    """Real source files, many small ones and some large, repeated to reach the size."""
     sources = list(text_sources())
     count = written = 0
     while written < size:
@@ -30,7 +30,8 @@ def make_text(folder, size):
 
 
 def move(work, old, options=(), rate=10**12):
-    """Sends the folder `old/tree` to a place of its own; both sides' results, the sender, and what crossed the network."""
+    """Sends the folder `old/tree` to a new place; returns both results, the sender, and the bytes
+    on the network."""
     _, new = work.place()
     receiver = Receiver(work, new)
     link = work.slow_link(receiver.port, rate)
@@ -44,7 +45,7 @@ def move(work, old, options=(), rate=10**12):
     one, other = ([result[name] for name in ("sentBytes", "savedBytes", "heldBytes")] for result in results)
     equal(one, other, "what crossed the wire, as both sides say")
     content = results[0]["bytes"]
-    # Besides content there are records of items and the places of chunks.
+    # Besides content, the records of items and the positions of chunks are sent.
     most = content + 400 * (results[0]["items"] + content // MIB + 1)
     require(content <= one[0] + one[1] <= most, f"content sent and saved: {one[0] + one[1]}, not {content}")
     work.drop(new)
@@ -54,9 +55,9 @@ def move(work, old, options=(), rate=10**12):
 @pytest.mark.takes(20)
 @needs(zstd, text)
 def test_text_over_a_slow_network(work):
-    """text over 20 MB/s: less than half of the bytes with 'always', and never more with 'auto' than with 'never'
+    """text over 20 MB/s: 'always' sends less than half, and 'auto' never more than 'never'
 
-    How much `auto` compresses depends on how busy the processors are, and is shown as a figure.
+    The compression of `auto` depends on the load of the processors, and is shown as a figure.
     """
     old, _ = work.place()
     make_text(f"{old}/tree", 96 * MIB)
@@ -69,7 +70,7 @@ def test_text_over_a_slow_network(work):
     require(packed_bytes < plain_bytes / 2, f"{packed_bytes} bytes crossed the network, without compression {plain_bytes}")
     for result in (packed, chosen):
         require(result["sentBytes"] <= plain["sentBytes"], f"more content sent than without compression: {result}")
-    # Records and answers to pings are not the same ones in every run.
+    # Records and answers to pings differ from run to run.
     require(chosen_bytes < 1.01 * plain_bytes, f"{chosen_bytes} bytes crossed the network, without compression {plain_bytes}")
 
 
@@ -101,7 +102,7 @@ def test_compressing_always_and_never(work):
 
 
 def test_without_the_library(work):
-    """without libzstd: not compressed, and said only where it was asked for"""
+    """without libzstd: data is not compressed, with a message only if compression was requested"""
     old, new = work.place()
     os.mkdir(f"{old}/tree")
     small_file(f"{old}/tree/text", b"again and again\n" * MIB)

@@ -1,4 +1,5 @@
-"""Receiving where the kernel's confinement would close the destination to the receiver."""
+"""Receiving where the kernel's confinement would prevent the receiver from writing to the
+destination."""
 
 import contextlib
 import os
@@ -12,7 +13,7 @@ from outside import equal, require, run_script
 
 
 def move(work, new):
-    """Sends a folder there; the receiver, and what the folder has."""
+    """Sends a folder there; returns the receiver, and the folder's content."""
     old, _ = work.place()
     os.makedirs(f"{old}/tree/deep")
     for number in range(20):
@@ -25,7 +26,7 @@ def move(work, new):
 
 @needs(landlock)
 def test_an_ordinary_disk(work):
-    """an ordinary disk: the receiver is confined, and the trial leaves nothing behind"""
+    """an ordinary disk: the receiver is confined, and its test leaves nothing behind"""
     _, new = work.place()
     receiver = move(work, new)
     equal([len(receiver.events(name)) for name in ("confined", "unconfined")], [1, 0], "events")
@@ -35,7 +36,8 @@ def test_an_ordinary_disk(work):
 @pytest.mark.takes(5)
 @needs(landlock, fuse)
 def test_a_disk_that_forgets_its_inodes(work):
-    """a disk that makes another inode at each look, as 9p does: everything arrives, and the receiver says that it is not confined"""
+    """a disk with a new inode at each look, like 9p: everything arrives, and peer reports no
+    confinement"""
     behind, folder = work.place()
     disk = work.undone.enter_context(contextlib.closing(ForgetfulDisk(behind, folder)))
     wait_until_there(disk.folder)

@@ -1,4 +1,4 @@
-"""What apps have stored in secret: the commands for it, and what a copy of it is worth."""
+"""The secrets that apps have stored: the commands for them, and the uselessness of copies."""
 
 import json
 import os
@@ -20,7 +20,7 @@ each_user = pytest.mark.parametrize(
 
 
 class Device(Place):
-    """A PEER_HOME, and what `peer` tells a program of it."""
+    """A PEER_HOME, and the output of `peer` about a program in it."""
 
     def __init__(self, work, user=None, *identifiers):
         super().__init__(work, user)
@@ -28,7 +28,8 @@ class Device(Place):
             self.install(identifier)
 
     def events(self, *arguments, code=0):
-        """What a command writes with --json. Each event is as the schema says, or the check fails."""
+        """The output of a command with --json. The check fails if an event does not follow the
+        schema."""
         with self.start(*arguments, "--json") as process:
             output, errors = process.communicate(timeout=PATIENCE)
         equal(process.returncode, code, f"{arguments}: exit code ({errors[-200:]})")
@@ -37,7 +38,7 @@ class Device(Place):
         return found
 
     def listed(self, *arguments):
-        """Owner, class, label and whether there is a problem, of each credential."""
+        """The owner, class, label and problem of each credential."""
         return [
             (event["owner"], event["class"], event["label"], event["problem"] is not None)
             for event in self.events("credentials", "list", *arguments)]
@@ -47,7 +48,7 @@ class Device(Place):
         found = {}
         for folder, _, names in os.walk(self.home):
             for name in names:
-                # A link of preferences may lead nowhere yet.
+                # A preferences link may lead nowhere yet.
                 if os.path.islink(f"{folder}/{name}"):
                     continue
                 with open(f"{folder}/{name}", "rb") as file:
@@ -92,7 +93,7 @@ def test_credentials_outlive_the_app(work, user):
 
 @each_user
 def test_a_copy_of_peer_home(work, user):
-    """credentials: a copy of PEER_HOME, beside it or elsewhere, yields nothing, and takes nothing"""
+    """credentials: a copy of PEER_HOME, anywhere, reveals nothing and removes nothing"""
     device = Device(work, user, APP)
     equal(device.once(APP, f"add('{SECRET}', account='Robin')"), SUCCESS, "added")
     with open(device.key(), "rb") as file:
@@ -125,7 +126,7 @@ def test_a_copy_of_peer_home(work, user):
 
 
 def test_damaged_items(work):
-    """credentials: what is cut, changed or moved to another owner is refused, named, and can be removed"""
+    """credentials: a cut, changed or moved item is refused, named, and can be removed"""
     device = Device(work, None, APP, OTHER)
     for identifier in (APP, OTHER):
         equal(device.once(identifier, "add('a', account='a', label='a')", "add('b', account='b', label='b')"), SUCCESS, "added")
@@ -179,7 +180,7 @@ def test_two_processes_at_once(work):
 
 @each_user
 def test_accounts(work, user):
-    """accounts: recorded for an app or a clip that is installed, revoked also later, and seen by the app"""
+    """accounts: recorded for an installed app or clip, revocable, and visible to the app"""
     device = Device(work, user, CLIP)
     state = "user('001')"
     equal(device.once(CLIP, state), ["account", None], "before")

@@ -1,4 +1,5 @@
-"""What apps and extensions set by UserDefaults and tell nobody of; and how far an import is, as its author shows it."""
+"""The UserDefaults that apps and extensions set without synchronizing, and an import's progress in
+the form of its author."""
 
 import os
 import plistlib
@@ -10,15 +11,15 @@ from outside import equal, require
 
 
 def defaults(path):
-    """What a property list has."""
+    """The values of a property list."""
     require(os.path.exists(path), f"there is no {path}")
     with open(path, "rb") as file:
         return plistlib.load(file)
 
 
 @pytest.mark.parametrize("how", ["keep", "keep and exit"])
-def test_what_an_app_sets_is_kept(work, how):
-    """app: defaults that are not synchronized are there at the next start, after a return from main and after exit"""
+def test_an_apps_values_are_kept(work, how):
+    """app: unsynchronized defaults are there at the next start, after return from main or exit"""
     old, _ = devices(work)
     for suite in ["suite.of.the.app", GROUP, "standard"]:
         old.run(how, suite, "colour", f"of {suite}")
@@ -35,8 +36,8 @@ def test_what_an_app_sets_is_kept(work, how):
         equal(old.run("get", "at the end", "late"), "said late", "what another handler set at the end")
 
 
-def test_what_an_importer_sets_arrives(work):
-    """app: defaults that an importer sets and does not synchronize are there at the app's first start"""
+def test_an_importers_values_arrive(work):
+    """app: unsynchronized defaults of an importer are there at the app's first start"""
     old, new = devices(work, behaviour="defaults")
     move(old, new)
     equal(new.run("get", "suite.of.the.app", "imported"), "of suite.of.the.app", "a suite")
@@ -47,8 +48,8 @@ def test_what_an_importer_sets_arrives(work):
     work.figure = own[0]
 
 
-def test_an_importer_that_exits_keeps_what_is_the_groups(work):
-    """app: an importer that exits fails, but what it set for the group was written"""
+def test_an_importer_that_exits_keeps_the_groups_values(work):
+    """app: an importer that exits fails, but its values for the group are written"""
     old, new = devices(work, behaviour="defaults and leave")
     move(old, new, codes=(7, 7))
     equal(new.run("get", GROUP, "imported"), f"of {GROUP}", "the group's suite")
@@ -57,7 +58,7 @@ def test_an_importer_that_exits_keeps_what_is_the_groups(work):
 
 @pytest.mark.parametrize("how", ["computed progress", "made progress"])
 def test_progress_in_each_form_is_seen(work, how):
-    """app: a progress that is computed, and one that the import makes, are seen between nothing and all on both sides"""
+    """app: computed progress and progress of the import itself are visible on both sides"""
     old, new = devices(work, behaviour=how)
     sender, receiver = move(old, new)
     for name, process in [("sender", sender), ("receiver", receiver)]:
@@ -72,12 +73,12 @@ def test_progress_in_each_form_is_seen(work, how):
 
 
 def notices(process):
-    """What was noticed of the extension's progress."""
+    """The notices about the extension's progress."""
     return [event["message"] for event in process.events("notice") if "resourcesImportProgress" in event["message"]]
 
 
 def test_progress_that_never_moves_is_noticed(work):
-    """app: the author of a progress that never moves is told once, and the import succeeds"""
+    """app: progress that never moves is reported once to the author, and the import succeeds"""
     old, new = devices(work, behaviour="no progress")
     _, receiver = move(old, new)
     equal(new.run("status"), "success", "the status")
@@ -87,7 +88,7 @@ def test_progress_that_never_moves_is_noticed(work):
 
 
 def test_a_tester_refuses_to_work_in_an_app(work):
-    """app: a tester in a program that is no test says so"""
+    """app: a tester in a program that is not a test reports that"""
     old, _ = devices(work)
     told = old.run("tester")
     require("neither XCTest nor Testing" in told, f"it says {told!r}")

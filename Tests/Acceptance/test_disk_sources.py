@@ -1,4 +1,4 @@
-"""Sending from real file systems, with a resume after the disk was mounted anew: nothing is a mixture."""
+"""Sending from real file systems, with a resume after a new mount: no file is a mixture."""
 
 import os
 import signal
@@ -31,7 +31,8 @@ def prepared(disk):
 
 
 def interrupted(work, old):
-    """Begins to send the folder and kills the sender in the middle of the large file; the receiver, which waits."""
+    """Begins to send the folder and kills the sender in the middle of the large file; returns the
+    receiver, which waits."""
     _, new = work.place(on_disk=True)
     receiver = Receiver(work, new)
     link = work.slow_link(receiver.port, 8 * MIB)
@@ -54,7 +55,7 @@ def progress(process):
 
 
 def edit(path):
-    """Changes bytes at both ends of a file and puts its time back, as `touch -r` does."""
+    """Changes bytes at both ends of a file and restores its time, like `touch -r`."""
     status = os.stat(path)
     with open(path, "r+b") as file:
         for offset in (MIB, SIZE - MIB):
@@ -76,7 +77,7 @@ def same_content(old, new):
     pytest.param(False, True, id="mounted anew")])
 @each("exFAT", "NTFS", "bindfs", "sshfs", "XFS")
 def test_a_source_between_two_sessions(work, kind, is_edited, is_remounted):
-    """the sender is killed, its disk's file changed with the time put back, and it is started again"""
+    """the sender is killed, a file changes with its time restored, and the sender starts again"""
     disk = Disk(kind, work)
     old = prepared(disk)
     new, receiver = interrupted(work, old)
@@ -95,7 +96,7 @@ def test_a_source_between_two_sessions(work, kind, is_edited, is_remounted):
 @pytest.mark.parametrize("ahead", [
     pytest.param(5, id="5 s ahead"), pytest.param(-5, id="5 s behind"), pytest.param(200_000, id="two days ahead")])
 def test_a_source_with_a_clock_of_its_own(work, ahead):
-    """a source whose clock is off, with files that were changed just now: everything arrives, after no long wait"""
+    """a source with a wrong clock and fresh changes: everything arrives, without a long wait"""
     disk = FailingDisk(work, ahead)
     old = f"{disk.folder}/old"
     os.mkdir(old)
@@ -113,12 +114,12 @@ def test_a_source_with_a_clock_of_its_own(work, ahead):
 @pytest.mark.option("--long")
 @each("bindfs")
 def test_a_source_that_is_changed_behind_the_kernel(work, kind):
-    """a file that is changed at the server while it is read: what arrives is one version, whatever the kernel remembers"""
+    """a file changes at the server while it is read: one version arrives, despite the cache"""
     disk = Disk(kind, work)
     old = prepared(disk)
     disk.unmount()
     tell("bindfs", "-o", "attr_timeout=600,entry_timeout=600", disk.below, disk.folder)
-    # The kernel has its attributes from now on.
+    # From now on, the kernel has its attributes.
     os.stat(f"{old}/large")
     _, new = work.place(on_disk=True)
     receiver = Receiver(work, new)
@@ -134,7 +135,7 @@ def test_a_source_that_is_changed_behind_the_kernel(work, kind):
 @pytest.mark.option("--long")
 @each("exFAT", "sshfs")
 def test_a_source_that_keeps_changing(work, kind):
-    """a file that changes all the time, on a disk that keeps whole seconds: exit 8, named, and it ends"""
+    """a file that always changes, on a disk with whole seconds: exit 8, named, and it ends"""
     disk = Disk(kind, work)
     old = prepared(disk)
     is_over = threading.Event()

@@ -1,4 +1,5 @@
-"""What arrives on real file systems: everything that the disk can hold, and a word about the rest on both sides."""
+"""Transfers to real file systems: everything that the disk can hold arrives, and both sides name
+the rest."""
 
 import contextlib
 import os
@@ -15,7 +16,7 @@ from outside import MIB, equal, require, wait_for
 
 
 def each(*names, long=()):
-    """A check of each of some file systems, and of others where more is tried."""
+    """A check for each of some file systems, and for more of them in a long run."""
     names = names or [name for name in KINDS if name != "NTFS that folds"]
     marks = {name: [needs(needed(name))] for name in names}
     marks.update({name: [needs(needed(name)), pytest.mark.option("--long")] for name in long})
@@ -30,7 +31,8 @@ def source_of(work, tree):
 
 
 def begin(work, old, new, *options, port=0, rate=None):
-    """Begins to send everything in a folder; the sender and the receiver, and the link between them."""
+    """Begins to send everything in a folder; returns the sender, the receiver, and the link between
+    them."""
     receiver = Receiver(work, new, port=port, options=options)
     link = None if rate is None else work.slow_link(receiver.port, rate)
     sending = sender(work, roots(old), (link or receiver).port, receiver.pairing_code)
@@ -48,7 +50,7 @@ def end(sending, receiver, code):
 
 
 def said(process):
-    """What a run says of its failure, in few words."""
+    """A run's error, in few words."""
     with contextlib.suppress(ValueError):
         for event in process.events("error"):
             return event["message"]
@@ -73,7 +75,7 @@ def done(process):
 @pytest.mark.takes(12)
 @each()
 def test_plain(work, kind):
-    """100 files and a video of 30 MB arrive, as exact as the disk is; the same again is refused"""
+    """100 files and a video of 30 MB arrive, as exact as the disk is; a second run is refused"""
     work.row = kind.name, "plain"
     disk = Disk(kind, work)
     old, new = source_of(work, "plain"), disk.place("new")
@@ -92,7 +94,7 @@ def test_plain(work, kind):
 
 
 def there_already(work, kind):
-    """What is sent, and a destination that has it already, put there by another program."""
+    """The source, and a destination that has it already, put there by another program."""
     disk = Disk(kind, work)
     old, new = source_of(work, "plain"), disk.place("new")
     disk_cases.make_plain(new)
@@ -103,7 +105,7 @@ def there_already(work, kind):
 @pytest.mark.takes(6)
 @each()
 def test_plain_is_there_and_skipped(work, kind):
-    """--existing skip sends nothing of what is there"""
+    """--existing skip sends no existing content"""
     disk, old, new = there_already(work, kind)
     sending, receiver, _ = begin(work, old, new, "--existing", "skip")
     end(sending, receiver, 0)
@@ -111,7 +113,7 @@ def test_plain_is_there_and_skipped(work, kind):
         figures = done(process)
         equal((figures["present"], figures["differing"]), (101, 0), f"there already and differing by '{process.name()}'")
         equal(figures["bytes"], 0, f"content in what '{process.name()}' sent")
-        # The folders' records go again.
+        # The folders' records are sent again.
         require(figures["sentBytes"] < 1000, f"{figures['sentBytes']} bytes sent by '{process.name()}'")
     disk_cases.equal_trees(old, new, scratch=disk.folder)
     equal(os.listdir(new), ["plain"], "the destination holds")
@@ -120,7 +122,7 @@ def test_plain_is_there_and_skipped(work, kind):
 @pytest.mark.takes(8)
 @each()
 def test_plain_is_there_and_both_are_kept(work, kind):
-    """--existing keep-both leaves what is there, and the new one arrives beside it"""
+    """--existing keep-both keeps existing items, and saves the new ones beside them"""
     disk, old, new = there_already(work, kind)
     sending, receiver, _ = begin(work, old, new, "--existing", "keep-both")
     end(sending, receiver, 0)
@@ -132,7 +134,7 @@ def test_plain_is_there_and_both_are_kept(work, kind):
 @pytest.mark.takes(8)
 @each()
 def test_plain_is_there_and_replaced(work, kind):
-    """--existing replace puts the new files in the place of the old ones, and leaves others"""
+    """--existing replace replaces files with the new ones, and keeps other files"""
     disk, old, new = there_already(work, kind)
     for name in ("Notes/Note 60.txt", "Notes/Note 61.txt", "Photos/Summer/Video.mp4"):
         with open(f"{new}/plain/{name}", "r+b") as file:
@@ -148,7 +150,7 @@ def test_plain_is_there_and_replaced(work, kind):
     disk_cases.equal_trees(old, new, scratch=disk.folder)
 
 
-# Everything that a disk may not hold
+# Everything that a disk may be unable to hold
 
 DIFFICULT = ("XFS", "NTFS", "exFAT")
 LESS_DIFFICULT = ("btrfs", "overlayfs", "bindfs", "sshfs", "tmpfs")
@@ -157,7 +159,8 @@ LESS_DIFFICULT = ("btrfs", "overlayfs", "bindfs", "sshfs", "tmpfs")
 @pytest.mark.takes(10)
 @each(*DIFFICULT, long=LESS_DIFFICULT)
 def test_a_varied_tree_on_a_disk(work, kind):
-    """a varied tree: what the disk cannot hold is named on both sides, exit 8, everything else is equal"""
+    """a varied tree: both sides name the items that the disk cannot hold, exit 8, the rest is
+    equal"""
     work.row = kind.name, "tree"
     disk = Disk(kind, work)
     old, new = source_of(work, "tree"), disk.place("new")
@@ -173,7 +176,7 @@ def test_a_varied_tree_on_a_disk(work, kind):
 @pytest.mark.takes(14)
 @each(*DIFFICULT)
 def test_a_varied_tree_on_a_disk_after_kills(work, kind):
-    """a varied tree, both killed in the middle and started again: the same is named"""
+    """a varied tree, both killed in the middle and started again: the same items are named"""
     disk = Disk(kind, work)
     old, new = source_of(work, "tree"), disk.place("new")
     sending, receiver = killed_and_started(work, old, new)
@@ -185,7 +188,8 @@ def test_a_varied_tree_on_a_disk_after_kills(work, kind):
 @pytest.mark.takes(16)
 @each(*DIFFICULT)
 def test_a_varied_tree_on_a_disk_after_kills_at_the_end(work, kind):
-    """a varied tree, both killed when everything had arrived and started again: the same is named"""
+    """a varied tree, both killed after everything arrived and started again: the same items are
+    named"""
     disk = Disk(kind, work)
     old, new = source_of(work, "tree"), disk.place("new")
     before, sending, receiver = killed_at_the_end(work, old, new, "done")
@@ -196,7 +200,8 @@ def test_a_varied_tree_on_a_disk_after_kills_at_the_end(work, kind):
 
 
 def killed_and_started(work, old, new, *options, share=0.4, rate=4 * MIB, most=None):
-    """Kills both in the middle of a transfer, of which the receiver gets so many bytes at most, and starts them again."""
+    """Kills both in the middle of a transfer, of which the receiver gets a limited number of bytes,
+    and starts them again."""
     sending, receiver, link = begin(work, old, new, *options, port=own_port(), rate=rate)
     if most is not None:
         link.let_pass(most)
@@ -205,9 +210,10 @@ def killed_and_started(work, old, new, *options, share=0.4, rate=4 * MIB, most=N
 
 
 def killed_at_the_end(work, old, new, moment, rate=4 * MIB):
-    """Kills both at an event of the receiver behind the last byte, of which the sender has not heard, and starts them again.
+    """Kills both at an event of the receiver after the last byte, before the sender learns of it,
+    and starts them again.
 
-    What the receiver had named by then comes first.
+    The result begins with the items that the receiver had named by then.
     """
     sending, receiver, link = begin(work, old, new, port=own_port(), rate=rate)
     wait_for_share(sending, receiver, 0.2)
@@ -224,7 +230,7 @@ def started_again(work, old, new, options, sending, receiver, link):
     for process in (receiver, sending):
         process.wait()
     link.close()
-    # It shows no code while an import goes on.
+    # It shows no code during an import.
     again = Receiver(work, new, port=receiver.port, options=options, is_inviting=False)
     return sender(work, roots(old), again.port, None), again
 
@@ -247,7 +253,8 @@ FOLDING = ("exFAT", "NTFS that folds")
 @pytest.mark.takes(8)
 @each(*FOLDING, "NTFS", "XFS")
 def test_names_that_fold(work, kind):
-    """200 pairs of names that are one on some disks: the first arrives, the second is named, nothing is mixed"""
+    """200 pairs of names that some disks fold: the first arrives, the second is named, none is
+    mixed"""
     disk = Disk(kind, work)
     old, new = source_of(work, "pairs"), disk.place("new")
     sending, receiver, _ = begin(work, old, new)
@@ -270,7 +277,7 @@ def test_names_that_fold_after_kills(work, kind):
     """200 pairs, both killed in the middle and started again: nothing is mixed"""
     disk = Disk(kind, work)
     old, new = source_of(work, "pairs"), disk.place("new")
-    # A quarter never comes: whatever the machine does, the kill is in the middle.
+    # A quarter never arrives: so the kill is in the middle on any machine.
     sending, receiver = killed_and_started(work, old, new, rate=MIB, most=3 * MIB)
     named = judge_pairs(sending, receiver, new)
     work.figure = f"{len(named)} of {2 * disk_cases.PAIRS} named"
@@ -280,7 +287,7 @@ def test_names_that_fold_after_kills(work, kind):
 @pytest.mark.parametrize("moment", ["staged", "done"])
 @each(*FOLDING)
 def test_names_that_fold_after_kills_at_the_end(work, kind, moment):
-    """200 pairs, both killed when everything had arrived and started again: nothing is mixed, and the same is named"""
+    """200 pairs, both killed after everything arrived and started again: not mixed, same names"""
     disk = Disk(kind, work)
     old, new = source_of(work, "pairs"), disk.place("new")
     before, sending, receiver = killed_at_the_end(work, old, new, moment, rate=MIB)
@@ -293,7 +300,8 @@ def test_names_that_fold_after_kills_at_the_end(work, kind, moment):
 @pytest.mark.parametrize("mode", ["skip", "keep-both", "replace"])
 @each("exFAT")
 def test_names_that_fold_and_are_there(work, kind, mode):
-    """200 pairs onto a folder that has some of them: nothing is mixed, and nothing replaced but by its own name"""
+    """200 pairs, of which the destination has some: nothing is mixed, and only equal names are
+    replaced"""
     disk = Disk(kind, work)
     old, new = source_of(work, "pairs"), disk.place("new")
     before = disk_cases.make_some_of_pairs(new)
@@ -312,7 +320,8 @@ def test_names_that_fold_and_are_there(work, kind, mode):
 
 @each("exFAT")
 def test_a_root_whose_name_folds(work, kind):
-    """a root whose name is that of something there but for case: refused, and kept beside it with keep-both"""
+    """a root that differs from an existing name by case: refused, or kept beside it with
+    keep-both"""
     disk = Disk(kind, work)
     old, new = source_of(work, "plain"), disk.place("new")
     os.mkdir(f"{new}/PLAIN")
@@ -329,7 +338,8 @@ def test_a_root_whose_name_folds(work, kind):
 
 
 def goes_on(work, old, new, port, folder):
-    """Requires that the same commands go on, that what had arrived is not sent again, and that everything is right then."""
+    """Requires that the same commands continue, do not send data again that had arrived, and leave
+    a correct result."""
     receiver = Receiver(work, new, port=port)
     sending = sender(work, roots(old), receiver.port, None)
     end_well(sending, receiver)
@@ -340,7 +350,8 @@ def goes_on(work, old, new, port, folder):
 
 
 def interrupted_by(work, new, pull):
-    """Begins to send 48 files of a megabyte, pulls the disk in the middle, and requires that both end; how soon they did."""
+    """Begins to send 48 files of a megabyte, pulls the disk in the middle, and requires that both
+    end; returns the time."""
     old, _ = work.place(on_disk=True)
     os.mkdir(f"{old}/folder")
     for number in range(48):
@@ -359,7 +370,7 @@ def interrupted_by(work, new, pull):
 @pytest.mark.takes(14)
 @needs(failing_disk)
 def test_a_disk_that_answers_with_errors(work):
-    """a disk that answers everything with EIO in the middle: both end, and the same commands go on once it is back"""
+    """a disk returns EIO in the middle: both end, and the same commands continue once it is back"""
     disk = FailingDisk(work)
     new = f"{disk.folder}/new"
     os.mkdir(new)
@@ -371,7 +382,8 @@ def test_a_disk_that_answers_with_errors(work):
 @pytest.mark.takes(14)
 @each("bindfs")
 def test_a_disk_whose_daemon_dies(work, kind):
-    """a disk whose daemon is killed in the middle: both end, and the same commands go on once it is mounted again"""
+    """a disk's daemon is killed in the middle: both end, and the same commands continue after a new
+    mount"""
     disk = Disk(kind, work)
     new = disk.place("new")
 

@@ -1,4 +1,5 @@
-"""What becomes of an app's data that is not what its extension estimated, and of more than a receiver's user wants."""
+"""An app's data that differs from its extension's estimate, and transfers larger than a receiver's
+user allows."""
 
 import contextlib
 import os
@@ -20,12 +21,12 @@ LARGE = 200 * MIB
 
 
 def figures(size):
-    """A size as people are told it, in decimal units."""
+    """A size as shown to people, in decimal units."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
 
 
 def same(old, new):
-    """Requires that the app's large file has arrived as it was."""
+    """Requires that the app's large file has arrived unchanged."""
     subprocess.run(["cmp", old.container("Documents/large"), new.container("Documents/large")], check=True, timeout=PATIENCE)
 
 
@@ -39,7 +40,8 @@ def ends(receiver, sending, code):
 @pytest.mark.parametrize("size", [
     pytest.param(1200 * MIB, id="1.2 GB"), pytest.param(3000 * MIB, id="3 GB", marks=pytest.mark.option("--long"))])
 def test_far_more_than_estimated(work, size):
-    """an export far above its estimate of 1 B arrives; beyond it there is no total and no time left, and the author is told"""
+    """an export far above its estimate of 1 B arrives, without total and time left; the author is
+    told"""
     old, new = devices(work, estimate="1")
     random_file(old.container("Documents/large"), size)
     receiver = new.receive()
@@ -61,7 +63,7 @@ def test_far_more_than_estimated(work, size):
 
 
 def test_an_estimate_that_is_near_enough(work):
-    """an estimate that is off by a little: percentages to the end, and not a word"""
+    """an estimate that is slightly wrong: percentages until the end, and no message"""
     old, new = devices(work, estimate=str(40 * MIB))
     random_file(old.container("Documents/large"), 30 * MIB)
     receiver = new.receive()
@@ -74,7 +76,7 @@ def test_an_estimate_that_is_near_enough(work):
 
 @contextlib.contextmanager
 def small_disk(work, kind):
-    """Two devices, of which the new one has a disk of 512 MiB; both, and the folder of that disk."""
+    """Two devices, the new one with a disk of 512 MiB; returns both, and that disk's folder."""
     old_folder, _ = work.place()
     disk = Disk(kind, work)
     old, new = Device(work, old_folder), Device(work, disk.place("new"))
@@ -84,7 +86,7 @@ def small_disk(work, kind):
 
 
 def room(folder):
-    """What is free on a disk, and what a receiver keeps of it."""
+    """The free space of a disk, and a receiver's reserve on it."""
     status = os.statvfs(folder)
     return status.f_bavail * status.f_frsize, min(1 << 30, status.f_blocks * status.f_frsize // 20)
 
@@ -92,9 +94,10 @@ def room(folder):
 @pytest.mark.takes(12)
 @pytest.mark.parametrize("name", [pytest.param(name, id=name, marks=needs(needed(name))) for name in ("tmpfs", "XFS", "btrfs")])
 def test_an_export_that_outgrows_the_disk(work, name):
-    """an export outgrows the disk: exit 6 with figures on both sides before it is full, and after room was made it goes on"""
+    """an export outgrows the disk: exit 6 with figures on both sides before it is full, then it
+    resumes"""
     with small_disk(work, KINDS[name]) as (old, new, folder):
-        # What was removed takes room until the disk has been told.
+        # Removed files take space until the disk has synchronized.
         os.sync()
         random_file(f"{folder}/filler", room(folder)[0] - 120 * MIB)
         os.sync()
@@ -108,7 +111,7 @@ def test_an_export_that_outgrows_the_disk(work, name):
         free, reserve = room(folder)
         require(free > 0.8 * reserve, f"{free} bytes are free, and {reserve} should be")
         require(free < reserve + 16 * MIB, f"{free} bytes are free, and no more than {reserve} should be")
-        # The same again, without room.
+        # The same again, without free space.
         receiver = new.receive(is_inviting=False)
         ends(receiver, old.send(receiver.port, None), 6)
         untouched(new)
@@ -140,8 +143,9 @@ def test_another_program_takes_the_room(work):
         same(old, new)
 
 
-def test_the_most_that_is_wanted_of_an_app(work):
-    """--max-size: an estimate above it is refused at once, an export that outgrows it in the middle; a greater one goes on"""
+def test_the_limit_of_an_app(work):
+    """--max-size: a greater estimate is refused at once, a growing export in the middle, then it
+    resumes"""
     old, new = devices(work, estimate=str(2 * MIB))
     random_file(old.container("Documents/large"), 40 * MIB)
     receiver = new.receive("--max-size", "1M")
@@ -158,8 +162,9 @@ def test_the_most_that_is_wanted_of_an_app(work):
     require(10 * MIB < held < 25 * MIB, f"{held} bytes were held")
 
 
-def test_the_most_that_is_wanted_of_folders(work):
-    """--max-size of folders: refused at once with both figures and a hint, and the same with a greater one arrives"""
+def test_the_limit_of_folders(work):
+    """--max-size of folders: refused at once with both figures and a hint, and arrives with a
+    greater one"""
     old, new = work.place()
     random_file(f"{old}/large", 10 * MIB)
     receiver = Receiver(work, new, options=["--max-size", "5M"])
@@ -173,8 +178,8 @@ def test_the_most_that_is_wanted_of_folders(work):
     equal(os.listdir(new), ["large"], "the destination holds")
 
 
-def test_the_most_that_is_wanted_of_a_growing_folder(work):
-    """--max-size of a folder that grows while it is sent: refused in the middle, and goes on with a greater one"""
+def test_the_limit_of_a_growing_folder(work):
+    """--max-size of a folder that grows: refused in the middle, and resumes with a greater one"""
     old, new = work.place()
     random_file(f"{old}/first", 8 * MIB)
     os.mkdir(f"{old}/tree")
@@ -195,8 +200,8 @@ def test_the_most_that_is_wanted_of_a_growing_folder(work):
     equal(os.path.getsize(f"{new}/tree/19"), 12 * MIB, "the size of what has grown")
 
 
-def test_the_most_that_is_wanted_after_a_rename(work):
-    """--max-size just above a folder's size: what was renamed between two sessions comes again, and arrives"""
+def test_the_limit_after_a_rename(work):
+    """--max-size just above a folder's size: items renamed between two sessions are sent again"""
     old, new = work.place()
     os.mkdir(f"{old}/tree")
     random_file(f"{old}/tree/before", 16 * MIB)
@@ -216,8 +221,9 @@ def test_the_most_that_is_wanted_after_a_rename(work):
     equal(os.path.getsize(f"{new}/tree/after"), 16 * MIB, "the size of what was renamed")
 
 
-def test_the_most_that_is_wanted_over_two_sessions(work):
-    """--max-size: an export that comes to more over two sessions is refused at its end, and goes on with a greater one"""
+def test_the_limit_over_two_sessions(work):
+    """--max-size: an export that exceeds it over two sessions is refused at its end, then
+    resumes"""
     old, new = devices(work, estimate="1")
     random_file(old.container("Documents/large"), 30 * MIB)
     receiver = new.receive("--max-size", "20M")
@@ -234,8 +240,8 @@ def test_the_most_that_is_wanted_over_two_sessions(work):
     require(done["heldBytes"] > 30 * MIB, f"only {done['heldBytes']} bytes were held")
 
 
-def test_the_most_that_is_wanted_of_each_transfer(work):
-    """--keep --max-size: each transfer is judged by itself, and the receiver stays"""
+def test_the_limit_of_each_transfer(work):
+    """--keep --max-size: each transfer is judged separately, and the receiver stays"""
     old, new = work.place()
     sizes = (3, 10, 4)
     receiver = Standing(work, new, ["--max-size", "5M"])
@@ -249,7 +255,7 @@ def test_the_most_that_is_wanted_of_each_transfer(work):
 
 @needs(terminals)
 def test_the_question(work):
-    """--ask for an app: about 1 B, may become more, and at most what there is room for, or what is wanted"""
+    """--ask for an app: about 1 B, may grow, at most the free space, or the allowed size"""
     old, new = devices(work, estimate="1")
     for options in ([], ["--max-size", "2M"]):
         asking = Terminal(
@@ -275,7 +281,7 @@ def bytes_of(text):
 
 
 @needs(terminals)
-def test_what_the_display_shows(work):
+def test_the_display(work):
     """a terminal shows bytes and a rate beyond the estimate, and no percentage"""
     old, new = devices(work, estimate="1")
     random_file(old.container("Documents/large"), 24 * MIB)

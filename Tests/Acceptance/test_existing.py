@@ -1,4 +1,4 @@
-"""What becomes of names that are taken at the destination."""
+"""Names that are taken at the destination."""
 
 import os
 import random
@@ -17,7 +17,8 @@ NEW_TIME = 1_600_000_000_000_000_005
 
 
 def tree(folder, entries, moment):
-    """Makes folders (paths that end with a slash), links (values that are text) and files (bytes), all of one time."""
+    """Makes folders (paths that end with a slash), links (values that are text) and files (bytes),
+    all of one time."""
     for path, content in entries.items():
         place = f"{folder}/{path.rstrip('/')}"
         if path.endswith("/"):
@@ -26,7 +27,7 @@ def tree(folder, entries, moment):
             os.symlink(content, place)
         else:
             small_file(place, content)
-    # What is in a folder that may not be written to is there before.
+    # The content of a read-only folder is made before the folder.
     for path in sorted(entries, reverse=True):
         if path.endswith("/"):
             os.chmod(f"{folder}/{path}", entries[path])
@@ -34,7 +35,7 @@ def tree(folder, entries, moment):
 
 
 def look(folder):
-    """Everything in a folder: mode, time and content of each path; of a folder the mode alone."""
+    """Everything in a folder: mode, time and content of each path; only the mode of a folder."""
     found = {}
     for parent, folders, files in os.walk(folder):
         for name in folders + files:
@@ -92,7 +93,7 @@ def renamed(receiver):
 
 
 def test_refuse(work):
-    """--existing refuse, also without it: exit 4 on both sides, nothing is touched"""
+    """--existing refuse, the default: exit 4 on both sides, nothing changes"""
     for mode in (None, "refuse"):
         old, new = prepare(work)
         before = look(new)
@@ -102,14 +103,14 @@ def test_refuse(work):
 
 
 def test_skip(work):
-    """--existing skip: what is missing arrives, what is there stays, and is not sent again"""
+    """--existing skip: missing items arrive, existing ones stay and are not sent again"""
     old, new = prepare(work)
     before, sent = look(new), look(old)
     receiver, sending = run(work, old, new, "skip")
     ends = done(receiver, sending)
     missing = {"photos/new", "photos/deep/y", "photos/fresh", "photos/fresh/z", "alone.txt"}
     equal(look(new), {**before, **{path: sent[path] for path in missing}}, "the destination")
-    # The folder that would take the place of a file is sent, and found out at the end.
+    # The folder whose name an existing file has is sent, and left out at the end.
     differing = ["notes.txt", "photos/both", "photos/deep/x", "photos/folder", "photos/link"]
     for side, more, end in ((sending, [], ends[1]), (receiver, ["photos/file"], ends[0])):
         named = sorted(event["path"] for event in side.events("unsent"))
@@ -118,7 +119,7 @@ def test_skip(work):
 
 
 def test_keep_both(work):
-    """--existing keep-both: roots whose names are taken arrive beside them"""
+    """--existing keep-both: roots with taken names arrive beside the existing items"""
     old, new = prepare(work)
     small_file(f"{new}/notes (2).txt")
     before, sent = look(new), look(old)
@@ -130,7 +131,7 @@ def test_keep_both(work):
 
 
 def test_replace(work):
-    """--existing replace: files for files, and what is of another kind beside it"""
+    """--existing replace: files replace files, and items of another type arrive beside them"""
     old, new = prepare(work)
     before, sent = look(new), look(old)
     receiver, sending = run(work, old, new, "replace")
@@ -148,8 +149,8 @@ def test_replace(work):
 
 
 @pytest.mark.takes(5)
-def test_a_second_run_sends_the_new_file_alone(work):
-    """--existing skip: a second run over 4,000 files sends the new one alone"""
+def test_a_second_run_sends_only_the_new_file(work):
+    """--existing skip: a second run over 4,000 files sends only the new one"""
     old, new = work.place()
     os.mkdir(f"{old}/folder")
     for number in range(4000):
@@ -172,7 +173,7 @@ def test_a_second_run_sends_the_new_file_alone(work):
 
 
 def whole_or_new(new, count, before):
-    """How many files are new; fails where one is neither old nor new, as a whole."""
+    """The number of new files; fails if a file is neither old nor new as a whole."""
     replaced = 0
     for number in range(count):
         with open(f"{new}/folder/{number % 40}/{number}", "rb") as file:
@@ -186,7 +187,7 @@ def whole_or_new(new, count, before):
 
 @pytest.mark.takes(20)
 def test_a_receiver_killed_while_it_replaces(work):
-    """--existing replace: the receiver killed again and again while it imports 8,000 files"""
+    """--existing replace: the receiver is killed again and again while it imports 8,000 files"""
     count = 8000
     old, new = work.place()
     for folder, text, times in ((old, b"new %d ", 40), (new, b"old %d ", 30)):
@@ -200,7 +201,7 @@ def test_a_receiver_killed_while_it_replaces(work):
     dice = random.Random(6)
     while kills < 12:
         wait_for("import", PATIENCE, lambda: '"importing"' in receiver.output() or not receiver.is_running())
-        # Deaths in an import that gets shorter each time.
+        # Kills in an import that gets shorter each time.
         time.sleep(dice.random() * 0.04)
         if not receiver.is_running() or receiver.events("done"):
             break
@@ -220,10 +221,11 @@ def test_a_receiver_killed_while_it_replaces(work):
 
 
 @needs(root)
-def test_a_folder_that_may_not_be_written_to(work):
-    """--existing replace: a folder that may not be written to is named, and the same command goes on once it may"""
+def test_a_read_only_folder(work):
+    """--existing replace: a read-only folder is named, and the same command resumes when it is
+    writable"""
     old, new = work.place(NOBODY)
-    # What arrives in folders that nobody may write to must be got out of them, too.
+    # Files that arrive in folders without write permission must be taken out of these, too.
     both = {"folder/": 0o755, "folder/locked/": 0o755, "folder/shut/": 0o755}
     tree(old, {**both, "folder/locked/a": b"new", "folder/b": b"new", "folder/shut/c": b"new", "folder/shut/in/": 0o755,
                "folder/shut/in/d": b"new"}, NEW_TIME)

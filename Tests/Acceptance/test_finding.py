@@ -1,4 +1,5 @@
-"""Devices that find each other on a network: `peer discover` and what answers it, by multicast DNS."""
+"""Devices that find each other on a network: `peer discover`, and answers to it, by multicast
+DNS."""
 
 import signal
 import time
@@ -13,7 +14,7 @@ from terminal import clean
 
 
 def discover(device, *options):
-    """Looks for devices; what was found, by their labels."""
+    """Looks for devices; returns them by their labels."""
     run = device.start("discover", "--json", *options)
     end_well(run)
     equal(run.errors(), "", "standard error has")
@@ -25,7 +26,7 @@ def discover(device, *options):
 @needs(networks)
 @pytest.mark.takes(7)
 def test_a_network_without_receivers(work):
-    """no device waits: peer discover says so, and ends with 0"""
+    """no device waits: peer discover reports that, and ends with 0"""
     network = Network(work, "one", "two")
     person, program = network["one"].start("discover"), network["two"].start("discover", "--json")
     end_well(person, program)
@@ -58,7 +59,7 @@ def test_a_receiver_is_found(work, has_v4):
 @needs(networks)
 @pytest.mark.takes(4)
 def test_hostile_texts(work):
-    """a label that acts on terminals is shown with escapes, and a responder without a number is none the less shown"""
+    """a label with control characters is escaped, and a responder without a number is shown"""
     network = Network(work, "old", "new")
     network["new"].responder(r"\x1b]0;gotcha\x07\x9b\r\n<b>\xff.local", "-", "1", "10.99.0.2")
     for options in ([], ["--json"]):
@@ -84,7 +85,7 @@ def test_an_interrupted_search(work, number, code):
 @needs(networks)
 @pytest.mark.takes(8)
 def test_a_network_that_comes_later(work):
-    """a network that comes while it looks is searched as well"""
+    """a network that appears during the search is searched as well"""
     network = Network(work, "old", "new")
     old = network["old"]
     network["new"].responder("late", "1" * 16, "47470", "10.99.0.2")
@@ -121,7 +122,7 @@ time.sleep(1000)
 @needs(networks)
 @pytest.mark.takes(5)
 def test_a_port_that_is_taken(work):
-    """port 5353 is another program's alone: one sentence, exit code 1"""
+    """another program holds port 5353 exclusively: one sentence, exit code 1"""
     one = Network(work, "one", "two")["one"]
     one.background("python3", "-c", TAKEN).stdout.readline()
     run = one.start("discover")
@@ -134,12 +135,12 @@ def test_a_port_that_is_taken(work):
 @needs(networks, avahi)
 @pytest.mark.takes(8)
 def test_beside_avahi(work):
-    """avahi-daemon and the search share the port, and neither takes anything from the other"""
+    """avahi-daemon and the search share the port, and neither takes packets from the other"""
     network = Network(work, "old", "new")
     network["old"].avahi()
     new = network["new"]
     new.responder("new-laptop", "3" * 16, "47470", "10.99.0.2")
-    # Meanwhile avahi-daemon hears the responder just as well.
+    # Meanwhile avahi-daemon receives the responder's packets just as well.
     run = network["old"].start("discover", "--json")
     seen = wait_for("what avahi-browse sees", PATIENCE, network["old"].browse)
     end_well(run)

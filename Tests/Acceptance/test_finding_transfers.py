@@ -1,4 +1,5 @@
-"""Transfers without an address: `peer receive` announces what `peer send` finds, by multicast DNS."""
+"""Transfers without an address: `peer send` finds receivers that `peer receive` announces, by
+multicast DNS."""
 
 import json
 import os
@@ -41,7 +42,7 @@ def trees(work):
 
 
 def send(device, folder, code, *options):
-    """Sends a folder to whom it finds."""
+    """Sends a folder to the receiver that it finds."""
     path = f"{device.work.path}/code-{len(device.work.processes)}"
     with open(path, "w", encoding="ascii") as file:
         os.fchmod(file.fileno(), 0o600)
@@ -50,7 +51,7 @@ def send(device, folder, code, *options):
 
 
 def announced(device, *labels):
-    """Waits until so many are found."""
+    """Waits until so many receivers are found."""
     return wait_for(f"{', '.join(labels)} to be found", PATIENCE, lambda: (found := discover(device)).keys() >= set(labels) and found)
 
 
@@ -70,7 +71,7 @@ def test_a_transfer_without_an_address(work, has_v4):
 @needs(networks, avahi)
 @pytest.mark.takes(12)
 def test_a_transfer_beside_avahi(work):
-    """a sender finds the only receiver where avahi-daemon runs on both devices, and avahi-browse sees it"""
+    """avahi-daemon on both devices: a sender finds the receiver, and avahi-browse sees it"""
     network = Network(work, "old", "new")
     for name in ("old", "new"):
         network[name].avahi()
@@ -88,7 +89,7 @@ def test_a_transfer_beside_avahi(work):
 @needs(networks)
 @pytest.mark.takes(12)
 def test_several_receivers(work):
-    """of three receivers none is taken without a terminal, and each is found with its label"""
+    """three receivers, no terminal: none is chosen, and each is listed with its label"""
     network = Network(work, "old", "a", "b", "c")
     old, _ = trees(work)
     receiving = {name: Receiving(network[name], work.place()[1], "--label", f"box {name}") for name in "abc"}
@@ -107,7 +108,7 @@ def test_several_receivers(work):
 @needs(networks)
 @pytest.mark.takes(12)
 def test_a_choice(work):
-    """of three receivers the user chooses one at the terminal, and enters the code that it shows"""
+    """three receivers: the user chooses one at the terminal, and enters the code that it shows"""
     network = Network(work, "old", "a", "b", "c")
     old, _ = trees(work)
     places = {name: work.place()[1] for name in "abc"}
@@ -132,7 +133,7 @@ def test_a_choice(work):
 @needs(networks)
 @pytest.mark.takes(3)
 def test_a_receiver_that_cannot_be_announced(work):
-    """port 5353 is another program's alone: the receiver says that it cannot be found, and receives"""
+    """another program holds port 5353: the receiver is not announced, says so, and receives"""
     network = Network(work, "old", "new")
     old, new = trees(work)
     network["new"].background("python3", "-c", TAKEN).stdout.readline()
@@ -144,8 +145,8 @@ def test_a_receiver_that_cannot_be_announced(work):
 
 @needs(networks)
 @pytest.mark.takes(12)
-def test_receivers_of_one_name(work):
-    """two receivers of one label get names of their own"""
+def test_receivers_with_the_same_name(work):
+    """two receivers with one label get different names"""
     network = Network(work, "old", "a", "b")
     for name in "ab":
         Receiving(network[name], work.place()[1], "--label", "twin")
@@ -156,7 +157,7 @@ def test_receivers_of_one_name(work):
 @needs(networks)
 @pytest.mark.takes(5)
 def test_no_receiver(work):
-    """a sender without an address and without a receiver ends with 5, and with a hint"""
+    """a sender without an address ends with 5 and a hint if there is no receiver"""
     network = Network(work, "old", "new")
     old, _ = trees(work)
     sending = send(network["old"], old, "0000-0000")
@@ -167,7 +168,7 @@ def test_no_receiver(work):
 @needs(networks)
 @pytest.mark.takes(6)
 def test_no_announcement(work):
-    """--no-announce: nothing is found, and nothing of the receiver is on the network"""
+    """--no-announce: the receiver is not found, and sends nothing about itself on the network"""
     network = Network(work, "old", "new")
     _, new = trees(work)
     Receiving(network["new"], new, "--no-announce")
@@ -178,7 +179,7 @@ def test_no_announcement(work):
 @pytest.mark.takes(8)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_goodbye(work, number):
-    """a receiver that is ended says goodbye: it is found no more"""
+    """a receiver that ends says goodbye: it is no longer found"""
     network = Network(work, "old", "new")
     _, new = trees(work)
     receiving = Receiving(network["new"], new, "--label", "soon gone")
@@ -187,7 +188,7 @@ def test_goodbye(work, number):
     listener.stdout.readline()
     receiving.run.signal(number)
     receiving.run.wait(10)
-    # Unless it says goodbye, this listener hears nothing and is ended in vain.
+    # Without a goodbye, this listener hears nothing and ends without a result.
     heard = json.loads(listener.stdout.readline())
     require(heard["isGoodbye"], "the last word is none of goodbye")
     equal(discover(network["old"]), {}, "found is")
@@ -205,7 +206,7 @@ service = b"\\x0d_peer-migrate\\x04_tcp\\x05local\\0"
 while True:
     packet = one.recv(9000)
     at = packet.find(service)
-    # An answer whose first record is the service's: its time to live stands behind the name, the type and the class.
+    # An answer whose first record is the service's: its time to live comes after the name, the type and the class.
     if packet[2] & 0x80 and at == 12:
         life, = struct.unpack_from("!I", packet, at + len(service) + 4)
         print(json.dumps({"isGoodbye": life == 0}), flush=True)
@@ -216,7 +217,7 @@ while True:
 @needs(networks)
 @pytest.mark.takes(12)
 def test_coming_back_elsewhere(work):
-    """a broken-off transfer is gone on with where the receiver is now, found and proved by its key"""
+    """an interrupted transfer resumes at the receiver's new address, found and proved by its key"""
     network = Network(work, "old", "new")
     old, new = work.place()
     os.mkdir(f"{old}/Documents")

@@ -1,4 +1,5 @@
-"""Guesses at the code from the network: from one address, from a hundred, and from where nobody may pair."""
+"""Guesses at the code from the network: from one address, from a hundred, and from addresses that
+may not pair."""
 
 import contextlib
 import os
@@ -17,7 +18,7 @@ from outside import equal, require, run_script, wait_for
 from terminal import Terminal
 
 HELLO = bytes.fromhex("01000b") + b"PEER" + bytes([1, 1, 1, 0, 0, 0, 0])
-# Any point will do: the curve's own.
+# Any point works: this is the curve's own.
 SHARE = bytes.fromhex(
     "030041046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
     "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5")
@@ -27,7 +28,7 @@ MOST = 99
 
 
 class Guesser:
-    """Somebody who speaks the protocol up to the confirmation, and knows no code."""
+    """A client that speaks the protocol up to the confirmation, and knows no code."""
 
     def __init__(self, work):
         key = f"{work.path}/guesser.pem"
@@ -41,7 +42,8 @@ class Guesser:
         self.context.load_cert_chain(key + ".crt", key)
 
     def guess(self, port, host):
-        """Guesses once, from an address of this machine; the reason why it was refused, or nothing where the connection ended."""
+        """Guesses once, from an address of this machine; returns the reason of the refusal, or
+        nothing where the connection ended."""
         with contextlib.suppress(OSError, EOFError):
             with socket.create_connection(("127.0.0.1", port), PATIENCE, (host, 0)) as plain, self.context.wrap_socket(plain) as tls:
                 tls.sendall(HELLO + SHARE)
@@ -54,7 +56,8 @@ class Guesser:
         return None
 
     def spend(self, port):
-        """Guesses from a hundred addresses until no code is shown any more; how many were compared, and in how many seconds."""
+        """Guesses from a hundred addresses until no code is shown any more; returns the comparisons
+        and the seconds."""
         begin, compared, number = time.monotonic(), 0, 0
         while compared < MOST and time.monotonic() < begin + 600:
             if self.guess(port, f"127.0.3.{number % 120 + 1}") == MISMATCH:
@@ -83,7 +86,8 @@ def exactly(tls, count):
 
 @needs(openssl)
 def test_guesses_from_one_address(work):
-    """fifteen guesses in a row from one address: the receiver goes on, and another address pairs"""
+    """fifteen guesses in a row from one address: the receiver continues, and another address
+    pairs"""
     old, new = work.place()
     small_file(f"{old}/file")
     receiver = Receiver(work, new)
@@ -100,7 +104,7 @@ def test_guesses_from_one_address(work):
 
 @needs(openssl)
 def test_only_from(work):
-    """--from: other addresses cannot pair and spend nothing, and one that is named can"""
+    """--from: other addresses cannot pair and use no tries, and a named address can"""
     old, new = work.place()
     small_file(f"{old}/file")
     receiver = Receiver(work, new, options=["--from", "192.0.2.0/24", "--from", "127.0.0.8/30"])
@@ -117,7 +121,8 @@ def test_only_from(work):
 
 
 def answer(run, again=False):
-    """Presses Enter, again and again where nobody knows when it is read; the code that is shown then."""
+    """Presses Enter, repeatedly where the moment of reading is unknown; returns the code that is
+    shown then."""
     pattern = rb"ode: (\d{4}-\d{4})"
     count = len(re.findall(pattern, run.read))
     run.type("")
@@ -137,7 +142,8 @@ def answer(run, again=False):
 @pytest.mark.takes(180)
 @needs(openssl, terminals)
 def test_ninety_nine_guesses(work):
-    """99 guesses from many addresses: no code any more, until Enter; a job in the background goes on, without a terminal it ends"""
+    """99 guesses from many addresses: no code until Enter; jobs continue, without a terminal it
+    ends"""
     old, new = work.place()
     small_file(f"{old}/file")
     guesser = Guesser(work)
@@ -148,7 +154,7 @@ def test_ninety_nine_guesses(work):
     ports = [alone.port] + [int(run.wait_for(rb"--to 127.0.0.1:(\d+)")) for run in (front, shell)]
     for run in (front, shell):
         run.wait_for(rb"Code: \d{4}-\d{4}")
-    # What is typed before there is anything to answer is no answer.
+    # Input before the question is no answer.
     front.type("")
     found = {}
     threads = [threading.Thread(target=lambda port=port: found.update({port: guesser.spend(port)})) for port in ports]

@@ -12,7 +12,7 @@ from networks import Network
 from outside import MIB, equal, require, wait_for
 
 NEW = "10.99.0.2"
-"""Where the second device of a network is."""
+"""The address of the second device of a network."""
 
 
 def carry(device, *arguments, text=""):

@@ -1,4 +1,4 @@
-"""Which libraries the program of an app needs to start."""
+"""The libraries that an app's program needs to start."""
 
 import re
 import subprocess
@@ -18,7 +18,8 @@ def of_openssl(program):
 
 
 def test_an_app_links_no_cryptography(work):
-    """app: a program with AppMigrationKit, Security and AuthenticationServices links neither libcrypto nor libssl"""
+    """app: a program with AppMigrationKit, Security and AuthenticationServices links neither
+    libcrypto nor libssl"""
     for name in "TestApp", "TestAppExtension":
         require(needed(f"{work.programs}/{name}"), f"{name} names no library")
         equal(of_openssl(f"{work.programs}/{name}"), [], name)

@@ -1,4 +1,5 @@
-"""A ledger of a million items: both ends stay in conversation while it is told, also on a disk that stands still, and can be ended."""
+"""A ledger of a million items: both ends answer while it is sent, even on a hanging disk, and can
+be ended."""
 
 import signal
 import struct
@@ -22,8 +23,9 @@ ITEMS = 1_000_000
 @pytest.mark.option("--long")
 @pytest.mark.takes(150)
 @needs(disk_image, strangers)
-def test_a_receiver_that_tells_a_ledger(work, place):
-    """a million items are told on a disk that stands still: PING is answered, others are turned away, memory is bounded, SIGTERM ends it"""
+def test_a_receiver_that_sends_a_ledger(work, place):
+    """a million items on a hanging disk: PING is answered, others refused, memory bounded, SIGTERM
+    works"""
     disk = FrozenDisk(work, 2 * GIB, "-N", str(ITEMS + 10_000), "-O", "^has_journal")
     receiver = Receiver(work, disk.place("new"))
     strange = StrangeSender(place, receiver.port, files={})
@@ -36,7 +38,7 @@ def test_a_receiver_that_tells_a_ledger(work, place):
     before = peak(receiver)
     strange.control.close()
     strange.stream.end()
-    # It takes 10 MiB a second: what is queued in front of an answer is waited for.
+    # It reads 10 MiB a second: answers wait behind the queued bytes.
     strange.prepare = [f"narrow {64 << 10}"]
     strange.come_back(pause=0.1)
     begun = time.monotonic()
@@ -49,7 +51,7 @@ def test_a_receiver_that_tells_a_ledger(work, place):
     disk.go_on()
     memory = peak(receiver) - before
     strange.control.close()
-    # It reads nothing of it.
+    # It reads none of it.
     strange.come_back()
     strange.control.is_over = True
     strange.control.join()
@@ -65,8 +67,9 @@ def test_a_receiver_that_tells_a_ledger(work, place):
 @pytest.mark.option("--long")
 @pytest.mark.takes(40)
 @needs(strangers)
-def test_a_sender_that_hears_a_ledger(work, trials, place):
-    """a sender hears of a million items that it does not have: PING is answered, it names them as gone, and SIGTERM ends it"""
+def test_a_sender_that_reads_a_ledger(work, trials, place):
+    """a ledger of a million missing items: PING is answered, the sender drops them, SIGTERM
+    works"""
     old = work.place()[0]
     small_file(f"{old}/file")
     strange = StrangeReceiver(place)
@@ -99,7 +102,7 @@ def test_a_sender_that_hears_a_ledger(work, trials, place):
 
 
 def end(process):
-    """Ends it by SIGTERM; after how many seconds."""
+    """Ends it by SIGTERM; returns the seconds until its end."""
     begun = time.monotonic()
     process.signal(signal.SIGTERM)
     equal(process.wait(SOON), 143, "exit code")

@@ -1,4 +1,4 @@
-"""The manual pages, as the tools that show them see them."""
+"""The manual pages, in the tools that show them."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def said(work, *words):
 
 
 def shown(page, *command):
-    """What a tool makes of a page, about which it must have nothing to say."""
+    """A tool's output for a page; the tool must report nothing."""
     run = subprocess.run(
         command, input=page.encode(), check=False, capture_output=True, timeout=PATIENCE,
         env={"PATH": "/usr/bin:/bin:/usr/sbin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MANROFFOPT": "", "TERM": "dumb", "MAN_KEEP_FORMATTING": ""})
@@ -35,9 +35,9 @@ def shown(page, *command):
 @needs(manuals)
 @pytest.mark.parametrize("topic", PAGES, ids=PAGES.values())
 def test_a_page(work, topic):
-    """a manual page: neither groff nor mandoc complains, and it has all that the help texts have"""
+    """a manual page: groff and mandoc report nothing, and it has all of the help texts"""
     page = said(work, "help", "--man", *topic.split())
-    # Lint speaks on standard output, and ends with another code where it has found something.
+    # Lint writes to standard output, and ends with another code if it has found something.
     equal(shown(page, "mandoc", "-T", "lint", "-W", "style"), "", "lint says")
     texts = {"man": shown(page, "man", "--warnings", "-l", "-"), "mandoc": shown(page, "mandoc", "-T", "utf8")}
     version = said(work, "--version").strip()
@@ -52,14 +52,15 @@ def test_a_page(work, topic):
 
 
 def section(text, heading, indent=0):
-    """What stands on a page below a heading, up to the next one of its kind or a higher one."""
+    """The text of a page below a heading, up to the next heading of its level or a higher one."""
     found = re.search(rf"^ {{{indent}}}{re.escape(heading)}\n(.*?)(?=^ {{0,{indent}}}\S|\Z)", text, re.MULTILINE | re.DOTALL)
     require(found, f"no part {heading!r}")
     return found[1]
 
 
 def check(help_text, text, command, where):
-    """Requires that the page has the options, exit codes and examples of a help text, in the parts about the command."""
+    """Requires that the page has the options, exit codes and examples of a help text, in the parts
+    about the command."""
     options = section(text, f"peer {command}", 3) if command else section(text, "OPTIONS")
     told = section(text, "EXIT STATUS")
     if command:
@@ -80,7 +81,7 @@ def check(help_text, text, command, where):
 
 
 def test_other_topics(work):
-    """a command without a page of its own is on that of the program"""
+    """a command without its own page is on the program's page"""
     for words in (["discover"], ["code", "new"], ["help"], []):
         equal(said(work, "help", "--man", *words), said(work, "help", "--man"), f"the page of {words}")
     equal(said(work, "help", "--man", "app", "run"), said(work, "help", "--man", "app"), "the page of 'app run'")
@@ -88,7 +89,7 @@ def test_other_topics(work):
 
 @pytest.mark.parametrize("line", ["help send", "help --man", "completion bash", "--version", "code new"])
 def test_a_full_disk(work, line):
-    """a text that cannot be written is an error; a reader that wants no more of it is none"""
+    """a text that cannot be written is an error; a reader that closes early is not"""
     with open("/dev/full", "wb") as full:
         run = subprocess.run([work.binary, *line.split()], check=False, stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE)
     require(run.stderr.startswith(b"peer: error: standard output could not be written\npeer: hint: "), run.stderr)

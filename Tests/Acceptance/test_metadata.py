@@ -1,4 +1,4 @@
-"""What belongs to files beside their content: owners, set-id bits, attributes, lists, hard links."""
+"""The metadata of files: owners, set-id bits, attributes, lists, hard links."""
 
 import os
 import subprocess
@@ -13,7 +13,8 @@ def losses(process):
 
 
 def send(work, old, new, sending=(), receiving=(), user=None):
-    """Sends everything in one folder to another, with options on either side; what was lost."""
+    """Sends everything in one folder to another, with options on either side; returns the
+    losses."""
     receiver = Receiver(work, new, user, options=receiving)
     sources = [f"{old}/{name}" for name in sorted(os.listdir(old))]
     process = sender(work, [*sending, *sources], receiver.port, receiver.pairing_code, user)
@@ -58,8 +59,8 @@ def test_metadata_as_an_unprivileged_user(work):
 
 
 @needs(root)
-def test_owners_that_nobody_may_set_are_counted(work):
-    """owners that nobody here may set are counted, and all arrives"""
+def test_owners_that_cannot_be_set_are_counted(work):
+    """owners that this user cannot set are counted, and all files arrive"""
     old, new = work.place(NOBODY)
     for number in range(3):
         small_file(f"{old}/{number}")
@@ -70,7 +71,7 @@ def test_owners_that_nobody_may_set_are_counted(work):
 
 @needs(file_system_for_large_attributes)
 def test_attributes_without_room_are_counted(work):
-    """attributes for which the destination has no room are counted"""
+    """attributes without room at the destination are counted"""
     source = work.folder("/dev/shm")
     _, new = work.place(on_disk=True)
     small_file(f"{source}/file")

@@ -1,4 +1,4 @@
-"""What happens when an app's data is migrated."""
+"""The migration of an app's data."""
 
 import os
 import signal
@@ -60,13 +60,13 @@ def test_defaults_of_a_group_are_one_file(work):
     require(os.path.isfile(old.group(f"Library/Preferences/{GROUP}.plist")), "the group has no preferences")
 
 
-# Without mounts of its own an extension may change modes outside, and its device says so.
+# Without its own mounts an extension may change modes outside, and its device reports this.
 @needs(landlock)
 @pytest.mark.parametrize("user", [
     pytest.param(None, id="as the user of the checks, be it root", marks=needs(own_mounts)),
     pytest.param(NOBODY, id="as an unprivileged user", marks=needs(own_mounts_of_nobody))])
-def test_the_sandbox_refuses_what_is_outside(work, user):
-    """app: the sandbox refuses what is outside"""
+def test_the_sandbox_refuses_access_outside(work, user):
+    """app: the sandbox refuses access outside"""
     old, new = devices(work, user, behaviour="look")
     secret = f"{work.path}/secret-{user}"
     with open(secret, "w", encoding="utf-8") as file:
@@ -148,8 +148,8 @@ def test_the_idle_limit(work):
 
 
 @pytest.mark.takes(15)
-def test_a_cancellation_that_is_swallowed(work):
-    """app: a cancellation that is swallowed ends in a kill, one that is let pass does not"""
+def test_a_cancellation_that_is_ignored(work):
+    """app: an ignored cancellation ends in a kill, a rethrown one does not"""
     old, new = devices(work)
     figures = []
     for behaviour, is_killed in (("swallow", True), ("return", True), ("for ever", False)):
@@ -186,7 +186,7 @@ def test_an_importer_that_throws(work):
 
 
 def test_an_importer_that_crashes(work):
-    """app: an importer that crashes, or ends without a word"""
+    """app: an importer that crashes, or ends without a result"""
     for behaviour, reason in (("crash", "signal 11"), ("leave", "status 0")):
         old, new = devices(work, behaviour=behaviour)
         _, receiver = move(old, new, codes=(7, 7))
@@ -210,7 +210,7 @@ def test_the_host_is_killed_while_it_imports(work):
     refusal.wait()
     require("kept" in new.documents(), "the half import is gone too early")
     require(sender.is_running(), "the sender did not wait")
-    # What the sender has must change, for this importer would stay for ever.
+    # The sender's data must change, because this importer would never end with the old data.
     sender.signal(signal.SIGINT)
     sender.wait()
     old.write(behaviour="")
@@ -242,10 +242,11 @@ def test_an_import_is_cancelled(work):
 
 
 @pytest.mark.takes(15)
-def test_everybody_is_killed(work):
-    """app: sender, receiver and extension are killed, and it goes on"""
+def test_all_processes_are_killed(work):
+    """app: sender, receiver and extension are killed, and the migration resumes"""
     old, new = devices(work)
-    # More than a window behind what has arrived when the extension is killed: else it may have read all and be gone.
+    # More than a window is left when the extension is killed: otherwise it may have read everything
+    # and ended.
     random_file(old.container("Documents/large"), 80 * MIB)
     receiver = new.receive(port=own_port())
     link = work.slow_link(receiver.port, 16 * MIB)
@@ -265,7 +266,7 @@ def test_everybody_is_killed(work):
     # The sender may be back before there is a code.
     receiver = new.receive(port=receiver.port, is_inviting=False)
     wait_for_bytes(receiver, 40 * MIB)
-    # The extension alone: the export has failed then, and what has arrived is kept.
+    # Only the extension: the export then fails, and the received data is kept.
     os.kill(processes_of(old)[0], signal.SIGKILL)
     equal(sender.wait(), 9, "the sender's exit code when its extension was killed")
     equal(receiver.wait(), 9, "the receiver's exit code then")
@@ -277,8 +278,8 @@ def test_everybody_is_killed(work):
     work.figure = f"{sent / MIB:.0f} of 80 MiB in the last run"
 
 
-def test_what_is_refused(work):
-    """app: another app's data, folders, and data that is there are refused"""
+def test_offers_that_are_refused(work):
+    """app: another app's data, folders, and data over existing data are refused"""
     old, new = devices(work)
     other_folder, folder = work.place()
     other = Device(work, other_folder, identifier="org.example.other")
@@ -301,7 +302,7 @@ def test_what_is_refused(work):
 
 
 def test_an_app_and_a_migration_keep_each_other_out(work):
-    """app: an app that runs and a migration keep each other out"""
+    """app: a running app and a migration exclude each other"""
     old, new = devices(work)
     running = old.start("app", "run", ID, "stay")
     wait_for("the app", PATIENCE, lambda: "here" in running.text())
@@ -318,7 +319,7 @@ def test_an_app_and_a_migration_keep_each_other_out(work):
 
 
 def test_paths_in_the_archive(work):
-    """app: paths in the archive are kept as they are, or refused"""
+    """app: paths in the archive are kept unchanged, or refused"""
     old, new = devices(work, behaviour="")
     good = ["a%20b", "a\u0301", "\u00e1", "with space/new\nline", "%2e%2e", "\u2026"]
     bad = ["", "/etc/passwd", "..", "x/../y", "./x", ".", "x//y", "x/", "n" * 256]
@@ -329,7 +330,7 @@ def test_paths_in_the_archive(work):
 
 @pytest.mark.takes(15)
 def test_many_appends_against_one(work):
-    """app: many appends against one append of their folder"""
+    """app: many appends compared with one append of their folder"""
     count = 100_000 if work.is_long else 5_000
     old, new = devices(work)
     folder = old.container("Documents/many")

@@ -1,4 +1,4 @@
-"""What is shown of names: nothing in them reaches a terminal, a shell or a parser as anything but a name."""
+"""The display of names: a terminal, a shell or a parser takes every name as a name."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ TERMINAL = [b"\x1b[2J\x1b[31mred", b"\x1b]8;;http:evil\x07link\x1b]8;;\x07", b"\
 NAMES = SHELL + TERMINAL
 
 def lines(path):
-    """Events of a run, from output that holds nothing which a terminal could act on."""
+    """Events of a run, from output without any character that could control a terminal."""
     with open(path, "rb") as file:
         text = file.read().decode("utf-8", "strict")
     clean(text, path)
@@ -44,7 +44,7 @@ def exact(event, key="path"):
 
 
 def as_words(text):
-    """What a shell makes of some text, without running anything in it."""
+    """The words of a text in a shell, without running anything in it."""
     script = f"set -f; for word in {text}; do printf '%s\\0' \"$word\"; done"
     result = subprocess.run(
         ["/bin/bash", "--norc", "-c", script], env={"LC_ALL": "C.UTF-8", "PATH": "/nowhere"}, stdout=subprocess.PIPE,
@@ -54,7 +54,7 @@ def as_words(text):
 
 
 def tree(folder):
-    """Every name as a root's, and beneath a folder, where a link leads to it too."""
+    """Every name as a root, and in a folder, where a link leads to it too."""
     folder = os.fsencode(folder)
     for name in NAMES:
         small_file(folder + b"/" + name)
@@ -71,7 +71,7 @@ def paths(folder, names):
 
 
 def test_names_of_every_kind_arrive(work):
-    """names of every kind, as roots and beneath them: they arrive, JSON has their bytes"""
+    """names of every kind arrive, as roots and in folders, and JSON has their bytes"""
     old, new = work.place()
     names = tree(old)
     receiver = Receiver(work, new)
@@ -87,10 +87,11 @@ def test_names_of_every_kind_arrive(work):
 
 @needs(terminals)
 def test_names_at_both_terminals(work):
-    """names at both terminals: the question, the offer and the progress have no raw byte of them"""
+    """names at both terminals: the question, the offer and the progress contain none of their raw
+    bytes"""
     old, new = work.place()
     tree(old)
-    # The first names are the ones that are shown.
+    # The first names are shown.
     for first in (TERMINAL[:20], TERMINAL[20:], SHELL):
         part = sorted(first)
         receiving = Terminal(
@@ -114,7 +115,8 @@ def test_names_at_both_terminals(work):
 
 
 def test_names_that_cannot_be_sent(work):
-    """names that cannot be sent, are taken or are missing: escaped on the terminal, exact in JSON"""
+    """names that cannot be sent, are taken or are missing: escaped on the terminal, exact in
+    JSON"""
     old, new = work.place()
     folder = os.fsencode(f"{old}/folder")
     os.mkdir(folder)
@@ -145,12 +147,12 @@ def test_names_that_cannot_be_sent(work):
 
 @pytest.mark.takes(5)
 def test_names_in_errors(work):
-    """names in errors on both devices: a taken name, a missing source, a destination that is none"""
+    """names in errors on both devices: a taken name, a missing source, an invalid destination"""
     old, new = work.place()
     for name in NAMES:
         source, taken = os.fsencode(old) + b"/" + name, os.fsencode(new) + b"/" + name
         small_file(taken)
-        # Both at a time.
+        # Both at once.
         sending = Process(work, ["send", source + b"/missing", "--to", "127.0.0.1:9", "--code-file", "-"])
         receiver = Process(work, ["receive", taken, "--listen", "127.0.0.1:0"])
         clean_errors(sending, name)
@@ -169,7 +171,7 @@ def test_names_in_errors(work):
 
 
 def clean_errors(process, name):
-    """Requires that a run fails, and shows the name in quotes that a shell reads."""
+    """Requires that a run fails, and shows the name in quotes that a shell understands."""
     require(process.wait() != 0, "it ended well")
     text = process.errors()
     clean(text, "standard error")
@@ -188,7 +190,7 @@ def test_names_in_the_list_of_unfinished_transfers(work):
         file.write(os.urandom(48 << 20))
     target = os.fsencode(new) + b"/" + name
     os.mkdir(target)
-    # Nothing else is unfinished there.
+    # No other transfer is unfinished there.
     home = work.home(None) + "/named"
     receiver = Waiting(work, [target], home=home)
     link = work.slow_link(receiver.port)
@@ -208,6 +210,6 @@ def test_names_in_the_list_of_unfinished_transfers(work):
     events = {event["role"]: event for event in lines(told.out_path)}
     equal(exact(events["sender"]["sources"][0]), source, "the source in JSON")
     equal(exact(events["receiver"], "destination"), target, "the destination in JSON")
-    # Both ends are at home here, and one ID names the transfer at both.
+    # Both ends use this home, and one ID names the transfer at both.
     for number in {event["id"] for event in events.values()}:
         equal(Process(work, ["forget", number], home=home).wait(), 0, "exit code of forget")

@@ -1,4 +1,5 @@
-"""A new app: what `peer app new` makes and refuses; and the page on it, whose commands are all run."""
+"""A new app: the output and the refusals of `peer app new`, and the commands of its page, which are
+all run."""
 
 import os
 import plistlib
@@ -18,7 +19,7 @@ from first_migration import steps
 PAGE = "docs/FirstMigration.md"
 
 FOLDERS = ["Counter", "My App", "test", "Foundation", "class", "2048", "APz", "a&\u0301<\u0338", "R&D <new> \"q\"", "日本", "x" * 100]
-"""What an author may call a folder."""
+"""Folder names that an author may choose."""
 
 SPOKEN = {
     "peer receive --app org.example.counter": ("test_migrating.py", "new.receive("),
@@ -28,7 +29,8 @@ SPOKEN = {
     "peer app check": ("test_checking.py", '"app", "check"'),
     "peer app migrate": ("test_checking.py", '"app", "migrate"'),
 }
-"""What the page names within its sentences, which check runs that, and by which words."""
+"""The commands in the sentences of the page, each with the check that runs it, and its words
+there."""
 
 
 def make(work, *words, code=0, user=None):
@@ -43,8 +45,8 @@ def made(folder):
 
 @needs(toolchain)
 @pytest.mark.takes(15)
-def test_what_is_made(work):
-    """peer app new: folders of any name get packages that swift-format finds nothing in and SwiftPM understands"""
+def test_new_packages(work):
+    """peer app new: folders of any name get well-formatted packages that SwiftPM understands"""
     place = work.folder(None)
     for folder in FOLDERS:
         [created] = make(work, f"{place}/{folder}", "--package", ROOT, "--json").events("created")
@@ -67,8 +69,9 @@ def test_what_is_made(work):
         require(dump.returncode == 0, f"the manifest for {folder!r}: {dump.stderr.decode()[-600:]}")
 
 
-def test_what_is_refused(work):
-    """peer app new: a folder with something in it, a bad identifier, and sources that are none, are refused; all stays as it is"""
+def test_refused_folders(work):
+    """peer app new: a non-empty folder, a bad identifier and wrong sources are refused,
+    unchanged"""
     place = work.folder(None)
     os.mkdir(f"{place}/full")
     small_file(f"{place}/full/.hidden")
@@ -91,7 +94,7 @@ def test_what_is_refused(work):
 @needs(tmpfs)
 @pytest.mark.takes(5)
 def test_a_full_disk(work):
-    """peer app new on a disk that is full half-way: exit code 6, and nothing is left, wherever the room ends"""
+    """peer app new on a disk that fills up at any point: exit code 6, and nothing is left"""
     place = work.folder(None)
     for pages in range(2, 30, 3):
         work.mount(place, "-t", "tmpfs", "-o", f"size={4 * pages}k", "tmpfs")
@@ -114,8 +117,8 @@ def make_or_fail(work, path):
     return process.wait()
 
 
-def test_the_page_has_what_is_told():
-    """the page on a new app: it has the commands that peer app new shows, and each that it names is run by a check"""
+def test_the_page_has_all_commands():
+    """the page on a new app has the commands that peer app new shows, and checks run all of them"""
     page = read(PAGE)
     commands = [command for command, _ in steps(page)]
     require(commands[0] == "peer app new Counter" and len(commands) > 10, f"commands of the page: {commands}")
@@ -140,7 +143,8 @@ def test_the_next_commands_are_on_the_page(work):
 @needs(toolchain_of_user)
 @pytest.mark.takes(400)
 def test_every_command_of_the_page(work):
-    """from nothing to a migration: every command of the page, by a user without rights, from a clone"""
+    """from nothing to a migration: every command of the page, by a user without rights, from a
+    clone"""
     user = NOBODY if IS_ROOT else None
     place, _ = work.place(user, on_disk=True)
     clone = f"{work.path}/clone"

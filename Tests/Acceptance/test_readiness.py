@@ -1,4 +1,4 @@
-"""What an app's extension can do is found out before two devices have anything to do with each other, and how long it may be silent."""
+"""An extension's capabilities are checked before two devices connect; the limits of its silence."""
 
 import os
 import plistlib
@@ -32,7 +32,8 @@ def program_of(device):
 
 
 def refused(process, *reasons):
-    """Requires that a run was refused for its extension, and that there was no listening, no code and no connection."""
+    """Requires that a run was refused because of its extension, without listening, code or
+    connection."""
     equal(process.wait(), 4, f"the exit code: {process.text()[-300:]}")
     error = process.error()
     for reason in (FILE, *reasons):
@@ -81,7 +82,7 @@ def test_an_extension_that_cannot_export(work, program, reason):
 
 
 def test_a_loader_that_is_missing(work):
-    """app: an extension whose loader is missing is refused, and said to be so"""
+    """app: an extension whose loader is missing is refused, with that reason"""
     both = device(work, kept="text")
     path = program_of(both)
     os.remove(path)
@@ -93,7 +94,7 @@ def test_a_loader_that_is_missing(work):
 
 
 def test_ctrl_c_while_the_extension_starts(work):
-    """app: Ctrl-C and SIGTERM end the start of an extension that says nothing"""
+    """app: Ctrl-C and SIGTERM end the start of a silent extension"""
     both = device(work, "Silent", kept="text")
     figures = []
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
@@ -118,7 +119,7 @@ def test_an_extension_with_one_ability(work):
 
 @pytest.mark.takes(5)
 def test_an_estimate_that_fails_while_the_code_is_typed(work):
-    """app: an estimate that fails ends the sender, also while the code is being typed"""
+    """app: a failed estimate ends the sender, even while the user types the code"""
     old, new = devices(work, estimate="fail")
     receiver = new.receive()
     person = Terminal(work, ["send", "--app", ID, "--to", f"127.0.0.1:{receiver.port}"], settings={"PEER_HOME": old.home})
@@ -137,7 +138,7 @@ def test_an_estimate_that_fails_while_the_code_is_typed(work):
 
 @pytest.mark.takes(65)
 def test_the_limits_of_the_start_and_of_the_estimate(work):
-    """app: an extension has 30 s to say what it can do, and 60 s for its estimate"""
+    """app: an extension has 30 s to report its capabilities, and 60 s for its estimate"""
     silent, old = device(work, "Silent"), device(work, kept="text", estimate="hang")
     receiver = device(work).receive()
     begun = time.monotonic()
@@ -160,7 +161,7 @@ def test_the_limits_of_the_start_and_of_the_estimate(work):
 
 @pytest.mark.takes(10)
 def test_a_notice_at_half_of_the_idle_limit(work):
-    """app: at half of the idle limit one notice is shown, in each silence"""
+    """app: one notice is shown at half of the idle limit, in each silence"""
     old, new = devices(work)
     sender, _ = move(old, new, "--platform", "pause", "--option", "count=2.5", sending=("--idle-limit", "4"))
     text = f"the extension of {ID} has appended nothing for 2 seconds; it is ended after 4 seconds"
@@ -183,7 +184,7 @@ def test_time_in_which_the_extension_is_stopped(work):
 
 @pytest.mark.takes(15)
 def test_time_in_which_the_sender_is_stopped(work):
-    """app: time in which peer itself is stopped, as by Ctrl-Z, does not count as its extension's silence"""
+    """app: time in which peer itself is stopped, as by Ctrl-Z, does not count as silence"""
     old, new = devices(work)
     receiver = new.receive("--platform", "pause once", "--option", "count=10")
     sender = old.send(receiver.port, receiver.pairing_code, "--idle-limit", "9")
@@ -192,14 +193,14 @@ def test_time_in_which_the_sender_is_stopped(work):
         sender.signal(number)
         begun = time.monotonic()
         wait_for("time to pass", PATIENCE, lambda begun=begun, seconds=seconds: time.monotonic() - begun >= seconds)
-    # The silence lasted for 10 s, and counts for less than 4: half of the limit is 4.5.
+    # The silence lasted for 10 s, and counts for less than 4 s: half of the limit is 4.5 s.
     end_well(sender, receiver)
     equal(sender.events("notice"), [], "notices")
 
 
 @pytest.mark.takes(10)
 def test_no_idle_limit(work):
-    """app: with --idle-limit off an exporter may be silent, and without it 2 s are too long"""
+    """app: with --idle-limit off an exporter may be silent; otherwise 2 s are too long"""
     old, new = devices(work)
     sender, _ = move(old, new, "--platform", "pause", "--option", "count=3", sending=("--idle-limit", "2"), codes=(9, 9))
     require("for 2 seconds and was ended" in sender.error()["message"], sender.error()["message"])
@@ -209,15 +210,15 @@ def test_no_idle_limit(work):
     equal(sender.events("notice"), [], "notices")
 
 
-# Where the data comes from
+# The origin of the data
 
 
 @pytest.mark.parametrize("options, platform, store", [
     ((), "linux", ""), (("--as", "android"), "android", "googlePlay"),
     (("--as=android,other",), "android", "other"), (("--as=sailfish",), "sailfish", "")],
     ids=["no claim", "a platform", "a platform and a store", "another platform"])
-def test_what_a_sender_claims(work, options, platform, store):
-    """app: --as says where the data comes from, and the receiver and its importer are told"""
+def test_a_senders_claim(work, options, platform, store):
+    """app: --as names the origin of the data, for the receiver and its importer"""
     old, new = devices(work, behaviour="origin")
     _, receiver = move(old, new, sending=options)
     claimed = receiver.events("offer")[0]["app"]
@@ -225,8 +226,8 @@ def test_what_a_sender_claims(work, options, platform, store):
     require(f"from {platform}, '{store}'" in said(receiver), f"the importer was told: {said(receiver)}")
 
 
-def test_what_a_bundle_claims(work):
-    """app: PeerPlatform in a bundle says where its data comes from, unless --as does"""
+def test_a_bundles_claim(work):
+    """app: PeerPlatform in a bundle names the origin of its data, unless --as does"""
     old, new = device(work, info={"PeerPlatform": "android"}, kept="text", behaviour="origin"), device(work)
     _, receiver = move(old, new)
     require("from android, 'googlePlay'" in said(receiver), f"the importer was told: {said(receiver)}")
@@ -235,7 +236,7 @@ def test_what_a_bundle_claims(work):
 
 
 def test_an_alias_of_another_platform(work):
-    """app: data of an edition for another platform is taken by its alias, and by no other claim"""
+    """app: an alias accepts data of another platform's edition, and no other claim does"""
     alias = {"BundleIdentifier": "org.example.other", "Platform": "android", "StoreIdentifier": "googlePlay"}
     folder, _ = work.place()
     old = Device(work, folder, identifier="org.example.other")
@@ -249,7 +250,7 @@ def test_an_alias_of_another_platform(work):
 
 
 def test_a_claim_is_shown_to_a_person(work):
-    """app: a claim is shown at the terminal of the receiver, and with --ask before it is accepted"""
+    """app: the receiver's terminal shows a claim, with --ask before it is accepted"""
     old, new = devices(work)
     person = Terminal(
         work, ["receive", "--app", ID, "--listen", "127.0.0.1:0", "--ask"], (b"Accept this? [y/N] ", b"y"),
@@ -263,11 +264,11 @@ def test_a_claim_is_shown_to_a_person(work):
     require(f"To receive: {claim} (about" in person.text(), person.text())
 
 
-# What authors forget
+# Omissions of authors
 
 
-def test_what_an_author_has_forgotten(work):
-    """app: an empty version, and copies that are left in the scratch directory, are told at the sender"""
+def test_an_authors_omissions(work):
+    """app: the sender reports an empty version, and copies left in the scratch directory"""
     old, new = devices(work, version="")
     sender, _ = move(old, new, "--platform", "scratch", "--option", "count=3000000")
     notices = [event["message"] for event in sender.events("notice")]
@@ -276,7 +277,7 @@ def test_what_an_author_has_forgotten(work):
 
 
 def test_a_status_that_is_not_cleared(work):
-    """app: at the third start after an import one note says that the app has not cleared its status"""
+    """app: at the third start after an import a note says that the status was not cleared"""
     old, new = devices(work)
     move(old, new)
 
@@ -296,7 +297,7 @@ def test_a_status_that_is_not_cleared(work):
 
 
 def test_an_extension_of_another_kind(work):
-    """app: an extension of another kind in a bundle is ignored, which is said"""
+    """app: an extension of another kind in a bundle is ignored, with a message"""
     folder, _ = work.place()
     bundle = make_bundle(work.programs, f"{folder}/bundle", ID)
     os.makedirs(f"{bundle}/Extensions/Widget.appex")

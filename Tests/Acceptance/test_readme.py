@@ -1,4 +1,5 @@
-"""The front page: each of its commands is run, its picture is what the terminals show, and links lead somewhere."""
+"""The front page: each of its commands is run, its picture matches the terminals, and links have
+targets."""
 
 import os
 import re
@@ -17,13 +18,14 @@ INSTALLING = {
     "git clone <this repository> peer && cd peer": f"git clone -q --no-hardlinks '{ROOT}' peer && cd peer",
     "Scripts/install --prefix ~/.local": "Scripts/install --prefix ~/.local",
 }
-"""What the page says of installing, and what is run for it: the same, but for a clone of this very repository."""
+"""The README's instructions for installing, and the commands that are run for them: the same, with
+a clone of this repository."""
 
 SHOWN = [picture.RECEIVE, picture.SEND]
-"""What users type in the picture, at their terminals."""
+"""The text that users type in the picture, at their terminals."""
 
 HERE = ["peer help send"]
-"""What is run as it stands."""
+"""The commands that are run as written."""
 
 STAGES = "Scripts/lib/test_stages.py"
 
@@ -37,18 +39,18 @@ ELSEWHERE = {
     "Scripts/test": (STAGES, "this check is part of it"),
     "Scripts/bench": ("Scripts/lib/bench_self_test.py", "it measures for minutes; its own test runs its parts"),
 }
-"""What is not run here, by which file it is run, and why there."""
+"""The commands that are not run here, with the file that runs them, and the reason."""
 
 
 def version(work):
-    """The version that the command says it is."""
+    """The version that the command reports."""
     run = Process(work, ["--version"])
     end_well(run)
     return run.output().removeprefix("peer ").strip()
 
 
 def test_every_command(work):
-    """every command of the README is run by a check, and every option that it names is in the manual"""
+    """a check runs every command of the README, and the manual has every option that it names"""
     page = read("README.md")
     commands, options = spoken(page)
     commands += blocks(page)
@@ -69,9 +71,9 @@ def test_every_command(work):
 @needs(clone)
 @pytest.mark.takes(10)
 def test_the_installation(work):
-    """what the README says of installing from the sources, in a clone, for a user alone"""
+    """the README's instructions for installing from the sources, in a clone, for one user"""
     home = work.folder(None)
-    # The sources may be another user's, as where root runs this.
+    # The sources may belong to another user, if root runs this.
     small_file(f"{home}/.gitconfig", b"[safe]\n\tdirectory = *\n")
     script = "\n".join(["set -euo pipefail", *INSTALLING.values(), "~/.local/bin/peer --version"])
     done = subprocess.run(
@@ -96,7 +98,7 @@ def lines_of(svg):
 @needs(networks, terminals)
 @pytest.mark.takes(12)
 def test_the_picture(work):
-    """the README's two commands, as printed, at two terminals: what they show is what the picture has, figures aside"""
+    """the README's two commands at two terminals: the picture shows their output, except figures"""
     ends = picture.transfer(work)
     shown = [(name, ["".join(text for text, _ in line) for line in lines]) for name, lines in picture.windows(ends)]
     drawn = lines_of(read("docs/Terminals.svg"))
@@ -106,7 +108,7 @@ def test_the_picture(work):
 
 
 def test_links():
-    """every link of a page to a file of the project, or to a heading, leads to one"""
+    """every link of a page to a file of the project, or to a heading, has a target"""
     lost = []
     for page in pages():
         text = read(page)

@@ -1,4 +1,4 @@
-"""How the other end cuts its words into records of TLS, and how it reads, changes nothing."""
+"""The sizes of TLS records and of reads at the other end have no effect."""
 
 import os
 import time
@@ -23,7 +23,7 @@ def each_way():
 
 
 def finished(strange, receiver):
-    """The sender's last word, and the receiver's end."""
+    """The sender's last message, and the receiver's end."""
     strange.finish()
     strange.hear_done()
     equal(receiver.wait(), 0, "exit code")
@@ -32,7 +32,8 @@ def finished(strange, receiver):
 
 @needs(strangers)
 def test_everything_in_one_record(work, place):
-    """READY, JOIN and DATA in one record, and READY, GREETING and OFFER when the sender comes back"""
+    """READY, JOIN and DATA in one record, and READY, GREETING and OFFER when the sender comes
+    back"""
     receiver = Receiver(work, work.place()[1])
     strange = StrangeSender(place, receiver.port)
     strange.pair(receiver.pairing_code)
@@ -79,7 +80,7 @@ def test_a_sender_byte_by_byte(work, place, how):
     strange.connect_stream()
     strange.stream.send(strange.joining() + b"".join(strange.beginning()) + b"".join(strange.rest()))
     strange.hear_written()
-    # The ledger that it hears then is more than it takes at a time.
+    # The ledger that it then reads is more than it reads at a time.
     strange.control.close()
     strange.stream.end()
     strange.come_back()

@@ -1,4 +1,4 @@
-"""What the command does where the kernel, or a container, refuses it a call."""
+"""The command where the kernel, or a container, refuses a system call."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from outside import equal
 
 OPENAT2 = 437
 
-# Refuses one call to itself and whatever it starts, as a container's filter does, and becomes that.
+# Refuses one call to itself and its children, like a container's filter, and becomes the command.
 LAUNCHER = """#!{python}
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -29,7 +29,7 @@ os.execv({binary!r}, ["peer", *sys.argv[1:]])
 
 
 def refusing(work, error):
-    """A way to run the command without openat2."""
+    """A command that runs peer without openat2."""
     path = f"{work.path}/without-openat2-{error}"
     small_file(path, LAUNCHER.format(python=sys.executable, call=OPENAT2, error=error, binary=f"{work.programs}/peer").encode())
     os.chmod(path, 0o755)

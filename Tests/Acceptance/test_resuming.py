@@ -1,4 +1,4 @@
-"""What happens when something is interrupted. On a disk, so that what is durable has to be made so."""
+"""Interruptions. On a disk, so that durable data must really be made durable."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from outside import IS_ROOT, MIB, NOBODY, equal, require, run_script, wait_for
 
 
 def progress(process):
-    """How many bytes the process says have arrived."""
+    """How many bytes have arrived, according to the process."""
     events = process.events("progress")
     return events[-1]["bytes"] if events else 0
 
@@ -26,7 +26,7 @@ def wait_for_share(process, others, total, share):
 
 
 def finish(old, new, *processes):
-    """Requires that all end well and that the trees are equal."""
+    """Requires that all succeed and that the trees are equal."""
     end_well(*processes)
     run_script("check-trees", "--inside", old, new)
 
@@ -34,7 +34,7 @@ def finish(old, new, *processes):
 @pytest.mark.takes(5)
 @needs(tmpfs)
 def test_a_full_disk(work):
-    """disk full in the middle: exit 6 on both sides, and after some was freed the same command goes on"""
+    """the disk fills up: exit 6 on both sides, and the same command resumes after some was freed"""
     old, new = work.place()
     random_file(f"{old}/big", 24 * MIB)
     for number in range(200):
@@ -66,7 +66,7 @@ def sent(process):
 @pytest.mark.parametrize("at_sender", [
     pytest.param(True, id="the sender, and no code is asked for"), pytest.param(False, id="the receiver, while the sender waits")])
 def test_killed_past_ninety_percent(work, at_sender):
-    """512 MiB, one side killed past 90 % and run again, little sent"""
+    """512 MiB, one side killed past 90 % and run again: little is sent again"""
     total = 512 * MIB
     old, _ = work.place()
     _, new = work.place(on_disk=True)
@@ -86,14 +86,16 @@ def test_killed_past_ninety_percent(work, at_sender):
         # The sender may be back before there is a code.
         end_well(first, Receiver(work, new, port=receiver.port, is_inviting=False))
         again = sent(first) - total
-    # What an interruption may cost is a window of 32 MiB (docs/Resuming.md); what was written without being told comes on top.
+    # An interruption may cost a window of 32 MiB (docs/Resuming.md), and the data written without
+    # acknowledgement.
     work.figure = f"{max(0, again) / MIB:.0f} MiB again, {time.monotonic() - begin:.2f} s"
     require(again < 40 * MIB, work.figure)
     run_script("check-trees", "--inside", old, new)
 
 
 def interrupted(work, at_sender, number=signal.SIGKILL, size=64 * MIB):
-    """A transfer of one file that was interrupted at about a half; its folders, and the processes."""
+    """A transfer of one file, interrupted at about a half; returns its folders, and the
+    processes."""
     old, new = work.place(on_disk=True)
     random_file(f"{old}/file", size)
     receiver = Receiver(work, new, port=own_port())
@@ -108,7 +110,7 @@ def interrupted(work, at_sender, number=signal.SIGKILL, size=64 * MIB):
 
 @pytest.mark.takes(5)
 def test_a_file_edited_between_two_runs(work):
-    """a file edited in place, size and time restored, between two runs"""
+    """a file is edited between two runs, with its size and time restored"""
     old, new, _, receiver = interrupted(work, True)
     status = os.stat(f"{old}/file")
     with open(f"{old}/file", "r+b") as file:
@@ -155,13 +157,14 @@ def test_a_file_that_keeps_changing(work):
 
 @pytest.mark.takes(15)
 def test_a_changed_byte_on_the_wire(work):
-    """a changed byte on the wire, on either connection: the transfer goes on"""
+    """a changed byte on the wire, on either connection: the transfer resumes"""
     old, new = work.place()
     random_file(f"{old}/file", 48 * MIB)
     receiver = Receiver(work, new)
     link = work.slow_link(receiver.port, rate=24 * MIB)
     sending = sender(work, [f"{old}/file"], link.port, receiver.pairing_code)
-    # The control connection is the first. It is quiet, so its byte changes when the next ping comes.
+    # The control connection is the first. It is quiet, so its byte changes when the next ping
+    # comes.
     for connection, share in ((1, 0.1), (0, 0.2), (-1, 0.5)):
         wait_for_share(sending, [receiver], 48 * MIB, share)
         link.spoil(connection)
@@ -183,7 +186,7 @@ def test_a_second_receiver_is_refused(work):
 
 @pytest.mark.takes(5)
 def test_an_interrupted_sender(work):
-    """Ctrl-C at the sender: 130; the receiver waits, and the same command goes on"""
+    """Ctrl-C at the sender: 130; the receiver waits, and the same command resumes"""
     old, new, sending, receiver = interrupted(work, True, signal.SIGINT)
     equal(sending.code, 130, "exit code")
     wait_for("'interrupted' at the receiver", PATIENCE, lambda: receiver.events("interrupted"))
@@ -194,7 +197,7 @@ def test_an_interrupted_sender(work):
 
 @pytest.mark.takes(5)
 def test_a_terminated_receiver(work):
-    """SIGTERM at the receiver: 143, the sender 5, and both commands go on"""
+    """SIGTERM at the receiver: 143, the sender 5, and both commands resume"""
     old, new, sending, receiver = interrupted(work, False, signal.SIGTERM)
     equal((receiver.code, sending.wait()), (143, 5), "exit codes")
     again = Receiver(work, new, port=receiver.port)
@@ -205,7 +208,7 @@ def test_a_terminated_receiver(work):
 
 @pytest.mark.takes(5)
 def test_a_receiver_gives_up(work):
-    """Ctrl-C at the sender, and nobody comes back: the receiver gives up with 5"""
+    """Ctrl-C at the sender, which does not come back: the receiver gives up with 5"""
     old, new = work.place()
     random_file(f"{old}/file", 64 * MIB)
     receiver = Receiver(work, new, options=["--give-up-after", "2s"])
@@ -224,7 +227,7 @@ def test_a_receiver_gives_up(work):
 def test_a_silent_network(work):
     """a silent network: both notice, not before 10 s; Ctrl-C twice ends both
 
-    How soon, the figure says: whoever needs the processors besides makes it later.
+    The figure shows how soon: other programs on the processors delay it.
     """
     old, new = work.place()
     random_file(f"{old}/file", 64 * MIB)
@@ -248,7 +251,7 @@ def test_a_silent_network(work):
 @pytest.mark.takes(30)
 @needs(disk_image)
 def test_a_disk_that_stalls(work):
-    """a disk that stalls for 20 s is not taken for a dead device"""
+    """a disk that hangs for 20 s does not count as a dead device"""
     old, new = work.place()
     image = f"{work.path}/image"
     with open(image, "wb") as file:
@@ -301,7 +304,7 @@ def listed(work, old):
 
 @pytest.mark.takes(5)
 def test_a_damaged_journal(work):
-    """a damaged journal: set aside, told, and everything is sent again"""
+    """a damaged journal: set aside, reported, and everything is sent again"""
     old, new, first, receiver = interrupted(work, False)
     first.signal(signal.SIGKILL)
     first.wait()
@@ -318,8 +321,9 @@ def test_a_damaged_journal(work):
 
 
 @pytest.mark.takes(5)
-def test_an_interrupted_end(work):
-    """an end that was interrupted, as an unprivileged user, with directories nobody may enter"""
+def test_an_interrupted_import(work):
+    """an interrupted import, as an unprivileged user, with directories that the user may not
+    enter"""
     user = NOBODY if IS_ROOT else None
     old, new = work.place(user, on_disk=True)
     os.mkdir(f"{old}/folder")
@@ -337,7 +341,7 @@ def test_an_interrupted_end(work):
     receiver.signal(signal.SIGKILL)
     sending.wait(), receiver.wait()
     link.close()
-    # As if the process had died after it gave the directories their final rights.
+    # As if the process had died after it set the directories' final permissions.
     staged = next(name for name in os.listdir(new) if name.startswith(".peer-"))
     for name in os.listdir(f"{new}/{staged}/tree/folder"):
         if os.path.isdir(f"{new}/{staged}/tree/folder/{name}"):

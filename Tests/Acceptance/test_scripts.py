@@ -1,4 +1,5 @@
-"""What a script relies on: no question without a terminal, a code in a file, exit codes that no other check reaches."""
+"""Guarantees for scripts: no question without a terminal, a code in a file, exit codes that no
+other check reaches."""
 
 import json
 import os
@@ -19,7 +20,7 @@ PROMPTS = (b"Code shown", b"Accept this", b"Press Enter")
 
 
 def new_code(work, name="code"):
-    """A code in a new file; its path."""
+    """A code in a new file; returns its path."""
     path = f"{work.path}/{name}"
     equal(Process(work, ["code", "new", "--code-file", path]).wait(), 0, "exit code of code new")
     return path
@@ -31,13 +32,13 @@ def first_line(path):
 
 
 class Awaiting(Process):
-    """A receiver with a code of its own file."""
+    """A receiver whose code comes from its own file."""
 
     def __init__(self, work, destination, file, options=()):
         super().__init__(work, ["receive", destination, "--code-file", file, "--listen", "127.0.0.1:0", "--json", *options])
 
     def is_ready(self):
-        """Waits until the code may be entered; the port."""
+        """Waits until the code may be entered; returns the port."""
         def found():
             require(self.is_running() or self.events("code"), f"the receiver ended with {self.code}: {self.text()[-300:]}")
             return self.events("code")
@@ -47,7 +48,7 @@ class Awaiting(Process):
 
 
 def test_a_given_code(work):
-    """--code-file at the receiver: both ends take a code that 'peer code new' has made, and no output has it"""
+    """--code-file at the receiver: both ends take a new code, and no output has it"""
     old, new = work.place()
     small_file(f"{old}/file")
     path = new_code(work)
@@ -68,14 +69,14 @@ def test_a_given_code(work):
 
 
 def test_a_given_code_is_spent(work):
-    """--code-file at the receiver: after three wrong codes the receiver ends with 3, and shows no other"""
+    """--code-file at the receiver: three wrong codes end it with 3, and no other code is shown"""
     _, new = work.place()
     path = new_code(work)
     receiver = Awaiting(work, new, path)
     port = receiver.is_ready()
     small_file(f"{work.path}/file")
     for step in range(1, 4):
-        # Guesses from one address wait for longer each time.
+        # Each guess from one address waits longer than the previous one.
         def refused(step=step):
             wrong = sender(work, [f"{work.path}/file"], port, other_code(first_line(path), step))
             equal(wrong.wait(), 3, "exit code of a wrong code")
@@ -87,7 +88,8 @@ def test_a_given_code_is_spent(work):
 
 
 def test_unfit_code_files(work):
-    """--code-file at the receiver: a link, other users' rights, another user's file and no code are refused with a sentence"""
+    """--code-file at the receiver: links, unsafe rights or owners, and files without a code are
+    refused"""
     _, new = work.place()
     path = new_code(work)
     os.symlink(path, f"{work.path}/link")
@@ -112,7 +114,8 @@ def test_unfit_code_files(work):
 
 
 def run_at_terminal(work, arguments, standard_input):
-    """Runs the command with a terminal of its own that is not its standard input; its exit code and what it wrote there."""
+    """Runs the command with a terminal that is not its standard input; returns its exit code and
+    the terminal's output."""
     pid, terminal = pty.fork()
     if pid == 0:
         try:
@@ -145,7 +148,7 @@ def run_at_terminal(work, arguments, standard_input):
 @needs(terminals)
 @pytest.mark.parametrize("kind", ["closed", "/dev/null", "a pipe"])
 def test_no_question(work, kind):
-    """nothing is asked where standard input is no terminal, though one is near: of a code, and of consent"""
+    """no question without a terminal at standard input, even if one is near: code and consent"""
     old, new = work.place()
     small_file(f"{old}/file")
     receiver = Receiver(work, new)
@@ -164,7 +167,8 @@ def test_no_question(work, kind):
 
 @pytest.mark.takes(3)
 def test_the_administrators_script(work):
-    """the script in docs/Administrators.md sends to several machines, with a shell in the place of ssh, and tells what became of each"""
+    """the script of docs/Administrators.md sends to several machines, with a fake ssh, and reports
+    each"""
     with open(f"{ROOT}/docs/Administrators.md", encoding="utf-8") as file:
         script = file.read().split("```bash\n")[1].split("```")[0]
     path = f"{work.path}/send-to-all"
@@ -173,7 +177,8 @@ def test_the_administrators_script(work):
     folder = f"{work.path}/bin"
     os.mkdir(folder)
     os.symlink(work.binary, f"{folder}/peer")
-    # Each machine is a folder here; what ssh would run there runs in it, with the standard input that ssh would have.
+    # Each machine is a folder here; ssh's commands run in it, with the standard input that ssh
+    # would have.
     small_file(f"{folder}/ssh", f"""#!/bin/bash
 while [ "${{1#-}}" != "$1" ]; do case $1 in -o) shift 2 ;; *) shift ;; esac; done
 host=$1; shift
@@ -205,8 +210,8 @@ cd "{work.path}/machines/$host" && HOME=$PWD PEER_HOME=$PWD/peer exec bash -c "$
         equal([name for name in os.listdir(f"{work.path}/machines/{host}") if "code" in name], [], "codes that are left")
 
 
-def test_what_is_damaged(work):
-    """resume list --json: what cannot be believed is named by the event 'damaged'"""
+def test_damaged_transfers(work):
+    """resume list --json: the event 'damaged' names each transfer whose record cannot be used"""
     folder = f"{work.home(None)}/peer/transfers/{'0' * 32}-send"
     os.makedirs(folder, 0o700)
     os.chmod(f"{work.home(None)}/peer", 0o700)
@@ -218,16 +223,16 @@ def test_what_is_damaged(work):
 
 @pytest.mark.takes(20)
 def test_a_reader_that_does_not_read(work):
-    """--json to a reader that takes nothing: the transfer ends, and 'missed' says how many events were left out"""
+    """--json to a program that does not read: the transfer ends, 'missed' counts lost events"""
     old, new = work.place()
-    # As many as are named, and with their paths more than what is kept for a reader.
+    # As many as are named; their paths are longer than the buffer for a reader.
     count, deep = 10_000, "/".join(["tree"] + ["d" * 250] * 3)
     for folder in (old, new):
         os.makedirs(f"{folder}/{deep}")
     for number in range(count):
         with open(f"{old}/{deep}/{number:0200}", "wb"):
             pass
-        # Something of another kind has the name, so that each file gets another one.
+        # An item of another type has the name, so that each file gets another one.
         os.mkdir(f"{new}/{deep}/{number:0200}")
     path = new_code(work)
     process = subprocess.Popen(

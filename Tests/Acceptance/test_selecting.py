@@ -1,4 +1,4 @@
-"""Leaving things out of a transfer."""
+"""Exclusions from a transfer."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n"
 
 
 def make(folder, *paths):
-    """Files of eight bytes, and the folders that they are in; a path that ends with a slash is a folder."""
+    """Files of eight bytes, and their folders; a path with a final slash is a folder."""
     for path in paths:
         os.makedirs(os.path.dirname(f"{folder}/{path}"), exist_ok=True)
         if not path.endswith("/"):
@@ -20,7 +20,7 @@ def make(folder, *paths):
 
 
 def paths(folder):
-    """What is in a folder, with a slash behind the name of a folder."""
+    """The paths in a folder, with a slash after the name of a folder."""
     found = []
     for parent, folders, files in os.walk(folder):
         found += [os.path.relpath(f"{parent}/{name}", folder) + "/" for name in folders]
@@ -29,7 +29,7 @@ def paths(folder):
 
 
 def arrives(work, old, new, *options):
-    """Sends the folder and requires a good end; the sender."""
+    """Sends the folder and requires success; returns the sender."""
     receiver = Receiver(work, new)
     sending = sender(work, [f"{old}/folder", *options], receiver.port, receiver.pairing_code)
     end_well(sending, receiver)
@@ -37,7 +37,7 @@ def arrives(work, old, new, *options):
 
 
 def test_the_last_pattern_that_matches_decides(work):
-    """patterns on the command line and in files: the last that matches decides"""
+    """patterns on the command line and in files: the last matching pattern decides"""
     old, new = work.place()
     make(f"{old}/folder", "a.o", "keep.o", "build/keep.o", "src/build", "src/x.log", "x.log", "docs/deep/x.tmp", "#note", "end ")
     with open(f"{old}/patterns", "wb") as file:
@@ -75,7 +75,7 @@ def test_caches(work):
 
 @pytest.mark.takes(5)
 def test_other_patterns_in_a_second_run(work):
-    """other patterns in a second run: it goes on, and what is left out now does not arrive"""
+    """other patterns in a second run: it resumes, and newly excluded items do not arrive"""
     old, new = work.place(on_disk=True)
     os.mkdir(f"{old}/folder")
     for name in ("one", "two"):
@@ -103,8 +103,8 @@ def test_other_patterns_in_a_second_run(work):
     work.figure = f"{count / MIB:.0f} of 32 MiB sent in the second run"
 
 
-def test_patterns_that_cannot_be_had(work):
-    """patterns that cannot be had: exit 2, nothing asked"""
+def test_patterns_that_cannot_be_read(work):
+    """patterns that cannot be read: exit 2, no question"""
     old, _ = work.place()
     make(old, "file", "folder/")
     with open(f"{old}/utf-16", "wb") as file:

@@ -1,4 +1,5 @@
-"""A receiver whose disk stands still: it stays in conversation, turns others away, can be ended, and loses nothing."""
+"""A receiver whose disk hangs: it answers, refuses other senders, can be ended, and loses
+nothing."""
 
 import os
 import signal
@@ -19,7 +20,7 @@ from strange_sender import StrangeSender
 
 
 class Reception:
-    """A receiver, a strange sender, and a disk that stands still from a step on."""
+    """A receiver, a strange sender, and a disk that hangs from a step on."""
 
     STEPS = ("offer", "beginning", "rest", "finish")
 
@@ -38,7 +39,7 @@ class Reception:
                 small_file(f"{self.destination}/tree/{os.fsdecode(name)}", content)
         self.sender.pair(self.receiver.pairing_code)
 
-    # Steps of the sender: what it says, and what it hears
+    # Steps of the sender: its messages, and those that it receives
 
     def say(self, step):
         if step == "offer":
@@ -60,7 +61,7 @@ class Reception:
             self.sender.hear_done()
 
     def begin(self):
-        """Everything up to the step, and what is said in it while the disk stands still."""
+        """Everything up to the step, and the messages of the step, sent while the disk hangs."""
         for step in self.STEPS[:self.STEPS.index(self.step)]:
             self.say(step)
             self.hear(step)
@@ -68,10 +69,10 @@ class Reception:
         self.say(self.step)
         self.disk.wait()
 
-    # What is promised
+    # The promises
 
     def stands(self, seconds):
-        """Watches while the disk stands still; the slowest answer to a PING."""
+        """Watches while the disk hangs; returns the slowest answer to a PING."""
         begun, told = time.monotonic(), self.told()
         equal(answer(self.place, self.receiver.port, self.receiver.pairing_code), BUSY, "what another sender is told")
         require(time.monotonic() - begun < SOON, f"another sender waited {time.monotonic() - begun:.1f} s")
@@ -87,7 +88,7 @@ class Reception:
         return len(self.receiver.events("progress"))
 
     def goes_on(self, seconds):
-        """The disk goes on, and what was sent arrives."""
+        """The disk continues, and everything arrives."""
         self.begin()
         slowest = self.stands(seconds)
         self.disk.go_on()
@@ -101,7 +102,8 @@ class Reception:
         return slowest
 
     def is_ended(self, is_killable=True):
-        """SIGTERM while the disk stands still: the sender is told, and the program ends; after how many seconds."""
+        """SIGTERM while the disk hangs: the sender is told, and the program ends; returns the
+        seconds until then."""
         self.begin()
         time.sleep(long_ago(self.work))
         begun = time.monotonic()
@@ -109,7 +111,7 @@ class Reception:
         told = text_of(self.sender.control.hear(CLOSE, SOON))
         equal(int.from_bytes(told[1], "big"), INTERRUPTED, "code of CLOSE")
         if not is_killable:
-            # The kernel ends a process when its last thread has come out of the disk.
+            # The kernel ends a process when its last thread has left the disk.
             wait_for("end of the first thread", SOON, lambda: has_ended(self.receiver.pid))
             took = time.monotonic() - begun
             self.disk.go_on()
@@ -121,7 +123,8 @@ class Reception:
         return took
 
     def is_taken_up(self):
-        """The next run brings everything to its end: by itself, or when the sender says its last word again."""
+        """The next run completes everything: by itself, or when the sender repeats its last
+        message."""
         self.disk.go_on()
         self.receiver = Receiver(self.work, self.destination, is_inviting=False)
         self.sender.leave()
@@ -155,8 +158,9 @@ RECEPTIONS = {
 
 @pytest.mark.takes(14)
 @needs(fuse, strangers)
-def test_a_receiver_on_a_disk_that_stands_still(work, trials, place):
-    """the receiver's disk stands still, in each phase: PING is answered, others are turned away, and then everything arrives"""
+def test_a_receiver_on_a_hanging_disk(work, trials, place):
+    """the receiver's disk hangs, in each phase: PING is answered, others refused, everything
+    arrives"""
     receptions = {name: (trials(), values) for name, values in RECEPTIONS.items()}
     done = Together({
         name: lambda own=own, values=values: Reception(place, own, **values).goes_on(length(work))
@@ -166,8 +170,9 @@ def test_a_receiver_on_a_disk_that_stands_still(work, trials, place):
 
 @pytest.mark.takes(5)
 @needs(fuse, strangers)
-def test_a_receiver_that_is_ended_while_its_disk_stands_still(work, trials, place):
-    """SIGTERM while the receiver's disk stands still, in each phase: it says so to the sender and ends, and what arrived is kept"""
+def test_a_receiver_that_is_ended_while_its_disk_hangs(work, trials, place):
+    """SIGTERM while the receiver's disk hangs, in each phase: it tells the sender, ends, and keeps
+    the data"""
     done = Together({
         name: lambda own=trials(), values=values: Reception(place, own, **values).is_ended() for name, values in RECEPTIONS.items()})
     work.figure = f"after {max(done.found.values()):.1f} s at most"
@@ -175,8 +180,9 @@ def test_a_receiver_that_is_ended_while_its_disk_stands_still(work, trials, plac
 
 @pytest.mark.takes(4)
 @needs(fuse, strangers)
-def test_a_receiver_whose_sender_leaves_while_its_disk_stands_still(work, place):
-    """a sender leaves an offer that the disk holds up: the receiver judges codes, and the next one is received"""
+def test_a_receiver_whose_sender_leaves_while_its_disk_hangs(work, place):
+    """a sender leaves an offer that the disk delays: the receiver judges codes, the next transfer
+    works"""
     own_mounts()
     first = Reception(place, work, "offer")
     first.begin()
@@ -184,7 +190,7 @@ def test_a_receiver_whose_sender_leaves_while_its_disk_stands_still(work, place)
     code = first.receiver.event("code", 2)["code"]
     begun = time.monotonic()
     equal(answer(place, first.receiver.port, other_code(code)), WRONG, "what a wrong code is told")
-    # A wrong code holds up the next one of its network.
+    # A wrong code delays the next one of its network.
     time.sleep(1.1)
     second = StrangeSender(place, first.receiver.port)
     second.pair(code)
@@ -206,8 +212,8 @@ def test_a_receiver_whose_sender_leaves_while_its_disk_stands_still(work, place)
 
 @pytest.mark.takes(14)
 @needs(disk_image, strangers)
-def test_a_receiver_on_a_disk_that_is_frozen(work, trials, place):
-    """the kernel freezes the receiver's disk: PING is answered, and SIGTERM is told at once"""
+def test_a_receiver_on_a_frozen_disk(work, trials, place):
+    """the kernel freezes the receiver's disk: PING is answered, and SIGTERM is reported at once"""
     goes_on, ends = trials(), trials()
     done = Together({
         "data is written": lambda: Reception(place, goes_on, "rest", kind=FrozenDisk).goes_on(length(work)),

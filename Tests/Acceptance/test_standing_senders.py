@@ -1,4 +1,4 @@
-"""A sender whose disk stands still: it stays in conversation, can be ended, and sends everything afterwards."""
+"""A sender whose disk hangs: it answers, can be ended, and sends everything afterwards."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from strange_receiver import StrangeReceiver
 
 
 class Sending:
-    """A sender, a strange receiver, and a disk that stands still from a step on."""
+    """A sender, a strange receiver, and a disk that hangs from a step on."""
 
     def __init__(self, place, work, step):
         self.work, self.step = work, step
@@ -32,13 +32,13 @@ class Sending:
         self.receiver = StrangeReceiver(place)
         self.taken = None
         if step == "walk":
-            # What it looks at before it connects is no part of the walk.
+            # The check of the sources before the connection is not part of the walk.
             self.disk.stand("list", is_alone=True)
         self.sender = sender(work, [old], self.receiver.port, self.receiver.CODE)
         self.receiver.pair()
 
     def begin(self):
-        """Everything up to the step, at which the disk stands still."""
+        """Everything up to the step at which the disk hangs."""
         if self.step == "export":
             self.disk.stand("read")
         elif self.step == "accept":
@@ -107,8 +107,8 @@ SENDINGS = {
 
 @pytest.mark.takes(14)
 @needs(fuse, strangers)
-def test_a_sender_on_a_disk_that_stands_still(work, trials, place):
-    """the sender's disk stands still, in each phase: PING is answered, and then everything is sent"""
+def test_a_sender_on_a_hanging_disk(work, trials, place):
+    """the sender's disk hangs, in each phase: PING is answered, and then everything is sent"""
     own = {name: trials() for name in SENDINGS}
     done = Together({
         name: lambda name=name, step=step: Sending(place, own[name], step).goes_on(length(work)) for name, step in SENDINGS.items()})
@@ -117,7 +117,7 @@ def test_a_sender_on_a_disk_that_stands_still(work, trials, place):
 
 @pytest.mark.takes(5)
 @needs(fuse, strangers)
-def test_a_sender_that_is_ended_while_its_disk_stands_still(work, trials, place):
-    """SIGTERM while the sender's disk stands still, in each phase: it says so to the receiver and ends"""
+def test_a_sender_that_is_ended_while_its_disk_hangs(work, trials, place):
+    """SIGTERM while the sender's disk hangs, in each phase: it tells the receiver and ends"""
     done = Together({name: lambda step=step: Sending(place, trials(), step).is_ended() for name, step in SENDINGS.items()})
     work.figure = f"after {max(done.found.values()):.1f} s at most"

@@ -1,4 +1,4 @@
-"""A disk that stands still in the middle of a transfer between two devices."""
+"""A disk that hangs in the middle of a transfer between two devices."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from strange import Together
 
 
 class Both:
-    """A transfer whose source or destination stands still in the middle."""
+    """A transfer whose source or destination hangs in the middle."""
 
     def __init__(self, work, has_destination):
         self.work, self.disk = work, StandingDisk(work)
@@ -47,7 +47,7 @@ class Both:
         run_script("check-trees", "--inside", self.old, self.new)
 
     def is_ended(self, has_destination):
-        """SIGTERM at the end that has the disk; then the same commands go on."""
+        """SIGTERM at the end that has the disk; then the same commands continue."""
         time.sleep(long_ago(self.work))
         begun = time.monotonic()
         (self.receiver if has_destination else self.sender).signal(signal.SIGTERM)
@@ -69,14 +69,15 @@ SIDES = {"source": False, "destination": True}
 
 @pytest.mark.takes(10)
 @needs(fuse)
-def test_a_transfer_whose_disk_stands_still(work, trials):
-    """the disk of one end stands still in the middle of a transfer: no interruption, both end well, trees are equal"""
+def test_a_transfer_whose_disk_hangs(work, trials):
+    """a disk hangs in the middle of a transfer: no interruption, both succeed, trees are equal"""
     Together({name: lambda own=trials(), side=side: Both(own, side).goes_on() for name, side in SIDES.items()})
 
 
 @pytest.mark.takes(8)
 @needs(fuse)
-def test_a_transfer_that_is_ended_while_its_disk_stands_still(work, trials):
-    """SIGTERM while the disk of one end stands still in the middle of a transfer: it ends, and the same commands go on"""
+def test_a_transfer_that_is_ended_while_its_disk_hangs(work, trials):
+    """SIGTERM while a disk hangs in the middle of a transfer: it ends, and the same commands
+    continue"""
     done = Together({name: lambda own=trials(), side=side: Both(own, side).is_ended(side) for name, side in SIDES.items()})
     work.figure = f"after {max(done.found.values()):.1f} s at most"

@@ -1,4 +1,4 @@
-"""A receiver that stays: one transfer after the other, and what it keeps of them."""
+"""A receiver that stays: one transfer after the other, and its memory of them."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from test_resuming import progress
 
 
 class Standing(Waiting):
-    """A receiver that stays. What it says of each transfer is found by how much it has said before."""
+    """A receiver that stays. The number of earlier events locates the events of each transfer."""
 
     def __init__(self, work, destination, options=(), port=0, is_inviting=True):
         self.destination = destination
@@ -27,13 +27,13 @@ class Standing(Waiting):
         return self.event("code", count)["code"]
 
     def figures(self):
-        """How much memory it has, in bytes, and how many descriptors and threads."""
+        """Its memory in bytes, its descriptors and its threads."""
         with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
             resident = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS:"))
         return resident, len(os.listdir(f"/proc/{self.pid}/fd")), len(os.listdir(f"/proc/{self.pid}/task"))
 
     def settled(self):
-        """The same, once what belongs to a transfer is let go."""
+        """The same, once the transfer's resources are released."""
         found = []
 
         def is_still():
@@ -49,7 +49,8 @@ class Standing(Waiting):
 
 
 class LateAnswers:
-    """A relay that passes on what the receiver says after a while: what it said last is lost when the connections are cut."""
+    """A relay that delays the receiver's messages: the last ones are lost when the connections are
+    cut."""
 
     DELAY = 0.3
 
@@ -102,7 +103,7 @@ def sources(old, number, count=20):
 
 
 def one_more(work, receiver, old, number):
-    """One whole transfer, with the next code."""
+    """One complete transfer, with the next code."""
     folder = sources(old, number)
     sending = sender(work, [folder], receiver.port, receiver.shown(number))
     equal(sending.wait(), 0, f"exit code of sender {number}: {sending.text()[-300:]}")
@@ -111,12 +112,13 @@ def one_more(work, receiver, old, number):
 
 @pytest.mark.takes(12)
 def test_many_transfers(work):
-    """--keep: many transfers in a row, one killed and resumed: each arrives, and memory, descriptors and threads are as after the first"""
+    """--keep: many transfers, one killed and resumed: each arrives, and resources stay as after the
+    first"""
     old, new = work.place()
     count = 50 if work.is_long else 8
     receiver = Standing(work, new)
     one_more(work, receiver, old, 1)
-    # What a first transfer makes for good is there.
+    # The permanent resources of a first transfer exist by now.
     one_more(work, receiver, old, 2)
     begin = receiver.settled()
     for number in range(3, count + 1):
@@ -151,7 +153,7 @@ def test_many_transfers(work):
 
 
 def test_a_sender_without_a_receipt(work):
-    """--keep: two senders that were cut off before they heard that all is done are told so later, beside another transfer"""
+    """--keep: two senders cut off before DONE learn the result later, beside another transfer"""
     old, new = work.place()
     receiver = Standing(work, new)
     missed = []
@@ -182,8 +184,9 @@ def test_a_sender_without_a_receipt(work):
     equal(receiver.stop(signal.SIGINT), 130, "exit code")
 
 
-def test_failures_go_on(work):
-    """--keep: a name that is taken, and a sender that stays away, are told at once as errors, and the next transfer follows"""
+def test_failures_do_not_end_the_run(work):
+    """--keep: a taken name and a sender that stays away are errors at once, and the next transfer
+    follows"""
     old, new = work.place()
     receiver = Standing(work, new, ["--give-up-after", "1"])
     folder = one_more(work, receiver, old, 1)
@@ -199,7 +202,8 @@ def test_failures_go_on(work):
     equal(receiver.event("error", 2)["code"], 5, "what the receiver tells of one that is away")
     one_more(work, receiver, old, 4)
     require(receiver.is_running(), "the receiver has ended")
-    # It knows the one that is away, and does not keep others from giving it up, or from coming back.
+    # It knows the sender that is away, and still allows other processes to discard the transfer,
+    # and the sender to come back.
     listed = Process(work, ["resume", "list", "--json"])
     equal(listed.wait(), 0, "exit code of resume list")
     ours = [event for event in listed.events("transfer") if event["role"] == "receiver"]
@@ -209,7 +213,7 @@ def test_failures_go_on(work):
     require(back.events("done")[0]["heldBytes"] > MIB, "nothing was held")
     equal([event["code"] for event in receiver.events("error")], [4, 5], "errors")
     run_script("check-trees", "--inside", old, new)
-    # The one code that was shown before the sender came back is shown again, and works.
+    # Only one code was shown before the sender came back; it is shown again, and works.
     codes = [event["code"] for event in receiver.events("code")]
     equal(codes[-1], codes[-2], "the code that is shown again")
     small_file(f"{old}/last")
@@ -217,8 +221,8 @@ def test_failures_go_on(work):
     equal(receiver.stop(), 143, "exit code")
 
 
-def test_forgetting_what_stays(work):
-    """--keep: what the receiver merely knows can be given up; its sender is refused then, and the receiver goes on"""
+def test_forgetting_a_remembered_transfer(work):
+    """--keep: a transfer that is only remembered can be forgotten; its sender is then refused"""
     old, new = work.place()
     receiver = Standing(work, new, ["--give-up-after", "1"])
     big = f"{old}/big"
@@ -233,7 +237,7 @@ def test_forgetting_what_stays(work):
     equal(busy.wait(), 4, "exit code of forget while it goes on")
     away.signal(signal.SIGKILL)
     receiver.event("error")
-    # Of both ends, since both are of this device: the sender's is kept apart.
+    # The list has both ends, because both are on this device: the sender's is kept apart.
     os.rename(f"{work.home(None)}/peer/transfers/{transfer}-send", f"{work.path}/kept")
     forgotten = Process(work, ["forget", transfer, "--json"])
     equal(forgotten.wait(), 0, f"exit code of forget: {forgotten.text()}")
@@ -249,7 +253,7 @@ def test_forgetting_what_stays(work):
 
 
 def test_two_in_one_directory(work):
-    """--keep: a second receiver into the same directory ends with 4, and says which process has it"""
+    """--keep: a second receiver in the same directory ends with 4, and names the first process"""
     _, new = work.place()
     receiver = Standing(work, new)
     second = Process(work, ["receive", new, "--keep", "--listen", "127.0.0.1:0", "--json"])
@@ -260,7 +264,8 @@ def test_two_in_one_directory(work):
 
 @pytest.mark.takes(4)
 def test_a_restart(work):
-    """--keep: killed and started again: unfinished transfers and those that are done are known, by the same key"""
+    """--keep: after a kill and restart, unfinished and finished transfers are known, by the same
+    key"""
     old, new = work.place()
     receiver = Standing(work, new)
     big = f"{old}/big"
@@ -274,7 +279,7 @@ def test_a_restart(work):
     receiver.wait()
     again = Standing(work, new)
     require(again.port == receiver.port, "the port is another one")
-    # Another transfer in between changes nothing about the key that the first sender knows.
+    # A transfer in between does not change the key that the first sender knows.
     one_more(work, again, old, 1)
     back = sender(work, [big], again.port, None)
     equal(back.wait(), 0, f"exit code of the one that came back: {back.text()[-300:]}")
@@ -285,7 +290,7 @@ def test_a_restart(work):
 @pytest.mark.takes(3)
 @needs(tmpfs)
 def test_no_room(work):
-    """--keep: a disk that fills up ends one transfer with an error of code 6, and a smaller one follows"""
+    """--keep: a full disk ends one transfer with an error of code 6, and a smaller one follows"""
     old, new = work.place()
     work.mount(new, "-t", "tmpfs", "-o", "size=8m", "tmpfs")
     os.mkdir(f"{new}/in")

@@ -1,4 +1,4 @@
-"""How many data streams there are, and the limit on what they send."""
+"""The number of data streams, and the limit of their rate."""
 
 import os
 import time
@@ -19,7 +19,8 @@ def small_files(folder, count, size):
 
 
 def travel(work, old, new, delay, flight, *options, meanwhile=None):
-    """Sends what is in a folder over a far link; the link, how long it took, and the greater peak memory of the two."""
+    """Sends a folder's content over a far link; returns the link, the time, and the greater peak
+    memory of the two."""
     receiver = Receiver(work, new)
     link = work.far_link(receiver.port, delay, flight)
     begun = time.monotonic()
@@ -37,7 +38,8 @@ def travel(work, old, new, delay, flight, *options, meanwhile=None):
 
 @pytest.mark.takes(20)
 def test_a_distance_brings_more_streams(work):
-    """50 ms away, at most 1 MiB on its way in a connection: as many streams as help, found while sending"""
+    """50 ms away, at most 1 MiB under way in a connection: as many streams as help, found while
+    sending"""
     size = 384 * MIB
     (old, _), (_, one), (_, many) = (work.place() for _ in range(3))
     random_file(f"{old}/big", size)
@@ -47,7 +49,7 @@ def test_a_distance_brings_more_streams(work):
     work.figure = (
         f"{size / slow / 1e6:.0f} MB/s in one stream, {size / fast / 1e6:.0f} in {link.most - 1} ({slow / fast:.1f} times), "
         f"memory {peak / MIB:.0f} MiB")
-    # How much faster that is depends on who else needs this machine; Scripts/bench measures it.
+    # The gain depends on the other load of this machine; Scripts/bench measures it.
     require(link.most - 1 >= 4, work.figure)
 
 
@@ -60,14 +62,17 @@ def test_no_small_file_waits_for_an_answer(work):
     _, short, _ = travel(work, old, near, 0, 4 * MIB)
     _, long, _ = travel(work, old, far, 0.05, 4 * MIB)
     work.figure = f"{long:.2f} s, without the distance {short:.2f} s"
-    # A tenth of what one answer each would take. Scripts/bench measures what the distance costs.
+    # A tenth of the time that one answer for each would take. Scripts/bench measures the cost of
+    # distance.
     require(long <= 20_000 * 0.05 / 10, work.figure)
 
 
 def rates_of(link):
-    """How many bytes a second came from the sender: from when data came to the end, and in the best second of that."""
+    """The rate of the sender's bytes in bytes a second: from the first data to the end, and in the
+    best second."""
     first = next(index for index, (_, passed) in enumerate(link.samples) if passed > 64_000)
-    # From the last bytes before the data: a relay that gets to the first of them late would make the time too short.
+    # From the last bytes before the data: a relay that reads the first of them late would make the
+    # time too short.
     samples = link.samples[max(0, first - 1):]
     (begun, before), (ended, after) = samples[0], samples[-1]
     best = begin = 0
@@ -84,9 +89,9 @@ def rates_of(link):
 def test_the_limit_holds(work, options):
     """--limit 20M holds within a twentieth, for one large file and for small ones
 
-    Never more than the limit: that holds on every machine, over the whole. Not much less: the best second of the large file
-    shows it, since a busy machine gives the sender a second at least. How fast small files can be made is the machine's
-    affair; their best second is a figure only.
+    The limit is never exceeded over the whole, on any machine. The best second of the large file
+    shows that the rate is not much lower: a busy machine gives the sender a second at least. The
+    rate of small files depends on the machine; their best second is only a figure.
     """
     figures = []
     for kind in ("one file", "small files"):
@@ -104,7 +109,7 @@ def test_the_limit_holds(work, options):
 
 @pytest.mark.takes(5)
 def test_a_stream_that_is_cut(work):
-    """eight streams of which one is cut in the middle: everything arrives, equal"""
+    """one of eight streams is cut in the middle: everything arrives, equal"""
     old, new = work.place()
     random_file(f"{old}/big", 96 * MIB)
     for number in range(300):

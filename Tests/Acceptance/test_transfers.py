@@ -24,7 +24,7 @@ MEMORY_LIMIT = 64 << 20
     pytest.param(NOBODY if IS_ROOT else None, id="as an unprivileged user")])
 def test_a_varied_tree(work, user):
     """a varied tree"""
-    # On a disk, which has attributes and holes.
+    # On a disk with attributes and holes.
     old, new = work.place(user, on_disk=True)
     run_script("make-tree", f"{old}/tree")
     if user is not None:
@@ -66,8 +66,8 @@ def test_many_small_files(work):
     work.figure = f"{took:.2f} s, peak {mib(sending.peak)} sending, {mib(receiver.peak)} receiving"
 
 
-def test_a_wrong_code_leaves_the_right_one_good(work):
-    """a wrong code: exit 3, nothing written, the right one still good"""
+def test_a_wrong_code_keeps_the_right_one_valid(work):
+    """a wrong code: exit 3, nothing written, the right code still valid"""
     old, new = work.place()
     small_file(f"{old}/file")
     receiver = Receiver(work, new)
@@ -80,15 +80,15 @@ def test_a_wrong_code_leaves_the_right_one_good(work):
     run_script("check-trees", "--inside", old, new)
 
 
-def test_nothing_is_said_with_a_mistyped_code(work):
-    """a mistyped code: exit 3, nothing is said to the other device"""
+def test_a_mistyped_code_sends_nothing(work):
+    """a mistyped code: exit 3, nothing is sent to the other device"""
     old, _ = work.place()
     small_file(f"{old}/file")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         wrong = sender(work, [f"{old}/file"], port, mistyped(with_check_digit("4829136")))
         code = wrong.wait()
-        # It has looked whether anything listens, before it read the code.
+        # It has probed for a listener before it read the code.
         with listening.accept()[0] as look:
             said = look.recv(1)
         connected = bool(select.select([listening], [], [], 0.5)[0])
@@ -97,7 +97,7 @@ def test_nothing_is_said_with_a_mistyped_code(work):
 
 
 def test_three_wrong_codes_bring_a_new_one(work):
-    """three wrong codes: the old right one refused, a new one shown"""
+    """three wrong codes: the old right one is refused, a new one is shown"""
     old, new = work.place()
     small_file(f"{old}/file")
     receiver = Receiver(work, new)
@@ -116,7 +116,8 @@ def test_three_wrong_codes_bring_a_new_one(work):
 
 
 def s_client(port, *arguments, until=None):
-    """What openssl s_client says until it ends by itself; or, with `until`, for two seconds from when it has said that."""
+    """The output of openssl s_client until it ends by itself; or, with `until`, for two seconds
+    after that output."""
     process = subprocess.Popen(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *arguments], stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -163,7 +164,7 @@ def test_a_client_without_a_certificate_is_refused(work):
     """openssl s_client with TLS 1.3 and no certificate is refused"""
     _, new = work.place()
     receiver = Receiver(work, new)
-    # Its input stays open, so that it ends only where the receiver ends the connection.
+    # Its input stays open, so that only the receiver can end the connection.
     code, text = s_client(receiver.port, "-tls1_3")
     require("Cipher is TLS_" in text, f"no handshake at all: {text[-400:]}")
     alert = re.search(r"alert [a-z ]*certificate[a-z ]*", text)
@@ -173,7 +174,7 @@ def test_a_client_without_a_certificate_is_refused(work):
 
 
 @needs(openssl)
-def test_no_session_ticket_comes(work):
+def test_no_session_ticket_is_sent(work):
     """no NewSessionTicket, to a client with a certificate"""
     _, new = work.place()
     key, certificate = f"{work.path}/client.key", f"{work.path}/client.pem"
@@ -214,7 +215,7 @@ def test_too_little_space(work):
 
 
 def test_a_name_that_is_taken(work):
-    """an entry of the same name: exit 4 on both sides, untouched"""
+    """an entry of the same name: exit 4 on both sides, unchanged"""
     old, new = work.place()
     os.mkdir(f"{old}/documents")
     small_file(f"{old}/documents/new")
@@ -272,7 +273,7 @@ def test_the_memory_for_many_random_bytes(work):
     memory(work, lambda path: random_file(path, 5 * GIB))
 
 
-# Mistakes
+# Mistakes of the user
 
 
 def mistake(process, code):

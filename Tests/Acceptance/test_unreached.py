@@ -1,4 +1,5 @@
-"""A sender that looks whether anything listens before it asks for the code: what it says where nothing answers, and what it asks."""
+"""A sender that checks whether anything listens before it asks for the code: its errors, and its
+questions."""
 
 import contextlib
 import os
@@ -28,23 +29,23 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 CABLE = ["ip link add near type veth peer name far", "ip address add 192.0.2.1/24 dev near", "ip link set near up", "ip link set far up"]
-"""The lines that make a network of one cable, whose other end is in no use."""
+"""The commands that make a network of one cable, whose other end is unused."""
 
 
 def in_network(lines, command):
-    """A command in a network of its own, which these lines make; the end of the program is the network's."""
+    """A command in its own network, which these lines make and which ends with the program."""
     return [sys.executable, "-c", IN_NETWORK, "\n".join(["ip link set lo up", *lines]), *command]
 
 
 def networks():
-    """Whether a process may have a network of its own, with two ends of a cable."""
+    """Whether a process may have its own network, with two ends of a cable."""
     command = in_network(["ip link add one type veth peer name two"], ["/bin/true"])
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=60)
     return root() or (None if done.returncode == 0 else "no networks can be made")
 
 
 def unread(work):
-    """A file that a code is never read from: a pipe that nothing is written to would hold up who opens it."""
+    """A file from which a code is never read: opening a pipe without a writer would block."""
     path = f"{work.path}/code"
     os.mkfifo(path)
     return path
@@ -59,7 +60,8 @@ def failure(code, text):
 
 
 def unreached(work, target, lines=None, options=("--code-file",)):
-    """What a sender says of an address, maybe in a network of its own, and how many seconds that takes. It must not read the code."""
+    """The sender's message about an address, perhaps in its own network, and the seconds until it.
+    It must not read the code."""
     old, _ = work.place()
     small_file(f"{old}/file")
     command = [work.binary, "send", f"{old}/file", "--to", target, *options]
@@ -85,20 +87,20 @@ def test_nothing_listens(work, options):
 
 
 def test_a_name_is_named(work):
-    """nothing listens at a name: name and address are said"""
+    """nothing listens at a name: the message has the name and the address"""
     with closed_port() as port:
         work.figure = unreached(work, f"localhost:{port}")[0]
         require(re.fullmatch(rf"nothing listens at localhost \((127\.0\.0\.1|::1)\) on port {port}", work.figure), work.figure)
 
 
-def test_a_name_that_is_none(work):
-    """a name that there is not: exit 5, and the name is said"""
+def test_an_unknown_name(work):
+    """an unknown name: exit 5, and the message has the name"""
     message, hint, _ = unreached(work, "no-such-device.invalid")
     require("no-such-device.invalid" in message and "Check the name" in hint, f"{message} {hint}")
     work.figure = message
 
 
-def test_json_says_nothing_else(work):
+def test_json_has_only_the_error(work):
     """nothing listens there, for a program: the error is the only event"""
     old, _ = work.place()
     small_file(f"{old}/file")
@@ -113,7 +115,7 @@ def test_json_says_nothing_else(work):
 @pytest.mark.parametrize("lines", [
     pytest.param([], id="no network at all"), pytest.param(["ip route add unreachable 192.0.2.0/24"], id="the router says so")])
 def test_no_way(work, lines):
-    """no network leads there: said at once"""
+    """no network leads there: reported at once"""
     message, hint, seconds = unreached(work, "192.0.2.7", lines)
     equal(message, "no route to 192.0.2.7", "message")
     equal(hint, "Check the address, and that both devices are in the same network.", "hint")
@@ -124,7 +126,7 @@ def test_no_way(work, lines):
 @needs(networks)
 @pytest.mark.takes(4)
 def test_no_device_has_the_address(work):
-    """no device answers to ARP: said within six seconds"""
+    """no device answers to ARP: reported within six seconds"""
     message, _, seconds = unreached(work, "192.0.2.7", CABLE)
     equal(message, "no route to 192.0.2.7", "message")
     require(seconds < 6, f"said after {seconds:.1f} s")
@@ -134,8 +136,8 @@ def test_no_device_has_the_address(work):
 @needs(networks)
 @pytest.mark.takes(6)
 def test_no_answer(work):
-    """a device that drops what arrives: said within eight seconds, with a hint at firewalls"""
-    # A neighbour that is known and takes packets, and an end of the cable that nothing reads.
+    """a device that drops packets: reported within eight seconds, with a hint at firewalls"""
+    # A known neighbour that accepts packets, and an end of the cable without a reader.
     message, hint, seconds = unreached(
         work, "192.0.2.7:5000",
         [*CABLE, "ip neighbour add 192.0.2.7 lladdr 02:00:00:00:00:07 dev near"])
@@ -147,7 +149,7 @@ def test_no_answer(work):
 
 @pytest.mark.takes(6)
 def test_a_full_queue(work):
-    """a program that takes no connection, with a full queue: silence"""
+    """a program with a full queue of connections: silence"""
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(socket.socket())
         listening.bind(("127.0.0.1", 0))
@@ -165,11 +167,11 @@ def test_a_full_queue(work):
 
 
 @needs(networks)
-def test_the_most_telling_failure(work):
-    """a device with several addresses: one that refuses says more than one without a way, and costs no time"""
+def test_the_most_informative_failure(work):
+    """a device with several addresses: a refusal wins over a missing route, and costs no time"""
     old, _ = work.place()
     small_file(f"{old}/file")
-    # Both addresses of a name, in a file of names of its own.
+    # Both addresses of a name, in a separate hosts file.
     hosts = f"{work.path}/hosts"
     small_file(hosts, b"2001:db8::7 twofold\n192.0.2.7 twofold\n")
     program = [
@@ -200,7 +202,7 @@ print(sender.returncode, receiver.wait(60), time.monotonic() - begin)
 
 @needs(networks)
 def test_a_silent_address_before_one_that_answers(work):
-    """a device of which one address is dead: the other one is found in a moment, and used for everything"""
+    """a device with one dead address: the other is found in a moment, and always used"""
     old, new = work.place()
     small_file(f"{old}/file")
     hosts = f"{work.path}/hosts"
@@ -221,8 +223,8 @@ def test_a_silent_address_before_one_that_answers(work):
     work.figure = f"{seconds:.1f} s"
 
 
-def test_looks_cost_the_receiver_nothing(work):
-    """three looks whether anything listens, then a pairing: the receiver says nothing of them"""
+def test_probes_do_not_disturb_the_receiver(work):
+    """three probes for a listener, then a pairing: the receiver reports none of them"""
     old, new = work.place()
     small_file(f"{old}/file")
     receiver = Receiver(work, new)
@@ -256,7 +258,7 @@ def test_the_question(work, name):
 
 @needs(terminals)
 def test_a_terminal_is_not_asked_in_vain(work):
-    """nothing listens there: a terminal is not asked"""
+    """nothing listens there: the user is not asked at the terminal"""
     old, _ = work.place()
     small_file(f"{old}/file")
     with closed_port() as port:
@@ -266,7 +268,7 @@ def test_a_terminal_is_not_asked_in_vain(work):
 
 
 def invitation(work, lines, *options):
-    """What a receiver in a network of its own shows before its code."""
+    """The output of a receiver in its own network before its code."""
     _, new = work.place()
     script = '"$@" & child=$!; sleep 0.2; while ! grep -q Code: "$0"; do sleep 0.1; done; kill $child; wait $child'
     told = f"{work.path}/told-{len(options)}-{len(lines)}"
@@ -286,7 +288,7 @@ NETWORK = [
 
 @needs(networks)
 def test_the_address_line(work):
-    """the address of the default route's interface is shown, others with --verbose; no link-local one, no loopback"""
+    """the default route's address is shown, others with --verbose, never a local one"""
     first = "On the other device:  peer send PATH... --to 192.0.2.7"
     equal(invitation(work, NETWORK), [first], "what is shown")
     equal(invitation(work, NETWORK, "--verbose"), [first, "                  or  ... --to 10.9.0.1"], "what is shown with --verbose")
