@@ -71,7 +71,7 @@ def find_program(name):
 def sentence(item):
     """The sentence of a check in the table: the first paragraph of its docstring, and the
     parameters, if it has any."""
-    said = item.function.__doc__.split("\n")[0]
+    said = " ".join(item.function.__doc__.split("\n\n")[0].split())
     return f"{said}: {item.callspec.id}" if hasattr(item, "callspec") else said
 
 
