@@ -1,3 +1,4 @@
+import Foundation
 import MigrationWire
 import Testing
 
@@ -16,21 +17,47 @@ import Testing
     )
   }
 
+  @Test func `a typed code has the digits of the vector`() throws {
+    #expect(try PairingCode(typed: Array("4829-1367".utf8)).digits == known["code"])
+  }
+
+  @Test func `both ends write the HELLO frames of the vector`() {
+    #expect(PairingFrame.clientHello(versions: 1...1, mode: .pair).bytes == known["HELLO_C"])
+    #expect(PairingFrame.serverHello(version: 1, mode: .pair).bytes == known["HELLO_S"])
+  }
+
+  @Test func `Protocol.md prints every value of the vector`() throws {
+    let file = URL(filePath: "../../Protocol.md", relativeTo: URL(filePath: #filePath))
+    let document = try String(contentsOf: file, encoding: .utf8)
+    let section = try #require(document.components(separatedBy: "<!-- pairing: begin -->").dropFirst().first)
+    let printed = try #require(section.components(separatedBy: "<!-- pairing: end -->").first)
+    let digits = printed.filter { !$0.isWhitespace }
+    let names = [
+      "code", "s", "w", "EKM", "client", "server", "HELLO_C", "HELLO_S", "idA", "idB", "AAD", "x", "y", "pA", "pB", "K",
+      "SHA-256(TT)", "Ke", "Ka", "KcA", "KcB", "CONF_A", "CONF_B",
+    ]
+    #expect(digits == names.map { $0 + hexadecimal(known[$0]) }.joined())
+  }
+
+  private func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { String(UInt16($0) | 0x100, radix: 16).dropFirst() }.joined()
+  }
+
   @Test func `the secret of a code matches the vector`() throws {
     let stretched = try PairingSecret.stretch(known["code"])
-    #expect(stretched.copied() == known["scrypt48"])
+    #expect(stretched.copied() == known["s"])
     #expect(try PairingSecret.scalar(fromDigits: known["code"]) == known["w"])
   }
 
   @Test func `identities and associated data match the vector`() throws {
-    let names = try names(binding: known["binding"])
+    let names = try names(binding: known["EKM"])
     #expect(names.idA == known["idA"])
     #expect(names.idB == known["idB"])
     #expect(names.aad == known["AAD"])
   }
 
   @Test func `a whole pairing matches the vector on both sides`() throws {
-    let names = try names(binding: known["binding"])
+    let names = try names(binding: known["EKM"])
     for role in [Spake2.Role.a, .b] {
       let run = try Spake2(
         role: role, secret: known["w"], idA: names.idA, idB: names.idB, aad: names.aad,
@@ -44,26 +71,26 @@ import Testing
       let transcript = Spake2Names(idA: names.idA, idB: names.idB, aad: names.aad)
         .transcript(shareA: known["pA"], shareB: known["pB"], sharedPoint: shared, secret: secret)
       let digest = Spake2Keys.digest(of: transcript)
-      #expect(digest.copied() == known["H"])
+      #expect(digest.copied() == known["SHA-256(TT)"])
       let confirmationKeys = Spake2Keys.confirmationKeys(digest: digest, aad: names.aad)
       #expect(confirmationKeys.copied() == known["KcA"] + known["KcB"])
 
       let keys = try run.finish(peerShare: peerShare)
       #expect(keys.encryptionKey.copied() == known["Ke"])
-      #expect(keys.confirmA == known["cA"])
-      #expect(keys.confirmB == known["cB"])
+      #expect(PairingFrame.confirmA(keys.confirmA).bytes == known["CONF_A"])
+      #expect(PairingFrame.confirmB(keys.confirmB).bytes == known["CONF_B"])
     }
   }
 
   @Test func `the last byte of the channel binding changes the confirmation`() throws {
-    var binding = known["binding"]
+    var binding = known["EKM"]
     binding[31] = 0
     let idA = try names(binding: binding).idA
-    let names = try names(binding: known["binding"])
+    let names = try names(binding: known["EKM"])
     let run = try Spake2(
       role: .a, secret: known["w"], idA: idA, idB: names.idB, aad: names.aad, scalar: known["x"])
     let keys = try run.finish(peerShare: known["pB"])
-    #expect(keys.confirmA == known["cA with a binding that ends in 00"])
+    #expect(PairingFrame.confirmA(keys.confirmA).bytes == known["CONF_A with an EKM in idA that ends in 00"])
   }
 
   @Test func `equal bytes are equal and others are not`() {

@@ -157,6 +157,14 @@ import Testing
       case "link":
         let mark = keys.presentMark(path: try ArchivePath(bytes(hex: parts[2])), target: bytes(hex: parts[1]))
         #expect(mark == expected)
+      case "digest":
+        var ledger = Ledger(keys: keys, bound: Bound(items: 2, bytes: 13, metadata: 0))
+        for (path, generation, body) in [
+          ("photos/hello.txt", counted(0xA0), ItemRecord.Body.file(size: 13)), ("a/b/c", .max, .directory),
+        ] {
+          try ledger.finish(ItemRecord(path: ArchivePath(Array(path.utf8)), generation: generation, body: body))
+        }
+        #expect(ledger.digest == expected)
       case "taken": #expect(keys.takenMark(path: try ArchivePath(bytes(hex: parts[1]))) == expected)
       default:
         let source = SourceFingerprint(

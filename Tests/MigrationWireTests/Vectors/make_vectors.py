@@ -367,6 +367,9 @@ def hashes():
     for source in ((66306, 131, 13, 1_700_000_000, 5, 1_700_000_001, 6), (2**64 - 1, 2**64 - 1, 0, -2, 0, -1, 1)):
         said = u8(3) + b"".join(u64(value) for value in source[:3]) + time(*source[3:5]) + time(*source[5:])
         lines.append(f"generation {' '.join(map(str, source))} = {siphash(HASH_KEY, said).hex()}")
+    marks = [siphash(HASH_KEY, u8(1) + one) for one in (GENERATION + b"photos/hello.txt", b"\xff" * 16 + b"a/b/c")]
+    digest = u128(sum(int.from_bytes(mark, "big") for mark in marks) % 2**128)
+    lines.append(f"digest {marks[0].hex()} {marks[1].hex()} = {digest.hex()}")
     write("marks.txt", "\n".join(lines) + "\n")
 
 
