@@ -140,13 +140,14 @@ def python_names(lines):
 
 
 def docstrings(lines):
-    """The texts in three quotation marks that begin a line."""
-    held, start = None, 0
+    """The texts in three quotation marks that begin a line, and are no part of an expression."""
+    held, start, inside = None, 0, False
     for number, line in enumerate(lines, 1):
         stripped = line.strip()
         if held is None:
             match = re.match(r'^[rf]?"""(.*)$', stripped)
-            if not match:
+            if inside or not match:
+                inside = inside != (line.count('"""') % 2 == 1)
                 continue
             rest = match.group(1)
             if rest.endswith('"""'):

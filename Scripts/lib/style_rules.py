@@ -25,25 +25,34 @@ class Rule:
     pattern: re.Pattern
     advice: str
     kinds: tuple = ()
+    exempt: re.Pattern | None = None
 
     def found(self, passage):
         """The words that show the habit, if the passage has it."""
         if self.kinds and passage.kind not in self.kinds:
             return None
-        match = self.pattern.search(passage.text)
+        text = self.exempt.sub("INDIRECT", passage.text) if self.exempt else passage.text
+        match = self.pattern.search(text)
         return match.group(0).strip() if match else None
 
 
-def rule(name, pattern, advice, kinds=(), flags=re.IGNORECASE):
-    return Rule(name, re.compile(pattern, flags), advice, kinds)
+def rule(name, pattern, advice, kinds=(), flags=re.IGNORECASE, exempt=None):
+    return Rule(name, re.compile(pattern, flags), advice, kinds, exempt)
 
+
+INDIRECT_QUESTION = re.compile(
+    r"\b(?:see|sees|show|shows|check|checks|learn|learns|explain|explains|describe|describes) what\b",
+    re.IGNORECASE,
+)
+"""Verbs after which a clause with "what" is the plain way to say it."""
 
 START = r"(?:^|[.!?:;] |\(|— |, (?:and|but|or|so) )"
 
 RULES = [
     rule(
         "unnamed actor",
-        r"\b(?:who(?:m|se|)(?:so)?ever|(?:some|any|every|no)(?:body|one)|no one)\b(?!-)",
+        r"\b(?:who(?:m|se|)(?:so)?ever|(?:some|any|every|no)body|someone|no one)\b(?!-)|"
+        + START + r"One (?:does|may|can|cannot|must|should|would)\b",
         "name who acts: the user, the sender, a program, another process",
     ),
     rule(
@@ -60,26 +69,39 @@ RULES = [
     ),
     rule(
         "clause for a noun",
-        r"\bwhat " + VERB + r"\b(?!\?)",
+        r"\bwhat " + VERB + r"\b(?!\?)|\b(?:as|of|than|upon|behind|except) what\b(?! (?:to|if)\b)|\b(?:that|those) which\b",
         "use the noun: the rest, the remaining files, the result",
+        exempt=INDIRECT_QUESTION,
     ),
     rule(
         "no subject",
         r"\bit (?:is|was|has been|had been|can be|must be) (?:not |never |also |only |then )?(?:said|told|known|named|asked|wanted|"
         r"shown|seen|found|found out|decided|clear|looked|noticed|written|expected) (?:that|whether|where|how|what|which|who|why|so|"
-        r"for whom|at once more)\b",
+        r"for whom|at once more)\b|"
+        r"\bit (?:is|was) (?:not |never )?(?:asked|looked|waited|listened) for\b|"
+        r"\b(?:not|nothing|never|cannot|hard|easy) to be \w+",
         "say who says, knows or decides it",
     ),
     rule(
         "empty pronoun",
-        r"\b(?:the|that) ones? (?:that|which|who|of|in|on|with|from)\b|\bsuch (?:a|an) one\b|\bthe (?:former|latter)\b",
+        r"\b(?:the|that) ones? (?:that|which|who|of|in|on|with|from)\b|\b(?:is|are) one too\b|\bsuch (?:a|an) one\b|\bthe (?:former|latter)\b",
         "repeat the noun",
     ),
     rule(
         "inverted sentence",
         START + r"(?:Of (?!course\b)|(?:Nor|Neither|So|Such|Thus|Hence|Thereof|Thereby|Therein|Nowhere|Never|Only then|Not until) "
-        r"(?!(?:that|far|long|much|many|as)\b)(?:[a-z]+ ){0,5}?(?:is|are|was|were|does|do|did|has|have|can|may|must|goes|stays)\b)",
+        r"(?!(?:that|far|long|much|many|as)\b)(?:[a-z]+ ){0,5}?(?:is|are|was|were|does|do|did|has|have|can|may|must|goes|stays)\b)|"
+        + START + r"(?:(?:To|For|By|From|With|In|Of) (?:whom|which)\b[^?]*$|Not (?:before|once|even|for)\b|"
+        r"Only (?:where|when|if|after|by|then|in|with)\b[^.,;]* (?:does|do|did) |(?:Had|Were|Should) (?:it|he|she|they|the|an?|this|one)\b[^?]*$|"
+        r"(?:No more|No less|No fewer|As many as are|As much as is) (?:is|are|was|were|[a-z]+ed)\b)|, (?:and )?should (?:it|they|the|an?|this) ",
         "begin with the subject, then the verb",
+        flags=0,
+    ),
+    rule(
+        "no verb's subject",
+        r"(?:^|[:;] )(?:[Ii]s|[Ww]as|[Ww]ere|[Aa]re|[Hh]as been) (?:not |no |never )?[a-z]+(?:ed|en|wn|ld|de|nt)\b[^?]*$",
+        "say who did it",
+        kinds=("paragraph",),
         flags=0,
     ),
     rule(
@@ -99,6 +121,11 @@ RULES = [
         r"takes? (?:its|their|the) place|stands? (?:in|at|on|before|behind|beside|beneath|there|by itself)|"
         r"is over|beneath|has to do with)\b",
         "use the plain word: fix, keep, replace, below, is, ends",
+    ),
+    rule(
+        "old word",
+        r"\b(?:hence|whence|thereof|thereby|therein|thereto|whereby|wherein|whereupon|lest|albeit|save for|withal|at home|at fault|for want of)\b",
+        "use a word of today: so, of it, in which, for fear that, except",
     ),
     rule(
         "empty continuation",
@@ -126,6 +153,6 @@ def findings(passage):
         words = each.found(passage)
         if words:
             yield each.name, each.advice, words
-    if passage.kind not in ("cell", "name"):
+    if passage.kind not in ("cell", "name") and not passage.text.lower().startswith("usage:"):
         for sentence in long_sentences(passage.text):
             yield "long sentence", f"at most {MOST_WORDS} words", " ".join(sentence.split()[:6]) + " …"

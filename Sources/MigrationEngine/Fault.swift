@@ -119,7 +119,7 @@ extension Fault {
   /// The other device's key is not the key of the pairing.
   package static let otherKey = Fault(
     .pairing, "The other device's key is not the one you paired with. Stopped.",
-    telling: "the key is not the one of the pairing")
+    telling: "the key differs from the key of the pairing")
 
   /// The user of this device stops the run.
   package static func interrupted(_ role: Role, by kind: TransferFailure.Kind) -> Fault {

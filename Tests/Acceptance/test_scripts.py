@@ -225,7 +225,7 @@ def test_damaged_transfers(work):
 def test_a_reader_that_does_not_read(work):
     """--json to a program that does not read: the transfer ends, 'missed' counts lost events"""
     old, new = work.place()
-    # As many as are named; their paths are longer than the buffer for a reader.
+    # The most named files; their paths are longer than the buffer for a reader.
     count, deep = 10_000, "/".join(["tree"] + ["d" * 250] * 3)
     for folder in (old, new):
         os.makedirs(f"{folder}/{deep}")

@@ -39,8 +39,8 @@ final class ExtensionProcess: Sendable {
   }
 
   /// Reports the abilities once the author's object is made, which the main actor does as soon as
-  /// it runs. The host thereby detects an extension that ends or hangs while it makes the object,
-  /// before it needs the extension.
+  /// it runs. The host so detects an extension that ends or hangs while it makes the object, before
+  /// it needs the extension.
   private func greet(_ host: HostConnection, with abilities: ExtensionAbilities) {
     Task { @MainActor in
       _ = await instance.value

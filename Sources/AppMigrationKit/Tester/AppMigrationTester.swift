@@ -86,6 +86,7 @@ extension AppMigrationTester {
   ) async rethrows -> Result {
     let configuration = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
+    defer { configuration.keepsakes.remove() }
     return try await SharedPreferences.holding(groups.keys) {
       try await TesterConfiguration.$ofTask.withValue(configuration) {
         try await Surroundings.$ofTester.withValue(configuration.surroundings) {

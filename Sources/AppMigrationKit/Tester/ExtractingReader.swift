@@ -20,7 +20,7 @@ final class ExtractingReader {
     self.isCancelled = isCancelled
   }
 
-  /// The compressed size of the frames' contents so far; nil if they are not to be compressed.
+  /// The compressed size of the frames' contents so far; nil if the extension forbids compression.
   var compressedSize: Int? { compression?.total }
 
   /// Reads until `isOver`; throws when the export is cancelled.

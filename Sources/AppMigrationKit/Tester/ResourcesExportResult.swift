@@ -13,8 +13,7 @@ extension AppMigrationTester {
   public struct DeviceToDeviceExportProperties: Sendable {
     /// The bytes of the contents of all exported files; names, directories and links do not count.
     public let uncompressedBytes: Int
-    /// The size of those bytes in transit; nil if the extension says that they are not to be
-    /// compressed.
+    /// The size of those bytes in transit; nil if the extension forbids compression.
     ///
     /// Contents are compressed frame by frame, and a frame that does not shrink counts with its
     /// plain size. The value is therefore never more than `uncompressedBytes`, and equal to it if

@@ -110,6 +110,11 @@ final class Keepsakes: Sendable {
   private let directories = Mutex<[TemporaryDirectory]>([])
 
   func keep(_ directory: TemporaryDirectory) { directories.withLock { $0.append(directory) } }
+
+  /// Removes the directories now, even if a task of the test still refers to one of them.
+  func remove() {
+    for directory in directories.withLock({ exchange(&$0, with: []) }) { directory.remove() }
+  }
 }
 
 /// The status of an app under test.

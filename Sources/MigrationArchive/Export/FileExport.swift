@@ -38,8 +38,8 @@ struct FileExport<Place: SourceDirectory> {
   var withOwner = false
   /// Whether a large file is tried again later, in a frame that has a number.
   var isSmallExpected = false
-  /// A stamp that no further change can have: it was waited for, even if the clock that made it is
-  /// unknown.
+  /// A stamp that no further change can have: the sender has waited for it, even if the clock that
+  /// made it is unknown.
   var awaited: Timestamp?
   /// The time for reading a file that is sent in one piece; nil for other files.
   private(set) var readSeconds: Double?

@@ -51,7 +51,7 @@ extension SourceLook {
     unsettledSeconds > 0 ? momentaryFingerprint(on: fileSystem) : status.fingerprint(on: fileSystem)
   }
 
-  /// Data for a generation that no other session has, regardless of what the file system reports.
+  /// Data for a generation that no other session has, regardless of the file system's report.
   func momentaryFingerprint(on fileSystem: UInt64) -> SourceFingerprint {
     status.fingerprint(on: ~fileSystem, changed: now)
   }

@@ -7,7 +7,7 @@ struct Entrance: ~Copyable {
   /// The result of one look at the kernel's queue.
   enum Arrival {
     case connection(ConnectionID, SocketAddress)
-    /// It stays in the queue for want of descriptors; a connection of the lobby may make room for
+    /// It stays in the queue for lack of descriptors; a connection of the lobby may make room for
     /// it.
     case shortage
     case nothing

@@ -2,7 +2,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// How much of what brings nothing to read the other end may send on one connection (Protocol §11).
+/// The most bytes without plaintext that the other end may send on one connection (Protocol §11).
 struct ReadBound {
   /// How many records without plaintext may come within a second.
   static let silentRecords = 64

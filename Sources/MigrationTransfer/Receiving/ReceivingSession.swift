@@ -28,7 +28,7 @@ final class ReceivingSession: Sendable {
     syncer = Syncer(staging) { transfer.noteProgress() }
   }
 
-  /// The next part of what there is.
+  /// The next part of the available data.
   func nextLedgerPart() -> ReceiverEngine.LedgerPart {
     let part = ledger.withLock { $0.next() }
     return ReceiverEngine.LedgerPart(pages: part.pages, partials: part.partials, end: part.end)

@@ -52,8 +52,9 @@ package struct SendWindow: Sendable {
   package private(set) var writtenFrames: UInt64 = 0
   private(set) var framesOfStream: [StreamNumber: UInt64] = [:]
 
-  /// `receiverWindow` is what the receiver allows to be under way, `capacity` how much memory
-  /// almost every frame needs. No more is kept in memory than a receiver of this program allows.
+  /// `receiverWindow` is the most that the receiver allows to be under way, `capacity` the memory
+  /// that almost every frame needs. The sender keeps no more in memory than a receiver of this
+  /// program allows.
   package init(_ receiverWindow: UInt64, of capacity: Int) {
     limit = min(receiverWindow, Limits.window)
     self.capacity = capacity

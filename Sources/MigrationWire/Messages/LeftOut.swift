@@ -1,4 +1,5 @@
-/// How many items of a source were left out because of what the destination has (Protocol §6.5).
+/// The number of items that the sender left out because the destination has them or others of their
+/// names (Protocol §6.5).
 package struct LeftOut: Equatable, Sendable {
   /// Files and links that are there already.
   package var present: UInt64

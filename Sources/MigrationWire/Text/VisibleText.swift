@@ -61,7 +61,7 @@ package enum VisibleText {
     }
   }
 
-  /// Whether a scalar is not to be shown as it is.
+  /// Whether a scalar must be escaped.
   package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x20..<0x7F: false
