@@ -54,7 +54,7 @@ def main(words):
     named = [word for word in words if not word.startswith("--")]
     counts, total = collections.Counter(), 0
     for path in named or files():
-        if path in EXEMPT:
+        if path in EXEMPT or os.path.isdir(path):
             continue
         for number, name, found, advice in sorted(lines_of(path)):
             total += 1
