@@ -129,7 +129,8 @@ def test_a_program_that_the_app_starts(work, user):
 
 
 def test_malformed_packets(work):
-    """broker: malformed packets change nothing and end nothing"""
+    """broker: packets that are empty, too long, cut, of an unknown type or with an unknown field
+    change nothing and end nothing"""
     app = place(work).run(APP)
     equal(app("add('s', account='Robin')"), SUCCESS, "a first item")
     before = app("copy()")

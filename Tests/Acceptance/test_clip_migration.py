@@ -27,7 +27,8 @@ def files(folder):
 
 @pytest.mark.parametrize("way", ["succeeds", "fails"])
 def test_local_items_stay(work, way):
-    """app: no credential or account record travels; a clip's group items survive any import"""
+    """app: no credential or account record travels, and the clip's files in the group stay, whether
+    the import succeeds or fails"""
     old, new = devices(work, **({"behaviour": "throw"} if way == "fails" else {}))
     adding = old.start("app", "run", ID, "credentials", text=f"add account={USER} secret={SECRET}\ncopy account={USER}\n")
     equal(adding.wait(), 0, "exit code of the app that stores a secret")

@@ -70,7 +70,8 @@ class Clips(Device):
 @pytest.mark.takes(6)
 @pytest.mark.parametrize("user", [None, pytest.param(NOBODY, marks=needs(root))], ids=["this user", "nobody"])
 def test_a_clip_becomes_its_app(work, user):
-    """clips: an app replaces its clip, keeps their shared files, and starts instead of the clip"""
+    """clips: an app replaces its clip; their shared files stay byte for byte, and a start of the
+    clip starts the app"""
     device = Clips(work, user)
     equal(device.install(make_clip)["clipOf"], ID, "the app of the clip")
     device.clip_says("set", GROUP, "draft", "from the clip")
@@ -119,7 +120,8 @@ def test_messages_to_a_person(work):
 
 @pytest.mark.takes(5)
 def test_a_third_app_never_gets_the_group(work):
-    """clips: no third app gets the group: before the app, after it, or by an update"""
+    """clips: no third app gets the group of a clip and its app: before the app comes, after it, or
+    by an update"""
     device = Clips(work)
     device.install(make_bundle, THIRD, groups=[])
     device.install(make_clip)
@@ -295,7 +297,8 @@ class Killed:
 @needs(tracing)
 @pytest.mark.takes(30)
 def test_a_killed_replacement(work):
-    """clips: a killed installation leaves the clip or the app, whole after the next command"""
+    """clips: an installation killed before any change leaves the clip or the app, whole after the
+    next command, and the group"""
     killed = Killed(work)
     commands = ["run", "list", "install"]
     number, both = 0, 0

@@ -93,7 +93,8 @@ def test_credentials_outlive_the_app(work, user):
 
 @each_user
 def test_a_copy_of_peer_home(work, user):
-    """credentials: a copy of PEER_HOME, anywhere, reveals nothing and removes nothing"""
+    """credentials: a copy of PEER_HOME, beside it or elsewhere, reveals nothing and accepts nothing
+    new"""
     device = Device(work, user, APP)
     equal(device.once(APP, f"add('{SECRET}', account='Robin')"), SUCCESS, "added")
     with open(device.key(), "rb") as file:
@@ -180,7 +181,8 @@ def test_two_processes_at_once(work):
 
 @each_user
 def test_accounts(work, user):
-    """accounts: recorded for an installed app or clip, revocable, and visible to the app"""
+    """accounts: recorded for an installed app or clip, revocable also later, and visible to the
+    app"""
     device = Device(work, user, CLIP)
     state = "user('001')"
     equal(device.once(CLIP, state), ["account", None], "before")

@@ -46,7 +46,8 @@ def made(folder):
 @needs(toolchain)
 @pytest.mark.takes(15)
 def test_new_packages(work):
-    """peer app new: folders of any name get well-formatted packages that SwiftPM understands"""
+    """peer app new: folders of any name get packages without findings of swift-format, which
+    SwiftPM understands"""
     place = work.folder(None)
     for folder in FOLDERS:
         [created] = make(work, f"{place}/{folder}", "--package", ROOT, "--json").events("created")

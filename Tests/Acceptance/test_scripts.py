@@ -48,7 +48,8 @@ class Awaiting(Process):
 
 
 def test_a_given_code(work):
-    """--code-file at the receiver: both ends take a new code, and no output has it"""
+    """--code-file at the receiver: both ends take a code that 'peer code new' has made, and no
+    output has it"""
     old, new = work.place()
     small_file(f"{old}/file")
     path = new_code(work)

@@ -112,8 +112,8 @@ def one_more(work, receiver, old, number):
 
 @pytest.mark.takes(12)
 def test_many_transfers(work):
-    """--keep: many transfers, one killed and resumed: each arrives, and resources stay as after the
-    first"""
+    """--keep: many transfers in a row, one killed and resumed: each arrives, and memory, descriptors
+    and threads are as after the first"""
     old, new = work.place()
     count = 50 if work.is_long else 8
     receiver = Standing(work, new)
@@ -222,7 +222,8 @@ def test_failures_do_not_end_the_run(work):
 
 
 def test_forgetting_a_remembered_transfer(work):
-    """--keep: a transfer that is only remembered can be forgotten; its sender is then refused"""
+    """--keep: a transfer that is only remembered can be forgotten; its sender is then refused, and
+    the receiver continues"""
     old, new = work.place()
     receiver = Standing(work, new, ["--give-up-after", "1"])
     big = f"{old}/big"

@@ -288,7 +288,8 @@ NETWORK = [
 
 @needs(networks)
 def test_the_address_line(work):
-    """the default route's address is shown, others with --verbose, never a local one"""
+    """the default route's address is shown, others with --verbose; no link-local one, no
+    loopback"""
     first = "On the other device:  peer send PATH... --to 192.0.2.7"
     equal(invitation(work, NETWORK), [first], "what is shown")
     equal(invitation(work, NETWORK, "--verbose"), [first, "                  or  ... --to 10.9.0.1"], "what is shown with --verbose")
