@@ -142,8 +142,8 @@ def answer(run, again=False):
 @pytest.mark.takes(180)
 @needs(openssl, terminals)
 def test_ninety_nine_guesses(work):
-    """99 guesses from many addresses: no code until Enter; jobs continue, without a terminal it
-    ends"""
+    """99 guesses from many addresses: no code until Enter; a background job continues, without a
+    terminal it ends"""
     old, new = work.place()
     small_file(f"{old}/file")
     guesser = Guesser(work)
