@@ -1,4 +1,5 @@
-"""What a paired device may make a receiver keep: metadata, generations, attributes, and names of what was not sent."""
+"""The data that a paired device can make a receiver keep: metadata, generations, attributes, and
+names of unsent items."""
 
 import contextlib
 import os
@@ -12,7 +13,7 @@ from outside import MIB, Failure
 
 MEMORY = 64 * MIB
 SLACK = 64 * MIB
-"""What an offer allows beyond its bytes (Protocol.md §11)."""
+"""The room that an offer allows beyond its bytes (Protocol.md §11)."""
 
 
 class Case:
@@ -55,7 +56,7 @@ CASES = [
 
 
 def play(receiver, stream, case):
-    """Sends everything, or what is taken of it; how many bytes that were."""
+    """Sends everything, or as much as the receiver accepts; returns the bytes."""
     sent = 0
     try:
         for one in case.frames():
@@ -78,7 +79,7 @@ def metadata(place, checks, case):
         stream = control.join("127.0.0.1", receiver.port)
         tending = Tending(control)
         sent = play(receiver, stream, case)
-        # What was sent last is judged by then.
+        # By then, the last frames are judged.
         receiver.wait(2)
         most = watch.end()
         tending.is_over = True
@@ -120,7 +121,7 @@ def names(place, checks, name, is_read, is_for_people):
         control.begin(receiver.pairing_code(), 10, MIB)
         watch = Watch(receiver)
         sent = pour(control, make, count)
-        # Whatever waits to be said has been taken in by then.
+        # By then, it has read everything that is queued.
         receiver.wait(1)
         most = watch.end()
         checks.tell(f"{title}: memory", most["memory"] <= MEMORY, f"{most['memory'] / MIB:.0f} MiB at most; {sent / MIB:.0f} MiB sent")
@@ -139,7 +140,8 @@ def names(place, checks, name, is_read, is_for_people):
 
 
 def pour(control, make, count):
-    """Sends as many of the frames as are taken in ten seconds: who waits for its reader takes no more; how many bytes."""
+    """Sends as many of the frames as are accepted in ten seconds; a receiver that waits for its
+    reader accepts no more. Returns the bytes."""
     sent = 0
 
     def send():
@@ -166,6 +168,6 @@ def budgets(place, checks):
     for number, name in enumerate(NAMES):
         for is_read in (True, False):
             for is_for_people in (True, False):
-                # The short form sees each name, each reader and each form.
+                # The short form covers each name, each reader and each form.
                 if place.is_long or (number ^ is_read ^ is_for_people):
                     checks.make(name, names, place, checks, name, is_read, is_for_people)

@@ -1,4 +1,5 @@
-"""Ends: tiny transfers whose sender dies around the end, and a standard output that nobody reads."""
+"""Ends: tiny transfers whose sender is killed around the end, and a standard output without a
+reader."""
 
 import concurrent.futures
 import contextlib
@@ -15,12 +16,13 @@ from outside import Failure
 
 
 def tiny(place, source, draw):
-    """One transfer whose sender is killed at a random moment around its end; the receiver's status, and how it was ended."""
+    """One transfer whose sender is killed at a random moment around its end; returns the receiver's
+    status, and the way it ended."""
     receiver = Receiver(place)
     sender = send(place, [source], f"127.0.0.1:{receiver.port}", receiver.pairing_code())
     try:
         sender.wait_event("paired")
-        # From the pairing on it takes some ten milliseconds; a few live to see the end.
+        # From the pairing on it takes some ten milliseconds; a few senders survive until the end.
         time.sleep(draw.random() ** 2 * 0.06)
         sender.popen.kill()
         sender.wait()
@@ -58,7 +60,8 @@ def ends(place, checks):
 
 
 def done_at_once(place, checks):
-    """DONE straight after the first OFFER, of nothing that was sent: the sender must not take it for an end."""
+    """DONE directly after the first OFFER, although nothing was sent: the sender must not accept it
+    as an end."""
     fake = Hostile(place)
     sender = None
     try:
@@ -81,13 +84,13 @@ def done_at_once(place, checks):
 
 
 class Blocked:
-    """A pipe that is full, and that nobody reads from now on."""
+    """A full pipe, without a reader from now on."""
 
     def __init__(self):
         self.reading, self.writing = os.pipe()
 
     def fill(self):
-        # Opened anew: what is set here is not set for the command.
+        # Opened anew, so that the flags set here do not apply to the command.
         own = os.open(f"/proc/self/fd/{self.writing}", os.O_WRONLY | os.O_NONBLOCK)
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -98,7 +101,7 @@ class Blocked:
         os.close(own)
 
     def lines(self, run, name, seconds=PATIENCE):
-        """Reads until an event is there."""
+        """Reads until an event arrives."""
         limit = time.monotonic() + seconds
         rest = b""
         while time.monotonic() < limit:
@@ -125,7 +128,7 @@ def many_files(place, count):
 
 
 def blocked_receiver(place, checks, is_for_people):
-    """The transfer ends, and the process by itself; its output is lost."""
+    """The transfer ends, and the process ends by itself; its output is lost."""
     what = f"a receiver's output ({'for people' if is_for_people else '--json'}) that nobody reads"
     blocked = Blocked()
     receiver = sender = None
@@ -171,7 +174,7 @@ def blocked_sender(place, checks):
 
 
 def blocked_waiting(place, checks):
-    """Before anybody comes: one SIGTERM is enough."""
+    """Before any sender comes: one SIGTERM is enough."""
     blocked = Blocked()
     blocked.fill()
     receiver = Receiver(place, out=blocked.writing)

@@ -1,4 +1,4 @@
-"""Floods of connections, and what becomes of an honest sender meanwhile and afterwards."""
+"""Floods of connections, and an honest sender during and after them."""
 
 import statistics
 import subprocess
@@ -10,7 +10,8 @@ from outside import MIB, check_line, mib
 
 
 class Flood:
-    """A kind of flood, and where it comes from: `others` and `many` are other addresses than the sender's, `own` is his."""
+    """A kind of flood, and its addresses: `others` and `many` are addresses other than the
+    sender's, `own` is the sender's."""
 
     def __init__(self, name, kind, origin, hold=64, rate=0, limit=0):
         self.name, self.kind, self.origin = name, kind, origin
@@ -55,7 +56,7 @@ SHORT = [flood for flood in LONG if flood.title() in (
 
 
 class Running:
-    """A flood that runs."""
+    """A running flood."""
 
     def __init__(self, place, flood, port=PORT):
         network = place.namespaces()
@@ -74,14 +75,14 @@ class Running:
         self.figures = None
 
     def end(self):
-        """Ends it, whatever became of it."""
+        """Ends it in any state."""
         if self in self.place.processes:
             self.place.processes.remove(self)
             self.popen.kill()
             self.popen.communicate(timeout=30)
 
     def stop(self):
-        """Stops it; how many connections came up, and what became of them."""
+        """Stops it; returns how many connections were established, and their results."""
         if self.figures is None:
             out, _ = self.popen.communicate(timeout=30)
             self.end()
@@ -104,7 +105,7 @@ def honest(place, path, code, options=(), home=None):
 
 
 class Checks:
-    """Prints lines, and knows whether all were good."""
+    """Prints lines, and records whether all passed."""
 
     def __init__(self):
         self.failed = 0
@@ -114,7 +115,7 @@ class Checks:
         print(check_line(f"{name:88}", "ok" if is_good else "FAILED", figure), flush=True)
 
     def make(self, name, action, *arguments):
-        """Makes checks; what keeps them from being made is a failure of its own."""
+        """Makes checks; an error that prevents them is a failure of its own."""
         try:
             action(*arguments)
         except Failure as failure:
@@ -125,7 +126,8 @@ class Checks:
 
 
 def reach(run, events, bound):
-    """Seconds from a sender's start to the first of some events, and how that went; waits a while beyond the bound."""
+    """Seconds from a sender's start to the first of some events, and the outcome; waits a while
+    beyond the bound."""
     limit = run.begun + bound + 5
     while time.monotonic() < limit and run.ended_at is None:
         for name in events:
@@ -152,7 +154,7 @@ def under(place, checks, flood):
     one = receiver(place)
     running = Running(place, flood)
     try:
-        # So long that what only so many a second may pass has piled up.
+        # Long enough that connections pile up behind a limit for each second.
         time.sleep(3 if place.is_long else 1.5)
         first = honest(place, source, one.pairing_code(), ["--limit", "4M"])
         is_paired = tell_reach(checks, f"{title}: pairing meanwhile", reach(first, ["paired"], flood.pairing_bound()), flood.pairing_bound())
@@ -160,7 +162,7 @@ def under(place, checks, flood):
             first.end()
             running.stop()
             one.end()
-            # Paired in peace, so that there is a sender that can come back.
+            # Paired without a flood, so that a sender can come back.
             one = receiver(place)
             first = honest(place, source, one.pairing_code(), ["--limit", "4M"])
             reach(first, ["paired"], 20)
@@ -195,7 +197,7 @@ def begin_again(run, one):
 
 
 def after(place, checks, flood, seconds):
-    """What a flood costs the receiver, what is left of it 2 s later, and a pairing then."""
+    """The cost of a flood for the receiver, its remains after 2 s, and a pairing then."""
     title = flood.title()
     one = receiver(place)
     try:
@@ -248,7 +250,7 @@ while True:
 
 
 class Listener:
-    """Another program that listens beside the receiver, and takes what comes."""
+    """Another program that listens beside the receiver, and accepts all connections."""
 
     def __init__(self, place):
         within = place.namespaces().enter("receiver")
@@ -267,7 +269,7 @@ class Listener:
 
 
 def transfer_speed(place, flood, source, size, port):
-    """MB/s of a transfer while a flood beats at a port."""
+    """MB/s of a transfer while a flood hits a port."""
     one = receiver(place)
     sender = honest(place, source, one.pairing_code(), ["--compress", "never"])
     try:
@@ -286,7 +288,8 @@ def transfer_speed(place, flood, source, size, port):
 
 
 def speed(place, checks, flood, size, rounds):
-    """A transfer under a flood at the receiver, beside one under the same flood at another listener, in turn."""
+    """A transfer under a flood at the receiver, and under the same flood at another listener,
+    alternately."""
     title = f"{flood.title()}: a running transfer"
     source = place.source(size)
     figures = {PORT: [], PORT + 1: []}

@@ -1,4 +1,5 @@
-"""A device that pairs as it should and then means ill: connections by the program in C, frames and records by Protocol.md."""
+"""A device that pairs correctly and then attacks: the program in C makes connections; frames and
+records follow Protocol.md."""
 
 import struct
 import subprocess
@@ -104,7 +105,7 @@ class Hostile:
         place.processes.append(self)
 
     def ask(self, line, content=b""):
-        """One command; the words of its answer."""
+        """One command; returns the words of its answer."""
         with self.lock:
             try:
                 self.popen.stdin.write(line.encode() + b"\n" + content)
@@ -128,12 +129,12 @@ class Hostile:
         self.ask(f"send {len(content)}", content)
 
     def read(self, seconds):
-        """The next frame's type and body; None where there is none in time."""
+        """The next frame's type and body; None if none arrives in time."""
         answer = self.ask(f"read {seconds}")
         return None if answer == ["silent"] else answer
 
     def expect(self, kind, seconds=30):
-        """The body of the next frame of a type; answers what asks for an answer."""
+        """The body of the next frame of a type; answers requests meanwhile."""
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:
             found = self.read(1)
@@ -148,7 +149,7 @@ class Hostile:
         raise Failure(f"no frame {kind:02x} within {seconds} s")
 
     def begin(self, code, items, count):
-        """As a sender: pairs, offers, and hears the ledger; then streams may be joined."""
+        """As a sender: pairs, offers, and reads the ledger; then streams may join."""
         self.ask(f"pair {code}")
         self.send(greeting(1) + offer(items, count))
         self.accept = text_of(self.expect(ACCEPT))
@@ -162,7 +163,8 @@ class Hostile:
         return other
 
     def update(self, seconds):
-        """KeyUpdates without end: how many, for how many seconds, and whether the connection was still there."""
+        """KeyUpdates without end: returns their number, the seconds, and whether the connection was
+        still open."""
         words = self.ask(f"update {seconds}")
         return int(words[1]), float(words[2]), words[3] == "kept"
 
@@ -179,7 +181,7 @@ class Hostile:
 
 
 class Tending(threading.Thread):
-    """Keeps a control connection alive, and hears how it ends."""
+    """Keeps a control connection alive, and records how it ends."""
 
     def __init__(self, control):
         super().__init__(daemon=True)

@@ -1,4 +1,5 @@
-"""Floods of packets of multicast DNS at what announces and at what looks, and what becomes of a transfer meanwhile."""
+"""Floods of multicast DNS packets against the announcement and the search, and a transfer
+meanwhile."""
 
 import random
 import statistics
@@ -13,9 +14,9 @@ from outside import MIB, mib
 GROUP, PORT, ELSEWHERE = "224.0.0.251", 5353, 5354
 RATE = 10_000
 MOST_MEMORY = 16 * MIB
-"""How much memory a flood may cost, whatever is in it."""
+"""How much memory a flood may cost, with any content."""
 MOST_CPU = 0.5
-"""How much of a processor it may cost: generous, for it is shared with the flood itself."""
+"""How much of a processor it may cost: a generous share, because the flood itself uses it too."""
 
 A, PTR, TXT, SRV = 1, 12, 16, 33
 
@@ -38,7 +39,7 @@ def question(number):
 
 
 def answer(number):
-    """A receiver that is not there, each time another one."""
+    """A receiver that does not exist, a different one each time."""
     own = name(b"ghost %d" % number)[:-1] + SERVICE
     host = name(b"peer-%016x" % number, b"local")
     records = [
@@ -62,7 +63,7 @@ FLOODS = {
 
 
 class Datagrams:
-    """A flood that runs."""
+    """A running flood."""
 
     def __init__(self, place, kind, port=PORT):
         make, spoil = FLOODS[kind]
@@ -84,7 +85,7 @@ class Datagrams:
             self.popen.communicate(timeout=30)
 
     def stop(self):
-        """Stops it; how many packets a second it sent."""
+        """Stops it; returns the packets sent per second."""
         out, _ = self.popen.communicate(timeout=30)
         took = time.monotonic() - self.begun
         self.end()
@@ -94,7 +95,7 @@ class Datagrams:
 
 
 def searching(place):
-    """A search on the receiver's device, for as long as the flood lasts and longer."""
+    """A search on the receiver's device, for longer than the flood lasts."""
     run = place.start(["discover", "--json", "--for", "10m"], within=place.namespaces().enter("receiver"))
     wait_for("the search", 20, lambda: b":14E9 " in open_ports(run))
     return run
@@ -106,7 +107,8 @@ def open_ports(run):
 
 
 def cost(place, checks, kind, seconds):
-    """What a flood costs a receiver and a search: both live on, with memory that does not grow and a processor for others."""
+    """The cost of a flood for a receiver and a search: both survive, with constant memory and a
+    processor for others."""
     title = f"10,000 packets a second, {kind}"
     one, search = receiver(place), searching(place)
     runs = {"receiver": one, "search": search}
@@ -136,7 +138,8 @@ def cost(place, checks, kind, seconds):
 
 
 def transfer(place, source, size, port):
-    """MB/s of a transfer beside a flood at a port, and what share of a processor the search and the receiver took meanwhile."""
+    """MB/s of a transfer beside a flood at a port, and the share of a processor that the search and
+    the receiver took."""
     one, search = receiver(place), searching(place)
     flood = Datagrams(place, "answers, each with another receiver", port)
     sender = honest(place, source, one.pairing_code(), ["--compress", "never"])
@@ -154,7 +157,8 @@ def transfer(place, source, size, port):
 
 
 def beside(place, checks, size, rounds):
-    """A transfer beside a flood at multicast DNS, and beside the same flood at another port, in turn."""
+    """A transfer beside a flood at multicast DNS, and beside the same flood at another port,
+    alternately."""
     source = place.source(size)
     found = {PORT: [], ELSEWHERE: []}
     for _ in range(rounds):

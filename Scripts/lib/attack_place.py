@@ -1,4 +1,5 @@
-"""Where attacks happen: folders, the programs in C, network namespaces, and runs of the command with what they take."""
+"""The place of attacks: folders, the programs in C, network namespaces, and runs of the command
+with their resources."""
 
 import contextlib
 import itertools
@@ -15,10 +16,10 @@ import time
 from outside import IS_ROOT, MIB, SCRIPTS, Failure, Skip, remove, require, wait_for
 
 STATUSES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143}
-"""The exit codes that the help texts name."""
+"""The exit codes in the help texts."""
 
 PATIENCE = 60
-"""How long something may take that takes no time to speak of, in seconds: a guard against hangs."""
+"""How many seconds an action may take that normally takes almost no time: a guard against hangs."""
 
 PORT = 47470
 
@@ -45,7 +46,7 @@ class Place:
         return path
 
     def program(self, name):
-        """A program in C, compiled when it is first asked for."""
+        """A program in C, compiled at its first use."""
         with self.lock:
             if name not in self.programs:
                 compiler = shutil.which("cc") or shutil.which("clang")
@@ -58,7 +59,7 @@ class Place:
             return self.programs[name]
 
     def namespaces(self):
-        """The network of all floods, made when it is first asked for."""
+        """The network of all floods, made at its first use."""
         if self.network is None:
             if not IS_ROOT:
                 raise Skip("not root: network namespaces cannot be made")
@@ -81,7 +82,7 @@ class Place:
 
     @staticmethod
     def drop(folder):
-        """Takes a folder away again, for room."""
+        """Removes a folder, to free room."""
         remove(folder)
 
     def clean(self):
@@ -91,10 +92,12 @@ class Place:
 
 
 class Network:
-    """A bridge with three devices on it: the receiver, the sender, and the attacker with many addresses.
+    """A bridge with three devices on it: the receiver, the sender, and the attacker with many
+    addresses.
 
-    The attacker has neighbours' addresses, and two networks behind it, in which every address is its own.
-    """
+    The attacker has addresses of neighbours, and two networks behind it, in which it owns every
+    address.
+"""
 
     RECEIVER, SENDER, ATTACKERS, NOBODY = "10.77.0.1", "10.77.0.2", "10.77.1.1", "10.77.200.1"
     FAR = "10.78.0.0"
@@ -140,12 +143,13 @@ class Network:
         self.ip("-n", self.space(name), *words)
 
     def enter(self, name):
-        """The words in front of a command that runs there."""
+        """The command that runs another one there."""
         return ["ip", "netns", "exec", self.space(name)]
 
 
 class Run:
-    """One run of the command; its events are read as they come, unless `out` takes its output, with that of errors or not."""
+    """One run of the command; its events are read as they come, unless `out` takes its output, with
+    or without its errors."""
 
     def __init__(self, place, arguments, text="", within=(), home=None, out=None, is_all_out=False):
         self.arguments = arguments
@@ -194,7 +198,7 @@ class Run:
 
     @property
     def code(self):
-        """The exit code as a shell says it; None while it runs."""
+        """The exit code in a shell's form; None while it runs."""
         code = self.popen.returncode
         return code if code is None or code >= 0 else 128 - code
 
@@ -205,7 +209,7 @@ class Run:
         return next((event for event in reversed(list(self.events)) if event["event"] == name), None)
 
     def wait_event(self, name, seconds=PATIENCE, after=0.0):
-        """The event, or None where the run ends before, or time is up."""
+        """The event; None if the run ends before it, or the time is up."""
         limit = time.monotonic() + seconds
         with self.change:
             while True:
@@ -216,7 +220,7 @@ class Run:
                 self.change.wait(left)
 
     def wait(self, seconds=PATIENCE):
-        """Its exit code; None where it does not end in time."""
+        """Its exit code; None if it does not end in time."""
         with self.change:
             self.change.wait_for(lambda: self.ended_at is not None, seconds)
         return self.code if self.ended_at is not None else None
@@ -226,7 +230,7 @@ class Run:
             self.popen.send_signal(number)
 
     def half_open(self):
-        """How many connections its system has heard the beginning of, and no more."""
+        """How many connections its system has only seen the beginning of."""
         found = 0
         for name in ("tcp", "tcp6"):
             with open(f"/proc/{self.pid}/net/{name}", encoding="ascii") as file:
@@ -234,7 +238,8 @@ class Run:
         return found
 
     def terminate(self, seconds=PATIENCE):
-        """One SIGTERM: how it ended, and after how many seconds; no code where it did not."""
+        """One SIGTERM: returns the exit code, and the seconds until the end; no code if it did not
+        end."""
         begun = time.monotonic()
         self.signal(signal.SIGTERM)
         return self.wait(seconds), (self.ended_at or time.monotonic()) - begun
@@ -251,7 +256,7 @@ class Run:
         if self in self.place.processes:
             self.place.processes.remove(self)
 
-    # What it takes
+    # Its resources
 
     def takes(self):
         """Memory now and at most in bytes, descriptors, threads, CPU seconds."""
@@ -266,7 +271,7 @@ class Run:
 
 
 def event_of(text):
-    """The event that a line for people stands for, where it is of interest here."""
+    """The event for a line that people read, if it matters here."""
     code, port = re.search(r"Code: (\d{4}-\d{4})", text), re.search(r"--to \S+:(\d+)", text)
     if code:
         return {"event": "code", "code": code[1]}
@@ -274,7 +279,7 @@ def event_of(text):
 
 
 class Receiver(Run):
-    """One that has shown where it listens, and a code."""
+    """A receiver that has shown where it listens, and a code."""
 
     def __init__(self, place, options=(), within=(), listen="127.0.0.1:0", out=None, is_for_people=False):
         self.destination = place.folder()
@@ -291,13 +296,13 @@ class Receiver(Run):
 
 
 def send(place, paths, to, code, options=(), within=(), home=None):
-    """A sender; without a code it must not need one."""
+    """A sender; without a code, it must not need one."""
     return place.start(
         ["send", *paths, "--to", to, "--code-file", "-", "--json", *options], text=f"{code or ''}\n", within=within, home=home)
 
 
 class Watch:
-    """Looks at a process again and again: the most that it had."""
+    """Samples a process again and again: the most that it had."""
 
     def __init__(self, run, folders=()):
         self.run, self.folders = run, folders
@@ -311,7 +316,7 @@ class Watch:
             with contextlib.suppress(OSError, KeyError, ValueError):
                 found = self.run.takes()
                 found["disk"] = sum(disk_use(folder) for folder in self.folders)
-                # The system's own peak misses nothing between two looks.
+                # The system's own peak misses nothing between two samples.
                 found["memory"] = max(found["memory"], found["peak"])
                 for key in self.most:
                     self.most[key] = max(self.most[key], found[key])
@@ -323,7 +328,7 @@ class Watch:
 
 
 def disk_use(folder):
-    """What is beneath a folder on the disk, in bytes."""
+    """The bytes on the disk in a folder."""
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:

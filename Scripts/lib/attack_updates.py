@@ -11,14 +11,14 @@ from outside import MIB
 CONNECTIONS = 12
 
 PHASES = ["after the handshake", "after HELLO_C", "after PAIR_A"]
-"""In front of READY, where a connection has ten seconds at most."""
+"""Before READY, where a connection has ten seconds at most."""
 
 DEADLINE = 10
 FAREWELL = 2.5
-"""A connection that is ended has two seconds to take the last word."""
+"""A connection that is ended has two seconds for the last message."""
 
 SILENCE = 15
-"""After READY a connection without a frame is dead by then."""
+"""After READY a connection without a frame has ended by then."""
 
 
 def reach_phase(connection, phase, code, port):
@@ -30,7 +30,8 @@ def reach_phase(connection, phase, code, port):
 
 
 class Beating(threading.Thread):
-    """One connection that sends KeyUpdates; when it is dropped, another one does. Knows how old each became."""
+    """A connection that sends KeyUpdates; another one replaces it when it is dropped. Records the
+    age that each reached."""
 
     def __init__(self, place, receiver, phase, seconds):
         super().__init__(daemon=True)
@@ -63,7 +64,8 @@ class Beating(threading.Thread):
 
 
 def deadlines(place, checks, seconds, connections):
-    """No connection in front of READY becomes older than its deadline. Few leave each other time, many take all places."""
+    """No connection before READY becomes older than its deadline. Few connections leave each other
+    time; many take all places."""
     receiver = Receiver(place)
     try:
         before = receiver.takes()["cpu"]
@@ -75,7 +77,8 @@ def deadlines(place, checks, seconds, connections):
             mine = [one for one in beating if one.phase == phase]
             oldest = max(one.oldest() for one in mine)
             count, made = sum(one.count for one in mine), sum(len(one.ages) for one in mine)
-            # A form that is shorter than the deadline sees whether they are dropped for what they say.
+            # A form that is shorter than the deadline checks whether they are dropped because of
+            # their KeyUpdates.
             is_good = oldest <= DEADLINE + FAREWELL and not any(kept for one in mine for _, kept in one.ages[:1])
             checks.tell(
                 f"KeyUpdates {phase}, {len(mine)} of {connections} connections for {seconds} s", is_good,
@@ -101,7 +104,7 @@ def signals(place, checks, rounds):
             time.sleep(2)
             code, took = receiver.terminate(5)
             if code is None:
-                # The second one, as somebody would who waits.
+                # The second one, like a user who waits.
                 code, _ = receiver.terminate(20)
             statuses[code] = statuses.get(code, 0) + 1
             longest, late = max(longest, took), late + (took > 1)
@@ -118,10 +121,10 @@ def signals(place, checks, rounds):
 
 
 class Beat(threading.Thread):
-    """KeyUpdates on one connection that has come as far as it shall."""
+    """KeyUpdates on one connection in a given phase."""
 
     LONGER = 30
-    """They go on beyond the time that is looked at, since a process is to end while they come."""
+    """They continue beyond the observed time, because a process has to end while they come."""
 
     def __init__(self, connection, seconds):
         super().__init__(daemon=True)
@@ -135,7 +138,8 @@ class Beat(threading.Thread):
             self.figures = self.connection.update(self.seconds + self.LONGER)
 
     def tell(self, checks, name, bound, run):
-        """Whether the connection was dropped in time, and the process ends by one signal or did end by itself."""
+        """Whether the connection was dropped in time, and the process ended by one signal, or by
+        itself."""
         count, lasted, _ = self.figures or (0, self.seconds, True)
         figure = f"kept for {self.seconds} s" if self.is_kept else f"dropped after {lasted:.1f} s and {count / 1e6:.2f} million"
         checks.tell(name, not self.is_kept and lasted <= bound, figure)
@@ -170,7 +174,8 @@ SENDER_PHASES = ["after the handshake", "after PAIR_B", "after pairing"]
 
 
 def towards_sender(place, checks, seconds):
-    """A receiver that sends KeyUpdates: the sender gives up in time, and one SIGTERM ends it meanwhile."""
+    """A receiver that sends KeyUpdates: the sender gives up in time, and one SIGTERM ends it
+    meanwhile."""
     source = place.source(1000)
     for phase in SENDER_PHASES:
         fake = Hostile(place)

@@ -1,6 +1,7 @@
-"""What is measured side by side: peer, the floor, WDT, rsync over ssh, and tar through TLS.
+"""The measured programs: peer, the floor, WDT, rsync over ssh, and tar through TLS.
 
-Each contestant is a function of the place, the source folder and the empty destination folder, and gives one `Run`.
+Each contestant is a function of the place, the source folder and the empty destination folder, and
+returns one `Run`.
 """
 
 import contextlib
@@ -19,15 +20,16 @@ sys.path.append(f"{ROOT}/Tests/Acceptance")
 from bundles import ID, make_bundle  # noqa: E402
 
 STREAMS = "2"
-"""Of the floor and of WDT: more make neither of them faster on one machine."""
+"""The streams of the floor and of WDT: more make neither of them faster on one machine."""
 
 
 NUMBER = r"(?m)^(\d+)\n"
-"""A line with a number, such as that of a port."""
+"""A line with a number, such as a port."""
 
 
 class Run:
-    """What one run cost: when it began and ended, and CPU seconds and peak memory of the sender and the receiver."""
+    """The cost of one run: its beginning and end, and CPU seconds and peak memory of the sender and
+    the receiver."""
 
     def __init__(self, sender, receiver, end=None):
         self.begin = min(sender.begin, receiver.begin)
@@ -57,8 +59,9 @@ class Peer:
     def __init__(self, binary, send_options=(), link=None, waits=None, beneath=nothing):
         """`waits` is 'source' or 'destination', where that disk waits.
 
-        `beneath` gives, for 'sender' or 'receiver', the words of a tool that the command is run under.
-        """
+        For 'sender' or 'receiver', `beneath` returns the command of a tool under which the program
+        runs.
+"""
         self.binary, self.send_options, self.link, self.waits, self.beneath = binary, send_options, link, waits, beneath
 
     def __call__(self, place, source, destination):
@@ -76,7 +79,7 @@ class Peer:
 
 
 def peers(place, homes, receive, send, through=None):
-    """A transfer by two commands, maybe through a link; each has a home of its own."""
+    """A transfer by two commands, possibly through a link; each has its own home."""
     receiver = Launched(
         place, [*receive, "--listen", "127.0.0.1:0", "--json"], environment={"PEER_HOME": f"{homes}/receiver"})
     port, code = receiver.says(r'"port":(\d+)'), receiver.says(r'"code":"([\d-]+)"')
@@ -92,10 +95,11 @@ def peers(place, homes, receive, send, through=None):
 
 
 class App:
-    """The command, with an app whose extension appends what is in one folder; what that takes the app's import is in it."""
+    """The command, with an app whose extension appends the items of one folder; the time includes
+    the app's import."""
 
     def __init__(self, binary, way):
-        """`way` is how the test app's extension exports: the platform that it is asked to export for."""
+        """`way` is the platform for which the test app's extension is asked to export."""
         self.binary, self.way = binary, way
 
     def __call__(self, place, source, destination):
@@ -103,7 +107,7 @@ class App:
         bundle = make_bundle(os.path.dirname(os.path.realpath(self.binary)), f"{homes}/bundle", ID)
         for home in ("sender", "receiver"):
             self.app(f"{homes}/{home}", "install", bundle)
-        # It makes its container when it is run.
+        # It makes its container when it runs.
         self.app(f"{homes}/sender", "run", ID, "write", "Documents/kept", "kept")
         documents = "containers/" + ID + "/Documents"
         shutil.copytree(source, f"{homes}/sender/{documents}/many", symlinks=True)
@@ -119,7 +123,7 @@ class App:
 
 
 class Floor:
-    """What the work itself costs: bench_floor.c."""
+    """The cost of the work itself: bench_floor.c."""
 
     def __init__(self, beneath=nothing):
         """`beneath` is as for `Peer`."""
@@ -132,7 +136,8 @@ class Floor:
 
 
 class OtherFloor:
-    """Another program that does what the floor does, both ends in one command; all that it costs stands at its sender."""
+    """Another program that does the floor's work, both ends in one command; its whole cost counts
+    for its sender."""
 
     def __init__(self, binary):
         self.binary = binary
@@ -146,7 +151,7 @@ class OtherFloor:
 
 
 class WDT:
-    """Facebook's, with the cipher that all have."""
+    """Facebook's program, with the cipher that all have."""
 
     def __init__(self, binary):
         self.binary = binary
@@ -162,7 +167,8 @@ class WDT:
 
 
 class Rsync:
-    """rsync over ssh with AES-128-GCM; the server is our own, one process tree for the one connection."""
+    """rsync over ssh with AES-128-GCM; the server is our own, one process tree for the one
+    connection."""
 
     def __call__(self, place, source, destination):
         keys = place.file("ssh")
@@ -178,12 +184,13 @@ class Rsync:
                 receiver = Launched(place, [server, "-i", "-f", f"{keys}/server"], stdin=connection, stdout=connection)
         sender.wait()
         receiver.wait(codes=None)
-        # The work is over for the user when the client ends; what the server needs to go away counts as its CPU time.
+        # The work has ended for the user when the client ends; the server's clean-up counts as its
+        # CPU time.
         return Run(sender, receiver, end=sender.end_time)
 
     @staticmethod
     def prepare(keys):
-        """Keys and settings of an ssh server that lets only us in."""
+        """Keys and settings of an ssh server that only lets us in."""
         os.mkdir(keys, 0o700)
         for name in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{keys}/{name}"], check=True)
@@ -204,7 +211,7 @@ class Tar:
 
     def __call__(self, place, source, destination):
         certificate, key = place.file("certificate.pem"), place.file("key.pem")
-        # socat has no word for the suite of TLS 1.3: the library is told.
+        # socat has no option for the suite of TLS 1.3: the library's settings choose it.
         settings = {"OPENSSL_CONF": place.file("openssl.cnf")}
         if not os.path.exists(certificate):
             write(settings["OPENSSL_CONF"], (

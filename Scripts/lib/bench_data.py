@@ -1,4 +1,5 @@
-"""What a bench sends: the same bytes and names on every machine and in every run, but for what the system has itself."""
+"""The data that a bench sends: the same bytes and names on every machine and in every run, except
+for the system's own files."""
 
 import os
 import random
@@ -17,7 +18,7 @@ def big_file(folder, size):
 
 
 def many_files(folder, folders, files, sizes):
-    """Files in folders; the size of each follows from its number, by turns."""
+    """Files in folders; the size of each follows from its number, in rotation."""
     os.mkdir(folder)
     pool = random.Random(0).randbytes(8 * MIB)
     for outer in range(folders):
@@ -38,7 +39,8 @@ def flat_files(folder, files, size):
 
 
 def system_tree(folder, *sources):
-    """What a system has, without links and empty folders, which not every contestant carries."""
+    """A system's own files, without links and empty folders, which some contestants do not
+    transfer."""
     os.mkdir(folder)
     present = [source for source in sources if os.path.isdir(source)]
     require(present, f"none of {', '.join(sources)} is here")

@@ -1,6 +1,8 @@
-"""A disk that waits: a folder answers for it, but opening, reading and creating take a while, as they do on a server.
+"""A disk that waits: a folder behind it answers, but opening, reading and creating take a while, as
+on a server.
 
-Any number of requests may wait at the same time. It is the standing disk of the acceptance checks, and goes on by itself.
+Any number of requests may wait at the same time. It is the hanging disk of the acceptance checks,
+and continues by itself.
 
 Usage: bench_disk.py DEVICE FOLDER
 """
@@ -26,14 +28,14 @@ AWAITED = {OPEN, *OPERATIONS["read"], *OPERATIONS["create"]}
 
 
 def can_mount():
-    """Whether this process may mount what a process serves."""
+    """Whether this process may mount a file system that a process serves."""
     asked = subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL, check=False)
     return os.path.exists("/dev/fuse") and asked.returncode == 0
 
 
 @contextlib.contextmanager
 def waiting_disk(place, behind):
-    """Mounted at a folder of the same name, whose path this gives."""
+    """Mounted at a folder of the same name; yields that folder's path."""
     require(can_mount(), "a disk that waits takes /dev/fuse, and root who may mount it")
     folder = f"{place.fresh('mounted')}/{os.path.basename(behind)}"
     os.mkdir(folder)

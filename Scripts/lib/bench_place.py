@@ -1,4 +1,4 @@
-"""Where a bench works: its folders, the small programs in C, and commands whose cost is counted."""
+"""The place of a bench: its folders, the small programs in C, and commands whose cost is counted."""
 
 import contextlib
 import functools
@@ -14,20 +14,21 @@ import time
 from outside import ROOT, SCRIPTS, Failure, remove, require
 
 LIBRARIES = {"floor": ["-lcrypto"]}
-"""What a program in C is linked with."""
+"""The libraries of the programs in C."""
 
 
 class Place:
     """One temporary folder with everything in it, sources and destinations too."""
 
     def __init__(self, parent, is_on_disk=False, longest=1800):
-        """No command takes longer than `longest` seconds, and none is silent for longer where it should speak."""
+        """No command takes longer than `longest` seconds, and none is silent for longer where it
+        should write."""
         self.is_on_disk, self.longest = is_on_disk, longest
         self.path = os.path.realpath(tempfile.mkdtemp(prefix="peer-bench-", dir=parent))
         self.sources = []
 
     def source(self, name, make, *arguments):
-        """A folder that is sent, made when it is first asked for."""
+        """A folder to send, made at its first use."""
         path = self.file(name)
         if not os.path.isdir(path):
             self.sources.append(path)
@@ -43,7 +44,7 @@ class Place:
         return f"{self.path}/{name}"
 
     def fresh(self, name):
-        """An empty folder of this name; what was there is gone."""
+        """An empty folder of this name; earlier contents are removed."""
         path = self.file(name)
         remove(path)
         os.mkdir(path, 0o700)
@@ -57,7 +58,7 @@ class Place:
 
 @functools.cache
 def program(name):
-    """The path of a program in C, compiled where it is older than its source."""
+    """The path of a program in C, compiled if it is older than its source."""
     source, binary = f"{SCRIPTS}/lib/bench_{name}.c", f"{ROOT}/.build/bench/{name}"
     if not os.path.exists(binary) or os.path.getmtime(binary) < os.path.getmtime(source):
         compiler = shutil.which("cc") or shutil.which("clang")
@@ -70,13 +71,13 @@ def program(name):
 
 
 class Launched:
-    """A command under the launcher. What it cost is known once it has ended."""
+    """A command under the launcher. Its cost is known once it has ended."""
 
     running = set()
     numbers = itertools.count(1)
 
     def __init__(self, place, words, text="", environment=None, **options):
-        """The command reads the text; or options say what its standard input and output are."""
+        """The command reads the text; or options set its standard input and output."""
         number = next(Launched.numbers)
         self.words, self.longest = words, place.longest
         self.report, self.log = place.file(f"report-{number}"), place.file(f"log-{number}")
@@ -95,7 +96,7 @@ class Launched:
             return log.read()
 
     def says(self, pattern):
-        """What a pattern's group finds in what the command says, as soon as it is said."""
+        """The match of a pattern's group in the command's output, as soon as it is written."""
         limit = time.monotonic() + self.longest
         while True:
             has_ended = self.popen.poll() is not None
@@ -106,7 +107,7 @@ class Launched:
             time.sleep(0.001)
 
     def wait(self, codes=(0,)):
-        """Waits for the end, and takes over what the launcher counted."""
+        """Waits for the end, and takes over the launcher's counts."""
         try:
             self.popen.wait(self.longest)
         except subprocess.TimeoutExpired:
@@ -126,7 +127,7 @@ class Launched:
         return " | ".join(self.said().strip().splitlines()[-5:])
 
     def end(self):
-        """Ends it where it still runs; its descendants go with it, or are waited for by the launcher."""
+        """Ends it if it still runs; its descendants end with it, or the launcher waits for them."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self.popen.poll() is None:
                 self.popen.send_signal(number)

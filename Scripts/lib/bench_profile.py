@@ -1,7 +1,8 @@
-"""Where the work goes: instructions by function and system calls by name, of both ends.
+"""The distribution of the work: instructions by function and system calls by name, of both ends.
 
-Counted, not timed, so that a busy machine changes nothing: callgrind counts what is executed, strace what is asked of the
-kernel. What a transfer of one byte costs (starting, pairing, ending) is taken off, and the rest is divided by what was sent.
+They are counted, not timed, so that a busy machine changes nothing: callgrind counts executed
+instructions, strace calls of the kernel. The cost of a transfer of one byte (starting, pairing,
+ending) is subtracted, and the rest is divided by the sent amount.
 """
 
 import collections
@@ -34,7 +35,7 @@ def strace(path):
 
 
 def instructions(path):
-    """Instructions by (object, function, with_callees): its own, or with those of all that it calls."""
+    """Instructions by (object, function, with_callees): its own, or including those of its callees."""
     found = collections.Counter()
     for with_callees in (False, True):
         command = f'callgrind_annotate --threshold=100 --inclusive={"yes" if with_callees else "no"} "$2"'
@@ -43,7 +44,7 @@ def instructions(path):
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode(errors="replace")
         for match in filter(None, map(HEAD.match, said.splitlines())):
             place, _, binary = match.group(2).strip().partition(" [")
-            # Where functions call each other in a circle, their names end in a number.
+            # If functions call each other in a circle, their names end in a number.
             function = re.sub(r"'\d+$", "", place.split(":", 1)[-1])
             if "PROGRAM TOTALS" not in place:
                 found[os.path.basename(binary.rstrip("]")), function, with_callees] += int(match.group(1).replace(",", ""))
@@ -60,7 +61,8 @@ def system_calls(path):
 
 
 def count(tool, read, place, contestant, source):
-    """What both ends did to carry a folder: a counter each. `contestant` makes one, given what it is to run under."""
+    """The work of both ends to transfer a folder: a counter each. `contestant` makes one, given its
+    tool."""
     files = {end: place.file(f"counted-{end}") for end in ENDS}
     destination = place.fresh("new")
     contestant(lambda end: tool(files[end]))(place, source, destination)
@@ -69,7 +71,7 @@ def count(tool, read, place, contestant, source):
 
 
 def difference(whole, start):
-    """What a work costs beyond starting and ending."""
+    """The cost of a work beyond starting and ending."""
     return collections.Counter({key: count - start[key] for key, count in whole.items() if count != start[key]})
 
 
@@ -77,7 +79,7 @@ def show_instructions(found, amount, unit):
     """The lines about one end's instructions."""
     own = collections.Counter({key: count for key, count in found.items() if not key[2]})
     total = sum(own.values())
-    # What has no name, or holds nearly everything, says nothing.
+    # Functions without a name, or with nearly everything, are not informative.
     whole = collections.Counter({
         key: count for key, count in found.items()
         if key[2] and key[0] == BARE and not key[1].startswith("0x") and count < 0.9 * total})
@@ -98,7 +100,8 @@ def show_calls(found, amount, unit):
 
 def profile(place, binary, folders=20, files=100, size=64):
     """The lines of the whole profile, as they are found."""
-    # Valgrind does not understand all that the compiler writes about lines; the functions' names are enough.
+    # Valgrind does not understand all of the compiler's line tables; the functions' names are
+    # enough.
     bare = place.file(BARE)
     shutil.copy(binary, bare)
     if shutil.which("objcopy"):

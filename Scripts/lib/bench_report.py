@@ -1,4 +1,4 @@
-"""What a bench found, as a table."""
+"""The results of a bench, as a table."""
 
 import statistics
 
@@ -6,7 +6,7 @@ from outside import MIB
 
 
 def result(name, title, cases):
-    """A work with what each of its contestants cost."""
+    """A work with the cost of each of its contestants."""
     rows = [{"name": case.name, **figures(case)} for case in cases]
     floors = {case.source: row["cpu"] for case, row in zip(cases, rows) if row["name"] == "floor"}
     for case, row in zip(cases, rows):

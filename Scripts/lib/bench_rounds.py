@@ -1,4 +1,5 @@
-"""Rounds of measuring: every contestant once a round, so that what disturbs the machine disturbs all of them alike."""
+"""Rounds of measuring: every contestant runs once a round, so that a disturbance of the machine
+affects all of them alike."""
 
 import functools
 import os
@@ -12,27 +13,27 @@ from outside import equal, mib, remove, require
 
 
 sent = functools.cache(measure)
-"""What a source holds; it stays as it was made."""
+"""The contents of a source, which does not change."""
 
 
 class Case:
-    """One row of a table: who carries what, and all its runs."""
+    """One row of a table: the contestant, the source, and all runs."""
 
     def __init__(self, name, contestant, source):
         self.name, self.contestant, self.source = name, contestant, source
         self.items, self.bytes = sent(source)
         self.runs, self.starts = [], []
-        """What carrying the source cost, and what carrying one byte did."""
+        """The cost of transferring the source, and of transferring one byte."""
         self.is_compared = False
 
     def once(self, place, least=None):
-        """One run, after one with the least source where there is such."""
+        """One run, after one with the least source if there is one."""
         if least:
             self.starts.append(self.carry(place, least))
         self.runs.append(self.carry(place, self.source))
 
     def carry(self, place, source):
-        """A run into an empty destination, which is gone again afterwards."""
+        """A run into an empty destination, which is removed afterwards."""
         destination = place.fresh("new")
         if place.is_on_disk:
             os.sync()
@@ -49,7 +50,7 @@ class Case:
         return run
 
     def check(self, destination):
-        """What came is what was sent: all of it compared once, counted every time."""
+        """The received data equals the source: compared completely once, counted every time."""
         below = f"{destination}/{os.path.basename(self.source)}"
         arrived = below if os.path.isdir(below) else destination
         if not self.is_compared:
@@ -61,17 +62,18 @@ class Case:
 
 
 def busy():
-    """For how many seconds all processors together were busy, since they were started."""
+    """The seconds for which all processors together were busy, since their start."""
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _, _, _, _, steal, *_ = map(int, file.readline().split()[1:])
     return (user + nice + system + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def hold(place, cases, runs, is_quick=False):
-    """Runs all cases in turn, again and again; each round begins with another one, so that none always follows the same.
+    """Runs all cases in rotation, again and again; each round begins with another one, so that none
+    always follows the same.
 
-    The first round is not counted: a virtual machine's memory is slow where it is touched for the first time.
-    """
+    The first round is not counted: a virtual machine's memory is slow at its first use.
+"""
     needed = max(case.bytes + case.items * 4096 for case in cases)
     require(shutil.disk_usage(place.path).free > needed, f"{mib(needed)} of room are needed in {place.path}")
     least = place.source("least", many_files, 1, 1, [1]) if not is_quick else None
@@ -86,6 +88,6 @@ def hold(place, cases, runs, is_quick=False):
 
 
 def show(text):
-    """One line that stands for the one before, on a terminal."""
+    """Replaces the previous line on a terminal."""
     if sys.stderr.isatty():
         print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)

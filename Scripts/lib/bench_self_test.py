@@ -1,4 +1,5 @@
-"""Proof that a bench measures what it says: every work once with tiny data, and mistakes that must be found."""
+"""Proof that a bench measures correctly: every work once with tiny data, and mistakes that must be
+found."""
 
 import concurrent.futures
 import os
@@ -39,14 +40,14 @@ def self_test(binary):
 
 
 def every_work_runs(place, binary):
-    """Every program that is here takes part; the report and the drawing hold all of them."""
+    """Every installed program takes part; the report and the drawing contain all of them."""
     here = [name for name in CONTESTANTS if not missing(name)]
     left_out = [name for name in CONTESTANTS if name not in here]
     names = set(WORKS)
     if not can_mount():
         names.remove("waiting")
         left_out.append("disks that wait")
-    # All of them with a file and with a folder is enough.
+    # For all of them, a file and a folder are enough.
     works = [
         Bench(place, {"peer": binary}, here if name in ("big", "small") else [], is_quick=True).measure(name, 1) for name in names]
     for work in works:
@@ -95,7 +96,8 @@ def a_wrong_copy_is_found(place, _):
 
 
 def the_floor_carries_content_modes_and_times(place, _):
-    """Of a file of several ranges, which both streams carry, of a small and of an empty one, in folders in folders."""
+    """Content, modes and times of a file of several ranges, which both streams carry, of a small
+    and of an empty one, in nested folders."""
     source, destination = place.source("floor", big_file, 3_456_789), place.fresh("new")
     os.makedirs(f"{source}/a/b/c")
     for path, text, mode in (("a/b/c/empty", "", 0o4751), ("a/small", "small", 0o600)):
@@ -122,7 +124,7 @@ def costs_are_those_of_the_whole_tree(place, _):
 
 
 def nothing_goes_on_afterwards(place, _):
-    """What a command has left behind ends with it when a bench is interrupted."""
+    """The processes that a command has left behind end with it when a bench is interrupted."""
     left = Launched(place, ["sh", "-c", "setsid sleep 300 & echo $!; exec sleep 300"])
     orphan = left.says(NUMBER)
     left.end()
@@ -138,7 +140,7 @@ def a_failure_is_no_figure(place, _):
 
 
 def a_link_delays_and_bounds(place, binary):
-    """A round trip of 200 ms is felt, several of them, and a rate holds."""
+    """A round trip of 200 ms is noticeable, so are several of them, and a rate limit holds."""
     source = place.source("far", many_files, 1, 1, [1])
     far = Peer(binary, link=(100, 1 << 20, 0))(place, source, place.fresh("new"))
     require(far.seconds > 1, f"over 200 ms all was done in {far.seconds:.2f} s")
@@ -148,7 +150,8 @@ def a_link_delays_and_bounds(place, binary):
 
 
 def a_disk_waits(place, _):
-    """Each open, read and create takes its time, and those of several threads take it together."""
+    """Each open, read and create takes its time, and those of several threads take it
+    simultaneously."""
     if not can_mount():
         raise Skip("nothing can be mounted by /dev/fuse")
     source, count = place.source("slow", many_files, 1, 100, [4096]), 100
@@ -176,7 +179,7 @@ def timed(work):
 
 
 def counts_are_read(place, _):
-    """What the tools of the profile write is understood."""
+    """The output of the profile's tools is understood."""
     if missing("profile"):
         raise Skip("valgrind or strace is not installed")
     path = place.file("counted")

@@ -1,6 +1,6 @@
-"""The works of a bench: what is sent, and who carries it.
+"""The works of a bench: the data, and the programs that transfer it.
 
-Each work is a function of the `Bench` and gives its cases.
+Each work is a function of the `Bench` and returns its cases.
 """
 
 import os
@@ -19,13 +19,13 @@ CONTESTANTS = ["rsync", "tar", "WDT", "floor"]
 NEEDED = {
     "rsync": {"rsync": "rsync", "ssh": "openssh-client", "sshd": "openssh-server"}, "tar": {"tar": "tar", "socat": "socat"},
     "profile": {"valgrind": "valgrind", "strace": "strace"}}
-"""The commands that are needed, and the Debian packages that they come in."""
+"""The required commands, and the Debian packages that contain them."""
 
 ROUND_TRIP = 50
 """The distance, in milliseconds there and back."""
 
 WINDOW = 4 * MIB
-"""What one connection has under way at most over a distance."""
+"""How many bytes one connection has under way at most over a distance."""
 
 SLOW = 20_000_000
 """A slow link, in bytes a second."""
@@ -40,7 +40,7 @@ def work(title):
 
 
 def missing(name):
-    """What is needed and is not here."""
+    """The required commands that are missing here."""
     if name == "WDT":
         return [] if "WDT" in os.environ else ["WDT=PROGRAM"]
     path = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
@@ -48,7 +48,8 @@ def missing(name):
 
 
 class Bench:
-    """What a run of the bench was asked for: where, which binaries, beside which programs, and whether tiny data will do."""
+    """The settings of a bench: where, which binaries, which other programs, and whether tiny data
+    is enough."""
 
     def __init__(self, place, binaries, contestants, is_quick=False):
         self.place, self.binaries, self.contestants, self.is_quick = place, binaries, contestants, is_quick
@@ -56,7 +57,7 @@ class Bench:
             require(not missing(name), f"{name} takes {' and '.join(missing(name))}; --against leaves it out")
 
     def measure(self, name, runs):
-        """What a work was found to cost."""
+        """The measured cost of a work."""
         title, make = WORKS[name]
         cases = make(self)
         hold(self.place, cases, runs, self.is_quick)
@@ -67,7 +68,7 @@ class Bench:
         return [Case(name + suffix, Peer(binary, **options), source) for name, binary in self.binaries.items()]
 
     def everything(self, source):
-        """peer and the programs that it is compared with, those that are wanted."""
+        """peer and the requested programs for comparison."""
         known = {
             "rsync": [("rsync over ssh", Rsync())], "tar": [("tar through TLS", Tar())],
             "WDT": [("WDT", WDT(os.environ.get("WDT")))], "floor": [("floor", Floor())]}

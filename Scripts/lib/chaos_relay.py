@@ -1,4 +1,4 @@
-"""The relay between the two sides of a round of chaos, which breaks what passes through it."""
+"""The relay between the two sides of a round of chaos, which breaks connections."""
 
 import collections
 import selectors
@@ -12,7 +12,7 @@ from watcher import Watcher
 
 
 class Link:
-    """One connection through the relay: its two sockets, and what is between them."""
+    """One connection through the relay: its two sockets, and the bytes between them."""
 
     def __init__(self, near, far):
         self.ends = (near, far)
@@ -26,7 +26,8 @@ class Link:
         self.rest = [0, 0]  # How many bytes of the record are still to come.
 
     def bodies(self, end, part):
-        """The places in what an end has just sent that are in the body of a TLS record, as ranges."""
+        """The positions in the bytes that an end has just sent that are in the body of a TLS
+        record, as ranges."""
         found, place = [], 0
         while place < len(part):
             if self.rest[end]:
@@ -45,10 +46,10 @@ class Link:
 
 
 class Relay(Watcher, threading.Thread):
-    """Passes bytes between senders and the receiver's port, and breaks what it is told to break.
+    """Passes bytes between senders and the receiver's port, and breaks connections on request.
 
-    One thread owns all sockets. Others have things done by `do`, which waits until they are.
-    """
+    One thread owns all sockets. Other threads act through `do`, which waits for the result.
+"""
 
     PART = 64 << 10
 
@@ -61,7 +62,7 @@ class Relay(Watcher, threading.Thread):
         self.target, self.rate, self.random, self.tell = target, rate, draw, tell
         self.links = []
         self.passed = 0
-        """How many bytes senders have sent into the relay, whatever became of them."""
+        """How many bytes senders have sent into the relay, including lost ones."""
         self.limit = None
         """After so many bytes nothing passes any more, for a self-test."""
         self.tokens, self.refilled = 0.0, time.monotonic()
@@ -78,7 +79,7 @@ class Relay(Watcher, threading.Thread):
     # Orders from other threads
 
     def do(self, function, *arguments):
-        """Runs something on the relay's thread and gives back what it gave."""
+        """Runs a function on the relay's thread and returns its result."""
         done, answer = threading.Event(), []
         self.orders.append((function, arguments, done, answer))
         self.rope.send(b"!")
@@ -86,7 +87,7 @@ class Relay(Watcher, threading.Thread):
         return answer[0]
 
     def cut(self, how_many, reset):
-        """Ends connections, all or one of them, by RST or by FIN; how many."""
+        """Ends connections, all or one of them, by RST or by FIN; returns their number."""
         living = [link for link in self.links if not link.half_open]
         if how_many == 1 and living:
             living = [self.random.choice(living)]
@@ -95,7 +96,8 @@ class Relay(Watcher, threading.Thread):
         return len(living)
 
     def open_half(self):
-        """From now on what the ends send is swallowed, and neither hears of the other's end; how many connections."""
+        """From now on, the relay swallows the ends' bytes, and neither learns of the other's end;
+        returns the number of connections."""
         living = [link for link in self.links if not link.half_open]
         if self.may_stick and living and self.random.random() < 0.5:
             living = [self.random.choice(living)]
@@ -105,7 +107,8 @@ class Relay(Watcher, threading.Thread):
         return len(living)
 
     def corrupt(self, end):
-        """One bit of what comes next from an end (0 the sender's) will change; whether there is a connection."""
+        """Changes one bit of the next bytes from an end (0 is the sender); returns whether there is
+        a connection."""
         living = [link for link in self.links if not link.half_open and link.corrupt is None]
         if living:
             self.random.choice(living).corrupt = end
@@ -116,7 +119,7 @@ class Relay(Watcher, threading.Thread):
         return len(self.links)
 
     def refuse(self, seconds):
-        """Takes no connections for a while: nobody listens."""
+        """Accepts no connections for a while, as without a listener."""
         self.refused_until = time.monotonic() + seconds
         if self.listening is not None:
             self.selector.unregister(self.listening)
@@ -153,7 +156,7 @@ class Relay(Watcher, threading.Thread):
         self.selector.close()
 
     def arrange(self, now):
-        """Asks the selector for what is wanted now; how long it may wait."""
+        """Tells the selector what to wait for; returns how long it may wait."""
         self.tokens = min(self.tokens + (now - self.refilled) * self.rate, self.PART + self.rate * 0.02)
         self.refilled = now
         if self.listening is None and now >= self.refused_until:
@@ -182,7 +185,8 @@ class Relay(Watcher, threading.Thread):
     def listen(self):
         listening = socket.socket()
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Little may be on its way in the relay, or every cut would cost more than a cut of a cable does.
+        # Only a few bytes may be inside the relay; otherwise every cut would cost more than a cut
+        # of a cable.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 128 << 10)
         if self.port:
             listening.bind(("127.0.0.1", self.port))
@@ -232,7 +236,7 @@ class Relay(Watcher, threading.Thread):
             if not link.half_open:
                 self.drop(link, True)
                 return
-            # The other end does not hear of it.
+            # The other end is not told.
             self.watch(link.ends[end], link, 0)
             link.ended[end] = True
             if all(link.ended):
@@ -251,8 +255,9 @@ class Relay(Watcher, threading.Thread):
             return
         bodies = link.bodies(end, part)
         if link.corrupt == end and not link.is_corrupt and bodies:
-            # TLS protects the bodies of records. A length that is changed shows only when more bytes come, and on a
-            # data stream they need not: its end waits, and only the control connection has a heartbeat.
+            # TLS protects the bodies of records. A changed length shows only when more bytes come.
+            # On a data stream they need not come: its end waits, and only the control connection
+            # has a heartbeat.
             places = range(len(part)) if self.may_stick else self.random.choice(bodies)
             place = self.random.choice(places)
             part = part[:place] + bytes([part[place] ^ 1 << self.random.randrange(8)]) + part[place + 1:]
@@ -278,8 +283,8 @@ def reset(one):
 
 
 def bind_low(listening, draw):
-    """Binds below the ports that the system gives to outgoing connections, one of which could else take a receiver's
-    place while it is dead."""
+    """Binds below the ports that the system gives to outgoing connections, one of which could
+    otherwise take a receiver's port while it is dead."""
     for _ in range(200):
         port = draw.randrange(10_000, 32_000)
         try:

@@ -1,4 +1,4 @@
-"""One round of chaos: a transfer, and what happens to it."""
+"""One round of chaos: a transfer, and its faults."""
 
 import heapq
 import itertools
@@ -20,13 +20,14 @@ MOST_RUNS = 40
 """How often one side is started in a round at most."""
 
 AWAY = 100
-"""For how many seconds the two sides wait for each other: longer than any fault lasts."""
+"""How many seconds the two sides wait for each other: longer than any fault lasts."""
 
 BOUND = 150
-"""Within how many seconds a round must be over. A receiver that is done waits 60 s for a sender that was not told."""
+"""Within how many seconds a round must end. A receiver that is done waits 60 s for a sender that
+was not told."""
 
 class Plan:
-    """What is to happen in a round, drawn before it begins."""
+    """The faults of a round, drawn before it begins."""
 
     def __init__(self, draw, kills=0, cuts=0):
         self.random = draw
@@ -50,7 +51,7 @@ class Plan:
             if draw.random() < 0.2:
                 self.before = draw.choice(KILLS + ["cut all"])
         draw.shuffle(self.early)
-        # A cut needs somebody who is there, so most come before the kills of their phase.
+        # A cut needs both sides, so most cuts come before the kills of their phase.
         self.late.sort(key=lambda fault: (LATE.index(fault[0]), fault[1] in KILLS, draw.random()))
 
     def add(self, phase, kind):
@@ -63,10 +64,11 @@ class Plan:
 
 
 class Round:
-    """One transfer, and what happens to it."""
+    """One transfer, with its faults."""
 
     has_lingered = False
-    """Whether a receiver was left to wait to its end for a sender that knows; once is enough."""
+    """Whether a receiver has waited until its end for a sender that knows the result; once is
+    enough."""
 
     def __init__(self, place, name, seed, tally, plan=None, rate=None, bound=BOUND, scale=1.0, limit=None):
         self.random = random.Random(f"{seed}/{name}")
@@ -104,7 +106,7 @@ class Round:
         self.corrupting = False
         self.interruptions = 0
 
-    # Time and what is told
+    # Time and reports
 
     def tell(self, what, value):
         self.happenings.put((what, value))
@@ -118,7 +120,7 @@ class Round:
     # Running
 
     def run(self):
-        """Holds the round; raises a Failure that says what was wrong."""
+        """Runs the round; raises a Failure with the error."""
         self.relay.start()
         try:
             self.start("receiver")
@@ -184,7 +186,7 @@ class Round:
         else:
             sources = [f"{self.old}/{name}" for name in sorted(os.listdir(self.old))]
             arguments = ["send", *sources, "--to", f"127.0.0.1:{self.relay.port}", "--code-file", "-"]
-            # The code is for a transfer of which nothing has arrived; after that no code must be needed.
+            # The code is for a transfer without received data; after that, no code must be needed.
             if self.first_acknowledged is None and not remembered(self.homes["sender"]):
                 if self.code is None:
                     return self.wait_for_code()
@@ -195,7 +197,8 @@ class Round:
         self.runs[role].append(Run(self.place, number, role, arguments, self.homes[role], text, self.tell))
 
     def wait_for_code(self):
-        """The pairing came to nothing before anything had arrived, and the sender's user waits for another code."""
+        """The pairing failed before anything had arrived, and the sender's user waits for another
+        code."""
         self.code_wanted = self.code_wanted or time.monotonic()
         waited = time.monotonic() - self.code_wanted
         require(
@@ -210,15 +213,16 @@ class Round:
             pause = self.random.uniform(0.02, 0.5) if self.random.random() < 0.9 else self.random.uniform(0.5, 2)
             self.after(pause, self.start, role)
 
-    # When it is over
+    # The end of the round
 
     def has_ended(self, role):
-        """Whether nothing more is to be started of a side.
+        """Whether nothing more needs to be started of a side.
 
-        A side is over with exit code 0. One that was killed behind its end is over as well, since it has nothing left
-        to do: a sender that has forgotten the transfer, which it does only when it was told that all is done; and a
-        receiver behind its sender, if it remembers nothing, or that it is done.
-        """
+        A side has ended with exit code 0. A side that was killed after its end has also ended,
+        because it has nothing left to do. A sender has forgotten the transfer, which it does only
+        when it was told that all is done. A receiver after its sender remembers nothing, or that it
+        is done.
+"""
         run = self.last(role)
         if run is None or run.is_running() or run.code is None:
             return False
@@ -246,7 +250,8 @@ class Round:
         return self.has_ended("receiver")
 
     def call_back_receiver(self):
-        """The receiver has ended with 0 while the sender does not know it: started again, it must be able to answer."""
+        """The receiver has ended with 0 while the sender does not know it: when started again, it
+        must be able to answer."""
         require(
             remembered(self.homes["receiver"]),
             "the receiver ended with 0 and remembers nothing, but the sender was never told and still remembers "
@@ -254,11 +259,12 @@ class Round:
         self.start("receiver", although_over=True)
 
     def dismiss_later(self):
-        """The sender knows that all is done, and the receiver could not hear it: its user ends it.
+        """The sender knows that all is done, and the receiver could not learn that: its user ends
+        it.
 
-        One that is done and waits for the sender ends with 0 then. One that was started again behind the end has
-        nothing to do any more but to wait for somebody else, and is interrupted.
-        """
+        A receiver that is done and waits for the sender then ends with 0. A receiver that was
+        started again after the end only waits for another sender, and is interrupted.
+"""
         if not self.dismissed:
             self.dismissed = True
             self.after(4, self.dismiss)
@@ -280,7 +286,7 @@ class Round:
         self.note("the receiver is interrupted: the sender knows already")
         run.popen.send_signal(signal.SIGINT)
 
-    # What the sides say
+    # The reports of the sides
 
     def heard(self, run, event):
         name, role, at = event["event"], run.role, event["at"]
@@ -338,7 +344,7 @@ class Round:
         elif self.dismissed and run.role == "receiver" and run.code == 130:
             pass
         elif self.first_acknowledged is None and run.role == "sender" and run.code in (3, 5):
-            # Not paired yet, or not known again: its user looks at the code that is shown now.
+            # Not paired yet, or not recognized: its user reads the code that is shown now.
             self.note("its user enters the code again")
         else:
             error = run.ends[-1] if run.ends else {}
@@ -365,7 +371,7 @@ class Round:
         self.arm_late()
         is_answer_meant = any(wanted == ANSWERING for wanted, _ in self.plan.late)
         if phase == IMPORTING and is_answer_meant and self.random.random() < 0.7:
-            # Else the answer would be there before anything can come between.
+            # Otherwise the answer would arrive before any fault.
             self.fell("stall", f"{self.stall(self.tally.length(IMPORTING) + self.random.uniform(0.02, 0.3)):.3f} s")
 
     def leave(self, at, whole=True):
@@ -386,7 +392,7 @@ class Round:
     # Faults
 
     def consider_early(self):
-        """Strikes when enough has passed since the last time."""
+        """Triggers a fault when enough has passed since the last one."""
         if self.first_acknowledged is None or not self.is_up or self.receiver_phase is not None or not self.plan.early:
             return
         if self.threshold is None:
@@ -398,7 +404,7 @@ class Round:
             self.strike(self.plan.early.pop())
 
     def arm_late(self):
-        """Sets a moment for the next late fault, if its phase has come."""
+        """Sets a moment for the next late fault, if its phase has begun."""
         if self.late_armed or not self.plan.late or self.receiver_phase is None:
             return
         wanted = LATE.index(self.plan.late[0][0])
@@ -455,7 +461,7 @@ class Round:
         elif kind == "half-open":
             number = self.relay.do(self.relay.open_half)
             self.fell(kind, str(number), number)
-            # Nobody notices before 15 s are over, unless the sender is started again.
+            # Neither side notices before 15 s have passed, unless the sender is started again.
             after = self.random.choices(["kill sender", "kill receiver", None], [75, 10, 15])[0]
             if after:
                 self.after(self.random.uniform(0.05, 1), self.strike, after)
@@ -495,7 +501,8 @@ class Round:
                 self.interruptions += 1
 
     def count(self):
-        """Which faults count: those between the first acknowledgement and the end, less a margin for reading lines."""
+        """Decides which faults count: those between the first acknowledgement and the end, less a
+        margin for reading lines."""
         for moment, phase, kind in self.faults:
             counts = self.first_acknowledged is not None and moment >= self.first_acknowledged and (
                 self.done_at is None or moment < self.done_at - 0.005)
@@ -504,7 +511,7 @@ class Round:
     # Afterwards
 
     def settle(self):
-        """Both sides are over: looks at what they said and left."""
+        """Both sides have ended: checks their reports and their remains."""
         for runs in self.runs.values():
             for run in runs:
                 run.reader.join(5)
@@ -524,7 +531,7 @@ class Round:
         self.inspect()
 
     def inspect(self):
-        """Compares what is there with what should be."""
+        """Compares the present files with the expected ones."""
         for role, home in self.homes.items():
             unfinished = [name for name, is_tombstone in remembered(home).items() if not is_tombstone]
             require(not unfinished, f"the {role} still remembers an unfinished transfer: {unfinished}")

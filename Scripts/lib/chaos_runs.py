@@ -1,4 +1,4 @@
-"""Runs of the command in a round of chaos, and what they leave behind."""
+"""Runs of the command in a round of chaos, and the records that they leave behind."""
 
 import collections
 import json
@@ -11,7 +11,7 @@ import time
 from outside import require
 
 
-# What the two sides remember
+# The records of the two sides
 
 
 def remembered(home):
@@ -44,7 +44,8 @@ def remembered(home):
 
 
 class Run:
-    """One run of the command. Its lines are read as they come, kept in a file, and told to the round."""
+    """One run of the command. Its lines are read as they come, kept in a file, and passed to the
+    round."""
 
     binary = None
     running = set()
@@ -99,7 +100,7 @@ class Run:
         return self.code is None and self.popen.returncode is None
 
     def kill(self):
-        """Kills it; whether it was running."""
+        """Kills it; returns whether it was running."""
         if self.popen.poll() is not None:
             return False
         self.kills += 1
@@ -107,7 +108,7 @@ class Run:
         return True
 
     def is_told(self):
-        """Whether it has said that all is done."""
+        """Whether it has reported that all is done."""
         return any(event["event"] == "done" for event in self.ends)
 
     def last_words(self):

@@ -1,4 +1,4 @@
-"""Proof that the rounds of chaos find what they are there to find."""
+"""Proof that the rounds of chaos find the mistakes for which they are made."""
 
 import os
 import random
@@ -11,7 +11,7 @@ from outside import Failure, check_line
 
 
 def self_test(rounds):
-    """Makes each mistake that the rounds are there to find, in small rounds without other faults."""
+    """Makes each mistake that the rounds must find, in small rounds without other faults."""
     failures = []
 
     def expect(what, wanted, spoil=lambda one: None, **options):
@@ -45,7 +45,7 @@ def self_test(rounds):
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def plant(one):
-        """What a sender remembers of an unfinished transfer, taken from one that is under way."""
+        """A sender's record of an unfinished transfer, copied from one that is under way."""
         other = Round(rounds.place, "self-unfinished", 1, Tally(), scale=0.02, limit=600_000, bound=3)
         try:
             other.run()

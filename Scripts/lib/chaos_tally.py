@@ -1,4 +1,4 @@
-"""What happened in the rounds of chaos, counted by phase and kind."""
+"""The faults of the rounds of chaos, counted by phase and kind."""
 
 import collections
 
@@ -20,7 +20,7 @@ OTHERS = ["stall", "long stall", "refuse"]
 
 
 class Tally:
-    """What happened in all rounds."""
+    """The faults of all rounds."""
 
     def __init__(self):
         self.faults = collections.Counter()
@@ -35,12 +35,12 @@ class Tally:
         return sum(number for (_, kind, counts), number in self.faults.items() if counts and kind in kinds)
 
     def length(self, phase):
-        """How long a phase lasts when nothing disturbs it, in seconds: the median of those that were seen."""
+        """The undisturbed duration of a phase, in seconds: the median of the observed ones."""
         seen = sorted(self.lengths[phase][-50:])
         return seen[len(seen) // 2] if seen else 0.05
 
     def misses(self):
-        """What was not reached of the quota, as lines."""
+        """The unreached parts of the quota, as lines."""
         wanted = QUOTA * self.rounds
         lines = []
         for what, kinds in (("kills", KILLS), ("cuts", CUTS)):

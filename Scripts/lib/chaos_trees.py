@@ -12,10 +12,10 @@ HOLES = 48 * MIB
 
 
 def make_tree(path, draw, scale=1.0):
-    """Makes what a round sends: other content every time, and always the same amount of it.
+    """Makes the source of a round: other content every time, and always the same amount of it.
 
     Many roots make the import last, many folders the finishing, large files the transfer.
-    """
+"""
     os.mkdir(path, 0o755)
     run_script("make-tree", f"{path}/varied", "--files", "300")
     clock = itertools.count(1_600_000_000_000_000_000 + draw.randrange(10**15), 987_654_321_123)
@@ -50,7 +50,7 @@ def make_tree(path, draw, scale=1.0):
     def holes(place):
         with open(place, "wb") as out:
             for part in range(8):
-                # Whole blocks at whole places, so that every tree has as much data.
+                # Whole blocks at aligned positions, so that every tree has as much data.
                 out.seek(HOLES // 8 * part + (64 << 10) * draw.randrange(1, 40))
                 out.write(draw.randbytes(256 << 10))
             out.truncate(HOLES)

@@ -36,7 +36,7 @@ def is_quoted(quotation, source):
 
 
 def public_types(symbols):
-    """What the module declares that is in nothing else."""
+    """The module's declarations that are not inside others."""
     for path in glob.glob(f"{symbols}/*.symbols.json"):
         if "@" not in os.path.basename(path):
             yield from (s["pathComponents"][0] for s in json.loads(read(path))["symbols"] if len(s["pathComponents"]) == 1)

@@ -33,7 +33,7 @@ finish() {
   exit "$code"
 }
 
-# Shows a stream line by line behind the name of its side, and keeps it in a file.
+# Shows a stream line by line after the name of its side, and keeps it in a file.
 show() {
   local line
   while IFS= read -r line || [ -n "$line" ]; do

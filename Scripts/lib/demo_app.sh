@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# Sourced by Scripts/demo: what an app has on one device moves to a newer edition of it on another, and is compared.
+# Sourced by Scripts/demo: moves an app's data from one device to a newer edition of the app on
+# another, and compares the two.
 
 app=org.example.notes
 data=containers/$app
 group=groups/group.$app
 
-# What the app on a device shows.
+# The app's output on a device.
 list_of() { PEER_HOME="$work/homes/$1" timeout 60 "$peer" app run "$app" list </dev/null; }
 
 # Fails unless a file or a directory is the same on both devices.

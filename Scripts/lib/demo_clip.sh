@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# Sourced by Scripts/demo: a clip is used, its app takes its place, and goes on with what the clip has left.
+# Sourced by Scripts/demo: a clip is used, and its app replaces it and continues with the clip's
+# data.
 
 app=org.example.notes
 clip=$app.clip
 user=001234.robin
 home=$work/homes/receiver
 
-# Fails unless the last command of the device said this.
+# Fails unless the device's last command wrote this.
 said() { grep -qF -- "$1" "$work/receiver.log" || fail "It did not say \"$1\"."; }
 
 # Runs a command whose output counts.
@@ -21,7 +22,7 @@ say "Building the example app and its clip ..."
 
 on receiver app install NotesClip
 on receiver app run "$clip" draft "Dear all,"
-# The secret comes by standard input: a command line can be read by every user.
+# The secret comes by standard input: every user can read a command line.
 show_command receiver app run "$clip" sign-in "$user"
 PEER_HOME=$home timeout 60 "$peer" app run "$clip" sign-in "$user" <<<"a secret of the service"
 on receiver account authorize "$user" --app "$clip"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by Scripts/demo: a folder travels, and both are compared.
+# Sourced by Scripts/demo: moves a folder, and compares both.
 
 mkdir "$work/old" "$work/new"
 if [ -z "$tree" ]; then
