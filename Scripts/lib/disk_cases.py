@@ -36,7 +36,7 @@ PAIRS = 200
 
 
 class Wrong(Exception):
-    """What arrived is not what was promised; the message says what it is."""
+    """A difference from the promised result; the message names it."""
 
 
 # Trees
@@ -69,14 +69,16 @@ def make_plain(folder):
 
 
 def pair(number):
-    """Two names that some file systems take for one: in the one half the case differs, in the other the form of a letter."""
+    """Two names that some file systems fold: in one half of the pairs the case differs, in the
+    other the form of a letter."""
     if number % 2 == 0:
         return f"photo{number:03d}.jpg".encode(), f"PHOTO{number:03d}.jpg".encode()
     return tuple(unicodedata.normalize(form, f"p\u00e1gina {number:03d}").encode() for form in ("NFC", "NFD"))
 
 
 def pair_content(name):
-    """Of a length that tells it from most others', and of which each part tells whose it is; nothing shrinks it."""
+    """Incompressible content whose length differs from most others, and of which each part
+    identifies its owner."""
     stream = hashlib.shake_256(name)
     return stream.digest(32 * (200 + stream.digest(1)[0]))
 
@@ -91,7 +93,7 @@ def make_pairs(folder):
 
 
 def make_tree(folder):
-    """A folder `tree` with everything that make-tree knows."""
+    """A folder `tree` with all kinds of items that make-tree knows."""
     subprocess.run([sys.executable, f"{SCRIPTS}/make-tree", os.path.join(folder, "tree")], check=True)
 
 
@@ -114,7 +116,7 @@ def exact(event, key="path"):
 
 
 def not_stored(found):
-    """What one end says was not stored: reasons by path."""
+    """The items that one end reports as not stored: reasons by path."""
     named = {}
     for event in found:
         if event["event"] == "notStored":
@@ -129,7 +131,7 @@ def not_stored(found):
 
 
 def agree(sender, receiver):
-    """What both ends say was not stored, where they say the same."""
+    """The items that both ends report as not stored, if they agree."""
     ends = not_stored(sender), not_stored(receiver)
     if ends[0] != ends[1]:
         raise Wrong(f"the sender names {differing(*ends)}, the receiver {differing(*reversed(ends))}")
@@ -137,13 +139,14 @@ def agree(sender, receiver):
 
 
 def differing(one, other, most=5):
-    """What one end says and the other does not, in few words."""
+    """The differences between the reports of the two ends, in few words."""
     found = [f"{path!r}: {reason}" for path, reason in sorted(one.items()) if other.get(path) != reason]
     return f"{len(found)} of its own" + "".join(f", {text}" for text in found[:most])
 
 
 def equal_trees(source, destination, left_out=(), scratch=None):
-    """Requires that two folders hold the same, but for some paths, as far as the second one's disk keeps it."""
+    """Requires that two folders are equal, except for some paths, as far as the second one's disk
+    can hold it."""
     with tempfile.NamedTemporaryFile("w", encoding="ascii") as file:
         file.writelines(escaped(path) + "\n" for path in left_out)
         file.flush()
@@ -161,10 +164,10 @@ def escaped(path):
 
 
 def right_list(named, source, destination):
-    """Requires that the disk takes none of the items named as not stored from another program either.
+    """Requires that the disk also refuses the items named as not stored to another program.
 
-    Of names that are one there, any may be the one that was stored.
-    """
+    If several names are one there, any of them may be the stored one.
+"""
     expected, collisions = refused(source, destination)
     groups = {}
     for path, other in collisions.items():
@@ -190,7 +193,8 @@ def right_list(named, source, destination):
 
 
 def judge_tree(source, destination, sender, receiver, scratch=None):
-    """Requires that everything arrived that the disk can hold, and that both ends name the rest; what they name."""
+    """Requires that everything arrived that the disk can hold, and that both ends name the rest;
+    returns the named items."""
     named = agree(sender, receiver)
     right_list(named, source, scratch or destination)
     equal_trees(source, destination, named, scratch)
@@ -198,7 +202,7 @@ def judge_tree(source, destination, sender, receiver, scratch=None):
 
 
 def contents(destination, folder):
-    """What the files in a folder hold, by the names that a listing shows."""
+    """The contents of the files in a folder, by the names in its listing."""
     top = os.path.join(os.fsencode(destination), os.fsencode(folder))
     return {name: content(top, name) for name in os.listdir(top)}
 
@@ -212,7 +216,8 @@ def content(top, name):
 
 
 def judge_pairs(destination, named, folder="pairs"):
-    """Requires of each pair that both arrived, or one and the other is named; that nothing is mixed, and nothing else is there."""
+    """Requires of each pair that both arrived, or one and the other is named; that nothing is
+    mixed, and no other item exists."""
     top = os.path.join(os.fsencode(destination), os.fsencode(folder))
     there = os.listdir(top)
     kept = Kept(destination)
@@ -228,7 +233,8 @@ def judge_pairs(destination, named, folder="pairs"):
 
 
 def make_some_of_pairs(folder):
-    """A folder `pairs` with one name of some pairs, each with a content of its own; what they hold."""
+    """A folder `pairs` with one name of some pairs, each with its own content; returns the
+    contents."""
     top, before = os.path.join(folder, "pairs"), {}
     os.mkdir(top)
     for number in range(0, PAIRS, 5):
@@ -239,7 +245,8 @@ def make_some_of_pairs(folder):
 
 
 def judge_merged_pairs(destination, named, before, is_replaced):
-    """Requires that each name leads to its own content, old or new, and that what did not arrive is named."""
+    """Requires that each name leads to its own content, old or new, and that items that did not
+    arrive are named."""
     top = os.path.join(os.fsencode(destination), b"pairs")
     count = 0
     for number in range(PAIRS):
@@ -267,7 +274,7 @@ def judge_pair(names, kept, top, shown, named):
             if shown is not None and name not in shown:
                 raise Wrong(f"{name!r} is there under another name")
         elif shown is None and name != name.lower() and named[b"pairs/" + name] == "nameNotAllowed":
-            # What a disk lists in small letters is not stored under capitals.
+            # Names that a disk lists in small letters are not stored in capitals.
             pass
         elif named[b"pairs/" + name] != "nameTaken":
             raise Wrong(f"{name!r} is named as {named[b'pairs/' + name]}, not nameTaken")
@@ -279,7 +286,7 @@ def judge_pair(names, kept, top, shown, named):
 
 
 def whose(found, names):
-    """Words for what a file holds."""
+    """A description of a file's content."""
     if found is None:
         return "nothing: it is not there"
     if found.startswith(b"before "):
@@ -293,18 +300,18 @@ HEAD = ("file system", "plain", "not stored", "losses")
 
 
 def counted(words):
-    """Words with how often each comes."""
+    """Words, each with its count."""
     return ", ".join(f"{word} {words.count(word)}" for word in sorted(set(words))) or "nothing"
 
 
 def losses(found):
-    """What an end that is done says was lost of items that arrived."""
+    """The losses that a finished end reports for items that arrived."""
     done = [event for event in found if event["event"] == "done"]
     return ", ".join(f"{loss['kind']} {loss['count']}" for loss in done[-1]["losses"]) if done and done[-1]["losses"] else "nothing"
 
 
 def row(name, plain, stored="not tried", lost="not tried"):
-    """A row of the table: what arrives where."""
+    """A row of the table: the items that arrive on a disk."""
     return f"| {name} | {plain} | {stored} | {lost} |"
 
 
@@ -313,7 +320,8 @@ def head():
 
 
 def table(disks):
-    """The table of several file systems: of each, what became of the trees, as `[not stored, losses]`, and `FAILED` behind it."""
+    """The table of several file systems: for each, the results of the trees, as
+    `[not stored, losses]`, with `FAILED` after them."""
     lines = head()
     for name, trees in sorted(disks.items()):
         plain, tree = trees.get("plain"), trees.get("tree")
@@ -322,11 +330,11 @@ def table(disks):
     return lines
 
 
-# The self-test: trees that arrived rightly, and trees that are wrong in one way each.
+# The self-test: trees that arrived correctly, and trees with one mistake each.
 
 
 def copied(name, folder):
-    """One of the trees, as a source and as what arrived of it."""
+    """One of the trees, as a source and as the received copy."""
     source, arrived = f"{folder}/source", f"{folder}/arrived"
     for path in (source, arrived):
         os.mkdir(path)
@@ -335,7 +343,7 @@ def copied(name, folder):
 
 
 def told(**named):
-    """What an end says that names some paths as not stored."""
+    """The events of an end that names some paths as not stored."""
     return [{"event": "notStored", "path": path, "reason": reason} for path, reason in named.items()]
 
 

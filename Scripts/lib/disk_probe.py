@@ -53,7 +53,7 @@ def named(error):
 
 
 def called(number, *arguments):
-    """A call of the kernel by its number; fails as Python's own do."""
+    """Calls the kernel by a call's number; fails like Python's own functions."""
     result = LIBC.syscall(number, *arguments)
     if result < 0:
         code = ctypes.get_errno()
@@ -75,7 +75,7 @@ class Probe:
         self.count = 0
 
     def new(self, kind=None, content=b"x"):
-        """A path of its own, with nothing at it, a file, or a directory."""
+        """A new path, with nothing at it, a file, or a directory."""
         self.count += 1
         path = f"{self.root}/p{self.count}"
         if kind == "file":
@@ -86,7 +86,7 @@ class Probe:
         return path
 
     def ask(self, question, action):
-        """Notes what an action gives; an error by its name."""
+        """Records the result of an action; an error by its name."""
         if self.left_out and self.left_out in question:
             return
         try:
@@ -536,7 +536,7 @@ class Probe:
 
     @staticmethod
     def restricted(path, is_kept_open):
-        """What a process is answered that may change things beneath one folder only."""
+        """The answers to a process that may change files in one folder only."""
         write = sum(1 << bit for bit in (1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13))
         rules = ctypes.create_string_buffer(struct.pack("<Q", write))
         try:
@@ -587,7 +587,7 @@ def drop_caches():
         with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
             file.write("2\n")
     except OSError:
-        # Only root may; the caches of its own go by themselves, later.
+        # Only root may; caches expire by themselves, later.
         pass
 
 

@@ -1,7 +1,8 @@
-"""What a file system makes of what it is given, found out by trying it there, without any part of the product.
+"""Finds out the properties of a file system by trials in it, without any part of the product.
 
-`Kept` says how a time, a mode, an attribute or a link comes back. `refused` makes a whole tree there, entry by entry, and
-says what could not be made, and why. Python's standard library is all that this needs.
+`Kept` reports how a time, a mode, an attribute or a link is stored. `refused` makes a whole tree
+there, entry by entry, and reports the entries that could not be made, and why. It needs only
+Python's standard library.
 """
 
 import contextlib
@@ -25,7 +26,8 @@ def kind_of(mode):
 
 
 class Kept:
-    """What the file system of a folder keeps, tried in a folder that is made in it and removed again."""
+    """The properties that a folder's file system keeps, tried in a folder that is made in it and
+    removed again."""
 
     def __init__(self, parent):
         self.folder = tempfile.mkdtemp(prefix="trial-", dir=parent)
@@ -47,7 +49,7 @@ class Kept:
         return self.known[key]
 
     def time(self, kind, moment):
-        """What a modification time comes back as; None where it cannot be set."""
+        """The stored form of a modification time; None if it cannot be set."""
         def set_it():
             try:
                 os.utime(self.samples[kind], ns=(moment, moment), follow_symlinks=False)
@@ -58,7 +60,7 @@ class Kept:
         return self.once(("time", kind, moment), set_it)
 
     def mode(self, kind, mode):
-        """What permission bits come back as; None where they cannot be set."""
+        """The stored form of permission bits; None if they cannot be set."""
         def set_it():
             try:
                 os.chmod(self.samples[kind], mode)
@@ -71,7 +73,7 @@ class Kept:
         return None if kind == "symbolic link" else self.once(("mode", kind, mode), set_it)
 
     def attribute(self, kind, name, value):
-        """Whether an extended attribute comes back as it was set."""
+        """Whether an extended attribute is stored as it was set."""
         def set_it():
             try:
                 os.setxattr(self.samples[kind], name, value)
@@ -84,7 +86,7 @@ class Kept:
         return self.once(("attribute", kind, name, value), set_it)
 
     def attributes(self, kind, found):
-        """Those of a file's attributes that come back."""
+        """The attributes of a file that are stored."""
         return {name: value for name, value in found.items() if self.attribute(kind, name, value)}
 
     def hard_links(self):
@@ -100,7 +102,7 @@ class Kept:
         return self.once("hard links", make)
 
     def holes(self):
-        """Whether ranges that were never written take no room."""
+        """Whether ranges that were never written take no space."""
         def make():
             path = os.path.join(self.folder, "hole")
             try:
@@ -144,10 +146,10 @@ class Kept:
 
 
 def reason_of(kind, error):
-    """Which reasons of the product an error of the file system may be told as."""
+    """The product's reasons that may be reported for an error of the file system."""
     number = error.errno
     if kind == "symbolic link":
-        # An error says neither whether the name or the target is meant.
+        # An error does not tell whether the name or the target is meant.
         words = {errno.ENAMETOOLONG: ("targetTooLong", "nameTooLong"), errno.EILSEQ: ("nameNotAllowed", "kindNotSupported"),
                  errno.EINVAL: ("nameNotAllowed", "kindNotSupported", "targetTooLong")}
         return words.get(number, ("kindNotSupported",))
@@ -156,11 +158,12 @@ def reason_of(kind, error):
 
 
 def refused(source, parent):
-    """Makes everything in a folder anew in a file system, and says what cannot be: reasons by path.
+    """Makes everything in a folder anew in a file system, and returns the failures: reasons by
+    path.
 
-    It is tried as deep as a transfer stages it. Of two names that are one there either may be the refused one: each is named
-    with what it collides with in `collisions`.
-    """
+    The trial is as deep as a transfer stages its items. If two names are one there, either may be
+    the refused one: `collisions` names each with the other.
+"""
     top = tempfile.mkdtemp(prefix="trial-", dir=parent)
     stage = os.path.join(top, "t" * max(1, STAGED - len(os.path.basename(top)) - 1))
     os.mkdir(stage)
@@ -176,7 +179,8 @@ def refused(source, parent):
 
 
 def name_reasons(directory, name):
-    """Which reasons there are against a name, whatever has it; of a link either this or its kind may be told."""
+    """The reasons against a name, for any type of item; for a link either these or those of its
+    type may be reported."""
     try:
         os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=directory))
         os.unlink(name, dir_fd=directory)
@@ -186,7 +190,7 @@ def name_reasons(directory, name):
 
 
 def remove_deep(path):
-    """Removes a tree whose paths may be longer than the kernel takes them."""
+    """Removes a tree whose paths may be longer than the kernel accepts."""
     above = os.open(os.path.dirname(path), DIRECTORY)
     try:
         remove_entry(above, os.fsencode(os.path.basename(path)))
@@ -216,7 +220,8 @@ def is_there(directory, name):
 
 
 def is_listed(directory, name):
-    """Whether a listing shows a name. By a descriptor of its own: on CIFS a second listing by one shows nothing new."""
+    """Whether a listing shows a name. It uses a new descriptor: on CIFS a second listing by the
+    same one shows nothing new."""
     listing = os.open(".", DIRECTORY, dir_fd=directory)
     try:
         return name in map(os.fsencode, os.listdir(listing))
@@ -225,12 +230,12 @@ def is_listed(directory, name):
 
 
 def folded(name):
-    """What all names have in common that any file system takes for one."""
+    """The common form of all names that any file system takes for one."""
     return unicodedata.normalize("NFC", name.decode(errors="surrogateescape")).casefold()
 
 
 class Walk:
-    """One walk through a source, each entry made anew at another place."""
+    """One walk through a source, which makes each entry anew at another place."""
 
     def __init__(self):
         self.refused, self.collisions = {}, {}

@@ -38,7 +38,7 @@ def change_links(folder, *pairs):
 
 
 def changed_link(match, place, changes):
-    """A link of a document in a folder, as it is to be."""
+    """A document's link in a folder, after the changes."""
     text, path, fragment = match.groups()
     target = os.path.normpath(os.path.join(place, path))
     for old, new in changes:

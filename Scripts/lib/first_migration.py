@@ -21,7 +21,7 @@ PATIENCE = 900
 
 
 def steps(text):
-    """The commands of a page, each with the lines that it is said to show."""
+    """The commands of a page, each with its expected output."""
     found = []
     for line in re.findall(r"^    (.+)$", text, re.MULTILINE):
         if line.split(" ")[0] in PROGRAMS:
@@ -36,7 +36,7 @@ def shows(said, line):
 
 
 def run(text, folder):
-    """Whether every command does what the page says."""
+    """Whether every command does what the page promises."""
     began = time.monotonic()
     for command, lines in steps(text):
         if command.startswith("cd "):

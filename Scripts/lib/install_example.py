@@ -20,7 +20,8 @@ SECONDS = 60
 
 
 def typed(words, prompt, answer, folder):
-    """Runs a command at a terminal and answers what it asks; what the terminal showed. It must end with 0."""
+    """Runs a command at a terminal and answers its questions; returns the terminal's text. The
+    command must end with 0."""
     process, terminal = pty.fork()
     if process == 0:
         os.chdir(folder)

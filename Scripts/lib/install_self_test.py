@@ -1,6 +1,7 @@
-"""Installs the release that is there into folders of its own, and looks that it works and goes away as it should.
+"""Installs the present release into its own folders, and checks that it works and is removed
+completely.
 
-PEER_BINARY names the release; without it Scripts/install builds one.
+PEER_BINARY names the release (default: Scripts/install builds one).
 """
 
 import json
@@ -28,11 +29,11 @@ LISTED = [
     "share/doc/peer/examples/Carry/Sources/carry/Carry.swift", "share/peer/package/Package.swift",
     "share/peer/manifest",
 ]
-"""Some of what must be there, of each kind."""
+"""Some of the required files, of each kind."""
 
 
 def ended(words, code=0, **options):
-    """Runs a command, which must end with a code; what it said."""
+    """Runs a command, which must end with a code; returns its output."""
     result = subprocess.run(
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False, **options)
     text = result.stdout.decode(errors="replace")
@@ -45,7 +46,7 @@ def script(*words, code=0, **options):
 
 
 def what_is_installed_works_and_goes_away_whole(folder):
-    # What the shell, sed and Swift would take for something else.
+    # Characters that the shell, sed and Swift would misinterpret.
     prefix, temporary = f"{folder}/a prefix & | $HOME \\ \"'", f"{folder}/temporary"
     os.mkdir(temporary)
     environment = {**os.environ, "TMPDIR": temporary}
@@ -70,7 +71,7 @@ def what_is_installed_works_and_goes_away_whole(folder):
 
 def modules(package):
     """The files of each of a package's modules, as Swift finds them."""
-    # Outside of the package, so that nothing is left there.
+    # Outside of the package, so that no files are left in it.
     with tempfile.TemporaryDirectory(prefix="peer-install-") as scratch:
         environment = {**os.environ, "TMPDIR": scratch}
         words = ["swift", "package", "--package-path", package, "--scratch-path", f"{scratch}/build", "describe", "--type", "json"]
@@ -79,7 +80,7 @@ def modules(package):
 
 
 def authors_of_apps_get_every_file_of_the_kit_and_an_example_that_uses_it(folder):
-    # Made for a package, it names the places where things will be.
+    # Made for a package, it names the final places.
     script("--root", folder, "--prefix", "/usr")
     equal(os.listdir(folder), ["usr"], "below the root")
     found, whole = modules(f"{folder}/usr/share/peer/package"), modules(ROOT)

@@ -28,7 +28,7 @@ from manifest import MANIFEST, Failure, Manifest, part_of, remove_file, replace 
 from places import NeedsRoot, alone, folders, make  # noqa: E402
 
 DOCUMENTS = "share/doc/peer/"
-"""What users may have written into."""
+"""Files into which users may have written."""
 
 NEEDS_ROOT = 3
 
@@ -57,7 +57,8 @@ def folders_of(files):
 
 
 class Plan:
-    """What an installation is going to do; making it changes nothing, and fails where it could not be done."""
+    """The steps of an installation; making the plan changes nothing, and fails if they are not
+    possible."""
 
     def __init__(self, prefix, files):
         self.wanted, self.changed = folders_of(files), []
@@ -79,7 +80,8 @@ class Plan:
 
 
 def check(prefix, wanted):
-    """Fails unless files can be made in the directories of a list, and those that were installed before be removed."""
+    """Fails unless files can be made in the listed directories, and those installed before be
+    removed."""
     places.check(prefix, wanted)
     installed = {os.path.dirname(path) for path in Manifest.read(prefix).digests}
     places.check(prefix, [folder for folder in installed if os.path.isdir(os.path.join(prefix, folder))])
@@ -100,7 +102,7 @@ def install(prefix, stage):
     Plan(prefix, files)
     with alone(prefix, makes=True) as made:
         try:
-            # Once more, since another installation may have ended meanwhile.
+            # Again, because another installation may have ended meanwhile.
             plan = Plan(prefix, files)
             plan.both.directories |= made
             made |= make(prefix, folders(MANIFEST))
@@ -131,7 +133,7 @@ def carry_out(plan, prefix, files):
 
 
 def free_name(place):
-    """Another name for a file that a user changed, which no file has yet."""
+    """An unused name for a file that a user changed."""
     name, count = f"{place}.old", 1
     while os.path.lexists(name):
         count += 1
@@ -140,7 +142,7 @@ def free_name(place):
 
 
 def take_away(prefix, manifest):
-    """Removes the files of a list; says which are no longer what was installed, and stay."""
+    """Removes the listed files; names those that have changed since the installation, which stay."""
     said = []
     for path in sorted(manifest.digests):
         place = os.path.join(prefix, path)

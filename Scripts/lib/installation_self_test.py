@@ -1,4 +1,5 @@
-"""Installs small trees by installation.py, over others and cut off anywhere, and looks at what is there then."""
+"""Installs small trees with installation.py, over others and cut off at any step, and checks the
+result."""
 
 import os
 import shutil
@@ -86,7 +87,7 @@ def names_may_have_blanks_but_no_line_breaks(folder):
 
 
 def refused(prefix, stage, sentence):
-    """An installation that must fail, and leave everything as it is."""
+    """An installation that must fail, and leave everything unchanged."""
     before = tree(prefix)
     try:
         installation.install(prefix, stage)
@@ -128,7 +129,7 @@ def an_installation_that_is_cut_off_anywhere_can_be_repeated_and_taken_away(fold
         write(stage, "share/peer/package/file", stage)
     cuts = 0
     while True:
-        # Each next time one step later, until nothing is left to cut.
+        # One step later each time, until the installation completes.
         for repeats in False, True:
             installation.install(prefix, old)
             was_cut = cut_off_after(cuts, lambda: installation.install(prefix, new))
@@ -145,11 +146,12 @@ def an_installation_that_is_cut_off_anywhere_can_be_repeated_and_taken_away(fold
 
 
 class Cut(Exception):
-    """Stands for the end of the process."""
+    """Simulates the end of the process."""
 
 
 def cut_off_after(count, body):
-    """Runs something until it has renamed, removed or made so many things; whether it was cut off."""
+    """Runs something until it has renamed, removed or made so many things; returns whether it was
+    cut off."""
     real = {name: getattr(os, name) for name in ("rename", "unlink", "mkdir", "rmdir")}
     left = [count]
 

@@ -19,7 +19,7 @@ def number(data, start, size):
 
 
 def handshake_bytes(data):
-    """What the plain handshake records hold at the beginning of a stream."""
+    """The plain handshake records at the beginning of a stream."""
     found, start = b"", 0
     while len(data) >= start + 5:
         size = number(data, start + 3, 2)
@@ -30,7 +30,7 @@ def handshake_bytes(data):
 
 
 def group_of(hello):
-    """The group that a ServerHello's body names; None where it asks for another ClientHello."""
+    """The group that a ServerHello's body names; None if it asks for another ClientHello."""
     start = 35 + hello[34]
     start += 3
     end = start + 2 + number(hello, start, 2)
@@ -45,7 +45,7 @@ def group_of(hello):
 
 
 def find_group(data):
-    """The group of the first ServerHello that settles it; None while it has not come."""
+    """The group of the first ServerHello that decides it; None until it has come."""
     data = handshake_bytes(data)
     while len(data) >= 4 and len(data) >= 4 + number(data, 1, 3):
         size = number(data, 1, 3)

@@ -1,7 +1,9 @@
-"""Runs in the machine of Scripts/lab: takes commands from outside by a virtio port, a JSON object a line, and answers.
+"""Runs in the machine of Scripts/lab: takes commands from outside through a virtio port, a JSON
+object a line, and answers.
 
-It is told {"do": "run", "id", "words", "text", "environment"}, {"do": "signal", "id", "number"} and {"do": "off"}; it says
-{"ready": true} at first, {"id", "line"} of each line that a command writes, and {"id", "status", "errors"} at its end.
+It receives {"do": "run", "id", "words", "text", "environment"}, {"do": "signal", "id", "number"}
+and {"do": "off"}. It sends {"ready": true} at first, {"id", "line"} for each line that a command
+writes, and {"id", "status", "errors"} at its end.
 """
 
 import ctypes
@@ -70,7 +72,7 @@ class Agent:
             process.stdin.write(order.get("text", "").encode())
             process.stdin.close()
         except BrokenPipeError:
-            # It does not read what it was given.
+            # The command does not read its input.
             pass
         for line in process.stdout:
             self.say(id=number, line=line.decode(errors="surrogateescape").rstrip("\n"))

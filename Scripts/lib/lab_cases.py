@@ -1,4 +1,5 @@
-"""What every file system of Scripts/lab is tried with: `peer send` outside, `peer receive` in the machine."""
+"""The cases for every file system of Scripts/lab: `peer send` outside, `peer receive` in the
+machine."""
 
 import contextlib
 import json
@@ -17,11 +18,12 @@ from lab_sources import CHANGED, GONE, OLD_TIME, make_sources
 from outside import SCRIPTS, Failure, Skip, check_line, equal, require
 
 PATIENCE = 400
-"""How long a transfer or a judgement may take, in seconds: a guard against hangs. The machine is slow, and slower still where
-others use this one: on 9p each name of a path 200 directories deep is asked for anew."""
+"""How many seconds a transfer or a judgement may take: a guard against hangs. The machine is slow,
+and slower when others use this one: on 9p each name of a path 200 directories deep is looked up
+anew."""
 
 SOURCES = "/mnt/sources"
-"""Where what was sent is in the machine, on a disk of its own."""
+"""Where the sent data is in the machine, on a disk of its own."""
 
 
 def events_of(lines):
@@ -37,7 +39,8 @@ def last(events, name):
 
 
 class Transfer:
-    """One transfer: the exit codes of both ends, and what they said. A sender that never started has no code."""
+    """One transfer: the exit codes and the output of both ends. A sender that never started has no
+    code."""
 
     def __init__(self, sender, receiver, sent, received, seconds):
         self.sender, self.receiver, self.sent, self.received, self.seconds = sender, receiver, sent, received, seconds
@@ -54,7 +57,8 @@ class Transfer:
         require(self.sender in codes and self.receiver == self.sender, f"{self.words()}, and not {' or '.join(map(str, codes))}")
 
     def named(self):
-        """What was not stored, by reason; both ends must say the same, and by their exit codes too."""
+        """The items that were not stored, by reason; both ends must agree, with their exit codes
+        too."""
         named = not_stored(self.sent)
         equal(not_stored(self.received), named, "what the ends say was not stored")
         self.must_end(8 if named else 0)
@@ -62,14 +66,14 @@ class Transfer:
 
 
 class Trial:
-    """One file system in a machine of its own."""
+    """One file system in its own machine."""
 
     def __init__(self, disk, machine, work, binary):
         self.disk, self.machine, self.work, self.binary = disk, machine, work, binary
         self.count = 0
 
     def destination(self, name):
-        """A folder of its own on the disk."""
+        """A new folder on the disk."""
         path = f"{DESTINATION}/{name}"
         self.machine.run("mkdir", "-p", path)
         return path
@@ -99,7 +103,8 @@ class Trial:
             return events_of(file)
 
     def transfer(self, name, destination, *options, sending=()):
-        """Sends a source; both ends come to their end. The options are the receiver's, but for those of sending."""
+        """Sends a source; both ends must end. The options are the receiver's, except those of
+        `sending`."""
         number, home = self.home()
         begun = time.monotonic()
         receiver = self.receive(destination, number, *options)
@@ -134,14 +139,15 @@ class Trial:
     ENDS = "/lab/sender.json", "/lab/receiver.json"
 
     def judge(self, name, destination, with_events=False):
-        """Compares a source with a destination, as far as the disk can hold it; what the judge says."""
+        """Compares a source with a destination, as far as the disk can hold it; returns the judge's
+        output."""
         ends = self.ENDS if with_events else ()
         return self.judged("trees", f"{SOURCES}/{name}", destination, f"{DESTINATION}/scratch", *ends)
 
     def judged(self, *words):
         return self.machine.run("python3", "/lab/Scripts/lib/lab_judge.py", *words, seconds=PATIENCE)
 
-    # What is tried
+    # The cases
 
     def plain(self):
         destination = self.destination("plain")
@@ -158,7 +164,7 @@ class Trial:
         return "refused"
 
     def skip(self):
-        """Only missing files are sent, and present ones stay as they are."""
+        """Only missing files are sent, and present ones stay unchanged."""
         destination = self.destination("plain")
         transfer = self.transfer("plain", destination, "--existing", "skip")
         transfer.must_end(0)
@@ -172,7 +178,7 @@ class Trial:
         transfer = self.transfer("plain", destination, "--existing", "skip")
         transfer.must_end(0)
         equal(last(transfer.sent, "done")["differing"], 1, "what was changed there and is left alone")
-        # A folder that was there keeps no time of the sender's, and this one has got a file.
+        # A folder that was there keeps its own time, and this one has got a file.
         moment = os.stat(f"{self.work}/sources/plain/plain/Notes").st_mtime_ns
         self.machine.run("python3", "-c", f"import os,sys; os.utime(sys.argv[1], ns=({moment}, {moment}))", f"{destination}/plain/Notes")
         self.machine.drop_caches()
@@ -226,7 +232,8 @@ class Trial:
         return "; ".join(figures)
 
     def tree(self):
-        """Everything that make-tree knows; what the disk cannot hold is named, and the rest arrives."""
+        """All kinds of items of make-tree; those that the disk cannot hold are named, and the rest
+        arrives."""
         destination = self.destination("tree")
         transfer = self.transfer("tree", destination)
         self.named = transfer.named()
@@ -307,7 +314,7 @@ class Lab:
         print(check_line(name, outcome, text[:600]), flush=True)
 
     def check(self, disk):
-        """Everything with one file system, in a machine of its own, which is gone at the end."""
+        """All cases with one file system, in its own machine, which is removed at the end."""
         images = disk.images(self.work)
         machine = None
         begun = time.monotonic()
@@ -330,7 +337,7 @@ class Lab:
 
     @staticmethod
     def prepare_sources(machine, device):
-        """Mounts the disk with what is sent; the first machine makes it."""
+        """Mounts the disk with the sources; the first machine makes it."""
         machine.load("ext4")
         machine.shell(
             f"mkdir -p {SOURCES}; if ! mount -t ext4 -o ro {device} {SOURCES} 2>/dev/null; then mkfs.ext4 -q {device};"

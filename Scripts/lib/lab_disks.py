@@ -1,21 +1,21 @@
-"""The file systems of Scripts/lab: how each one is made, mounted and mounted again in the machine."""
+"""The file systems of Scripts/lab: how to make, mount and remount each in the machine."""
 
 import os
 
 DESTINATION = "/mnt/disk"
 SIZE = 6 << 30
-"""Of an image, most of which is a hole."""
+"""The size of an image, most of which is a hole."""
 
 PASSWORD = "of-this-machine-only"
 
 
 class Disk:
-    """One file system. `name` is what the table calls it, `modules` are the kernel's."""
+    """One file system. `name` is its name in the table, `modules` are the kernel's."""
 
     modules = ()
     has_image = True
     largest = None
-    """The size of the largest file, where that is worth a check."""
+    """The size of the largest file, if it matters."""
 
     def __init__(self, name, options=""):
         self.name, self.options = name, options
@@ -40,7 +40,7 @@ class Disk:
         self.mount(machine)
 
     def make(self, machine):
-        """Makes the file system, and starts the server where it has one."""
+        """Makes the file system, and starts its server, if it has one."""
 
     def mount(self, machine):
         options = f"-o {self.options} " if self.options else ""
@@ -52,7 +52,7 @@ class Disk:
 
 
 class Local(Disk):
-    """One on a disk of the machine, by the kernel."""
+    """A file system on a disk of the machine, by the kernel."""
 
     def __init__(self, name, module, make, options=""):
         super().__init__(name, options)
@@ -81,7 +81,7 @@ class Folding(Local):
 
 
 class Served(Disk):
-    """One that a server in the machine has, on an ext4 of its own."""
+    """A file system of a server in the machine, on an ext4 of its own."""
 
     def make(self, machine):
         machine.load("ext4")
@@ -97,7 +97,8 @@ class NFS(Served):
         self.source = "-t nfs 127.0.0.1:/srv/disk/share" if version < "4" else "-t nfs4 127.0.0.1:/"
 
     def serve(self, machine):
-        # Without a short time of grace a server that has just started keeps its clients waiting for 90 s.
+        # Without a short grace period a server that has just started keeps its clients waiting for
+        # 90 s.
         machine.shell(
             "mkdir -p /proc/fs/nfsd /run/rpcbind /var/lib/nfs/sm /var/lib/nfs/rpc_pipefs; mount -t nfsd nfsd /proc/fs/nfsd;"
             "mount -t rpc_pipefs pipefs /var/lib/nfs/rpc_pipefs;"
@@ -124,7 +125,7 @@ class CIFS(Served):
 
 
 class Shared(Disk):
-    """A folder of the machine outside, by 9p."""
+    """A folder of the outer machine, by 9p."""
 
     has_image = False
     source = "-t 9p shared"

@@ -1,6 +1,8 @@
-"""A whole machine under QEMU, without KVM: it starts in some seconds, runs commands, and ends with everything in it.
+"""A complete machine under QEMU, without KVM: it starts in some seconds, runs commands, and ends
+with everything in it.
 
-Its root is thrown away at the end; what is to stay is in the folder that it shares, or on images of disks.
+Its root is discarded at the end; permanent data is in the folder that it shares, or on images of
+disks.
 """
 
 import contextlib
@@ -21,11 +23,11 @@ PR_SET_PDEATHSIG = 1
 MEMORY = 1024
 PORT = 47470
 BOOT_SECONDS = 90
-"""How long the machine may take to start; it takes 5 s where nothing else runs."""
+"""How long the machine may take to start; it takes 5 s without other load."""
 
 
 class Command:
-    """A command in the machine: its lines as they come, its exit code and what it said of errors."""
+    """A command in the machine: its lines as they come, its exit code and its errors."""
 
     def __init__(self, machine, number):
         self.machine, self.number = machine, number
@@ -38,14 +40,15 @@ class Command:
             self.errors, self.status = answer["errors"], answer["status"]
 
     def wait(self, seconds):
-        """Its exit code; a failure where it does not end in time."""
+        """Its exit code; a failure if it does not end in time."""
         with self.machine.change:
             self.machine.change.wait_for(lambda: self.status is not None or self.machine.is_over, seconds)
         require(self.status is not None, f"the command in the machine did not end within {seconds} s: {self.words()}")
         return self.status
 
     def wait_line(self, wanted, seconds):
-        """The first line of which a function says something true, as that; None where the command ends before."""
+        """The function's result for the first line for which it is true; None if the command ends
+        before."""
         limit = time.monotonic() + seconds
         at = 0
         with self.machine.change:
@@ -68,10 +71,11 @@ class Command:
 
 
 class Machine:
-    """One run of the emulator. `folder` is shared as /lab; `disks` are images, /dev/vda and so on in the machine.
+    """One run of the emulator. `folder` is shared as /lab; `disks` are images, /dev/vda and so on
+    in the machine.
 
-    `seconds` bounds the whole run: the emulator is ended then, whatever becomes of this process.
-    """
+    `seconds` bounds the whole run: the emulator is then ended, even if this process has died.
+"""
 
     def __init__(self, parts, folder, disks=(), shares=None, seconds=600):
         self.folder = folder
@@ -131,7 +135,7 @@ class Machine:
         finally:
             os.close(folder)
 
-    # Words with the agent
+    # Messages to the agent
 
     def listen(self):
         with contextlib.suppress(OSError, ValueError), self.agent.makefile("rb") as lines:
@@ -159,7 +163,7 @@ class Machine:
         return command
 
     def run(self, *words, seconds=120, text=""):
-        """Runs a command in the machine to its end; what it printed. It must end with 0."""
+        """Runs a command in the machine until it ends; returns its output. It must end with 0."""
         command = self.begin(*words, text=text)
         status = command.wait(seconds)
         require(status == 0, f"{' '.join(words)[:200]} ended with {status}: {command.words()}")
@@ -177,7 +181,7 @@ class Machine:
     # Its end
 
     def console(self):
-        """The last that the kernel and the emulator said."""
+        """The last messages of the kernel and the emulator."""
         said = ""
         for name in "emulator.log", "console":
             with contextlib.suppress(OSError), open(f"{self.folder}/{name}", "rb") as file:
@@ -185,7 +189,7 @@ class Machine:
         return " ".join(said.split())[-400:]
 
     def end(self, is_in_order=True):
-        """Turns the machine off; with is_in_order it writes its caches before."""
+        """Turns the machine off; with is_in_order it writes its caches first."""
         if is_in_order and not self.is_over:
             with contextlib.suppress(OSError, Failure):
                 self.tell(do="off")
@@ -201,7 +205,7 @@ class Machine:
 
 
 def end_with_parent():
-    """Has the emulator ended when this process is killed, and cannot end it."""
+    """Ends the emulator when this process is killed and cannot end it."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 

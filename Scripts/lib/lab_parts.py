@@ -1,6 +1,7 @@
-"""What the machine of Scripts/lab is made of: Debian's kernel, a root for it, and an initramfs; kept in a folder.
+"""The parts of the machine of Scripts/lab: Debian's kernel, a root for it, and an initramfs; kept
+in a folder.
 
-The folder is .build/lab, or the one that PEER_LAB names. Nothing of it is part of the project.
+The folder is .build/lab, or the one in PEER_LAB. None of it is part of the project.
 """
 
 import glob
@@ -16,10 +17,11 @@ from outside import IS_ROOT, ROOT, Skip
 PACKAGES = (
     "libssl3,libzstd1,libstdc++6,kmod,iproute2,procps,python3,python3-minimal,nfs-kernel-server,nfs-common,rpcbind,samba,"
     "cifs-utils,e2fsprogs,dosfstools,exfatprogs")
-"""What the root has beyond Debian's minimum: the program's libraries, servers, and what makes file systems."""
+"""The root's packages beyond Debian's minimum: the program's libraries, servers, and the tools that
+make file systems."""
 
 MODULES = ("virtio_pci", "virtio_console", "virtio_rng", "virtio_net", "virtio_blk", "9pnet_virtio", "9p", "overlay")
-"""What must be loaded before the root is there; cases load the rest themselves."""
+"""The modules that must be loaded before the root is mounted; cases load the rest themselves."""
 
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /lower /upper /new
@@ -53,7 +55,8 @@ def say(text):
 
 
 def release():
-    """The code name of this Debian; the program that is built here runs in a root of the same."""
+    """The code name of this Debian; the program that is built here runs in a root of the same
+    release."""
     with open("/etc/os-release", encoding="utf-8") as file:
         words = dict(line.strip().replace('"', "").split("=", 1) for line in file if "=" in line)
     if words.get("ID") != "debian":
@@ -62,7 +65,8 @@ def release():
 
 
 def run(words, seconds, **options):
-    """Runs a command to its end; what it printed. A failure is a Skip: without the parts there is no machine."""
+    """Runs a command until it ends; returns its output. A failure is a Skip: without the parts
+    there is no machine."""
     try:
         result = subprocess.run(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, check=False, **options)
@@ -75,7 +79,7 @@ def run(words, seconds, **options):
 
 
 def install_programs():
-    """The emulator, and what makes a root; where they are missing, apt-get brings them."""
+    """Installs the emulator and the tools that make a root, by apt-get if they are missing."""
     script = '. "$1/Scripts/lib/setup.sh"; need qemu-system-x86 qemu-system-x86_64; need debootstrap /usr/sbin/debootstrap; install_missing'
     result = subprocess.run(["bash", "-c", script, "bash", ROOT], stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
     if result.returncode != 0:
@@ -112,7 +116,7 @@ class Parts:
         return found[0]
 
     def unpack(self, name, package_name, sign):
-        """Downloads a package and unpacks it beside the others; nothing is installed."""
+        """Downloads a package and unpacks it beside the others; it is not installed."""
         target = f"{self.folder}/{name}"
         if glob.glob(f"{target}/{sign}"):
             return
@@ -128,7 +132,8 @@ class Parts:
         shutil.rmtree(part)
 
     def make_root(self):
-        """A Debian of this release, with the kernel's modules; made again where it is of another one."""
+        """A Debian of this release, with the kernel's modules; made again if it is of another
+        release."""
         stamp = f"{self.root}/etc/peer-lab"
         wanted = f"{self.codename} {self.version} {PACKAGES}\n"
         if os.path.isfile(stamp):
@@ -148,7 +153,7 @@ class Parts:
         os.rename(part, self.root)
 
     def make_initramfs(self):
-        """Busybox, the modules in the order in which they are loaded, and what mounts the root."""
+        """Busybox, the modules in their order of loading, and the script that mounts the root."""
         shown = []
         for name in MODULES:
             for line in run(["chroot", self.root, "modprobe", "--show-depends", "-S", self.version, name], 60).splitlines():
@@ -170,7 +175,7 @@ class Parts:
 
 
 def mirror(codename):
-    """Where apt takes this release from."""
+    """The address from which apt takes this release."""
     try:
         text = run(["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT) $(REPO_URI)", "Created-By: Packages"], 60)
         found = [line.split()[3] for line in text.splitlines() if line.split()[1:3] == [codename, "main"]]

@@ -1,4 +1,4 @@
-"""What the file systems of Scripts/lab answer, question by question."""
+"""The answers of the file systems of Scripts/lab, question by question."""
 
 import json
 import os
@@ -10,7 +10,8 @@ from outside import SCRIPTS, Failure, check_line
 
 
 def probe(parts, work, disks):
-    """Asks each one, and prints of each question who answers what; whether all of them could be asked."""
+    """Asks each file system, and prints the answers of all for each question; returns whether all
+    of them could be asked."""
     shutil.copy(f"{SCRIPTS}/lib/disk_probe.py", work)
     answers = {}
     for disk in disks:

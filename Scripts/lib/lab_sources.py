@@ -1,8 +1,10 @@
-"""What Scripts/lab sends, and what results are compared with; the same wherever it is made.
+"""The data that Scripts/lab sends, and with which results are compared; the same wherever it is
+made.
 
 Usage: lab_sources.py DIR
 
-It is made outside, to be sent, and on a disk of the machine, to be compared with: a share by 9p would not show everything.
+It is made outside, to be sent, and on a disk of the machine, for the comparison: a share by 9p
+would not show everything.
 """
 
 import os
@@ -17,7 +19,7 @@ OLD_TIME = 1_600_000_000 * 10**9
 
 
 def make_sources(folder):
-    """Everything, each in a folder of its own."""
+    """All sources, each in its own folder."""
     for name in "plain", "changed", "twice", "pairs", "tree", "large":
         os.makedirs(f"{folder}/{name}")
     make_plain(f"{folder}/plain")
@@ -39,7 +41,7 @@ def make_sources(folder):
 
 
 def change(folder):
-    """Gives one file another content and an older time, and its folder the time that it had."""
+    """Gives one file another content and an older time, and restores its folder's time."""
     path = f"{folder}/{CHANGED}"
     before = os.stat(os.path.dirname(path))
     with open(path, "wb") as file:

@@ -1,15 +1,16 @@
 # shellcheck shell=bash
-# Sourced by Scripts/install and Scripts/package, after setup.sh: which files are installed, and where, below any prefix.
+# Sourced by Scripts/install and Scripts/package, after setup.sh: the installed files and their
+# places, for any prefix.
 #
 #   is_clone               whether the project is a clone of git, and not a folder that came as an archive
 #   changed_files          prints what differs from the last commit, where it is one
 #   find_release           sets $peer and $version: the release, which is built unless PEER_BINARY names one that is there
 #   lay_out STAGE PREFIX   puts all that belongs below PREFIX into the folder STAGE; STAGE/bin/peer becomes PREFIX/bin/peer
 
-# What the manual has a page of its own for, beside peer(1).
+# The subjects that have a manual page of their own, beside peer(1).
 manual_pages=(send receive app)
 
-# Where zsh looks below a prefix; Debian has another place for what its packages bring.
+# The folder of zsh below a prefix; Debian's packages use another.
 zsh_functions=share/zsh/site-functions
 
 find_release() {
@@ -33,7 +34,7 @@ lay_out() {
   umask "$old_umask"
 }
 
-# The program; and what it prints of itself: its manual and the completions.
+# The program and its own output: its manual and the completions.
 lay_out_program() {
   local stage=$1 page
   mkdir -p "$stage/bin"
@@ -46,8 +47,9 @@ lay_out_program() {
   printed "$stage/share/fish/vendor_completions.d/peer.fish" completion fish
 }
 
-# A program without what names its functions, and without what depends on the folder that it was built in: the digests of its
-# parts, which tell the compiler what to compile again and are never read when it runs.
+# A program without debug information, and without data that depends on its build folder: the
+# digests of its parts, which tell the compiler what to compile again and are never read when it
+# runs.
 strip_program() {
   local source=$1 target=$2 digests=.swift_modhash part
   strip --strip-all --remove-section=.comment -o "$target" "$source"
@@ -61,7 +63,7 @@ strip_program() {
   chmod 755 "$target"
 }
 
-# printed FILE ARGUMENT...: what the program prints, as a file.
+# printed FILE ARGUMENT...: the program's output, as a file.
 printed() {
   local file=$1
   shift
@@ -72,14 +74,15 @@ printed() {
   fi
 }
 
-# The package that an author of an app builds it with: this project's manifest, which describes AppMigrationKit, Security and
-# AuthenticationServices alone where the rest is missing, and the sources of the targets that it names then.
+# The package with which an author of an app builds it: this project's manifest, and the sources of
+# the targets that it then names. Without the rest, the manifest only describes AppMigrationKit,
+# Security and AuthenticationServices.
 lay_out_package() {
   local package=$1 target
   mkdir -p "$package"
   cp "$root/Package.swift" "$package/"
   local targets
-  # What swift leaves in the folder for temporary files goes too.
+  # Temporary files of swift are removed too.
   mkdir -p "$package.scratch/tmp"
   targets=$(cd "$package" && TMPDIR=$package.scratch/tmp swift package --scratch-path "$package.scratch" dump-package |
     python3 -c 'import json, sys; print("\n".join(target["name"] for target in json.load(sys.stdin)["targets"]))')
@@ -87,7 +90,8 @@ lay_out_package() {
   for target in $targets; do copy "Sources/$target" "$package/Sources/$target"; done
 }
 
-# What there is to read, and the examples; their links lead to where things are now, or are gone where things are not there.
+# The documents and the examples; their links lead to the installed places, or are removed if the
+# target is not installed.
 lay_out_documents() {
   local documents=$1 prefix=$2 name
   mkdir -p "$documents"
@@ -99,11 +103,12 @@ lay_out_documents() {
   copy Examples/Carry "$documents/examples/Carry"
   python3 "$root/Scripts/lib/documents.py" links "$documents" Examples/=examples/ Sources/= Scripts/= Tests/=
   python3 "$root/Scripts/lib/documents.py" package "$documents/examples/Notes/Package.swift" "$prefix/share/peer/package"
-  # What this one needs is not installed: it is to be copied beside a clone of the whole project.
+  # The requirements of this example are not installed: it is to be copied beside a clone of the
+  # whole project.
   python3 "$root/Scripts/lib/documents.py" package "$documents/examples/Carry/Package.swift" ../peer
 }
 
-# copy PATH TARGET: a file of the project, or what belongs to it of a folder: what git knows. What else lies there does not.
+# copy PATH TARGET: a file of the project, or a folder with only the files that git knows.
 copy() {
   local source=$1 target=$2 path mode
   while IFS= read -r -d '' path; do
@@ -115,13 +120,13 @@ copy() {
   [ -e "$target" ] || fail "$source is missing in $root."
 }
 
-# git in the project, also where it is another user's: its scripts run here already.
+# git in the project, even if it belongs to another user: its scripts run here already.
 project_git() { git -c safe.directory="$root" -C "$root" "$@"; }
 
 is_clone() { [ "$(project_git rev-parse --show-toplevel 2>/dev/null || true)" = "$(realpath "$root")" ]; }
 
-# What makes this another tree than the last commit, one a line. Files that are not in git are not installed: of those, only
-# sources make a difference, which the compiler finds.
+# The differences of this tree from the last commit, one a line. Files that are not in git are not
+# installed: of those, only sources matter, because the compiler finds them.
 changed_files() {
   is_clone || return 0
   project_git diff --name-only HEAD

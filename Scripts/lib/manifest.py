@@ -1,4 +1,4 @@
-"""The list of what was installed below a prefix, and how a file gets into its place."""
+"""The list of the files installed below a prefix, and the replacement of a file."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ HEAD = "# Installed by Scripts/install of peer, which takes it away again by thi
 
 
 class Failure(Exception):
-    """Why nothing can be done, and what to do instead."""
+    """The reason why an action is impossible, and the remedy."""
 
     def __init__(self, sentence, hint):
         super().__init__(sentence)
@@ -17,17 +17,19 @@ class Failure(Exception):
 
 
 class Manifest:
-    """What was installed: each path with the digests it may have, and the directories that were made.
+    """The installed files: each path with the digests it may have, and the directories that were
+    made.
 
-    All are relative to the prefix, which is "."; "..", "../.." and so on are the directories above it.
-    """
+    All are relative to the prefix, which is "."; "..", "../.." and so on are the directories above
+    it.
+"""
 
     def __init__(self, digests=None, directories=()):
         self.digests, self.directories = digests or {}, set(directories)
 
     @staticmethod
     def read(prefix):
-        """The one that is there; an empty one where there is none."""
+        """The present manifest; an empty one if there is none."""
         manifest = Manifest()
         path = os.path.join(prefix, MANIFEST)
         try:
@@ -63,7 +65,7 @@ class Manifest:
             self.directories | other.directories)
 
     def text(self):
-        """One line for each. A path may have blanks in it, but must be one line."""
+        """One line for each. A path may have blanks in it, but no line break."""
         for path in self.digests.keys() | self.directories:
             if "\n" in path:
                 raise Failure(f"{path!r} has a line break in its name", "Rename it, then run this again.")
@@ -80,7 +82,7 @@ class Manifest:
 
 
 def digest_of(path):
-    """The digest of a regular file; None of anything else."""
+    """The digest of a regular file; None for anything else."""
     if not os.path.lexists(path) or not stat.S_ISREG(os.lstat(path).st_mode):
         return None
     with open(path, "rb") as file:
@@ -88,12 +90,12 @@ def digest_of(path):
 
 
 def part_of(path):
-    """What a file is called until it is whole."""
+    """The name of a file until it is complete."""
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.peer-new")
 
 
 def replace(path, content, mode):
-    """Puts a file in a place in one step."""
+    """Puts a file in its place in one step."""
     part = part_of(path)
     try:
         with open(part, "wb") as file:
@@ -108,7 +110,7 @@ def replace(path, content, mode):
 
 
 def remove_file(path):
-    """Removes a file, where it and the directories above it are there."""
+    """Removes a file, if it and the directories above it exist."""
     try:
         os.unlink(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,6 +1,7 @@
-"""Changes the engine at one place after the other, and finds out which changes its tests or the simulator catch.
+"""Changes the engine at one place after the other, and finds out which changes its tests or the
+simulator catch.
 
-Usage: mutants.py OPTION... (Scripts/mutants says which; it finds a toolchain first)
+Usage: mutants.py OPTION... (Scripts/mutants lists the options; it finds a toolchain first)
 """
 
 import argparse
@@ -20,13 +21,13 @@ from mutants_source import KINDS  # noqa: E402
 from outside import ROOT, Failure, check_line, require, say, terminated  # noqa: E402
 
 LEAST = 95
-"""So many of a hundred must be caught."""
+"""How many percent must be caught."""
 
 LEAST_BY_TESTS = 90
-"""So many where the simulator is not asked."""
+"""The same without the simulator."""
 
 LEAST_BY_SIMULATOR = 50
-"""So many where the tests are not asked."""
+"""The same without the tests."""
 
 
 def parse(arguments):
@@ -66,7 +67,7 @@ def main(arguments):
     is_sample = options.sample is not None and options.sample < len(chosen)
     if is_sample:
         chosen = sorted(random.Random(options.seed).sample(chosen, options.sample), key=lambda mutant: mutant.number)
-        # What is not run need not be built.
+        # Programs that do not run need not be built.
         places = {id(mutant.place) for mutant in chosen}
         for mutant in engine.mutants:
             mutant.place.is_tried = id(mutant.place) in places
@@ -79,7 +80,7 @@ def main(arguments):
     if options.mutant is not None:
         return run_one(options, engine, build, tests)
 
-    # A case that its switch needs is the compiler's to keep, and no place.
+    # A case that its switch requires is the compiler's to keep, and no place.
     untried = [mutant for mutant in chosen if not mutant.place.is_tried and mutant.place.kind != "case"]
     chosen = [mutant for mutant in chosen if mutant.place.is_tried]
     is_complete = not (options.file or is_sample or options.tests_only or options.simulator_only)
@@ -92,7 +93,7 @@ def main(arguments):
 
 
 def run_one(options, engine, build, tests):
-    """Runs one mutant with all that is said."""
+    """Runs one mutant with its whole output."""
     mutant = next((mutant for mutant in engine.mutants if mutant.number == options.mutant), None)
     require(mutant is not None and mutant.place.is_tried, f"there is no mutant {options.mutant} that can be tried")
     print(mutant.title, flush=True)
@@ -105,7 +106,7 @@ def run_one(options, engine, build, tests):
 
 
 def report(options, engine, chosen, untried, left, by_tests, by_simulator, is_complete):
-    """Prints what became of all; whether it is good enough, as an exit code."""
+    """Prints the results of all; returns the exit code."""
     entries, problems = read_list()
     reasons, stale = match_survivors(entries, engine.mutants, {mutant.number for mutant in left}, is_complete)
     unexplained = [mutant for mutant in left if mutant.number not in reasons]

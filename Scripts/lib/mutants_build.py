@@ -15,7 +15,7 @@ PLACE = f"{ROOT}/.build/mutants"
 SOURCES = f"{ROOT}/Sources/MigrationEngine"
 
 CHANGES = [(r"^let isWhole = .*$", "let isWhole = true"), (r" \+ \(isWhole \? \[.treatAllWarnings\(as: .error\)\] : \[\]\)$", "")]
-"""What of this package's own manifest is another there."""
+"""The parts of this package's own manifest that differ there."""
 
 MANIFEST = """
 
@@ -39,7 +39,7 @@ while let name = found.popLast() {
 package.targets.removeAll { !wanted.contains($0.name) }
 package.products = []
 """
-"""What follows this package's own manifest."""
+"""The text that follows this package's own manifest."""
 
 
 def shell(text, *words, **environment):
@@ -63,7 +63,7 @@ def toolchain():
 
 
 def build_finder():
-    """The program that finds places, over the parser that every toolchain has; its path."""
+    """Builds the program that finds places, with the parser of every toolchain; returns its path."""
     sources = [f"{ROOT}/Scripts/lib/mutants_{name}.swift" for name in ("places", "syntax")]
     host = f"{toolchain()}/lib/swift/host"
     program = f"{PLACE}/places-{digest_of_files(sources, f'{host} {os.path.getmtime(host)}')[:12]}"
@@ -79,7 +79,7 @@ def build_finder():
 
 
 class Build:
-    """A package with the wrapped engine, and its builds, as a release or for debugging."""
+    """A package with the wrapped engine, and its builds, for release or debugging."""
 
     def __init__(self, configuration):
         self.configuration = configuration
@@ -88,7 +88,7 @@ class Build:
         self.products = f"{PLACE}/build/{configuration}"
 
     def prepare(self):
-        """A package with links to this one's sources, but for the engine's."""
+        """A package with links to this one's sources, except the engine's."""
         for kind in ("Sources", "Tests"):
             os.makedirs(f"{self.package}/{kind}", exist_ok=True)
             for name in os.listdir(f"{ROOT}/{kind}"):
@@ -103,7 +103,8 @@ class Build:
         write_folder(f"{self.package}/Tests/EngineTestSupport", {name: text for name, text in pure.items() if not needs.search(text)})
         with open(f"{ROOT}/Package.swift", encoding="utf-8") as file:
             manifest = file.read()
-        # It is neither the whole project, whose warnings are errors, nor the part for authors of apps.
+        # It is neither the whole project, whose warnings are errors, nor the part for authors of
+        # apps.
         for pattern, text in CHANGES:
             manifest, count = re.subn(pattern, text, manifest, flags=re.MULTILINE)
             if count != 1:
@@ -111,27 +112,28 @@ class Build:
         write(f"{self.package}/Package.swift", (manifest + MANIFEST).encode())
 
     def run(self, *words, is_whole=False):
-        """What was said, and whether it went well."""
+        """The output, and whether the command succeeded."""
         said = shell(
             f'package="{self.package}"; build_mutants "{PLACE}/build" -c {self.configuration} "$@" && echo all is built', *words,
             **({"MUTANTS_SIMULATOR": "1"} if is_whole else {}))
         return said, said.rstrip().endswith("all is built")
 
     def typecheck(self, engine):
-        """What the compiler says of the wrapped engine."""
+        """The compiler's messages about the wrapped engine."""
         engine.write(self.wrapped)
         with open(f"{self.package}/Package.swift", encoding="utf-8") as file:
             features = re.findall(r'enableUpcomingFeature\("(\w+)"\)', file.read())
         options = [word for name in features for word in ("-enable-upcoming-feature", name)]
         names = [f"{self.wrapped}/{name}" for name in [*engine.sources, "Mutant.swift"]]
-        # With whole modules, so that all errors are told at once.
+        # With whole modules, so that the compiler reports all errors at once.
         return subprocess.run(
             ["swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-module-name", "MigrationEngine",
              "-package-name", os.path.basename(self.package), "-I", f"{self.products}/Modules", *options, *names],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode(errors="replace")
 
     def tests(self, engine, digest):
-        """Builds the tests of the wrapped engine, in which nothing is left that does not compile; the program."""
+        """Builds the tests of the wrapped engine, without changes that do not compile; returns the
+        program."""
         notes = f"{PLACE}/left-out-{self.configuration}.json"
         try:
             with open(notes, encoding="utf-8") as file:
@@ -173,7 +175,8 @@ def find_engine(engine_folder=SOURCES):
 
 
 def digest_of(engine):
-    """Changes with what is tried, and with how it is wrapped and left out."""
+    """A digest that changes with the tried changes, and with the ways of wrapping and omitting
+    them."""
     tools = ("mutants_build.py", "mutants_compile.py", "mutants_source.py", "mutants_places.swift", "mutants_syntax.swift")
     words = [repr([mutant.number for mutant in engine.tried()])]
     words += [f"{name}\0{source.text.decode()}" for name, source in engine.sources.items()]

@@ -10,7 +10,7 @@ ERROR = re.compile(r"^(/.*\.swift):(\d+):(\d+): error: (.*)$", re.M)
 
 
 def leave_out_what_fails(engine, folder, said):
-    """Leaves out the places at which the compiler found errors; how many."""
+    """Leaves out the places at which the compiler found errors; returns their number."""
     left_out = set()
     for path, line, column, _ in ERROR.findall(said):
         name = os.path.relpath(os.path.realpath(path), os.path.realpath(folder))
@@ -22,11 +22,12 @@ def leave_out_what_fails(engine, folder, said):
 
 
 def choose_cases(engine, folder, cases, typecheck):
-    """Finds the cases that can be passed over: those of a switch that needs each of its cases cannot."""
+    """Finds the cases that can be skipped: a switch that needs each of its cases has none."""
     waiting = collections.defaultdict(list)
     for place in cases:
         waiting[place.file, place.owner].append(place)
-    # All at once where there is a default; otherwise one after the other, in all switches at a time.
+    # All at once if there is a default; otherwise one after the other, in all switches at the same
+    # time.
     first = True
     while waiting:
         trial = {}
@@ -46,7 +47,8 @@ def choose_cases(engine, folder, cases, typecheck):
 
 
 def leave_out_least(engine, folder, typecheck):
-    """Leaves out what does not compile. Cases come last: they are looked at in functions without errors alone."""
+    """Leaves out changes that do not compile. Cases come last: they are tried only in functions
+    without errors."""
     cases = [place for source in engine.sources.values() for place in source.places if place.kind == "case" and place.is_tried]
     for place in cases:
         place.is_tried = False

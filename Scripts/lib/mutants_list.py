@@ -6,7 +6,8 @@ LIST = f"{ROOT}/Scripts/lib/mutants_survivors.txt"
 
 
 class Survivor:
-    """Why a mutant may survive; it is known by its file, function, kind and text, and by no line."""
+    """The reason why a mutant may survive; its file, function, kind and text identify it, not its
+    line."""
 
     def __init__(self, key, reason, line):
         self.key, self.reason, self.line = key, reason, line
@@ -20,7 +21,8 @@ def key_of(mutant):
 
 
 def read_survivors(text):
-    """The list, and what is wrong with it. An entry is a line `file | function | kind | text` and an indented reason below it."""
+    """The list, and its mistakes. An entry is a line `file | function | kind | text` and an
+    indented reason below it."""
     entries, problems = [], []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -46,7 +48,8 @@ def read_survivors(text):
 
 
 def match_survivors(entries, mutants, survived, is_complete):
-    """Reasons by the number of the mutant; and the entries that match no place, or, where all were run, none that survived."""
+    """Reasons by the mutant's number; and the entries that match no place, or, if all were run, no
+    survivor."""
     reasons, problems = {}, []
     for entry in entries:
         matching = [mutant for mutant in mutants if key_of(mutant) == entry.key]

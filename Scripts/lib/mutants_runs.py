@@ -13,10 +13,10 @@ import time
 from outside import require, say
 
 SEEDS = (100, 1_000, 5_000, 20_000)
-"""After so many seeds it is looked whether the simulator has caught one."""
+"""After so many seeds the run checks whether the simulator has caught the mutant."""
 
 MEMORY = 6 << 30
-"""A run that takes more has gone wrong."""
+"""The longest run without an error."""
 
 
 class Outcome:
@@ -25,7 +25,8 @@ class Outcome:
 
 
 def run(command, number, seconds, stops_at=None, on_line=None):
-    """Runs something with one mutant until it ends, fails or takes too long. `seconds` are of a processor."""
+    """Runs something with one mutant until it ends, fails or takes too long. `seconds` are
+    processor time."""
     def bound():
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -36,7 +37,8 @@ def run(command, number, seconds, stops_at=None, on_line=None):
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, preexec_fn=bound)
     lines, reason = [], None
-    # What waits for something that does not come takes no time of a processor; where others work, what goes on takes long.
+    # A process that waits in vain takes no processor time; under other load, a working process
+    # takes long.
     timer = threading.Timer(max(300, 20 * seconds), process.kill)
     timer.start()
     try:
@@ -62,18 +64,19 @@ ISSUE = "recorded an issue"
 
 
 class Tests:
-    """The engine's own tests: suites that catch much in a file and take little come first."""
+    """The engine's own tests: suites that catch much in a file and take little time come first."""
 
     name = "tests"
 
     SINGLE = 4
-    """So many suites that have caught something in a file run alone, before all others run together."""
+    """How many suites that have caught something in a file run alone, before all others run
+    together."""
 
     KIN = 4
-    """A suite whose name begins with so many letters as the file's is about it."""
+    """A suite whose name shares so many first letters with the file's name belongs to the file."""
 
     LEAST = 5
-    """A run may always take so many seconds of a processor."""
+    """The processor seconds that a run may always take."""
 
     def __init__(self, program):
         self.command = [program, "--testing-library", "swift-testing"]
@@ -84,7 +87,7 @@ class Tests:
         self.catches = collections.Counter()
 
     def groups(self, file):
-        """Which suites run together, first those that are likely to catch something in a file."""
+        """The suites that run together, first those that are likely to catch something in a file."""
         def worth(suite):
             return self.catches[file, suite] / self.costs[suite]
 
@@ -98,7 +101,8 @@ class Tests:
         return [*self.command, *(word for suite in suites for word in ("--filter", rf"^MigrationEngineTests\.{suite}/"))]
 
     def bound(self, suites):
-        """How many seconds of a processor they may take. Those that run on their own take much less than among others."""
+        """How many processor seconds they may take. Suites that run alone take much less than among
+        others."""
         return max(self.LEAST, round(4 * sum(self.costs[suite] for suite in suites)))
 
     def run(self, mutant, on_line=None):
@@ -113,7 +117,7 @@ class Tests:
 
 
 def timed(body):
-    """What something gives, and how many seconds of a processor the programs took that it ran."""
+    """The result of a function, and the processor seconds of the programs that it ran."""
     def spent():
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
@@ -165,7 +169,8 @@ class Progress:
 
 
 def catch(way, mutants, jobs):
-    """Runs mutants one way; those that it did not catch, and what caught each of the others."""
+    """Runs mutants in one way; returns those that it did not catch, and what caught each of the
+    others."""
     caught, progress = {}, Progress(len(mutants), way.name)
 
     def one(mutant):
@@ -173,7 +178,7 @@ def catch(way, mutants, jobs):
         if outcome.caught:
             caught[mutant.number] = outcome.caught
         else:
-            # At once, so that a run that is broken off has said something.
+            # At once, so that a run that is broken off has printed its results.
             say(f"not caught by the {way.name}: {mutant.number} {mutant.title}")
         progress.count(bool(outcome.caught))
 

@@ -1,4 +1,5 @@
-"""Proof that places are found and wrapped, that errors are blamed on the right place, and that the list of survivors is read."""
+"""Proof that places are found and wrapped, that errors are blamed on the correct place, and that
+the list of survivors is read."""
 
 import os
 import subprocess
@@ -109,7 +110,7 @@ def every_change_changes_what_it_should(folder):
     require(plain.endswith(" true true [door.Action.say(1), door.Action.stop] 1 5 4 0\n"), plain)
     first = next(mutant.number for mutant in engine.mutants if mutant.text == ".say(1)")
     require(" true true [door.Action.stop] 1" in said(first), f"the first element was to be left out: {said(first)}")
-    # The list for a door that is not full yet, which it is at the end.
+    # The list for a door with free places; at the end it is full.
     same = [mutant.text for mutant in engine.mutants if said(mutant.number) == plain]
     equal(same, [".stop"], "changes that change nothing")
 

@@ -10,7 +10,7 @@ import subprocess
 KINDS = {
     "flip": "condition", "never": "condition", "case": "condition", "action": "action", "element": "action", "state": "state",
 }
-"""What finding places tells, and as which kind people choose it."""
+"""The kinds of places that the finder reports, and the kinds that the options name."""
 
 MUTANT = """\
 import Glibc
@@ -38,7 +38,7 @@ let mutant: Int = unsafe getenv("MUTANT").flatMap { unsafe Int(String(cString: $
 
 
 class Place:
-    """One place, which stands for as many mutants as it has texts."""
+    """One place, with as many mutants as it has texts."""
 
     def __init__(self, file, kind, function, start, end, before, after, texts, owner=None):
         self.file, self.kind, self.function, self.start, self.end = file, kind, function, start, end
@@ -63,7 +63,7 @@ class Mutant:
 
     @property
     def title(self):
-        """As in the list of survivors, with the line besides."""
+        """As in the list of survivors, with the line added."""
         return f"{self.place.file}:{self.line} | {self.place.function} | {self.place.kind} | {self.text}"
 
 
@@ -79,7 +79,7 @@ class Source:
         return self.text.count(b"\n", 0, offset) + 1
 
     def wrapped(self):
-        """The text with every place that is tried wrapped, and where each place is in it."""
+        """The text with every tried place wrapped, and each place's position in it."""
         out, ranges, moves = bytearray(), {}, []
         places = [place for place in self.places if place.is_tried]
 
@@ -88,7 +88,8 @@ class Source:
             out.extend(self.text[start:end])
 
         def render(index, start, end):
-            """Writes from start to end with the places from index on that lie within; the index behind them."""
+            """Writes from start to end with the places from index on that lie within; returns the
+            index after them."""
             while index < len(places) and places[index].end <= end:
                 place = places[index]
                 copy(start, place.start)
@@ -148,7 +149,7 @@ class Engine:
 
 
 def write(path, content):
-    """Leaves a file alone that is so already: it is compiled only when it has changed."""
+    """Does not write a file whose content is unchanged: it is compiled only when it has changed."""
     try:
         with open(path, "rb") as file:
             if file.read() == content:
@@ -160,7 +161,7 @@ def write(path, content):
 
 
 def write_folder(folder, files):
-    """Writes the files that have changed; those that are no more are removed."""
+    """Writes the files that have changed; removes those that no longer exist."""
     for name, content in files.items():
         write(os.path.join(folder, name), content)
     for parent, _, names in os.walk(folder):
@@ -170,7 +171,8 @@ def write_folder(folder, files):
 
 
 def is_engine(name):
-    """Whether a file decides something: the contracts only name events and actions, and invariants check what was decided."""
+    """Whether a file makes decisions: the contracts only name events and actions, and invariants
+    only check decisions."""
     return name.endswith(".swift") and not re.search(r"\+(Events|Actions|Invariants)\.swift$", name)
 
 
@@ -181,7 +183,7 @@ def files_below(folder):
 
 
 def find_places(program, folder, names):
-    """The places of each of some files, by the compiler's own parser."""
+    """The places of each of some files, found by the compiler's own parser."""
     said = subprocess.run(
         [program, *names], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True).stdout
     found = collections.defaultdict(list)

@@ -1,4 +1,4 @@
-"""What scripts share that run the built command from outside."""
+"""Code of the scripts that run the built command from outside."""
 
 import os
 import subprocess
@@ -14,11 +14,11 @@ NOBODY = 65534
 
 
 class Failure(Exception):
-    """A check that did not find what it should; the message says what it found."""
+    """A check with an unexpected result; the message names the result."""
 
 
 class Skip(Exception):
-    """A check that cannot be made here; the message says why."""
+    """A check that is not possible here; the message gives the reason."""
 
 
 def require(condition, message):
@@ -31,12 +31,12 @@ def equal(found, expected, what):
 
 
 def say(text):
-    """Tells a user what goes on."""
+    """Tells a user the progress."""
     print(text, file=sys.stderr, flush=True)
 
 
 def wait_for(what, seconds, ready):
-    """The first true value of a function, asked again and again until the bound."""
+    """The first true value of a function, called again and again until the bound."""
     limit = time.monotonic() + seconds
     while True:
         value = ready()
@@ -48,7 +48,8 @@ def wait_for(what, seconds, ready):
 
 
 def check_line(name, outcome, figure=""):
-    """What every script prints of a check: its name, ok or FAILED or skipped, and a figure."""
+    """The line that every script prints for a check: its name, ok or FAILED or skipped, and a
+    figure."""
     return f"{name} | {outcome:7} | {figure}"
 
 
@@ -57,7 +58,7 @@ def mib(count):
 
 
 def run_script(name, *arguments, seconds=600):
-    """Runs another script of this folder; what it said. Fails unless its exit code is 0."""
+    """Runs another script of this folder; returns its output. Fails unless its exit code is 0."""
     result = subprocess.run(
         [sys.executable, f"{SCRIPTS}/{name}", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, timeout=seconds, check=False)
@@ -67,14 +68,15 @@ def run_script(name, *arguments, seconds=600):
 
 
 def remove(path):
-    """Removes a folder with everything in it, whatever its modes are."""
+    """Removes a folder with everything in it, with any modes."""
     if os.geteuid() != 0:
         subprocess.run(["chmod", "-R", "u+rwX", path], check=False, stderr=subprocess.DEVNULL)
     subprocess.run(["rm", "-rf", path], check=False)
 
 
 def find_binary(name):
-    """The command to run: PEER_BINARY, or the release build; None where there is none. `name` is the script's."""
+    """The command to run: PEER_BINARY, or the release build; None if there is none. `name` is the
+    script's."""
     binary = os.environ.get("PEER_BINARY")
     if not binary:
         print(f"{name}: building the release binary", file=sys.stderr, flush=True)
@@ -83,7 +85,7 @@ def find_binary(name):
 
 
 def build(product):
-    """Builds a program in release; its path, or None where that fails."""
+    """Builds a program in release mode; returns its path, or None if that fails."""
     result = subprocess.run(
         ["bash", "-c",
          'set -euo pipefail; . "$1/Scripts/lib/setup.sh"; set_up; build_program "$2" >&2; built "$2"',

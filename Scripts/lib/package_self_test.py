@@ -1,4 +1,5 @@
-"""Tries the parts of Scripts/package and Scripts/try-package: what is taken from the sources, and that a check can fail."""
+"""Tests the parts of Scripts/package and Scripts/try-package: the selection of sources, and that a
+check can fail."""
 
 import os
 import subprocess
@@ -11,7 +12,7 @@ from package_transfers import reaped
 
 
 def bash(text, *arguments, code=0):
-    """Runs lines of bash after setup.sh, layout.sh and table.sh; what they said."""
+    """Runs lines of bash after setup.sh, layout.sh and table.sh; returns their output."""
     files = "".join(f'. "{SCRIPTS}/lib/{name}.sh"\n' for name in ("setup", "layout", "table"))
     result = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", files + text, "bash", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

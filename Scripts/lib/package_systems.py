@@ -1,6 +1,7 @@
-"""Debian systems without Swift, made by debootstrap and kept in .build/roots; each trial gets a copy that goes away with it.
+"""Debian systems without Swift, made by debootstrap and kept in .build/roots; each trial gets a
+copy, which is removed with it.
 
-What uses this runs as root, in a mount namespace of its own.
+Programs that use this run as root, in a mount namespace of their own.
 """
 
 import hashlib
@@ -16,15 +17,16 @@ from outside import ROOT, Failure, equal, require
 FOLDER = f"{ROOT}/.build/roots"
 CODENAMES = ["bookworm", "trixie"]
 EXTRA = "man-db,bash-completion"
-"""What the systems have beyond Debian's minimum, as a user's does."""
+"""The packages of the systems beyond Debian's minimum, like a user's."""
 
 OWN_OF_DPKG = ("var/log/", "var/cache/", "var/lib/apt/", "var/lib/dpkg/status", "var/lib/dpkg/lock", "var/lib/dpkg/available",
                "var/lib/dpkg/diversions", "var/lib/dpkg/statoverride", "var/lib/dpkg/triggers/")
-"""What is allowed to differ after a package has come and gone: what apt, dpkg and man-db remember of that."""
+"""The files that may differ after a package was installed and removed: records of apt, dpkg and
+man-db."""
 
 
 def run(words, seconds=600, code=0, **options):
-    """Runs a command, which must end with a code; what it said."""
+    """Runs a command, which must end with a code; returns its output."""
     result = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             timeout=seconds, check=False, **options)
     text = result.stdout.decode(errors="replace")
@@ -33,7 +35,7 @@ def run(words, seconds=600, code=0, **options):
 
 
 def make_root(codename):
-    """The folder with a fresh system, made where it is missing."""
+    """The folder with a fresh system, made if it is missing."""
     root = f"{FOLDER}/{codename}"
     stamp = f"{root}.made"
     if os.path.isfile(stamp):
@@ -75,11 +77,11 @@ class System:
             raise
 
     def end(self):
-        """Takes away the mounts that it is made of."""
+        """Removes its mounts."""
         subprocess.run(["umount", "--recursive", "--lazy", self.root], check=False)
 
     def words(self, words, network=None):
-        """A command as it is run here, in a network of its own where one is named."""
+        """A command as it is run here, in a named network if there is one."""
         inside = ["chroot", self.root, *words]
         return ["nsenter", f"--net={network}", *inside] if network else inside
 
@@ -92,7 +94,7 @@ class System:
                               check=False).returncode == 0
 
     def contents(self):
-        """Everything that is there, with what it is; but for what runs, and what dpkg and apt remember."""
+        """All files with their properties, except running state and the records of dpkg and apt."""
         found = {}
         for place, folders, names in os.walk(self.root):
             relative = os.path.relpath(place, self.root)
@@ -109,14 +111,14 @@ class System:
         self.run("apt-get", "install", "-y", "-qq", "/tmp/peer.deb")
 
     def openssl(self):
-        """The version of the OpenSSL that is there: (3, 5)."""
+        """The version of the installed OpenSSL: (3, 5)."""
         text = self.run("sh", "-c", "dpkg-query -W -f '${Version}\\n' libssl3t64 libssl3 2>/dev/null | grep . | head -n 1").strip()
         require(text[:1].isdigit(), f"no OpenSSL in {self.codename}: {text!r}")
         return tuple(int(part) for part in text.split(".")[:2])
 
 
 def describe(place, path):
-    """Mode, owner and content; of what the loader's cache holds only that it is there."""
+    """Mode, owner and content; for the loader's cache only that it exists."""
     status = os.lstat(place)
     what = ""
     if stat.S_ISLNK(status.st_mode):
@@ -128,7 +130,7 @@ def describe(place, path):
 
 
 class Network:
-    """A network namespace with nothing but its loopback; it ends with this object."""
+    """A network namespace with only its loopback; it ends with this object."""
 
     def __init__(self):
         self.holder = subprocess.Popen(

@@ -1,4 +1,5 @@
-"""A transfer between two Debian systems, in a network of its own, and which key exchange its connections used."""
+"""A transfer between two Debian systems, in a network of its own, and the key exchange of its
+connections."""
 
 import json
 import os
@@ -15,7 +16,7 @@ SECONDS = 120
 
 
 class Lines:
-    """A process of which each line is kept; waiting for one has a bound."""
+    """A process whose lines are kept; waiting for a line has a bound."""
 
     def __init__(self, words, **options):
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, errors="replace", **options)
@@ -56,7 +57,7 @@ class Lines:
 
 
 def reaped(process, seconds=10):
-    """The exit code of a child that has to end by itself by now; it is killed where it does not."""
+    """The exit code of a child that has to end by itself by now; it is killed if it does not."""
     limit = time.monotonic() + seconds
     while True:
         ended, status = os.waitpid(process, os.WNOHANG)

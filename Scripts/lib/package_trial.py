@@ -19,11 +19,11 @@ from package_systems import CODENAMES, FOLDER, Network, System  # noqa: E402
 from package_transfers import reaped, transfer  # noqa: E402
 
 HYBRID_SINCE = (3, 5)
-"""The first OpenSSL that knows a key exchange which quantum computers do not break."""
+"""The first OpenSSL with a key exchange that quantum computers do not break."""
 
 
 class Trial:
-    """The checks, and the systems that they are made in."""
+    """The checks, and the systems in which they run."""
 
     def __init__(self, package, work):
         self.package, self.work = package, work
@@ -55,7 +55,7 @@ class Trial:
             self.check(f"{name}: goes without a trace", lambda: self.remove(name))
 
     def install(self, name):
-        # Known from here on to end(), whatever fails next.
+        # Known from here on to end(), even if the next steps fail.
         system = self.systems[name] = System(name, self.work)
         equal([word for word in ("swift", "peer") if system.has(word)], [], "what is there already")
         system.run("apt-get", "update", "-qq")
@@ -80,7 +80,7 @@ class Trial:
 
     def end(self):
         self.network.end()
-        # A mount that is not taken away here goes with the namespace.
+        # A mount that is not removed here is removed with the namespace.
         for system in self.systems.values():
             system.end()
 
@@ -101,7 +101,7 @@ def manual(system):
 
 
 def completion(system):
-    """Types at a shell: what a user sees then."""
+    """Types at a shell; returns what a user then sees."""
     process, terminal = pty.fork()
     if process == 0:
         words = system.words(["bash", "--norc", "-i"])

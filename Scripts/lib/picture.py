@@ -1,4 +1,5 @@
-"""A transfer between two devices, each with a network namespace, a host name and a terminal of its own, and its picture.
+"""A transfer between two devices, each with its own network namespace, host name and terminal, and
+its picture.
 
 Usage: picture.py PEER FILE
 """
@@ -18,7 +19,7 @@ from screen import Screen  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 RECEIVE, SEND = "peer receive ~/Incoming", "peer send Documents Pictures"
-"""What the users of the new and of the old device type."""
+"""The commands that the users of the new and of the old device type."""
 
 TITLE = "A transfer with peer, in two terminals"
 DESCRIPTION = (
@@ -27,7 +28,7 @@ DESCRIPTION = (
 
 
 class Shown:
-    """A shell at a terminal of a device, and what is to be seen there."""
+    """A shell at a terminal of a device, and its screen."""
 
     def __init__(self, work, device, address):
         self.name, self.home = device.name, work.folder(None)
@@ -41,7 +42,7 @@ class Shown:
         self.wait_for(r"\$ $")
 
     def wait_for(self, pattern):
-        """Waits until what is new on the screen holds a pattern; what it found."""
+        """Waits until the new part of the screen matches a pattern; returns the match."""
         found = self.terminal.wait_for(pattern.encode())
         self.screen.feed(self.terminal.read[self.shown:].decode())
         self.shown = len(self.terminal.read)
@@ -53,7 +54,7 @@ class Shown:
 
 
 def trees(home):
-    """Folders such as a user has."""
+    """Folders like a user's."""
     for folder, ending, count, size in (("Documents", "pdf", 40, MIB), ("Pictures", "jpg", 60, 6 * MIB)):
         os.mkdir(f"{home}/{folder}")
         for number in range(1, count + 1):
@@ -61,7 +62,7 @@ def trees(home):
 
 
 def transfer(work):
-    """Lets one device send to the other; their names and screens, the receiver's first."""
+    """Lets one device send to the other; returns their names and screens, the receiver's first."""
     network = Network(work, "old-laptop", "new-laptop", has_v4=False)
     old, new = Shown(work, network["old-laptop"], "192.0.2.5"), Shown(work, network["new-laptop"], "192.0.2.7")
     trees(old.home)
@@ -78,14 +79,15 @@ def transfer(work):
 
 
 def windows(ends):
-    """Of each window its name and its lines, without the prompt that waits for the next command."""
+    """The name and the lines of each window, without the prompt that waits for the next command."""
     for name, screen in ends:
         require(screen.text()[-1] == "$ ", f"{name} shows {screen.text()[-1]!r} at its end")
         yield name, list(screen.runs())[:-1]
 
 
 def masked(lines):
-    """Lines with every figure that another run may have otherwise as one sign: the code, sizes and times, but no address."""
+    """Lines in which one character replaces every figure that may differ in another run: the code,
+    sizes and times, but no address."""
     return [re.sub(r"\d{4}-\d{4}|(?<![\d.])\d+(\.\d+)? ([kMGT]?B|s)\b", "#", line).rstrip() for line in lines]
 
 

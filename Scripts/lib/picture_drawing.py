@@ -1,4 +1,5 @@
-"""Terminals as a drawing: a window for each, one above the other, in SVG that holds all it needs; readable on light and on dark pages."""
+"""Terminals as a drawing: a window for each, one above the other, in self-contained SVG; readable
+on light and on dark pages."""
 
 from xml.sax.saxutils import escape
 

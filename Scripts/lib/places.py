@@ -12,11 +12,11 @@ from manifest import Failure
 ANOTHER = "Name another place: Scripts/install --prefix DIR"
 ALONE = "For you alone: Scripts/install --prefix ~/.local"
 PRIVATE = "share/peer"
-"""Where peer itself keeps keys and paths, if the prefix is ~/.local."""
+"""The folders in which peer itself keeps keys and paths, if the prefix is ~/.local."""
 
 
 class NeedsRoot(Failure):
-    """What root may do, and this user may not."""
+    """An action that root may do, and this user may not."""
 
 
 def folders(path):
@@ -30,7 +30,8 @@ def joined(prefix, folder):
 
 
 def depth(folder):
-    """How deep a relative directory is: that above the prefix less than the prefix, and that less than what is below."""
+    """The depth of a relative directory: that above the prefix is less than the prefix, and the
+    prefix is less than those below."""
     parts = [part for part in folder.split("/") if part != "."]
     return -len(parts) if ".." in parts else len(parts)
 
@@ -40,7 +41,7 @@ def home():
 
 
 def check(prefix, wanted):
-    """Fails unless this user could make files in the directories of a list, of those that are there and of those that are not."""
+    """Fails unless this user could make files in the listed directories, whether they exist or not."""
     place = prefix
     while not os.path.lexists(place):
         place = os.path.dirname(place)
@@ -49,13 +50,13 @@ def check(prefix, wanted):
         if not os.path.isdir(place):
             raise Failure(f"{place} is not a directory", ANOTHER)
     refusals = [failure for failure in map(refusal, there) if failure]
-    # First what root cannot mend.
+    # First the failures that root cannot fix.
     for failure in sorted(refusals, key=lambda failure: isinstance(failure, NeedsRoot)):
         raise failure
 
 
 def refusal(place):
-    """Why this user cannot write to a directory; None where nothing is against it."""
+    """The reason why this user cannot write to a directory; None if the user can."""
     if os.access(place, os.W_OK | os.X_OK):
         return None
     sentence = f"{place} cannot be written by this user"
@@ -68,7 +69,7 @@ def refusal(place):
 
 
 def is_private(prefix, folder):
-    """Whether peer of this user keeps keys and paths in a directory below a prefix (see Home.swift)."""
+    """Whether this user's peer keeps keys and paths in a directory below a prefix (see Home.swift)."""
     data = os.environ.get("XDG_DATA_HOME", "")
     if not data.startswith("/"):
         data = f"{home()}/.local/share"
@@ -76,7 +77,8 @@ def is_private(prefix, folder):
 
 
 def make(prefix, wanted):
-    """Makes the directories of a list that are missing, and those above them; the set of those that it made."""
+    """Makes the missing directories of a list, and those above them; returns the set of those that
+    it made."""
     made = set()
     try:
         for folder in sorted(wanted, key=depth):
@@ -114,10 +116,11 @@ def remove(prefix, folders_made):
 
 @contextlib.contextmanager
 def alone(prefix, makes):
-    """Does something while no other installation changes what is below a prefix; waits for that.
+    """Does something while no other installation changes files below a prefix; waits for that.
 
-    Makes the prefix where that is asked for; yields the directories that it made. The caller removes them if it fails.
-    """
+    Makes the prefix if asked to; yields the directories that it made. The caller removes them if it
+    fails.
+"""
     made = set()
     while True:
         if makes:
@@ -133,7 +136,7 @@ def alone(prefix, makes):
 
 
 def is_still(place, prefix):
-    """Whether the directory that was opened is still there: another process may have taken it away meanwhile."""
+    """Whether the opened directory still exists: another process may have removed it meanwhile."""
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(place), os.stat(prefix))
     return False

@@ -1,4 +1,5 @@
-"""Installs small trees where directories are missing, in the way, or another user's, and while another installation goes on."""
+"""Installs small trees where directories are missing, blocked, or another user's, and during
+another installation."""
 
 import contextlib
 import fcntl
@@ -27,7 +28,7 @@ def what_is_no_directory_ends_it_before_it_begins(folder):
         write(prefix, place)
         refused(prefix, stage, f"{prefix}/{place} is not a directory")
         shutil.rmtree(prefix)
-    # One that came later does not keep the rest from going.
+    # A file that came later, in the place of a directory, does not prevent the removal of the rest.
     installation.install(prefix, stage)
     shutil.rmtree(f"{prefix}/share/man")
     write(prefix, "share/man", "a file")

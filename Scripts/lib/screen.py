@@ -1,7 +1,9 @@
-"""What a terminal shows of what is written to it: lines of characters, each typed by its user or written by a program.
+"""The screen of a terminal after output: lines of characters, each typed by its user or written by
+a program.
 
-It knows what the command says to a terminal: the ends of lines, the start of the line, and that a line is erased. Whatever
-else acts on a terminal is a failure, so that a picture never shows what no terminal would show.
+It knows the command's control sequences: the ends of lines, the start of the line, and erasing a
+line. Every other control sequence is a failure, so that a picture shows only what a terminal would
+show.
 """
 
 from outside import Failure
@@ -14,18 +16,18 @@ class Screen:
 
     def __init__(self):
         self.lines = [[]]
-        """Of each line its characters, each with whether it was typed."""
+        """The characters of each line, each with whether it was typed."""
         self.column = 0
         self.expected = []
-        """What was typed and is not shown yet."""
+        """The typed characters that are not shown yet."""
         self.rest = ""
 
     def typed(self, text):
-        """Notes what a user types; it is shown as typed when the terminal writes it."""
+        """Records what a user types; it is shown as typed when the terminal writes it."""
         self.expected += text
 
     def feed(self, text):
-        """Shows what was written."""
+        """Shows written text."""
         text = self.rest + text
         self.rest = ""
         while text:
@@ -61,7 +63,7 @@ class Screen:
         return ["".join(character for character, _ in line) for line in self.lines]
 
     def runs(self):
-        """Of each line its parts: text, and whether it was typed."""
+        """The parts of each line: text, and whether it was typed."""
         for line in self.lines:
             parts = []
             for character, is_typed in line:

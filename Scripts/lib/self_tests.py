@@ -1,4 +1,5 @@
-"""Runs the tests of a script's own parts, each with a folder of its own; prints a line for each, with the figure that it gives."""
+"""Runs the tests of a script's own parts, each with its own folder; prints a line for each, with
+the figure that it returns."""
 
 import tempfile
 

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the scripts beside it: what they need on a fresh Debian or Ubuntu machine, and builds that end.
+# Sourced by the scripts beside it: their requirements on a fresh Debian or Ubuntu machine, and
+# builds with time bounds.
 #
 #   usage            prints the comment at the top of the script that was started
 #   set_up           finds a Swift toolchain that starts, and installs what it and the build need where that is missing
@@ -15,7 +16,7 @@
 #   built NAME       where build_release leaves a program
 #   run_tests NAME   runs the tests of a package
 #
-# All builds of one kind share one scratch path, whatever package they are of, so that nothing is compiled twice:
+# All builds of one kind share one scratch path, for any package, so that nothing is compiled twice:
 # those of $package, or of this package.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -41,7 +42,8 @@ fail() {
 
 missing=()
 
-# Whether a Debian package is there; elsewhere, whether one of the files it would bring is.
+# Whether a Debian package is installed; on other systems, whether one of the files it would bring
+# exists.
 is_installed() {
   local package=$1
   shift
@@ -55,7 +57,8 @@ is_installed() {
   return 1
 }
 
-# need PACKAGE COMMAND, or need PACKAGE FILE...: notes the package where neither it nor that is there.
+# need PACKAGE COMMAND, or need PACKAGE FILE...: notes the package if neither it nor the command or
+# file is there.
 need() {
   case $2 in
   /*) is_installed "$@" || missing+=("$1") ;;
@@ -101,7 +104,7 @@ missing_libraries() {
   done | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | sort -u
 }
 
-# The Debian package of a shared library that toolchains are linked to.
+# The Debian package of a shared library to which toolchains are linked.
 package_of() {
   case $1 in
   libncurses.so.6 | libform.so.6 | libpanel.so.6) echo libncurses6 ;;
@@ -118,7 +121,8 @@ package_of() {
   esac
 }
 
-# Installs the shared libraries without which a toolchain cannot start; fails where nobody knows what they belong to.
+# Installs the shared libraries without which a toolchain cannot start; fails if their package is
+# unknown.
 install_libraries() {
   local library package unknown=()
   for library in $(missing_libraries "$1"); do
@@ -132,7 +136,7 @@ install_libraries() {
   install_missing
 }
 
-# What a swift command says of its version: "6 3"; nothing where it cannot start.
+# The version that a swift command reports: "6 3"; empty if it cannot start.
 version_of() {
   "$1" --version 2>/dev/null </dev/null | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p' | head -n 1
 }
@@ -143,7 +147,7 @@ is_recent() {
   [ "$major" -gt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -ge 2 ]; }
 }
 
-# Puts a recent toolchain first in PATH: the one that is there already, or one at a usual place.
+# Puts a recent toolchain first in PATH: the present one, or one at a usual place.
 find_swift() {
   local candidate version old='' broken=''
   for candidate in "$(command -v swift || true)" "${SWIFTLY_BIN_DIR:-}/swift" \
@@ -160,7 +164,7 @@ find_swift() {
     elif is_recent "$version"; then
       PATH="$(dirname "$candidate"):$PATH"
       export PATH
-      # What starts may still be unable to build.
+      # A toolchain that starts may still be unable to build.
       if [ -n "$(missing_libraries "$candidate")" ]; then install_libraries "$candidate"; fi
       return
     else
@@ -200,7 +204,7 @@ find_pytest() {
   return 1
 }
 
-# What the acceptance needs; its interpreter is $python then.
+# The requirements of the acceptance tests; its interpreter is then $python.
 set_up_pytest() {
   need openssl openssl
   find_pytest >/dev/null || missing+=(python3 python3-pytest python3-pytest-xdist)
@@ -208,7 +212,8 @@ set_up_pytest() {
   python=$(find_pytest) || fail "There is no python3 with pytest and pytest-xdist." "In a virtual environment: pip install pytest pytest-xdist"
 }
 
-# The tools for networks in namespaces, and another speaker of multicast DNS for them; without root neither can be used.
+# The tools for networks in namespaces, and another speaker of multicast DNS for them; they need
+# root.
 set_up_networks() {
   if [ "$(id -u)" -ne 0 ]; then return; fi
   if ! (need_networks; install_missing); then say "Without these, checks on networks are skipped."; fi
@@ -222,7 +227,8 @@ need_networks() {
   need avahi-utils avahi-browse
 }
 
-# The shells that complete, and what shows manual pages; without root what is here must do.
+# The shells with completions, and the tools that show manual pages; without root, only those
+# already installed are used.
 set_up_shells() {
   if [ "$(id -u)" -ne 0 ]; then return; fi
   if ! (need_shells; install_missing); then say "Without these, checks of completions and manual pages are skipped."; fi
@@ -237,7 +243,8 @@ need_shells() {
   need bash-completion /usr/share/bash-completion/bash_completion
 }
 
-# What the checks on real file systems need besides, where they can be made: as root. Without it they are skipped, and say so.
+# The further requirements of the checks on real file systems, which need root. Without root the
+# checks are skipped, with a message.
 set_up_disks() {
   if [ "$(id -u)" -ne 0 ]; then return; fi
   if ! (need_disks; install_missing); then say "Without these, checks on some file systems are skipped."; fi
@@ -255,7 +262,8 @@ need_disks() {
   need python3-fusepy /usr/lib/python3/dist-packages/fusepy.py
 }
 
-# What makes Debian packages, and what looks for mistakes in them; without root what is here must do.
+# The tools that make Debian packages, and those that check them; without root, only those already
+# installed are used.
 set_up_packaging() {
   if [ "$(id -u)" -ne 0 ]; then return; fi
   if ! (need_packaging; install_missing); then say "Without these, the Debian package is not checked."; fi
@@ -268,7 +276,7 @@ need_packaging() {
 
 # Builds
 
-# A command with a time bound, ended and started again where the Swift driver hangs.
+# A command with a time bound, ended and started again if the Swift driver hangs.
 bounded() {
   local seconds=$1
   shift
@@ -281,14 +289,15 @@ build() {
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" "$@"
 }
 
-# Without what a debugger reads, which would be most of a program; the names of its functions stay, for profiles. Without a
-# number of the build too, which would be another one in another folder. What the loader fills in cannot be written later.
+# Without debug information, which would be most of a program; the names of its functions stay, for
+# profiles. Without a build ID too, which would differ in another folder. The data that the loader
+# relocates is read-only afterwards.
 build_release() {
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$release_scratch" \
     -c release --static-swift-stdlib -Xswiftc -gnone -Xlinker --build-id=none -Xlinker -z -Xlinker now "$@"
 }
 
-# A release of a program that checks run from outside, whichever package it is of.
+# A release of a program that checks run from outside, of any package.
 build_program() {
   case $1 in
   carry) package=$root/Examples/Carry build_release --product carry ;;
@@ -296,7 +305,8 @@ build_program() {
   esac
 }
 
-# What Scripts/mutants builds, in a folder of its own, with the insides that tests see: its engine is not what is built here.
+# The build of Scripts/mutants, in its own folder, with the internals that tests use: its engine
+# differs from the one built here.
 build_mutants() {
   local scratch=$1
   shift
@@ -306,7 +316,8 @@ build_mutants() {
 
 built() { printf '%s/release/%s\n' "$release_scratch" "$1"; }
 
-# Runs the tests of a package that were built, by its name; they are told to a file too where PEER_TEST_EVENTS names one.
+# Runs the built tests of a package, by its name; their events are also written to the file in
+# PEER_TEST_EVENTS, if it is set.
 run_tests() {
   local name=$1
   shift
@@ -321,7 +332,7 @@ run_stages() {
     if [ "$word" = -h ] || [ "$word" = --help ]; then usage; return; fi
   done
   set_up
-  # Here, so that what is installed is told at once and not in a log.
+  # Here, so that the messages of the installation appear at once and not in a log.
   set_up_pytest
   set_up_disks
   set_up_packaging

@@ -1,7 +1,7 @@
-"""Stages of a long check: what runs when, in which time it should, and what is said of it.
+"""Stages of a long check: their order, their time budgets, and their reports.
 
-A stage is one command. It starts when those that it needs have passed and there is room for it; its output goes to a log
-file of its own, and a reader makes lines of it for people while it runs.
+A stage is one command. It starts when the stages that it needs have passed and there is room for
+it. Its output goes to its own log file, and a reader makes lines for people from it while it runs.
 """
 
 import os
@@ -15,14 +15,15 @@ OUTCOMES = ("ok", "FAILED", "skipped")
 
 
 class Result:
-    """One suite or check: its outcome, name and figure, how many tests it stands for, and the whole of its failure."""
+    """One suite or check: its outcome, name and figure, the number of its tests, and its complete
+    failure."""
 
     def __init__(self, outcome, name, figure="", tests=1, detail=""):
         self.outcome, self.name, self.figure, self.tests, self.detail = outcome, name, figure, tests, detail
 
 
 class Silent:
-    """Reads a stage whose output is for its log alone: the stage itself is the one check."""
+    """Reads a stage whose output is only for its log: the stage itself is the one check."""
 
     def line(self, _):
         return []
@@ -32,7 +33,8 @@ class Silent:
 
 
 class Table:
-    """Reads a stage that prints a line a check, whose parts a pattern names: name, outcome, figure."""
+    """Reads a stage that prints a line for each check, whose parts a pattern names: name, outcome,
+    figure."""
 
     def __init__(self, pattern):
         self.pattern = re.compile(pattern)
@@ -50,18 +52,20 @@ class Table:
         return [result]
 
     def end(self):
-        # What is no line of the table belongs to the failures.
+        # Lines that are not in the table belong to the failures.
         if self.failed:
             self.failed[-1].detail = "\n".join(self.others)
         return []
 
 
 class Stage:
-    """One command with its budget in seconds; what is far over that is taken for hanging and ended.
+    """One command with its budget in seconds; far beyond its budget it counts as hanging and is
+    ended.
 
-    `needs` names the stages that must have passed before. `room` is how much it takes of the `Run`'s room while it runs.
-    `alone` names something of which there is one, such as a build folder: stages that share one do not overlap.
-    """
+    `needs` names the stages that must have passed before. `room` is how much of the `Run`'s room it
+    takes while it runs. `alone` names something that exists once, such as a build folder: stages
+    that share one do not overlap.
+"""
 
     def __init__(self, name, budget, command, needs=(), room=1, alone=None, reader=Silent, refuses=None, environment=None):
         self.name, self.budget, self.command = name, budget, command
@@ -80,7 +84,8 @@ class Stage:
 
 
 class Run:
-    """Runs stages, as many at a time as there is room for, and reports. `is_strict` lets nothing be skipped."""
+    """Runs stages, as many at the same time as there is room for, and reports. With `is_strict`,
+    nothing may be skipped."""
 
     def __init__(self, stages, logs, room, show, is_strict=False):
         self.stages, self.logs, self.room, self.show, self.is_strict = stages, logs, room, show, is_strict
@@ -96,7 +101,7 @@ class Run:
     # Order
 
     def ready(self, running):
-        """The first stage that may start now; None where none may."""
+        """The first stage that may start now; None if none may."""
         free = self.room - sum(stage.room for stage in running)
         taken = {stage.alone for stage in running if stage.alone}
         for stage in self.stages:
@@ -107,7 +112,7 @@ class Run:
         return None
 
     def drop_impossible(self):
-        """Gives up stages that need one that failed."""
+        """Gives up stages that need a failed one."""
         for stage in self.stages:
             failed = [name for name in stage.needs if name in self.names and self.names[name].outcome not in (None, "ok")]
             if stage.outcome is None and failed:
@@ -115,7 +120,7 @@ class Run:
                 self.tell(stage, Result("skipped", stage.name, f"needs {failed[0]}, which did not pass"))
 
     def run(self):
-        """Runs everything; whether all went well."""
+        """Runs everything; returns whether all succeeded."""
         running = []
         try:
             while True:
@@ -161,7 +166,7 @@ class Run:
             self.change.notify_all()
 
     def execute(self, stage, reader, lines):
-        """Runs the command to its end; its exit code, None where it hung."""
+        """Runs the command until it ends; returns its exit code, None if it hung."""
         with open(self.log_of(stage), "w", encoding="utf-8") as log:
             process = subprocess.Popen(
                 stage.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -179,7 +184,7 @@ class Run:
                     lines.append(text)
                     for result in reader.line(text):
                         self.tell(stage, result)
-                # With what it and all that it has waited for took of the processors.
+                # With the processor time of the command and of all children that it has waited for.
                 _, status, usage = os.wait4(process.pid, 0)
                 code = process.returncode = os.waitstatus_to_exitcode(status)
                 stage.cpu = usage.ru_utime + usage.ru_stime
@@ -195,7 +200,7 @@ class Run:
     # Words
 
     def tell(self, stage, result):
-        """Shows one suite's or check's line. Where nothing may be skipped, a skip is a failure."""
+        """Shows one suite's or check's line. If nothing may be skipped, a skip is a failure."""
         if self.is_strict and result.outcome == "skipped":
             result.outcome = "FAILED"
         with self.change:
@@ -204,7 +209,8 @@ class Run:
             self.show(" | ".join([f"{stage.name:{self.width}}", f"{result.outcome:7}", *filter(None, parts)]))
 
     def report(self):
-        """What failed in full, what was skipped and why, what each stage took, and the counts."""
+        """The failures in full, the skipped checks with their reasons, the time of each stage, and
+        the counts."""
         for stage in self.stages:
             for result in stage.results:
                 if result.outcome == "FAILED":
@@ -229,7 +235,7 @@ class Run:
 
 
 def end(process):
-    """Ends a command with everything that it started: asked first, then forced."""
+    """Ends a command with all its children: first with a request, then by force."""
     for number, seconds in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
         if process.poll() is not None:
             return

@@ -1,4 +1,4 @@
-"""Proof that stages find what went wrong: each way to fail, with commands that do nothing else."""
+"""Proof that stages find errors: each way to fail, with commands that only fail in that way."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from swift_suites import SwiftSuites  # noqa: E402
 
 
 def run(logs, *stages, is_strict=False):
-    """Runs stages; whether they passed, what each came to, the counts, and every line."""
+    """Runs stages; returns whether they passed, the result of each, the counts, and every line."""
     lines = []
     one = Run(list(stages), logs, 3, lines.append, is_strict)
     is_good = one.run()

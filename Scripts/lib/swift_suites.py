@@ -1,4 +1,4 @@
-"""Reads what the testing library of Swift says of a run: a line a suite, and each failure in full."""
+"""Reads the report of Swift's testing library: a line for each suite, and each failure in full."""
 
 import json
 import os
@@ -11,7 +11,7 @@ class SwiftSuites:
 
     def __init__(self, path):
         self.path = path
-        # What an interrupted run has left behind.
+        # An interrupted run may have left this file behind.
         if os.path.exists(path):
             os.remove(path)
         self.suites, self.names, self.begun, self.ended = set(), {}, {}, set()
@@ -85,7 +85,7 @@ class SwiftSuites:
         for test, reason in self.skipped.items():
             if test in self.names:
                 yield Result("skipped", f"{self.suite_of(test)}: {self.names[test]}", reason)
-        # An issue outside of any test, or of one that was never announced.
+        # An issue outside of any test, or of a test that was never announced.
         for test in self.issues.keys() - self.names.keys():
             yield Result("FAILED", test or "outside of any test", detail="\n".join(self.issues[test]))
 

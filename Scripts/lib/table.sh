@@ -1,13 +1,14 @@
 # shellcheck shell=bash
-# Sourced by scripts that print a table of checks: what | ok or FAILED | figure. They set $work, a folder for the log.
+# Sourced by scripts that print a table of checks: check | ok or FAILED | figure. They set $work, a
+# folder for the log.
 #
 #   check NAME COMMAND...  runs a check; the last line that it says is its figure
 #   $failures              how many failed
 
 failures=0
 
-# The check fails with any of its commands, as if it were a script of its own: it is part of no condition here, which would
-# switch errexit off in it.
+# The check fails if any of its commands fails, like a separate script: it is part of no condition
+# here, which would switch errexit off in it.
 check() {
   local name=$1 outcome=ok code
   shift

@@ -19,13 +19,13 @@ LOGS = f"{ROOT}/.build/logs"
 SETUP = f'. "{ROOT}/Scripts/lib/setup.sh"; '
 
 CHECKS = r"^(?P<name>.*\S) *\| (?P<outcome>ok|FAILED|skipped) *\| ?(?P<figure>.*)$"
-"""A line of a script that checks something."""
+"""A script's line for a check."""
 
 OWN_SUITES = ["MigrationTransferTests", "MigrationArchiveTests", "MigrationHostTests", "AppMigrationKitTests"]
 """Suites that wait much, so that they get a process each, or two; all others share one."""
 
 NO_TESTS = ["DefaultsProbe"]
-"""What only looks like a test: a test starts it in a process of its own."""
+"""Functions that only look like tests: a test starts each of them in a process of its own."""
 
 PROGRAMS = ["peer", "TestApp", "TestAppExtension", "simulate", "carry"]
 
@@ -52,7 +52,7 @@ def swift_tests(name, budget, command, **options):
 
 
 def built():
-    """What the scripts of other stages are told of the programs that are there."""
+    """The environment that tells the scripts of other stages about the built programs."""
     folder = f"{ROOT}/.build/release-static/release"
     return {"PEER_PROGRAMS": folder, "PEER_BINARY": f"{folder}/peer"}
 
@@ -62,13 +62,13 @@ def debug_build(refuses=None):
 
 
 def builds(refuses):
-    # The linker of a release warns of functions that are in the runtime and that nobody calls.
+    # The linker of a release warns of runtime functions that are never called.
     programs = "; ".join(f"build_program {name}" for name in PROGRAMS)
     return [debug_build(refuses), Stage("release build", 200, shell(programs), room=2)]
 
 
 def tests():
-    """Everything that Scripts/test runs; the first that are ready and find room come first."""
+    """All stages of Scripts/test; the first that are ready and find room come first."""
     release = {"needs": ["release build"], "environment": built()}
     debug = {"needs": ["debug build"], "alone": "debug folder"}
     transfer, archive, host, kit = OWN_SUITES
@@ -89,7 +89,7 @@ def tests():
               reader=lambda: Table(CHECKS), **release),
         Stage("fuzzing", 45, script("fuzz", "--seconds", "10"), room=2, reader=lambda: Table(CHECKS)),
         Stage("chaos", 90, script("chaos", "--rounds", "3"), reader=lambda: Table(CHECKS), **release),
-        # Takes seconds as a promise, and so as much room as a small machine has.
+        # It takes seconds as a promise, and so needs as much room as a small machine has.
         Stage("attacks", 120, script("attack"), room=4, reader=lambda: Table(CHECKS), **release),
         Stage("mutants", 90, script("mutants", "--sample", "12", "--tests-only", "--debug"), room=2,
               reader=lambda: Table(CHECKS), alone="mutants"),
@@ -103,7 +103,7 @@ def tests():
 
 
 def checks():
-    """What Scripts/check runs beside the tests."""
+    """The stages of Scripts/check besides the tests."""
     release = {"needs": ["release build"], "environment": built()}
     return [
         Stage("formatting", 20, ["swift", "format", "lint", "--strict", "--recursive",
@@ -127,7 +127,7 @@ def plan(kind, pattern):
 
 
 def show(text):
-    """Lines that nothing in them can take for anything but text."""
+    """Prints lines in which control characters are escaped."""
     print("\n".join("".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in text.split("\n")), flush=True)
 
 

@@ -1,10 +1,10 @@
-"""What relays share: which of their sockets are waited for, and for what."""
+"""Code that relays share: the sockets to wait for, and the events."""
 
 import selectors
 
 
 class Watcher:
-    """A selector that is told anew what each socket waits for."""
+    """A selector that is updated with what each socket waits for."""
 
     def __init__(self):
         self.selector = selectors.DefaultSelector()
