@@ -174,7 +174,7 @@ extension Fault.Code {
     case .unfit: "Choose a directory that exists and that you may write to."
     case .inUse: "Wait until it is done, or choose another destination."
     case .collision: "Rename one of the two, or choose a destination that tells such names apart."
-    case .otherApp: "Start both devices' commands for the same app."
+    case .otherApp: "Give --app the same app on both devices."
     case .source: "Check the path, and that you may read it."
     case .storage: "The received data is kept. Repair the disk, and start again."
     case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing,

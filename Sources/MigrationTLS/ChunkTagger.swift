@@ -49,12 +49,17 @@ package import MigrationWire
 
   /// Whether `seal` was made under this key for exactly this header and data.
   package mutating func verify(_ seal: ChunkSeal, header: RawSpan, data: RawSpan) -> Bool {
-    let expected = tag(nonce: ChunkNonce(seal), header, data).tag
+    let expected = expected(seal, header: header, data: data).tag
     return unsafe withUnsafeBytes(of: expected) { expected in
       unsafe withUnsafeBytes(of: seal.tag) { found in
         unsafe CRYPTO_memcmp(expected.baseAddress, found.baseAddress, found.count) == 0
       }
     }
+  }
+
+  /// The seal that this header and data have with the nonce of another one.
+  package mutating func expected(_ seal: ChunkSeal, header: RawSpan, data: RawSpan) -> ChunkSeal {
+    tag(nonce: ChunkNonce(seal), header, data)
   }
 
   private mutating func tag(nonce: ChunkNonce, _ header: RawSpan, _ data: RawSpan) -> ChunkSeal {

@@ -32,10 +32,13 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
   package let code: Code
   /// The object of the read or the action, a lower-case phrase such as "the offer's roots".
   package let subject: String
+  /// What differs, with both values, where two values are compared; text from the other end is escaped in it.
+  package let detail: String?
 
-  package init(_ code: Code, _ subject: String) {
+  package init(_ code: Code, _ subject: String, _ detail: String? = nil) {
     self.code = code
     self.subject = subject
+    self.detail = detail
   }
 
   package var description: String {
@@ -54,6 +57,6 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
       case .announcement: "is more than was announced"
       default: "breaks the protocol"
       }
-    return "the other device broke the protocol: \(subject) \(what)"
+    return "the other device broke the protocol: \(subject) \(what)" + (detail.map { ": \($0)" } ?? "")
   }
 }

@@ -8,9 +8,14 @@ import time
 
 import pytest
 
+from attack_hostile import DONE, GREETING, fields, text_of, u64
 from devices import PATIENCE, Process, Receiver, end_well, own_port, sender, small_file
-from needs import needs, root
+from needs import needs, root, strangers
 from outside import NOBODY, Failure, equal, require, wait_for
+from strange import RECEIPT
+from strange_sender import MODIFIED, StrangeSender
+
+REFUSED = 0x1C
 
 OLD_TIME = 1_400_000_000_000_000_000
 NEW_TIME = 1_600_000_000_000_000_005
@@ -103,19 +108,60 @@ def test_refuse(work):
 
 
 def test_skip(work):
-    """--existing skip: missing items arrive, existing ones stay and are not sent again"""
+    """--existing skip: missing items arrive, existing ones stay and are not sent again
+
+    A folder whose name an existing file keeps is not stored, nor its items: exit 8 on both sides.
+    """
     old, new = prepare(work)
     before, sent = look(new), look(old)
     receiver, sending = run(work, old, new, "skip")
-    ends = done(receiver, sending)
+    equal((sending.wait(), receiver.wait()), (8, 8), "exit codes")
     missing = {"photos/new", "photos/deep/y", "photos/fresh", "photos/fresh/z", "alone.txt"}
     equal(look(new), {**before, **{path: sent[path] for path in missing}}, "the destination")
     # The folder whose name an existing file has is sent, and left out at the end.
     differing = ["notes.txt", "photos/both", "photos/deep/x", "photos/folder", "photos/link"]
-    for side, more, end in ((sending, [], ends[1]), (receiver, ["photos/file"], ends[0])):
+    for side in (sending, receiver):
         named = sorted(event["path"] for event in side.events("unsent"))
-        equal(named, sorted(differing + more), "what exists and differs")
-        equal((end["present"], end["differing"], end["unsent"]), (2, len(named), 0), "figures")
+        equal(named, sorted(differing), "what exists and differs")
+        left = sorted((event["path"], event["reason"]) for event in side.events("notStored"))
+        equal(left, [("photos/file", "other"), ("photos/file/inner", "directoryNotStored")], "what is not stored")
+        end = side.events("done")[0]
+        equal((end["present"], end["differing"], end["unsent"], end["notStored"]), (2, len(named), 0, 2), "figures")
+
+
+@needs(strangers)
+@pytest.mark.parametrize("features, told", [(0, []), (512, [(b"tree/file 0", 9), (b"tree/file 1", 9)])])
+def test_skip_of_a_sender_that_leaves_nothing_out(work, place, features, told):
+    """--existing skip, and a sender without that feature: items with taken names are not stored
+
+    They are counted, and named if the sender has the feature for refusals.
+    """
+    new = work.place(on_disk=True)[1]
+    tree(new, {"tree/": 0o755, "tree/file 0": b"old", "tree/file 1": b"old", "tree/file 2": b"the same"}, OLD_TIME)
+    os.utime(f"{new}/tree/file 2", ns=(MODIFIED * 10**9, MODIFIED * 10**9))
+    receiver = Receiver(work, new, options=("--existing", "skip"))
+    files = {b"file 0": b"new", b"file 1": b"new", b"file 2": b"the same", b"file 3": b"new"}
+    strange = StrangeSender(place, receiver.port, files)
+    strange.GREETING = GREETING, fields(f1=b"\1", f2=b"strange", f3=b"test", f4=u64(features))
+    strange.pair(receiver.pairing_code)
+    strange.offer()
+    strange.hear_ledger()
+    strange.connect_stream()
+    strange.stream.send(strange.joining())
+    strange.stream.send(b"".join(strange.rest()))
+    strange.sequence = len(files) + 2
+    strange.finish()
+    heard = []
+    while True:
+        kind, body = strange.control.first(REFUSED, DONE)
+        if kind == DONE:
+            break
+        heard.append((text_of(body)[1], text_of(body)[3][0]))
+    equal((sorted(heard), text_of(body)[4]), (told, u64(2)), "what the sender hears")
+    strange.control.say(RECEIPT)
+    strange.control.close()
+    equal(receiver.wait(), 8, "exit code")
+    equal(sorted(event["path"] for event in receiver.events("notStored")), ["tree/file 0", "tree/file 1"], "not stored")
 
 
 def test_keep_both(work):

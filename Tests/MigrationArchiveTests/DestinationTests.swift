@@ -48,7 +48,8 @@ import Testing
     let importer = try FolderImporter(scratch)
     let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
     let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
-    #expect(failure { try importer.judge(offer) } == "destination")
+    let error = #expect(throws: ArchiveError.self) { try importer.judge(offer) }
+    #expect(error?.code == .otherApp && error?.hint?.contains("\"peer receive --app a\"") == true)
     #expect(try importer.area.destination.space().availableBytes > 0)
   }
 

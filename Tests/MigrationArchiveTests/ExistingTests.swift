@@ -14,15 +14,26 @@ import Testing
     #expect(ground.destination.differences(from: ground.before) == [])
   }
 
-  @Test func `skip adds the missing items and changes no other items`() throws {
+  @Test func `skip adds the missing items, changes no other items, and names those that are not stored`() throws {
     let ground = try PreparedGround()
     let conflicts = try ground.migrate(.skip)
     #expect(ground.broken(.skip, isWhole: true) == [])
     #expect(conflicts.renamed == [])
     #expect(
-      conflicts.left.map(\.text) == [
-        "notes.txt", "photos/folder-to-file", "photos/link", "photos/old.jpg", "photos/to-folder", "photos/sub/deep",
+      conflicts.notStored.map { "\($0.path.text) \($0.reason.rawValue)" }.sorted() == [
+        "notes.txt 9", "photos/folder-to-file 9", "photos/link 9", "photos/old.jpg 9", "photos/sub/deep 9",
+        "photos/to-folder 9", "photos/to-folder/x 7",
       ])
+    #expect(conflicts.notStored.allSatisfy { ($0.message == nil) == ($0.reason == .directoryNotStored) })
+  }
+
+  @Test func `an item that equals the existing one counts as stored`() throws {
+    let ground = try PreparedGround()
+    let scratch = ground.scratch
+    scratch.remove("destination/photos/old.jpg")
+    scratch.write("destination/photos/old.jpg", scratch.read("source/photos/old.jpg"), mode: 0o600)
+    scratch.setTime("destination/photos/old.jpg", 1_600_000_002, 5)
+    #expect(try !ground.migrate(.skip).notStored.contains { $0.path.text == "photos/old.jpg" })
   }
 
   @Test func `with skip existing items are not sent, and different items are named`() throws {
@@ -167,7 +178,7 @@ import Testing
     let ground = try PreparedGround()
     let conflicts = try ground.migrate(.replace)
     #expect(ground.broken(.replace, isWhole: true) == [])
-    #expect(conflicts.left == [])
+    #expect(conflicts.notStored == [])
     #expect(
       conflicts.renamed.map { "\($0.path.text) > \($0.target.text)" } == [
         "photos/folder-to-file > photos/folder-to-file (2)", "photos/to-folder > photos/to-folder (2)",

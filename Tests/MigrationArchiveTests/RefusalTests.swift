@@ -91,6 +91,20 @@ import Testing
       violation(.tag), one { try $0.chunk("root/f", 1, at: 0, [1, 2, 3, 4], sealedFor: other) })
   }
 
+  @Test func `the violation of a wrong tag names the place and both values`() throws {
+    let other = try place("root/g", 1, 7, 2)
+    let frame = try Crafted.frame { try $0.chunk("root/f", 1, at: 7, [8, 9], sealedFor: other) }
+    var told: String?
+    do {
+      try arrival.writer().write(frame)
+    } catch let violation as Violation {
+      told = violation.detail
+    }
+    let words = (told ?? "").split { $0 == " " || $0 == "," }.map(String.init)
+    #expect(words.count == 11 && words.starts(with: ["root/f", "at", "7", "came", "with"]) && words[6] == "and")
+    #expect(words.count == 11 && words[5].count == 32 && words[7].count == 32 && words[5] != words[7])
+  }
+
   @Test func `a hole's tag is not valid for a chunk`() throws {
     let other = try place("root/f", 1, 0, 4, isHole: true)
     try expect(violation(.tag), one { try $0.chunk("root/f", 1, at: 0, [0, 0, 0, 0], sealedFor: other) })
@@ -141,17 +155,17 @@ import Testing
       default: frame.item(try record("root/f", .file(size: 5), generation: 2))
       }
     }
-    try expect("collision", [first, second])
+    try expect(violation(.conflict), [first, second])
   }
 
   @Test func `an item inside a file is refused`() throws {
     let file = try record("root/f", .file(size: 0))
-    try expect("collision", try one { $0.item(file) } + one { try $0.chunk("root/f/x", 1, at: 0, [1]) })
+    try expect(violation(.conflict), try one { $0.item(file) } + one { try $0.chunk("root/f/x", 1, at: 0, [1]) })
   }
 
   @Test func `an item inside an incomplete file is refused`() throws {
     try expect(
-      "collision",
+      violation(.conflict),
       try one { try $0.chunk("root/f", 1, at: 0, [1]) } + one { $0.item(try record("root/f/x", .directory)) })
   }
 
@@ -162,7 +176,7 @@ import Testing
 
   @Test func `a file in the place of a directory without a record is refused`() throws {
     let file = try record("root/d", .file(size: 0))
-    try expect("collision", try one { $0.item(try record("root/d/x", .directory)) } + one { $0.item(file) })
+    try expect(violation(.conflict), try one { $0.item(try record("root/d/x", .directory)) } + one { $0.item(file) })
   }
 
   // MARK: Paths outside
@@ -213,7 +227,7 @@ import Testing
       try Crafted.frame { $0.item(try record("root/out", .file(size: 9), generation: 2)) },
     ]
     // The first failure ends a session, so each frame has a staging directory of its own.
-    #expect(failure { try writer.write(frames[attempt]) } == "collision")
+    #expect(failure { try writer.write(frames[attempt]) } == violation(.conflict))
     try expectUntouched()
   }
 
@@ -221,7 +235,7 @@ import Testing
     let target = "\(scratch.path)/outside"
     let root = try link("root", to: target)
     try expect(
-      "collision", try one { $0.item(root) } + one { $0.file(try record("root/secret", .file(size: 1)), [1]) })
+      violation(.conflict), try one { $0.item(root) } + one { $0.file(try record("root/secret", .file(size: 1)), [1]) })
   }
 
   @Test func `a hard link through a link is refused`() throws {
@@ -234,7 +248,7 @@ import Testing
       try link("root/out", to: "\(scratch.path)/outside"), try record("root/f", .file(size: 0)),
       try hardLink("root/out/planted", to: "root/f"),
     ]
-    try expect("collision", one { for item in records { $0.item(item) } }, finishing: records)
+    try expect(violation(.conflict), one { for item in records { $0.item(item) } }, finishing: records)
   }
 
   @Test(arguments: ["root/unknown", "root/d", "root/s", "elsewhere/x", "other/x", "root/f/x"])
@@ -247,12 +261,20 @@ import Testing
     try expect(expected, one { for item in records { $0.item(item) } }, finishing: records)
   }
 
+  @Test(arguments: [false, true])
+  func `a hard link to a hard link is refused, in either order`(_ isReversed: Bool) throws {
+    let file = try record("root/f", .file(size: 0))
+    let links = [try hardLink("root/h", to: "root/f"), try hardLink("root/i", to: "root/h")]
+    let records = [file] + (isReversed ? links.reversed() : links)
+    try expect(violation(.conflict), one { for item in records { $0.item(item) } }, finishing: records)
+  }
+
   @Test func `a hard link in the place of a file is refused`() throws {
     let records = [
       try record("root/f", .file(size: 0)), try record("root/h", .file(size: 0)),
       try hardLink("root/h", to: "root/f", generation: 2),
     ]
-    try expect("collision", one { for item in records { $0.item(item) } })
+    try expect(violation(.conflict), one { for item in records { $0.item(item) } })
   }
 
   // MARK: Links that another process planted in staging

@@ -88,7 +88,7 @@ import Testing
     #expect(script.feed(.asked(Script.id(3), .join)) == ["turn away 3: unknownPeer"])
     script.come(4, key: 1)
     #expect(script.feed(.asked(Script.id(4), .join)) == ["welcome 4 to join until 10.0"])
-    #expect(script.feed(.joining(Script.id(4), Join(session: 5, stream: 0))) == ["drop 4"])
+    #expect(script.feed(.joining(Script.id(4), Join(session: 5, stream: 0))) == ["refuse stream 4"])
     #expect(script.join(5, stream: 0) == ["serve 5 in 1 as 0"])
   }
 

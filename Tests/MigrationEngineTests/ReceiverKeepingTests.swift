@@ -69,7 +69,7 @@ import Testing
     script.take(2, on: 2)
     script.conclude(2, on: 2)
     let other = Done(total: Tally(items: 7, bytes: 70))
-    _ = script.feed(.imported(101, .success(other), Traffic(), differing: 0, refused: []))
+    _ = script.feed(.imported(101, .success(other), Traffic(), refused: []))
     _ = script.feed(.broke(Script.id(2), Script.cut))
     for (number, key, total, transfer) in [(3, 1, "5/50", 100), (4, 2, "7/70", 101)]
       as [(UInt64, UInt8, String, TransferID)]
@@ -215,9 +215,9 @@ import Testing
       .tookBack(.success([Script.known(77, key: 7, standing: standing), Script.known(66, key: 6, standing: standing)])))
     let listening = script.feed(.listening(.success(Listening(addresses: [], port: 1))))
     #expect(listening.last == "import 77")
-    let next = script.feed(.imported(77, .success(Script.done), Traffic(), differing: 0, refused: []))
+    let next = script.feed(.imported(77, .success(Script.done), Traffic(), refused: []))
     #expect(next.contains("import 66"))
-    _ = script.feed(.imported(66, .success(Script.done), Traffic(), differing: 0, refused: []))
+    _ = script.feed(.imported(66, .success(Script.done), Traffic(), refused: []))
     #expect(phase(script) == "open")
     script.resume(1, key: 7)
     script.resume(2, key: 6)

@@ -38,7 +38,7 @@ import Testing
     let progress = ImportProgress(phase: .verifying, done: 1, total: 2)
     #expect(script.feed(.importing(2, progress)) == ["tell progress of 2: verifying of 5/50 at 0.5"])
     #expect(
-      script.feed(.imported(2, .success(Script.done), Traffic(), differing: 0, refused: [])) == [
+      script.feed(.imported(2, .success(Script.done), Traffic(), refused: [])) == [
         "tell done 5/50, sent 0-0 in 0, held 20, unsent 3, left 0+0, not stored 1"
       ])
     #expect(script.engine.nextMoment == 60)

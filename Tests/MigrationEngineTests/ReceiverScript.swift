@@ -126,6 +126,17 @@ struct ReceiverScript {
     return feed(.joining(Self.id(number), Join(session: session, stream: stream, replaces: replaces)))
   }
 
+  /// What a stream is told that wants to join and is not taken.
+  mutating func refusal(_ number: UInt64, stream: UInt32, session: SessionID = session) -> String? {
+    welcomeStream(number)
+    for case .refuseStream(_, let close) in engine.handle(
+      .joining(Self.id(number), Join(session: session, stream: stream)), now: now)
+    {
+      return close.message
+    }
+    return nil
+  }
+
   mutating func say(_ message: ControlMessage, on number: UInt64 = 1) -> [String] {
     feed(.received(Self.id(number), message))
   }
@@ -175,6 +186,6 @@ struct ReceiverScript {
   mutating func imported(
     _ result: Result<Done, Fault> = .success(done), refused: [Refusal] = []
   ) -> [String] {
-    feed(.imported(Self.transfer, result, Traffic(sent: 50, saved: 3, seconds: 2), differing: 1, refused: refused))
+    feed(.imported(Self.transfer, result, Traffic(sent: 50, saved: 3, seconds: 2), refused: refused))
   }
 }

@@ -211,9 +211,9 @@ enum ReceiverState: CaseIterable {
       (
         "imported",
         .imported(
-          Script.transfer, .success(Script.done), Traffic(sent: 50, saved: 3, seconds: 2), differing: 4, refused: []), 0
+          Script.transfer, .success(Script.done), Traffic(sent: 50, saved: 3, seconds: 2), refused: []), 0
       ),
-      ("import fails", .imported(Script.transfer, .failure(Script.broken), Traffic(), differing: 0, refused: []), 0),
+      ("import fails", .imported(Script.transfer, .failure(Script.broken), Traffic(), refused: []), 0),
       ("noted", .noted(Script.transfer), 0),
       ("3 joins", .joining(id(3), Join(session: Script.session, stream: 1)), 0),
       ("3 joins in place of 2", .joining(id(3), Join(session: Script.session, stream: 1, replaces: 0)), 0),

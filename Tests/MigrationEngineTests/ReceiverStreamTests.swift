@@ -21,14 +21,30 @@ import Testing
     #expect(script.join(5, stream: 3, replaces: 0) == ["serve 5 in 1 as 3"])
   }
 
+  @Test func `the refusal of a stream names the numbers`() {
+    var script = Script.receiving()
+    _ = script.join(2, stream: 0)
+    #expect(script.refusal(3, stream: 0) == "stream 0 cannot join, since a stream of that number has joined before")
+    _ = script.join(4, stream: 9, replaces: 8)
+    #expect(script.refusal(5, stream: 3) == "stream 3 may have been replaced, so the next number is at least 8")
+    _ = script.join(6, stream: 20, replaces: 19)
+    #expect(
+      script.refusal(7, stream: 30, session: 0xAB)
+        == "a stream of session 000000000000000000000000000000ab cannot join, since session "
+        + "\(String(repeating: "0", count: 31))\(String(Script.session, radix: 16)) is running")
+    var full = Script.receiving()
+    for number in 0..<16 as Range<UInt64> { _ = full.join(number + 2, stream: UInt32(number)) }
+    #expect(full.refusal(50, stream: 16) == "stream 16 cannot join, since 16 of 16 streams have joined")
+  }
+
   @Test func `a number that was used or replaced can no longer join`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
-    #expect(script.join(3, stream: 0) == ["drop 3"])
+    #expect(script.join(3, stream: 0) == ["refuse stream 3"])
     _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
-    #expect(script.join(4, stream: 0) == ["drop 4"])
+    #expect(script.join(4, stream: 0) == ["refuse stream 4"])
     #expect(script.join(5, stream: 2, replaces: 1) == ["serve 5 in 1 as 2"])
-    #expect(script.join(6, stream: 1) == ["drop 6"])
+    #expect(script.join(6, stream: 1) == ["refuse stream 6"])
   }
 
   @Test func `the heir of a stream that never came ends every stream that it may have replaced`() {
@@ -44,7 +60,7 @@ import Testing
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(3, stream: 1, replaces: 0) == ["end stream 2"])
-    #expect(script.join(4, stream: 2, replaces: 1) == ["end stream 2", "drop 3"])
+    #expect(script.join(4, stream: 2, replaces: 1) == ["end stream 2", "refuse stream 3"])
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 2"])
   }
 
@@ -53,7 +69,7 @@ import Testing
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1, replaces: 0)
     // Stream 2 may or may not have replaced stream 1.
-    #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2", "drop 3"])
+    #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2", "refuse stream 3"])
     #expect(script.join(5, stream: 4, replaces: 1) == ["end stream 2"])
     #expect(
       script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 3", "serve 5 in 1 as 4"])
@@ -64,11 +80,11 @@ import Testing
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     #expect(script.join(4, stream: 3, replaces: 2) == ["end stream 2"])
-    #expect(script.join(3, stream: 1, replaces: 0) == ["drop 3"])
+    #expect(script.join(3, stream: 1, replaces: 0) == ["refuse stream 3"])
     // Stream 3 has not joined: it may have replaced any stream, including a waiting one.
-    #expect(script.join(5, stream: 4, replaces: 1) == ["end stream 2", "drop 4"])
+    #expect(script.join(5, stream: 4, replaces: 1) == ["end stream 2", "refuse stream 4"])
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 5 in 1 as 4"])
-    #expect(script.join(6, stream: 2) == ["drop 6"])
+    #expect(script.join(6, stream: 2) == ["refuse stream 6"])
   }
 
   @Test func `the heir of a stream that never came ends all streams and waiting ones, of any number`() {
@@ -76,7 +92,7 @@ import Testing
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 5)
     #expect(script.join(4, stream: 6, replaces: 5) == ["end stream 3"])
-    #expect(script.join(5, stream: 7, replaces: 4) == ["end stream 2", "end stream 3", "drop 4"])
+    #expect(script.join(5, stream: 7, replaces: 4) == ["end stream 2", "end stream 3", "refuse stream 4"])
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
     #expect(script.feed(.streamEnded(Script.id(3), .over, held: Tally())) == ["serve 5 in 1 as 7"])
   }
@@ -84,7 +100,7 @@ import Testing
   @Test func `a stream may replace one with a greater number, and never itself`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 5)
-    #expect(script.join(3, stream: 4, replaces: 4) == ["drop 3"])
+    #expect(script.join(3, stream: 4, replaces: 4) == ["refuse stream 3"])
     #expect(script.join(4, stream: 4, replaces: 5) == ["end stream 2"])
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["serve 4 in 1 as 4"])
   }
@@ -100,7 +116,7 @@ import Testing
     for stream in 0..<16 as Range<UInt32> {
       #expect(script.join(100 + UInt64(stream), stream: stream) == ["serve \(100 + stream) in 1 as \(stream)"])
     }
-    #expect(script.join(200, stream: 16) == ["drop 200"])
+    #expect(script.join(200, stream: 16) == ["refuse stream 200"])
     _ = script.feed(.streamEnded(Script.id(100), .over, held: Tally()))
     #expect(script.join(201, stream: 17) == ["serve 201 in 1 as 17"])
   }

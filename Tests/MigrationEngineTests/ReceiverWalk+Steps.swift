@@ -134,8 +134,7 @@ extension ReceiverWalk {
       end(
         job,
         .imported(
-          transfer, fails ? .failure(fault()) : .success(Script.done), Traffic(), differing: dice.next() % 3,
-          refused: []))
+          transfer, fails ? .failure(fault()) : .success(Script.done), Traffic(), refused: []))
     case .store(let transfer): end(job, .noted(transfer))
     case .retake(let transfer): retake(transfer, fails: fails)
     }

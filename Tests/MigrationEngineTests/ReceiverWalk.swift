@@ -102,11 +102,11 @@ struct ReceiverWalk {
     trail.append("\(event)")
     lastEvent = event
     switch event {
-    case .imported(let transfer, .success, _, _, _):
+    case .imported(let transfer, .success, _, _):
       isImported = true
       finished.insert(transfer)
-    case .imported(let transfer, .failure, _, _, _) where keeps: imports.removeAll { $0 == transfer }
-    case .imported(_, .failure, _, _, _), .listening(.failure): mayFail = true
+    case .imported(let transfer, .failure, _, _) where keeps: imports.removeAll { $0 == transfer }
+    case .imported(_, .failure, _, _), .listening(.failure): mayFail = true
     default: break
     }
     let actions = engine.handle(event, now: now)
@@ -215,6 +215,9 @@ struct ReceiverWalk {
       start(.welcome(id, mode))
     case .turnAway(let id, _):
       move(id, from: [.resting], to: .served, "turn away")
+      start(.turnAway(id))
+    case .refuseStream(let id, _):
+      move(id, from: [.resting], to: .served, "refuse a stream")
       start(.turnAway(id))
     case .dismiss(let id, _): move(id, from: [.served], to: .served, "dismiss")
     case .makeCode: start(.makeCode)

@@ -23,6 +23,7 @@ enum Words {
     case .confirm(let id, let until): "confirm \(id.number) until \(until)"
     case .welcome(let id, let mode, let until): "welcome \(id.number) to \(mode) until \(until)"
     case .turnAway(let id, let reason): "turn away \(id.number): \(reason)"
+    case .refuseStream(let id, _): "refuse stream \(id.number)"
     case .dismiss(let id, let makesRoom): "dismiss \(id.number)" + (makesRoom ? " for room" : "")
     case .makeCode: "make code"
     case .forgetCode: "forget code"

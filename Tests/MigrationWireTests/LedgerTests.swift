@@ -262,6 +262,11 @@ import Testing
     ] {
       #expect(!straight.agrees(with: other))
     }
+    let wrong = Finish(total: Tally(items: 49, bytes: 1_226), unsent: 0, digest: 0xAB)
+    #expect(
+      straight.difference(from: wrong)
+        == "49 items were announced, and 50 are here; 1226 bytes were announced, and 1225 are here; the digest is "
+        + "000000000000000000000000000000ab, and \(straight.digest.hexadecimal) is computed here")
   }
 
   @Test func `incomplete files are dropped on FINISH`() throws {

@@ -505,15 +505,6 @@ enum Sample {
     #expect(sender.finish(Sample.finish) == .finish(Sample.finish))
   }
 
-  @Test func `the counts of left-out items from the other device can be added`() {
-    var leftOut = LeftOut(differing: 5)
-    leftOut.add(differing: 2)
-    #expect(leftOut == LeftOut(differing: 7))
-    leftOut = LeftOut(differing: .max - 1)
-    leftOut.add(differing: 2)
-    #expect(leftOut == LeftOut(differing: .max))
-  }
-
   @Test func `fields of an unsent item that no version knows count as its path does`() throws {
     var receiver = try receiving()
     var fields = Fields()

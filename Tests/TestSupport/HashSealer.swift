@@ -21,6 +21,10 @@ package final class HashSealer: ChunkSealing {
     seal.tag == tag(seal.nonceLow, place, data)
   }
 
+  package func expected(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> ChunkSeal {
+    ChunkSeal(nonceHigh: seal.nonceHigh, nonceLow: seal.nonceLow, tag: tag(seal.nonceLow, place, data))
+  }
+
   private func tag(_ nonce: UInt32, _ place: [UInt8], _ data: RawSpan) -> UInt128 {
     var hash = SipHash(key: UInt128(key))
     hash.combine(nonce)

@@ -15,6 +15,10 @@ extension SimulatedReceiver {
         connection.send(HandshakeMessage(.abort, UInt64(reason.rawValue)).bytes)
         run(after: world.dice.roll(1...2_000)) { [self] in depart(worker, connection) }
       }
+    case .refuseStream(let id, _):
+      work("refuse a stream", id) { worker, connection in
+        run(after: world.dice.roll(1...2_000)) { [self] in depart(worker, connection) }
+      }
     case .dismiss(let id, let makesRoom):
       if makesRoom { connections[id]?.send(HandshakeMessage(.abort, UInt64(AbortReason.busy.rawValue)).bytes) }
       hands[id]?.end()

@@ -189,7 +189,7 @@ extension SimulatedReceiver {
   ) {
     end(worker) { [self] in
       transfer.isImporting = false
-      feed(.imported(transfer.identifier, result, Traffic(), differing: 0, refused: refused))
+      feed(.imported(transfer.identifier, result, Traffic(), refused: refused))
     }
   }
 }

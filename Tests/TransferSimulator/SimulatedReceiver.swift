@@ -122,7 +122,7 @@ final class SimulatedReceiver: Device {
     case .finish(let result): finish(result)
     case .drop(let id): forget(id)
     case .pauseAccepting(let moment): pausedUntil = world.now + world.delay(until: moment)
-    case .greet, .awaitShare, .exchange, .confirm, .welcome, .turnAway, .dismiss: performAtDoor(action)
+    case .greet, .awaitShare, .exchange, .confirm, .welcome, .turnAway, .refuseStream, .dismiss: performAtDoor(action)
     case .makeCode: makeCode()
     case .forgetCode: ground.shownCode = nil
     case .ask(let asked): ask(asked)

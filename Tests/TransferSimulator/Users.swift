@@ -248,7 +248,7 @@ extension SimulatedReceiver {
   func note(_ event: Engine.Event) {
     switch event {
     case .importing: importMovedAt = world.now
-    case .imported(_, let result, _, _, _):
+    case .imported(_, let result, _, _):
       importMovedAt = world.now
       if case .success = result { hasImported = true }
     case .received(_, let message):
@@ -267,7 +267,7 @@ extension ReceiverEngine.Event {
     switch self {
     case .broke(_, let fault), .examined(_, .failure(let fault)), .staged(_, .failure(let fault)),
       .ledger(_, .failure(let fault)), .dropped(_, let fault?), .streamEnded(_, .failed(let fault), _),
-      .syncEnded(_, let fault?), .imported(_, .failure(let fault), _, _, _), .tookBack(.failure(let fault)):
+      .syncEnded(_, let fault?), .imported(_, .failure(let fault), _, _), .tookBack(.failure(let fault)):
       fault
     case .received(_, .close(let close)): Fault(told: close)
     default: nil

@@ -12,6 +12,18 @@ extension FolderImport {
     notStored[item.path] = Staging.WhyRefused(reason: reason, message: cause?.words)
   }
 
+  /// Records an item that is not stored because an existing item keeps its name, with all items
+  /// below it. A file or link that equals the existing one, and need not have come, counts as
+  /// stored.
+  mutating func stays(_ item: Item) throws(ArchiveError) {
+    let isThere = try importing(item.path) { () throws(SystemError) in
+      try destination.isCopy(of: item.path, at: item.path)
+    }
+    guard !isThere else { return }
+    notStored[item.path] = Staging.WhyRefused(
+      reason: .other, message: "an existing item has this name and is kept")
+  }
+
   /// The result of looking up a name, or a refusal of the item with that name.
   enum Look {
     case found(Occupant)

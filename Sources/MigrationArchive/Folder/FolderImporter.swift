@@ -18,8 +18,15 @@ package final class FolderImporter: Importer {
   package func judge(
     _ offer: Offer, held: Tally, on terms: TransferTerms
   ) throws(ArchiveError) -> Judgement {
-    guard case .folders(let roots) = offer.contents else {
-      throw ArchiveError(.destination, "the other device offers an app's data, and folders are expected here")
+    let roots: [Root]
+    switch offer.contents {
+    case .folders(let offered): roots = offered
+    case .app(let identity):
+      let app = VisibleText.of(identity.bundleIdentifier)
+      throw ArchiveError(
+        .otherApp, "the other device offers the data of \(app), and folders are expected here",
+        hint: "Start \"peer receive --app \(app)\" on the receiving device, or send folders.",
+        name: Array(identity.bundleIdentifier.utf8))
     }
     if terms.existing == .refuse, let name = try area.destination.taken(of: roots.map(\.name)) {
       throw ArchiveError(.exists, "\(VisibleText.quoted(name)) already exists in the destination", name: name)

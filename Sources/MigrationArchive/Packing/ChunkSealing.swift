@@ -6,4 +6,6 @@ package protocol ChunkSealing: AnyObject {
   func seal(place: [UInt8], data: RawSpan) -> ChunkSeal
   /// Whether the tag is valid.
   func verify(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> Bool
+  /// The tag that would fit with the nonce of this one.
+  func expected(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> ChunkSeal
 }

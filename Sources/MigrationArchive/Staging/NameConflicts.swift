@@ -12,17 +12,9 @@ package struct NameConflicts: Equatable, Sendable {
   }
 
   package private(set) var renamed: [Renaming] = []
-  /// Items that were not imported because another item has their name.
-  package private(set) var left: [ArchivePath] = []
-  package private(set) var leftCount: UInt64 = 0
 
   mutating func noteRenamed(_ path: ArchivePath, _ target: ArchivePath) {
     if renamed.count < Self.named { renamed.append(Renaming(path: path, target: target)) }
-  }
-
-  mutating func noteLeft(_ path: ArchivePath) {
-    leftCount += 1
-    if left.count < Self.named { left.append(path) }
   }
 }
 

@@ -220,11 +220,3 @@ package final class Staging: Sendable {
     }
   }
 }
-
-extension UInt128 {
-  /// The identifier in 32 digits.
-  package var hexadecimal: String {
-    let digits = String(self, radix: 16)
-    return String(repeating: "0", count: 32 - digits.count) + digits
-  }
-}

@@ -13,12 +13,12 @@ extension Staging {
     let places = disk.places()
     try removeIncomplete(in: places)
     try removeDropped(in: places)
-    let (agrees, links, directories) = shared.withLock { shared in
+    let (difference, links, directories) = shared.withLock { shared in
       (
-        shared.ledger.agrees(with: finish), shared.ledger.linkPositions, shared.ledger.directoryPositions
+        shared.ledger.difference(from: finish), shared.ledger.linkPositions, shared.ledger.directoryPositions
       )
     }
-    guard agrees else { throw Violation(.conflict, "the received archive") }
+    if let difference { throw Violation(.conflict, "the received archive", difference) }
     let total = UInt64(links.count + directories.count)
     var done: UInt64 = 0
     for position in links {
@@ -79,6 +79,9 @@ extension Staging {
   private func make(_ link: ItemRecord, in places: any StagingPlaces) throws {
     guard case .hardLink(let target) = link.body else { return }
     guard roots?.contains(Array(target.root)) ?? true else { throw Violation(.announcement, "a hard link's target") }
+    if shared.withLock({ $0.ledger.hasHardLink(target) }) {
+      throw Violation(.conflict, "a hard link's target", "\(VisibleText.quoted(target)) is a hard link itself")
+    }
     if shared.withLock({ $0.ledger.refuses(path: target) }) {
       throw ArchiveError(refusing: link.path, .targetNotStored)
     }

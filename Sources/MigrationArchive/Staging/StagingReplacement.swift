@@ -33,6 +33,28 @@ extension Staging {
     return false
   }
 
+  /// Fails if an item that this session has brought excludes this one: another state of it, an item
+  /// above it that is no directory, or an item below it. Another name that the disk takes for this
+  /// one does not count here.
+  func checkContradiction(
+    of path: ArchivePath, _ error: SystemError, in places: any StagingPlaces, _ shared: Shared
+  ) throws {
+    guard error.isInTheWay, (try? Storability(staging: self, places: places).foldedPlace(path)) == .some(nil) else {
+      return
+    }
+    let isContradicted = { (there: ArchivePath) in
+      there != path && there.isWithin(path) || path.isWithin(there) && !shared.ledger.hasDirectory(there)
+    }
+    var isBroken = shared.ledger.incompleteFiles.contains {
+      $0.path != path && isContradicted($0.path) && !shared.earlierPartials.contains($0.path)
+    }
+    try journal.forEach(upTo: journal.position) { position, record in
+      guard position >= shared.sessionStart, let item = record.completedItem, shared.ledger.holds(item) else { return }
+      if isContradicted(item.path) { isBroken = true }
+    }
+    if isBroken { throw Violation(.conflict, "a second state of an item", VisibleText.quoted(path)) }
+  }
+
   /// Removes a file or link at `path`, which `item` needs. The only incomplete data of the item
   /// itself is the data just announced: parts of an older generation have been removed by then.
   private func discard(

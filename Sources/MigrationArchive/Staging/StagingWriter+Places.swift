@@ -8,7 +8,12 @@ extension StagingWriter {
     tagged.removeAll()
     place.writeTagged(to: &tagged)
     let isAuthentic = unsafe sealer.verify(seal, place: tagged.bytes, data: data.bytes)
-    guard isAuthentic else { throw Violation(.tag, "a chunk") }
+    guard !isAuthentic else { return }
+    let expected = unsafe sealer.expected(seal, place: tagged.bytes, data: data.bytes)
+    throw Violation(
+      .tag, "a chunk",
+      "\(VisibleText.quoted(place.path)) at \(place.range.lowerBound) came with \(seal.tag.hexadecimal), and "
+        + "\(expected.tag.hexadecimal) is computed here")
   }
 
   /// Refuses a path inside a root that was not announced.
@@ -28,6 +33,7 @@ extension StagingWriter {
       return try places.createFile(path, mode: mode)
     } catch {
       guard try error.isInTheWay && makeWay(for: path, &shared) else {
+        try staging.checkContradiction(of: path, error, in: places, shared)
         throw ArchiveError(placing: path, "creating", error)
       }
     }
@@ -45,9 +51,12 @@ extension StagingWriter {
     do throws(SystemError) {
       return try body()
     } catch {
-      guard error.isInTheWay, try staging.shared.withLock({ try makeWay(for: path, &$0) }) else {
-        throw ArchiveError(placing: path, action, error)
+      let hasMadeWay = try staging.shared.withLock { (shared) throws -> Bool in
+        if error.isInTheWay, try makeWay(for: path, &shared) { return true }
+        try staging.checkContradiction(of: path, error, in: places, shared)
+        return false
       }
+      guard hasMadeWay else { throw ArchiveError(placing: path, action, error) }
     }
     do throws(SystemError) {
       return try body()

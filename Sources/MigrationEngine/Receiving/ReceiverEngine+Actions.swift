@@ -46,6 +46,9 @@ extension ReceiverEngine {
     case welcome(ConnectionID, ConnectionMode, until: Double)
     /// A worker sends ABORT and closes the connection. Leads to `departed`.
     case turnAway(ConnectionID, AbortReason)
+    /// A worker sends CLOSE to a connection that wanted to join, with the reason why it cannot, and
+    /// closes it. The session continues. Leads to `departed`.
+    case refuseStream(ConnectionID, Close)
     /// The worker of a connection is to end soon, with ABORT 4 if the connection makes room for
     /// another. Its event follows.
     case dismiss(ConnectionID, makesRoom: Bool)

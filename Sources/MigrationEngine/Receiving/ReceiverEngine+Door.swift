@@ -163,10 +163,17 @@ extension ReceiverEngine {
 
   mutating func joining(_ id: ConnectionID, _ join: Join) {
     guard let visitor = door[id], case .welcoming = visitor.step, let number = joinable(by: visitor.key),
-      conversations[number]?.joinable?.session == join.session
+      let session = conversations[number]?.joinable?.session
     else { return leave(id) }
+    guard session == join.session else { return refuse(id, .otherSession(join.session, current: session)) }
     door.enter(id)
     for replaced in conversations[number]?.streams?.join(id, join) ?? [] { act(.endStream(replaced)) }
+  }
+
+  /// Refuses a connection that wanted to join. The session, and its other streams, continue.
+  mutating func refuse(_ id: ConnectionID, _ refusal: StreamRefusal) {
+    door.advance(id, to: .turnedAway)
+    act(.refuseStream(id, refusal.close))
   }
 
   // MARK: Permission to connect

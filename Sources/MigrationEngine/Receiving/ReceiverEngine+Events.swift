@@ -96,9 +96,8 @@ extension ReceiverEngine {
     /// News: the progress of the import.
     case importing(TransferID, ImportProgress)
     /// The worker of `importItems` has ended. It has reported all refusals before; `refused` are
-    /// the named ones that FINISH covered. `differing` items were left out at the import, because
-    /// other items had their names.
-    case imported(TransferID, Result<Done, Fault>, Traffic, differing: UInt64, refused: [Refusal])
+    /// the named ones that FINISH covered.
+    case imported(TransferID, Result<Done, Fault>, Traffic, refused: [Refusal])
     /// The worker of `note`, `forget`, `discard` or `release` has ended.
     case noted(TransferID)
     /// The worker of `retake` has ended: the state of a transfer; nil where another process has

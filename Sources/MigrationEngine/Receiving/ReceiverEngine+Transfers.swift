@@ -15,8 +15,8 @@ extension ReceiverEngine {
 
   /// Serves the streams that have nothing left to wait for.
   mutating func tendStreams(_ number: SessionNumber) {
-    while let (id, join, isServed) = conversations[number]?.streams?.next() {
-      if isServed { act(.serve(id, number, join)) } else { leave(id) }
+    while let (id, join, refusal) = conversations[number]?.streams?.next() {
+      if let refusal { refuse(id, refusal) } else { act(.serve(id, number, join)) }
     }
   }
 
@@ -124,11 +124,9 @@ extension ReceiverEngine {
   /// The import has ended. The current session learns the result, if there is one; otherwise only
   /// the user does.
   mutating func imported(
-    _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, differing: UInt64,
-    refused: [Refusal]
+    _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, refused: [Refusal]
   ) {
     transfers[of: identifier]?.traffic = traffic
-    transfers[of: identifier]?.leftOut.add(differing: differing)
     switch result {
     case .success(let done):
       transfers[of: identifier]?.imported(done, refused)

@@ -144,8 +144,8 @@ package struct ReceiverEngine: Sendable {
       if let fault { failTransfer(of: number, by: fault) }
     case .refused(let transfer, let refusals): refused(transfer, refusals)
     case .importing(let transfer, let progress): importing(transfer, progress)
-    case .imported(let transfer, let result, let traffic, let differing, let refused):
-      imported(transfer, result, traffic, differing: differing, refused: refused)
+    case .imported(let transfer, let result, let traffic, let refused):
+      imported(transfer, result, traffic, refused: refused)
     case .noted: break
     case .retook(let transfer, let result): retook(transfer, result)
     }

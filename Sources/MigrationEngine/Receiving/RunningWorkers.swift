@@ -26,7 +26,7 @@ extension ReceiverEngine {
       case .takeBack: self = .takeBack
       case .listen: self = .listen
       case .greet(let id, _, _), .awaitShare(let id, _), .exchange(let id, _), .confirm(let id, _),
-        .welcome(let id, _, _), .turnAway(let id, _):
+        .welcome(let id, _, _), .turnAway(let id, _), .refuseStream(let id, _):
         self = .door(id)
       case .makeCode: self = .makeCode
       case .ask: self = .question
@@ -65,7 +65,7 @@ extension ReceiverEngine {
       case .streamEnded(let id, _, _): self = .serve(id)
       case .syncEnded(let number, _): self = .sync(number)
       case .gateShut(let number, _): self = .gate(number)
-      case .imported(let transfer, _, _, _, _): self = .importItems(transfer)
+      case .imported(let transfer, _, _, _): self = .importItems(transfer)
       case .noted(let transfer), .retook(let transfer, _): self = .store(transfer)
       // `departed` also comes for a connection in the lobby, which has no worker.
       case .departed: return nil

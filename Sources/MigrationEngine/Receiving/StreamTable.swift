@@ -9,8 +9,8 @@ struct StreamTable: Sendable {
     let join: Join
     /// The connections of streams that must end before it is served.
     let replaced: Set<ConnectionID>
-    /// Whether it is turned away instead.
-    var isTurnedAway = false
+    /// The reason for which it is refused instead.
+    var refusal: StreamRefusal?
   }
 
   let session: SessionID
@@ -34,19 +34,20 @@ struct StreamTable: Sendable {
   /// end.
   mutating func join(_ connection: ConnectionID, _ join: Join) -> [ConnectionID] {
     var newcomer = Newcomer(connection: connection, join: join, replaced: [])
-    if isAcceptable(join) {
+    newcomer.refusal = refusal(of: join)
+    if newcomer.refusal == nil {
       let replaced = join.replaces.map { replace($0) } ?? []
       used[join.stream] = replaced
       newcomer = Newcomer(connection: connection, join: join, replaced: replaced)
-    } else {
-      newcomer.isTurnedAway = true
     }
     newcomers.append(newcomer)
     return newcomer.replaced.intersection(live.values).sorted()
   }
 
-  private func isAcceptable(_ join: Join) -> Bool {
-    join.stream >= floor && used[join.stream] == nil && join.replaces != join.stream
+  /// The reason why a stream of this number cannot begin; nil if it may.
+  private func refusal(of join: Join) -> StreamRefusal? {
+    if used[join.stream] != nil || join.replaces == join.stream { return .used(join.stream) }
+    return join.stream < floor ? .late(join.stream, least: floor) : nil
   }
 
   /// A stream is replaced, and must neither come nor wait any more. Returns the connections that
@@ -68,22 +69,27 @@ struct StreamTable: Sendable {
   }
 
   private mutating func turnAway(where isMeant: (UInt32) -> Bool) {
-    for index in newcomers.indices where isMeant(newcomers[index].join.stream) { newcomers[index].isTurnedAway = true }
+    for index in newcomers.indices where isMeant(newcomers[index].join.stream) {
+      newcomers[index].refusal = newcomers[index].refusal ?? .replaced(newcomers[index].join.stream)
+    }
   }
 
-  /// The next waiting connection that has nothing left to wait for, and whether it is served.
-  mutating func next() -> (ConnectionID, Join, isServed: Bool)? {
+  /// The next waiting connection that has nothing left to wait for, and the reason for a refusal;
+  /// nil if it is served.
+  mutating func next() -> (ConnectionID, Join, refusal: StreamRefusal?)? {
     let live = Set(self.live.values)
-    guard let index = newcomers.firstIndex(where: { $0.isTurnedAway || $0.replaced.isDisjoint(with: live) }) else {
+    guard let index = newcomers.firstIndex(where: { $0.refusal != nil || $0.replaced.isDisjoint(with: live) }) else {
       return nil
     }
-    let newcomer = newcomers.remove(at: index)
-    let isServed = !newcomer.isTurnedAway && self.live.count < Int(ReceiverEngine.streams)
-    if isServed {
+    var newcomer = newcomers.remove(at: index)
+    if newcomer.refusal == nil, self.live.count >= Int(ReceiverEngine.streams) {
+      newcomer.refusal = .tooMany(newcomer.join.stream, joined: self.live.count)
+    }
+    if newcomer.refusal == nil {
       self.live[newcomer.join.stream] = newcomer.connection
       used[newcomer.join.stream] = [newcomer.connection]
     }
-    return (newcomer.connection, newcomer.join, isServed)
+    return (newcomer.connection, newcomer.join, newcomer.refusal)
   }
 
   /// A stream has ended; returns whether it belongs to this session.

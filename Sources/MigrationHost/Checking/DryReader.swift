@@ -85,4 +85,5 @@ final class DryReader: ExportListener, Sendable {
 private final class NoSealing: ChunkSealing {
   func seal(place: [UInt8], data: RawSpan) -> ChunkSeal { ChunkSeal(nonceHigh: 0, nonceLow: 0, tag: 0) }
   func verify(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> Bool { true }
+  func expected(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> ChunkSeal { seal }
 }

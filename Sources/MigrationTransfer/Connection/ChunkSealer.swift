@@ -19,6 +19,10 @@ final class ChunkSealer: ChunkSealing {
   func verify(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> Bool {
     unsafe tagger.verify(seal, header: place.span.bytes, data: data)
   }
+
+  func expected(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> ChunkSeal {
+    unsafe tagger.expected(seal, header: place.span.bytes, data: data)
+  }
 }
 
 extension TransferKeys {

@@ -44,6 +44,8 @@ extension ReceiverLoop {
 
   func turnAway(_ id: ConnectionID, _ reason: AbortReason) { pair(id) { $0.turnAway(reason) } }
 
+  func refuse(_ id: ConnectionID, _ close: Close) { pair(id) { $0.refuse(close) } }
+
   /// Starts a step of a connection.
   private func pair(_ id: ConnectionID, _ step: @escaping @Sendable (PairingWorker) -> WorkerReport) {
     guard let connection = served[id] else { return setup.post(.departed(id)) }

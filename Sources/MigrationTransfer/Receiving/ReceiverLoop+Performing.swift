@@ -23,6 +23,7 @@ extension ReceiverLoop {
     case .confirm(let connection, let deadline): confirm(connection, deadline)
     case .welcome(let connection, let mode, let deadline): welcome(connection, mode, deadline)
     case .turnAway(let connection, let reason): turnAway(connection, reason)
+    case .refuseStream(let connection, let close): refuse(connection, close)
     case .dismiss(let connection, let makesRoom): served[connection]?.dismissal.dismiss(makesRoom: makesRoom)
 
     case .makeCode: makeCode()

@@ -24,7 +24,7 @@ extension ReceiverLoop {
     start("import") {
       worker.run()
     } failing: {
-      .imported(identifier, .failure($0), Traffic(), differing: 0, refused: [])
+      .imported(identifier, .failure($0), Traffic(), refused: [])
     }
   }
 

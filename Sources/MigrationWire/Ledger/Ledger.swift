@@ -203,8 +203,18 @@ package struct Ledger: Sendable {
   }
 
   /// Whether this is exactly what the sender says the archive consists of.
-  package func agrees(with finish: Finish) -> Bool {
-    total.adding(refused.total) == finish.total && digest &+ refused.digest == finish.digest
+  package func agrees(with finish: Finish) -> Bool { difference(from: finish) == nil }
+
+  /// How what there is differs from what the sender says; nil where it does not.
+  package func difference(from finish: Finish) -> String? {
+    let (here, sum) = (total.adding(refused.total), digest &+ refused.digest)
+    let parts = [
+      here.items == finish.total.items ? nil : "\(finish.total.items) items were announced, and \(here.items) are here",
+      here.bytes == finish.total.bytes ? nil : "\(finish.total.bytes) bytes were announced, and \(here.bytes) are here",
+      sum == finish.digest ? nil : "the digest is \(finish.digest.hexadecimal), and \(sum.hexadecimal) is computed here",
+    ]
+    let differing = parts.compactMap { $0 }
+    return differing.isEmpty ? nil : differing.joined(separator: "; ")
   }
 
   /// The name that both ends have for an item in one state.

@@ -11,13 +11,6 @@ package struct LeftOut: Equatable, Sendable {
     self.differing = differing
   }
 
-  /// Counts further items whose names something else has. The other device's count may be any
-  /// number, and no sum exceeds the largest.
-  package mutating func add(differing count: UInt64) {
-    let (sum, overflow) = differing.addingReportingOverflow(count)
-    differing = overflow ? .max : sum
-  }
-
   /// Reads the two counts, each of which is left out where it is zero.
   init(_ fields: Fields, present: UInt8, differing: UInt8, _ subject: String) throws(Violation) {
     self.init(present: try fields.count(present, subject), differing: try fields.count(differing, subject))

@@ -45,7 +45,11 @@ struct ExitCodes: Sendable {
     Code(number: 5, meaning: "the connection was lost, or the other device's user interrupted it", isKept: true),
     Code(number: 6, meaning: "there is not enough space", isKept: true),
     Code(number: 7, meaning: "everything has arrived, but could not be put in place"),
-    Code(number: 8, meaning: "done, but some items could not be sent, or not be stored"),
+    Code(
+      number: 8,
+      meaning: """
+        done, but some items could not be sent or stored; sockets, FIFOs and devices are never sent, and do not count
+        """),
     Code(number: 9, meaning: "the source could not be read to its end", isKept: true),
     Code(number: 130, meaning: "interrupted by Ctrl-C", isKept: true),
     Code(number: 143, meaning: "ended by SIGTERM", isKept: true))

@@ -21,10 +21,9 @@ struct ImportWorker: Sendable {
   func run() -> WorkerReport {
     transfer.traffic.begin()
     let result: Result<Done, Fault>
-    var differing: UInt64 = 0
     var refused: [Refusal] = []
     do {
-      result = .success(try importItems(&differing, &refused))
+      result = .success(try importItems(&refused))
     } catch {
       result = .failure(Fault(error))
     }
@@ -32,18 +31,16 @@ struct ImportWorker: Sendable {
     let traffic = Traffic(
       sent: transfer.traffic.sent, saved: transfer.traffic.saved, seconds: transfer.traffic.seconds)
     return WorkerReport(
-      .imported(transfer.identifier, result, traffic, differing: differing, refused: refused))
+      .imported(transfer.identifier, result, traffic, refused: refused))
   }
 
-  private func importItems(_ differing: inout UInt64, _ refused: inout [Refusal]) throws -> Done {
+  private func importItems(_ refused: inout [Refusal]) throws -> Done {
     let progress = ImportTelling(setup: setup, transfer: transfer.identifier)
     let (staging, total, withheldCount) = try complete(progress)
     setup.post(.noticed(.staged))
     setup.post(.noticed(.importing))
     let losses = try setup.importer.importItems(of: staging) { progress.tell($0) }
-    let conflicts = staging.nameConflicts
-    tell(conflicts)
-    differing = conflicts.leftCount
+    tell(staging.nameConflicts)
     transfer.tellRefusals { setup.post(.refused(transfer.identifier, $0)) }
     let done = Done(total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount))
     refused = staging.lastingRefusals
@@ -76,7 +73,6 @@ struct ImportWorker: Sendable {
     for renaming in conflicts.renamed {
       setup.post(.noticed(.renamed(path: renaming.path.bytes, target: renaming.target.bytes)))
     }
-    for path in conflicts.left { setup.post(.noticed(.unsent(Unsent(path: path.bytes, reason: .differing)))) }
   }
 
   /// Remembers the end of the transfer and the names of the items that are not stored, since a

@@ -65,10 +65,37 @@ struct PairingWorker: Sendable {
       return .ready(served.id, identifier: .randomIdentifier())
     }
     guard mode == .join, case .ready = report.event, var connection = served.take() else { return report }
-    // Past READY there is no ABORT any more.
-    guard let join = try? ServerPairing.join(&connection, until: deadline) else { return departed }
-    served.put(connection)
-    return WorkerReport(.joining(served.id, join))
+    do {
+      let join = try ServerPairing.join(&connection, until: deadline)
+      served.put(connection)
+      return WorkerReport(.joining(served.id, join))
+    } catch {
+      // Past READY there is no ABORT any more.
+      if let close = Self.close(insteadOfJoin: error) { Self.say(close, on: &connection) }
+      return departed
+    }
+  }
+
+  /// Tells a connection behind READY why no data stream begins on it.
+  func refuse(_ close: Close) -> WorkerReport {
+    if var connection = served.take() { Self.say(close, on: &connection) }
+    return departed
+  }
+
+  private static func say(_ close: Close, on connection: inout Connection) {
+    let deadline = BootInstant.now().advanced(by: .seconds(1))
+    try? connection.writeAll(StreamMessage.close(close).frame(), until: deadline)
+    connection.close(by: deadline)
+  }
+
+  /// What a connection is told that does not join; nothing when it ended, or this end stops.
+  private static func close(insteadOfJoin error: any Error) -> Close? {
+    if let error = error as? ConnectionError {
+      guard error.code == .timedOut else { return nil }
+      return Close(
+        .silent, "no JOIN came within \(Int(Patience.pairing)) seconds from the connection's being let in")
+    }
+    return (error as? Violation).map { Close($0) }
   }
 
   /// Tells the other end that it is turned away, and why.

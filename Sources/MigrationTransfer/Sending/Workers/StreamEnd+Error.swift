@@ -9,6 +9,9 @@ extension SenderEngine.StreamEnd {
     case let error as ConnectionError where error.code != .violated: self = .lost(hasBrought: hasBrought)
     case AbortReason.busy: self = .lost(hasBrought: hasBrought)
     case AbortReason.unknownPeer: self = .turnedAway(Fault(error))
+    // The receiver does not take this stream, and the session goes on.
+    case let close as Close where close.code == .silent:
+      self = .turnedAway(Fault(.connection, "the data connections keep breaking: \(Fault(told: close).message)"))
     default: self = .failed(Fault(error))
     }
   }
