@@ -4,74 +4,80 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// Waits for another device and receives what it sends: one transfer, or one after the other.
+/// Waits for another device and receives its files: one transfer, or one after another.
 ///
-/// ``receive()`` does it, and ``events`` tell what happens meanwhile, the code to show first. Cancelling the task that waits for
-/// it ends the transfer as Ctrl-C ends `peer receive`: what has arrived is kept.
+/// ``receive()`` does the work, and ``events`` report its course, first the code to show.
+/// Cancelling the task that waits for it ends the transfer as Ctrl-C ends `peer receive`: the
+/// received data is kept.
 public final class PeerReceiver: Sendable {
-  /// What becomes of what arrives where a name is taken.
+  /// The action for a name that is taken.
   public enum Existing: String, Hashable, Sendable {
-    /// The whole transfer is refused before anything is sent.
+    /// The whole transfer is refused before any data is sent.
     case refuse
-    /// Folders are merged, and what is there stays as it is.
+    /// Folders are merged, and existing items are kept.
     case skip
-    /// What arrives gets another name, such as `photos (2)`.
+    /// A new item gets another name, such as `photos (2)`.
     case keepBoth = "keep-both"
-    /// Folders are merged; files and links take the places of files and links, each in one step.
+    /// Folders are merged; new files and links replace existing files and links, each in one step.
     case replace
   }
 
-  /// What can be said of a wait.
+  /// The options of a receiver.
   public struct Options: Sendable {
-    /// What other devices call this one; nil for the host name.
+    /// The name of this device on other devices; nil for the host name.
     public var label: String?
-    /// The address to listen at; nil for every address of this device.
+    /// The address to listen on; nil for every address of this device.
     public var host: String?
-    /// The port; 0 for any that is free, nil for 47470.
+    /// The port; 0 for any free port, nil for 47470.
     public var port: UInt16?
-    /// Whether this device is made known on its networks while a sender may come, so that it needs no address.
+    /// Whether this device announces itself on its networks while a sender may come, so that the
+    /// sender needs no address.
     public var isAnnounced = true
-    /// The addresses and ranges that senders may pair from, such as `192.0.2.0/24`; none for all.
+    /// The addresses and ranges from which senders may pair, such as `192.0.2.0/24`; empty for all.
     public var from: [String] = []
-    /// What becomes of names that are taken; nil for what was said when the transfer began, or a refusal.
+    /// The action for names that are taken; nil for the action of the interrupted transfer, or
+    /// `refuse`.
     public var existing: Existing?
-    /// The most bytes that are taken of one transfer, what has arrived of it before included; nil for as many as there is room for.
+    /// The most bytes of a transfer, including data that has arrived before; nil for as many as
+    /// fit.
     public var maximumBytes: UInt64?
-    /// Whether owners and groups are kept as the sender names them; for root.
+    /// Whether the sender's owners and groups are kept; for root.
     public var keepsOwners = false
     /// Whether set-user-ID and set-group-ID bits are kept.
     public var keepsSetIDBits = false
-    /// The code that the sender has too; nil where this device makes codes, and events tell them. It works once. Not together
-    /// with `staysOpen`.
+    /// The code that the sender has too; nil if this device creates codes and reports them by
+    /// events. It works once. It excludes `staysOpen`.
     public var code: PeerCode?
-    /// Whether one transfer after the other is taken, each with a new code, until the task is cancelled. Each tells its end by
-    /// ``PeerEvent/done(_:)`` or ``PeerEvent/failed(_:)``; the last of these is the end of all.
+    /// Whether the receiver accepts one transfer after another, each with a new code, until the
+    /// task is cancelled. Each transfer ends with ``PeerEvent/done(_:)`` or
+    /// ``PeerEvent/failed(_:)``; the last such event is the end of all.
     public var staysOpen = false
-    /// For how long a sender that was lost may stay away.
+    /// How long to wait for the sender to reconnect.
     public var givesUpAfter = Duration.seconds(600)
-    /// The directory in which an unfinished transfer is remembered, so that another run for the same destination goes on with it;
-    /// nil for not beyond this run. It must be this user's alone.
+    /// The directory that remembers an unfinished transfer, so that another run for the same
+    /// destination resumes it; nil to remember it only during this run. Only this user may have
+    /// access to the directory.
     public var memory: PeerPath?
 
     public init() {}
   }
 
-  /// What happens, to the end.
+  /// The events, to the end.
   public var events: PeerEvents { PeerEvents(buffer: running.buffer) }
 
   private let destination: PeerPath
   private let options: Options
   private let running = Running()
 
-  /// Receives into a directory, which is made if it is missing.
+  /// Receives into a directory, which is created if it is missing.
   public init(into destination: PeerPath, options: Options = Options()) {
     self.destination = destination
     self.options = options
   }
 
-  /// Receives, and returns when everything is in its place and safe from a loss of power.
+  /// Receives, and returns when all items are in place and safe from a power failure.
   ///
-  /// - Returns: what the transfer came to; where the receiver stays open it does not return.
+  /// - Returns: the result of the transfer; a receiver that stays open does not return.
   /// - Throws: the failure; ``PeerError/Kind/interrupted`` when the task was cancelled.
   @discardableResult
   public func receive() async throws(PeerError) -> PeerResult {
@@ -102,10 +108,11 @@ extension PeerReceiver {
 
   private func importer() throws(TransferFailure) -> FolderImporter {
     guard !destination.bytes.isEmpty else {
-      throw TransferFailure(.usage, "the directory to receive into is empty text", hint: "Name a directory.")
+      throw TransferFailure(.usage, "the directory to receive into is an empty string", hint: "Name a directory.")
     }
     do throws(ArchiveError) {
-      // What cannot be made is known before a sender comes, and only what is there can be locked.
+      // This fails before a sender comes if the directory cannot be created; only an existing
+      // directory can be locked.
       _ = try StagingArea.openOrMake(destination.bytes)
       let area = try StagingArea(
         at: destination.bytes,
@@ -123,8 +130,8 @@ extension PeerReceiver.Options {
     get throws(TransferFailure) {
       if staysOpen, code != nil {
         throw TransferFailure(
-          .usage, "a code that is given is for one transfer, and a receiver that stays open takes many",
-          hint: "Leave one of them out.")
+          .usage, "a receiver that stays open cannot have a code: a code is for one transfer",
+          hint: "Remove one of them.")
       }
       var options = Receiver.Options(
         listen: HostAndPort(
@@ -142,7 +149,7 @@ extension PeerReceiver.Options {
     do throws(AddressRange.ParseError) {
       return try AddressRange.parse(text)
     } catch {
-      throw TransferFailure(.usage, error.description, hint: "A range is written as in 192.0.2.0/24.")
+      throw TransferFailure(.usage, error.description, hint: "Write a range as in 192.0.2.0/24.")
     }
   }
 }

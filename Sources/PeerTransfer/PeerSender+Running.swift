@@ -5,9 +5,9 @@ import MigrationTransfer
 import MigrationWire
 
 extension PeerSender {
-  /// The engine's sender, with all that was said.
+  /// The engine's sender, with all options.
   func sender() throws(TransferFailure) -> Sender {
-    guard !paths.isEmpty else { throw TransferFailure(.usage, "no path is named to send", hint: "Name a path.") }
+    guard !paths.isEmpty else { throw TransferFailure(.usage, "no path to send", hint: "Name a path.") }
     let store = try options.memory.map { path throws(TransferFailure) in try path.memory() }
     let selection = options.selection
     for warning in selection.warnings { running.buffer.add(.notice(warning)) }
@@ -25,7 +25,7 @@ extension PeerSender {
     }
   }
 
-  /// Which of several devices the program means.
+  /// The program's choice of several devices.
   static func choice(
     among found: [Nearby], _ choose: @escaping @Sendable ([PeerDevice]) async -> PeerDevice?, unless ends: [CInt],
     at priority: TaskPriority
@@ -41,7 +41,7 @@ extension PeerSender {
     return index
   }
 
-  /// The code that the program gives.
+  /// The program's code.
   static func code(
     of device: DeviceAddress, _ code: @escaping @Sendable (PeerDevice) async -> PeerCode?, unless ends: [CInt],
     at priority: TaskPriority
@@ -66,12 +66,12 @@ extension PeerSender.Options {
   fileprivate func sender(to target: PeerSender.Target) throws(TransferFailure) -> Sender.Options {
     let streams = try streams.map { number throws(TransferFailure) in
       guard (1...Limits.streams).contains(number) else {
-        throw TransferFailure(.usage, "there cannot be \(number) streams", hint: "1 to \(Limits.streams) are possible.")
+        throw TransferFailure(.usage, "the number of streams cannot be \(number)", hint: "Use 1 to \(Limits.streams).")
       }
       return UInt32(number)
     }
     if bytesPerSecond == 0 {
-      throw TransferFailure(.usage, "nothing can be sent with 0 bytes a second", hint: "Without a limit there is nil.")
+      throw TransferFailure(.usage, "the limit cannot be 0 bytes a second", hint: "Use nil for no limit.")
     }
     let (place, search) = try target.way
     return Sender.Options(

@@ -4,55 +4,59 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// Sends files and folders to a device that waits for them: once.
+/// Sends files and folders to a waiting device, once.
 ///
-/// ``send(choosing:code:)`` does it, and ``events`` tell what happens meanwhile. Cancelling the task that waits for it ends the
-/// transfer as Ctrl-C ends `peer send`: the other device keeps what has arrived.
+/// ``send(choosing:code:)`` does the work, and ``events`` report its course. Cancelling the task
+/// that waits for it ends the transfer as Ctrl-C ends `peer send`: the other device keeps the
+/// received data.
 public final class PeerSender: Sendable {
-  /// Where the other device is.
+  /// The place of the other device.
   public enum Target: Hashable, Sendable {
-    /// On one of the networks of this one, announcing itself; several are a choice.
+    /// A device that announces itself on one of this device's networks; the program chooses one of
+    /// several.
     case nearby
-    /// At an address or a host name; the port is 47470 if nothing is said.
+    /// An address or a host name; the default port is 47470.
     case host(String, port: UInt16 = 47470)
-    /// One that ``PeerSender/nearbyDevices(lookingFor:)`` has found.
+    /// A device that ``PeerSender/nearbyDevices(lookingFor:)`` has found.
     case device(PeerDevice)
   }
 
-  /// Whether data is compressed on its way.
+  /// When data is compressed in transit.
   public enum Compression: String, Hashable, Sendable {
-    /// Where that makes the transfer faster, and until it is known whether it does.
+    /// When it makes the transfer faster, and until that is known.
     case auto
-    /// Whatever becomes smaller.
+    /// All data that becomes smaller.
     case always
     case never
   }
 
-  /// What can be said of a transfer.
+  /// The options of a transfer.
   public struct Options: Sendable {
-    /// What the other device calls this one; nil for the host name.
+    /// The name of this device on the other device; nil for the host name.
     public var label: String?
-    /// What is left out, by the rules of `.gitignore` files; the last pattern that matches decides.
+    /// The patterns of excluded items, by the rules of `.gitignore` files; the last matching
+    /// pattern decides.
     public var exclusions: [String] = []
-    /// Whether of a directory with a `CACHEDIR.TAG` that alone is sent.
+    /// Whether only the `CACHEDIR.TAG` of a directory with such a file is sent.
     public var excludesCaches = false
-    /// Whether the numbers of owners and groups are sent.
+    /// Whether numeric owners and groups are sent.
     public var sendsOwners = false
     public var compression = Compression.auto
-    /// How many bytes go over the network in a second at most; nil for as many as go.
+    /// The most bytes per second on the network; nil for no limit.
     public var bytesPerSecond: UInt64?
-    /// How many connections carry the data, 1 to 64; nil for as many as help.
+    /// The number of connections for the data, 1 to 64; nil for the best number.
     public var streams: Int?
-    /// How long a lost connection is tried again.
+    /// How long to try to reconnect.
     public var givesUpAfter = Duration.seconds(600)
-    /// The directory in which an unfinished transfer is remembered, so that another run with the same paths goes on with it,
-    /// without a code; nil for not beyond this run. It must be this user's alone.
+    /// The directory that remembers an unfinished transfer, so that another run with the same paths
+    /// resumes it without a code; nil to remember it only during this run. Only this user may have
+    /// access to the directory.
     public var memory: PeerPath?
 
     public init() {}
   }
 
-  /// What happens, to the end of the transfer.
+  /// The events, to the end of the transfer.
   public var events: PeerEvents { PeerEvents(buffer: running.buffer) }
 
   let paths: [PeerPath]
@@ -60,21 +64,22 @@ public final class PeerSender: Sendable {
   let options: Options
   let running = Running()
 
-  /// Sends what these paths lead to; each arrives under its last name.
+  /// Sends the files and folders at these paths; each arrives under its last name.
   public init(_ paths: [PeerPath], to target: Target = .nearby, options: Options = Options()) {
     self.paths = paths
     self.target = target
     self.options = options
   }
 
-  /// Sends everything, and returns when the other device has it.
+  /// Sends everything, and returns when the other device has stored it.
   ///
   /// - Parameters:
-  ///   - choose: asked which of several devices is meant; nil for none. Called only for ``Target/nearby``.
-  ///   - code: asked for the code that a device shows, once it was reached; nil where there is none to be had. Not asked where an
-  ///     unfinished transfer goes on.
+  ///   - choose: chooses one of several devices; nil for none. Called only for ``Target/nearby``.
+  ///   - code: returns the code that a device shows, once the device is connected; nil if there is
+  ///     none. Not called if an unfinished transfer resumes.
   ///
-  /// Both are asked in tasks of their own. When an answer is not wanted any more, its task is cancelled, and not waited for.
+  /// Both run in their own tasks. When an answer is no longer wanted, its task is cancelled,
+  /// without a wait for its end.
   /// - Throws: the failure; ``PeerError/Kind/interrupted`` when the task was cancelled.
   @discardableResult
   public func send(
@@ -94,9 +99,9 @@ public final class PeerSender: Sendable {
     }
   }
 
-  /// Looks for devices on the networks of this one that wait for a transfer.
+  /// Searches this device's networks for devices that wait for a transfer.
   ///
-  /// What they say of themselves proves nothing; the code does.
+  /// Their names and addresses are claims; only the code proves a device.
   public static func nearbyDevices(
     lookingFor time: Duration = .seconds(3)
   ) async throws(PeerError) -> [PeerDevice] {

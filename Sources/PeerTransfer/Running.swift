@@ -3,12 +3,12 @@ import MigrationSystem
 import MigrationTLS
 import Synchronization
 
-/// One run of a transfer, on a thread of its own: the task that waits for it ends it by being cancelled.
+/// One run of a transfer, on its own thread. Cancelling the task that waits for it ends the run.
 final class Running: Sendable {
   private struct State: Sendable {
     var hasBegun = false
     var isStopped = false
-    /// What ends it.
+    /// Ends the run.
     var stop: (@Sendable () -> Void)?
   }
 
@@ -16,11 +16,11 @@ final class Running: Sendable {
   private let state = Mutex(State())
 
   deinit {
-    // What was never performed has no end, and its reader waits no longer.
+    // A transfer without a run has no end; this ends its reader's wait.
     buffer.close()
   }
 
-  /// Performs the run, which blocks, and waits for its end. Once.
+  /// Performs the blocking run, and waits for its end. Once.
   func perform(
     _ name: String, _ body: @escaping @Sendable (Running) throws(TransferFailure) -> TransferResult
   ) async throws(PeerError) -> PeerResult {
@@ -29,12 +29,12 @@ final class Running: Sendable {
       return !state.hasBegun
     }
     guard isFirst else {
-      throw PeerError(.usage, "this transfer was run already", hint: "Make another one for another transfer.")
+      throw PeerError(.usage, "this transfer has already run", hint: "Create a new object for another transfer.")
     }
     ProcessExit.leaveThreadsTheirTables()
     let result = await withTaskCancellationHandler {
       await blocking(name) { [self] () throws(TransferFailure) in
-        // What ends the run holds locks for as long as it lives.
+        // The function that ends the run holds locks while it lives.
         defer { state.withLock { $0.stop = nil } }
         return try body(self)
       }
@@ -44,7 +44,7 @@ final class Running: Sendable {
     return try buffer.close(result).get()
   }
 
-  /// From now on this is what ends the run; at once, if it is to end already.
+  /// Sets the function that ends the run, and calls it at once if the run is to end already.
   func stopping(by stop: @escaping @Sendable () -> Void) {
     let isStopped = state.withLock { state in
       state.stop = stop
@@ -62,7 +62,7 @@ final class Running: Sendable {
   }
 }
 
-/// Does what blocks on a thread of its own, and waits for it as tasks wait.
+/// Runs blocking work on its own thread, and waits for it as a task.
 func blocking<Value: Sendable>(
   _ name: String, _ body: @escaping @Sendable () throws(TransferFailure) -> Value
 ) async -> Result<Value, TransferFailure> {
@@ -79,8 +79,9 @@ func blocking<Value: Sendable>(
   }
 }
 
-/// Asks the program something that it answers as a task, on a thread that may wait; nil once one of the descriptors says that the
-/// answer is not wanted any more. The task is cancelled then, and not waited for.
+/// Asks the program a question that a task answers, on a thread that may wait; nil when a
+/// descriptor signals that the answer is no longer wanted. The task is then cancelled, without a
+/// wait for its end.
 func answer<Answer: Sendable>(
   unless ends: [CInt], at priority: TaskPriority, _ question: @escaping @Sendable () async -> Answer
 ) throws(TransferFailure) -> Answer? {
@@ -102,7 +103,7 @@ func answer<Answer: Sendable>(
   }
 }
 
-/// Where a task leaves its answer.
+/// The place for a task's answer.
 private final class Given<Answer: Sendable>: Sendable {
   let answer = Mutex<Answer?>(nil)
 }

@@ -2,10 +2,10 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 
-/// The answer of a command that does one thing at once: a text, or why not.
+/// The answer of a command that does one thing at once: a text or a failure.
 enum Answer {
-  /// Writes the answer, and returns the program's exit code: that of a failure too where the answer could not be written. A
-  /// reader that wants no more of it, as head(1), is no failure.
+  /// Writes the answer, and returns the program's exit code. An answer that could not be written is
+  /// a failure too, except where the reader wants no more of it, as head(1).
   static func give(json: Bool, _ body: () throws(TransferFailure) -> Rendering) -> Int32 {
     let (text, code): (Rendering, Int32)
     do {
@@ -20,7 +20,7 @@ enum Answer {
     return code == ExitCode.done ? ExitCode.of(unwritten) : code
   }
 
-  /// That what was to be read could not be written.
+  /// The failure of a command whose output could not be written.
   static let unwritten = TransferFailure(
-    .failed, "standard output could not be written", hint: "See whether the disk that it goes to is full.")
+    .failed, "standard output could not be written", hint: "Check whether the disk is full.")
 }

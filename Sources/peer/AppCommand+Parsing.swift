@@ -3,7 +3,7 @@ import MigrationTransfer
 import MigrationWire
 
 extension AppCommand {
-  /// Understands what stands behind a command about apps that takes no words of the app's own.
+  /// Parses the words after a command about apps, except `peer app run`.
   init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
     let json = arguments.has("--json")
     switch verb {
@@ -12,7 +12,7 @@ extension AppCommand {
         try arguments.operand(verb, "bundle", hint: "name the directory of an app's bundle"), json: json)
     case .appList:
       if let stray = arguments.operands.first {
-        throw .usage("'peer app list' takes no \(VisibleText.quoted(stray))", verb)
+        throw .usage("unexpected argument \(VisibleText.quoted(stray))", verb)
       }
       self = .list(json: json)
     case .appRemove:
@@ -31,18 +31,18 @@ extension AppCommand {
     VisibleText.of(try arguments.operand(verb, "app", hint: Self.hint))
   }
 
-  static let hint = "name an app by its identifier; 'peer app list' shows them"
+  static let hint = "name an app by its identifier; 'peer app list' lists the installed apps"
 }
 
 extension Arguments {
-  /// The one word that a command takes beside its options.
+  /// The only operand of a command.
   func operand(_ verb: Verb, _ what: String, hint: String) throws(TransferFailure) -> [UInt8] {
     guard let operand = operands.first, !operand.isEmpty else {
-      throw .usage("'peer \(verb.rawValue)' needs the \(what)", hint: hint)
+      throw .usage("missing argument: \(what)", hint: hint)
     }
     guard operands.count == 1 else {
       throw .usage(
-        "'peer \(verb.rawValue)' takes one \(what), and \(VisibleText.quoted(operands[1])) is a second one",
+        "unexpected argument \(VisibleText.quoted(operands[1])): 'peer \(verb.rawValue)' takes one \(what)",
         verb)
     }
     return operand
@@ -50,7 +50,8 @@ extension Arguments {
 }
 
 extension Command {
-  /// Understands what stands behind `peer app run`. Options of ours come before the identifier; the rest is the app's.
+  /// Parses the words after `peer app run`. The program's own options come before the identifier;
+  /// all words after it go to the app.
   static func run(_ words: [[UInt8]]) throws(TransferFailure) -> Command {
     var words = words[...]
     if let first = words.first, first.first == UInt8(ascii: "-"), first != Array("--".utf8) {
@@ -58,7 +59,7 @@ extension Command {
     }
     if words.first == Array("--".utf8) { words.removeFirst() }
     guard let identifier = words.popFirst(), !identifier.isEmpty else {
-      throw .usage("'peer app run' needs the app", hint: AppCommand.hint)
+      throw .usage("missing argument: app", hint: AppCommand.hint)
     }
     return .app(.run(VisibleText.of(identifier), arguments: Array(words)))
   }

@@ -2,18 +2,18 @@ import MigrationHost
 import MigrationWire
 
 extension AppBundle {
-  /// What its author, and the person who installs it, should know of what is in it; lower-case clauses.
+  /// Notes on the bundle for its author and for the person who installs it; lower-case clauses.
   var notes: [String] {
-    var notes = otherExtensions.map { "\(VisibleText.quoted($0)) is an extension of another kind, and is ignored" }
+    var notes = otherExtensions.map { "\(VisibleText.quoted($0)) is an extension of another kind, which is ignored" }
     if case .app = role, migrationExtension == nil {
-      notes.append("it has no migration extension, so that its data cannot be migrated")
+      notes.append("the app has no migration extension: its data cannot be migrated")
     }
     return notes
   }
 }
 
 extension AppBundle.Role {
-  /// What a program is told of what a bundle is.
+  /// The JSON members that describe a bundle.
   func members(hasExtension: Bool) -> [JSONValue.Member] {
     let (clip, parent): (String?, String?) =
       switch self {
@@ -26,21 +26,21 @@ extension AppBundle.Role {
     ]
   }
 
-  /// What a person is told of it; nil for an app.
+  /// The words that describe it to a person; nil for an app.
   var words: String? {
     if case .clip(let app) = self { "clip of \(app)" } else { nil }
   }
 }
 
 extension AppHome.Installation {
-  /// What a person is told of the clip whose place the app has taken; empty where there was none.
+  /// A sentence about the clip that the app has replaced; empty if there was none.
   var replaced: String {
     guard let replacement else { return "" }
-    return "It has taken the place of its clip \(replacement.clip), which is removed with its own data.\n"
-      + replacement.groups.map { "The group \($0), which only the clip listed, is removed with it.\n" }.joined()
+    return "It has replaced its clip \(replacement.clip); the clip's own data is removed.\n"
+      + replacement.groups.map { "The group \($0), which only the clip listed, is removed too.\n" }.joined()
   }
 
-  /// What a program is told of what it is, and of that clip.
+  /// The JSON members that describe the bundle and the replaced clip.
   var roleMembers: [JSONValue.Member] {
     app.bundle.role.members(hasExtension: app.bundle.migrationExtension != nil) + [
       .init("replacedClip", (replacement?.clip).map(JSONValue.string) ?? .null),

@@ -2,12 +2,12 @@ import MigrationHost
 import MigrationWire
 
 extension AppState {
-  /// For a person: columns as wide as they must be.
+  /// For a person: a table.
   static func table(_ states: [AppState], _ damaged: [AppHome.Damaged], now: Int64) -> Rendering {
     guard !states.isEmpty || !damaged.isEmpty else {
-      return Rendering(standardError: "No app is installed.\n")
+      return Rendering(standardError: "No apps are installed.\n")
     }
-    // The column is there where it tells something.
+    // The column is shown only if there are clips.
     let hasClips = states.contains { $0.role.words != nil }
     var rows = [["ID", "VERSION", "NAME"] + (hasClips ? ["KIND"] : []) + ["LAST IMPORT", "NOW"]]
     rows += states.map { state in
@@ -19,7 +19,7 @@ extension AppState {
       standardError: broken.map(\.standardError).joined(), standardOutput: states.isEmpty ? "" : Table.text(rows))
   }
 
-  /// For a program: an object a line.
+  /// For a program: an object per line.
   static func lines(_ states: [AppState], _ damaged: [AppHome.Damaged]) -> Rendering {
     let objects =
       states.map { state in JSONValue.object([.init("event", .string("app"))] + state.members) }
@@ -34,7 +34,7 @@ extension AppState {
 
   private func lastImport(now: Int64) -> String {
     switch (unfinished, record) {
-    case (.goingOn, _): "going on"
+    case (.goingOn, _): "running"
     case (.interrupted, _): "interrupted"
     case (nil, let record?): (record.failure == nil ? "succeeded " : "failed ") + Figures.ago(now - record.date)
     case (nil, nil): "none"
@@ -52,12 +52,12 @@ extension AppState {
   func statusText(cleared: Bool) -> Rendering {
     var sentences: [String] = []
     if let words = role.words {
-      sentences.append("It is the \(words), which takes its place when it is installed.")
+      sentences.append("This is the \(words); the app replaces it when it is installed.")
     } else if !hasExtension {
-      sentences.append("It has no migration extension, so that its data cannot be migrated.")
+      sentences.append("The app has no migration extension: its data cannot be migrated.")
     }
     switch record {
-    case nil: sentences.append("There is nothing about an earlier import.")
+    case nil: sentences.append("No import is recorded.")
     case let record?:
       let date = CalendarTime.text(record.date)
       if let failure = record.failure {
@@ -69,7 +69,7 @@ extension AppState {
       }
     }
     switch unfinished {
-    case .goingOn: sentences.append("An import is going on.")
+    case .goingOn: sentences.append("An import is running.")
     case .interrupted:
       sentences.append("An import was interrupted. It is undone when the app is started, or before the next import.")
     case nil: break
@@ -101,7 +101,7 @@ extension AppState {
 }
 
 extension ReportedError {
-  /// What a program is told of an error of an extension.
+  /// The JSON form of an extension's error.
   var object: JSONValue {
     .object([
       .init("domain", .string(domain)), .init("code", .signed(Int64(code))), .init("message", .string(text)),

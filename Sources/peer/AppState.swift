@@ -1,8 +1,8 @@
 import MigrationHost
 
-/// What there is to say of an app: what it is, how its last import ended, and who uses it.
+/// The state of an app: its identity, the result of its last import, and its user.
 struct AppState: Equatable, Sendable {
-  /// An import that has not ended.
+  /// The state of an unfinished import.
   enum Unfinished: String {
     case goingOn
     case interrupted
@@ -19,7 +19,7 @@ struct AppState: Equatable, Sendable {
   var role = AppBundle.Role.app(clip: nil)
   var hasExtension = true
 
-  /// Whether an import has not ended, and how that is.
+  /// The state of an unfinished import; nil if there is none.
   var unfinished: Unfinished? {
     guard hasUnfinishedImport else { return nil }
     return holder == nil ? .interrupted : .goingOn
@@ -27,7 +27,7 @@ struct AppState: Equatable, Sendable {
 }
 
 extension AppState {
-  /// Looks at an app, without being in anybody's way.
+  /// Reads an app's state without waiting for locks.
   init(_ app: InstalledApp) throws(HostError) {
     identifier = app.identifier
     version = app.bundle.version

@@ -7,7 +7,7 @@ import PeerTransfer
 
 /// `peer app`: the apps of this device.
 enum Apps {
-  /// Does what is asked for, and returns the program's exit code.
+  /// Performs the command, and returns the program's exit code.
   static func perform(_ command: AppCommand) -> Int32 {
     switch command {
     case .install(let bundle, let json):
@@ -56,7 +56,7 @@ enum Apps {
         let state = try AppState(try home.app(identifier))
         return json ? state.statusLine(cleared: false) : state.statusText(cleared: false)
       }
-      // An import that is going on must not be robbed of its record.
+      // The record of a running import must stay.
       let (app, lock) = try home.app(identifier, for: .running)
       defer { withExtendedLifetime(lock) {} }
       var state = try AppState(app)
@@ -66,22 +66,22 @@ enum Apps {
     }
   }
 
-  /// Becomes the app; returns only if that fails.
+  /// Becomes the app; returns only after a failure.
   private static func run(_ identifier: String, _ arguments: [[UInt8]]) -> TransferFailure {
     do {
       return try withApps { home throws(HostError) in
         let started = try home.start(identifier)
         if let clip = started.replacedClip {
           StandardStream.error.write(
-            "peer: note: the app \(started.app.identifier) has taken the place of its clip \(clip), and is started\n")
+            "peer: note: the app \(started.app.identifier) has replaced its clip \(clip), and is started instead\n")
         }
         if started.hasUndoneImport {
-          StandardStream.error.write("peer: note: an import that was interrupted has been undone\n")
+          StandardStream.error.write("peer: note: an interrupted import has been undone\n")
         }
         if started.app.countStart() {
           StandardStream.error.write(
-            "peer: note: this is the third start since the last import, and the app has not cleared how that ended: "
-              + "it finds the same until it calls MigrationStatus.clearImportStatus()\n")
+            "peer: note: this is the third start since the last import, and the app has not cleared its result; "
+              + "it gets the same result until it calls MigrationStatus.clearImportStatus()\n")
         }
         return Running.become(started, arguments, in: home)
       }
@@ -104,7 +104,7 @@ enum Apps {
 
 extension AppHome.Installation {
   fileprivate var sentence: Rendering {
-    let former = previousVersion.map { ", in the place of \(VisibleText.of($0))" } ?? ""
+    let former = previousVersion.map { ", replacing \(VisibleText.of($0))" } ?? ""
     let notes = app.bundle.notes.map { "peer: note: \($0)\n" }
     return Rendering(
       standardError: notes.joined()

@@ -3,40 +3,41 @@ import MigrationTransfer
 import MigrationWire
 
 extension Arguments {
-  /// The slowest limit: with less, a single large frame would take an hour.
+  /// The lowest limit: at a lower rate, a single large frame would take an hour.
   private static let slowestRate = 1_000.0
-  /// More is a slip of the finger, or no limit at all.
+  /// The highest limit: a higher rate is a typing error, or no limit at all.
   private static let fastestRate = 1e12
 
-  /// An option's value as bytes a second, nil if it was not given.
+  /// An option's value in bytes a second; nil if the option is not given.
   func rate(_ option: String) throws(TransferFailure) -> UInt64? {
     guard let text = try text(option) else { return nil }
     let shown = VisibleText.of(text)
     guard let rate = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9]) else {
-      throw .usage("\(option): '\(shown)' is not a rate", hint: "write bytes a second, as in 500k, 20M or 1.5G")
+      throw .usage("\(option): invalid rate '\(shown)'", hint: "write bytes a second, as in 500k, 20M or 1.5G")
     }
     guard rate >= Self.slowestRate else {
-      throw .usage("\(option): '\(shown)' is less than 1 kB a second", hint: "write 1k or more, or no limit at all")
+      throw .usage(
+        "\(option): '\(shown)' is less than 1 kB a second", hint: "write 1k or more, or remove the option for no limit")
     }
     guard rate <= Self.fastestRate else {
-      throw .usage("\(option): '\(shown)' is more than any network carries", hint: "leave it out for no limit")
+      throw .usage("\(option): '\(shown)' is more than any network carries", hint: "remove the option for no limit")
     }
     return UInt64(rate)
   }
 
-  /// An option's value as a number of bytes, at least one; nil if it was not given.
+  /// An option's value in bytes, at least one; nil if the option is not given.
   func size(_ option: String) throws(TransferFailure) -> UInt64? {
     guard let text = try text(option) else { return nil }
     let amount = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12])
     guard let amount, amount >= 1 else {
       throw .usage(
-        "\(option): '\(VisibleText.of(text))' is not a size", hint: "write bytes, as in 500k, 20M, 1.5G or 2T")
+        "\(option): invalid size '\(VisibleText.of(text))'", hint: "write bytes, as in 500k, 20M, 1.5G or 2T")
     }
     return min(UInt64(exactly: amount.rounded(.down)) ?? .max, Limits.fileSize)
   }
 
-  /// A number with one of the units behind it, or none; nil where it is not that. The units are decimal, as in everything that is
-  /// shown.
+  /// A number with an optional unit; nil if the text is not one. Units are decimal, as in all
+  /// output.
   private static func amount(_ text: String, units: [Character: Double]) -> Double? {
     let unit = text.last.flatMap { units[Character($0.lowercased())] }
     let digits = unit == nil ? text[...] : text.dropLast()
@@ -46,15 +47,15 @@ extension Arguments {
     return number * (unit ?? 1)
   }
 
-  /// How many data streams are wanted, nil if that was not said.
+  /// The wanted number of data streams; nil if the option is not given.
   func streams() throws(TransferFailure) -> UInt32? {
     guard let text = try text("--streams") else { return nil }
     guard text.allSatisfy({ $0.isASCII && $0.isNumber }), let number = UInt32(text),
       (1...Limits.streams).contains(Int(number))
     else {
       throw .usage(
-        "--streams: '\(VisibleText.of(text))' is not a number of streams",
-        hint: "write 1 to \(Limits.streams), or leave it out: then the best number is found while sending")
+        "--streams: invalid number '\(VisibleText.of(text))'",
+        hint: "write 1 to \(Limits.streams), or remove the option: the sender then finds the best number")
     }
     return number
   }

@@ -2,24 +2,24 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
-/// The words behind a verb, sorted into options and operands but not yet understood.
+/// The words after a command, sorted into options and operands but not yet parsed.
 ///
-/// Words are bytes: a path may be in no encoding at all.
+/// Words are bytes: a path may have no valid encoding.
 struct Arguments: Equatable {
-  /// An option that takes a value, and the value that it was given.
+  /// An option with its value.
   struct Setting: Equatable {
     let option: String
     let value: [UInt8]
   }
 
   private let verb: Verb
-  /// The options with their values, in the order in which they were typed.
+  /// The options with values, in the order in which they were typed.
   private(set) var settings: [Setting] = []
   private var flags: Set<String> = []
-  /// What is no option, in the order in which it was typed.
+  /// All other words, in the order in which they were typed.
   private(set) var operands: [[UInt8]] = []
 
-  /// Sorts the words; `--` makes everything behind it an operand.
+  /// Sorts the words; after `--`, every word is an operand.
   init(_ words: [[UInt8]], of verb: Verb) throws(TransferFailure) {
     self.verb = verb
     var rest = words[...]
@@ -39,10 +39,10 @@ struct Arguments: Equatable {
   /// Whether an option without a value was given.
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
-  /// An option's value as it was typed.
+  /// An option's value as typed.
   func bytes(_ option: String) -> [UInt8]? { settings.first { $0.option == option }?.value }
 
-  /// The values of an option that may be given more than once, in their order.
+  /// The values of a repeatable option, in their order.
   func all(_ option: String) -> [[UInt8]] { settings.filter { $0.option == option }.map(\.value) }
 
   /// An option's value, which must be text.
@@ -54,7 +54,7 @@ struct Arguments: Equatable {
     return text
   }
 
-  /// The words of which an option's value must be one, as a part of a sentence.
+  /// The words that an option's value may be, as part of a sentence.
   func choices(_ option: String) -> String {
     verb.options.first { $0.name == option }?.choicesInWords ?? "its value"
   }
@@ -69,17 +69,20 @@ struct Arguments: Equatable {
     let attached = parts.count > 1 ? Array(parts[1]) : nil
 
     guard let placeholder = option.value else {
-      guard attached == nil else { throw .usage("\(typed) takes no value", verb) }
+      guard attached == nil else { throw .usage("option \(typed) takes no value", verb) }
       flags.insert(name)
       return
     }
-    guard option.isRepeatable || bytes(name) == nil else { throw .usage("\(name) is given twice", verb) }
+    guard option.isRepeatable || bytes(name) == nil else {
+      throw .usage("option \(name) is given more than once", verb)
+    }
     if let attached {
       guard !attached.isEmpty else { throw missingValue(name, placeholder) }
       settings.append(Setting(option: name, value: attached))
       return
     }
-    // A value that looks like an option is more likely the next option; "-" alone is standard input.
+    // A value that looks like an option is more likely the next option; "-" alone means standard
+    // input.
     guard let value = rest.first, !value.isEmpty, value.first != UInt8(ascii: "-") || value.count == 1 else {
       throw missingValue(name, placeholder)
     }
@@ -88,16 +91,18 @@ struct Arguments: Equatable {
   }
 
   private func missingValue(_ name: String, _ placeholder: String) -> TransferFailure {
-    .usage("\(name) needs a value", hint: "write \(name) \(placeholder), or \(name)=VALUE for one that starts with '-'")
+    .usage(
+      "option \(name) requires a value",
+      hint: "write \(name) \(placeholder), or \(name)=VALUE if it starts with '-'")
   }
 
   private func unknown(_ name: String) -> TransferFailure {
     if verb == .send, name == "--code" {
       return .usage(
-        "a code is not taken from the command line, where every user of this device could read it",
-        hint: "leave it out and type it when asked, or use --code-file FILE")
+        "--code is not an option: every user of this device could read a code on the command line",
+        hint: "type the code when asked, or use --code-file FILE")
     }
-    let message = "'peer \(verb.rawValue)' has no option '\(name)'"
+    let message = "unknown option \(name)"
     guard let close = Suggestion.closest(to: name, among: verb.options.map(\.name)) else {
       return .usage(message, verb)
     }
@@ -106,13 +111,13 @@ struct Arguments: Equatable {
 }
 
 extension TransferFailure {
-  /// The command line is wrong, and this is how to mend it.
+  /// A usage error with a hint.
   static func usage(_ message: String, hint: String) -> TransferFailure {
     TransferFailure(.usage, message, hint: hint)
   }
 
-  /// The command line is wrong, and the help says how it should be.
+  /// A usage error whose hint is the command's help.
   static func usage(_ message: String, _ verb: Verb) -> TransferFailure {
-    .usage(message, hint: "run 'peer \(verb.rawValue) --help' to see what it takes")
+    .usage(message, hint: "run 'peer \(verb.rawValue) --help' to see its usage")
   }
 }

@@ -2,7 +2,7 @@
 enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-  /// The text, padded.
+  /// The padded text.
   static func text(of bytes: [UInt8]) -> String {
     let alphabet = alphabet
     var text: [UInt8] = []

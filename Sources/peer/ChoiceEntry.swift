@@ -2,12 +2,12 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 
-/// Asks the person at the terminal which of several devices is meant.
+/// Asks the person at the terminal to choose one of several devices.
 enum ChoiceEntry {
-  /// How often a person may try.
+  /// The number of tries of a person.
   static let tries = 3
 
-  /// Shows the devices, and waits for the number of one; its position.
+  /// Shows the devices, waits for a number, and returns the position of the chosen device.
   ///
   /// - Parameter interruptions: descriptors that end the waiting when they become readable.
   static func choose(
@@ -42,7 +42,7 @@ enum ChoiceEntry {
 
   static func question(_ count: Int) -> String { "Which one? [1-\(count)] " }
 
-  /// What the lines that are typed come to, `tries` of them at most.
+  /// The chosen device, from at most `tries` typed lines.
   static func answer(
     among count: Int, _ next: () throws(TransferFailure) -> Terminal.Line, say: (String) -> Void
   ) throws(TransferFailure) -> Int {
@@ -53,7 +53,7 @@ enum ChoiceEntry {
       case .line(let bytes):
         let typed = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
         if let number = Int(typed), (1...count).contains(number) { return number - 1 }
-        say("That is none of them: write a number from 1 to \(count).")
+        say("Not a valid choice: type a number from 1 to \(count).")
       }
     }
     throw TransferFailure(.usage, "no device was chosen", hint: "choose one with --to")

@@ -3,18 +3,20 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// Gets the code from the person or the file that has it.
+/// Gets the code from a person or a file.
 ///
-/// What cannot be a code is found out here, before there is any connection: it costs no attempt at the other device.
+/// Invalid codes are found here, before there is a connection: they cost no try at the other
+/// device.
 enum CodeEntry {
-  /// How often a person may try.
+  /// The number of tries of a person.
   static let tries = 3
 
   /// Gets the code.
   ///
   /// - Parameters:
-  ///   - device: the one that shows the code.
-  ///   - interruptions: descriptors that end the waiting when they become readable, a `SignalSource`'s say.
+  ///   - device: the device that shows the code.
+  ///   - interruptions: descriptors that end the waiting when they become readable, such as a
+  ///     `SignalSource`'s.
   static func read(
     _ source: CodeSource, of device: DeviceAddress, _ output: Output, unless interruptions: [CInt] = []
   ) throws(TransferFailure) -> PairingCode {
@@ -32,7 +34,8 @@ enum CodeEntry {
     }
   }
 
-  /// Asks until there is a code, `tries` times at most. `ask` gives nil at the end of the input.
+  /// Asks until there is a valid code, at most `tries` times. `ask` returns nil at the end of the
+  /// input.
   static func ask(
     _ ask: () throws(TransferFailure) -> [UInt8]?, say: (String) -> Void
   ) throws(TransferFailure) -> PairingCode {
@@ -45,10 +48,11 @@ enum CodeEntry {
       }
     }
     throw TransferFailure(
-      .pairing, "no valid code was entered", hint: "check the code shown on the other device, and start again")
+      .pairing, "no valid code was entered", hint: "check the code shown on the other device, and run the command again"
+    )
   }
 
-  /// Takes a line from a file as the code. There is nobody to ask again.
+  /// Reads a line of a file as the code. There is no second try.
   static func check(
     _ line: [UInt8]?, from name: String, hint: String = "check the code shown on the other device"
   ) throws(TransferFailure) -> PairingCode {
@@ -58,7 +62,7 @@ enum CodeEntry {
       let message =
         switch error {
         case .malformed: "the first line of \(name) is not a code of eight digits"
-        case .mistyped: "the code in \(name) is not valid: one digit is wrong or two are swapped"
+        case .mistyped: "the code in \(name) is not valid: one digit is wrong, or two are swapped"
         }
       throw TransferFailure(.pairing, message, hint: hint)
     }
@@ -66,7 +70,7 @@ enum CodeEntry {
 
   private static let standardInput: CInt = 0
 
-  /// What a person is asked.
+  /// The question to the person.
   static func question(_ device: DeviceAddress) -> String { "Code shown on \(device.shown): " }
 
   private static func prompt(
@@ -78,7 +82,7 @@ enum CodeEntry {
     } catch {
       throw .usage(
         "there is no terminal to ask for the code",
-        hint: "give the code with --code-file FILE, or with --code-file - on standard input")
+        hint: "pass the code with --code-file FILE, or with --code-file - on standard input")
     }
     return try output.hold { () throws(TransferFailure) in
       try ask({ () throws(TransferFailure) in
@@ -123,11 +127,11 @@ enum CodeEntry {
 }
 
 extension PairingCode.Mistake {
-  /// What the person who typed it is told.
+  /// The sentence for the person who typed it.
   fileprivate var sentence: String {
     switch self {
-    case .malformed: "That is not a code: it has eight digits, like 4829-1367."
-    case .mistyped: "That is not a valid code: one digit is wrong or two are swapped."
+    case .malformed: "That is not a code: a code has eight digits, such as 4829-1367."
+    case .mistyped: "That is not a valid code: one digit is wrong, or two are swapped."
     }
   }
 }

@@ -3,12 +3,13 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// A code that a script has made for both devices, in a file.
+/// A file with a code that a script has created for both devices.
 ///
-/// The receiver takes it as a secret: from a regular file of the user's own that no other user can read or change. A link may be
-/// another user's, who would choose the code.
+/// The receiver treats it as a secret: it must be a regular file that belongs to the user and that
+/// no other user can read or change. A link might belong to another user, who would then choose the
+/// code.
 enum CodeFile {
-  /// How long a file may be: more is no file with a code.
+  /// The size limit: a longer file does not contain a code.
   private static let sizeLimit = 4096
 
   /// Reads the code in the first line of a file.
@@ -17,23 +18,23 @@ enum CodeFile {
   {
     let name = VisibleText.quoted(path)
     let file = try open(path)
-    guard let status = try? file.status() else { throw unfit("\(name) cannot be looked at") }
-    guard status.kind == .regular else { throw unfit("\(name) is no regular file") }
+    guard let status = try? file.status() else { throw unfit("\(name) cannot be examined") }
+    guard status.kind == .regular else { throw unfit("\(name) is not a regular file") }
     guard status.owner == owner else { throw unfit("\(name) belongs to another user") }
     guard status.mode & 0o077 == 0 else {
-      throw unfit("other users can use \(name)", hint: "Take that from them: chmod 600 \(VisibleText.listed(path))")
+      throw unfit("other users can access \(name)", hint: "Run chmod 600 \(VisibleText.listed(path))")
     }
-    guard status.size <= sizeLimit else { throw unfit("\(name) is too long for a file with a code") }
+    guard status.size <= sizeLimit else { throw unfit("\(name) is too long to contain a code") }
     return try CodeEntry.check(try firstLine(file, Int(status.size)), from: name, hint: howToMake)
   }
 
   private static func open(_ path: [UInt8]) throws(TransferFailure) -> Descriptor {
     do throws(SystemError) {
-      // A pipe without a writer would be waited for.
+      // Without this, opening a pipe would wait for a writer.
       return try Descriptor.open(path, [.readOnly, .nonBlocking])
     } catch {
       guard error.isSymbolicLink else { throw TransferFailure(.failed, "\(error)") }
-      throw unfit("\(VisibleText.quoted(path)) is a link, and a code is taken from a file itself")
+      throw unfit("\(VisibleText.quoted(path)) is a link; the code must be in a regular file")
     }
   }
 
@@ -54,9 +55,9 @@ enum CodeFile {
     TransferFailure(.refused, message, hint: hint ?? howToMake)
   }
 
-  private static let howToMake = "Make one with 'peer code new --code-file FILE'."
+  private static let howToMake = "Create one with 'peer code new --code-file FILE'."
 
-  /// Writes a new code to a new file that is for its owner alone; what is there is left as it is.
+  /// Writes a new code to a new file that only its owner can read; an existing file is not changed.
   static func make(_ path: [UInt8], _ code: PairingCode) throws(TransferFailure) {
     let slash = path.lastIndex(of: UInt8(ascii: "/"))
     let parent = slash.map { $0 == 0 ? [UInt8(ascii: "/")] : Array(path[..<$0]) } ?? Array(".".utf8)
@@ -68,15 +69,15 @@ enum CodeFile {
     } catch {
       guard error.isAlreadyExisting else { throw TransferFailure(.failed, "\(error)") }
       throw TransferFailure(
-        .failed, "\(VisibleText.quoted(path)) is there already, and is left as it is",
-        hint: "Name another file, or remove it; a code is for one transfer.")
+        .failed, "\(VisibleText.quoted(path)) exists already, and is not changed",
+        hint: "Name another file, or remove this one: a code is for one transfer.")
     }
   }
 }
 
-/// `peer code new`: a code for two devices and the script that starts both.
+/// `peer code new`: a code for a script that starts both devices.
 enum NewCode {
-  /// Makes it, and returns the program's exit code.
+  /// Creates the code, and returns the program's exit code.
   static func make(in file: [UInt8]?) -> Int32 {
     Answer.give(json: false) { () throws(TransferFailure) in
       let code = PairingCode.random()

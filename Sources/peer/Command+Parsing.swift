@@ -4,7 +4,7 @@ import MigrationTransfer
 import MigrationWire
 
 extension Command {
-  /// Understands the words behind the program's name.
+  /// Parses the words after the program's name.
   init(_ words: [[UInt8]]) throws(TransferFailure) {
     guard let first = words.first else {
       self = .nothing
@@ -15,7 +15,7 @@ extension Command {
     switch word {
     case _ where word == Verb.help.rawValue || Overview.help.names.contains(word): self = try Self.help(rest)
     case "--version":
-      guard rest.isEmpty else { throw .usage("--version stands alone", hint: "run 'peer --version'") }
+      guard rest.isEmpty else { throw .usage("--version takes no other arguments", hint: "run 'peer --version'") }
       self = .version
     default:
       guard let verb = Verb(words.prefix(2).map { VisibleText.of($0) }) else { throw Self.unknown(word) }
@@ -56,26 +56,26 @@ extension Command {
     let words = arguments.operands.map { VisibleText.of($0) }
     guard let first = words.first else {
       throw .usage(
-        "'peer resume' needs 'list' behind it",
-        hint: "run 'peer resume list'; an unfinished transfer goes on when its command is run again")
+        "missing command after 'peer resume'",
+        hint: "run 'peer resume list', or resume a transfer by running its command again")
     }
     guard words == ["list"] else {
-      throw .usage("'peer resume' does not know '\(first == "list" ? words[1] : first)'", .resume)
+      throw .usage("unexpected argument '\(first == "list" ? words[1] : first)'", .resume)
     }
     return .resumeList(json: arguments.has("--json"))
   }
 
-  /// The digits by which a transfer is named.
+  /// The first digits of a transfer's ID.
   private static func identifier(_ arguments: Arguments) throws(TransferFailure) -> String {
     guard arguments.operands.count == 1, let typed = arguments.operands.first else {
       throw .usage(
-        arguments.operands.isEmpty ? "it is not said what to forget" : "'peer forget' takes one ID",
+        arguments.operands.isEmpty ? "missing argument: ID" : "'peer forget' takes one ID",
         hint: "'peer resume list' shows the ID of each unfinished transfer")
     }
     let text = VisibleText.of(typed).lowercased()
     guard text.count <= 32, text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
       throw .usage(
-        "\(VisibleText.quoted(typed)) is not the ID of a transfer",
+        "\(VisibleText.quoted(typed)) is not a transfer's ID",
         hint: "'peer resume list' shows the ID of each unfinished transfer")
     }
     guard text.count >= TransferStore.shortestPrefix else {
@@ -87,54 +87,54 @@ extension Command {
 }
 
 extension DiscoverOptions {
-  /// Understands what stands behind `peer discover`.
+  /// Parses the words after `peer discover`.
   fileprivate init(_ arguments: Arguments) throws(TransferFailure) {
     if let first = arguments.operands.first {
-      throw .usage("'peer discover' takes options only, and \(VisibleText.quoted(first)) is none", .discover)
+      throw .usage("unexpected argument \(VisibleText.quoted(first))", .discover)
     }
     let hint = "write seconds, or 90s, 10m, 2h"
     time = try arguments.seconds("--for", hint: hint) ?? Self.usualTime
     guard time > 0 else {
-      throw .usage("--for: \(VisibleText.quoted(arguments.bytes("--for") ?? [])) is too short a time", hint: hint)
+      throw .usage("--for: \(VisibleText.quoted(arguments.bytes("--for") ?? [])) is too short", hint: hint)
     }
     json = arguments.has("--json")
   }
 }
 
 extension ReceiveOptions {
-  /// Understands what stands behind `peer receive`.
+  /// Parses the words after `peer receive`.
   fileprivate init(_ arguments: Arguments) throws(TransferFailure) {
     guard arguments.operands.count < 2 else {
       let second = VisibleText.of(arguments.operands[1])
-      throw .usage("'peer receive' takes one directory, and '\(second)' is a second one", .receive)
+      throw .usage("unexpected argument '\(second)': 'peer receive' takes one directory", .receive)
     }
     directory = arguments.operands.first
     guard directory?.isEmpty != true else {
       throw .usage(
-        "the directory to receive into is empty text", hint: "name a directory, or leave it out for this one")
+        "the directory to receive into is an empty string", hint: "name a directory, or omit it for the current one")
     }
     app = try AppReceiveOptions(arguments)
     asks = arguments.has("--ask")
     if app != nil, directory != nil {
-      throw .usage("an app's data has its place: \(VisibleText.quoted(directory ?? [])) is too much", .receive)
+      throw .usage("unexpected argument \(VisibleText.quoted(directory ?? [])): --app takes no directory", .receive)
     }
     keeps = arguments.has("--keep")
     codeFile = try arguments.codeFile()
-    if keeps, app != nil { throw .usage("--keep is for folders only", .receive) }
+    if keeps, app != nil { throw .usage("--keep cannot be used with --app", .receive) }
     if keeps, codeFile != nil {
       throw .usage(
-        "--code-file is for one transfer, and --keep takes many",
-        hint: "leave one of them out; with --keep each transfer has a code of its own")
+        "--code-file cannot be used with --keep",
+        hint: "remove one of them; with --keep, each transfer has its own code")
     }
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")
     existing = try arguments.existing()
     mostBytes = try arguments.size("--max-size")
     if app != nil, existing != nil {
-      throw .usage("--existing is for folders only", hint: "an app's data that is there is set aside with --replace")
+      throw .usage("--existing cannot be used with --app", hint: "use --replace to set aside the app's existing data")
     }
     if app != nil, owners || setIDBits {
-      throw .usage("\(owners ? "--owners" : "--set-id-bits") is for folders only", .receive)
+      throw .usage("\(owners ? "--owners" : "--set-id-bits") cannot be used with --app", .receive)
     }
     listen = try arguments.hostAndPort(
       "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)

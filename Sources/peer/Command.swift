@@ -4,81 +4,82 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// What the command line asks for.
+/// A parsed command line.
 enum Command: Equatable, Sendable {
   case receive(ReceiveOptions)
   case send(SendOptions)
-  /// Show the devices on the network that wait.
+  /// List the waiting devices on the network.
   case discover(DiscoverOptions)
-  /// Show what is unfinished.
+  /// List the unfinished transfers.
   case resumeList(json: Bool)
-  /// Give up what is unfinished: the transfer whose identifier begins with these digits.
+  /// Forget the unfinished transfer whose identifier begins with these digits.
   case forget(String, json: Bool)
-  /// Something about the apps of this device.
+  /// A command about the apps of this device.
   case app(AppCommand)
-  /// Something about what apps have stored in secret.
+  /// A command about the credentials of apps.
   case credentials(CredentialsCommand)
-  /// Something about the state of a user's sign-in.
+  /// A command about the recorded sign-in of users.
   case account(AccountCommand)
-  /// Make a code for two devices: in a new file, or on standard output.
+  /// Create a code for two devices: in a new file, or on standard output.
   case newCode(file: [UInt8]?)
-  /// A help text: of a verb, or of the whole program.
+  /// A help text: of a command, or of the whole program.
   case help(Verb?)
   /// A page of the manual.
   case manual(ManualPage)
-  /// What a shell reads to complete what is typed.
+  /// A shell's script for completions.
   case completion(Shell)
-  /// What can stand at the end of a line that is being typed.
+  /// The completions of an unfinished command line.
   case complete(Completion.Request)
   case version
-  /// Nothing was asked for.
+  /// An empty command line.
   case nothing
 }
 
-/// What `peer app` was told.
+/// The options of `peer app`.
 enum AppCommand: Equatable, Sendable {
   /// The path of a bundle.
   case install([UInt8], json: Bool)
   case list(json: Bool)
   case remove(String, credentials: Bool, json: Bool)
   case status(String, clear: Bool, json: Bool)
-  /// What stands behind the identifier is the app's affair.
+  /// The arguments are for the app.
   case run(String, arguments: [[UInt8]])
-  /// Make a package of a new app.
+  /// Create the package of a new app.
   case new(NewAppOptions)
   case check(CheckOptions)
   case migrate(MigrateOptions)
 }
 
-/// What `peer receive` was told.
+/// The options of `peer receive`.
 struct ReceiveOptions: Equatable, Sendable {
-  /// Where to put what arrives; nil for the current directory.
+  /// The destination; nil for the current directory.
   var directory: [UInt8]?
-  /// The app whose data is wanted, instead of folders.
+  /// The app whose data is received, instead of folders.
   var app: AppReceiveOptions?
-  /// Whether the person at the terminal is asked about what is offered.
+  /// Whether the person at the terminal has to accept the offer.
   var asks = false
-  /// Whether it takes one transfer after the other, until it is stopped.
+  /// Whether it receives one transfer after another, until it is stopped.
   var keeps = false
-  /// The file with the code that the sender has too; nil for a code that is shown.
+  /// The file with the code that the sender has too; nil to show a code.
   var codeFile: [UInt8]?
-  /// Whether owners and groups are kept as the sender names them.
+  /// Whether the sender's owners and groups are kept.
   var owners = false
   /// Whether set-user-id and set-group-id bits are kept.
   var setIDBits = false
-  /// What becomes of names that are taken; nil for what was said when the transfer began, or a refusal.
+  /// The action for names that are taken; nil for the action of the interrupted transfer, or
+  /// `refuse`.
   var existing: Existing?
-  /// The most bytes that are taken of one transfer; nil for as many as there is room for.
+  /// The most bytes that a transfer may have; nil for as many as fit.
   var mostBytes: UInt64?
-  /// Where to listen; nil for the usual port at every address.
+  /// The address to listen on; nil for the default port at every address.
   var listen: HostAndPort?
-  /// Where senders may pair from; from everywhere, if there is no range.
+  /// The addresses from which senders may pair; empty for all addresses.
   var from: [AddressRange] = []
-  /// Whether this device is made known on its networks, so that senders need no address.
+  /// Whether this device announces itself on its networks, so that senders need no address.
   var isAnnounced = true
-  /// What this device calls itself; nil for its host name.
+  /// The name that this device gives itself; nil for its host name.
   var label: String?
-  /// For how many seconds a lost connection may stay lost.
+  /// The seconds to wait for the sender to reconnect.
   var giveUpAfter = Patience.standard
   /// Whether all useful addresses are shown.
   var isVerbose = false
@@ -86,60 +87,62 @@ struct ReceiveOptions: Equatable, Sendable {
   var json = false
 }
 
-/// What `peer receive --app` was told of the app.
+/// The options of `peer receive --app`.
 struct AppReceiveOptions: Equatable, Sendable {
   var identifier: String
-  /// What the exporter is told of this device; nil for what it is.
+  /// The platform that the exporter is given for this device; nil for the real one.
   var platform: String?
-  /// For the exporter, each name once.
+  /// The options for the exporter; no name occurs twice.
   var options: [AppRequest.Option] = []
-  /// Whether data that the app has is set aside.
+  /// Whether existing data of the app is set aside.
   var replaces = false
-  /// Whether the extension is kept from what it need not reach; its author may want that otherwise.
+  /// Whether the extension is confined; its author may turn that off.
   var isConfined = true
-  /// The path of the bundle that the app was just installed from, if its author tries it.
+  /// The path of the bundle from which an author has just installed the app to try it.
   var draft: [UInt8]?
 }
 
-/// What `peer send` was told.
+/// The options of `peer send`.
 struct SendOptions: Equatable, Sendable {
-  /// Paths without trailing slashes; each has a name, and no two have the same. At least one, if there is no app.
+  /// Paths without trailing slashes; each has a name, and no name occurs twice. At least one,
+  /// unless there is an app.
   var sources: [[UInt8]]
   /// The app whose data is sent, instead of folders.
   var app: String?
-  /// What the app's data is said to be; nil for what its bundle says.
+  /// The claimed source of the app's data; nil for that of its bundle.
   var claim: SourceClaim?
-  /// For how long an app's exporter may append nothing.
+  /// The time in which an app's exporter may append nothing.
   var idleLimit = IdleLimit.standard
-  /// Whether an app's extension is kept from what it need not reach; its author may want that otherwise.
+  /// Whether an app's extension is confined; its author may turn that off.
   var isConfined = true
   /// Whether owners and groups are sent.
   var owners = false
-  /// What of the sources is left out, in the order in which it was said; of folders only.
+  /// The exclusions in the order in which they were given; for folders only.
   var exclusions: [ExclusionSource] = []
-  /// Whether what directories hold that are marked as caches is left out; of folders only.
+  /// Whether the contents of directories that are marked as caches are excluded; for folders only.
   var isWithoutCaches = false
-  /// Whether the data is compressed on its way.
+  /// When data is compressed in transit.
   var compression = CompressionPreference.auto
-  /// How many bytes are sent in a second at most; nil for as many as go.
+  /// The most bytes sent per second; nil for no limit.
   var limit: UInt64?
-  /// How many data streams carry them; nil for as many as help.
+  /// The number of data streams; nil for the best number.
   var streams: UInt32?
-  /// The other device, whose host is never nil and its port never zero; nil for one that waits in this network.
+  /// The other device, whose host is never nil and whose port is never zero; nil for a device that
+  /// waits on this network.
   var to: HostAndPort?
-  /// Where the code comes from.
+  /// The source of the code.
   var code = CodeSource.prompt
-  /// What this device calls itself; nil for its host name.
+  /// The name that this device gives itself; nil for its host name.
   var label: String?
-  /// For how many seconds a lost connection may stay lost.
+  /// The seconds to try to reconnect.
   var giveUpAfter = Patience.standard
   /// Whether a program reads the output.
   var json = false
 }
 
-/// Where patterns of what is left out come from.
+/// The source of exclusion patterns.
 enum ExclusionSource: Equatable, Sendable {
-  /// The command line: one pattern as it is.
+  /// One pattern on the command line.
   case pattern([UInt8])
   /// The lines of a file.
   case file([UInt8])
@@ -147,7 +150,7 @@ enum ExclusionSource: Equatable, Sendable {
   case standardInput
 }
 
-/// Where the sender's code comes from.
+/// The source of the sender's code.
 enum CodeSource: Equatable, Sendable {
   /// A person at the terminal.
   case prompt
@@ -157,10 +160,10 @@ enum CodeSource: Equatable, Sendable {
   case file([UInt8])
 }
 
-/// How long a transfer waits for the other device.
+/// The time that a transfer waits for the other device.
 enum Patience {
   /// Ten minutes, in seconds.
   static let standard: Double = 600
-  /// A month: more is a slip of the finger.
+  /// A month: a longer time is a typing error.
   static let longest: Double = 30 * 24 * 3600
 }

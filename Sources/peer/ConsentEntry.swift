@@ -3,28 +3,28 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// Asks the person at the terminal whether to take what another device offers.
+/// Asks the person at the terminal whether to accept another device's offer.
 struct ConsentEntry: Sendable {
-  /// How often an answer may be neither yes nor no.
+  /// The number of answers that may be neither yes nor no.
   private static let tries = 3
   /// How many names are shown.
   private static let shownNames = 20
 
   let output: Output
-  /// What ends the program's waiting: a signal.
+  /// The descriptor of a signal that ends the waiting.
   let interruption: CInt
 
-  /// Fails where there is nobody to ask.
+  /// Fails without a terminal.
   static func check() throws(TransferFailure) {
     do {
       _ = try Questioner()
     } catch {
       throw .usage(
-        "there is no terminal to ask at", hint: "leave --ask out: the code that the sender enters is consent enough")
+        "--ask needs a terminal", hint: "remove --ask: the code that the sender enters is consent enough")
     }
   }
 
-  /// Shows an offer and waits for yes or no; nil if the answer is not needed any more.
+  /// Shows an offer and waits for yes or no; nil if the answer is no longer needed.
   func ask(_ question: ConsentQuestion, until: CInt) -> Bool? {
     output.hold { () -> Bool? in
       guard let questioner = try? Questioner() else { return false }
@@ -35,7 +35,7 @@ struct ConsentEntry: Sendable {
     }
   }
 
-  /// What the lines that are typed come to. No answer is no.
+  /// The meaning of the typed lines. No answer means no.
   static func answer(_ next: () -> Terminal.Line) -> Bool? {
     for _ in 0..<tries {
       switch next() {
@@ -52,7 +52,7 @@ struct ConsentEntry: Sendable {
     return false
   }
 
-  /// The offer in full, with everything that a terminal could act on made visible.
+  /// The offer in full, with all terminal controls made visible.
   static func text(_ question: ConsentQuestion) -> String {
     let device = question.label.isEmpty ? question.address : "\(question.label) (\(question.address))"
     var lines = ["", "\(VisibleText.of(device)) wants to send:"]
@@ -69,12 +69,12 @@ struct ConsentEntry: Sendable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// How much it is, may become, and may be.
+  /// The announced size, the largest possible size, and the free space.
   private static func amount(_ question: ConsentQuestion) -> String {
     let (items, bytes) = (Figures.count(question.offer.items, "item"), Figures.size(question.offer.bytes))
     let about = question.offer.flags.contains(.estimated) ? "about " : ""
     let figures = question.mostBytes.map {
-      "\(about)\(items), about \(bytes), may become more; at most \(Figures.size($0))"
+      "\(about)\(items), about \(bytes), may grow; at most \(Figures.size($0))"
     }
     let room = question.availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
     return (figures ?? "\(about)\(items), \(bytes)") + room

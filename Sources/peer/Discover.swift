@@ -5,12 +5,12 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// What `peer discover` was told.
+/// The options of `peer discover`.
 struct DiscoverOptions: Equatable, Sendable {
-  /// For how many seconds it looks: two questions are asked in that time, and late answers come.
+  /// The default time of the search in seconds: enough for two questions and late answers.
   static let usualTime: Double = 3
 
-  /// For how many seconds it looks.
+  /// The time of the search in seconds.
   var time = Self.usualTime
   /// Whether a program reads the output.
   var json = false
@@ -18,7 +18,7 @@ struct DiscoverOptions: Equatable, Sendable {
 
 /// `peer discover`: the devices on the network that wait for a transfer.
 enum Discover {
-  /// Looks for as long as it should, and shows what was found.
+  /// Searches for the given time, and shows the devices found.
   static func perform(_ options: DiscoverOptions) -> Int32 {
     Answer.give(json: options.json) { () throws(TransferFailure) in
       let found = try look(for: options.time)
@@ -26,12 +26,12 @@ enum Discover {
     }
   }
 
-  /// Looks for so many seconds.
+  /// Searches for the given number of seconds.
   static func look(for time: Double) throws(TransferFailure) -> [NearbyReceiver] {
     var interruption: TransferFailure.Kind?
     let outcome: NetworkSearch.Outcome
     do throws(SystemError) {
-      // Before there is any other thread.
+      // This must precede all other threads.
       let signals = try SignalSource()
       let end = BootInstant(seconds: BootInstant.now().seconds + time)
       outcome = try NetworkSearch.look { () throws(SystemError) in
@@ -45,7 +45,7 @@ enum Discover {
     return outcome.receivers
   }
 
-  /// Waits for the end of the time; which signal ended it before.
+  /// Waits until the time has passed; returns the signal that ended it earlier.
   private static func wait(
     for signals: borrowing SignalSource, until end: BootInstant
   ) throws(SystemError) -> TransferFailure.Kind? {
@@ -60,13 +60,13 @@ enum Discover {
     return nil
   }
 
-  /// For a person: each with the address that is the most likely to work.
+  /// For a person: each device with the address most likely to work.
   static func table(_ receivers: [NearbyReceiver]) -> Rendering {
     guard !receivers.isEmpty else {
       return Rendering(
         standardError: """
-          No device is waiting on this network.
-          peer: hint: run 'peer receive' on the other device; firewalls must let UDP port 5353 through
+          No waiting device found on this network.
+          peer: hint: run 'peer receive' on the other device; firewalls must allow UDP port 5353
 
           """)
     }
@@ -74,7 +74,7 @@ enum Discover {
     return Rendering(standardOutput: Table.text([["NAME", "ADDRESS"]] + rows))
   }
 
-  /// For a program: an object a line.
+  /// For a program: an object per line.
   static func lines(_ receivers: [NearbyReceiver]) -> Rendering {
     Rendering(standardOutput: receivers.map { $0.object.text + "\n" }.joined())
   }

@@ -6,9 +6,9 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// What the two ends of a transfer are made of, as the command line describes them.
+/// The parts of a transfer's two ends, made from the command line.
 enum Ends {
-  /// What arrives is for folders, or for an app.
+  /// The importer of folders or of an app.
   static func importer(
     _ options: ReceiveOptions, home: [UInt8], until stop: StopSignal = StopSignal(),
     telling tell: @escaping @Sendable (TransferEvent) -> Void
@@ -34,7 +34,7 @@ enum Ends {
     }
   }
 
-  /// What is sent comes from folders, or from an app.
+  /// The source: folders or an app.
   static func source(
     _ options: SendOptions, _ selection: Selection, home: [UInt8], until stop: StopSignal = StopSignal(),
     telling tell: @escaping @Sendable (TransferEvent) -> Void
@@ -47,9 +47,10 @@ enum Ends {
     }
   }
 
-  /// What is sent comes from this app; a home that is missing is not made.
+  /// The app as the source; a missing home is not created.
   ///
-  /// - Parameter edition: the bundle of another edition of the same app, whose extension exports the data.
+  /// - Parameter edition: the bundle of another edition of the same app, whose extension exports
+  ///   the data.
   static func app(
     _ app: String, _ options: SendOptions, home: [UInt8], edition: AppBundle? = nil,
     until stop: StopSignal = StopSignal(),
@@ -87,7 +88,7 @@ enum Ends {
 }
 
 extension TransferEvent {
-  /// What the host of an app's extension has to tell; nil for what is for its author alone.
+  /// An event for news of an extension's host; nil for news that only its author gets.
   init?(_ news: HostNews) {
     switch news {
     case .output(let output): self = .extensionOutput(isError: output.stream == .error, line: output.line)
@@ -98,7 +99,7 @@ extension TransferEvent {
 }
 
 extension Receiver.Options {
-  /// What the command line says of a receiver, without what it asks its user.
+  /// The receiver's options, without the questions to its user.
   init(_ options: ReceiveOptions) {
     self.init(
       listen: options.listen ?? HostAndPort(host: nil, port: Limits.defaultPort), isPortChosen: options.listen != nil,
@@ -109,7 +110,7 @@ extension Receiver.Options {
 }
 
 extension Sender.Options {
-  /// What the command line says of a sender.
+  /// The sender's options.
   init(_ options: SendOptions) {
     self.init(
       target: options.to.map { .host($0) } ?? .nearby, search: NetworkSearch(), label: ThisDevice.label(options.label),

@@ -1,7 +1,7 @@
 import MigrationEngine
 import PeerTransfer
 
-/// The number with which the program ends; the help texts say what each means.
+/// The exit codes; the help texts explain them.
 enum ExitCode {
   /// Everything was done.
   static let done: Int32 = 0
@@ -10,7 +10,7 @@ enum ExitCode {
   /// Everything was done that could be, but some items could not be sent, or not be stored.
   static let doneWithUnsent: Int32 = 8
 
-  /// The code of a transfer that came to its end.
+  /// The code of a completed transfer.
   static func of(_ result: TransferResult, unsent: UnsentList) -> Int32 {
     unsent.isComplete(result) ? done : doneWithUnsent
   }
@@ -20,7 +20,7 @@ enum ExitCode {
 }
 
 extension TransferFailure.Kind {
-  /// What the kind is called in JSON.
+  /// The kind's name in JSON.
   var name: String {
     switch self {
     case .failed: "failed"

@@ -1,11 +1,11 @@
 import MigrationWire
 
-/// How numbers are written for people.
+/// Formats numbers for people.
 enum Figures {
   /// A size in decimal units: `999 B`, `3.2 GB`, `225 MB`.
   static func size(_ bytes: UInt64) -> String { ReadableNumber.size(bytes) }
 
-  /// What there is of a total, in the total's unit: `0.3/3.2 GB`. As wide whatever there is.
+  /// A part of a total, in the total's unit: `0.3/3.2 GB`. The width is the same for every part.
   static func share(_ bytes: UInt64, of total: UInt64) -> String {
     let unit = ReadableNumber.unit(of: max(bytes, total))
     let whole = ReadableNumber.digits(total, in: unit)
@@ -13,7 +13,7 @@ enum Figures {
     return padded(part, to: whole.count) + "/\(whole) \(ReadableNumber.name(of: unit))"
   }
 
-  /// A size a second.
+  /// A rate, as a size per second.
   static func rate(_ bytesPerSecond: Double) -> String {
     size(whole(bytesPerSecond)) + "/s"
   }
@@ -24,7 +24,7 @@ enum Figures {
   /// A number with its noun: `1 item`, `1,204 items`.
   static func count(_ number: UInt64, _ noun: String) -> String { ReadableNumber.count(number, noun) }
 
-  /// How long something took: `0.4 s`, `14.2 s`, `2 min 5 s`, `3 h 12 min`.
+  /// A duration: `0.4 s`, `14.2 s`, `2 min 5 s`, `3 h 12 min`.
   static func duration(_ seconds: Double) -> String {
     let tenths = whole(seconds * 10)
     if tenths < 600 { return "\(tenths / 10).\(tenths % 10) s" }
@@ -39,7 +39,7 @@ enum Figures {
     return seconds >= 60 && seconds.isMultiple(of: 60) ? count(seconds / 60, "minute") : count(seconds, "second")
   }
 
-  /// How long ago something was, roughly: `just now`, `5 minutes ago`, `3 days ago`.
+  /// The rough age of a moment: `just now`, `5 minutes ago`, `3 days ago`.
   static func ago(_ seconds: Int64) -> String {
     switch seconds {
     case ..<60: "just now"
@@ -49,7 +49,7 @@ enum Figures {
     }
   }
 
-  /// A time span as a clock shows it: `0:16`, `12:05`, `1:02:33`.
+  /// A time span in the form of a clock: `0:16`, `12:05`, `1:02:33`.
   static func clock(_ seconds: Double) -> String {
     let seconds = whole(seconds.rounded(.up))
     let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60)
@@ -57,12 +57,12 @@ enum Figures {
     return hours == 0 ? "\(minutes):\(rest)" : "\(hours):\(padded(String(minutes), to: 2, with: "0")):\(rest)"
   }
 
-  /// A text made as long as wanted by what is put before it.
+  /// A text, padded on the left to a width.
   static func padded(_ text: String, to width: Int, with filling: Character = " ") -> String {
     String(repeating: filling, count: max(0, width - text.count)) + text
   }
 
-  /// The nearest whole number, held within the range: zero for what is negative or none.
+  /// The nearest whole number within the range; zero for negative numbers and NaN.
   static func whole(_ number: Double) -> UInt64 {
     number > 0 ? UInt64(exactly: number.rounded()) ?? .max : 0
   }

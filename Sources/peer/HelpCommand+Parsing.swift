@@ -3,7 +3,7 @@ import MigrationTransfer
 import MigrationWire
 
 extension Command {
-  /// Understands what stands behind `peer help`.
+  /// Parses the words after `peer help`.
   static func help(_ words: [[UInt8]]) throws(TransferFailure) -> Command {
     let arguments = try Arguments(words, of: .help)
     if arguments.has("--help") { return .help(.help) }
@@ -18,41 +18,41 @@ extension Command {
     guard words.count == verb.length else {
       if verb == .code { throw unknownCodeCommand(words[1]) }
       if !verb.members.isEmpty { throw .unknown(words[1], in: verb) }
-      throw .usage("'peer help' takes one command at most", hint: "run 'peer help' to see which there are")
+      throw .usage("too many arguments: 'peer help' takes one command", hint: "run 'peer help' to list the commands")
     }
     return verb
   }
 
-  /// A word that stands where a command should, and is none.
+  /// The failure for an unknown word in the place of a command.
   static func unknown(_ word: String) -> TransferFailure {
-    let all = "run 'peer --help' to see what there is"
+    let all = "run 'peer --help' to list the commands"
     if word.hasPrefix("-") {
       let name = word.prefix { $0 != "=" }
       if let verb = Verb.allCases.first(where: { $0.options.contains { $0.name == name } }) {
         return .usage(
-          "'\(word)' stands before the command", hint: "write the command first, as in 'peer \(verb.rawValue) \(word)'")
+          "the option \(word) must follow the command", hint: "write 'peer \(verb.rawValue) \(word)'")
       }
       let close = Suggestion.closest(to: word, among: Overview.options.map(\.name))
-      return .usage("peer has no option '\(word)'", hint: close.map { "did you mean \($0)?" } ?? all)
+      return .usage("unknown option \(word)", hint: close.map { "did you mean \($0)?" } ?? all)
     }
     let close = Suggestion.closest(to: word, among: Verb.allCases.map(\.rawValue))
-    return .usage("peer has no command '\(word)'", hint: close.map { "did you mean 'peer \($0)'?" } ?? all)
+    return .usage("unknown command '\(word)'", hint: close.map { "did you mean 'peer \($0)'?" } ?? all)
   }
 }
 
 extension Shell {
-  /// Understands what stands behind `peer completion`.
+  /// Parses the words after `peer completion`.
   init(_ arguments: Arguments) throws(TransferFailure) {
     let names = Self.allCases.map(\.rawValue)
     let hint = "write one of \(names.joined(separator: ", ")), as in 'peer completion \(names[0])'"
-    guard let word = arguments.operands.first else { throw .usage("'peer completion' needs the shell", hint: hint) }
+    guard let word = arguments.operands.first else { throw .usage("missing argument: shell", hint: hint) }
     guard arguments.operands.count == 1 else {
       throw .usage(
-        "'peer completion' takes one shell, and \(VisibleText.quoted(arguments.operands[1])) is a second one",
+        "unexpected argument \(VisibleText.quoted(arguments.operands[1])): 'peer completion' takes one shell",
         hint: hint)
     }
     guard let shell = Self.allCases.first(where: { Array($0.rawValue.utf8) == word }) else {
-      throw .usage("'peer completion' does not know \(VisibleText.quoted(word))", hint: hint)
+      throw .usage("unknown shell \(VisibleText.quoted(word))", hint: hint)
     }
     self = shell
   }

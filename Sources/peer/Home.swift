@@ -2,10 +2,10 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 
-/// Where the program keeps what it must know from run to run: PEER_HOME.
+/// The directory of the program's state: PEER_HOME.
 enum Home {
-  /// The directory; it need not exist yet. One that other users may change, or that is another user's, is refused: keys and
-  /// paths are kept there, and apps.
+  /// The directory, which need not exist yet. A directory that belongs to another user, or that
+  /// other users may change, is refused: it contains keys, paths and apps.
   static func path() throws(TransferFailure) -> [UInt8] {
     let path = try chosen()
     try TransferStore.check(path, hint: "Set PEER_HOME to a directory of your own.")
@@ -14,11 +14,11 @@ enum Home {
 
   private static func chosen() throws(TransferFailure) -> [UInt8] {
     if let home = value("PEER_HOME") { return home }
-    // The base directory specification: a relative path does not count.
+    // The base directory specification: a relative path is ignored.
     if let data = value("XDG_DATA_HOME"), data.first == slash { return data + Array("/peer".utf8) }
     if let home = value("HOME") { return home + Array("/.local/share/peer".utf8) }
     throw .usage(
-      "there is no place to remember transfers in: neither PEER_HOME nor HOME is set",
+      "no directory for the program's state: neither PEER_HOME nor HOME is set",
       hint: "set PEER_HOME to a directory of your own")
   }
 

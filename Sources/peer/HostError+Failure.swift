@@ -3,7 +3,7 @@ import MigrationHost
 import MigrationTransfer
 
 extension TransferFailure {
-  /// What a failure with an app on this device means for the user.
+  /// The user's failure for an error with an app on this device.
   init(_ error: HostError) {
     let kind: Kind =
       switch error.code {
@@ -17,7 +17,7 @@ extension TransferFailure {
   }
 }
 
-/// Does something with an app, and says what its failure means for the user.
+/// Works with the apps of PEER_HOME, and turns an error into the user's failure.
 func withApps<Value>(_ body: (AppHome) throws(HostError) -> Value) throws(TransferFailure) -> Value {
   let path = try Home.path()
   do {

@@ -1,7 +1,7 @@
 import MigrationSystem
 
 extension HumanReport.Surface {
-  /// What standard error is, and what can be drawn on it.
+  /// The surface of standard error, and the bar that can be drawn on it.
   static var standardError: HumanReport.Surface {
     guard Terminal.isTerminal(StandardStream.error.rawValue), Environment.get("TERM") != "dumb" else { return .log }
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(Environment.get).first { !$0.isEmpty } ?? ""

@@ -5,38 +5,39 @@ import PeerTransfer
 
 /// The report for a person: lines on standard error, the result on standard output.
 ///
-/// On a terminal one line below them is drawn over and over; elsewhere progress is said now and then.
+/// On a terminal, the line below them is redrawn with the progress; elsewhere, progress is written
+/// now and then.
 struct HumanReport: Report {
-  /// What standard error is.
+  /// The kind of standard error.
   enum Surface: Equatable, Sendable {
     case terminal(ProgressLine.Bar)
     case log
   }
 
-  /// The least time between two drawings on a terminal, in seconds.
+  /// The shortest time between two drawings on a terminal, in seconds.
   private static let drawingInterval = 0.1
-  /// The least time between two lines about progress in a log, and the time after which one comes in any case.
+  /// The shortest and the longest time between two lines about progress in a log.
   private static let logInterval = 5.0, longestSilence = 60.0
-  /// The progress in percent that is worth a line in a log.
+  /// The progress in percent that is worth a new line in a log.
   private static let logStep = 10
-  /// How few wrong codes are left when each one says so.
+  /// A wrong code is followed by the number of remaining tries if they are fewer than this.
   private static let fewGuesses = 10
-  /// To the start of the line, and erase it.
+  /// Returns to the start of the line, and erases it.
   private static let erase = "\r\u{1B}[2K"
 
   let role: Role
   let surface: Surface
-  /// What the other device has to name for sending.
+  /// The words after `peer send` on the other device.
   let wanted: String
-  /// Whether more is said than most people need.
+  /// Whether all details are shown.
   let isVerbose: Bool
-  /// What stands in front of the lines that extensions write; nil where they say themselves whose they are.
+  /// The prefix of the lines of extensions; nil if the lines have one already.
   let speaker: String?
   private(set) var unsent = UnsentList()
   private var meter = ProgressMeter()
   private var isDrawn = false
   private var shownCode: PairingCode?
-  /// Whether what comes next is about another transfer.
+  /// Whether the next event belongs to another transfer.
   private var isTransferOver = false
   private var logged: (time: Double, phase: TransferPhase, percent: Int)?
 
@@ -58,22 +59,22 @@ struct HumanReport: Report {
       return say(Invitation(listening, wanting: wanted, isVerbose: isVerbose).text)
     case .announced(let name): return say("Found on this network as: \(VisibleText.of(name))")
     case .unannounced(let reason):
-      return say("peer: note: this device cannot be found on the network: \(VisibleText.message(reason))")
+      return say("peer: note: other devices cannot find this one on the network: \(VisibleText.message(reason))")
     case .code(let code, let lifetime):
-      let heading = shownCode.map { $0 == code ? "Code, still" : "New code" } ?? "Code"
+      let heading = shownCode.map { $0 == code ? "Code (unchanged)" : "New code" } ?? "Code"
       shownCode = code
       return say("\(heading): \(code.shown)   (works once, for \(Figures.span(lifetime)))")
     case .codeAwaited(let lifetime):
-      return say("The code of --code-file works once, for \(Figures.span(lifetime)), from now on.")
+      return say("The code in --code-file works once, for \(Figures.span(lifetime)) from now.")
     case .confined: return Rendering()
     case .unconfined(let reason, _): return say("peer: note: \(reason)")
     case .wrongCode(let attempt, let allowed, let from, let left):
       let isNear = left > 0 && left < Self.fewGuesses
-      let end = isNear ? " \(Figures.count(UInt64(left))) more, and no code is shown any more." : ""
-      return say("Someone entered a wrong code (\(attempt) of \(allowed)) from \(VisibleText.of(from)).\(end)")
+      let end = isNear ? " \(Figures.count(UInt64(left))) more, and no new code is shown." : ""
+      return say("Wrong code (\(attempt) of \(allowed)) from \(VisibleText.of(from)).\(end)")
     case .codesSpent(let count, let guessers, let isOver):
       return say(Self.end(count, guessers, isOver: isOver))
-    case .looking: return say("Looking for a device that waits in this network")
+    case .looking: return say("Searching this network for a waiting device")
     case .found(let label, let address):
       return say("Found \(Nearby(label: label, instance: nil, address: address).shown).")
     case .connecting(let address):
@@ -88,16 +89,16 @@ struct HumanReport: Report {
       return progressLine(at: moment)
     case .interrupted(let reason):
       meter.stop()
-      return say("Connection lost: \(VisibleText.message(reason)). Going on as soon as it is back.")
+      return say("Connection lost: \(VisibleText.message(reason)). Will resume when the connection returns.")
     case .resumed(let heldBytes):
       meter.stop()
-      // What could not be sent is named again.
+      // Items that could not be sent are named again.
       unsent.note(event)
-      return say("Going on: \(Figures.size(heldBytes)) have arrived already.")
+      return say("Resuming: \(Figures.size(heldBytes)) already received.")
     case .notice(let text):
       return say("peer: note: \(text)")
     case .staged:
-      return say("Everything has arrived.")
+      return say("All data has arrived.")
     case .importing:
       return handle(.progress(.starting(.importing)), at: moment)
     case .unsent, .notStored:
@@ -139,13 +140,13 @@ struct HumanReport: Report {
 
   mutating func missed(_ count: UInt64) -> Rendering {
     say(
-      "peer: note: \(Figures.count(count, "message")) \(count == 1 ? "was" : "were") left out, since nobody read \(count == 1 ? "it" : "them")"
+      "peer: note: \(Figures.count(count, "message")) \(count == 1 ? "was" : "were") left out, since the output was not read"
     )
   }
 
   mutating func fail(_ failure: TransferFailure) -> Rendering { say(failure.text.dropLast()) }
 
-  /// Writes lines that stay, above the one that is drawn over; the next tick draws that again.
+  /// Writes lines above the progress line; the next tick redraws that.
   private mutating func say(_ lines: some StringProtocol) -> Rendering {
     var rendering = clear()
     rendering.standardError += lines + "\n"
@@ -181,7 +182,7 @@ struct HumanReport: Report {
 }
 
 extension TransferProgress {
-  /// A phase of which nothing is known but that it begins.
+  /// The start of a phase, without figures.
   fileprivate static func starting(_ phase: TransferPhase) -> TransferProgress {
     TransferProgress(phase: phase, bytes: 0, totalBytes: 0, items: 0, totalItems: 0)
   }

@@ -3,16 +3,17 @@ import MigrationSystem
 import MigrationTransfer
 import Synchronization
 
-/// Ctrl-C and its kin: the first one ends the transfer in order, the second one ends the program at once.
+/// Ctrl-C and similar signals: the first ends the transfer in order, the second ends the program at
+/// once.
 ///
-/// Made before any thread is, so that all of them leave the signals to it.
+/// Created before any thread, so that no thread receives the signals.
 final class Interruption: Sendable {
   private let signals: SignalSource
   private let noticed: Wakeup
-  /// What came, and what is to be told of it.
+  /// The first signal, and the function to call for it.
   private let state = Mutex<(kind: TransferFailure.Kind?, stop: (@Sendable (TransferFailure.Kind) -> Void)?)>(
     (nil, nil))
-  /// Set by the first signal, for what goes on before there is a transfer that could be told.
+  /// Set by the first signal, for work before a transfer.
   let early = StopSignal()
 
   init() throws(TransferFailure) {
@@ -24,13 +25,14 @@ final class Interruption: Sendable {
     }
   }
 
-  /// What becomes readable once the first signal has been told.
+  /// A descriptor that becomes readable when the first signal is noticed.
   var raw: CInt { noticed.raw }
 
-  /// Which signal came first; nil if none did.
+  /// The first signal; nil if there was none.
   var kind: TransferFailure.Kind? { state.withLock { $0.kind } }
 
-  /// Tells of the first signal, also of one that came already, from a thread of its own or at once.
+  /// Calls a function for the first signal, on another thread; at once if the signal has come
+  /// already.
   func tell(_ stop: @escaping @Sendable (TransferFailure.Kind) -> Void) {
     let kind = state.withLock { state in
       state.stop = stop
@@ -39,7 +41,7 @@ final class Interruption: Sendable {
     if let kind { stop(kind) }
   }
 
-  /// Does something that `early` ends; what it throws then says which signal it was.
+  /// Runs work that `early` ends; its error then names the signal.
   func honoured<Value>(_ body: () throws(TransferFailure) -> Value) throws(TransferFailure) -> Value {
     do {
       return try body()
@@ -49,7 +51,7 @@ final class Interruption: Sendable {
     }
   }
 
-  /// Looks for signals from now on.
+  /// Starts to watch for signals.
   func watch() throws(TransferFailure) {
     do throws(SystemError) {
       _ = try OwnerThread(name: "signals") { [self] in

@@ -4,7 +4,7 @@ import MigrationWire
 import PeerTransfer
 
 extension Offer {
-  /// What a program is told about an offer.
+  /// The JSON members of an offer.
   var members: [JSONValue.Member] {
     let contents: JSONValue.Member =
       switch contents {
@@ -38,12 +38,12 @@ extension AppIdentity {
 }
 
 extension GuessLimit.Count {
-  /// What a program is told of who guessed.
+  /// The JSON members of a source of wrong codes.
   var members: [JSONValue.Member] { [.init("address", .string(network)), .init("count", .integer(UInt64(count)))] }
 }
 
 extension Unsent {
-  /// What a program is told about an item that could not be sent.
+  /// The JSON members of an item that could not be sent.
   var members: [JSONValue.Member] {
     JSONValue.Member.name("path", path) + [
       .init("reason", .string(reason.name)), .init("message", message.map(JSONValue.string) ?? .null),
@@ -52,7 +52,7 @@ extension Unsent {
 }
 
 extension TransferResult {
-  /// What a program is told about a finished transfer.
+  /// The JSON members of a finished transfer.
   var members: [JSONValue.Member] {
     [
       .init("items", .integer(total.items)), .init("bytes", .integer(total.bytes)),
@@ -73,7 +73,7 @@ extension TransferResult {
 }
 
 extension TransferFailure.Subject {
-  /// What a program is told of an entry and of room, as far as the failure is about them.
+  /// The JSON members about an entry and about space, if the failure concerns them.
   var members: [JSONValue.Member] {
     let figures: [(String, UInt64?)] = [
       ("neededBytes", bytes?.needed), ("availableBytes", bytes?.available), ("neededItems", items?.needed),

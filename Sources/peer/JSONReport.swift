@@ -5,13 +5,14 @@ import PeerTransfer
 
 /// The report for a program: one JSON object a line, each with its "event".
 ///
-/// The set of events and members only grows. Texts are exact, not made visible: that is up to who shows them.
+/// The set of events and members only grows. Texts are exact and not escaped for terminals: the
+/// reader has to do that.
 struct JSONReport: Report {
-  /// The least time between two lines about progress, in seconds.
+  /// The shortest time between two lines about progress, in seconds.
   private static let interval = 0.1
 
   private var meter = ProgressMeter()
-  /// The end that says it, where one program is both.
+  /// The end that reports, if one program is both ends.
   private let side: Side?
 
   init(_ side: Side? = nil) { self.side = side }
@@ -137,14 +138,15 @@ struct JSONReport: Report {
     return Rendering(standardOutput: JSONValue.object([.init("event", .string(event))] + side + members).text + "\n")
   }
 
-  /// What a program is told of a line that an extension wrote.
+  /// The JSON members of a line of an extension.
   static func members(isError: Bool, line: [UInt8]) -> [JSONValue.Member] {
     [.init("stream", .string(isError ? "error" : "output"))] + JSONValue.Member.name("line", line)
   }
 }
 
 extension JSONValue.Member {
-  /// A name from a file system: the text under `key`, and the exact bytes beside it where they are no text.
+  /// A name from a file system: the text under `key`, and also the exact bytes if they are not
+  /// valid text.
   static func name(_ key: String, _ bytes: [UInt8]) -> [JSONValue.Member] {
     if let text = String(validating: bytes, as: UTF8.self) { return [.init(key, .string(text))] }
     return [.init(key, .string(VisibleText.of(bytes))), .init(key + "Base64", .string(Base64.text(of: bytes)))]

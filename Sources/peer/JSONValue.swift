@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// A value of JSON, and how it is written.
+/// A JSON value and its text.
 enum JSONValue: Equatable, Sendable {
   case null
   case bool(Bool)
@@ -24,7 +24,7 @@ enum JSONValue: Equatable, Sendable {
     }
   }
 
-  /// The value without any white space, on one line.
+  /// The value on one line, without white space.
   var text: String {
     var text: [UInt8] = []
     write(to: &text)
@@ -58,7 +58,8 @@ enum JSONValue: Equatable, Sendable {
     }
   }
 
-  /// Writes a string in quotes. Whatever a terminal would act on or hide is escaped, and means the same to a parser.
+  /// Writes a quoted string. Characters that a terminal would act on or hide are escaped; the
+  /// meaning stays the same.
   private static func quote(_ string: String, to text: inout [UInt8]) {
     let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
     text.append(quote)

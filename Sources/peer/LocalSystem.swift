@@ -1,9 +1,9 @@
 import Glibc
 import MigrationSystem
 
-/// The few things that the command needs of the C library and that MigrationSystem does not offer.
+/// The few functions of the C library that the command needs and that MigrationSystem lacks.
 enum LocalSystem {
-  /// The words behind the program's name, in whatever encoding they were typed.
+  /// The words after the program's name, in any encoding.
   static var arguments: [[UInt8]] {
     (1..<max(1, Int(CommandLine.argc))).compactMap { index in
       unsafe CommandLine.unsafeArgv[index].map { word in
@@ -12,8 +12,8 @@ enum LocalSystem {
     }
   }
 
-  /// Ends the program at once, whatever its threads do: no exit handler runs, so that none takes from under a thread what it
-  /// still uses, OpenSSL's tables say.
+  /// Ends the program at once, with all its threads: no exit handler runs, so that none frees data
+  /// that a thread still uses, such as OpenSSL's tables.
   static func exit(_ code: Int32) -> Never {
     CurrentProcess.flushOutput()
     CurrentProcess.exitNow(code)

@@ -6,18 +6,18 @@ import PeerTransfer
 /// The program.
 @main enum Peer {
   static func main() {
-    // A reader of our output that goes away must not end a transfer.
+    // A transfer must not end when the reader of the output disappears.
     SignalSource.ignoreBrokenPipe()
     if let code = ConfinementTrial.perform(LocalSystem.arguments) { LocalSystem.exit(code) }
     LocalSystem.exit(run(LocalSystem.arguments))
   }
 
-  /// Does what the words ask for, and returns the exit code.
+  /// Performs the command line, and returns the exit code.
   private static func run(_ words: [[UInt8]]) -> Int32 {
     do {
       return run(try Command(words))
     } catch {
-      // The command line that would say who reads the output is the one that is wrong.
+      // The command line that would name the reader of the output is invalid.
       let json = words.prefix { $0 != Array("--".utf8) }.contains(Array("--json".utf8))
       return Output(.sender, json: json).fail(error)
     }

@@ -5,22 +5,24 @@ import MigrationWire
 import PeerTransfer
 import Synchronization
 
-/// Everything that the program says during a transfer, on standard output and standard error.
+/// The program's output during a transfer, on standard output and standard error.
 ///
-/// Any thread may hand events to it, and none ever waits for a slow terminal or a reader of a pipe: a thread of its
-/// own makes texts of them and writes these, one by one. That thread starts with the first event, so that whatever must come
-/// before all threads (signals, the sandbox) can. A reader that is slow or stops costs the queue's memory and, at the end, a
-/// short time; the program ends without the thread then, which may never return from its last write.
+/// Any thread may report events, and none ever waits for a slow terminal or a reader of a pipe: a
+/// separate thread makes texts of the events and writes them, one by one. That thread starts with
+/// the first event, so that code that must precede all threads (signals, the sandbox) can run
+/// first. A slow or stopped reader costs the queue's memory and, at the end, a short time; then the
+/// program ends without the thread, whose last write may never return.
 final class Output: Sendable {
-  /// How long nothing may happen before progress is shown again.
+  /// The longest time without an event before progress is shown again.
   private static let longestSilence = Duration.milliseconds(500)
-  /// How long a reader may take nothing at the end, how long it may take for all that waits, and for the last word.
+  /// At the end: the longest time in which a reader may take nothing, the time for the whole queue,
+  /// and the time for the last word.
   private static let patience = (
     still: Duration.seconds(1), whole: Duration.seconds(30), lastWord: Duration.milliseconds(250)
   )
-  /// How long it may take for all that waits once the user wants the program to end.
+  /// The time for the whole queue when the user wants the program to end.
   private static let hurry = Duration.milliseconds(300)
-  /// How long it may take for what was said in the last moment.
+  /// The time for output of the last moment.
   private static let shortest = Duration.milliseconds(150)
 
   /// Writes a text to a stream.
@@ -30,12 +32,12 @@ final class Output: Sendable {
   private let report: any Report
   private let target: OutputTarget
   private let start = BootInstant.now()
-  /// Whether there may be many results; else one is said, by its event or at the end.
+  /// Whether there may be many results; otherwise there is one, in its event or at the end.
   private let keeps: Bool
-  /// When something was written last, in nanoseconds.
+  /// The time of the last write, in nanoseconds.
   private let lastMove = Atomic<Int64>(0)
 
-  /// Speaks to a person, or to a program.
+  /// Output for a person or for a program.
   convenience init(_ role: Role, json: Bool, app: String? = nil, isVerbose: Bool = false, keeps: Bool = false) {
     let wanted = app.map { "--app \(VisibleText.of($0))" } ?? "PATH..."
     self.init(
@@ -43,14 +45,14 @@ final class Output: Sendable {
       to: .standard, keeps: keeps)
   }
 
-  /// Writes what a report makes of the events. The target is used by one thread at a time.
+  /// Writes a report's texts about the events. Only one thread uses the target at a time.
   init(_ report: any Report, to target: OutputTarget, keeps: Bool = false) {
     self.keeps = keeps
     self.report = report
     self.target = target
   }
 
-  /// Takes note of something that happened; returns at once.
+  /// Records an event; returns at once.
   func handle(_ event: TransferEvent) {
     state.withLock { state in
       if state.ending != nil { return }
@@ -61,8 +63,8 @@ final class Output: Sendable {
     state.broadcast()
   }
 
-  /// Runs `body` while nothing else is written, a question to the user say. What happened before is told first, as far as a reader
-  /// takes it, and what happens meanwhile afterwards.
+  /// Runs `body` while nothing else is written, such as for a question to the user. Earlier events
+  /// are written first, as far as a reader takes them; later events are written afterwards.
   func hold<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     state.withLock { $0.hold = $0.writer == nil ? .granted : .wanted($0.queue.count) }
     state.broadcast()
@@ -70,24 +72,26 @@ final class Output: Sendable {
       state.withLock { $0.hold = .none }
       state.broadcast()
     }
-    // A reader that has stopped holds up no question to the user.
+    // A stopped reader does not delay a question to the user.
     _ = state.wait(until: .now().advanced(by: Self.patience.still)) { if case .granted = $0.hold { true } else { nil } }
     return try body()
   }
 
-  /// The user wants the program to end: from now on the end does not wait for a reader that has much to read.
+  /// Hurries because the user wants the program to end: the end no longer waits for a reader that
+  /// has much to read.
   func hurry() {
     state.withLock { $0.hurry(to: BootInstant.now().advanced(by: Self.hurry)) }
     state.broadcast()
   }
 
-  /// Writes all that is left, and the result if no event told it. Returns the program's exit code.
+  /// Writes the rest of the queue, and the result if no event had it. Returns the program's exit
+  /// code.
   func finish(_ result: TransferResult) -> Int32 {
     end(.done(result))
     return state.withLock { ExitCode.of(result, unsent: $0.unsent) }
   }
 
-  /// Writes all that is left, and the failure. Returns the program's exit code.
+  /// Writes the rest of the queue, and the failure. Returns the program's exit code.
   func fail(_ failure: TransferFailure) -> Int32 {
     end(.failed(failure))
     return ExitCode.of(failure)
@@ -111,7 +115,7 @@ final class Output: Sendable {
     }
   }
 
-  /// Waits until the thread has said the last word; false if its readers do not let it.
+  /// Waits until the thread has written the last word; false if its readers prevent that.
   private func waitForWriter() -> Bool {
     noteMove()
     while true {
@@ -132,7 +136,7 @@ final class Output: Sendable {
     }
   }
 
-  /// Says the last word where the thread does not stand in the middle of another text, or has said it.
+  /// Writes the last word, unless the thread has written it or is in the middle of another text.
   private func sayBeside(_ word: OutputState.LastWord) {
     let state = state.withLock { state in
       state.isAbandoned = true
@@ -149,13 +153,13 @@ final class Output: Sendable {
 
   private func startWriter(_ state: inout OutputState) {
     guard state.writer == nil else { return }
-    // Without a thread, what was said is written at the end.
+    // Without a thread, the queue is written at the end.
     state.writer = try? OwnerThread(name: "output") { [self] in
       write { target.write($0, $1) { noteMove() } }
     }
   }
 
-  /// Writes what is said, until the last word.
+  /// Writes the queue, up to the last word.
   private func write(_ put: Put) {
     var report = report
     while true {
@@ -177,7 +181,7 @@ final class Output: Sendable {
     }
   }
 
-  /// What comes next; nil if nothing has happened for a while.
+  /// The next step; nil if nothing has happened for a while.
   private func next() -> OutputState.Step? {
     while true {
       let step = state.wait(until: .now().advanced(by: Self.longestSilence)) { $0.next(now: .now()) }
@@ -185,7 +189,7 @@ final class Output: Sendable {
     }
   }
 
-  /// Says a last word; a result is said once, by its event or at the end.
+  /// Writes a last word; a result is written once, by its event or at the end.
   private func say(_ word: OutputState.LastWord, by report: inout any Report, _ put: Put) {
     guard case .done = word else { return pass(rendering(of: word, by: &report), put) }
     if state.withLock({ $0.hasSaidDone }) { return }
@@ -200,7 +204,7 @@ final class Output: Sendable {
     }
   }
 
-  /// Standard error comes first, so that nothing is drawn on the line where the result begins.
+  /// Standard error comes first, so that no progress line precedes the result on its line.
   private func pass(_ text: Rendering, _ put: Put) {
     noteMove()
     for (stream, text) in [(StandardStream.error, text.standardError), (.output, text.standardOutput)] {

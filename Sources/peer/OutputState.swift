@@ -3,9 +3,9 @@ import MigrationSystem
 import MigrationTransfer
 import PeerTransfer
 
-/// What the threads that have something to say and the one that writes it know of each other.
+/// The shared state of the threads that report events and the thread that writes them.
 struct OutputState: Sendable {
-  /// What is written last.
+  /// The last output of the program.
   enum LastWord: Sendable {
     case done(TransferResult)
     case failed(TransferFailure)
@@ -13,20 +13,20 @@ struct OutputState: Sendable {
 
   struct Ending: Sendable {
     let word: LastWord
-    /// When all that waits must have been written; then the last word comes.
+    /// The time by which the queue must be written; then the last word comes.
     var deadline: BootInstant
   }
 
-  /// Whether another thread writes just now.
+  /// Whether another thread is writing.
   enum Hold: Sendable {
     case none
-    /// Once the events are written that were there: those before this number.
+    /// Waits until the events before this number are written.
     case wanted(UInt64)
-    /// The writing thread writes nothing.
+    /// The writing thread pauses.
     case granted
   }
 
-  /// What the writing thread does next.
+  /// The next step of the writing thread.
   enum Step: Sendable {
     case say(EventBacklog.Entry)
     case makeWay
@@ -34,22 +34,22 @@ struct OutputState: Sendable {
   }
 
   var queue = EventBacklog()
-  /// Of all events that were told, those included that did not fit into the queue.
+  /// The items of all reported events, including events that did not fit into the queue.
   var unsent = UnsentList()
   var writer: OwnerThread?
   var hold = Hold.none
-  /// Until when a reader may take what waits, since the user wants the program to end.
+  /// The deadline for the queue, set when the user wants the program to end.
   private(set) var hurried: BootInstant?
   var ending: Ending?
-  /// The stream that is being written to.
+  /// The stream of the current write.
   var stream: StandardStream?
   var hasSaidDone = false
   var isAtLastWord = false
   var isOver = false
-  /// The program ends without the writing thread.
+  /// Whether the program ends without the writing thread.
   var isAbandoned = false
 
-  /// What comes next; nil if there is nothing to do.
+  /// The next step; nil if there is nothing to do.
   mutating func next(now: BootInstant) -> Step? {
     if let ending {
       if now >= ending.deadline { queue.shed() }
@@ -62,13 +62,13 @@ struct OutputState: Sendable {
     }
   }
 
-  /// Ends with a last word, by a deadline or by the earlier one that a hurry has set, but not before `earliest`: what was said
-  /// since the hurry is read by a reader that reads.
+  /// Ends with a last word, by a deadline or by the earlier deadline of a hurry, but not before
+  /// `earliest`: a working reader still gets the output since the hurry.
   mutating func end(with word: LastWord, by deadline: BootInstant, notBefore earliest: BootInstant) {
     ending = Ending(word: word, deadline: min(deadline, hurried.map { max($0, earliest) } ?? deadline))
   }
 
-  /// Ends by a deadline, or by an earlier one that is there.
+  /// Ends by a deadline, or by an earlier one that was set before.
   mutating func hurry(to deadline: BootInstant) {
     hurried = min(hurried ?? deadline, deadline)
     if let ending { self.ending?.deadline = min(ending.deadline, deadline) }

@@ -1,16 +1,16 @@
 import MigrationSystem
 
-/// Where the program's texts go.
+/// The destination of the program's texts.
 struct OutputTarget: Sendable {
-  /// Writes a text, however long its reader takes, and calls `took` after each piece.
+  /// Writes a text, at any speed of its reader, and calls `took` after each piece.
   let write: @Sendable (_ text: String, StandardStream, _ took: () -> Void) -> Void
-  /// Writes as much of a text as its reader takes soon.
+  /// Writes as much of a text as its reader soon takes.
   let attempt: @Sendable (_ text: String, StandardStream) -> Void
 
-  /// How long an attempt may take, in milliseconds.
+  /// The time limit of an attempt, in milliseconds.
   private static let soon: CInt = 100
 
-  /// Standard output and standard error, as which the descriptors of these numbers serve.
+  /// Descriptors with these numbers, as standard output and standard error.
   static func descriptors(output: CInt, error: CInt) -> OutputTarget {
     let raw = { @Sendable (stream: StandardStream) in stream == .output ? output : error }
     return OutputTarget(
@@ -20,6 +20,6 @@ struct OutputTarget: Sendable {
       attempt: { text, stream in unsafe StandardStream.attempt(text.utf8.span.bytes, to: raw(stream), within: soon) })
   }
 
-  /// The program's own.
+  /// The program's own standard output and standard error.
   static let standard = descriptors(output: StandardStream.output.rawValue, error: StandardStream.error.rawValue)
 }

@@ -1,16 +1,16 @@
 import MigrationEngine
 import MigrationTransfer
 
-/// The one line that shows how far a transfer is, as wide as the terminal allows.
+/// The line with the progress of a transfer, as wide as the terminal allows.
 struct ProgressLine: Equatable, Sendable {
-  /// What a bar is made of.
+  /// The characters of a bar.
   struct Bar: Equatable, Sendable {
     let full: Character
     let empty: Character
 
-    /// Blocks, where the terminal shows UTF-8.
+    /// Blocks, for a terminal with UTF-8.
     static let blocks = Bar(full: "█", empty: "░")
-    /// ASCII, everywhere else.
+    /// ASCII, for all others.
     static let plain = Bar(full: "#", empty: ".")
   }
 
@@ -22,7 +22,7 @@ struct ProgressLine: Equatable, Sendable {
   let bytesPerSecond: Double?
   let secondsLeft: Double?
 
-  /// Takes what a meter knows; nil while it knows nothing.
+  /// The state of a meter; nil if it has none.
   init?(_ meter: ProgressMeter) {
     guard let latest = meter.latest else { return nil }
     progress = latest
@@ -30,7 +30,8 @@ struct ProgressLine: Equatable, Sendable {
     secondsLeft = meter.secondsLeft
   }
 
-  /// The line for a terminal. It leaves the last column free, and what matters least is left out first.
+  /// The line for a terminal. It leaves the last column free; the least important parts are omitted
+  /// first.
   func text(columns: Int, bar: Bar) -> String {
     let room = columns - 1
     guard let percent = progress.percent else {
@@ -71,10 +72,10 @@ struct ProgressLine: Equatable, Sendable {
     return "\(name): " + parts.joined(separator: ", ")
   }
 
-  /// The bytes in all; 0 where that is not known.
+  /// The total in bytes; 0 if it is unknown.
   private var total: UInt64 { progress.totalBytes ?? 0 }
 
-  /// Whether more has come than was estimated.
+  /// Whether more has come than the estimate.
   private var isBeyondEstimate: Bool { progress.totalBytes == nil }
 
   private var name: String { progress.phase.rawValue }
@@ -84,7 +85,7 @@ struct ProgressLine: Equatable, Sendable {
     return name + String(repeating: " ", count: max(0, Self.longestPhase - name.count))
   }
 
-  /// What has been counted so far, while no total is known.
+  /// The count so far, while the total is unknown.
   private var tally: [String] {
     guard progress.items > 0 || progress.bytes > 0 else { return [] }
     return ["\(Figures.count(progress.items, "item")), \(Figures.size(progress.bytes))"]
@@ -94,7 +95,7 @@ struct ProgressLine: Equatable, Sendable {
     "\(Figures.count(min(progress.items, progress.totalItems)))/\(Figures.count(progress.totalItems, "item"))"
   }
 
-  // The parts of the tail keep their widths, so that the bar does not twitch.
+  // The parts of the tail keep their widths, so that the bar does not move.
 
   private var share: [String] {
     total > 0 ? [Figures.share(progress.bytes, of: total)] : []

@@ -1,16 +1,17 @@
 import MigrationSystem
 import MigrationTransfer
 
-/// The terminal, as far as questions are asked there: the process's own, where standard input is one.
+/// The process's terminal for questions, if standard input is a terminal.
 ///
-/// A program whose standard input comes from elsewhere is a script's, also where a terminal is near: it is never asked.
+/// A program with another standard input belongs to a script, and asks nothing, even if there is a
+/// terminal.
 struct Questioner: Sendable {
   private static let standardInput: CInt = 0
 
-  /// Not everything that is a terminal can be opened by name; then it is standard input.
+  /// Nil if the terminal cannot be opened by its name: then standard input is used.
   private let terminal: SharedDescriptor?
 
-  /// Fails where standard input is no terminal.
+  /// Fails if standard input is not a terminal.
   init() throws(NoTerminal) {
     guard Terminal.isTerminal(Self.standardInput) else { throw NoTerminal() }
     do {

@@ -1,48 +1,48 @@
 import MigrationEngine
 import MigrationTransfer
 
-/// Which end of the transfer this device is.
+/// The end of the transfer that this device is.
 enum Role: Equatable, Sendable {
   case sender
   case receiver
 }
 
-/// What a report needs to know of the moment in which something happens.
+/// The moment of an event, as a report needs it.
 struct Moment: Equatable, Sendable {
-  /// Seconds on a clock that only goes forward.
+  /// Seconds on a monotonic clock.
   var elapsed: Double
   /// Seconds since 1970.
   var wall: Int64
-  /// How wide the terminal is.
+  /// The width of the terminal.
   var columns = 80
 }
 
-/// What is to be written: first to standard error, then to standard output.
+/// A text to write: first on standard error, then on standard output.
 struct Rendering: Equatable, Sendable {
   var standardError = ""
   var standardOutput = ""
 }
 
-/// Turns what happens into text. Has no clock and no terminal, so that it can be tested as a function.
+/// Turns events into text. It has no clock and no terminal, so that it can be tested as a function.
 protocol Report: Sendable {
-  /// Something has happened.
+  /// Handles an event.
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering
 
-  /// Nothing has happened for a while.
+  /// Handles a time without events.
   mutating func tick(at moment: Moment) -> Rendering
 
-  /// So many messages were left out, since the reader did not take those before them.
+  /// Reports that this many messages were left out because the reader was too slow.
   mutating func missed(_ count: UInt64) -> Rendering
 
-  /// Takes away what will be drawn over, because somebody else writes now.
+  /// Removes the progress line before another writer writes.
   mutating func clear() -> Rendering
 
-  /// The transfer has failed, and this is the last that is written.
+  /// Reports the failure of the transfer, as the last text.
   mutating func fail(_ failure: TransferFailure) -> Rendering
 }
 
 extension TransferFailure {
-  /// The failure as it is told to a person.
+  /// The failure for a person.
   var text: String {
     "peer: error: \(message)\n" + (hint.map { "peer: hint: \($0)\n" } ?? "")
   }

@@ -1,11 +1,11 @@
 import MigrationSystem
 import MigrationTransfer
 
-/// Waits for the person at the terminal to want codes again, once too many wrong ones were entered.
+/// Waits until the person at the terminal wants new codes after too many wrong ones.
 enum RestartEntry {
-  /// Asks at the terminal; nil where no person would see the request, or none could answer it.
+  /// Asks at the terminal; nil if no person would see the request, or none could answer it.
   ///
-  /// - Parameter interruption: what ends the program's waiting: a signal.
+  /// - Parameter interruption: the descriptor of a signal that ends the waiting.
   static func asker(json: Bool, unless interruption: CInt) -> RestartAsker? {
     guard !json, Terminal.isTerminal(StandardStream.error.rawValue), let questioner = try? Questioner() else {
       return nil
@@ -13,7 +13,7 @@ enum RestartEntry {
     return { until in answer((try? questioner.waitForEnter(unless: [interruption, until])) ?? .endOfInput) }
   }
 
-  /// What a line comes to. Whatever stands in it: it ended with Enter.
+  /// The meaning of a line. Any text is accepted, since Enter ended it.
   static func answer(_ line: Terminal.Line) -> Bool? {
     switch line {
     case .line: true

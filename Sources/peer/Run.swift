@@ -12,21 +12,21 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   prepareProcess()
   let home = try Home.path()
   let code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
-  // Before there is any other thread.
+  // This must precede all other threads.
   try confine(options, home: home, output)
   var receiving = Receiver.Options(options)
   let announcing = options.isAnnounced ? Announcing(label: receiving.label) { output.handle($0) } : nil
   receiving.announcer = announcing
   if options.keeps { CurrentProcess.keepLittleMemory() }
   receiving.code = code
-  // A code that was given is the only one.
+  // A code from a file is never replaced by a new one.
   if code == nil { receiving.restart = RestartEntry.asker(json: options.json, unless: interruption.raw) }
   if options.asks {
     try ConsentEntry.check()
     let entry = ConsentEntry(output: output, interruption: interruption.raw)
     receiving.consent = { entry.ask($0, until: $1) }
   }
-  // From here on there are threads.
+  // Threads may start after this.
   try interruption.watch()
   let importer = try interruption.honoured { () throws(TransferFailure) in
     try Ends.importer(options, home: home, until: interruption.early) { output.handle($0) }
@@ -42,7 +42,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
 
 /// Sends files and folders, or an app's data, to a device that waits for them.
 func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
-  // Whoever types patterns can still end the program with Ctrl-C.
+  // Ctrl-C still ends the program while patterns are typed.
   let selection = try Selection(options)
   let interruption = try Interruption()
   prepareProcess()
@@ -51,11 +51,11 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let source = try interruption.honoured { () throws(TransferFailure) in
     try Ends.source(options, selection, home: home, until: interruption.early) { output.handle($0) }
   }
-  // What ends the program early may keep the source for longer than this.
+  // A stop that ends the program early may keep the source longer than this function.
   defer { (source as? AppSource)?.end() }
   let sender = Sender(Sender.Options(options), source: source, store: TransferStore(home: home)) { output.handle($0) }
   for warning in selection.warnings { output.handle(TransferEvent.notice(warning)) }
-  // The sources are walked while the code is being typed.
+  // The sources are scanned while the code is being typed.
   try sender.prepare()
   interruption.tell { kind in
     output.hurry()
@@ -70,9 +70,9 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   }
 }
 
-/// Keeps this process from writing to anything but the destination and what it keeps itself.
+/// Confines the writes of this process to the destination and PEER_HOME.
 private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output) throws(TransferFailure) {
-  // An extension is confined more strictly than this, by means that a confined process does not have any more.
+  // An extension is confined more strictly; a confined process could no longer do that.
   guard options.app == nil else { return }
   do {
     let directories = [
@@ -86,7 +86,8 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
   }
 }
 
-/// The directory to receive into, made if it is missing: only one that is there can be the bound of what is written.
+/// The destination, which is created if it is missing: only an existing directory can be the
+/// boundary of writes.
 private func destination(_ options: ReceiveOptions) throws(TransferFailure) -> Directory {
   try local { () throws(ArchiveError) in
     try StagingArea.openOrMake(options.directory ?? Array(".".utf8))
@@ -101,7 +102,8 @@ private func local<Value: ~Copyable>(_ body: () throws(ArchiveError) -> Value) t
   }
 }
 
-/// Deep trees and several streams need descriptors; where the limit cannot be raised, the usual one has to do.
+/// Raises the limit of descriptors for deep trees and several streams; if that fails, the present
+/// limit has to do.
 func prepareProcess() {
   _ = try? CurrentProcess.raiseDescriptorLimit()
 }

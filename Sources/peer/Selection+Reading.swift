@@ -5,10 +5,10 @@ import MigrationTransfer
 import MigrationWire
 
 extension Selection {
-  /// More patterns than anybody writes.
+  /// More than any real file of patterns.
   private static let longestFile = 16 << 20
 
-  /// Puts together what the command line says, and the files that it names: whatever is wrong with them is a wrong command
+  /// Combines the options and the files that they name; an error in them is an invalid command
   /// line.
   init(_ options: SendOptions) throws(TransferFailure) {
     self.init()
@@ -39,7 +39,7 @@ extension Selection {
         hint: "name a file that has one pattern on each line, or '-' for standard input")
     }
     guard !text.contains(0) else {
-      throw .usage("--exclude-from: \(name) is no plain text", hint: "save it as UTF-8, with one pattern on each line")
+      throw .usage("--exclude-from: \(name) is not plain text", hint: "save it as UTF-8, with one pattern on each line")
     }
     return text
   }

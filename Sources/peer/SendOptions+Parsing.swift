@@ -5,20 +5,21 @@ import MigrationTransfer
 import MigrationWire
 
 extension SendOptions {
-  /// Understands what stands behind `peer send`.
+  /// Parses the words after `peer send`.
   init(_ arguments: Arguments) throws(TransferFailure) {
     app = try arguments.app()
     for option in ["--idle-limit", "--as"] where app == nil && arguments.bytes(option) != nil {
-      throw .usage("\(option) is for apps only", .send)
+      throw .usage("\(option) requires --app", .send)
     }
     idleLimit = try arguments.idleLimit() ?? .standard
     claim = try arguments.claim()
     owners = arguments.has("--owners")
     if let app {
-      guard !owners else { throw .usage("--owners is for folders only", .send) }
+      guard !owners else { throw .usage("--owners cannot be used with --app", .send) }
       guard arguments.operands.isEmpty else {
         throw .usage(
-          "either the data of \(VisibleText.of(app)) is sent, or \(VisibleText.quoted(arguments.operands[0]))", .send)
+          "unexpected argument \(VisibleText.quoted(arguments.operands[0])): --app \(VisibleText.of(app)) takes no path",
+          .send)
       }
       sources = []
       try Self.checkNothingIsExcluded(arguments)
@@ -42,7 +43,7 @@ extension SendOptions {
     json = arguments.has("--json")
   }
 
-  /// Finds what is to be left out, in the order in which it was typed.
+  /// The exclusions, in the order in which they were typed.
   private static func exclusions(
     _ arguments: Arguments, _ code: CodeSource
   ) throws(TransferFailure) -> [ExclusionSource] {
@@ -55,7 +56,7 @@ extension SendOptions {
     }
     let readers = exclusions.count { $0 == .standardInput } + (code == .standardInput ? 1 : 0)
     guard readers < 2 else {
-      throw .usage("standard input cannot be read twice", hint: "put what it was to hold into a file, and name that")
+      throw .usage("standard input cannot be read twice", hint: "write one of the inputs to a file, and name that")
     }
     return exclusions
   }
@@ -64,7 +65,7 @@ extension SendOptions {
     guard let text = try arguments.text("--compress") else { return .auto }
     guard let preference = CompressionPreference(rawValue: text) else {
       throw .usage(
-        "--compress: '\(VisibleText.of(text))' is no answer", hint: "write \(arguments.choices("--compress"))")
+        "--compress: invalid value '\(VisibleText.of(text))'", hint: "write \(arguments.choices("--compress"))")
     }
     return preference
   }
@@ -73,22 +74,22 @@ extension SendOptions {
     for option in ["--exclude", "--exclude-from", "--exclude-caches"]
     where arguments.has(option) || arguments.bytes(option) != nil {
       throw .usage(
-        "\(option) is for files and folders only", hint: "leave it out: an app's exporter decides what is sent")
+        "\(option) cannot be used with --app", hint: "remove it: the app's exporter chooses the data")
     }
   }
 
   private static func destination(_ arguments: Arguments) throws(TransferFailure) -> HostAndPort? {
-    let hint = "'peer receive' on the other device shows what to write, as in --to 192.0.2.7"
+    let hint = "'peer receive' on the other device shows the address, as in --to 192.0.2.7"
     guard let to = try arguments.hostAndPort("--to", hint: hint, by: HostAndPort.parse) else { return nil }
-    guard to.host != nil else { throw .usage("--to: a host is missing", hint: hint) }
-    guard to.port != 0 else { throw .usage("--to: no device can be reached at port 0", hint: hint) }
+    guard to.host != nil else { throw .usage("--to: missing host", hint: hint) }
+    guard to.port != 0 else { throw .usage("--to: port 0 is not valid", hint: hint) }
     return to
   }
 
-  /// Checks that every source can arrive under a name of its own.
+  /// Checks that every source has a name of its own at the destination.
   private static func sources(_ operands: [[UInt8]]) throws(TransferFailure) -> [[UInt8]] {
     guard !operands.isEmpty else {
-      throw .usage("it is not said what to send", hint: "name files or folders, as in 'peer send Documents --to HOST'")
+      throw .usage("missing argument: PATH", hint: "name files or folders, as in 'peer send Documents --to HOST'")
     }
     var sources: [[UInt8]] = []
     var typed: [ArraySlice<UInt8>: [UInt8]] = [:]
@@ -98,7 +99,7 @@ extension SendOptions {
       if let other = typed.updateValue(operand, forKey: name) {
         throw .usage(
           "\(VisibleText.quoted(other)) and \(VisibleText.quoted(operand)) would both arrive as \(VisibleText.quoted(name))",
-          hint: "send them one after the other, each into a directory of its own")
+          hint: "send them separately, each into its own directory")
       }
       sources.append(source)
     }
@@ -111,20 +112,20 @@ extension SendOptions {
     return path
   }
 
-  /// The last component of a path, under which it arrives.
+  /// The last component of a path: its name at the destination.
   private static func arrivalName(of path: [UInt8], typed: [UInt8]) throws(TransferFailure) -> ArraySlice<UInt8> {
     let shown = VisibleText.quoted(typed)
     guard !typed.isEmpty else {
-      throw .usage("one of the paths is empty text", hint: "a variable in the command line may have no value")
+      throw .usage("one of the paths is an empty string", hint: "a variable in the command line may have no value")
     }
     guard path != Array("-".utf8) else {
-      throw .usage("standard input cannot be sent", hint: "to send a file that is called '-', write ./-")
+      throw .usage("standard input cannot be sent", hint: "to send a file named '-', write ./-")
     }
     let name = path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path[...]
     guard !name.isEmpty, name != Array(".".utf8)[...], name != Array("..".utf8)[...] else {
       throw .usage(
-        "\(shown) has no name under which it could arrive",
-        hint: "name what is inside it, or call it by its name, as in ../Documents")
+        "\(shown) has no name for the destination",
+        hint: "name its contents, or write its name, as in ../Documents")
     }
     return name
   }

@@ -5,10 +5,10 @@ import MigrationWire
 import PeerTransfer
 
 extension Offer {
-  /// How many names are told before the rest is only counted.
+  /// How many names are shown before the rest is only counted.
   private static let shownNames = 5
 
-  /// What is offered, in a sentence; the room there is, if it is known.
+  /// The offer in a sentence, with the free space if it is known.
   func sentence(_ role: Role, availableBytes: UInt64?) -> String {
     let verb = role == .sender ? "To send" : "To receive"
     let about = flags.contains(.estimated) ? "about " : ""
@@ -29,33 +29,34 @@ extension Offer {
 }
 
 extension AppIdentity {
-  /// Where the data is said to come from, behind the app's name; empty for an app of this platform without a store.
+  /// The claimed source of the data, after the app's name; empty for an app of this platform
+  /// without a store.
   var origin: String {
     let isUsual = platform == AppSource.platform && store.isEmpty
     return isUsual
-      ? "" : ", said to be from \(VisibleText.of(platform))" + (store.isEmpty ? "" : ", \(VisibleText.of(store))")
+      ? "" : ", claimed to be from \(VisibleText.of(platform))" + (store.isEmpty ? "" : ", \(VisibleText.of(store))")
   }
 }
 
 extension HumanReport {
-  /// From how many networks guesses are told before the rest is only counted.
+  /// How many networks of wrong codes are shown before the rest is only counted.
   private static let shownGuessers = 8
 
-  /// That no code is shown any more, and why.
+  /// The report that no new code is shown, and why.
   static func end(_ count: Int, _ guessers: [GuessLimit.Count], isOver: Bool) -> String {
-    var lines = ["Too many wrong codes were entered (\(count)); no code is shown any more. They came from:"]
+    var lines = ["Too many wrong codes (\(count)): no new code is shown. They came from:"]
     lines += guessers.prefix(shownGuessers).map { "  \(VisibleText.of($0.network)): \($0.count)" }
     if guessers.count > shownGuessers {
       let rest = guessers.dropFirst(shownGuessers).reduce(0) { $0 + $1.count }
       lines.append("  \(Figures.count(UInt64(guessers.count - shownGuessers))) others: \(rest)")
     }
-    if !isOver { lines.append("Who is paired already may come back. Press Enter to show a new code.") }
+    if !isOver { lines.append("A paired device may return. Press Enter to show a new code.") }
     return lines.joined(separator: "\n")
   }
 }
 
 extension TransferResult {
-  /// The result in sentences, with what is missing and what was lost.
+  /// The result in sentences, with missing items and losses.
   func text(_ role: Role, _ unsent: UnsentList) -> String {
     ([summary(role)] + leftOutLines(unsent) + renamedLines(unsent) + notStoredLines(unsent) + unsentLines(unsent)
       + losses.map(\.sentence) + leftBehind.map(\.sentence))
@@ -64,12 +65,12 @@ extension TransferResult {
 
   private func summary(_ role: Role) -> String {
     let verb = role == .sender ? "Sent" : "Received"
-    let held = heldBytes > 0 ? " (\(Figures.size(heldBytes)) of it before)" : ""
+    let held = heldBytes > 0 ? " (\(Figures.size(heldBytes)) of it earlier)" : ""
     let stored = total.items - min(notStored, total.items)
     let what = "\(Figures.count(stored, "item")), \(Figures.size(total.bytes))\(held)"
     let time = "in \(Figures.duration(seconds))"
     guard sentBytes > 0 else { return "\(verb) \(what), \(time)." }
-    // A rate over next to nothing is no rate.
+    // A rate over a very short time is meaningless.
     let rate = seconds >= 0.05 ? " (\(Figures.rate(Double(sentBytes) / seconds)))" : ""
     let plain = savedBytes > 0 ? ", compressed from \(Figures.size(sentBytes + savedBytes))," : ""
     return "\(verb) \(what): \(Figures.size(sentBytes)) over the wire\(plain) \(time)\(rate)."
@@ -78,20 +79,20 @@ extension TransferResult {
   private func leftOutLines(_ list: UnsentList) -> [String] {
     var lines: [String] = []
     if leftOut.present > 0 {
-      lines.append("\(Figures.count(leftOut.present, "item")) \(leftOut.present == 1 ? "was" : "were") there already.")
+      lines.append("\(Figures.count(leftOut.present, "item")) existed already.")
     }
     let count = max(leftOut.differing, UInt64(list.differing.count))
     guard count > 0 else { return lines }
     lines.append(
       count == 1
-        ? "1 item exists there and differs; what is there was left as it is:"
-        : "\(Figures.count(count, "item")) exist there and differ; what is there was left as it is:")
+        ? "1 item exists at the destination and differs; the existing item was kept:"
+        : "\(Figures.count(count, "item")) exist at the destination and differ; the existing items were kept:")
     lines += list.differing.map { "  \(VisibleText.listed($0.path))" }
     return lines + Self.rest(of: count, named: list.differing.count)
   }
 
   private func renamedLines(_ list: UnsentList) -> [String] {
-    list.renamed.map { "\(VisibleText.quoted($0.path)) arrived as \(VisibleText.quoted($0.target))." }
+    list.renamed.map { "\(VisibleText.quoted($0.path)) was saved as \(VisibleText.quoted($0.target))." }
       + Self.rest(of: list.renamedCount, named: list.renamed.count)
   }
 
@@ -102,7 +103,7 @@ extension TransferResult {
   private func notStoredLines(_ list: UnsentList) -> [String] {
     guard notStored > 0 else { return [] }
     let sentence = "\(Figures.count(notStored, "item")) could not be stored at the destination"
-    // Where more were named on the way, some were gone from the source when it was read to the end.
+    // If more items were named during the transfer, some were gone from the source at its end.
     guard UInt64(list.notStored.count) <= notStored else { return [sentence + "."] }
     let named = list.notStored.map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
     return [sentence + ":"] + named + Self.rest(of: notStored, named: named.count)
@@ -117,15 +118,15 @@ extension TransferResult {
 }
 
 extension LeftBehind {
-  /// What was not carried, in a sentence.
+  /// An attribute that was not sent, in a sentence.
   fileprivate var sentence: String {
     let items = count == 1 ? "1 item has" : "\(Figures.count(count, "item")) have"
-    return "\(items) the attribute \(VisibleText.listed(name)), which is not carried."
+    return "\(items) the attribute \(VisibleText.listed(name)), which is not transferred."
   }
 }
 
 extension Done.Loss {
-  /// What was lost, in a sentence.
+  /// The loss in a sentence.
   fileprivate var sentence: String {
     let items = Figures.count(count, "item")
     return switch kind {

@@ -1,15 +1,15 @@
-/// Guesses what was meant by a mistyped name.
+/// Guesses the intended name for a mistyped one.
 enum Suggestion {
-  /// The nearest of some names, nil if none is near.
+  /// The nearest of some names; nil if none is near.
   static func closest(to typed: String, among names: [String]) -> String? {
     let nearest = names.map { (name: $0, distance: distance(typed, $0)) }.min { $0.distance < $1.distance }
     if let nearest, nearest.distance <= max(1, nearest.name.count / 3) { return nearest.name }
-    // Half a name is as good as a slip of the finger.
+    // The beginning of a name is as good as a typing error.
     let begun = names.filter { typed.count > 2 && $0.hasPrefix(typed) }
     return begun.count == 1 ? begun.first : nil
   }
 
-  /// How many letters must be put in, left out, changed or swapped with their neighbour.
+  /// The number of letters to insert, delete, change or swap with their neighbours.
   static func distance(_ left: String, _ right: String) -> Int {
     let left = Array(left)
     let right = Array(right)

@@ -1,6 +1,6 @@
 /// Rows of texts, written in columns.
 enum Table {
-  /// Each column is as wide as it must be; no line ends in blanks.
+  /// Each column is as wide as its widest text; no line ends in blanks.
   static func text(_ rows: [[String]]) -> String {
     guard let first = rows.first else { return "" }
     let widths = first.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }

@@ -5,9 +5,9 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// `peer resume list` and `peer forget`: what is unfinished, shown and given up.
+/// `peer resume list` and `peer forget`: unfinished transfers, listed and forgotten.
 enum Unfinished {
-  /// Shows what is not over, newest first.
+  /// Lists the unfinished transfers, newest first.
   static func list(json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(TransferFailure) in
       let store = try store()
@@ -20,7 +20,7 @@ enum Unfinished {
     }
   }
 
-  /// Gives one up.
+  /// Forgets one.
   static func forget(_ prefix: String, json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(TransferFailure) in
       let forgotten = try store().forget(prefix)
@@ -32,13 +32,13 @@ enum Unfinished {
 }
 
 extension TransferStore.Listing {
-  /// What is still to be done.
+  /// The unfinished transfers.
   private var unfinished: [TransferStore.Listed] { transfers.filter { $0.remembered.done == nil } }
 
-  /// For a person: columns as wide as they must be.
+  /// For a person: a table.
   func table(now: Int64) -> Rendering {
     guard !unfinished.isEmpty || !damaged.isEmpty else {
-      return Rendering(standardError: "There is no unfinished transfer.\n")
+      return Rendering(standardError: "There are no unfinished transfers.\n")
     }
     var rows = [["ID", "WHAT", "DEVICE", "ARRIVED", "LAST CONNECTED"]]
     rows += unfinished.map { $0.row(now: now) }
@@ -46,13 +46,13 @@ extension TransferStore.Listing {
     return Rendering(standardOutput: Table.text(rows))
   }
 
-  /// For a shell that completes an ID.
+  /// For a shell's completions of an ID.
   var candidates: [Completion.Candidate] {
     unfinished.map(\.candidate)
       + damaged.map { Completion.Candidate(word: String($0.identifier.prefix(8)), meaning: "damaged") }
   }
 
-  /// For a program: an object a line.
+  /// For a program: an object per line.
   var lines: Rendering {
     let objects =
       unfinished.map(\.object)

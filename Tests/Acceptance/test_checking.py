@@ -157,7 +157,7 @@ def test_extensions_without_an_exporter(work):
     script(author, READY.format(2))
     check = author.check("--no-confine")
     equal(check.events("abilities")[0]["exports"], False, "whether it exports")
-    require("there is no export to try" in notices(check), f"noted: {notices(check)}")
+    require("the extension does not export" in notices(check), f"noted: {notices(check)}")
     script(author, READY.format(0))
     require("neither export nor import" in author.check("--no-confine", code=4).error()["message"], "it can do nothing")
     script(author, "exit 3")

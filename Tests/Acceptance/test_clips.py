@@ -93,7 +93,7 @@ def test_a_clip_becomes_its_app(work, user):
     equal(list(device.listed()), [ID], "what is installed")
     said, note = device.clip_says("get", GROUP, "draft")
     equal(said, "from the clip", "what the app reads of the clip")
-    require(f"note: the app {ID} has taken the place of its clip {NAME}, and is started" in note, note)
+    require(f"note: the app {ID} has replaced its clip {NAME}, and is started instead" in note, note)
     equal(device.run("group"), group, "the group's directory")
     for command in ("status", "remove"):
         refusal = device.peer("app", command, NAME, code=2)
@@ -112,8 +112,8 @@ def test_messages_to_a_person(work):
     path = device.bundle(make_full_app)
     process = device.start("app", "install", path)
     equal(process.wait(), 0, "exit code")
-    require(f"It has taken the place of its clip {NAME}, which is removed with its own data.\n" in process.errors()
-            and "The group group.small, which only the clip listed, is removed with it.\n" in process.errors(),
+    require(f"It has replaced its clip {NAME}; the clip's own data is removed.\n" in process.errors()
+            and "The group group.small, which only the clip listed, is removed too.\n" in process.errors(),
             process.errors())
     equal(sorted(os.listdir(f"{device.home}/groups")), [f".{GROUP}.owner", GROUP], "what is left of groups")
 
@@ -222,12 +222,12 @@ def test_bundles_that_do_not_migrate(work):
     app = device.bundle(make_full_app, has_extension=False)
     process = device.start("app", "install", app)
     equal(process.wait(), 0, "exit code")
-    require("note: it has no migration extension, so that its data cannot be migrated" in process.errors(), process.errors())
+    require("note: the app has no migration extension: its data cannot be migrated" in process.errors(), process.errors())
     equal(device.listed()[ID]["hasExtension"], False, "hasExtension")
     [found] = (process := ended(device.start("app", "check", app, "--json"))).events("bundle")
     equal((found["hasExtension"], found["data"], found["clip"]), (False, None, NAME), "what the check found")
     equal([event["message"] for event in process.events("notice")],
-          ["it has no migration extension, so that its data cannot be migrated"], "notices")
+          ["the app has no migration extension: its data cannot be migrated"], "notices")
     refused(ID, app, "'Extensions': the app has no migration extension", "hint: Install an edition of the app that has one")
     for command in commands[:2]:
         text = device.peer(*[word or NAME for word in command], code=4)

@@ -74,7 +74,7 @@ def test_lists(work, name):
     require("--exclude-caches" in shown and "--compress" in shown, shown)
     require("--json" not in shown.split("--owners --")[-1], shown)
     shown = shell_here.complete("peer receive --existing ", 2 if name == "bash" else 1)[1]
-    require("the whole transfer, before anything is sent" in shown and "keep-both" in shown, shown)
+    require("refuse the whole transfer" in shown and "keep-both" in shown, shown)
 
 
 @pytest.mark.parametrize("name", TYPED)

@@ -31,7 +31,7 @@ def test_a_network_without_receivers(work):
     person, program = network["one"].start("discover"), network["two"].start("discover", "--json")
     end_well(person, program)
     equal((person.output(), program.text()), ("", ""), "there is")
-    require(person.errors().startswith("No device is waiting on this network.\npeer: hint: "), person.errors())
+    require(person.errors().startswith("No waiting device found on this network.\npeer: hint: "), person.errors())
 
 
 @needs(networks)
@@ -128,7 +128,7 @@ def test_a_port_that_is_taken(work):
     run = one.start("discover")
     equal(run.wait(), 1, "the exit code is")
     lines = run.errors().splitlines()
-    require(len(lines) == 2 and lines[0].startswith("peer: error: cannot look for devices: cannot listen on "), run.errors())
+    require(len(lines) == 2 and lines[0].startswith("peer: error: cannot search for devices: cannot listen on "), run.errors())
     require(lines[1].startswith("peer: hint: Another program has UDP port 5353 for itself"), run.errors())
 
 

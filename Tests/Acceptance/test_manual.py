@@ -67,7 +67,7 @@ def check(help_text, text, command, where):
         found = re.search(rf"^ +peer {command}\n((?: {{9,}}.*\n)+)", told, re.MULTILINE)
         require(found, f"{where}: no exit status")
         told = " ".join(found[1].split())
-    described = re.findall(r"^  (-.*?)(?:  | The| Let|$)", help_text, re.MULTILINE)
+    described = re.findall(r"^  (-.*?)(?:  | [A-Z][a-z]|$)", help_text, re.MULTILINE)
     require(described, f"{where}: no options")
     for option in described:
         require(re.search(rf"^ +{re.escape(option)}(?: |$)", options, re.MULTILINE), f"{where}: no {option!r}")

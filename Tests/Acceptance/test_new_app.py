@@ -81,11 +81,11 @@ def test_refused_folders(work):
     before = made(place)
     kit = ["--package", ROOT]
     for words, code, said in [
-        (["full", *kit], 4, "is not empty"), (["file", *kit], 4, "is no folder"), (["link", *kit], 4, "is no folder"),
-        (["missing/fresh", *kit], 2, "there is no folder in which"), (["fresh", "--id", "a b", *kit], 2, "is no identifier"),
-        (["fresh", "--package", f"{place}/full"], 4, "has no Package.swift"), (["fresh", "--package", f"{place}/x"], 2, "there is no folder"),
-        (["fresh"], 2, "the sources of AppMigrationKit are neither"),
-        ([os.path.basename(os.path.realpath(ROOT)).upper(), *kit], 4, "SwiftPM would take it for"),
+        (["full", *kit], 4, "is not empty"), (["file", *kit], 4, "is not a folder"), (["link", *kit], 4, "is not a folder"),
+        (["missing/fresh", *kit], 2, "the parent folder of"), (["fresh", "--id", "a b", *kit], 2, "is not a valid identifier"),
+        (["fresh", "--package", f"{place}/full"], 4, "contains no Package.swift"), (["fresh", "--package", f"{place}/x"], 2, "no such folder"),
+        (["fresh"], 2, "the sources of AppMigrationKit were found neither"),
+        ([os.path.basename(os.path.realpath(ROOT)).upper(), *kit], 4, "SwiftPM would confuse it with"),
     ]:
         process = make(work, f"{place}/{words[0]}", *words[1:], code=code)
         require(said in process.errors() and "peer: hint: " in process.errors(), process.errors())

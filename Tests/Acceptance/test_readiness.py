@@ -259,7 +259,7 @@ def test_a_claim_is_shown_to_a_person(work):
     code = person.wait_for(rb"[0-9]{4}-[0-9]{4}").decode()
     sender = old.send(port, code, "--as", "android")
     equal((person.wait(), sender.wait()), (0, 0), f"exit codes: {person.text()[-500:]}")
-    claim = f"{ID}, said to be from android, googlePlay"
+    claim = f"{ID}, claimed to be from android, googlePlay"
     require(f"the data of {claim}\n" in person.text(), person.text())
     require(f"To receive: {claim} (about" in person.text(), person.text())
 
@@ -306,7 +306,7 @@ def test_an_extension_of_another_kind(work):
     home = f"{folder}/home"
     process = Process(work, ["app", "install", bundle], home=home)
     equal(process.wait(), 0, f"the exit code: {process.text()}")
-    require("peer: note: 'Extensions/Widget.appex' is an extension of another kind, and is ignored\n" in process.errors(), process.errors())
+    require("peer: note: 'Extensions/Widget.appex' is an extension of another kind, which is ignored\n" in process.errors(), process.errors())
     [installed] = [event for event in run_json(work, home, "app", "install", bundle) if event["event"] == "installed"]
     equal(installed["ignoredExtensions"], ["Extensions/Widget.appex"], "ignored")
     receiver = Waiting(work, ["--app", ID], home=home)

@@ -99,7 +99,7 @@ def test_unfit_code_files(work):
         small_file(f"{work.path}/{name}", text.encode())
         os.chmod(f"{work.path}/{name}", mode)
     cases = [
-        ("link", 4, "is a link"), ("pipe", 4, "is no regular file"), ("open", 4, "other users can use"),
+        ("link", 4, "is a link"), ("pipe", 4, "is not a regular file"), ("open", 4, "other users can access"),
         ("wrong", 3, "one digit is wrong"), ("empty", 3, "is not a code of eight digits"), ("none", 1, "No such file")]
     if IS_ROOT:
         small_file(f"{work.path}/theirs", first_line(path).encode())

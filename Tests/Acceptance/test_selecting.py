@@ -112,9 +112,9 @@ def test_patterns_that_cannot_be_read(work):
     for arguments, message in [
         ([f"{old}/file", "--exclude-from", f"{old}/none"], "No such file or directory"),
         ([f"{old}/file", "--exclude-from", f"{old}/folder"], "Is a directory"),
-        ([f"{old}/file", "--exclude-from", f"{old}/utf-16"], "is no plain text"),
+        ([f"{old}/file", "--exclude-from", f"{old}/utf-16"], "is not plain text"),
         ([f"{old}/file", "--exclude-from", "-", "--code-file", "-"], "cannot be read twice"),
-        (["--app", "org.example.notes", "--exclude", "x"], "for files and folders only"),
+        (["--app", "org.example.notes", "--exclude", "x"], "cannot be used with --app"),
     ]:
         sending = Process(work, ["send", *arguments, "--to", "127.0.0.1:9", "--json"])
         equal(sending.wait(), 2, f"exit code where it {message}")

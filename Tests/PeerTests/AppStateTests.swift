@@ -21,7 +21,7 @@ import Testing
       hasUnfinishedImport: isUnfinished, holder: holder)
   }
 
-  @Test func `a person sees a table`() {
+  @Test func `the report for a person is a table`() {
     let states = [
       state(), state(success, holder: AppLock.Holder(use: .running, process: 47)), state(failure),
       state(isUnfinished: true), state(isUnfinished: true, holder: AppLock.Holder(use: .migrating, process: 0)),
@@ -34,13 +34,13 @@ import Testing
         org.example.notes  1.0      No\\u{1b}tes  succeeded 2 hours ago  running (process 47)
         org.example.notes  1.0      No\\u{1b}tes  failed 2 hours ago
         org.example.notes  1.0      No\\u{1b}tes  interrupted
-        org.example.notes  1.0      No\\u{1b}tes  going on               being migrated
+        org.example.notes  1.0      No\\u{1b}tes  running                being migrated
 
         """)
     #expect(text.standardError == "peer: note: org.example.broken: the bundle is not fit\n")
   }
 
-  @Test func `of a clip a person sees whose it is, and a program as well`() {
+  @Test func `the state of a clip names its app, for persons and programs`() {
     var clip = state()
     clip.role = .clip(of: "org.example.notes")
     clip.hasExtension = false
@@ -57,21 +57,21 @@ import Testing
         #""hasExtension":false,"clip":null,"clipOf":"org.example.notes"}"# + "\n"))
     #expect(
       clip.statusText(cleared: false).standardOutput == """
-        It is the clip of org.example.notes, which takes its place when it is installed.
-        There is nothing about an earlier import.
+        This is the clip of org.example.notes; the app replaces it when it is installed.
+        No import is recorded.
 
         """)
     var app = state()
     app.hasExtension = false
-    #expect(app.statusText(cleared: false).standardOutput.hasPrefix("It has no migration extension, "))
+    #expect(app.statusText(cleared: false).standardOutput.hasPrefix("The app has no migration extension: "))
   }
 
-  @Test func `where there is no app a person is told, and a program reads nothing`() {
-    #expect(AppState.table([], [], now: 0) == Rendering(standardError: "No app is installed.\n"))
+  @Test func `an empty list is a sentence for a person and nothing for a program`() {
+    #expect(AppState.table([], [], now: 0) == Rendering(standardError: "No apps are installed.\n"))
     #expect(AppState.lines([], []) == Rendering())
   }
 
-  @Test func `a program reads an object a line`() {
+  @Test func `the report for a program has an object per line`() {
     let states = [state(), state(failure, isUnfinished: true, holder: AppLock.Holder(use: .migrating, process: 47))]
     let lines = AppState.lines(states, [damaged]).standardOutput.split(separator: "\n").map(String.init)
     let head = #"{"event":"app","id":"org.example.notes","version":"1.0","name":"No\u001btes","store":"","lastImport":"#
@@ -87,8 +87,8 @@ import Testing
       ])
   }
 
-  @Test func `the status is told in sentences`() {
-    #expect(state().statusText(cleared: false).standardOutput == "There is nothing about an earlier import.\n")
+  @Test func `the status consists of sentences`() {
+    #expect(state().statusText(cleared: false).standardOutput == "No import is recorded.\n")
     #expect(
       state(success).statusText(cleared: true)
         == Rendering(
@@ -100,7 +100,7 @@ import Testing
         An import was interrupted. It is undone when the app is started, or before the next import.
 
         """)
-    // Nothing was there to be cleared.
+    // There was nothing to clear.
     #expect(state().statusText(cleared: true).standardError.isEmpty)
   }
 

@@ -19,7 +19,7 @@ import Testing
     return options
   }
 
-  @Test func `receive needs nothing`() throws {
+  @Test func `receive needs no arguments`() throws {
     #expect(try parse("receive") == .receive(ReceiveOptions()))
   }
 
@@ -34,11 +34,11 @@ import Testing
     ("5000", HostAndPort(host: nil, port: 5000)), (":5000", HostAndPort(host: nil, port: 5000)),
     ("0", HostAndPort(host: nil, port: 0)), ("[::1]:5000", HostAndPort(host: "::1", port: 5000)),
   ])
-  func `where to listen`(text: String, expected: HostAndPort) throws {
+  func `the parser reads an address to listen on`(text: String, expected: HostAndPort) throws {
     #expect(try parse("receive", "--listen", text) == .receive(ReceiveOptions(listen: expected)))
   }
 
-  @Test func `who may pair`() throws {
+  @Test func `the parser reads the ranges that may pair`() throws {
     let ranges = [try AddressRange.parse("192.0.2.0/24"), try AddressRange.parse("fe80::1%lo")]
     let expected = Command.receive(ReceiveOptions(from: ranges))
     #expect(try parse("receive", "--from", "192.0.2.9/24", "--from=fe80::1%lo") == expected)
@@ -51,14 +51,14 @@ import Testing
           sources: ["a", "b/c", "/d"].map { Array($0.utf8) }, to: HostAndPort(host: "host", port: 47470)))
   }
 
-  @Test func `owners and set-id bits are kept where that is asked for`() throws {
+  @Test func `options keep owners and set-id bits`() throws {
     #expect(try sending("a", "--owners", "--to=h").owners)
     #expect(try !sending("a", "--to=h").owners)
     #expect(try parse("receive", "--owners") == .receive(ReceiveOptions(owners: true)))
     #expect(try parse("receive", "--set-id-bits") == .receive(ReceiveOptions(setIDBits: true)))
   }
 
-  @Test func `data is compressed where that is faster, unless something else is asked for`() throws {
+  @Test func `data is compressed when that is faster, unless an option decides otherwise`() throws {
     #expect(try sending("a", "--to=h").compression == .auto)
     #expect(try sending("a", "--compress", "auto", "--to=h").compression == .auto)
     #expect(try sending("a", "--compress=always", "--to=h").compression == .always)
@@ -79,7 +79,7 @@ import Testing
       ("500k", 500_000), ("20M", 20_000_000), ("1.5G", 1_500_000_000), ("2t", 2_000_000_000_000), ("1", 1),
       ("1e9", nil), ("99999999999T", Limits.fileSize),
     ] as [(String, UInt64?)])
-  func `the most that is taken is in bytes, with decimal units`(text: String, expected: UInt64?) throws {
+  func `the maximum size is in bytes, with decimal units`(text: String, expected: UInt64?) throws {
     let command = try? Command(["receive", "--max-size", text].map { Array($0.utf8) })
     guard case .receive(let options) = command else {
       #expect(expected == nil)
@@ -88,7 +88,7 @@ import Testing
     #expect(options.mostBytes == expected)
   }
 
-  @Test func `without a word there is no limit, and as many streams as help`() throws {
+  @Test func `by default there is no limit, and the best number of streams`() throws {
     #expect(try sending("a", "--to=h").limit == nil)
     #expect(try sending("a", "--to=h").streams == nil)
     #expect(try sending("a", "--to=h", "--streams=64").streams == 64)
@@ -99,7 +99,7 @@ import Testing
       ("android", SourceClaim(platform: "android")), ("android,", SourceClaim(platform: "android", store: "")),
       ("linux,a,b", SourceClaim(platform: "linux", store: "a,b")),
     ])
-  func `a claim is a platform, and perhaps a store`(text: String, claim: SourceClaim) throws {
+  func `a claim is a platform with an optional store`(text: String, claim: SourceClaim) throws {
     #expect(try sending("--app=x", "--to=h", "--as", text).claim == claim)
     #expect(try sending("--app=x", "--to=h").claim == nil)
   }
@@ -129,7 +129,7 @@ import Testing
     #expect(try sending("a", "--to=h", "--code-file=c").code == .file([UInt8(ascii: "c")]))
   }
 
-  @Test func `what is left out keeps the order in which it was typed`() throws {
+  @Test func `exclusions keep the order in which they were typed`() throws {
     let options = try sending(
       "a", "--exclude", "*.o", "--exclude-from=f", "--exclude=-x", "--exclude-from", "-", "--exclude-caches", "--to=h")
     #expect(
@@ -142,7 +142,7 @@ import Testing
     #expect(try sending("--to", "h", "--", "--json", "-x").sources == ["--json", "-x"].map { Array($0.utf8) })
   }
 
-  @Test func `an attached value may begin with a dash and hold an equals sign`() throws {
+  @Test func `an attached value may begin with a dash and contain an equals sign`() throws {
     #expect(try sending("a", "--to=h", "--label=-a=b").label == "-a=b")
   }
 
@@ -164,7 +164,7 @@ import Testing
       (["app", "--help"], .app), (["help", "app"], .app), (["help", "app", "run"], .appRun),
       (["app", "install", "-h"], .appInstall), (["app", "run", "--help", "x"], .appRun),
     ] as [([String], Verb?)])
-  func `help is found wherever it is asked for`(words: [String], topic: Verb?) throws {
+  func `the parser finds a request for help in any place`(words: [String], topic: Verb?) throws {
     #expect(try Command(words.map { Array($0.utf8) }) == .help(topic))
   }
 
@@ -185,16 +185,16 @@ import Testing
         .run("x", arguments: ["--help", "--", "-x", "--json"].map { Array($0.utf8) })
       ),
     ] as [([String], AppCommand)])
-  func `what stands behind app is a command of its own`(words: [String], command: AppCommand) throws {
+  func `the words after app are a command`(words: [String], command: AppCommand) throws {
     #expect(try Command((["app"] + words).map { Array($0.utf8) }) == .app(command))
   }
 
-  @Test func `an app's own words need not be UTF-8`() throws {
+  @Test func `an app's arguments need not be UTF-8`() throws {
     let words = ["app", "run", "x"].map { Array($0.utf8) } + [[0xFF]]
     #expect(try Command(words) == .app(.run("x", arguments: [[0xFF]])))
   }
 
-  @Test func `the version, and nothing`() throws {
+  @Test func `the version takes no other words, and an empty command line is valid`() throws {
     #expect(try parse("--version") == .version)
     #expect(try parse() == .nothing)
   }

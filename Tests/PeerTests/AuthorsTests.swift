@@ -9,11 +9,11 @@ import Testing
 
 @testable import peer
 
-/// What the commands for authors understand, refuse and say.
+/// The options, refusals and output of the commands for authors.
 @Suite struct AuthorsTests {
   private func parsed(_ words: String...) throws -> Command { try Command(words.map { Array($0.utf8) }) }
 
-  @Test func `the options of check and migrate are understood`() throws {
+  @Test func `the parser reads the options of check and migrate`() throws {
     var check = CheckOptions(bundle: Array("b".utf8))
     #expect(try parsed("app", "check", "b") == .app(.check(check)))
     (check.container, check.isConfined, check.json) = (Array("c".utf8), false, true)
@@ -30,7 +30,7 @@ import Testing
         "--idle-limit=off", "--no-confine") == .app(.migrate(migrate)))
   }
 
-  @Test func `both ends are told what the command line says, and listen on this device alone`() {
+  @Test func `both ends get the command line's options, and listen only on this device`() {
     var options = MigrateOptions(identifier: "a", bundle: [])
     options.isConfined = false
     options.replaces = true
@@ -40,7 +40,7 @@ import Testing
     #expect(options.sending.app == "a" && !options.sending.isConfined)
   }
 
-  @Test func `a home in the one of the data, around it, or the same is refused, and not made`() throws {
+  @Test func `a PEER_HOME inside, above or equal to that of the data is refused, and not created`() throws {
     let scratch = try Scratch()
     let source = "\(scratch.path)/a/source"
     try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)
@@ -52,11 +52,11 @@ import Testing
       #expect(failure?.kind == .refused && failure?.hint != nil)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: source) == [])
-    // Nor is one made in which no app can be.
+    // A PEER_HOME that cannot hold apps is not created.
     let stray = Array("\(scratch.path)/b c/d".utf8)
     #expect(throws: TransferFailure.self) { try DestinationHome(stray, apart: Array(source.utf8)) }
     #expect(!FileManager.default.fileExists(atPath: "\(scratch.path)/b c"))
-    // A name that only begins alike is another one.
+    // A name with the same beginning is another name.
     for home in ["a/source2", "b/c"] {
       let made = try DestinationHome(Array("\(scratch.path)/\(home)".utf8), apart: Array(source.utf8))
       #expect(!made.isNew && FileManager.default.fileExists(atPath: "\(scratch.path)/\(home)"))
@@ -72,7 +72,7 @@ import Testing
       (nil, nil, nil), (9, 9, "exporter"), (7, 7, "importer"), (9, nil, "exporter"), (5, 7, "importer"),
       (5, 1, "importer"), (9, 130, "exporter"), (130, 130, "exporter"), (6, 6, "importer"), (4, 4, "importer"),
     ] as [(Int32?, Int32?, String?)])
-  func `of two failures the one counts that the other is a consequence of`(
+  func `of two failures, the cause of the other one counts`(
     exporter: Int32?, importer: Int32?, counts: String?
   ) throws {
     let result = { (code: Int32?, name: String) -> Result<TransferResult, TransferFailure> in
@@ -83,7 +83,7 @@ import Testing
     #expect(results.failure?.message == counts)
   }
 
-  @Test func `a fault is told with its file, its key, the reason and what to do`() throws {
+  @Test func `an error names its file, its key, the reason and a remedy`() throws {
     let fault = CheckFinding.fault(try fault())
     #expect(
       fault.text.standardOutput

@@ -15,7 +15,7 @@ import Testing
     return (result, said)
   }
 
-  @Test func `devices are shown with numbers, and what they call themselves cannot act on the terminal`() {
+  @Test func `devices are shown with numbers, and their names cannot control the terminal`() {
     let found = [
       Nearby(label: "new-laptop", instance: 1, address: "192.0.2.7"),
       Nearby(label: "a\n\u{1B}[2J", instance: 2, address: "fe80::1%eth0"),
@@ -32,13 +32,13 @@ import Testing
     #expect(ChoiceEntry.question(3) == "Which one? [1-3] ")
   }
 
-  @Test func `a number is a choice`() throws {
+  @Test func `a number chooses a device`() throws {
     #expect(try answer([" 3 "]).0.get() == 2)
     #expect(try answer(["1"]).0.get() == 0)
   }
 
-  @Test func `what is none of them is asked again, three times`() throws {
-    let slip = "That is none of them: write a number from 1 to 3."
+  @Test func `an invalid choice is asked again, three times`() throws {
+    let slip = "Not a valid choice: type a number from 1 to 3."
     let (result, said) = answer(["0", "x", "2"])
     #expect(try result.get() == 1)
     #expect(said == [slip, slip])

@@ -15,34 +15,35 @@ import Testing
     return (result, said, lines.count)
   }
 
-  private let slip = "That is not a valid code: one digit is wrong or two are swapped."
+  private let slip = "That is not a valid code: one digit is wrong, or two are swapped."
 
   @Test(arguments: ["48291367", "4829-1367", " 4829 1367\r"])
-  func `a code is taken however it is written`(line: String) throws {
+  func `a code is valid with any separators`(line: String) throws {
     let (result, said, _) = ask(line)
     #expect(try result.get() == PairingCode(number: 4_829_136))
     #expect(said.isEmpty)
   }
 
-  @Test func `a slip is told at once and asked again`() throws {
+  @Test func `a typing error is reported at once, and the question is repeated`() throws {
     let (result, said, left) = ask("4829-1376", "4829", "4829-1367", "unread")
     #expect(try result.get().shown == "4829-1367")
-    #expect(said == [slip, "That is not a code: it has eight digits, like 4829-1367."])
+    #expect(said == [slip, "That is not a code: a code has eight digits, such as 4829-1367."])
     #expect(left == 1)
   }
 
-  @Test func `after three slips it ends`() {
+  @Test func `the question ends after three typing errors`() {
     let (result, said, left) = ask("4829-1376", "4829-1376", "4829-1376", "4829-1367")
     #expect(
       result
         == .failure(
           TransferFailure(
-            .pairing, "no valid code was entered", hint: "check the code shown on the other device, and start again")))
+            .pairing, "no valid code was entered",
+            hint: "check the code shown on the other device, and run the command again")))
     #expect(said == [slip, slip, slip])
     #expect(left == 1)
   }
 
-  @Test func `the end of the input is no code`() {
+  @Test func `the end of the input is a failure`() {
     #expect(ask().0 == .failure(TransferFailure(.pairing, "no code was entered")))
   }
 
@@ -58,11 +59,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("4829-1376", "the code in 'c' is not valid: one digit is wrong or two are swapped"),
+    ("4829-1376", "the code in 'c' is not valid: one digit is wrong, or two are swapped"),
     ("hello", "the first line of 'c' is not a code of eight digits"),
     ("", "the first line of 'c' is not a code of eight digits"),
   ])
-  func `a file is not asked again`(line: String, message: String) throws {
+  func `an invalid code in a file is a failure`(line: String, message: String) throws {
     #expect(try CodeEntry.check(Array("48291367".utf8), from: "'c'").shown == "4829-1367")
     let failure = #expect(throws: TransferFailure.self) { try CodeEntry.check(Array(line.utf8), from: "'c'") }
     #expect(failure?.message == message)

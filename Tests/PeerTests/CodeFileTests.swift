@@ -8,7 +8,7 @@ import Testing
 
 @testable import peer
 
-/// A code in a file that is taken as a secret.
+/// A code in a file, which is treated as a secret.
 @Suite struct CodeFileTests {
   private let scratch: Scratch
   private let code = PairingCode(number: 4_829_136)
@@ -38,26 +38,27 @@ import Testing
     #expect(try outcome(file(text)).get() == code)
   }
 
-  @Test func `what was made is read, is its owner's alone, and is not made twice`() throws {
+  @Test func `a new code file is readable only by its owner, and is not created twice`() throws {
     let path = scratch.at("code")
     try CodeFile.make(path, code)
     #expect(try outcome(path).get() == code)
     #expect(try Descriptor.open(path).status().mode == 0o600)
     let again = #expect(throws: TransferFailure.self) { try CodeFile.make(path, code) }
-    #expect(again?.message.hasSuffix("is there already, and is left as it is") == true)
+    #expect(again?.message.hasSuffix("exists already, and is not changed") == true)
   }
 
-  @Test(arguments: [0o640, 0o604, 0o620, 0o666, 0o601] as [mode_t]) func `a file that others can use is refused`(
+  @Test(arguments: [0o640, 0o604, 0o620, 0o666, 0o601] as [mode_t])
+  func `a file that other users can access is refused`(
     mode: mode_t
   ) throws {
     guard case .failure(let failure) = try outcome(file("4829-1367", mode: mode)) else { return #expect(Bool(false)) }
-    #expect(failure.kind == .refused && failure.message.hasPrefix("other users can use"))
+    #expect(failure.kind == .refused && failure.message.hasPrefix("other users can access"))
     #expect(failure.hint?.contains("chmod 600") == true)
   }
 
-  @Test func `where the file has no code, a new one is to be made`() throws {
+  @Test func `the hint for a file without a code tells how to create one`() throws {
     guard case .failure(let failure) = try outcome(file("4829-1376")) else { return #expect(Bool(false)) }
-    #expect(failure.kind == .pairing && failure.hint == "Make one with 'peer code new --code-file FILE'.")
+    #expect(failure.kind == .pairing && failure.hint == "Create one with 'peer code new --code-file FILE'.")
   }
 
   @Test func `another user's file is refused`() throws {
@@ -65,11 +66,11 @@ import Testing
     #expect(failure.kind == .refused && failure.message.hasSuffix("belongs to another user"))
   }
 
-  @Test func `a link, a directory and a pipe are refused, and none is waited for`() throws {
+  @Test func `a link, a directory and a pipe are refused without a wait`() throws {
     _ = try file("4829-1367")
     try #require(symlink("code", scratch.path("link")) == 0)
     try #require(mkfifo(scratch.path("pipe"), 0o600) == 0)
-    for (name, what) in [("link", "is a link"), ("pipe", "is no regular file"), ("", "is no regular file")] {
+    for (name, what) in [("link", "is a link"), ("pipe", "is not a regular file"), ("", "is not a regular file")] {
       guard case .failure(let failure) = outcome(scratch.at(name)) else { return #expect(Bool(false), "\(name)") }
       #expect(failure.kind == .refused && failure.message.contains(what), "\(failure)")
     }
@@ -78,7 +79,7 @@ import Testing
   @Test(arguments: [
     ("4829-1368", "one digit is wrong"), ("", "not a code of eight digits"), ("\n4829-1367", "not a code"),
   ])
-  func `what is no code costs no try`(text: String, what: String) throws {
+  func `an invalid code costs no try`(text: String, what: String) throws {
     guard case .failure(let failure) = try outcome(file(text)) else { return #expect(Bool(false)) }
     #expect(failure.kind == .pairing && failure.message.contains(what), "\(failure)")
   }

@@ -2,11 +2,11 @@ import Testing
 
 @testable import peer
 
-/// What can stand at the end of a line that is being typed.
+/// The completions of an unfinished command line.
 @Suite struct CompletionTests {
   private func offer(_ words: String...) -> Completion.Offer { Completion(words.map { Array($0.utf8) }).offer }
 
-  /// The words that are offered; nil where it is something else.
+  /// The offered words; nil if the offer is of another kind.
   private func words(_ words: String...) -> [String]? {
     guard case .words(let found) = Completion(words.map { Array($0.utf8) }).offer else { return nil }
     return found.map(\.word)
@@ -35,20 +35,20 @@ import Testing
     #expect(words("help", "--man", "se") == all)
   }
 
-  @Test func `nothing comes behind what is no command`() {
+  @Test func `an unknown command has no completions`() {
     #expect(words("frob", "") == [])
     #expect(words("app", "frob", "") == [])
     #expect(words("app frob", "") == [])
   }
 
   @Test(arguments: Verb.allCases)
-  func `every option is offered, with what it does`(verb: Verb) {
+  func `every option is offered with its description`(verb: Verb) {
     let typed = verb.rawValue.split(separator: " ").map { Array($0.utf8) } + [Array("--".utf8)]
     let expected = verb.options.map { Completion.Candidate(word: $0.name, meaning: $0.brief) }
     #expect(Completion(typed).offer == .words(expected))
   }
 
-  @Test func `options are offered by their long names, and known by their short ones`() throws {
+  @Test func `options are offered by their long names, and recognized by their short names`() throws {
     #expect(words("discover", "-") == ["--for", "--json", "--help"])
     #expect(words("forget", "-") == ["--json", "--help"])
     #expect(words("discover", "-h", "-") == ["--for", "--json"])
@@ -58,7 +58,7 @@ import Testing
     for name in ["--existing", "--keep", "--from", "--listen", "--app"] { #expect(receive.contains(name), "\(name)") }
   }
 
-  @Test func `devices are looked for only where an address may be meant`() {
+  @Test func `devices are searched for only if the word may be an address`() {
     for typed in ["", "1", "10.99.0.2:", "fe80", "[fe80::1%eth0]:5", "fe80::1%wlan", "::1"] {
       #expect(offer("send", "--to", typed) == .devices, "\(typed)")
       #expect(offer("send", "--to=\(typed)") == .devices, "\(typed)")
@@ -69,13 +69,13 @@ import Testing
     }
   }
 
-  @Test func `an option that was given is not offered again, unless it may be repeated`() throws {
+  @Test func `an option is not offered again, unless it may be repeated`() throws {
     let left = try #require(words("send", "--exclude", "*.o", "--json", "--limit=5M", "a", "-"))
     #expect(!left.contains("--json") && !left.contains("--limit") && left.contains("--exclude"))
     #expect(left.count == Verb.send.options.count - 2)
   }
 
-  @Test func `a value is what its option takes`() {
+  @Test func `the completions of a value depend on its option`() {
     #expect(words("receive", "--existing", "") == ["refuse", "skip", "keep-both", "replace"])
     #expect(words("send", "--compress", "al") == ["auto", "always", "never"])
     #expect(words("send", "--app", "x", "--as", "") == ["android", "linux"])
@@ -83,13 +83,13 @@ import Testing
     #expect(offer("send", "--to", "") == .devices)
     #expect(offer("send", "--exclude-from", "") == .files)
     #expect(words("send", "--limit", "") == [])
-    // A word that begins with a dash is no value, as for the parser; one dash alone is.
+    // As for the parser, a word that begins with a dash is not a value, except a single dash.
     #expect(words("send", "--code-file", "--lim")?.contains("--limit") == true)
     #expect(offer("send", "--code-file", "-") == .files)
     #expect(offer("send", "--code-file", "-", "") == .files)
   }
 
-  @Test func `a value may stand behind an equals sign`() {
+  @Test func `a value may follow an equals sign`() {
     let completion = Completion(["receive", "a", "--existing=re"].map { Array($0.utf8) })
     #expect(completion.prefix == "--existing=")
     #expect(words("receive", "--existing=re") == ["refuse", "skip", "keep-both", "replace"])
@@ -98,14 +98,14 @@ import Testing
     #expect(words("send", "--frob=") == [])
   }
 
-  @Test func `operands are what the command takes`() {
+  @Test func `the completions of operands depend on the command`() {
     #expect(offer("send", "") == .files)
     #expect(offer("send", "a", "b") == .files)
     #expect(offer("receive", "") == .directories)
     #expect(offer("forget", "") == .transfers)
     #expect(offer("app", "install", "") == .directories)
     #expect(offer("app", "status", "") == .apps)
-    // Where nothing more can stand, options can.
+    // Where no operand can follow, options can.
     #expect(words("receive", "a", "")?.contains("--ask") == true)
     #expect(words("discover", "") == ["--for", "--json", "--help"])
     #expect(words("receive", "--app", "x", "")?.contains("--replace") == true)
@@ -117,21 +117,21 @@ import Testing
     #expect(words("discover", "--", "") == [])
   }
 
-  @Test func `behind the identifier everything is the app's`() {
+  @Test func `all words after the identifier are the app's`() {
     #expect(offer("app", "run", "") == .apps)
     #expect(words("app", "run", "-") == ["--help"])
     #expect(offer("app", "run", "--", "") == .apps)
     for typed in ["", "--help", "--json="] { #expect(offer("app", "run", "x", typed) == .files) }
   }
 
-  @Test func `an answer has a line for what is offered and one for each word`() {
+  @Test func `an answer has a line for the kind and a line for each word`() {
     let completion = Completion(prefix: "--a=", offer: .words([.init(word: "b", meaning: "what b is")]))
     #expect(completion.firstLine + completion.candidateLines == "words\t--a=\nb\twhat b is\n")
     #expect(Completion(offer: .files).firstLine == "files\t\n")
     #expect(Completion(offer: .files).candidateLines.isEmpty)
   }
 
-  @Test func `a request is no command line, and may be about the kind alone`() throws {
+  @Test func `a request is not a command line, and may ask only for the kind`() throws {
     let words = ["send", "--frob", ""].map { Array($0.utf8) }
     let whole = try #require(Completion.Request([Array("--words".utf8)] + words))
     #expect(whole.words == words && whole.isWhole)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import peer
 
-/// What the program finds out about its confinement before it is confined.
+/// The trial of the confinement, before the process is confined.
 @Suite struct ConfinementTrialTests {
   private let scratch: Scratch
   private let trial: ConfinementTrial
@@ -21,26 +21,26 @@ import Testing
 
   private var isClean: Bool { scratch.names("one").isEmpty && scratch.names("two\u{E4}\n").isEmpty }
 
-  @Test func `directories that the rules name can be worked in`() {
+  @Test func `the process can write to the directories that the rules name`() {
     #expect(trial.outcome(within: directories, in: directories) == .works)
     #expect(isClean)
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
-  func `a directory that the rules do not hold for is refused, and named`() {
+  func `a directory to which the rules do not apply is refused and named`() {
     #expect(trial.outcome(within: [directories[0]], in: directories) == .refuses([directories[1]]))
     #expect(trial.outcome(within: [directories[1]], in: directories) == .refuses([directories[0]]))
     #expect(trial.outcome(within: [Array("/dev".utf8)], in: directories) == .refuses(directories))
     #expect(isClean)
   }
 
-  @Test func `a directory in which nothing works without the rules either speaks against no confinement`() {
+  @Test func `a directory that is not writable without the rules does not prevent confinement`() {
     let missing = scratch.at("missing")
     #expect(trial.outcome(within: [directories[0]], in: [directories[0], missing]) == .works)
     #expect(trial.outcome(within: [missing], in: [missing]) == .works)
   }
 
-  @Test func `a trial that does not end is ended, and one that cannot begin is none`() throws {
+  @Test func `a trial that does not end is ended, and a trial that cannot begin has no result`() throws {
     scratch.write("slow", Array("#!/bin/sh\nexec sleep 600\n".utf8))
     try scratch.directory.setMode("slow", 0o700)
     let slow = ConfinementTrial(executable: scratch.path("slow"), patience: .milliseconds(100))
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
-  func `where the trial is refused the receiver is not confined, and says so`() throws {
+  func `if the trial fails, the receiver is not confined, and reports that`() throws {
     var confinement = ReceiverConfinement()
     confinement.trial = { [trial, directories] in trial.outcome(within: [directories[0]], in: $0) }
     confinement.keep = { _ in
@@ -65,7 +65,7 @@ import Testing
     #expect(reason.contains("Landlock") && reason.contains("/two\u{E4}\\n'"), "\(reason)")
   }
 
-  @Test func `where nothing speaks against it the receiver is confined, if the kernel can`() throws {
+  @Test func `if nothing prevents it, the receiver is confined by a capable kernel`() throws {
     for isKept in [true, false] {
       var confinement = ReceiverConfinement()
       confinement.trial = { [trial] in trial.outcome(within: $0, in: $0) }

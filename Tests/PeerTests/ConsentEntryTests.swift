@@ -13,7 +13,7 @@ import Testing
 
   private func line(_ text: String) -> Terminal.Line { .line(Array(text.utf8)) }
 
-  @Test func `only yes is yes`() {
+  @Test func `only yes accepts an offer`() {
     for text in ["y", "Y", "yes", " YES\r"] { #expect(answer(line(text)) == true) }
     for text in ["n", "No", "", "  "] { #expect(answer(line(text)) == false) }
     #expect(answer(.endOfInput) == false)
@@ -21,11 +21,11 @@ import Testing
     #expect(answer(line("a"), line("b"), line("c"), line("y")) == false)
   }
 
-  @Test func `an interruption is no answer`() {
+  @Test func `an interruption does not answer the question`() {
     #expect(answer(.interrupted) == nil)
   }
 
-  @Test func `everything is shown, and nothing can act on the terminal`() {
+  @Test func `the whole offer is shown, and cannot control the terminal`() {
     let roots = [
       Root(kind: .directory, name: Array("a\u{1B}[2J".utf8)), Root(kind: .file, name: [0xFF]),
       Root(kind: .symbolicLink, name: Array("l".utf8)),
@@ -40,13 +40,13 @@ import Testing
     #expect(text.contains("1,234 items, 5.0 MB; 7.0 GB free here"))
   }
 
-  @Test func `of an app's data it is shown that it may become more, and how much at most`() {
+  @Test func `the question shows that an app's data may grow, and its maximum`() {
     let app = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "", version: "")
     let offer = Offer(transfer: nil, contents: .app(app), items: 2, bytes: 1, allocated: 1, flags: .estimated)
     let question = ConsentQuestion(
       offer: offer, label: "a", address: "192.0.2.7", availableBytes: 7_000_000_000, mostBytes: 5_000_000_000)
     #expect(
       ConsentEntry.text(question).hasSuffix(
-        "\nabout 2 items, about 1 B, may become more; at most 5.0 GB; 7.0 GB free here\n"))
+        "\nabout 2 items, about 1 B, may grow; at most 5.0 GB; 7.0 GB free here\n"))
   }
 }

@@ -7,14 +7,14 @@ import Testing
 @testable import MigrationVault
 @testable import peer
 
-/// What `peer credentials` and `peer account` show, and what they understand.
+/// The options and the output of `peer credentials` and `peer account`.
 @Suite struct CredentialsTests {
   private let notes = CredentialOwner(app: "org.example.notes")
   private let clip = CredentialOwner(clip: "org.example.notes.Clip", of: "org.example.notes")!
 
   private func command(_ words: String...) throws -> Command { try Command(words.map { Array($0.utf8) }) }
 
-  @Test func `the commands are understood`() throws {
+  @Test func `the parser reads the commands`() throws {
     #expect(try command("credentials", "list") == .credentials(.list(of: nil, json: false)))
     #expect(try command("credentials", "list", "a.b", "--json") == .credentials(.list(of: "a.b", json: true)))
     #expect(
@@ -32,7 +32,7 @@ import Testing
     #expect(try command("account", "list", "--json") == .account(.list(json: true)))
   }
 
-  @Test func `a person sees a table without a secret, and why an item cannot be opened`() {
+  @Test func `the table shows no secret, and notes why an item cannot be opened`() {
     var listing = CredentialVault.Listing()
     #expect(listing.table == Rendering(standardError: "There are no credentials.\n"))
     let time = Timestamp(seconds: 1_000)
@@ -60,7 +60,7 @@ import Testing
       ])
   }
 
-  @Test func `without the key a person sees whose they are, and is told why once`() {
+  @Test func `without the key, the table shows the owners, and one note names the cause`() {
     var listing = CredentialVault.Listing()
     listing.obstacle = VaultError(.unavailable, "the key is missing", hint: "Find it.")
     listing.items = [notes, clip].map { .init(owner: $0, item: nil, problem: "the key is missing") }
@@ -72,12 +72,12 @@ import Testing
       ])
   }
 
-  @Test func `accounts are shown`() {
+  @Test func `accounts are listed`() {
     let entries = [
       Accounts.Entry(owner: notes, record: .init(user: "001", state: .revoked)),
       Accounts.Entry(owner: clip, record: .init(user: "a\u{202E}", state: .authorized)),
     ]
-    #expect(Accounts.table([], []) == Rendering(standardError: "No account is recorded.\n"))
+    #expect(Accounts.table([], []) == Rendering(standardError: "No sign-ins are recorded.\n"))
     let rows = Accounts.table(entries, []).standardOutput.split(separator: "\n").map(String.init)
     #expect(rows[0].split(separator: " ") == ["OWNER", "USER", "STATE"])
     #expect(rows[1].split(separator: " ") == ["org.example.notes", "001", "revoked"])

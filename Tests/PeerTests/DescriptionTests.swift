@@ -3,7 +3,7 @@ import Testing
 
 @testable import peer
 
-/// What is said of commands is complete, and is what the parser takes.
+/// The descriptions of the commands are complete, and match the parser.
 @Suite struct DescriptionTests {
   @Test(arguments: Verb.allCases)
   func `every option is in a form of its command, and a form has no other`(verb: Verb) {
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: Verb.allCases)
-  func `a few words say what a command and its options are for`(verb: Verb) {
+  func `a command and its options have a short description`(verb: Verb) {
     let description = verb.description
     let texts = [description.summary] + description.options.map(\.brief)
     for text in texts + description.options.flatMap(\.choices).map({ Option.brief($0.text) }) {
@@ -40,7 +40,7 @@ import Testing
     #expect(Option.brief(text) == brief)
   }
 
-  @Test func `the parser takes each word that is offered for a value`() throws {
+  @Test func `the parser accepts each word that is offered for a value`() throws {
     for choice in try choices("--existing", of: .receive) {
       _ = try Command(["receive", "--existing", choice].map { Array($0.utf8) })
     }

@@ -20,12 +20,12 @@ import Testing
     ]
   }
 
-  @Test func `it looks for three seconds, or for as long as is said`() throws {
+  @Test func `the search takes three seconds, or the given time`() throws {
     #expect(try parse() == .discover(DiscoverOptions(time: 3, json: false)))
     #expect(try parse("--for", "2m", "--json") == .discover(DiscoverOptions(time: 120, json: true)))
   }
 
-  @Test func `a table has each with its most useful address, and nothing that acts on the terminal`() {
+  @Test func `the table has each device with its most useful address, and cannot control the terminal`() {
     #expect(
       Discover.table(receivers)
         == Rendering(
@@ -37,14 +37,15 @@ import Testing
             """))
   }
 
-  @Test func `where there is none, standard error says so and what to do`() {
+  @Test func `without devices, standard error has a sentence and a hint`() {
     let rendering = Discover.table([])
     #expect(rendering.standardOutput.isEmpty)
-    #expect(rendering.standardError.hasPrefix("No device is waiting on this network.\npeer: hint: run 'peer receive'"))
+    #expect(
+      rendering.standardError.hasPrefix("No waiting device found on this network.\npeer: hint: run 'peer receive'"))
     #expect(Discover.lines([]) == Rendering())
   }
 
-  @Test func `a program gets everything of each on a line`() {
+  @Test func `a program gets all facts about a device on a line`() {
     #expect(
       Discover.lines(receivers)
         == Rendering(

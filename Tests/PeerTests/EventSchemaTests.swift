@@ -6,9 +6,10 @@ import Testing
 
 @testable import peer
 
-/// Each event that the report for programs can make is in docs/events.schema.json, with each of its members.
+/// docs/events.schema.json has each event of the report for programs, with all members.
 @Suite struct EventSchemaTests {
-  /// Every case of `TransferEvent`, by name. A new one does not compile until it is here, and then needs a sample.
+  /// All cases of `TransferEvent`, by name. A new case does not compile until it is listed here;
+  /// then it needs a sample.
   enum Kind: CaseIterable {
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
     case looking, found, connecting, paired, offer, progress
@@ -46,7 +47,7 @@ import Testing
         }
     }
 
-    /// Events of the kind with every member that one can have.
+    /// Events of the kind, with all possible members.
     var samples: [TransferEvent] {
       let odd: [UInt8] = [0x61, 0xFF]
       return switch self {
@@ -123,12 +124,12 @@ import Testing
     }
   }
 
-  @Test func `what is told of messages that were left out is in the schema`() throws {
+  @Test func `the event for omitted messages is in the schema`() throws {
     let named = try #require(try Self.definition("missed")["properties"] as? Object)
     #expect(Set(named.keys) == ["event", "messages", "side"])
   }
 
-  @Test func `each definition of an event is one that the schema applies`() throws {
+  @Test func `the schema applies each definition of an event`() throws {
     let schema = try Self.schema()
     let applied = try #require(schema["allOf"] as? [Object]).map { rule in
       ((((rule["if"] as? Object)?["properties"] as? Object)?["event"] as? Object)?["const"] as? String) ?? ""

@@ -13,7 +13,7 @@ import Testing
     return list
   }
 
-  @Test func `a transfer that left nothing behind is done`() {
+  @Test func `a transfer without missing items is done`() {
     #expect(ExitCode.of(Samples.result(), unsent: UnsentList()) == 0)
   }
 
@@ -22,11 +22,11 @@ import Testing
   }
 
   @Test(arguments: [Unsent.Reason.vanished, .unreadable, .keepsChanging, .beyondLimits])
-  func `anything else that is missing does`(reason: Unsent.Reason) {
+  func `any other missing item counts`(reason: Unsent.Reason) {
     #expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, reason)) == 8)
   }
 
-  @Test func `items that are not named count`() {
+  @Test func `unnamed items count`() {
     #expect(ExitCode.of(Samples.result(unsent: 3), unsent: list(.notSendable)) == 8)
   }
 

@@ -18,7 +18,7 @@ import Testing
       (0, 3_200_000_000, "0.0/3.2 GB"), (1_430_000_000, 3_200_000_000, "1.4/3.2 GB"), (5, 999, "  5/999 B"),
       (8_000_000, 225_000_000, "  8/225 MB"), (7, 5, "5/5 B"),
     ] as [(UInt64, UInt64, String)])
-  func `shares are as wide as their whole`(bytes: UInt64, total: UInt64, text: String) {
+  func `a share is as wide as its total`(bytes: UInt64, total: UInt64, text: String) {
     #expect(Figures.share(bytes, of: total) == text)
   }
 

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [Verb.receive, .send])
-  func `examples and exit codes are there`(verb: Verb) {
+  func `the text has examples and exit codes`(verb: Verb) {
     let text = HelpText.of(verb)
     #expect(text.contains("\nExamples:\n  $ peer \(verb.rawValue)"))
     for code in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143] {

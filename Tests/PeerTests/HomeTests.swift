@@ -30,12 +30,12 @@ import Testing
   }
 
   @Test(arguments: [0o700, 0o755, 0o750, 0o500] as [mode_t])
-  func `a directory that only its owner may change is taken`(mode: mode_t) throws {
+  func `a directory that only its owner may change is accepted`(mode: mode_t) throws {
     #expect(failure(try make(mode)) == nil)
   }
 
   @Test(arguments: [0o720, 0o702, 0o775, 0o777, 0o1777] as [mode_t])
-  func `a directory that others may change is refused with what to do`(mode: mode_t) throws {
+  func `a directory that other users may change is refused with a hint`(mode: mode_t) throws {
     let path = try make(mode)
     let failure = failure(path)
     #expect(failure?.kind == .refused)
@@ -43,7 +43,7 @@ import Testing
     #expect(failure?.hint?.contains("chmod 700 ") == true)
   }
 
-  @Test func `a directory of another user is refused, one of root is not`() throws {
+  @Test func `a directory of another user is refused, except root's`() throws {
     let path = try make(0o700)
     if own == 0 {
       #expect(failure(path, owner: 12345) == nil)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `a link counts as the directory that it leads to, and what is missing is taken`() throws {
+  @Test func `a link counts as its target, and a missing directory is accepted`() throws {
     let path = try make(0o700)
     try scratch.directory.makeSymbolicLink("link", target: path)
     #expect(failure(scratch.at("link")) == nil)
@@ -71,7 +71,7 @@ import Testing
     ["app", "status", "org.example.notes"],
     ["app", "remove", "org.example.notes"],
   ])
-  func `every command refuses a directory that others may change`(words: [String]) throws {
+  func `every command refuses a directory that other users may change`(words: [String]) throws {
     _ = try make(0o777)
     let (code, _) = try run(
       try builtProgram("peer"), ["peer"] + words, environment: ["PEER_HOME=" + scratch.path("home-777")])

@@ -16,7 +16,7 @@ import Testing
     return rendering.standardError
   }
 
-  @Test func `the receiver shows what to do on the other device`() {
+  @Test func `the receiver shows the command for the other device`() {
     #expect(
       said(.listening(Listening(addresses: ["192.0.2.7", "2001:db8::1"], port: 47470))) == """
         On the other device:  peer send PATH... --to 192.0.2.7
@@ -26,8 +26,9 @@ import Testing
       said(.code(PairingCode(number: 4_829_136), lifetime: 600)) == "Code: 4829-1367   (works once, for 10 minutes)\n")
     #expect(said(.code(PairingCode(number: 0), lifetime: 90)) == "New code: 0000-0000   (works once, for 90 seconds)\n")
     #expect(
-      said(.code(PairingCode(number: 0), lifetime: 30)) == "Code, still: 0000-0000   (works once, for 30 seconds)\n")
-    #expect(said(.listening(Listening(addresses: [], port: 5))) == "Waiting at port 5.\n")
+      said(.code(PairingCode(number: 0), lifetime: 30))
+        == "Code (unchanged): 0000-0000   (works once, for 30 seconds)\n")
+    #expect(said(.listening(Listening(addresses: [], port: 5))) == "Listening on port 5.\n")
     #expect(
       said(.listening(Listening(addresses: ["192.0.2.7"], port: 5, from: ["192.0.2.0/24", "fe80::1%eth0"]))) == """
         On the other device:  peer send PATH... --to 192.0.2.7:5
@@ -36,31 +37,31 @@ import Testing
         """)
   }
 
-  @Test func `a device that was found is named, and cannot act on the terminal`() {
-    #expect(said(.looking) == "Looking for a device that waits in this network\n")
+  @Test func `a found device is named, and cannot control the terminal`() {
+    #expect(said(.looking) == "Searching this network for a waiting device\n")
     #expect(said(.found(label: "a\u{1B}", address: "192.0.2.7")) == "Found a\\u{1b} (192.0.2.7).\n")
   }
 
-  @Test func `a wrong code is told in the agreed words`() {
+  @Test func `a wrong code is reported with its address and the remaining tries`() {
     #expect(
       said(.wrongCode(attempt: 1, allowed: 3, from: "192.0.2.7", left: 10))
-        == "Someone entered a wrong code (1 of 3) from 192.0.2.7.\n")
+        == "Wrong code (1 of 3) from 192.0.2.7.\n")
     #expect(
       said(.wrongCode(attempt: 2, allowed: 3, from: "192.0.2.7", left: 9))
-        == "Someone entered a wrong code (2 of 3) from 192.0.2.7. 9 more, and no code is shown any more.\n")
+        == "Wrong code (2 of 3) from 192.0.2.7. 9 more, and no new code is shown.\n")
     #expect(
       said(.wrongCode(attempt: 3, allowed: 3, from: "192.0.2.7", left: 0))
-        == "Someone entered a wrong code (3 of 3) from 192.0.2.7.\n")
+        == "Wrong code (3 of 3) from 192.0.2.7.\n")
   }
 
-  @Test func `the end of all codes tells who has tried, and what to do`() {
+  @Test func `the end of all codes is reported with the addresses and a remedy`() {
     let two = [GuessLimit.Count(network: "192.0.2.7", count: 98), GuessLimit.Count(network: "2001:db8::/64", count: 1)]
     #expect(
       said(.codesSpent(count: 99, from: two, isOver: false)) == """
-        Too many wrong codes were entered (99); no code is shown any more. They came from:
+        Too many wrong codes (99): no new code is shown. They came from:
           192.0.2.7: 98
           2001:db8::/64: 1
-        Who is paired already may come back. Press Enter to show a new code.
+        A paired device may return. Press Enter to show a new code.
 
         """)
     let many = (0..<99).map { GuessLimit.Count(network: "192.0.2.\($0)", count: 1) }
@@ -68,33 +69,33 @@ import Testing
     #expect(lines.count == 10 && lines.last == "  91 others: 91")
   }
 
-  @Test func `texts from the other device cannot act on the terminal`() {
+  @Test func `texts from the other device cannot control the terminal`() {
     #expect(
       said(.paired(label: "\u{1B}[2Jold\n", address: "192.0.2.7"))
         == "Paired with \\u{1b}[2Jold\\n (192.0.2.7).\n")
     #expect(said(.paired(label: "", address: "192.0.2.7")) == "Paired with 192.0.2.7.\n")
     #expect(
       said(.interrupted(reason: "a\rb"))
-        == "Connection lost: a\\rb. Going on as soon as it is back.\n")
+        == "Connection lost: a\\rb. Will resume when the connection returns.\n")
   }
 
-  @Test func `a process that is not confined is a note`() {
+  @Test func `a note reports a process that is not confined`() {
     #expect(said(.unconfined(reason: "it would not work", directories: [[0x2F]])) == "peer: note: it would not work\n")
     #expect(said(.confined(directories: [[0x2F]])).isEmpty)
   }
 
-  @Test func `what was missed is told in words`() {
+  @Test func `missed messages are reported`() {
     #expect(
-      log.missed(1200).standardError == "peer: note: 1,200 messages were left out, since nobody read them\n")
-    #expect(log.missed(1).standardError == "peer: note: 1 message was left out, since nobody read it\n")
+      log.missed(1200).standardError == "peer: note: 1,200 messages were left out, since the output was not read\n")
+    #expect(log.missed(1).standardError == "peer: note: 1 message was left out, since the output was not read\n")
   }
 
   @Test(
     arguments: [
-      ("linux", "", "org.example (1 item"), ("android", "googlePlay", "said to be from android, googlePlay (1 item"),
-      ("linux", "own", "said to be from linux, own (1 item"), ("a\u{1B}", "", "said to be from a\\u{1b} (1 item"),
+      ("linux", "", "org.example (1 item"), ("android", "googlePlay", "claimed to be from android, googlePlay (1 item"),
+      ("linux", "own", "claimed to be from linux, own (1 item"), ("a\u{1B}", "", "claimed to be from a\\u{1b} (1 item"),
     ])
-  func `what an app's data is said to be from is told where it is not usual`(
+  func `the claimed source of an app's data is shown unless it is the usual one`(
     platform: String, store: String, expected: String
   ) {
     let app = AppIdentity(bundleIdentifier: "org.example", store: store, platform: platform, version: "1")
@@ -117,21 +118,21 @@ import Testing
       offer.sentence(.sender, availableBytes: nil) == "To send: r0, r1, r2, r3, r4 and 2 more (about 7 items, 0 B)")
   }
 
-  @Test func `a line that stays takes the place of the one that is drawn`() {
+  @Test func `a permanent line replaces the progress line`() {
     let drawn = terminal.handle(Samples.progress(500), at: Samples.moment(columns: 16))
     #expect(drawn.standardError == "\r\u{1B}[2KReceiving   50%")
     let said = terminal.handle(.staged, at: Samples.moment())
-    #expect(said.standardError == "\r\u{1B}[2KEverything has arrived.\n")
+    #expect(said.standardError == "\r\u{1B}[2KAll data has arrived.\n")
     #expect(terminal.clear().standardError.isEmpty)
   }
 
-  @Test func `the terminal is drawn on ten times a second at most`() {
+  @Test func `the terminal is redrawn at most ten times a second`() {
     _ = terminal.handle(Samples.progress(1), at: Samples.moment(0))
     #expect(terminal.handle(Samples.progress(2), at: Samples.moment(0.05)) == Rendering())
     #expect(terminal.tick(at: Samples.moment(0.5)).standardError.contains("Receiving"))
   }
 
-  @Test func `the transfer behind one that failed is told of in a log from its beginning`() {
+  @Test func `a log reports the transfer after a failed one from its beginning`() {
     _ = said(.listening(Listening(addresses: [], port: 5)))
     #expect(said(Samples.progress(1, of: 600)).isEmpty == false)
     #expect(said(Samples.progress(1, of: 600)).isEmpty)
@@ -139,7 +140,7 @@ import Testing
     #expect(said(Samples.progress(1, of: 600)).isEmpty == false)
   }
 
-  @Test func `a log gets a line a phase, and one in ten percent or five seconds`() {
+  @Test func `a log gets a line per phase, and a line per ten percent after five seconds`() {
     var lines: [String] = []
     for tick in 0...600 {
       let rendering = log.handle(Samples.progress(UInt64(tick), of: 600), at: Samples.moment(Double(tick) / 10))
@@ -159,22 +160,22 @@ import Testing
     #expect(rendering.standardOutput == "Received 1,204 items, 3.2 GB: 2.9 GB over the wire in 14.2 s (204 MB/s).\n")
   }
 
-  @Test func `what had arrived before is told, and the rate is that of what crossed the wire`() {
+  @Test func `the result names earlier data, and the rate counts bytes on the network`() {
     #expect(
       Samples.result(held: 1_200_000_000, sent: 2_000_000_000, seconds: 10).text(.sender, UnsentList())
-        == "Sent 1,204 items, 3.2 GB (1.2 GB of it before): 2.0 GB over the wire in 10.0 s (200 MB/s).\n")
+        == "Sent 1,204 items, 3.2 GB (1.2 GB of it earlier): 2.0 GB over the wire in 10.0 s (200 MB/s).\n")
     #expect(
       Samples.result(held: 3_200_000_000, sent: 0, seconds: 0.2).text(.sender, UnsentList())
-        == "Sent 1,204 items, 3.2 GB (3.2 GB of it before), in 0.2 s.\n")
+        == "Sent 1,204 items, 3.2 GB (3.2 GB of it earlier), in 0.2 s.\n")
   }
 
-  @Test func `compressed data is told by what crossed the wire, and by what it was`() {
+  @Test func `the result names the bytes on the network and the uncompressed bytes`() {
     #expect(
       Samples.result(saved: 2_300_000_000).text(.sender, UnsentList())
         == "Sent 1,204 items, 3.2 GB: 600 MB over the wire, compressed from 2.9 GB, in 14.2 s (42.3 MB/s).\n")
   }
 
-  @Test func `what is missing and what was lost is named`() {
+  @Test func `missing items and losses are named`() {
     #expect(said(.unsent(Samples.unsent)).isEmpty)
     #expect(said(.unsent(Samples.socket)).isEmpty)
     let losses = [Done.Loss(kind: .owner, count: 3), Done.Loss(kind: .hardLink, count: 1)]
@@ -191,7 +192,7 @@ import Testing
         """)
   }
 
-  @Test func `as many items as are not stored in the end are named, and no name that was gone by then`() {
+  @Test func `only items that are not stored at the end are named`() {
     for name in ["kept.mkv", "gone.mkv"] {
       _ = said(.notStored(path: Array(name.utf8), reason: .tooLarge, message: nil))
     }
@@ -204,19 +205,19 @@ import Testing
     #expect(lines(0) == [])
   }
 
-  @Test func `attributes that are not carried are named, a line each`() {
+  @Test func `attributes that are not transferred are named, a line each`() {
     let behind = [
       LeftBehind(name: Array("security.capability".utf8), count: 1), LeftBehind(name: [0x61, 0x1B], count: 3_000),
     ]
     let text = Samples.result(leftBehind: behind).text(.receiver, UnsentList())
     #expect(
       text.split(separator: "\n").dropFirst() == [
-        "1 item has the attribute security.capability, which is not carried.",
-        "3,000 items have the attribute $'a\\x1b', which is not carried.",
+        "1 item has the attribute security.capability, which is not transferred.",
+        "3,000 items have the attribute $'a\\x1b', which is not transferred.",
       ])
   }
 
-  @Test func `of many missing items the first are named`() {
+  @Test func `the first of many missing items are named`() {
     for number in 0..<30 {
       _ = said(.unsent(Unsent(path: Array("f\(number)".utf8), reason: .vanished)))
     }
@@ -238,7 +239,7 @@ import Testing
     #expect(terminal.fail(TransferFailure(.failed, "no")).standardError == "peer: error: no\n")
   }
 
-  @Test func `what was there, what differs and what has another name now is said`() {
+  @Test func `existing, differing and renamed items are reported`() {
     var log = HumanReport(.receiver, on: .log)
     _ = log.handle(.unsent(Unsent(path: Array("a/b".utf8), reason: .differing)), at: Samples.moment())
     _ = log.handle(.renamed(path: Array("c".utf8), target: Array("c (2)".utf8)), at: Samples.moment())
@@ -246,8 +247,9 @@ import Testing
     let lines = log.handle(.done(result), at: Samples.moment()).standardOutput.split(separator: "\n")
     #expect(
       lines.dropFirst() == [
-        "4,000 items were there already.", "1 item exists there and differs; what is there was left as it is:", "  a/b",
-        "'c' arrived as 'c (2)'.",
+        "4,000 items existed already.", "1 item exists at the destination and differs; the existing item was kept:",
+        "  a/b",
+        "'c' was saved as 'c (2)'.",
       ])
     #expect(ExitCode.of(result, unsent: log.unsent) == ExitCode.done)
   }

@@ -8,7 +8,7 @@ import Testing
     Invitation(listening, wanting: wanted, isVerbose: isVerbose).text.split(separator: "\n").map(String.init)
   }
 
-  @Test func `the command to type is one line, and has a port only where a sender would not take it by itself`() {
+  @Test func `the command to type is one line, and has a port unless it is the default`() {
     let command = "On the other device:  peer send PATH... --to"
     #expect(lines(Listening(addresses: ["192.0.2.7", "10.0.0.1"], port: 47470)) == ["\(command) 192.0.2.7"])
     #expect(lines(Listening(addresses: ["192.0.2.7"], port: 5)) == ["\(command) 192.0.2.7:5"])
@@ -31,7 +31,7 @@ import Testing
       ])
   }
 
-  @Test func `where senders find the device, the shortest command is shown, too`() {
+  @Test func `the shortest command is shown too if senders can find the device`() {
     let listening = Listening(addresses: ["192.0.2.7"], port: 47470, from: ["192.0.2.0/24"], isAnnounced: true)
     #expect(
       lines(listening) == [

@@ -106,7 +106,7 @@ import Testing
     #expect(line(event) == text + "\n")
   }
 
-  @Test func `a failure names its entry and has its figures exact`() {
+  @Test func `a failure names its entry and has exact figures`() {
     let subject = TransferFailure.Subject(
       name: [0x61, 0xFF], bytes: Close.Space(needed: 12_300_000_000, available: 1), items: nil)
     let rendering = report.fail(TransferFailure(.noSpace, "no", about: subject))
@@ -116,7 +116,7 @@ import Testing
         + #""neededBytes":12300000000,"availableBytes":1}"# + "\n")
   }
 
-  @Test func `an app is offered by its identity`() {
+  @Test func `the offer of an app has its identity`() {
     let app = AppIdentity(bundleIdentifier: "com.example.notes", store: "s", platform: "Linux", version: "1.2")
     let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 2, allocated: 3, flags: .estimated)
     #expect(
@@ -125,7 +125,7 @@ import Testing
         + #""version":"1.2"},"items":1,"bytes":2,"availableBytes":9}"# + "\n")
   }
 
-  @Test func `progress comes ten times a second at most, with its rate`() {
+  @Test func `progress comes at most ten times a second, with its rate`() {
     var lines = 0
     for tick in 0...1000 where !line(Samples.progress(UInt64(tick), of: 2000), at: Double(tick) / 1000).isEmpty {
       lines += 1
@@ -134,7 +134,7 @@ import Testing
     #expect(line(Samples.progress(1500, of: 2000), at: 1.5).contains(#""bytesPerSecond":1000,"secondsLeft":1}"#))
   }
 
-  @Test func `progress is told again while nothing moves, but not without a connection`() {
+  @Test func `progress is repeated while nothing moves, but not without a connection`() {
     #expect(report.tick(at: Samples.moment()) == Rendering())
     _ = line(Samples.progress(1))
     #expect(report.tick(at: Samples.moment(1)).standardOutput.hasPrefix(#"{"event":"progress""#))
@@ -142,11 +142,11 @@ import Testing
     #expect(report.tick(at: Samples.moment(2)) == Rendering())
   }
 
-  @Test func `what was missed is told as an event`() {
+  @Test func `missed messages are an event`() {
     #expect(report.missed(12) == Rendering(standardOutput: #"{"event":"missed","messages":12}"# + "\n"))
   }
 
-  @Test func `a failure is told to the program and to the person`() {
+  @Test func `a failure is reported to the program and to the person`() {
     let rendering = report.fail(TransferFailure(.noSpace, "the disk is \"full\"", hint: "make room"))
     #expect(
       rendering.standardOutput

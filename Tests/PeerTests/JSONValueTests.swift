@@ -9,7 +9,7 @@ import Testing
     ("\u{2028}\u{2029}\u{202E}\u{200B}", #""\u2028\u2029\u202e\u200b""#), ("é€😀", #""é€😀""#),
     ("\u{E0041}", #""\udb40\udc41""#), ("e\u{301}\r\n", "\"e\u{301}\\r\\n\""),
   ])
-  func `strings are escaped where a terminal or a parser could stumble`(string: String, text: String) {
+  func `characters that disturb a terminal or a parser are escaped`(string: String, text: String) {
     #expect(JSONValue.string(string).text == text)
   }
 
@@ -21,11 +21,11 @@ import Testing
     #expect(value.text == #"{"b":[null,true,false],"a":18446744073709551615,"c":14.25,"n\"":{},"d":null}"#)
   }
 
-  @Test func `a name that is text stands alone`() {
+  @Test func `a name that is text has no Base64 form`() {
     #expect(JSONValue.Member.name("path", Array("a\\b".utf8)) == [.init("path", .string("a\\b"))])
   }
 
-  @Test func `a name that is not UTF-8 is escaped, with its bytes beside it`() {
+  @Test func `a name that is not UTF-8 is escaped, and its bytes are added`() {
     #expect(
       JSONValue.Member.name("path", [0x61, 0xFF, 0x0A])
         == [.init("path", .string("a\\xff\\n")), .init("pathBase64", .string("Yf8K"))])

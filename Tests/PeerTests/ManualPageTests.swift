@@ -9,7 +9,7 @@ import Testing
     arguments: [
       ("a-b \\ 'c' `d` \"e\" ^ ~", "a\\-b \\e \\(aqc\\(aq \\(gad\\(ga \\(dqe\\(dq \\(ha \\(ti"), ("äöü", "äöü"),
     ])
-  func `characters of the language are written so that they stay themselves`(text: String, escaped: String) {
+  func `characters of the language are escaped`(text: String, escaped: String) {
     #expect(Roff.escaped(text) == escaped)
   }
 
@@ -23,17 +23,17 @@ import Testing
       ("see 'peer app ID', and 'x'.", "see \\fBpeer\\fR \\fBapp\\fR \\fIID\\fR, and \\(aqx\\(aq.\n"),
       ("Nothing set-user-ID N [HOST]:PORT", "Nothing set\\-user\\-ID \\fIN\\fR [\\fIHOST\\fR]:PORT\n"),
     ])
-  func `sentences are set apart, and so are options, commands and placeholders`(text: String, roff: String) {
+  func `each sentence has its line; options, commands and placeholders are highlighted`(text: String, roff: String) {
     #expect(Roff.prose(text, placeholders: ["HOST", "ID", "N"]) == roff)
   }
 
-  @Test func `dots at the end of a command line end no sentence, and at its start are no request`() {
+  @Test func `dots around a command line neither end a sentence nor begin a request`() {
     #expect(Roff.commandLine(["[--from", "RANGE]..."]) == "[\\fB\\-\\-from\\fR\\ \\fIRANGE\\fR]...\\&")
     #expect(Roff.commandLine(["..."]) == "\\&...\\&")
   }
 
   @Test(arguments: ManualPage.allCases)
-  func `a page has the parts that a reader expects, in their order`(page: ManualPage) {
+  func `a page has the usual sections in their order`(page: ManualPage) {
     let parts = page.text.split(separator: "\n").filter { $0.hasPrefix(".SH ") }.map { String($0.dropFirst(4)) }
     let all = [
       "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES",
@@ -52,7 +52,7 @@ import Testing
   @Test(arguments: Verb.allCases)
   func `a command's page describes each option and each exit code`(verb: Verb) throws {
     let page = ManualPage(of: verb)
-    // A group only shows the commands that are in it.
+    // A group only lists its commands.
     guard verb.members.isEmpty else { return }
     let isAlone = page.name == "peer-\(verb.rawValue)"
     let name = "peer \(Roff.escaped(verb.rawValue))"
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  /// What stands between a heading and the next one.
+  /// The text between a heading and the next one.
   private func part(of page: ManualPage, _ heading: String) -> Substring {
     let lines = page.text.split(separator: "\n", omittingEmptySubsequences: false)
     let rest = lines.drop { $0 != heading }.dropFirst()
@@ -81,13 +81,13 @@ import Testing
   }
 
   @Test(arguments: Verb.allCases)
-  func `lines that stay as they are fit a page of eighty columns`(verb: Verb) {
+  func `unchanged lines fit a page of eighty columns`(verb: Verb) {
     for case .lines(let lines) in verb.description.blocks {
       for line in lines.split(separator: "\n") { #expect(line.count <= 73, "\(line)") }
     }
   }
 
-  @Test func `every directory in PEER_HOME is told of`() {
+  @Test func `the pages name every directory in PEER_HOME`() {
     let names = Surroundings.files(for: .peer).map(\.name)
     for folder in AppHome.Folder.allCases { #expect(names.contains("PEER_HOME/\(folder.rawValue)")) }
     #expect(names.contains("PEER_HOME/transfers"))
@@ -100,7 +100,7 @@ import Testing
       ".TH", ".SH", ".SS", ".TP", ".PP", ".RS", ".RE", ".EX", ".EE", ".SY", ".YS", ".BR", ".nf", ".fi", ".nh", ".ad",
     ]
     for line in page.text.split(separator: "\n").dropFirst() {
-      // A line of an example is as long as it is.
+      // Lines of examples may have any length.
       #expect((line.utf8.count <= 80 || line.first == " ") && line.last != " ", "\(line)")
       if line.first == "." { #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)") }
       #expect(!line.replacing("\\-", with: "").contains("-"), "\(line)")

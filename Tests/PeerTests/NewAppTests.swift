@@ -8,7 +8,7 @@ import Testing
 
 @testable import peer
 
-/// The package of a new app: what is in it, what its parts are called, and where it is put.
+/// The package of a new app: its files, the names of its parts, and its place.
 @Suite struct NewAppTests {
   private let scratch: Scratch
 
@@ -27,20 +27,20 @@ import Testing
       ("---", "MyApp", "my-app"), ("", "MyApp", "my-app"), ("a\u{1B}[1m", "A1m", "a-1m"), ("٣", "MyApp", "my-app"),
       (long, "X" + String(repeating: "x", count: 31), String(repeating: "x", count: 32)),
     ])
-  func `names are made of the folder's`(folder: String, base: String, name: String) {
+  func `names are derived from the folder's name`(folder: String, base: String, name: String) {
     let names = names(folder)
     #expect(names.base == base)
     #expect(names.identifier == "org.example.\(name)")
     #expect(NewAppNames.isFit(names.identifier))
   }
 
-  @Test func `a folder whose name is no text has a name that is one`() {
+  @Test func `a folder whose name is not text gets a name that is`() {
     let names = NewAppNames(folder: [0x61, 0xFF], identifier: nil)
     #expect((names.base, names.title) == ("MyApp", "MyApp"))
   }
 
   @Test(arguments: ["Foundation", "Testing", "test", "class", "Swift", "AppMigration", "AppMigrationKit", "peer"])
-  func `no module is called like a keyword or like a module that is there`(folder: String) {
+  func `no module has the name of a keyword or of an existing module`(folder: String) {
     let names = names(folder)
     let modules = [names.app, names.data, names.migration, names.tests]
     let others: Set = [
@@ -51,7 +51,7 @@ import Testing
     #expect(Set(modules).count == 4)
   }
 
-  @Test func `everything in the files has its value`() throws {
+  @Test func `all placeholders in the files are filled in`() throws {
     let files = NewAppFile.all(names("Counter", "com.example.c"), kit: "/opt/peer")
     #expect(Set(files.map(\.path)).count == files.count)
     for file in files {
@@ -69,7 +69,7 @@ import Testing
       ("/opt/a b", #""/opt/a b""#), (#"/q"\(x)"#, #""/q\"\\(x)""#), ("/a\nb\u{202E}", #""/a\u{a}b\u{202e}""#),
       ("/ü", #""/ü""#),
     ])
-  func `a path in Package swift is exactly that path`(path: String, literal: String) throws {
+  func `the path in Package swift is exact`(path: String, literal: String) throws {
     #expect(SwiftLiteral.of(path) == literal)
     let manifest = NewAppFile.manifest(names("a"), kit: path).text
     #expect(manifest.contains(".package(name: \"peer\", path: \(literal))"))
@@ -78,12 +78,12 @@ import Testing
   @Test(arguments: [
     ("a&\u{301}b", "a&amp;\u{301}b"), ("<\u{338}", "&lt;\u{338}"), ("<&>", "&lt;&amp;&gt;"), ("ü", "ü"),
   ])
-  func `text in XML means exactly that text`(text: String, escaped: String) {
+  func `text in XML is exact`(text: String, escaped: String) {
     #expect(Array(XMLText.escaped(text).unicodeScalars) == Array(escaped.unicodeScalars))
   }
 
   @Test(arguments: ["AAA", "APz", "Aq", "Zoo", "Test"])
-  func `imports are in order, whatever the app is called`(folder: String) throws {
+  func `imports are sorted with any name of the app`(folder: String) throws {
     for file in NewAppFile.all(names(folder), kit: "/") where file.path.hasSuffix(".swift") {
       let imports = file.text.split(separator: "\n").filter { $0.hasPrefix("import ") }
       #expect(imports == imports.sorted(), "\(file.path)")
@@ -104,7 +104,7 @@ import Testing
     #expect((app.identifier, app.bundle.displayName) == (names.identifier, folder))
   }
 
-  // Where it is put
+  // The place of the package
 
   private func write(_ files: [NewAppFile], to name: String) throws {
     try NewAppFolder.open(scratch.at(name)).write(files)
@@ -116,7 +116,8 @@ import Testing
 
   private let file = NewAppFile(path: "a/b/file", text: "text\n")
 
-  @Test(arguments: ["new", "new//", "empty", "empty/"]) func `a free name or an empty folder takes it`(
+  @Test(arguments: ["new", "new//", "empty", "empty/"])
+  func `an app can be created at a new name and in an empty folder`(
     name: String
   ) throws {
     try scratch.directory.makeDirectory("empty")
@@ -129,7 +130,7 @@ import Testing
     #expect(scratch.names("").sorted() == (folder == "new" ? ["empty", "new"] : ["empty"]))
   }
 
-  @Test(arguments: ["full", "file", "link"]) func `what is there stays`(name: String) throws {
+  @Test(arguments: ["full", "file", "link"]) func `existing files stay`(name: String) throws {
     try scratch.directory.makeDirectory("full")
     _ = try scratch.directory.createFile("full-1")
     _ = try scratch.directory.openChildDirectory("full").createFile(".hidden")
@@ -140,11 +141,11 @@ import Testing
     #expect(scratch.names("").sorted() == ["file", "full", "full-1", "link"])
   }
 
-  @Test func `a folder that is nowhere cannot be made`() {
+  @Test func `a folder without a parent folder cannot be created`() {
     #expect(failure([file], "missing/new")?.kind == .usage)
   }
 
-  @Test(arguments: ["new", "empty"]) func `a failure half-way leaves nothing`(name: String) throws {
+  @Test(arguments: ["new", "empty"]) func `a failure leaves nothing`(name: String) throws {
     try scratch.directory.makeDirectory("empty")
     #expect(failure([file, file], name) != nil)
     #expect(scratch.names("") == ["empty"])
@@ -162,7 +163,7 @@ import Testing
     try KitSources.find(named.map { scratch.at($0) }, program: scratch.at(program))
   }
 
-  @Test func `the sources are around the program, or beside it, or where it is said`() throws {
+  @Test func `the sources are above the program, next to it, or at the named place`() throws {
     for path in ["clone/.build/release", "prefix/bin", "prefix/share/peer"] {
       try scratch.directory.makeDirectories(path)
     }
@@ -174,12 +175,12 @@ import Testing
   }
 
   @Test(arguments: [("peer", false), ("Peer", false), ("peers", true), ("", true)])
-  func `SwiftPM tells the app's folder from that of the sources`(folder: String, isFit: Bool) {
+  func `a folder is refused if SwiftPM confuses it with that of the sources`(folder: String, isFit: Bool) {
     let fits = (try? KitSources.check("/src/peer", for: Array(folder.utf8))) != nil
     #expect(fits == isFit)
   }
 
-  @Test func `where the sources are not found, a hint says how to name them`() throws {
+  @Test func `if the sources are not found, a hint tells how to name them`() throws {
     try scratch.directory.makeDirectory("bin")
     _ = try scratch.directory.createFile("Package.swift")
     for (named, kind) in [(nil, .usage), ("bin", .refused), ("missing", .usage)] as [(String?, TransferFailure.Kind)] {

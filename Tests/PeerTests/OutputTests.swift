@@ -8,7 +8,7 @@ import Testing
 @testable import peer
 
 @Suite struct OutputTests {
-  /// Collects what is written.
+  /// Collects the written texts.
   private final class Paper: Sendable {
     private let lines = Mutex<[String]>([])
     var text: [String] { lines.withLock { $0 } }
@@ -16,7 +16,7 @@ import Testing
       lines.withLock { lines in lines += text.split(separator: "\n").map(String.init) }
     }
 
-    /// Where standard output is this, and standard error is nowhere.
+    /// A target that writes standard output to this pipe and drops standard error.
     func target(_ wait: @escaping @Sendable () -> Void = {}) -> OutputTarget {
       OutputTarget(
         write: { text, stream, _ in
@@ -57,12 +57,12 @@ import Testing
     #expect(output.finish(Samples.result(unsent: 1)) == 8)
   }
 
-  @Test func `a failure is the last word, even before the first`() {
+  @Test func `a failure is the last output, even without other output`() {
     #expect(output.fail(TransferFailure(.refused, "no")) == 4)
     #expect(paper.text == [#"{"event":"error","code":4,"kind":"refused","message":"no","hint":null}"#])
   }
 
-  @Test func `while the output is held nothing is written, and nothing is lost`() {
+  @Test func `held output is neither written nor lost`() {
     output.handle(.connecting(address: "a"))
     output.hold {
       let before = paper.text.count
@@ -73,7 +73,7 @@ import Testing
     #expect(paper.text.count == 3)
   }
 
-  @Test func `what happened before a question is told before it`() throws {
+  @Test func `events before a question are written before it`() throws {
     let isAsked = Condition(false)
     let slow = Output(
       JSONReport(), to: paper.target { _ = try? isAsked.wait(for: "the question") { $0 ? true : nil } })
@@ -99,12 +99,12 @@ import Testing
     #expect(paper.text.count == 2001)
   }
 
-  @Test func `a reader that stands still holds nobody up, and of progress it gets the latest`() throws {
+  @Test func `a stopped reader blocks no thread, and gets only the latest progress`() throws {
     let gate = Condition(false)
     let slow = Output(
       JSONReport(), to: paper.target { _ = try? gate.wait(for: "that the reader goes on") { $0 ? true : nil } })
     for bytes in 0..<100_000 as Range<UInt64> { slow.handle(Samples.progress(bytes, of: 100_000)) }
-    // What is complete is told at once, however fast all of this was.
+    // The completed phase is reported at once, at any speed.
     slow.handle(
       .progress(TransferProgress(phase: .receiving, bytes: 100_000, totalBytes: 100_000, items: 2, totalItems: 2)))
     gate.withLock { $0 = true }

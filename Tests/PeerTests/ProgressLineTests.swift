@@ -28,7 +28,7 @@ import Testing
     (42, "Receiving   50%  1.6/3.2 GB   0:16 left"), (30, "Receiving   50%   0:16 left"), (20, "Receiving   50%"),
     (10, "50%"), (4, "50%"), (2, "5"), (1, ""), (0, ""),
   ])
-  func `the line leaves out what does not fit`(columns: Int, expected: String) throws {
+  func `the line omits parts that do not fit`(columns: Int, expected: String) throws {
     #expect(try line(half, bytesPerSecond: 100_000_000).text(columns: columns, bar: .plain) == expected)
   }
 
@@ -37,7 +37,7 @@ import Testing
     #expect(try line(half, bytesPerSecond: 100).text(columns: columns, bar: .blocks).count <= max(0, columns - 1))
   }
 
-  @Test func `the line is as long without a rate, and at every point`() throws {
+  @Test func `the line has the same length without a rate and at every point`() throws {
     let length = try line(half, bytesPerSecond: 100_000_000).text(columns: 100, bar: .blocks).count
     #expect(try line(half).text(columns: 100, bar: .blocks).count == length)
     for tenth in 0...10 as ClosedRange<UInt64> {
@@ -54,7 +54,7 @@ import Testing
     #expect(try !line(all).text(columns: 80, bar: .plain).contains("." + " "))
   }
 
-  @Test func `without a total there is a count and no bar`() throws {
+  @Test func `without a total, the line has a count and no bar`() throws {
     let walk = TransferProgress(phase: .checking, bytes: 3_200_000_000, totalBytes: 0, items: 1204, totalItems: 0)
     #expect(try line(walk).text(columns: 80, bar: .plain) == "Checking   1,204 items, 3.2 GB")
     #expect(try line(walk).text(columns: 12, bar: .plain) == "Checking   ")
@@ -64,7 +64,7 @@ import Testing
     #expect(try line(nothing).plainText == "pairing")
   }
 
-  @Test func `beyond an estimate there are bytes and a rate, and neither percent nor a time`() throws {
+  @Test func `beyond an estimate, the line has bytes and a rate, but no percentage and no time`() throws {
     let beyond = TransferProgress(phase: .sending, bytes: 3_200_000_000, totalBytes: nil, items: 4, totalItems: 4)
     let line = try line(beyond, bytesPerSecond: 100_000_000)
     #expect(line.text(columns: 80, bar: .plain) == "Sending    4 items, 3.2 GB   100 MB/s")
@@ -73,7 +73,7 @@ import Testing
     #expect(try self.line(beyond).plainText == "sending: 4 items, 3.2 GB")
   }
 
-  @Test func `a log gets the same in words`() throws {
+  @Test func `the line for a log has the same figures`() throws {
     #expect(
       try line(half, bytesPerSecond: 100_000_000).plainText
         == "receiving: 50 %, 1.6 GB of 3.2 GB, 540/1,204 items, 100 MB/s, 0:16 left")

@@ -15,7 +15,7 @@ import Testing
 
   private func isDue(at time: Double) -> Bool { meter.isDue(at: time, every: 0.1) }
 
-  @Test func `nothing is known at first`() {
+  @Test func `a new meter has no figures`() {
     #expect(meter.bytesPerSecond == nil)
     #expect(!isDue(at: 0))
     meter.note(progress(500), at: 0)
@@ -24,26 +24,26 @@ import Testing
     #expect(meter.secondsLeft == nil)
   }
 
-  @Test func `the rate counts from the first sample, what was held is not in it`() {
+  @Test func `the rate counts from the first sample, without earlier data`() {
     meter.note(progress(500), at: 10)
     meter.note(progress(600), at: 11)
     #expect(meter.bytesPerSecond == 100)
     #expect(meter.secondsLeft == 4)
   }
 
-  @Test func `the rate is that of the last seconds`() throws {
+  @Test func `the rate covers the last seconds`() throws {
     for second in 0...10 { meter.note(progress(UInt64(second * 10), of: 100_000), at: Double(second)) }
     for second in 1...5 { meter.note(progress(100 + UInt64(second * 100), of: 100_000), at: 10 + Double(second)) }
     #expect(meter.bytesPerSecond == 100)
   }
 
-  @Test func `samples that come fast neither pile up nor hide the rate`() throws {
+  @Test func `fast samples neither accumulate nor hide the rate`() throws {
     for tick in 0...10_000 { meter.note(progress(UInt64(tick), of: 100_000), at: Double(tick) / 1000) }
     let rate = try #require(meter.bytesPerSecond)
     #expect(abs(rate - 1000) < 1)
   }
 
-  @Test func `the rate falls to nothing while nothing moves`() {
+  @Test func `the rate falls to zero while nothing moves`() {
     meter.note(progress(0), at: 0)
     meter.note(progress(500), at: 1)
     for second in 2...8 { meter.note(at: Double(second)) }
@@ -51,7 +51,7 @@ import Testing
     #expect(meter.secondsLeft == nil)
   }
 
-  @Test func `a new phase, a step back and a stop start afresh`() {
+  @Test func `a new phase, fewer bytes and a stop restart the rate`() {
     meter.note(progress(0), at: 0)
     meter.note(progress(500), at: 1)
     meter.note(progress(400), at: 2)
@@ -64,14 +64,14 @@ import Testing
     #expect(meter.latest == nil)
   }
 
-  @Test func `without a total no time is foretold`() {
+  @Test func `without a total, no remaining time is shown`() {
     meter.note(progress(0, of: 0), at: 0)
     meter.note(progress(100, of: 0), at: 1)
     #expect(meter.bytesPerSecond == 100)
     #expect(meter.secondsLeft == nil)
   }
 
-  @Test func `progress is shown once in an interval, a new phase and the end at once`() {
+  @Test func `progress is shown once per interval, but a new phase and the end at once`() {
     meter.note(progress(0), at: 0)
     #expect(isDue(at: 0))
     #expect(!isDue(at: 0.09))

@@ -4,7 +4,7 @@ import Testing
 @testable import peer
 
 @Suite struct RestartEntryTests {
-  @Test func `every line is Enter, and no line is the end of it`() {
+  @Test func `every line counts as Enter, and the end of the input ends the wait`() {
     #expect(RestartEntry.answer(.line([])) == true)
     #expect(RestartEntry.answer(.line(Array("no".utf8))) == true)
     #expect(RestartEntry.answer(.endOfInput) == false)

@@ -4,7 +4,7 @@ import MigrationWire
 
 @testable import peer
 
-/// What the tests of both reports feed them with.
+/// The samples for the tests of both reports.
 enum Samples {
   static let offer = Offer(
     transfer: nil,

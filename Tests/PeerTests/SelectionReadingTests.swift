@@ -14,14 +14,14 @@ import Testing
     return try Selection(options)
   }
 
-  /// Lends a fresh file of these bytes.
+  /// Lends a new file with these bytes.
   private func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
     let scratch = try Scratch()
     scratch.write("patterns", bytes)
     try body(scratch.path("patterns"))
   }
 
-  @Test func `a pattern is taken as it is, a file by its lines, in their order`() throws {
+  @Test func `a pattern is taken unchanged, and a file line by line, in their order`() throws {
     var expected = Selection()
     for pattern in ["#a ", "b", "!c"] { expected.exclusions.append(Array(pattern.utf8)) }
     try withFile(Array("# no\nb \n".utf8)) { path in
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `a file that is not there, no file or no text is a wrong command line`() throws {
+  @Test func `a missing file, a directory or a file without text is a usage error`() throws {
     let missing = #expect(throws: TransferFailure.self) { try selection(.file(Array("/nowhere/p".utf8))) }
     #expect(missing?.kind == .usage)
     #expect(missing?.message == "--exclude-from: '/nowhere/p' cannot be read: No such file or directory")
@@ -39,13 +39,13 @@ import Testing
     #expect(directory?.message == "--exclude-from: '/' cannot be read: Is a directory")
     try withFile([0xFF, 0xFE, 0x61, 0, 0x0A, 0]) { path in
       let failure = #expect(throws: TransferFailure.self) { try selection(.file(Array(path.utf8))) }
-      #expect(failure?.message == "--exclude-from: '\(path)' is no plain text")
+      #expect(failure?.message == "--exclude-from: '\(path)' is not plain text")
     }
     let endless = #expect(throws: TransferFailure.self) { try selection(.file(Array("/dev/zero".utf8))) }
     #expect(endless?.message == "--exclude-from: '/dev/zero' cannot be read: it is too long")
   }
 
-  @Test func `a pattern that can match nothing is pointed out`() throws {
+  @Test func `a pattern that matches nothing is reported`() throws {
     let patterns = ["a[", "fine", "\u{1B}\\"].map { ExclusionSource.pattern(Array($0.utf8)) }
     #expect(
       try selection(patterns[0], patterns[1], patterns[2]).warnings

@@ -10,12 +10,12 @@ import Testing
 
 @testable import peer
 
-/// A pipe whose reader reads when a test wants it to.
+/// A pipe whose reader reads on demand.
 final class HeldPipe: Sendable {
   /// The program's end.
   let writing: CInt
   private let reading: CInt
-  /// What was read behind the last line.
+  /// The bytes after the last complete line.
   private let rest = Mutex<[UInt8]>([])
 
   init() throws {
@@ -31,7 +31,8 @@ final class HeldPipe: Sendable {
     close(reading)
   }
 
-  /// Fills it with empty lines, so that it takes nothing more. The descriptor stays as it is: a process may share it.
+  /// Fills the pipe with empty lines, so that it accepts no more. This uses a descriptor of its own,
+  /// since a process may share the other one.
   func fill() throws {
     let raw = open("/proc/self/fd/\(writing)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
     try #require(raw >= 0)
@@ -57,7 +58,7 @@ final class HeldPipe: Sendable {
     }
   }
 
-  /// The lines from here on, up to one that begins like this.
+  /// The next lines, up to a line with this beginning.
   func lines(to last: String) -> [String] {
     var lines: [String] = []
     while let line = line() {
@@ -83,7 +84,7 @@ final class HeldPipe: Sendable {
     for _ in 0..<count { output.handle(.extensionOutput(isError: false, line: line)) }
   }
 
-  @Test func `a reader that has stopped does not keep the program from its end, nor changes its code`() throws {
+  @Test func `a stopped reader neither prevents the program's end nor changes its exit code`() throws {
     let (output, pipe) = (output, pipe)
     tell(30, to: output)
     output.handle(.unsent(Samples.unsent))
@@ -92,7 +93,7 @@ final class HeldPipe: Sendable {
     withExtendedLifetime(pipe) {}
   }
 
-  @Test func `a failure is told on standard error although the reader of standard output has stopped`() throws {
+  @Test func `a failure is written to standard error even if the reader of standard output has stopped`() throws {
     let errors = try HeldPipe()
     let output = Output(JSONReport(), to: .descriptors(output: pipe.writing, error: errors.writing))
     tell(30, to: output)
@@ -101,7 +102,7 @@ final class HeldPipe: Sendable {
     #expect(errors.line() == "peer: error: no")
   }
 
-  @Test func `the result is told on standard output although the reader of standard error has stopped`() throws {
+  @Test func `the result is written to standard output even if the reader of standard error has stopped`() throws {
     let errors = try HeldPipe()
     let output = Output(
       HumanReport(.receiver, on: .log), to: .descriptors(output: pipe.writing, error: errors.writing))
@@ -111,7 +112,7 @@ final class HeldPipe: Sendable {
     #expect(pipe.line()?.hasPrefix("Received 1,204 items") == true)
   }
 
-  @Test func `a reader that goes on in time gets everything, with the last word at the end`() throws {
+  @Test func `a reader that continues in time gets everything, with the last output at the end`() throws {
     let (output, pipe) = (output, pipe)
     tell(500, to: output)
     let ending = try RunningThread("end") { output.finish(Samples.result()) }
@@ -120,7 +121,7 @@ final class HeldPipe: Sendable {
     #expect(try ending.value() == 0)
   }
 
-  @Test func `a reader that stops and goes on is told how much it has missed, and what matters is there`() throws {
+  @Test func `a reader that stops and continues gets the number of missed messages, and all important ones`() throws {
     let (output, pipe) = (output, pipe)
     tell(3000, to: output)
     output.handle(.paired(label: "a", address: "b"))
@@ -138,12 +139,12 @@ final class HeldPipe: Sendable {
     #expect(lines.contains { $0.hasPrefix(#"{"event":"paired""#) })
   }
 
-  @Test func `a question is asked although the reader has stopped`() throws {
+  @Test func `a question is asked even if the reader has stopped`() throws {
     let (output, pipe) = (output, pipe)
     tell(30, to: output)
     let question = try RunningThread("question") { output.hold { 7 } }
     #expect(try question.value() == 7)
-    // The pipe's number may be another test's soon, and nothing must be written to it then.
+    // Another test may soon use the pipe's number, and nothing must be written to it then.
     let ending = try RunningThread("end") { output.finish(Samples.result()) }
     #expect(pipe.lines(to: #"{"event":"done""#).count == 31)
     #expect(try ending.value() == 0)
@@ -166,14 +167,14 @@ final class HeldPipe: Sendable {
       environment: ["PEER_HOME=" + scratch.path("receiver")], descriptors: [1: out.writing])
   }
 
-  /// What an event of the receiver has under a name.
+  /// The member of a receiver's event.
   private func member<Value>(_ name: String, of event: String) throws -> Value {
     let line = try #require(out.lines(to: "{\"event\":\"\(event)\"").last)
     let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
     return try #require(object?[name] as? Value)
   }
 
-  @Test func `a receiver that nobody reads ends by itself when the transfer is done`() throws {
+  @Test func `a receiver without a reader ends by itself when the transfer is done`() throws {
     let port: Int = try member("port", of: "listening")
     let code: String = try member("code", of: "code")
     scratch.write("code", code + "\n")
@@ -188,7 +189,7 @@ final class HeldPipe: Sendable {
     #expect(scratch.read("destination/file") == Array("hello".utf8))
   }
 
-  @Test func `one signal ends a receiver that nobody reads`() throws {
+  @Test func `one signal ends a receiver without a reader`() throws {
     _ = try member("code", of: "code") as String
     try out.fill()
     kill(receiver.id, SIGTERM)

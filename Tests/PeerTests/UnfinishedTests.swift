@@ -26,7 +26,7 @@ import Testing
         offer: Offer(transfer: nil, contents: .folders([]), items: 1, bytes: 1, allocated: 1, flags: [])))
   }
 
-  @Test func `a person sees a table, without what is over`() throws {
+  @Test func `the table for a person has no completed transfers`() throws {
     var listing = TransferStore.Listing()
     listing.transfers = [
       try listed(.sources(["/home/ann/Documents", "/b"].map { Array($0.utf8) })),
@@ -45,13 +45,13 @@ import Testing
         """)
   }
 
-  @Test func `where there is nothing a person is told, and a program reads nothing`() {
+  @Test func `without transfers, a person gets a sentence and a program nothing`() {
     let text = TransferStore.Listing().table(now: 0)
-    #expect(text == Rendering(standardError: "There is no unfinished transfer.\n"))
+    #expect(text == Rendering(standardError: "There are no unfinished transfers.\n"))
     #expect(TransferStore.Listing().lines == Rendering())
   }
 
-  @Test func `a program reads an object a line`() throws {
+  @Test func `the report for a program has an object per line`() throws {
     var listing = TransferStore.Listing()
     listing.transfers = [
       try listed(.sources([[0x2F, 0xFF]])), try listed(destination, inUse: true),
@@ -76,7 +76,7 @@ import Testing
     arguments: [
       (0, "just now"), (59, "just now"), (60, "1 minute ago"), (7_199, "1 hour ago"), (86_400 * 3, "3 days ago"),
       (-5, "just now"),
-    ] as [(Int64, String)]) func `a time that is gone`(seconds: Int64, text: String)
+    ] as [(Int64, String)]) func `an elapsed time is shown in words`(seconds: Int64, text: String)
   {
     #expect(Figures.ago(seconds) == text)
   }
@@ -86,13 +86,13 @@ import Testing
   @Test(
     arguments: [
       ("0", 0), ("45", 45), ("90s", 90), ("10m", 600), ("2h", 7_200), ("720h", 2_592_000),
-    ] as [(String, Double)]) func `a time is seconds, or has a unit`(text: String, seconds: Double) throws
+    ] as [(String, Double)]) func `a time is in seconds, or has a unit`(text: String, seconds: Double) throws
   {
     let command = try Command(["receive", "--give-up-after", text].map { Array($0.utf8) })
     #expect(command == .receive(ReceiveOptions(giveUpAfter: seconds)))
   }
 
-  @Test func `without it ten minutes`() throws {
+  @Test func `the default is ten minutes`() throws {
     #expect(try Command([Array("receive".utf8)]) == .receive(ReceiveOptions(giveUpAfter: 600)))
   }
 }

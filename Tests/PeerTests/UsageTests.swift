@@ -4,12 +4,12 @@ import Testing
 
 @testable import peer
 
-/// Every mistake on the command line has one sentence, one hint and exit code 2.
+/// Every usage error has one sentence, one hint and exit code 2.
 @Suite struct UsageTests {
   struct Mistake: Sendable, CustomTestStringConvertible {
     let words: [String]
     let message: String
-    /// A part of the hint.
+    /// Part of the hint.
     let hint: String
 
     init(_ words: String..., message: String, hint: String) {
@@ -22,151 +22,156 @@ import Testing
   }
 
   static let mistakes = [
-    Mistake("recieve", message: "peer has no command 'recieve'", hint: "did you mean 'peer receive'?"),
-    Mistake("frobnicate", message: "peer has no command 'frobnicate'", hint: "peer --help"),
-    Mistake("help", "sned", message: "peer has no command 'sned'", hint: "did you mean 'peer send'?"),
-    Mistake("help", "send", "receive", message: "'peer help' takes one command at most", hint: "peer help"),
-    Mistake("--versoin", message: "peer has no option '--versoin'", hint: "did you mean --version?"),
-    Mistake("--version", "x", message: "--version stands alone", hint: "peer --version"),
-    Mistake("--json", "receive", message: "'--json' stands before the command", hint: "the command first"),
-    Mistake("--to=h", "send", message: "'--to=h' stands before the command", hint: "the command first"),
-    Mistake("rec\u{1B}[2J", message: "peer has no command 'rec\\u{1b}[2J'", hint: "peer --help"),
+    Mistake("recieve", message: "unknown command 'recieve'", hint: "did you mean 'peer receive'?"),
+    Mistake("frobnicate", message: "unknown command 'frobnicate'", hint: "peer --help"),
+    Mistake("help", "sned", message: "unknown command 'sned'", hint: "did you mean 'peer send'?"),
+    Mistake("help", "send", "receive", message: "too many arguments: 'peer help' takes one command", hint: "peer help"),
+    Mistake("--versoin", message: "unknown option --versoin", hint: "did you mean --version?"),
+    Mistake("--version", "x", message: "--version takes no other arguments", hint: "peer --version"),
+    Mistake("--json", "receive", message: "the option --json must follow the command", hint: "write 'peer "),
+    Mistake("--to=h", "send", message: "the option --to=h must follow the command", hint: "write 'peer "),
+    Mistake("rec\u{1B}[2J", message: "unknown command 'rec\\u{1b}[2J'", hint: "peer --help"),
 
     Mistake(
-      "receive", "a", "b", message: "'peer receive' takes one directory, and 'b' is a second one", hint: "--help"),
+      "receive", "a", "b", message: "unexpected argument 'b': 'peer receive' takes one directory", hint: "--help"),
     Mistake(
-      "receive", "a", "--app", "x", message: "an app's data has its place: 'a' is too much", hint: "receive --help"),
-    Mistake("receive", "--replace", message: "--replace is for apps only", hint: "--app ID"),
-    Mistake("receive", "--keep", "--app=x", message: "--keep is for folders only", hint: "receive --help"),
+      "receive", "a", "--app", "x", message: "unexpected argument 'a': --app takes no directory", hint: "receive --help"
+    ),
+    Mistake("receive", "--replace", message: "--replace requires --app", hint: "--app ID"),
+    Mistake("receive", "--keep", "--app=x", message: "--keep cannot be used with --app", hint: "receive --help"),
     Mistake(
-      "receive", "--keep", "--code-file=c", message: "--code-file is for one transfer, and --keep takes many",
-      hint: "leave one of them out"),
+      "receive", "--keep", "--code-file=c", message: "--code-file cannot be used with --keep",
+      hint: "remove one of them"),
     Mistake(
-      "receive", "--code-file", "-", message: "--code-file names a file here, and not standard input",
-      hint: "write what comes to a file first"),
-    Mistake("code", message: "'peer code' needs 'new' behind it", hint: "peer code new"),
-    Mistake("code", "old", message: "'peer code' has no command 'old'", hint: "peer code new"),
-    Mistake("code", "new", "x", message: "'peer code new' takes no 'x'", hint: "code new --help"),
-    Mistake("help", "code", "old", message: "'peer code' has no command 'old'", hint: "peer code new"),
-    Mistake("credentials", message: "'peer credentials' needs a command behind it", hint: "credentials --help"),
+      "receive", "--code-file", "-", message: "--code-file: standard input cannot be used here",
+      hint: "write the code to a file first"),
+    Mistake("code", message: "missing command after 'peer code'", hint: "peer code new"),
+    Mistake("code", "old", message: "unknown command 'peer code old'", hint: "peer code new"),
+    Mistake("code", "new", "x", message: "unexpected argument 'x'", hint: "code new --help"),
+    Mistake("help", "code", "old", message: "unknown command 'peer code old'", hint: "peer code new"),
+    Mistake("credentials", message: "missing command after 'peer credentials'", hint: "credentials --help"),
     Mistake(
-      "account", "lsit", message: "'peer account' has no command 'lsit'",
+      "account", "lsit", message: "unknown command 'peer account lsit'",
       hint: "did you mean 'peer account list'?"),
-    Mistake("help", "account", "x", message: "'peer account' has no command 'x'", hint: "peer account --help"),
+    Mistake("help", "account", "x", message: "unknown command 'peer account x'", hint: "peer account --help"),
     Mistake(
-      "credentials", "list", "a", "b", message: "'peer credentials list' takes one app, and 'b' is a second one",
+      "credentials", "list", "a", "b", message: "unexpected argument 'b': 'peer credentials list' takes one app",
       hint: "list --help"),
-    Mistake("credentials", "remove", message: "'peer credentials remove' needs the owner", hint: "credentials list"),
+    Mistake("credentials", "remove", message: "missing argument: owner", hint: "credentials list"),
     Mistake(
-      "credentials", "remove", "../x", message: "'../x' can be no owner of credentials", hint: "credentials list"),
-    Mistake("credentials", "remove", "a@", message: "'a@' can be no owner of credentials", hint: "credentials list"),
-    Mistake("credentials", "remove", "a", "--label", message: "--label needs a value", hint: "--label TEXT"),
-    Mistake("account", "list", "x", message: "'peer account list' takes no 'x'", hint: "account list --help"),
+      "credentials", "remove", "../x", message: "'../x' is not a valid owner of credentials", hint: "credentials list"),
     Mistake(
-      "account", "authorize", message: "'peer account authorize' needs the user", hint: "the identifier of the user"),
+      "credentials", "remove", "a@", message: "'a@' is not a valid owner of credentials", hint: "credentials list"),
+    Mistake("credentials", "remove", "a", "--label", message: "option --label requires a value", hint: "--label TEXT"),
+    Mistake("account", "list", "x", message: "unexpected argument 'x'", hint: "account list --help"),
     Mistake(
-      "account", "authorize", "a\nb", "--app=x", message: "$'a\\nb' can be no user's identifier",
+      "account", "authorize", message: "missing argument: user", hint: "the identifier of the user"),
+    Mistake(
+      "account", "authorize", "a\nb", "--app=x", message: "$'a\\nb' is not a valid user identifier",
       hint: "at most 1024 bytes"),
     Mistake("account", "revoke", "u", message: "missing required option --app", hint: "peer app list"),
-    Mistake("receive", "--option", "a=b", message: "--option is for apps only", hint: "--app ID"),
-    Mistake("receive", "--platform=x", message: "--platform is for apps only", hint: "--app ID"),
+    Mistake("receive", "--option", "a=b", message: "--option requires --app", hint: "--app ID"),
+    Mistake("receive", "--platform=x", message: "--platform requires --app", hint: "--app ID"),
     Mistake("receive", "--app=x", "--option", "a", message: "--option: 'a' has no value", hint: "NAME=VALUE"),
-    Mistake("receive", "--app=x", "--option", "=a", message: "--option: '' is no name", hint: "NAME=VALUE"),
+    Mistake("receive", "--app=x", "--option", "=a", message: "--option: '' is not a valid name", hint: "NAME=VALUE"),
     Mistake(
-      "receive", "--app=x", "--option=a=1", "--option=a=2", message: "--option: 'a' is given twice",
+      "receive", "--app=x", "--option=a=1", "--option=a=2", message: "--option: 'a' is given more than once",
       hint: "receive --help"),
-    Mistake("receive", "--existing=keep", message: "--existing: 'keep' is none of its modes", hint: "keep-both"),
+    Mistake("receive", "--existing=keep", message: "--existing: invalid value 'keep'", hint: "keep-both"),
     Mistake(
-      "receive", "--app=x", "--existing", "replace", message: "--existing is for folders only", hint: "--replace"),
-    Mistake("send", "a", "--app=x", "--to=h", message: "either the data of x is sent, or 'a'", hint: "send --help"),
-    Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit is for apps only", hint: "send --help"),
-    Mistake("send", "a", "--as=android", "--to=h", message: "--as is for apps only", hint: "send --help"),
-    Mistake("send", "--app=x", "--as=", "--to=h", message: "--as needs a value", hint: "PLATFORM[,STORE]"),
-    Mistake("send", "--app=x", "--as=,a", "--to=h", message: "--as: the platform is missing", hint: "googlePlay"),
+      "receive", "--app=x", "--existing", "replace", message: "--existing cannot be used with --app", hint: "--replace"),
+    Mistake(
+      "send", "a", "--app=x", "--to=h", message: "unexpected argument 'a': --app x takes no path", hint: "send --help"),
+    Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit requires --app", hint: "send --help"),
+    Mistake("send", "a", "--as=android", "--to=h", message: "--as requires --app", hint: "send --help"),
+    Mistake("send", "--app=x", "--as=", "--to=h", message: "option --as requires a value", hint: "PLATFORM[,STORE]"),
+    Mistake("send", "--app=x", "--as=,a", "--to=h", message: "--as: missing platform", hint: "googlePlay"),
     Mistake(
       "send", "--app=x", "--as", String(repeating: "a", count: 1025), message: "--as: a name is too long",
       hint: "--as android"),
     Mistake(
-      "send", "--app=x", "--idle-limit=never", message: "--idle-limit: 'never' is not a time", hint: "or off"),
+      "send", "--app=x", "--idle-limit=never", message: "--idle-limit: invalid time 'never'", hint: "or off"),
     Mistake(
-      "send", "a", "--compress=yes", "--to=h", message: "--compress: 'yes' is no answer", hint: "auto, always or never"),
+      "send", "a", "--compress=yes", "--to=h", message: "--compress: invalid value 'yes'", hint: "auto, always or never"
+    ),
     Mistake(
-      "send", "a", "--to=h", "--limit", "fast", message: "--limit: 'fast' is not a rate", hint: "500k, 20M or 1.5G"),
-    Mistake("send", "a", "--to=h", "--limit", "5T", message: "--limit: '5T' is not a rate", hint: "500k, 20M or 1.5G"),
-    Mistake("send", "a", "--to=h", "--limit=-5M", message: "--limit: '-5M' is not a rate", hint: "500k, 20M or 1.5G"),
+      "send", "a", "--to=h", "--limit", "fast", message: "--limit: invalid rate 'fast'", hint: "500k, 20M or 1.5G"),
+    Mistake("send", "a", "--to=h", "--limit", "5T", message: "--limit: invalid rate '5T'", hint: "500k, 20M or 1.5G"),
+    Mistake("send", "a", "--to=h", "--limit=-5M", message: "--limit: invalid rate '-5M'", hint: "500k, 20M or 1.5G"),
     Mistake(
-      "send", "a", "--to=h", "--limit=1.2.3M", message: "--limit: '1.2.3M' is not a rate", hint: "500k, 20M or 1.5G"),
-    Mistake("send", "a", "--to=h", "--limit=M", message: "--limit: 'M' is not a rate", hint: "500k, 20M or 1.5G"),
+      "send", "a", "--to=h", "--limit=1.2.3M", message: "--limit: invalid rate '1.2.3M'", hint: "500k, 20M or 1.5G"),
+    Mistake("send", "a", "--to=h", "--limit=M", message: "--limit: invalid rate 'M'", hint: "500k, 20M or 1.5G"),
     Mistake("send", "a", "--to=h", "--limit=0", message: "--limit: '0' is less than 1 kB a second", hint: "write 1k"),
     Mistake(
       "send", "a", "--to=h", "--limit=9999G", message: "--limit: '9999G' is more than any network carries",
-      hint: "leave it out"),
+      hint: "remove the option"),
     Mistake(
-      "send", "a", "--to=h", "--streams=0", message: "--streams: '0' is not a number of streams", hint: "1 to 64"),
+      "send", "a", "--to=h", "--streams=0", message: "--streams: invalid number '0'", hint: "1 to 64"),
     Mistake(
-      "send", "a", "--to=h", "--streams=65", message: "--streams: '65' is not a number of streams", hint: "1 to 64"),
+      "send", "a", "--to=h", "--streams=65", message: "--streams: invalid number '65'", hint: "1 to 64"),
     Mistake(
-      "send", "a", "--to=h", "--streams=two", message: "--streams: 'two' is not a number of streams", hint: "1 to 64"),
-    Mistake("send", "--app=x", "--owners", "--to=h", message: "--owners is for folders only", hint: "send --help"),
-    Mistake("receive", "--app=x", "--owners", message: "--owners is for folders only", hint: "receive --help"),
+      "send", "a", "--to=h", "--streams=two", message: "--streams: invalid number 'two'", hint: "1 to 64"),
     Mistake(
-      "receive", "--app=x", "--set-id-bits", message: "--set-id-bits is for folders only", hint: "receive --help"),
+      "send", "--app=x", "--owners", "--to=h", message: "--owners cannot be used with --app", hint: "send --help"),
+    Mistake("receive", "--app=x", "--owners", message: "--owners cannot be used with --app", hint: "receive --help"),
     Mistake(
-      "send", "--app=x", "--idle-limit=0", "--to=h", message: "--idle-limit: no exporter is that fast", hint: "longer"),
+      "receive", "--app=x", "--set-id-bits", message: "--set-id-bits cannot be used with --app", hint: "receive --help"),
     Mistake(
-      "send", "--app=x", "--exclude", "a", "--to=h", message: "--exclude is for files and folders only",
+      "send", "--app=x", "--idle-limit=0", "--to=h", message: "--idle-limit: the time must not be 0", hint: "positive"),
+    Mistake(
+      "send", "--app=x", "--exclude", "a", "--to=h", message: "--exclude cannot be used with --app",
       hint: "exporter"),
     Mistake(
-      "send", "--app=x", "--exclude-from=-", "--to=h", message: "--exclude-from is for files and folders only",
+      "send", "--app=x", "--exclude-from=-", "--to=h", message: "--exclude-from cannot be used with --app",
       hint: "exporter"),
     Mistake(
-      "send", "--app=x", "--exclude-caches", "--to=h", message: "--exclude-caches is for files and folders only",
+      "send", "--app=x", "--exclude-caches", "--to=h", message: "--exclude-caches cannot be used with --app",
       hint: "exporter"),
     Mistake(
       "send", "a", "--exclude-from=-", "--code-file=-", "--to=h", message: "standard input cannot be read twice",
-      hint: "into a file"),
+      hint: "to a file"),
     Mistake(
       "send", "a", "--exclude-from=-", "--exclude-from", "-", "--to=h", message: "standard input cannot be read twice",
-      hint: "into a file"),
-    Mistake("send", "a", "--exclude", "--to=h", message: "--exclude needs a value", hint: "--exclude=VALUE"),
-    Mistake("receive", "", message: "the directory to receive into is empty text", hint: "leave it out"),
+      hint: "to a file"),
+    Mistake("send", "a", "--exclude", "--to=h", message: "option --exclude requires a value", hint: "--exclude=VALUE"),
+    Mistake("receive", "", message: "the directory to receive into is an empty string", hint: "omit it"),
     Mistake(
-      "receive", "--lisen", "1", message: "'peer receive' has no option '--lisen'", hint: "did you mean --listen?"),
+      "receive", "--lisen", "1", message: "unknown option --lisen", hint: "did you mean --listen?"),
     Mistake(
-      "discover", "here", message: "'peer discover' takes options only, and 'here' is none",
+      "discover", "here", message: "unexpected argument 'here'",
       hint: "peer discover --help"),
-    Mistake("discover", "--for", "soon", message: "--for: 'soon' is not a time", hint: "90s, 10m, 2h"),
-    Mistake("discover", "--for", "0", message: "--for: '0' is too short a time", hint: "90s, 10m, 2h"),
-    Mistake("help", "--json", message: "'peer help' has no option '--json'", hint: "peer help --help"),
-    Mistake("help", "--man", "sned", message: "peer has no command 'sned'", hint: "did you mean 'peer send'?"),
-    Mistake("completion", message: "'peer completion' needs the shell", hint: "bash, zsh, fish"),
-    Mistake("completion", "tcsh", message: "'peer completion' does not know 'tcsh'", hint: "bash, zsh, fish"),
+    Mistake("discover", "--for", "soon", message: "--for: invalid time 'soon'", hint: "90s, 10m, 2h"),
+    Mistake("discover", "--for", "0", message: "--for: '0' is too short", hint: "90s, 10m, 2h"),
+    Mistake("help", "--json", message: "unknown option --json", hint: "peer help --help"),
+    Mistake("help", "--man", "sned", message: "unknown command 'sned'", hint: "did you mean 'peer send'?"),
+    Mistake("completion", message: "missing argument: shell", hint: "bash, zsh, fish"),
+    Mistake("completion", "tcsh", message: "unknown shell 'tcsh'", hint: "bash, zsh, fish"),
     Mistake(
-      "completion", "bash", "zsh", message: "'peer completion' takes one shell, and 'zsh' is a second one",
+      "completion", "bash", "zsh", message: "unexpected argument 'zsh': 'peer completion' takes one shell",
       hint: "bash, zsh, fish"),
-    Mistake("resume", message: "'peer resume' needs 'list' behind it", hint: "peer resume list"),
-    Mistake("resume", "lst", message: "'peer resume' does not know 'lst'", hint: "peer resume --help"),
-    Mistake("resume", "list", "x", message: "'peer resume' does not know 'x'", hint: "peer resume --help"),
-    Mistake("forget", message: "it is not said what to forget", hint: "peer resume list"),
+    Mistake("resume", message: "missing command after 'peer resume'", hint: "peer resume list"),
+    Mistake("resume", "lst", message: "unexpected argument 'lst'", hint: "peer resume --help"),
+    Mistake("resume", "list", "x", message: "unexpected argument 'x'", hint: "peer resume --help"),
+    Mistake("forget", message: "missing argument: ID", hint: "peer resume list"),
     Mistake("forget", "abcd", "ef01", message: "'peer forget' takes one ID", hint: "peer resume list"),
     Mistake("forget", "abc", message: "'abc' is too short for an ID", hint: "at least 4"),
-    Mistake("forget", "wxyz", message: "'wxyz' is not the ID of a transfer", hint: "peer resume list"),
+    Mistake("forget", "wxyz", message: "'wxyz' is not a transfer's ID", hint: "peer resume list"),
     Mistake(
-      "receive", "--give-up-after", "soon", message: "--give-up-after: 'soon' is not a time", hint: "90s, 10m, 2h"),
-    Mistake("receive", "--give-up-after=-5", message: "--give-up-after: '-5' is not a time", hint: "90s, 10m, 2h"),
-    Mistake("receive", "--give-up-after", "1d", message: "--give-up-after: '1d' is not a time", hint: "90s, 10m, 2h"),
+      "receive", "--give-up-after", "soon", message: "--give-up-after: invalid time 'soon'", hint: "90s, 10m, 2h"),
+    Mistake("receive", "--give-up-after=-5", message: "--give-up-after: invalid time '-5'", hint: "90s, 10m, 2h"),
+    Mistake("receive", "--give-up-after", "1d", message: "--give-up-after: invalid time '1d'", hint: "90s, 10m, 2h"),
     Mistake(
-      "receive", "--give-up-after", "721h", message: "--give-up-after: '721h' is more than 30 days", hint: "shorter"),
-    Mistake("receive", "--max-size", "much", message: "--max-size: 'much' is not a size", hint: "1.5G or 2T"),
-    Mistake("receive", "--max-size", "0", message: "--max-size: '0' is not a size", hint: "1.5G or 2T"),
-    Mistake("receive", "--lab", "x", message: "'peer receive' has no option '--lab'", hint: "did you mean --label?"),
-    Mistake("receive", "--to", "h", message: "'peer receive' has no option '--to'", hint: "peer receive --help"),
-    Mistake("receive", "-x", message: "'peer receive' has no option '-x'", hint: "peer receive --help"),
-    Mistake("receive", "--json=1", message: "--json takes no value", hint: "peer receive --help"),
-    Mistake("receive", "--listen", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
-    Mistake("receive", "--listen", "--json", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
-    Mistake("receive", "--listen=", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
-    Mistake("receive", "--listen", "", message: "--listen needs a value", hint: "--listen [HOST:]PORT"),
+      "receive", "--give-up-after", "721h", message: "--give-up-after: '721h' is longer than 30 days", hint: "shorter"),
+    Mistake("receive", "--max-size", "much", message: "--max-size: invalid size 'much'", hint: "1.5G or 2T"),
+    Mistake("receive", "--max-size", "0", message: "--max-size: invalid size '0'", hint: "1.5G or 2T"),
+    Mistake("receive", "--lab", "x", message: "unknown option --lab", hint: "did you mean --label?"),
+    Mistake("receive", "--to", "h", message: "unknown option --to", hint: "peer receive --help"),
+    Mistake("receive", "-x", message: "unknown option -x", hint: "peer receive --help"),
+    Mistake("receive", "--json=1", message: "option --json takes no value", hint: "peer receive --help"),
+    Mistake("receive", "--listen", message: "option --listen requires a value", hint: "--listen [HOST:]PORT"),
+    Mistake("receive", "--listen", "--json", message: "option --listen requires a value", hint: "--listen [HOST:]PORT"),
+    Mistake("receive", "--listen=", message: "option --listen requires a value", hint: "--listen [HOST:]PORT"),
+    Mistake("receive", "--listen", "", message: "option --listen requires a value", hint: "--listen [HOST:]PORT"),
     Mistake(
       "receive", "--from", "old-laptop", message: "--from: 'old-laptop' is not a numeric address", hint: "192.0.2.0/24"),
     Mistake(
@@ -174,74 +179,78 @@ import Testing
       hint: "192.0.2.0/24"),
     Mistake(
       "receive", "--from=::1/x", message: "--from: '/x' is not a number of bits from 0 to 128", hint: "2001:db8::/64"),
-    Mistake("receive", "--listen=1", "--listen=2", message: "--listen is given twice", hint: "--help"),
-    Mistake("receive", "--label", String(repeating: "x", count: 256), message: "the label is too long", hint: "255"),
+    Mistake("receive", "--listen=1", "--listen=2", message: "option --listen is given more than once", hint: "--help"),
+    Mistake(
+      "receive", "--label", String(repeating: "x", count: 256), message: "--label: the text is too long", hint: "255"),
 
-    Mistake("app", message: "'peer app' needs a command behind it", hint: "peer app --help"),
+    Mistake("app", message: "missing command after 'peer app'", hint: "peer app --help"),
     Mistake(
-      "app", "instal", "x", message: "'peer app' has no command 'instal'", hint: "did you mean 'peer app install'?"),
-    Mistake("app", "frob", message: "'peer app' has no command 'frob'", hint: "peer app --help"),
-    Mistake("app", "--json", "list", message: "'peer app' has no option '--json'", hint: "peer app --help"),
-    Mistake("app list", message: "peer has no command 'app list'", hint: "did you mean 'peer app list'?"),
-    Mistake("help", "app", "frob", message: "'peer app' has no command 'frob'", hint: "peer app --help"),
-    Mistake("help", "app", "list", "x", message: "'peer help' takes one command at most", hint: "peer help"),
-    Mistake("app", "install", message: "'peer app install' needs the bundle", hint: "directory"),
-    Mistake("app", "install", "", message: "'peer app install' needs the bundle", hint: "directory"),
+      "app", "instal", "x", message: "unknown command 'peer app instal'", hint: "did you mean 'peer app install'?"),
+    Mistake("app", "frob", message: "unknown command 'peer app frob'", hint: "peer app --help"),
+    Mistake("app", "--json", "list", message: "unknown option --json", hint: "peer app --help"),
+    Mistake("app list", message: "unknown command 'app list'", hint: "did you mean 'peer app list'?"),
+    Mistake("help", "app", "frob", message: "unknown command 'peer app frob'", hint: "peer app --help"),
     Mistake(
-      "app", "install", "a", "b", message: "'peer app install' takes one bundle, and 'b' is a second one",
+      "help", "app", "list", "x", message: "too many arguments: 'peer help' takes one command", hint: "peer help"),
+    Mistake("app", "install", message: "missing argument: bundle", hint: "directory"),
+    Mistake("app", "install", "", message: "missing argument: bundle", hint: "directory"),
+    Mistake(
+      "app", "install", "a", "b", message: "unexpected argument 'b': 'peer app install' takes one bundle",
       hint: "peer app install --help"),
-    Mistake("app", "install", "a", "--clear", message: "'peer app install' has no option '--clear'", hint: "--help"),
-    Mistake("app", "list", "x", message: "'peer app list' takes no 'x'", hint: "peer app list --help"),
-    Mistake("app", "remove", message: "'peer app remove' needs the app", hint: "peer app list"),
+    Mistake("app", "install", "a", "--clear", message: "unknown option --clear", hint: "--help"),
+    Mistake("app", "list", "x", message: "unexpected argument 'x'", hint: "peer app list --help"),
+    Mistake("app", "remove", message: "missing argument: app", hint: "peer app list"),
     Mistake(
-      "app", "remove", "a", "b", message: "'peer app remove' takes one app, and 'b' is a second one", hint: "--help"),
-    Mistake("app", "status", message: "'peer app status' needs the app", hint: "peer app list"),
-    Mistake("app", "status", "a", "--claer", message: "'peer app status' has no option '--claer'", hint: "--clear?"),
-    Mistake("app", "new", message: "'peer app new' needs the folder", hint: "an empty one"),
+      "app", "remove", "a", "b", message: "unexpected argument 'b': 'peer app remove' takes one app", hint: "--help"),
+    Mistake("app", "status", message: "missing argument: app", hint: "peer app list"),
+    Mistake("app", "status", "a", "--claer", message: "unknown option --claer", hint: "--clear?"),
+    Mistake("app", "new", message: "missing argument: folder", hint: "an empty folder"),
     Mistake(
-      "app", "new", "a", "b", message: "'peer app new' takes one folder, and 'b' is a second one", hint: "--help"),
+      "app", "new", "a", "b", message: "unexpected argument 'b': 'peer app new' takes one folder", hint: "--help"),
     Mistake(
-      "app", "new", "a", "--id=x..y", message: "--id: 'x..y' is no identifier for an app", hint: "no two dots in a row"),
+      "app", "new", "a", "--id=x..y", message: "--id: 'x..y' is not a valid identifier for an app",
+      hint: "no two dots in a row"),
     Mistake(
       "app", "new", "a", "--id", String(repeating: "x", count: 191),
-      message: "--id: '\(String(repeating: "x", count: 191))' is no identifier for an app", hint: "at most 190"),
-    Mistake("app", "check", message: "'peer app check' needs the bundle", hint: "directory"),
-    Mistake("app", "migrate", "a", message: "--to, the bundle of the other app, is missing", hint: "--to ./Notes.app"),
-    Mistake("app", "migrate", "a", "--to=b", "--as", ",x", message: "--as: the platform is missing", hint: "android"),
+      message: "--id: '\(String(repeating: "x", count: 191))' is not a valid identifier for an app", hint: "at most 190"
+    ),
+    Mistake("app", "check", message: "missing argument: bundle", hint: "directory"),
+    Mistake("app", "migrate", "a", message: "missing required option --to", hint: "--to ./Notes.app"),
+    Mistake("app", "migrate", "a", "--to=b", "--as", ",x", message: "--as: missing platform", hint: "android"),
     Mistake(
       "app", "migrate", "a", "--to=b", "--option", "x", message: "--option: 'x' has no value", hint: "NAME=VALUE"),
     Mistake(
-      "receive", "--app", "a", "--no-confine", message: "'peer receive' has no option '--no-confine'",
+      "receive", "--app", "a", "--no-confine", message: "unknown option --no-confine",
       hint: "peer receive"),
     Mistake(
-      "send", "--app", "a", "--no-confine", message: "'peer send' has no option '--no-confine'", hint: "peer send"),
-    Mistake("app", "run", message: "'peer app run' needs the app", hint: "peer app list"),
-    Mistake("app", "run", "--", message: "'peer app run' needs the app", hint: "peer app list"),
-    Mistake("app", "run", "--json", "a", message: "'peer app run' has no option '--json'", hint: "peer app run --help"),
+      "send", "--app", "a", "--no-confine", message: "unknown option --no-confine", hint: "peer send"),
+    Mistake("app", "run", message: "missing argument: app", hint: "peer app list"),
+    Mistake("app", "run", "--", message: "missing argument: app", hint: "peer app list"),
+    Mistake("app", "run", "--json", "a", message: "unknown option --json", hint: "peer app run --help"),
 
-    Mistake("send", "--to", "h", message: "it is not said what to send", hint: "peer send Documents"),
-    Mistake("send", "a", "--to", ":5", message: "--to: a host is missing", hint: "--to 192.0.2.7"),
-    Mistake("send", "a", "--to", "h:0", message: "--to: no device can be reached at port 0", hint: "--to 192.0.2.7"),
-    Mistake("send", "", "--to=h", message: "one of the paths is empty text", hint: "variable"),
+    Mistake("send", "--to", "h", message: "missing argument: PATH", hint: "peer send Documents"),
+    Mistake("send", "a", "--to", ":5", message: "--to: missing host", hint: "--to 192.0.2.7"),
+    Mistake("send", "a", "--to", "h:0", message: "--to: port 0 is not valid", hint: "--to 192.0.2.7"),
+    Mistake("send", "", "--to=h", message: "one of the paths is an empty string", hint: "variable"),
     Mistake("send", "-", "--to=h", message: "standard input cannot be sent", hint: "./-"),
-    Mistake("send", ".", "--to=h", message: "'.' has no name under which it could arrive", hint: "../Documents"),
-    Mistake("send", "a/../", "--to=h", message: "'a/../' has no name under which it could arrive", hint: "inside"),
-    Mistake("send", "a/.", "--to=h", message: "'a/.' has no name under which it could arrive", hint: "inside"),
-    Mistake("send", "//", "--to=h", message: "'//' has no name under which it could arrive", hint: "inside"),
+    Mistake("send", ".", "--to=h", message: "'.' has no name for the destination", hint: "../Documents"),
+    Mistake("send", "a/../", "--to=h", message: "'a/../' has no name for the destination", hint: "its contents"),
+    Mistake("send", "a/.", "--to=h", message: "'a/.' has no name for the destination", hint: "its contents"),
+    Mistake("send", "//", "--to=h", message: "'//' has no name for the destination", hint: "its contents"),
     Mistake("send", "a/x", "b/x/", "--to=h", message: "'a/x' and 'b/x/' would both arrive as 'x'", hint: "directory"),
-    Mistake("send", "x", "x", "--to=h", message: "'x' and 'x' would both arrive as 'x'", hint: "one after the other"),
+    Mistake("send", "x", "x", "--to=h", message: "'x' and 'x' would both arrive as 'x'", hint: "separately"),
     Mistake(
       "send", "a", "--to=h", "--code", "4829-1367",
-      message: "a code is not taken from the command line, where every user of this device could read it",
+      message: "--code is not an option: every user of this device could read a code on the command line",
       hint: "--code-file FILE"),
     Mistake(
       "send", "a", "--code=48291367",
-      message: "a code is not taken from the command line, where every user of this device could read it",
-      hint: "type it when asked"),
+      message: "--code is not an option: every user of this device could read a code on the command line",
+      hint: "type the code when asked"),
   ]
 
   @Test(arguments: mistakes)
-  func `a mistake is named and a way out is shown`(mistake: Mistake) {
+  func `a usage error has a message and a hint`(mistake: Mistake) {
     let failure = #expect(throws: TransferFailure.self) { try Command(mistake.words.map { Array($0.utf8) }) }
     #expect(failure?.kind == .usage)
     #expect(failure?.message == mistake.message)
@@ -249,7 +258,7 @@ import Testing
   }
 
   @Test(arguments: ["h:99999", "h:+1", "a b", "fe80::1:x", "[::1"])
-  func `what is no address is refused before anything is asked`(text: String) {
+  func `an invalid address is refused before any question`(text: String) {
     let failure = #expect(throws: TransferFailure.self) {
       try Command(["send", "a", "--to", text].map { Array($0.utf8) })
     }
@@ -257,7 +266,7 @@ import Testing
     #expect(failure?.message.hasPrefix("--to: ") == true)
   }
 
-  @Test func `a value that is not text is shown escaped`() {
+  @Test func `a value that is not text is escaped`() {
     let words = ["receive", "--label"].map { Array($0.utf8) } + [[0x61, 0xFF]]
     let failure = #expect(throws: TransferFailure.self) { try Command(words) }
     #expect(failure?.message == "the value of --label is not UTF-8: $'a\\xff'")

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A receiver at a port of its own, whose events are read from the beginning.
+/// A receiver on a port of its own, whose events are read from the beginning.
 struct WaitingReceiver: Sendable {
   let receiver: PeerReceiver
   /// Cancelling it ends the receiver.
@@ -23,7 +23,7 @@ struct WaitingReceiver: Sendable {
     task = Task { await outcome { () async throws(PeerError) in try await receiver.receive() } }
   }
 
-  /// Where it listens.
+  /// The port on which it listens.
   func target() async throws -> PeerSender.Target {
     let port = await log.first { if case .listening(_, let port) = $0 { port } else { nil } }
     return .host("127.0.0.1", port: try #require(port))
@@ -35,7 +35,7 @@ struct WaitingReceiver: Sendable {
   }
 }
 
-/// A sender that is at work.
+/// A running sender.
 struct RunningSender: Sendable {
   let sender: PeerSender
   /// Cancelling it ends the sender.
@@ -56,7 +56,7 @@ struct RunningSender: Sendable {
   }
 }
 
-/// How something ended.
+/// The result of a task.
 func outcome(
   _ body: () async throws(PeerError) -> PeerResult
 ) async -> Result<PeerResult, PeerError> {
@@ -68,7 +68,7 @@ extension Result<PeerResult, PeerError> {
   var failure: PeerError? { if case .failure(let error) = self { error } else { nil } }
 }
 
-/// Reads all events of a transfer, and has them all.
+/// Reads and keeps all events of a transfer.
 final class EventLog: Sendable {
   private struct State: Sendable {
     var events: [PeerEvent] = []
@@ -94,7 +94,8 @@ final class EventLog: Sendable {
     for one in waiting { one.resume() }
   }
 
-  /// What the first event is that `look` finds something in, once it has come; nil where it does not.
+  /// The first value that `look` finds in an event, as soon as the event has come; nil if there is
+  /// none.
   func first<Value: Sendable>(_ look: (PeerEvent) -> Value?) async -> Value? {
     while true {
       let (found, isOver) = state.withLock { state in (state.events.lazy.compactMap(look).first, state.isOver) }
@@ -110,7 +111,7 @@ final class EventLog: Sendable {
     }
   }
 
-  /// All of them, once the transfer is over.
+  /// All events, when the transfer has ended.
   func all() async -> [PeerEvent] {
     _ = await first { (_) -> Void? in nil }
     return state.withLock { $0.events }

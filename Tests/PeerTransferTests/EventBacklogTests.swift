@@ -7,7 +7,7 @@ import Testing
 @Suite struct EventBacklogTests {
   private static let spare = 256
 
-  /// What is said next, in short.
+  /// A short form of the next output.
   private func next(_ queue: inout EventBacklog) -> String? {
     switch queue.take() {
     case nil: nil
@@ -32,7 +32,7 @@ import Testing
 
   private func line(_ text: String) -> TransferEvent { .extensionOutput(isError: false, line: Array(text.utf8)) }
 
-  @Test func `events of both weights come in their order`() {
+  @Test func `events of both priorities come in their order`() {
     var queue = EventBacklog()
     for event in [line("a"), .notice("b"), line("c"), line("d"), .notice("e"), progress(1)] { queue.add(event) }
     #expect(all(&queue) == ["a", "b", "c", "d", "e", "progress 1"])
@@ -40,7 +40,7 @@ import Testing
     #expect(all(&queue) == ["f"])
   }
 
-  @Test func `what does not fit is counted, and the number is told once there is room`() {
+  @Test func `events that do not fit are counted, and the number is reported when there is room`() {
     var queue = EventBacklog(capacity: 4 * (Self.spare + 1))
     for text in ["a", "b", "c", "d", "e", "f"] { queue.add(line(text)) }
     #expect(next(&queue) == "a")
@@ -50,7 +50,7 @@ import Testing
     #expect(all(&queue) == ["c", "d", "g"])
   }
 
-  @Test func `what matters takes the place of what comes in any number`() {
+  @Test func `important events replace events of unlimited number`() {
     var queue = EventBacklog(capacity: 3 * (Self.spare + 1))
     for text in ["a", "b", "c"] { queue.add(line(text)) }
     queue.add(.notice("1"))
@@ -59,13 +59,13 @@ import Testing
     #expect(all(&queue) == ["1", "missed 2", "2"])
   }
 
-  @Test func `of what matters the newest is kept`() {
+  @Test func `the newest important events are kept`() {
     var queue = EventBacklog(capacity: 2 * (Self.spare + 1))
     for text in ["1", "2", "3"] { queue.add(.notice(text)) }
     #expect(all(&queue) == ["2", "missed 1", "3"])
   }
 
-  @Test func `of progress only the latest is kept, and none of it is missed`() {
+  @Test func `only the latest progress is kept, and older progress does not count as missed`() {
     var queue = EventBacklog(capacity: 2 * (Self.spare + 1))
     for bytes in 1...9 as ClosedRange<UInt64> { queue.add(progress(bytes)) }
     queue.add(line("a"))
@@ -73,14 +73,14 @@ import Testing
     #expect(all(&queue) == ["progress 9", "a"])
   }
 
-  @Test func `what is left out at the end is counted, too`() {
+  @Test func `events omitted at the end are counted too`() {
     var queue = EventBacklog()
     for event in [line("a"), .notice("b"), line("c"), progress(1)] { queue.add(event) }
     queue.shed()
     #expect(all(&queue) == ["missed 2", "b"])
   }
 
-  @Test func `all that a session may name as unsent fits`() {
+  @Test func `all items that a session may name as unsent fit`() {
     var queue = EventBacklog()
     let path = [UInt8](repeating: 0x61, count: Limits.unsentBytes / Limits.unsent)
     for _ in 0..<Limits.unsent { queue.add(.unsent(Unsent(path: path, reason: .vanished))) }
@@ -88,7 +88,7 @@ import Testing
     #expect(queue.take() == nil)
   }
 
-  @Test func `an offer counts with its names`() {
+  @Test func `the size of an offer includes its names`() {
     var queue = EventBacklog(capacity: 1 << 20)
     let roots = (0..<60_000).map { Root(kind: .file, name: Array("\($0)".utf8)) }
     queue.add(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something that happens once, and that tasks wait for.
+/// An event that happens once, and for which tasks wait.
 final class EventSwitch: Sendable {
   private let state = Mutex<(isSet: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 

@@ -4,7 +4,7 @@ import PeerTransfer
 import TestSupport
 import Testing
 
-/// What is wrong is said before anything is done.
+/// Errors are reported before any work.
 @Suite(.timeLimit(.minutes(1))) struct PeerErrorTests {
   private let scratch: Scratch
 
@@ -26,7 +26,7 @@ import Testing
 
   @Test(
     arguments: [
-      ([], "no path is named to send"), ([""], "has no name"), (["/"], "has no name"),
+      ([], "no path to send"), ([""], "has no name"), (["/"], "has no name"),
       (["/nowhere/at/all"], "'/nowhere/at/all' cannot be read"), (["a\0b"], "has no name"),
     ] as [([String], String)])
   func `a source that cannot be sent is named`(paths: [String], clause: String) async throws {
@@ -54,25 +54,24 @@ import Testing
   }
 
   @Test(arguments: ["", " ", "127.0.0.1\0x", "127.0.0.1:80", "a/b"])
-  func `what is no host is refused before anything is done`(host: String) async throws {
+  func `an invalid host is refused before any work`(host: String) async throws {
     scratch.write("file", [1])
     let sender = await failure(PeerSender([PeerPath(scratch.path("file"))], to: .host(host)))
     #expect(sender?.kind == .usage && sender?.message.hasSuffix("is not the name or address of a device") == true)
     #expect(await failure { $0.host = host }?.kind == .usage)
   }
 
-  @Test func `a device that no search has found is no target`() async throws {
+  @Test func `a device that no search has found cannot be a target`() async throws {
     scratch.write("file", [1])
     let receiver = WaitingReceiver(into: scratch.path("in"))
     let sender = RunningSender(scratch.path("file"), to: try await receiver.target(), code: try await receiver.code())
     let paired = await sender.log.first { if case .paired(let device) = $0 { device } else { nil } }
     _ = try await sender.task.value.get()
     let other = await failure(PeerSender([PeerPath(scratch.path("file"))], to: .device(try #require(paired))))
-    #expect(other?.message == "it is not known where new (127.0.0.1) listens")
+    #expect(other?.message == "the port of new (127.0.0.1) is unknown")
   }
 
-  @Test func `a destination that cannot be made is told at once, and so is one that another receiver has`() async throws
-  {
+  @Test func `a destination that cannot be created or is in use fails at once`() async throws {
     let receiver = PeerReceiver(into: "/proc/nothing")
     let failure = await outcome { () async throws(PeerError) in try await receiver.receive() }.failure
     #expect(failure?.kind == .refused)
@@ -84,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/proc/nothing", "a\0b"])
-  func `a memory that cannot be made is told at once`(path: String) async {
+  func `a memory that cannot be created fails at once`(path: String) async {
     #expect(await failure { $0.memory = PeerPath(path) }?.kind == .refused)
   }
 
@@ -98,11 +97,11 @@ import Testing
 
   @Test func `a transfer runs once`() async throws {
     let sender = PeerSender([])
-    #expect(await failure(sender)?.message == "no path is named to send")
-    #expect(await failure(sender)?.message == "this transfer was run already")
+    #expect(await failure(sender)?.message == "no path to send")
+    #expect(await failure(sender)?.message == "this transfer has already run")
   }
 
-  @Test func `a wrong code is told on both ends, and so is none`() async throws {
+  @Test func `both ends report a wrong code and a missing code`() async throws {
     scratch.write("file", [1])
     let receiver = WaitingReceiver(into: scratch.path("in"))
     let (target, right) = (try await receiver.target(), try await receiver.code())
@@ -124,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: [("12", "eight digits"), ("12345678", "one digit is wrong"), ("4829-136x", "eight digits")])
-  func `what is no code is no code`(text: String, clause: String) {
+  func `an invalid code is refused`(text: String, clause: String) {
     do throws(PeerError) {
       _ = try PeerCode(text)
       Issue.record("it was taken")
@@ -134,11 +133,11 @@ import Testing
   }
 
   @Test(arguments: ["", ":5000", "host:99999", "fe80::1:2:3:4:5:6:7:8", "[::1"])
-  func `what is no address is none`(text: String) {
+  func `an invalid address is refused`(text: String) {
     #expect(throws: PeerError.self) { try PeerSender.Target(text) }
   }
 
-  @Test func `an address is read as the command reads it`() throws {
+  @Test func `the library reads an address as the command does`() throws {
     #expect(try PeerSender.Target("192.0.2.7") == .host("192.0.2.7", port: 47470))
     #expect(try PeerSender.Target("[::1]:5000") == .host("::1", port: 5000))
   }

@@ -3,14 +3,14 @@ import PeerTransfer
 import TestSupport
 import Testing
 
-/// The library as a program uses it: by what is public alone.
+/// The library as a program uses it: only the public interface.
 @Suite(.timeLimit(.minutes(3))) struct PeerTransferTests {
   private let source: Scratch
   private let destination: Scratch
 
   init() throws { (source, destination) = (try Scratch(), try Scratch()) }
 
-  /// A folder that takes a while.
+  /// A folder whose transfer takes a while.
   private func makeTree(size: Int = 4 << 20) -> (path: String, content: [UInt8]) {
     let content = pattern(size, seed: 7)
     source.write("tree/large", content)
@@ -18,12 +18,12 @@ import Testing
     return (source.path("tree"), content)
   }
 
-  /// What has arrived.
+  /// The received files.
   private func content(_ name: String) -> [UInt8]? {
     FileManager.default.contents(atPath: destination.path(name)).map { [UInt8]($0) }
   }
 
-  @Test func `both ends in one process, by the code that the receiver tells`() async throws {
+  @Test func `both ends in one process pair with the receiver's code`() async throws {
     let tree = makeTree()
     let receiver = WaitingReceiver(into: destination.path("in"))
     let sender = RunningSender(tree.path, to: try await receiver.target(), code: try await receiver.code())
@@ -35,7 +35,7 @@ import Testing
     #expect(await receiver.log.all().last == .done(received))
   }
 
-  @Test func `a code that a program makes for both ends is taken, and not told`() async throws {
+  @Test func `a code that a program creates for both ends works, and is not reported`() async throws {
     let tree = makeTree(size: 10)
     let code = PeerCode.random()
     let receiver = WaitingReceiver(into: destination.path("in")) { $0.code = code }
@@ -45,7 +45,7 @@ import Testing
     for event in await receiver.log.all() { if case .code = event { Issue.record("the code was told") } }
   }
 
-  @Test func `a transfer of more than the program wants is refused, and one of as much is taken`() async throws {
+  @Test func `a transfer above the maximum is refused, and a transfer of the maximum is accepted`() async throws {
     let tree = makeTree()
     for (most, isTaken) in [(UInt64(100), false), (1 << 40, true)] {
       let receiver = WaitingReceiver(into: destination.path("in")) { $0.maximumBytes = most }
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `destination and port are free as soon as the end is told, whenever that comes`()
+  @Test func `destination and port are free as soon as the end is reported`()
     async throws
   {
     var options = PeerReceiver.Options()
@@ -76,7 +76,8 @@ import Testing
     }
   }
 
-  @Test func `cancelling the sender's task ends it, and the receiver hears that its user did`() async throws {
+  @Test func `cancelling the sender's task ends it, and the receiver reports an interruption by the user`() async throws
+  {
     let tree = makeTree()
     let receiver = WaitingReceiver(into: destination.path("in")) { $0.givesUpAfter = .zero }
     let sender = RunningSender(tree.path, to: try await receiver.target(), code: try await receiver.code()) {
@@ -102,7 +103,7 @@ import Testing
     #expect(await sender.task.value.failure?.kind == .connectionLost)
   }
 
-  @Test func `a task that is cancelled before it begins does nothing`() async throws {
+  @Test func `a task that is cancelled before its start does nothing`() async throws {
     let sender = PeerSender([PeerPath(makeTree().path)], to: .host("127.0.0.1", port: 9))
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
@@ -112,7 +113,7 @@ import Testing
     #expect(await task.value.failure?.kind == .interrupted)
   }
 
-  @Test func `what was interrupted goes on in another run, without a code`() async throws {
+  @Test func `an interrupted transfer resumes in another run, without a code`() async throws {
     let tree = makeTree()
     let memories = [source.path("memory"), destination.path("memory")]
     let first = WaitingReceiver(into: destination.path("in")) {
@@ -138,7 +139,8 @@ import Testing
     #expect(content("in/tree/large") == tree.content)
   }
 
-  @Test func `a receiver that stays takes one after the other, until its task is cancelled`() async throws {
+  @Test func `a receiver that stays open accepts one transfer after another, until its task is cancelled`() async throws
+  {
     source.write("one", [1])
     source.write("two", [2])
     let receiver = WaitingReceiver(into: destination.path("in")) { $0.staysOpen = true }
@@ -157,7 +159,7 @@ import Testing
     #expect(events.last == .failed(try #require(await receiver.task.value.failure)))
   }
 
-  @Test func `an answer that is not wanted any more is cancelled`() async throws {
+  @Test func `a question is cancelled when its answer is no longer wanted`() async throws {
     let receiver = WaitingReceiver(into: destination.path("in"))
     let target = try await receiver.target()
     let asked = EventSwitch()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PeerTransfer
 
-/// A program that does not read its events, or stops.
+/// A program that does not read its events, or stops reading.
 @Suite(.timeLimit(.minutes(3))) struct StoppedEventReaderTests {
   private func all(of events: PeerEvents) async -> [PeerEvent] {
     var all: [PeerEvent] = []
@@ -14,7 +14,7 @@ import Testing
     return all
   }
 
-  @Test func `a transfer without a reader goes to its end, and tells it to one that comes late`()
+  @Test func `a transfer without a reader completes, and a late reader gets its end`()
     async throws
   {
     let (source, destination) = (try Scratch(), try Scratch())
@@ -32,7 +32,7 @@ import Testing
     #expect(events.last == .done(result))
   }
 
-  @Test func `what waits for a reader is bounded, and what does not fit is counted`() async {
+  @Test func `the waiting events are bounded, and events that do not fit are counted`() async {
     let buffer = EventBuffer()
     let (count, name) = (100_000, [UInt8](repeating: 0x61, count: 1000))
     for _ in 0..<count { buffer.add(.unsent(Unsent(path: name, reason: .vanished))) }
@@ -46,7 +46,7 @@ import Testing
     #expect(told + missed == count)
   }
 
-  @Test func `of many transfers each is judged by itself, and the end of all is told`() async {
+  @Test func `each of many transfers has its own result, and the end of all is reported`() async {
     let result = TransferResult(
       total: Tally(items: 1, bytes: 1), sentBytes: 1, heldBytes: 0, seconds: 1, unsent: 1, losses: [])
     let buffer = EventBuffer()
@@ -65,12 +65,12 @@ import Testing
     #expect(events.last == .failed(PeerError(stopped)))
   }
 
-  @Test func `the events of an object that goes without a run end`() async {
+  @Test func `the events of an object that is released without a run end`() async {
     let events = PeerSender(["nothing"]).events
     #expect(await all(of: events) == [])
   }
 
-  @Test func `progress is coalesced while it is not read, and a reader that begins late reads the end`() async {
+  @Test func `unread progress is coalesced, and a late reader reads the end`() async {
     let buffer = EventBuffer()
     for bytes in 1...100_000 as ClosedRange<UInt64> {
       buffer.add(
@@ -82,7 +82,7 @@ import Testing
     #expect(events == [.progress(PeerProgress(last)), .failed(PeerError(.failed, "it is over"))])
   }
 
-  @Test func `a reader whose task is cancelled ends, at whatever moment, and no event is lost to it`() async {
+  @Test func `a reader whose task is cancelled ends at any moment, and loses no event`() async {
     for round in 0..<500 {
       let buffer = EventBuffer()
       let events = PeerEvents(buffer: buffer)
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `an end that an event has told is not told again`() async {
+  @Test func `an end that an event has reported is not reported again`() async {
     let result = TransferResult(
       total: Tally(items: 1, bytes: 1), sentBytes: 1, heldBytes: 0, seconds: 1, unsent: 0, losses: [])
     let buffer = EventBuffer()
@@ -111,7 +111,7 @@ import Testing
     #expect(count == 1)
   }
 
-  @Test func `what came from the other device is safe to show`() {
+  @Test func `texts from the other device are safe to show`() {
     #expect("\(PeerPath(bytes: [0x61, 0x1B, 0x5B]))" == #"a\u{1b}["#)
     let device = PeerDevice(name: "new\u{1B}[2J", host: "192.0.2.7", port: 5000)
     #expect("\(device)" == #"new\u{1b}[2J (192.0.2.7)"#)

@@ -4,7 +4,8 @@ import MigrationTransfer
 import MigrationWire
 
 extension PeerPath {
-  /// The place where unfinished transfers are remembered, made if it is missing. One that other users may change is refused.
+  /// The store of unfinished transfers in this directory, which is created if it is missing. A
+  /// directory that other users may change is refused.
   func memory() throws(TransferFailure) -> TransferStore {
     let hint = "Name a directory of your own."
     do throws(SystemError) {

@@ -1,9 +1,9 @@
 import MigrationSystem
 import MigrationWire
 
-/// What this device says of itself.
+/// This device's description of itself.
 package enum ThisDevice {
-  /// What it is called: what the user said, or its host name; no longer than a label may be.
+  /// Its name: the user's choice or the host name, shortened to the length of a label.
   package static func label(_ chosen: String?) -> String {
     var label = chosen ?? ""
     if label.isEmpty { label = (try? CurrentProcess.hostName()) ?? "a device" }

@@ -1,11 +1,12 @@
-/// Which edition of the program this is.
+/// The version of the program.
 package enum Version {
-  /// The day on which it was released, or is going to be: manual pages show it, and are the same whenever they are made.
+  /// The day of the release, past or planned. Manual pages show it, so they do not depend on the
+  /// day of the build.
   package static let date = "2026-11-23"
 
-  /// As `--version` prints it; numbered as Semantic Versioning says.
+  /// The version as `--version` prints it, by Semantic Versioning.
   package static let current = "0.2.0"
 
-  /// As this program tells it to the other device.
+  /// The version as the other device gets it.
   package static let software = "peer \(current)"
 }

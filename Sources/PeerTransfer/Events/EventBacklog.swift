@@ -1,24 +1,25 @@
 package import MigrationEngine
 import MigrationWire
 
-/// What is still to be said of a transfer, in a bounded number of bytes.
+/// The unread events of a transfer, in a bounded number of bytes.
 ///
-/// A value: it knows neither who says it nor how fast. What does not fit is counted, and the number is told once there is room
-/// again. Of progress only the latest is kept, and none of it is missed.
+/// A value: it does not depend on the writer or its speed. Events that do not fit are counted, and
+/// the number is reported when there is room again. Only the latest progress is kept; older
+/// progress does not count as missed.
 package struct EventBacklog: Sendable {
-  /// What is said next.
+  /// The next output.
   package enum Entry: Sendable {
-    /// What was said, and whether the transfer that it tells the end of is complete.
+    /// An event, and whether the transfer is complete if the event is its end.
     case event(TransferEvent, isComplete: Bool)
-    /// So many messages did not fit.
+    /// This many events did not fit.
     case missed(UInt64)
   }
 
-  /// How many bytes wait at most. All the items that another device may name in a session, as unsent and as not stored, fit
-  /// (Protocol §11), so that a program that reads misses none of them.
+  /// The most bytes that wait. All items that another device may name in a session, as unsent and
+  /// as not stored, fit (Protocol §11), so a program that reads misses none of them.
   package static let capacity = 16 << 20
 
-  /// Events of one weight in their order.
+  /// Events of one priority, in their order.
   private struct Lane: Sendable {
     struct Waiting: Sendable {
       let number: UInt64
@@ -27,7 +28,7 @@ package struct EventBacklog: Sendable {
       let size: Int
     }
 
-    /// Places from which something was taken are empty.
+    /// Taken events leave empty places.
     private var places: [Waiting?] = []
     private var start = 0
 
@@ -52,7 +53,8 @@ package struct EventBacklog: Sendable {
 
   private let capacity: Int
   private var next: UInt64 = 0
-  /// What gives way to everything else: there may be any number of it, and the end of a transfer tells what it comes to.
+  /// Events that give way to all others: their number is unlimited, and the end of a transfer has
+  /// their totals.
   private var light = Lane()
   private var weighty = Lane()
   private var size = 0
@@ -60,7 +62,7 @@ package struct EventBacklog: Sendable {
 
   package init(capacity: Int = EventBacklog.capacity) { self.capacity = capacity }
 
-  /// Adds an event, in the place of others if there is no room for it.
+  /// Adds an event; it replaces others if there is no room.
   package mutating func add(_ event: TransferEvent, isComplete: Bool = true) {
     if case .progress(let new) = event, let last = light.last, last.number + 1 == next,
       case .progress(let old) = last.event, new.phase == old.phase
@@ -76,15 +78,15 @@ package struct EventBacklog: Sendable {
     if event.isLight { light.append(waiting) } else { weighty.append(waiting) }
   }
 
-  /// How many events have been added; the next one has this number.
+  /// The number of all added events, which is also the number of the next one.
   package var count: UInt64 { next }
 
-  /// Whether one waits that was added before the one of this number.
+  /// Whether an event that was added before this number is still waiting.
   package func hasEvents(before number: UInt64) -> Bool {
     [light, weighty].contains { $0.first.map { $0.number < number } ?? false }
   }
 
-  /// Takes what is said next; nil if there is nothing.
+  /// Takes the next output; nil if there is none.
   package mutating func take() -> Entry? {
     if missed > 0, 2 * size <= capacity {
       defer { missed = 0 }
@@ -96,7 +98,7 @@ package struct EventBacklog: Sendable {
     }
   }
 
-  /// Leaves out what gives way to everything else: there is no time for it any more.
+  /// Drops the events that give way to all others, because the time is too short for them.
   package mutating func shed() {
     while let other = remove({ $0.light.removeLast() }) { leaveOut(other) }
   }
@@ -114,7 +116,7 @@ package struct EventBacklog: Sendable {
 }
 
 extension TransferEvent {
-  /// Whether it gives way to other events where there is no room for all.
+  /// Whether it gives way to other events if there is not enough room.
   fileprivate var isLight: Bool {
     switch self {
     case .progress, .unsent, .notStored, .renamed, .extensionOutput: true
@@ -122,7 +124,7 @@ extension TransferEvent {
     }
   }
 
-  /// How many bytes it takes in memory, roughly.
+  /// Its approximate size in memory, in bytes.
   fileprivate var size: Int {
     let texts =
       switch self {

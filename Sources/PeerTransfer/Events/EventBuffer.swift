@@ -1,22 +1,22 @@
 import MigrationEngine
 import Synchronization
 
-/// What a transfer has told and its reader has not taken yet, in a bounded number of bytes.
+/// The events of a transfer that its reader has not taken yet, in a bounded number of bytes.
 ///
-/// Whatever thread tells returns at once. What is not read costs the backlog's memory and nothing else: of progress the latest
-/// waits, and what does not fit is counted.
+/// A thread that adds an event never waits. Unread events cost only the backlog's memory: the
+/// latest progress waits, and events that do not fit are counted.
 final class EventBuffer: Sendable {
   private struct State: Sendable {
     var backlog = EventBacklog()
-    /// Of all events of the transfer, those included that did not fit.
+    /// The items of all events of the transfer, including events that did not fit.
     var unsent = UnsentList()
-    /// Whether the last event has told the end of a transfer.
+    /// Whether the last event was the end of a transfer.
     var isAtEnd = false
-    /// Whether that end is one of many, and the end of all of them is told by itself.
+    /// Whether that transfer is one of many, so that the end of all is a separate event.
     var isOneOfMany = false
-    /// Nothing more comes.
+    /// Whether no more events come.
     var isClosed = false
-    /// Those that wait for something to read, the first one first.
+    /// The readers that wait for an event, in their order.
     var readers: [Reader] = []
     var lastReader: UInt64 = 0
   }
@@ -28,11 +28,11 @@ final class EventBuffer: Sendable {
 
   private let state = Mutex(State())
 
-  /// Takes note of what happens; returns at once.
+  /// Adds an event; returns at once.
   func add(_ event: TransferEvent) {
     tell { state in
       guard !state.isClosed else { return }
-      // A receiver that stays begins anew.
+      // A receiver that stays open starts afresh.
       if state.isAtEnd { state.unsent = UnsentList() }
       state.unsent.note(event)
       var isComplete = true
@@ -45,13 +45,13 @@ final class EventBuffer: Sendable {
     }
   }
 
-  /// There may be many transfers: the end of the last one is not the end of all.
+  /// Expects many transfers: the end of one is not the end of all.
   func expectMany() { state.withLock { $0.isOneOfMany = true } }
 
-  /// Nothing more comes, and there was no end.
+  /// Ends the events without a result.
   func close() { tell { $0.isClosed = true } }
 
-  /// Tells how it all ended, unless an event has, and that nothing more comes. What it came to.
+  /// Ends the events with a result, unless an event has reported it already. Returns the result.
   func close(_ result: Result<TransferResult, TransferFailure>) -> Result<PeerResult, PeerError> {
     tell { state in
       let isTold = state.isAtEnd && !state.isOneOfMany
@@ -68,7 +68,7 @@ final class EventBuffer: Sendable {
     }
   }
 
-  /// Waits for something to read; nil at the end, and where the reader's task is cancelled.
+  /// Waits for an event; nil at the end, and if the reader's task is cancelled.
   func next() async -> PeerEvent? {
     let number = state.withLock { state in
       state.lastReader += 1
@@ -77,7 +77,7 @@ final class EventBuffer: Sendable {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         tell { state in
-          // A cancellation that came before finds no reader.
+          // A cancellation before this found no reader.
           if Task.isCancelled { return continuation.resume(returning: nil) }
           state.readers.append(Reader(number: number, continuation: continuation))
         }
@@ -90,7 +90,7 @@ final class EventBuffer: Sendable {
     }
   }
 
-  /// Changes the state, and gives readers what there is for them.
+  /// Changes the state, and gives waiting readers their events.
   private func tell<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
     let (value, given) = state.withLock { state in
       let value = change(&state)
@@ -107,7 +107,7 @@ final class EventBuffer: Sendable {
     return value
   }
 
-  /// What is read next; what this interface has no word for is passed over.
+  /// The next event; events without a case in this interface are skipped.
   private static func take(_ state: inout State) -> PeerEvent? {
     while let entry = state.backlog.take() {
       switch entry {

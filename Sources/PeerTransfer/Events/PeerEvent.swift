@@ -1,63 +1,66 @@
 import MigrationEngine
 import MigrationWire
 
-/// Something that happens on the way of a transfer.
+/// An event in the course of a transfer.
 ///
-/// Cases are added as the program learns more: a `switch` over them has a `default`. Names come from the other device; a
-/// ``PeerPath`` and a ``PeerDevice`` are safe to show by their descriptions, and every other text is safe as it is.
+/// New versions add cases: a `switch` over them needs a `default`. Names come from the other
+/// device. The descriptions of a ``PeerPath`` and a ``PeerDevice`` are safe to show, and so is
+/// every other text.
 public enum PeerEvent: Equatable, Sendable {
-  /// The receiver can be reached at this port, by these addresses, the most useful first.
+  /// The receiver listens on this port, at these addresses, the most useful first.
   case listening(addresses: [String], port: UInt16)
-  /// The receiver can be found on its networks under this name.
+  /// The receiver is announced on its networks under this name.
   case announced(name: String)
-  /// The receiver cannot be found on its networks, and why.
+  /// The receiver cannot be announced on its networks, with the reason.
   case unannounced(reason: String)
-  /// A code to show to the person who carries it to the other device, and for how long it works.
+  /// A code for the person to type on the other device, and its lifetime.
   case code(PeerCode, lifetime: Duration)
-  /// The code that the receiver was given may be used from now on, for so long.
+  /// The code that the receiver was given is valid from now on, for this lifetime.
   case codeAwaited(lifetime: Duration)
-  /// A wrong code was entered, the so-manieth for the code that is shown.
+  /// A wrong code was entered: the number of this try, and of all tries for the shown code.
   case wrongCode(attempt: Int, of: Int, from: String)
-  /// So many wrong codes were entered that the receiver takes no more; it ends with ``PeerError/Kind/pairing``.
+  /// The receiver accepts no more codes after this many wrong ones; it ends with
+  /// ``PeerError/Kind/pairing``.
   case codesSpent(count: Int)
-  /// The sender looks for receivers on its networks.
+  /// The sender searches its networks for receivers.
   case looking
-  /// The sender has found the only one.
+  /// The sender has found a single receiver.
   case found(PeerDevice)
-  /// The sender reaches out to an address.
+  /// The sender connects to an address.
   case connecting(address: String)
-  /// Both devices are sure of each other.
+  /// Both devices have proven their knowledge of the code.
   case paired(PeerDevice)
-  /// What is to be transferred.
+  /// The contents of the transfer.
   case offer(PeerOffer)
   case progress(PeerProgress)
-  /// The connection is lost; it is made again when that is possible.
+  /// The connection is lost; the transfer resumes when it returns.
   case interrupted(reason: String)
-  /// The transfer goes on, and so many bytes are there already.
+  /// The transfer resumes; this many bytes have already arrived.
   case resumed(heldBytes: UInt64)
-  /// Everything has arrived and agrees with what the sender meant.
+  /// All data has arrived and matches the sender's.
   case staged
-  /// What has arrived is put in place.
+  /// The receiver puts the data in place.
   case importing
-  /// Something that is worth knowing and ends nothing.
+  /// A fact worth knowing that ends nothing.
   case notice(String)
-  /// An item could not be sent, or was left out since something else has its name at the destination.
+  /// An item could not be sent, or was omitted because something else has its name at the
+  /// destination.
   case unsent(PeerPath, reason: String)
-  /// The destination cannot hold an item.
+  /// The destination could not store an item.
   case notStored(PeerPath, reason: String)
-  /// Something arrived under another name, since its own was taken.
+  /// An item was saved under another name, since its own was taken.
   case renamed(PeerPath, as: PeerPath)
   /// The transfer is done.
   case done(PeerResult)
-  /// The transfer, or the wait for one, has come to nothing.
+  /// The transfer, or the wait for one, has failed.
   case failed(PeerError)
-  /// So many events were left out, since those before them were not read.
+  /// This many events were omitted, since the events before them were not read.
   case missed(UInt64)
 }
 
 extension PeerEvent {
-  /// What the engine tells, in the words of this interface; nil for what only the command has. `isComplete` is about a transfer
-  /// that is done.
+  /// An event of the engine as a case of this interface; nil for an event of the command alone.
+  /// `isComplete` concerns the end of a transfer.
   init?(_ event: TransferEvent, isComplete: Bool) {
     switch event {
     case .listening(let listening): self = .listening(addresses: listening.addresses, port: listening.port)

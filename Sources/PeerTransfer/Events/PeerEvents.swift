@@ -1,13 +1,16 @@
-/// What happens on the way of a transfer, as it happens, to its end.
+/// The events of a transfer, from the first to the last.
 ///
-/// Nothing depends on its being read. What waits for a reader takes sixteen mebibytes at most: of progress only the latest waits, and
-/// where more does not fit, ``PeerEvent/missed(_:)`` says how much. It is for one reader: of several, each gets a part. It ends with its transfer, and with an object that is let go without a run.
+/// The transfer does not depend on a reader. Unread events take at most sixteen mebibytes: only the
+/// latest progress waits, and ``PeerEvent/missed(_:)`` counts the events that do not fit. The
+/// sequence is for one reader; several readers each get a part. It ends with its transfer, and with
+/// an object that is released without a run.
 public struct PeerEvents: AsyncSequence, Sendable {
   let buffer: EventBuffer
 
   public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
-  /// Reads them one by one. It ends where nothing more comes, or when the task that reads is cancelled; the transfer goes on then.
+  /// Reads the events one by one. It ends after the last event, or when the reading task is
+  /// cancelled; the transfer then continues.
   public struct Iterator: AsyncIteratorProtocol {
     let buffer: EventBuffer
 

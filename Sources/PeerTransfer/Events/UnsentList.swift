@@ -1,28 +1,30 @@
 package import MigrationEngine
 package import MigrationWire
 
-/// What could not be sent, and what did not arrive as it was called: the first few in full, and how many there were.
+/// The items that could not be sent, stored, or saved under their names: the first few in full, and
+/// their number.
 package struct UnsentList: Equatable, Sendable {
-  /// How many are kept to be shown.
+  /// The number of items kept for display.
   package static let shown = 20
 
-  /// The first of them.
+  /// The first items that could not be sent.
   package private(set) var first: [Unsent] = []
-  /// How many were named.
+  /// The number of items named.
   package private(set) var count: UInt64 = 0
-  /// Whether one of them should have been sent, and is no socket, device or the like.
+  /// Whether an item is missing that should have been sent; sockets, devices and similar items do
+  /// not count.
   package private(set) var hasFailures = false
 
-  /// The first of those that were left out, since something else has their names.
+  /// The first items that were omitted because something else has their names.
   package private(set) var differing: [Unsent] = []
-  /// The first of those that have another name now, with that.
+  /// The first items that were saved under another name, with that name.
   package private(set) var renamed: [Renaming] = []
   package private(set) var renamedCount: UInt64 = 0
 
-  /// The first of those that the destination cannot hold.
+  /// The first items that the destination could not store.
   package private(set) var notStored: [NotStored] = []
 
-  /// Something that the destination cannot hold.
+  /// An item that the destination could not store.
   package struct NotStored: Equatable, Sendable {
     package let path: [UInt8]
     package let reason: RefusalReason
@@ -35,7 +37,7 @@ package struct UnsentList: Equatable, Sendable {
     }
   }
 
-  /// Something that arrived under another name.
+  /// An item that was saved under another name.
   package struct Renaming: Equatable, Sendable {
     package let path: [UInt8]
     package let target: [UInt8]
@@ -48,31 +50,32 @@ package struct UnsentList: Equatable, Sendable {
 
   package init() {}
 
-  /// Whether nothing that should have been sent is missing. Sockets, devices and the like are never sent, so they alone do not
-  /// count. Of very many unsent items not all are named; those count.
+  /// Whether every item arrived that should have been sent. Sockets, devices and similar items are
+  /// never sent, so they alone do not count. If there are too many unsent items to name all, the
+  /// unnamed ones count.
   package func isComplete(_ result: TransferResult) -> Bool {
     result.notStored == 0 && !hasFailures && result.unsent <= count
   }
 
-  /// Takes note of what an event says about it.
+  /// Records an event about items.
   package mutating func note(_ event: TransferEvent) {
     switch event {
     case .unsent(let item): note(item)
     case .notStored(let path, let reason, let message):
       if notStored.count < Self.shown { notStored.append(NotStored(path: path, reason: reason, message: message)) }
-    // What could not be sent, or not be stored, is named again.
+    // Items that could not be sent or stored are named again.
     case .resumed: self = UnsentList()
     default: break
     }
   }
 
-  /// Takes note of one that has another name now.
+  /// Records an item that was saved under another name.
   package mutating func note(_ renaming: Renaming) {
     renamedCount += 1
     if renamed.count < Self.shown { renamed.append(renaming) }
   }
 
-  /// Takes note of one.
+  /// Records an item that could not be sent.
   package mutating func note(_ item: Unsent) {
     if item.reason == .differing {
       if differing.count < Self.shown { differing.append(item) }
@@ -85,7 +88,7 @@ package struct UnsentList: Equatable, Sendable {
 }
 
 extension Unsent {
-  /// Why, as a clause about the item.
+  /// The reason, as a clause about the item.
   package var clause: String {
     let cause =
       switch reason {
@@ -94,7 +97,7 @@ extension Unsent {
       case .keepsChanging: "kept changing while it was read"
       case .notSendable: "is no file, folder or link"
       case .beyondLimits: "is too long or too deep to be sent"
-      case .differing: "exists there and differs"
+      case .differing: "exists at the destination and differs"
       case .notStorable: refusal?.words ?? "cannot be held by the destination"
       }
     return message.map { "\(cause) (\(VisibleText.of($0)))" } ?? cause
@@ -102,7 +105,7 @@ extension Unsent {
 }
 
 extension Unsent.Reason {
-  /// What the reason is called in JSON.
+  /// The reason's name in JSON.
   package var name: String {
     switch self {
     case .vanished: "vanished"
@@ -117,14 +120,14 @@ extension Unsent.Reason {
 }
 
 extension UnsentList.NotStored {
-  /// Why, as a clause about the item.
+  /// The reason, as a clause about the item.
   package var clause: String {
     message.map { "\(reason.words) (\(VisibleText.of($0)))" } ?? reason.words
   }
 }
 
 extension RefusalReason {
-  /// What the reason is called in JSON.
+  /// The reason's name in JSON.
   package var name: String {
     switch self {
     case .nameNotAllowed: "nameNotAllowed"

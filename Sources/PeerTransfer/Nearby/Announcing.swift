@@ -5,13 +5,14 @@ package import MigrationSystem
 import MigrationTransfer
 import Synchronization
 
-/// Makes this device known on its networks for as long as its receiver wants that, and tells the user what becomes of it.
+/// Announces this device on its networks for as long as its receiver wants that, and reports the
+/// outcome to the user.
 package final class Announcing: Announcer {
   private let label: String
-  /// By which senders know this run, whatever it is called.
+  /// The number by which senders recognize this run, under any name.
   private let instance = UInt64.random(in: 1 ... .max)
   private let tell: @Sendable (TransferEvent) -> Void
-  /// The newest one. Withdrawn or not, it is waited for at the end.
+  /// The newest announcement. The end waits for it, also if it is withdrawn.
   private let announcement = Mutex<Announcement?>(nil)
 
   package init(label: String, telling tell: @escaping @Sendable (TransferEvent) -> Void) {
@@ -37,6 +38,6 @@ package final class Announcing: Announcer {
 
   package func withdraw() { announcement.withLock { $0 }?.withdraw() }
 
-  /// Returns when the networks know that this device waits no more; soon, in any case.
+  /// Returns when the networks know that this device no longer waits, but always soon.
   package func end() { announcement.withLock { $0 }?.end() }
 }

@@ -4,18 +4,18 @@ package import MigrationSystem
 package import MigrationTransfer
 import Synchronization
 
-/// Looks for receivers on this device's networks, for a while.
+/// Searches this device's networks for receivers for a while.
 package struct NetworkSearch: NearbySearch {
   package init() {}
 
-  /// What a search has told when it ended.
+  /// The result of a search.
   package struct Outcome: Sendable {
     package var receivers: [NearbyReceiver] = []
-    /// Why there may be more than were found.
+    /// The reason why the search may be incomplete.
     package var trouble: FindingTrouble?
   }
 
-  /// Looks around while `wait` waits.
+  /// Searches while `wait` waits.
   package static func look(while wait: () throws(SystemError) -> Void) throws(SystemError) -> Outcome {
     let told = SharedOutcome()
     let search = try Search(
@@ -26,7 +26,7 @@ package struct NetworkSearch: NearbySearch {
     return told.value.withLock { $0 }
   }
 
-  /// What the search's thread and the one that waits share.
+  /// The shared state of the search's thread and the waiting thread.
   private final class SharedOutcome: Sendable {
     let value = Mutex(Outcome())
   }
@@ -53,20 +53,20 @@ package struct NetworkSearch: NearbySearch {
 }
 
 extension FindingTrouble {
-  /// Why no device could be found.
+  /// The failure to find a device.
   package var fault: Fault {
-    let message = "cannot look for devices: \(self)"
+    let message = "cannot search for devices: \(self)"
     return switch self {
     case .noNetwork:
       Fault(
-        .device, message, hint: "Join the network that the other device is in, or plug a cable in.",
+        .device, message, hint: "Join the network of the other device, or connect a cable.",
         as: .connectionLost)
     case .refused(let error):
       Fault(
         .device, message,
         hint: error.isAddressInUse
-          ? "Another program has UDP port 5353 for itself; with an address, as in --to 192.0.2.7, it is not needed."
-          : "With the other device's address, as in --to 192.0.2.7, nothing has to be looked for.")
+          ? "Another program has exclusive use of UDP port 5353; name the address, as in --to 192.0.2.7."
+          : "Name the other device's address, as in --to 192.0.2.7.")
     }
   }
 }

@@ -2,17 +2,17 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 
-/// Another device: what it calls itself, and where it is. Neither proves who it is; the code does that.
+/// Another device: its name and its address. Neither proves its identity; only the code does.
 public struct PeerDevice: Hashable, Sendable {
-  /// What it calls itself, as it is; nil where that is not known. For showing it there is `description`.
+  /// The name that it gives itself, unchanged; nil if it is unknown. To show it, use `description`.
   public let name: String?
-  /// The most useful of its addresses in figures, or the name that its user was told.
+  /// The most useful of its numeric addresses, or the name that the user gave.
   public let host: String
-  /// Where it listens; nil where that is not known.
+  /// Its port; nil if it is unknown.
   public let port: UInt16?
-  /// Which of the runs of its name it is, where it has said so.
+  /// The number of the run that uses the name, if the device has announced it.
   private let instance: UInt64?
-  /// What a search has found, with all addresses.
+  /// The device as a search found it, with all addresses.
   let found: NearbyDevice?
 
   init(name: String?, host: String, port: UInt16? = nil, instance: UInt64? = nil, found: NearbyDevice? = nil) {
@@ -27,7 +27,7 @@ public struct PeerDevice: Hashable, Sendable {
 
   init(_ nearby: Nearby) { self.init(name: nearby.label, host: nearby.address, instance: nearby.instance) }
 
-  /// Nil where it has no address.
+  /// Nil for a device without an address.
   init?(_ found: NearbyDevice) {
     guard let address = found.addresses.first else { return nil }
     self.init(

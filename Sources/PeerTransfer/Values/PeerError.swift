@@ -1,35 +1,38 @@
 package import MigrationEngine
 
-/// Why a transfer, or a wait for one, ended without being done.
+/// The failure of a transfer, or of the wait for one.
 public struct PeerError: Error, Equatable, Sendable {
-  /// The kinds of failure. The raw value is what the command `peer` ends with.
+  /// The kinds of failure. The raw value is the exit code of the command `peer`.
   public enum Kind: Int32, Sendable, CaseIterable {
-    /// Something failed, here or on the other device; where it was a disk, what has arrived is kept.
+    /// A failure here or on the other device; after a disk error, the received data is kept.
     case failed = 1
-    /// What was asked for makes no sense, or a source is not there.
+    /// The request is invalid, or a source does not exist.
     case usage = 2
-    /// The devices are not sure of each other: no code, a wrong one, or another device.
+    /// The devices are not paired: no code, a wrong code, or another device.
     case pairing = 3
-    /// The other device refused, or the destination or the place where transfers are remembered is not fit.
+    /// The other device refused, or the destination or the directory for unfinished transfers
+    /// cannot be used.
     case refused = 4
-    /// The other device cannot be reached, the connection was lost and did not come back, or the other device's user stopped.
+    /// The other device cannot be reached, the connection was lost and did not return, or the other
+    /// device's user interrupted the transfer.
     case connectionLost = 5
     /// There is not enough space at the destination.
     case noSpace = 6
-    /// Everything has arrived, but could not be put in place.
+    /// All data has arrived, but could not be put in place.
     case importFailed = 7
-    /// The source could not be read to its end.
+    /// The source could not be read completely.
     case exportFailed = 9
     /// The task was cancelled.
     case interrupted = 130
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public let kind: Kind
-  /// The cause, as a lower-case clause that can be shown; what came from the other device is escaped in it.
+  /// The cause, as a lower-case clause that is safe to show: text from the other device is escaped.
   public let message: String
-  /// A sentence that says what to do, where something can be done. It speaks to the user of a device, and names options as the
-  /// command `peer` has them, `--existing` say; those of this library have the same names.
+  /// A sentence that tells what to do, if anything can be done. It is for the user of a device, and
+  /// names options of the command `peer`, such as `--existing`; the options of this library have
+  /// the same names.
   public let hint: String?
 
   package init(_ kind: Kind, _ message: String, hint: String? = nil) {
@@ -42,7 +45,7 @@ public struct PeerError: Error, Equatable, Sendable {
     self.init(Kind(failure.kind), failure.message, hint: failure.hint)
   }
 
-  /// What the command ends with by such a failure.
+  /// The exit code of the command after such a failure.
   public var exitCode: Int32 { kind.rawValue }
 }
 

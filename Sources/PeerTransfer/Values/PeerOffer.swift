@@ -1,13 +1,13 @@
 package import MigrationWire
 
-/// What is to be transferred, as the sender has announced it.
+/// The contents of a transfer, as the sender has announced them.
 public struct PeerOffer: Equatable, Sendable {
-  /// What the files and folders are called. An app's data is called by the app's identifier.
+  /// The names of the files and folders. An app's data has the app's identifier as its name.
   public let names: [PeerPath]
   public let items: UInt64
   /// The sum of the files' sizes.
   public let bytes: UInt64
-  /// How much room the destination has; nil at the sender.
+  /// The free space at the destination; nil on the sender.
   public let availableBytes: UInt64?
 
   package init(_ offer: Offer, availableBytes: UInt64?) {

@@ -1,19 +1,19 @@
 import MigrationWire
 
-/// A path of this device, or within what is transferred: bytes, which need not be text.
+/// A path on this device or inside a transfer: bytes, which need not be text.
 ///
-/// A literal is one, and so is the text of any path: `PeerPath(url.path)`.
+/// A string literal is a path, and the text of any path can be one: `PeerPath(url.path)`.
 public struct PeerPath: Hashable, Sendable, ExpressibleByStringLiteral {
-  /// As the file system has it.
+  /// The bytes in the file system.
   public let bytes: [UInt8]
 
   /// A path in UTF-8.
   public init(_ text: String) { bytes = Array(text.utf8) }
 
-  /// A path as the file system has it.
+  /// A path from the bytes in the file system.
   public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
-  /// The path as text, exactly; nil where it is none.
+  /// The exact path as text; nil if it is not UTF-8.
   public var text: String? { String(validating: bytes, as: UTF8.self) }
 
   /// A path in UTF-8.
@@ -21,7 +21,8 @@ public struct PeerPath: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension PeerPath: CustomStringConvertible {
-  /// The path as it may be shown: the other device may have chosen its name, and what could mislead a reader or command a
-  /// terminal is escaped. Other paths are made of `text` or `bytes`.
+  /// The path in a form that is safe to show: the other device may have chosen its name, so
+  /// characters that could mislead a reader or control a terminal are escaped. To build other
+  /// paths, use `text` or `bytes`.
   public var description: String { VisibleText.of(bytes) }
 }

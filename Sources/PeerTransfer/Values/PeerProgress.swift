@@ -1,30 +1,30 @@
 package import MigrationEngine
 
-/// How far a transfer is, over all of it: what an earlier session brought is included.
+/// The progress of a whole transfer, including the data of earlier sessions.
 public struct PeerProgress: Equatable, Sendable {
-  /// What a part of a transfer is called on both sides.
+  /// A part of a transfer, with the same name on both sides.
   public enum Phase: String, Sendable, CaseIterable {
-    /// The devices become sure of each other.
+    /// The devices pair.
     case pairing
-    /// The receiver looks at what is offered, or at what it holds of it.
+    /// The receiver checks the offer, or the data that it has already.
     case checking
-    /// Data goes out.
+    /// Data is sent.
     case sending
-    /// Data comes in.
+    /// Data is received.
     case receiving
-    /// All has come, and is compared with what the sender meant.
+    /// All data has arrived, and is compared with the sender's.
     case verifying
-    /// What has come is put in place.
+    /// The data is put in place.
     case importing
   }
 
   public let phase: Phase
   public let bytes: UInt64
-  /// Nil where an app's data has become more than its exporter had estimated.
+  /// Nil if an app's data is larger than its exporter's estimate.
   public let totalBytes: UInt64?
   public let items: UInt64
   public let totalItems: UInt64
-  /// How much of the phase itself is done, from 0 to 1, where that is something else than what has arrived.
+  /// The progress of the phase itself, from 0 to 1, if it differs from the share of received data.
   public let phaseFraction: Double?
 
   package init(_ progress: TransferProgress) {

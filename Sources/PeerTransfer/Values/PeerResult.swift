@@ -1,29 +1,32 @@
 package import MigrationEngine
 import MigrationWire
 
-/// What a transfer that is done came to. Both devices have the same figures.
+/// The result of a completed transfer. Both devices have the same figures.
 public struct PeerResult: Equatable, Sendable {
   /// Files, directories and links that were transferred.
   public let items: UInt64
   /// The sum of the files' sizes.
   public let bytes: UInt64
-  /// How many of them crossed the network in this run: holes are none, and what was held before neither.
+  /// The bytes of the files that crossed the network in this run, without holes and without data
+  /// that had arrived before.
   public let sentBytes: UInt64
-  /// How many compression kept off the network in this run.
+  /// The bytes that compression saved on the network in this run.
   public let savedBytes: UInt64
-  /// How many earlier sessions had brought when the last one began.
+  /// The bytes that had arrived in earlier sessions when the last one began.
   public let heldBytes: UInt64
-  /// From the first byte of data to the last word.
+  /// The time from the first byte of data to the last message.
   public let duration: Duration
-  /// Items of the source that could not be sent; sockets, pipes and devices are among them, which never are.
+  /// Items of the source that could not be sent, including sockets, pipes and devices, which are
+  /// never sent.
   public let unsent: UInt64
-  /// Items that the destination could not hold.
+  /// Items that the destination could not store.
   public let notStored: UInt64
-  /// Items that were there already; see ``PeerReceiver/Existing/skip``.
+  /// Items that existed already; see ``PeerReceiver/Existing/skip``.
   public let present: UInt64
-  /// Items that were left out, since something else has their names at the destination.
+  /// Items that were omitted because something else has their names at the destination.
   public let differing: UInt64
-  /// Whether all that should have arrived has: sockets and the like do not count. Where it has not, the command ends with 8.
+  /// Whether everything arrived that should have; sockets and similar items do not count. If false,
+  /// the command's exit code is 8.
   public let isComplete: Bool
 
   package init(_ result: TransferResult, isComplete: Bool) {

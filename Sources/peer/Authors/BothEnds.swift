@@ -12,21 +12,21 @@ enum Side: String, CaseIterable, Sendable {
   var other: Side { self == .exporter ? .importer : .exporter }
 }
 
-/// Both ends of a transfer in this process, joined by the loopback: the code goes from one to the other in memory.
+/// Both ends of a transfer in this process, joined by the loopback; the code is passed in memory.
 final class BothEnds: Sendable {
-  /// Where the one listens, and the other finds it.
+  /// The address on which the importing end listens.
   static let host = "127.0.0.1"
 
-  /// How both have ended.
+  /// The results of both ends.
   struct Results: Sendable {
     var exporter: Result<TransferResult, TransferFailure>
     var importer: Result<TransferResult, TransferFailure>
 
-    /// The failure of which the other one, if there is one, is only the consequence; nil if both have done it.
+    /// The failure that caused the other one, if any; nil if both ends succeeded.
     var failure: TransferFailure? {
       guard case .failure(let ours) = exporter else { return importer.failure }
       guard case .failure(let theirs) = importer else { return ours }
-      // What the destination refuses, or does not bear, it can say best.
+      // For these failures, the destination knows the cause better.
       if [.importFailed, .noSpace, .refused].contains(theirs.kind) { return theirs }
       return ours.kind == .connectionLost ? theirs : ours
     }
@@ -44,7 +44,7 @@ final class BothEnds: Sendable {
   private let receiver: Receiver
   private let tell: @Sendable (TransferEvent, Side) -> Void
 
-  /// Makes the end that imports.
+  /// Creates the importing end.
   init(
     _ options: Receiver.Options, importer: any Importer, store: TransferStore,
     telling tell: @escaping @Sendable (TransferEvent, Side) -> Void
@@ -62,7 +62,7 @@ final class BothEnds: Sendable {
     }
   }
 
-  /// Ends both soon, from any thread.
+  /// Ends both soon; may be called from any thread.
   func stop(_ kind: TransferFailure.Kind) {
     let sender = state.withLock { state in
       state.stop = kind
@@ -73,9 +73,9 @@ final class BothEnds: Sendable {
     sender?.stop(kind)
   }
 
-  /// Transfers everything, and returns when both ends are over.
+  /// Transfers everything, and returns when both ends have ended.
   ///
-  /// - Parameter options: of the end that exports; the target is the other end, whatever they say.
+  /// - Parameter options: the options of the exporting end; the target is always the other end.
   func run(_ options: SendOptions, source: any ItemSource, store: TransferStore) throws(TransferFailure) -> Results {
     let thread: OwnerThread
     do throws(SystemError) {
@@ -93,7 +93,7 @@ final class BothEnds: Sendable {
       exporter = .success(try send(options, source: source, store: store))
     } catch {
       exporter = .failure(error)
-      // Where they have spoken with each other, the importing end knows, and ends by itself, or waits for one that comes again.
+      // If the ends have met, the importing end ends by itself or waits for a reconnect.
       if state.withLock({ $0.importer == nil }) {
         receiver.stop(error.kind == .terminated ? .terminated : .interrupted)
       }
@@ -115,20 +115,20 @@ final class BothEnds: Sendable {
       state.sender = sender
       return state.stop
     }
-    // What it sends is let go of with it.
+    // This releases the source.
     defer { state.withLock { $0.sender = nil } }
     if let stop { sender.stop(stop) }
     return try sender.run { (_) throws(TransferFailure) in try self.awaited { $0.code } }
   }
 
-  /// What the importing end makes known; fails where it ends before.
+  /// Waits for a value from the importing end; fails if that end fails first.
   private func awaited<Value: Sendable>(_ value: (State) -> Value?) throws(TransferFailure) -> Value {
     let found = state.wait { state -> Result<Value, TransferFailure>? in
       if let kind = state.stop { return .failure(TransferFailure(kind, "interrupted")) }
       if let value = value(state) { return .success(value) }
-      return state.importer.map { .failure($0.failure ?? TransferFailure(.failed, "the importing end is over")) }
+      return state.importer.map { .failure($0.failure ?? TransferFailure(.failed, "the importing end has ended")) }
     }
-    guard let found else { preconditionFailure("this wait has no end of its own") }
+    guard let found else { preconditionFailure("this wait cannot time out") }
     return try found.get()
   }
 }

@@ -4,26 +4,26 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// Something that `peer app check` has found out.
+/// A finding of `peer app check`.
 enum CheckFinding: Sendable {
-  /// Something is wrong with the bundle.
+  /// An error in the bundle.
   case fault(BundleFault)
-  /// The bundle is in order, and its extension is tried on this data; nil where it has none.
+  /// The bundle has no error, and its extension is tried with this data; nil without an extension.
   case bundle(AppBundle, CheckedData?)
-  /// What the extension can do.
+  /// The extension's abilities.
   case abilities(ExtensionAbilities)
-  /// What the archive would hold.
+  /// The contents of the archive.
   case archive(DryExport)
-  /// Something that is worth knowing and no fault; a lower-case clause.
+  /// A fact worth knowing that is no error; a lower-case clause.
   case notice(String)
   /// The extension wrote a line.
   case output(ExtensionOutput)
-  /// Nothing is wrong with the app.
+  /// The app has no error.
   case checked(String)
 }
 
 extension CheckFinding {
-  /// Of how many names and answers a person is told.
+  /// How many names and refusals a person is shown.
   private static let shown = 20
 
   /// For a person.
@@ -36,15 +36,15 @@ extension CheckFinding {
       let name = bundle.displayName.map { " (\(VisibleText.of($0)))" } ?? ""
       return .result(
         "The bundle of \(bundle.identifier) \(VisibleText.of(bundle.version))\(name) is in order.\n"
-          + (data.map { "Its extension is tried on \($0.words)." }
+          + (data.map { "Its extension is tried with \($0.words)." }
             ?? (bundle.role.words.map { "It is the \($0), and has no extension to try." }
               ?? "There is no extension to try."))
       )
     case .abilities(let abilities):
       switch (abilities.contains(.exports), abilities.contains(.imports)) {
       case (true, true): return .result("It can export and import.")
-      case (true, false): return .result("It can export, and cannot import.")
-      case (false, true): return .result("It can import, and cannot export.")
+      case (true, false): return .result("It can export, but not import.")
+      case (false, true): return .result("It can import, but not export.")
       case (false, false): return .result("It can neither export nor import.")
       }
     case .archive(let export): return .result(export.text(shown: Self.shown))
@@ -63,7 +63,7 @@ extension Rendering {
 extension CheckedData {
   fileprivate var words: String {
     switch self {
-    case .installed: "the data of the app that is installed"
+    case .installed: "the data of the installed app"
     case .directory(let path): VisibleText.quoted(path)
     case .empty: "an empty container, since the app is not installed"
     }
@@ -72,7 +72,7 @@ extension CheckedData {
 
 extension DryExport {
   fileprivate func text(shown: Int) -> String {
-    let compressible = isCompressible ? "may be compressed" : "is not to be compressed"
+    let compressible = isCompressible ? "may be compressed" : "must not be compressed"
     var lines = [
       "It says: version \(version.isEmpty ? "''" : VisibleText.of(version)); about \(Figures.size(estimate)); it \(compressible).",
       "Its archive: \(Figures.count(total.items, "item")), \(Figures.size(total.bytes)), in \(Figures.duration(seconds)).",
@@ -89,7 +89,8 @@ extension DryExport {
     return lines.joined(separator: "\n")
   }
 
-  /// What its author should know, as lower-case clauses. An empty container is no measure of an estimate.
+  /// Notes for the author, as lower-case clauses. An empty container is not compared with the
+  /// estimate.
   func notices(on data: CheckedData) -> [String] {
     var notices: [String] = []
     if isEstimateOff, data != .empty {

@@ -4,44 +4,45 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// What `peer app check` was told.
+/// The options of `peer app check`.
 struct CheckOptions: Equatable, Sendable {
   /// The path of the bundle.
   var bundle: [UInt8]
-  /// What takes the place of the app's container; nil for the container of the app, if it is installed.
+  /// The directory used instead of the app's container; nil for the container of the app, if it is
+  /// installed.
   var container: [UInt8]?
-  /// For how long the exporter may append nothing.
+  /// The time in which the exporter may append nothing.
   var idleLimit = IdleLimit.standard
-  /// Whether the extension is kept from what it need not reach.
+  /// Whether the extension is confined.
   var isConfined = true
   /// Whether a program reads the output.
   var json = false
 }
 
-/// What `peer app migrate` was told.
+/// The options of `peer app migrate`.
 struct MigrateOptions: Equatable, Sendable {
   /// The app whose data is migrated.
   var identifier: String
-  /// The path of the bundle of the app that gets it.
+  /// The path of the receiving app's bundle.
   var bundle: [UInt8]
-  /// The PEER_HOME of the app that gets it; nil for a new one.
+  /// The PEER_HOME of the receiving app; nil for a new one.
   var home: [UInt8]?
-  /// What the data is said to be; nil for what the app's bundle says.
+  /// The claimed source of the data; nil for that of the app's bundle.
   var claim: SourceClaim?
-  /// For the exporter, each name once.
+  /// The options for the exporter; no name occurs twice.
   var options: [AppRequest.Option] = []
-  /// Whether data that the app which gets it has is set aside.
+  /// Whether existing data of the receiving app is set aside.
   var replaces = false
-  /// For how long the exporter may append nothing.
+  /// The time in which the exporter may append nothing.
   var idleLimit = IdleLimit.standard
-  /// Whether the extensions are kept from what they need not reach.
+  /// Whether the extensions are confined.
   var isConfined = true
   /// Whether a program reads the output.
   var json = false
 }
 
 extension CheckOptions {
-  /// Understands what stands behind `peer app check`.
+  /// Parses the words after `peer app check`.
   init(_ arguments: Arguments) throws(TransferFailure) {
     bundle = try arguments.operand(.appCheck, "bundle", hint: "name the directory of an app's bundle")
     container = arguments.bytes("--container")
@@ -52,13 +53,13 @@ extension CheckOptions {
 }
 
 extension MigrateOptions {
-  /// Understands what stands behind `peer app migrate`.
+  /// Parses the words after `peer app migrate`.
   init(_ arguments: Arguments) throws(TransferFailure) {
     identifier = VisibleText.of(try arguments.operand(.appMigrate, "app", hint: AppCommand.hint))
     guard let bundle = arguments.bytes("--to") else {
       throw .usage(
-        "--to, the bundle of the other app, is missing",
-        hint: "name the directory of its bundle, as in --to ./Notes.app")
+        "missing required option --to",
+        hint: "name the bundle of the receiving app, as in --to ./Notes.app")
     }
     self.bundle = bundle
     home = arguments.bytes("--home")
@@ -70,7 +71,7 @@ extension MigrateOptions {
     json = arguments.has("--json")
   }
 
-  /// What the end that exports is told.
+  /// The options of the exporting end.
   var sending: SendOptions {
     var sending = SendOptions(sources: [])
     sending.app = identifier
@@ -80,7 +81,8 @@ extension MigrateOptions {
     return sending
   }
 
-  /// What the end that imports is told: to listen on this device alone, at a port of the kernel's choice.
+  /// The options of the importing end: it listens only on this device, at a port that the kernel
+  /// chooses.
   func receiving(as identifier: String, from bundle: [UInt8]) -> ReceiveOptions {
     var app = AppReceiveOptions(identifier: identifier)
     app.draft = bundle

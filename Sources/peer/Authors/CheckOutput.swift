@@ -5,7 +5,7 @@ import MigrationTransfer
 import MigrationWire
 import Synchronization
 
-/// What `peer app check` says, line by line; any thread may say something.
+/// The output of `peer app check`, line by line; any thread may write to it.
 final class CheckOutput: Sendable {
   private let json: Bool
   private let isUnwritten = Mutex(false)
@@ -14,14 +14,14 @@ final class CheckOutput: Sendable {
 
   func say(_ finding: CheckFinding) { write(json ? finding.line : finding.text) }
 
-  /// Says why it ended, and returns the program's exit code.
+  /// Reports the failure, and returns the program's exit code.
   func fail(_ failure: TransferFailure) -> Int32 {
     var report: any Report = json ? JSONReport() : HumanReport(.sender, on: .log)
     write(report.fail(failure))
     return ExitCode.of(failure)
   }
 
-  /// The program's exit code where all was said that there was to say.
+  /// The program's exit code if all output could be written.
   var end: Int32 {
     guard isUnwritten.withLock({ $0 }), !StandardStream.output.hasLostReader else { return ExitCode.done }
     StandardStream.error.write(Answer.unwritten.text)

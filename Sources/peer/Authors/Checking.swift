@@ -5,9 +5,9 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// `peer app check`: what an author should know of a bundle before others have it.
+/// `peer app check`: a check of a bundle for its author, before it is published.
 enum Checking {
-  /// Checks, and returns the program's exit code.
+  /// Performs the check, and returns the program's exit code.
   static func perform(_ options: CheckOptions) -> Int32 {
     let output = CheckOutput(json: options.json)
     do {
@@ -36,7 +36,7 @@ enum Checking {
         switch news {
         case .output(let line): output.say(.output(line))
         case .notice(let text): output.say(.notice(text))
-        // The whole number is told at the end.
+        // The total is reported at the end.
         case .refused: break
         }
       }
@@ -50,7 +50,7 @@ enum Checking {
     output.say(.checked(bundle.identifier))
   }
 
-  /// Tells of everything that is wrong with a bundle, and returns one with which nothing is.
+  /// Reports all errors of a bundle; returns the bundle if it has none.
   private static func examine(_ path: [UInt8], _ output: CheckOutput) throws(TransferFailure) -> AppBundle {
     let (bundle, faults): (AppBundle?, [BundleFault])
     do {
@@ -61,8 +61,8 @@ enum Checking {
     for fault in faults { output.say(.fault(fault)) }
     guard let bundle else {
       throw TransferFailure(
-        .refused, "the bundle is not fit: \(Figures.count(UInt64(faults.count), "fault"))",
-        hint: "Mend what is named above; then its extension is tried.")
+        .refused, "the bundle is invalid: \(Figures.count(UInt64(faults.count), "error"))",
+        hint: "Fix the errors above; then the extension is tried.")
     }
     for note in bundle.notes { output.say(.notice(note)) }
     return bundle
@@ -83,7 +83,9 @@ enum Checking {
         .refused, "the extension of \(bundle.identifier) can neither export nor import",
         hint: "Its type must adopt a protocol such as ResourcesExporting or ResourcesImporting.")
     }
-    guard abilities.contains(.exports) else { return output.say(.notice("there is no export to try")) }
+    guard abilities.contains(.exports) else {
+      return output.say(.notice("the extension does not export, so no export is tried"))
+    }
     let export: DryExport
     do {
       export = try check.export(idleLimit: options.idleLimit, until: stop)
@@ -99,13 +101,13 @@ enum Checking {
   ) -> TransferFailure {
     if error.code == .stopped { return TransferFailure(.interrupted, "interrupted") }
     let failure = TransferFailure(error)
-    // What this device could not do is no fault of the extension.
+    // A limit of this device is not the extension's error.
     if error.code == .storage || error.code == .noSpace { return failure }
     return TransferFailure(kind, failure.message, hint: hint ?? failure.hint, about: failure.subject)
   }
 }
 
 extension AppBundle {
-  /// The absolute path of a bundle: its programs are started in another directory than this one.
+  /// The absolute path of a bundle, since its programs are started in another directory.
   static func place(of path: [UInt8]) -> [UInt8] { (try? Directory.open(path).canonicalPath()) ?? path }
 }

@@ -4,16 +4,17 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// The PEER_HOME into which an app's data is migrated on the device where it is.
+/// The PEER_HOME of the receiving app in a migration on one device.
 struct DestinationHome: Equatable, Sendable {
   /// The absolute path, without links.
   let path: [UInt8]
-  /// Whether it was made for this.
+  /// Whether it was created for this migration.
   let isNew: Bool
 
-  /// Takes a directory, which is made if it is missing, or a new one among the temporary files.
+  /// Opens a directory, which is created if it is missing, or creates a new one among the temporary
+  /// files.
   ///
-  /// - Parameter source: the home that the data comes from. Neither may be in the other.
+  /// - Parameter source: the PEER_HOME that the data comes from. The two may not be inside each other.
   init(_ chosen: [UInt8]?, apart source: [UInt8]) throws(TransferFailure) {
     let source = try Self.place(of: source)
     guard let chosen else {
@@ -33,7 +34,7 @@ struct DestinationHome: Equatable, Sendable {
       return
     }
     let hint = Self.other
-    // Before anything is made there.
+    // This is checked before anything is created there.
     let place = try Self.place(of: chosen)
     try Self.check(place, apart: source, hint: hint)
     do {
@@ -50,7 +51,7 @@ struct DestinationHome: Equatable, Sendable {
     isNew = false
   }
 
-  /// Installs the app that gets the data.
+  /// Installs the receiving app.
   func install(_ bundle: AppBundle) throws(TransferFailure) {
     do {
       _ = try AppHome(home: path).install(bundle.path)
@@ -62,30 +63,30 @@ struct DestinationHome: Equatable, Sendable {
     }
   }
 
-  /// Removes one that was made for this, where nothing has come of it.
+  /// Removes a directory that was created for a migration which never began.
   func discard() {
     if isNew { TemporaryHome(at: path).remove() }
   }
 
-  private static let elsewhere = "Set TMPDIR to a directory elsewhere, or give --home DIR."
-  private static let other = "Name a directory elsewhere, or leave --home out."
+  private static let elsewhere = "Set TMPDIR to another directory, or use --home DIR."
+  private static let other = "Name another directory, or omit --home."
   private static let slash = UInt8(ascii: "/")
 
   private static func check(_ path: [UInt8], apart source: [UInt8], hint: String) throws(TransferFailure) {
     let clause: String
     if path == source {
-      clause = "is the one that the data comes from"
+      clause = "is the PEER_HOME of the data"
     } else if path.starts(with: source + [slash]) || source == [slash] {
-      clause = "is in the one that the data comes from, \(VisibleText.quoted(source))"
+      clause = "is inside the PEER_HOME of the data, \(VisibleText.quoted(source))"
     } else if source.starts(with: path + [slash]) || path == [slash] {
-      clause = "has the one in it that the data comes from, \(VisibleText.quoted(source))"
+      clause = "contains the PEER_HOME of the data, \(VisibleText.quoted(source))"
     } else {
       return
     }
     throw TransferFailure(.refused, "the home \(VisibleText.quoted(path)) \(clause)", hint: hint)
   }
 
-  /// The path of a directory without links, also of one that is missing: what is there of it is looked at.
+  /// The path of a directory without links; of a missing directory, the existing part is resolved.
   private static func place(of path: [UInt8]) throws(TransferFailure) -> [UInt8] {
     var here = path
     while here.count > 1, here.last == slash { here.removeLast() }
@@ -99,7 +100,7 @@ struct DestinationHome: Equatable, Sendable {
     let cut = here.lastIndex(of: slash)
     let name = cut.map { Array(here[($0 + 1)...]) } ?? here
     guard name != Array("..".utf8), name != Array(".".utf8), !name.isEmpty else {
-      throw TransferFailure(.refused, "\(VisibleText.quoted(path)) leads through a directory that is missing")
+      throw TransferFailure(.refused, "\(VisibleText.quoted(path)) leads through a missing directory")
     }
     let parent = cut.map { $0 == 0 ? [slash] : Array(here[..<$0]) } ?? Array(".".utf8)
     let above = try place(of: parent)

@@ -3,9 +3,9 @@ import MigrationHost
 import MigrationTransfer
 import MigrationWire
 
-/// `peer app migrate`: what an author sees of a migration, on one device and with one command.
+/// `peer app migrate`: a migration for an author, on one device and with one command.
 enum Migrating {
-  /// Migrates, and returns the program's exit code.
+  /// Performs the migration, and returns the program's exit code.
   static func perform(_ options: MigrateOptions) -> Int32 {
     let output = MigrationOutput(json: options.json)
     do {
@@ -19,7 +19,7 @@ enum Migrating {
     let interruption = try Interruption()
     prepareProcess()
     let sourceHome = try Home.path()
-    // All of it is there and free, or nothing is made.
+    // Everything is checked before anything is created.
     let bundle = try read(options.bundle)
     try interruption.watch()
     interruption.tell { _ in output.hurry() }
@@ -41,7 +41,7 @@ enum Migrating {
       let importer = try interruption.honoured { () throws(TransferFailure) in
         try Ends.importer(receiving, home: home.path, until: interruption.early) { output.handle($0, of: .importer) }
       }
-      // Nothing of it is remembered where the data comes from.
+      // The device of the data keeps no record of this transfer.
       let store = TransferStore(home: home.path)
       let ends = try BothEnds(Receiver.Options(receiving), importer: importer, store: store) {
         output.handle($0, of: $1)
@@ -53,7 +53,7 @@ enum Migrating {
       }
       results = try ends.run(options.sending, source: source, store: store)
     } catch {
-      // Nothing has begun.
+      // The migration has not begun.
       home.discard()
       throw error
     }

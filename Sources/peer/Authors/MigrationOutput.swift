@@ -6,18 +6,19 @@ import MigrationWire
 import PeerTransfer
 import Synchronization
 
-/// What is said while an app's data is migrated on one device: to a person by one voice, to a program by both ends.
+/// The output of a migration on one device: a person gets one report, a program the reports of both
+/// ends.
 final class MigrationOutput: Sendable {
   private struct State: Sendable {
-    /// The notices that were shown: one that both ends have is shown once.
+    /// The notices that were shown: a notice of both ends is shown once.
     var notices: Set<String> = []
-    /// When the import began, and when it was over, in seconds.
+    /// The start and the end of the import, in seconds.
     var importing: (from: Double, to: Double?)?
   }
 
   private let json: Bool
   private let exporter: Output
-  /// To a person this is the same one.
+  /// For a person, this is the output of the exporter too.
   private let importer: Output
   private let state = Mutex(State())
 
@@ -33,9 +34,9 @@ final class MigrationOutput: Sendable {
     importer = Output(JSONReport(.importer), to: target)
   }
 
-  /// Takes note of something that happened at one end; returns at once.
+  /// Records an event of one end; returns at once.
   func handle(_ event: TransferEvent, of side: Side) {
-    // It is of no use to anything outside of this process.
+    // A code has no use outside of this process.
     if case .code = event { return }
     let now = BootInstant.now().seconds
     state.withLock { state in
@@ -49,8 +50,8 @@ final class MigrationOutput: Sendable {
     if let event = shown(event, of: side) { importer.handle(event) }
   }
 
-  /// What a person is told of an event: what travels by the importing end, which knows all of it; of how the ends find each other,
-  /// nothing.
+  /// The event that a person is shown: progress comes from the importing end, which knows all of
+  /// it; the meeting of the ends is not shown.
   private func shown(_ event: TransferEvent, of side: Side) -> TransferEvent? {
     switch event {
     case .extensionOutput(let isError, let line):
@@ -64,18 +65,19 @@ final class MigrationOutput: Sendable {
     }
   }
 
-  /// The user wants the program to end.
+  /// Hurries because the user wants the program to end.
   func hurry() {
     exporter.hurry()
     if json { importer.hurry() }
   }
 
-  /// Says how it ended before there were two ends, and returns the program's exit code.
+  /// Reports a failure before both ends exist, and returns the program's exit code.
   func fail(_ failure: TransferFailure) -> Int32 {
     json ? Output(JSONReport(), to: .standard).fail(failure) : importer.fail(failure)
   }
 
-  /// Says how both ends have ended, and where the app is now; returns the program's exit code.
+  /// Reports the results of both ends and the place of the app, and returns the program's exit
+  /// code.
   func finish(_ results: BothEnds.Results, _ identifier: String, in home: DestinationHome) -> Int32 {
     let failure = results.failure
     let code: Int32
@@ -94,7 +96,7 @@ final class MigrationOutput: Sendable {
     return code == ExitCode.done ? ExitCode.of(Answer.unwritten) : code
   }
 
-  /// How long the import took; nil if there was none to its end.
+  /// The duration of the import in seconds; nil if none was completed.
   private var importSeconds: Double? {
     state.withLock { $0.importing }.flatMap { importing in importing.to.map { $0 - importing.from } }
   }
@@ -102,7 +104,7 @@ final class MigrationOutput: Sendable {
   private func text(_ identifier: String, _ home: DestinationHome, _ failure: TransferFailure?) -> Rendering {
     let place = VisibleText.listed(home.path)
     guard failure == nil else {
-      return Rendering(standardError: "peer: note: the app that got nothing is in \(place)\n")
+      return Rendering(standardError: "peer: note: the app without the data is in \(place)\n")
     }
     let took = importSeconds.map { "The import took \(Figures.duration($0)).\n" } ?? ""
     return Rendering(
@@ -122,7 +124,7 @@ final class MigrationOutput: Sendable {
 }
 
 extension Output {
-  /// Says how an end has ended. Returns the exit code that it would have by itself.
+  /// Reports the result of an end. Returns the exit code that this end would have.
   fileprivate func end(_ result: Result<TransferResult, TransferFailure>) -> Int32 {
     switch result {
     case .success(let result): finish(result)
@@ -132,13 +134,13 @@ extension Output {
 }
 
 extension OutputTarget {
-  /// The same for several that write: each text is written whole before another one's begins.
+  /// A target for several writers: each text is written whole before the next one begins.
   fileprivate func shared() -> OutputTarget {
     let locks = (output: Turn(), error: Turn())
     let lock = { @Sendable (stream: StandardStream) in stream == .output ? locks.output : locks.error }
     return OutputTarget(
       write: { [write] text, stream, took in lock(stream).mutex.withLock { _ in write(text, stream, took) } },
-      // Where another one's reader has stopped, there is nothing to wait for.
+      // If the reader of another writer has stopped, waiting is useless.
       attempt: { [attempt] text, stream in _ = lock(stream).mutex.withLockIfAvailable { _ in attempt(text, stream) } })
   }
 }

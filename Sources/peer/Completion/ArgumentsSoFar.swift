@@ -1,11 +1,12 @@
-/// What stands behind a verb in front of the word that is being typed. Mistakes in it are no reason to offer nothing.
+/// The words after a command and before the word that is being typed. Mistakes in them do not
+/// prevent completions.
 struct ArgumentsSoFar {
   private let verb: Verb
   private var given: Set<String> = []
   private var operands: [String] = []
-  /// Whether two dashes have ended the options.
+  /// Whether `--` has ended the options.
   private var hasEnded = false
-  /// The option whose value comes next.
+  /// The option that waits for its value.
   private var open: Option?
 
   init(_ words: some Sequence<String>, of verb: Verb) {
@@ -29,10 +30,10 @@ struct ArgumentsSoFar {
     }
   }
 
-  /// Whether the parser would take it for an option: one dash alone is standard input.
+  /// Whether the parser takes a word for an option: a single dash means standard input.
   private func isOption(_ word: String) -> Bool { word.hasPrefix("-") && word.count > 1 }
 
-  /// What can stand in the place of a word of which this much is typed.
+  /// The completions for a partly typed word.
   func completion(_ typed: String) -> Completion {
     if let open, !isOption(typed) { return Completion(offer: offer(open.kind, typed)) }
     if !hasEnded, typed.hasPrefix("-") {
@@ -47,14 +48,14 @@ struct ArgumentsSoFar {
 
   private func option(_ name: some StringProtocol) -> Option? { verb.options.first { $0.names.contains(String(name)) } }
 
-  /// The options that may still come.
+  /// The options that may still follow.
   private var optionsLeft: [Completion.Candidate] {
     Completion.candidates(verb.options.filter { $0.isRepeatable || !given.contains($0.name) })
   }
 
-  /// What comes next beside options.
+  /// The next operand.
   private var operand: Operand? {
-    // The data of an app has its place, and no path.
+    // The place of an app's data is fixed: there is no path.
     if given.contains("--app") { return nil }
     let all = verb.description.operands
     if operands.count < all.count { return all[operands.count] }
@@ -63,7 +64,7 @@ struct ArgumentsSoFar {
     return nil
   }
 
-  /// Whether what is typed can be the beginning of an address, so that it is worth a second to look for devices.
+  /// Whether the typed text can begin an address: then a search for devices is worth a second.
   private static func canBeginAddress(_ typed: some StringProtocol) -> Bool {
     let digits = typed.drop { $0 == "[" }.prefix { !".:%]".contains($0) }
     return digits.allSatisfy { $0.isASCII && $0.isHexDigit }

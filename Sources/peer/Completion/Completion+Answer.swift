@@ -6,10 +6,10 @@ import MigrationVault
 import MigrationWire
 
 extension Completion {
-  /// For how many seconds devices are looked for while a person waits for the list.
+  /// The seconds of a search for devices while a person waits for the list.
   private static let lookingTime = 1.0
 
-  /// What is offered (`words`, `files` or `directories`) and, behind a tab, the prefix.
+  /// The kind of the offer (`words`, `files` or `directories`), a tab, and the prefix.
   var firstLine: String {
     let kind =
       switch offer {
@@ -20,10 +20,10 @@ extension Completion {
     return "\(kind)\t\(prefix)\n"
   }
 
-  /// A line for each word that is offered: the word and, behind a tab, what it means.
+  /// A line for each offered word: the word, a tab, and its meaning.
   ///
-  /// What cannot be found out is not offered, and nothing is said about it: the user is in the middle of a line. So nothing is
-  /// written either, and no lock waited for.
+  /// Failures give no candidates and no message, since the user is in the middle of a line. For the
+  /// same reason, nothing is written and no lock is waited for.
   var candidateLines: String {
     let candidates: [Candidate] =
       switch offer {

@@ -1,42 +1,44 @@
 import MigrationWire
 
-/// What can stand at the end of a command line that is being typed.
+/// The completions at the end of an unfinished command line.
 ///
-/// The scripts of all shells ask for it by a command that no help text names: `peer completion --words WORD...`, with the words
-/// behind `peer` up to the cursor, the last one as far as it is typed. So everything is decided here, and the scripts only show it.
-/// With `--offer` in the place of `--words` only the first line of the answer comes, at once: no device is looked for.
+/// The scripts of all shells ask for them with a command that no help text names:
+/// `peer completion --words WORD...`. The words are those after `peer` up to the cursor; the last
+/// word is as far as it is typed. All decisions are made here; the scripts only show the answer.
+/// With `--offer` instead of `--words`, only the first line of the answer comes, at once: devices
+/// are not searched for.
 struct Completion: Equatable {
-  /// Something that can be written.
+  /// A word that is offered.
   struct Candidate: Equatable {
     let word: String
-    /// What it means, in a few words.
+    /// Its meaning, in a few words.
     let meaning: String
   }
 
-  /// What can be written.
+  /// The kind of an offer.
   enum Offer: Equatable {
     case words([Candidate])
-    /// Files and directories, which the shell finds by itself.
+    /// Files and directories, which the shell finds itself.
     case files
     case directories
-    /// What this device knows, or finds.
+    /// Words that this device knows or finds.
     case apps
     case owners
     case transfers
     case devices
   }
 
-  /// What stands in front of it in the same word, as `--to=`.
+  /// The part of the same word before it, as `--to=`.
   var prefix = ""
   var offer: Offer
 
-  /// What a script asks.
+  /// The question of a script.
   struct Request: Equatable {
     let words: [[UInt8]]
-    /// Whether the candidates are wanted, and not only what kind they are of.
+    /// Whether the candidates are wanted, and not only their kind.
     let isWhole: Bool
 
-    /// Nil where what stands behind `peer completion` is none.
+    /// Nil if the words after `peer completion` are no question.
     init?(_ words: [[UInt8]]) {
       guard let first = words.first, ["--words", "--offer"].contains(VisibleText.of(first)) else { return nil }
       self.words = Array(words.dropFirst())
@@ -49,7 +51,7 @@ struct Completion: Equatable {
     }
   }
 
-  /// Finds what can stand in the place of the last word.
+  /// Finds the completions of the last word.
   init(_ words: [[UInt8]]) {
     let words = words.map { VisibleText.of($0) }
     let typed = words.last ?? ""
@@ -75,7 +77,7 @@ struct Completion: Equatable {
     self.offer = offer
   }
 
-  /// Behind the app's identifier everything is the app's.
+  /// After the app's identifier, all words are the app's.
   private static func ofRun(_ rest: [String], _ typed: String) -> Completion {
     let words = rest.first == "--" ? Array(rest.dropFirst()) : rest
     guard words.isEmpty else { return Completion(offer: .files) }
@@ -88,7 +90,7 @@ struct Completion: Equatable {
     return Completion(offer: .words(isOption(typed) ? candidates(verb.options) : commands(in: verb)))
   }
 
-  /// The commands of a group, or those that stand at the beginning.
+  /// The commands of a group, or the first words of all commands.
   static func commands(in group: Verb?) -> [Candidate] {
     Verb.allCases.filter { $0.group == group }.map { Candidate(word: $0.name, meaning: $0.description.summary) }
   }
@@ -97,6 +99,6 @@ struct Completion: Equatable {
     options.map { Candidate(word: $0.name, meaning: $0.brief) }
   }
 
-  /// Whether a word can only be an option; one dash alone is also standard input.
+  /// Whether a word can only be an option; a single dash is also standard input.
   static func isOption(_ word: String) -> Bool { word.hasPrefix("-") }
 }

@@ -1,5 +1,5 @@
 extension Shell {
-  /// What it reads.
+  /// The script that it reads.
   var script: String {
     switch self {
     case .bash: Self.bashScript

@@ -1,5 +1,6 @@
 extension Shell {
-  /// The script for zsh, to be read at its start or to be found in `$fpath`. Nothing that was found or typed is ever evaluated.
+  /// The script for zsh, to be read at its start or to be found in `$fpath`. Nothing that was found
+  /// or typed is ever evaluated.
   static let zshScript = #"""
     #compdef peer
     # Completions of peer for zsh, written by 'peer completion zsh'. They ask the program peer that is found in PATH.

@@ -5,15 +5,15 @@ import MigrationTransfer
 import MigrationVault
 import MigrationWire
 
-/// `peer account`: what apps are told of the state of a user's sign-in.
+/// `peer account`: the recorded sign-in of users, for apps.
 enum Accounts {
-  /// A user of an app or clip, and what is recorded.
+  /// A user of an app or clip, with the record.
   struct Entry: Equatable {
     let owner: CredentialOwner
     let record: AccountRecords.Record
   }
 
-  /// Does what is asked for, and returns the program's exit code.
+  /// Performs the command, and returns the program's exit code.
   static func perform(_ command: AccountCommand) -> Int32 {
     switch command {
     case .list(let json):
@@ -26,13 +26,14 @@ enum Accounts {
         let owner = try owner(app, state, user)
         try withVault { vault throws(VaultError) in try vault.accounts.record(state, of: user, for: owner) }
         if json { return lines([Entry(owner: owner, record: .init(user: user, state: state))], []) }
-        let sentence = state == .authorized ? "is authorized for" : "is not authorized any more for"
+        let sentence = state == .authorized ? "is authorized for" : "is no longer authorized for"
         return Rendering(standardError: "\(VisibleText.of(user)) \(sentence) \(owner.name).\n")
       }
     }
   }
 
-  /// The app or clip that an identifier means: one that is installed, or, to revoke, one that has a record of the user.
+  /// The app or clip with an identifier: an installed one, or, to revoke, one that has a record of
+  /// the user.
   private static func owner(
     _ identifier: String, _ state: AccountState, _ user: String
   ) throws(TransferFailure) -> CredentialOwner {
@@ -50,7 +51,7 @@ enum Accounts {
       guard let first = found.first else { throw error }
       guard found.count == 1 else {
         throw .usage(
-          "more than one has the identifier \(VisibleText.quoted(identifier))",
+          "several apps or clips have the identifier \(VisibleText.quoted(identifier))",
           hint: "write one of \(found.map(\.name).joined(separator: ", "))")
       }
       return first
@@ -72,17 +73,17 @@ enum Accounts {
     }
   }
 
-  /// For a person: columns as wide as they must be.
+  /// For a person: a table.
   static func table(_ entries: [Entry], _ damaged: [(owner: CredentialOwner, error: VaultError)]) -> Rendering {
     let notes = damaged.map { "peer: note: \($0.error.description)\n" }.joined()
     guard !entries.isEmpty else {
-      return Rendering(standardError: notes + (damaged.isEmpty ? "No account is recorded.\n" : ""))
+      return Rendering(standardError: notes + (damaged.isEmpty ? "No sign-ins are recorded.\n" : ""))
     }
     let rows = entries.map { [$0.owner.name, VisibleText.of($0.record.user), $0.record.state.word] }
     return Rendering(standardError: notes, standardOutput: Table.text([["OWNER", "USER", "STATE"]] + rows))
   }
 
-  /// For a program: an object a line.
+  /// For a program: an object per line.
   static func lines(_ entries: [Entry], _ damaged: [(owner: CredentialOwner, error: VaultError)]) -> Rendering {
     let objects =
       entries.map { entry in

@@ -5,9 +5,9 @@ import MigrationTransfer
 import MigrationVault
 import MigrationWire
 
-/// `peer credentials`: what apps have stored, shown without what is secret, and removed.
+/// `peer credentials`: lists the stored credentials without their secrets, and removes them.
 enum Credentials {
-  /// Does what is asked for, and returns the program's exit code.
+  /// Performs the command, and returns the program's exit code.
   static func perform(_ command: CredentialsCommand) -> Int32 {
     switch command {
     case .list(let app, let json):
@@ -40,12 +40,12 @@ enum Credentials {
       let labelled = label.map { " with the label \(VisibleText.quoted($0))" } ?? ""
       throw TransferFailure(
         .usage, "there are no credentials of \(owner.name)\(labelled)",
-        hint: close.map { "did you mean \($0.name)?" } ?? "'peer credentials list' shows which there are.")
+        hint: close.map { "did you mean \($0.name)?" } ?? "'peer credentials list' lists them all.")
     }
     return count
   }
 
-  /// Before a key is read.
+  /// Protects the process's memory; called before a key is read.
   private static func keepSecrets() throws(TransferFailure) {
     do {
       try CurrentProcess.keepMemorySecret()
@@ -56,7 +56,7 @@ enum Credentials {
 }
 
 extension CredentialVault.Listing {
-  /// For a person: columns as wide as they must be, and notes on what cannot be opened.
+  /// For a person: a table, and notes on credentials that cannot be opened.
   var table: Rendering {
     guard !items.isEmpty else { return Rendering(standardError: "There are no credentials.\n") }
     var notes: [String] = []
@@ -75,7 +75,7 @@ extension CredentialVault.Listing {
       standardError: notes.map { "peer: note: \($0)\n" }.joined(), standardOutput: Table.text(rows))
   }
 
-  /// For a program: an object a line.
+  /// For a program: an object per line.
   var lines: Rendering {
     let objects = items.map { item in
       JSONValue.object([
@@ -90,7 +90,7 @@ extension CredentialVault.Listing {
   }
 }
 
-/// What was removed.
+/// The removed credentials.
 private struct Removed {
   let owner: CredentialOwner
   let label: String?
@@ -112,7 +112,7 @@ private struct Removed {
 }
 
 extension CredentialItem.Kind {
-  /// For a person.
+  /// The kind for a person.
   fileprivate var word: String {
     switch self {
     case .genericPassword: "password"
@@ -120,7 +120,7 @@ extension CredentialItem.Kind {
     }
   }
 
-  /// For a program.
+  /// The kind for a program.
   fileprivate var name: String {
     switch self {
     case .genericPassword: "genericPassword"
@@ -130,7 +130,7 @@ extension CredentialItem.Kind {
 }
 
 extension Completion.Candidate {
-  /// An owner of credentials, for a shell that completes one.
+  /// An owner of credentials, for a shell's completions.
   init(_ owner: CredentialOwner) {
     self.init(word: owner.name, meaning: owner.suffix == nil ? "an app" : "the clip \(owner.identifier)")
   }

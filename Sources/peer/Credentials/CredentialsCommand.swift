@@ -4,14 +4,14 @@ import MigrationTransfer
 import MigrationVault
 import MigrationWire
 
-/// What `peer credentials` was told.
+/// The options of `peer credentials`.
 enum CredentialsCommand: Equatable, Sendable {
-  /// Show what an app and its clips have stored; nil for all apps.
+  /// List the credentials of an app and its clips; nil for all apps.
   case list(of: String?, json: Bool)
-  /// Remove what an owner has stored, or what of it has a label.
+  /// Remove an owner's credentials, or only those with a label.
   case remove(CredentialOwner, label: String?, json: Bool)
 
-  /// Understands what stands behind a command about credentials.
+  /// Parses the words after a command about credentials.
   init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
     let json = arguments.has("--json")
     switch verb {
@@ -22,12 +22,12 @@ enum CredentialsCommand: Equatable, Sendable {
     case .credentialsRemove:
       let typed = try arguments.operand(verb, "owner", hint: Self.hint)
       guard let owner = CredentialOwner(stored: VisibleText.of(typed)) else {
-        throw .usage("\(VisibleText.quoted(typed)) can be no owner of credentials", hint: Self.hint)
+        throw .usage("\(VisibleText.quoted(typed)) is not a valid owner of credentials", hint: Self.hint)
       }
       self = .remove(owner, label: try arguments.text("--label"), json: json)
     default: throw .noCommand(of: .credentials, arguments)
     }
   }
 
-  static let hint = "name an owner as 'peer credentials list' does"
+  static let hint = "name an owner that 'peer credentials list' lists"
 }

@@ -6,7 +6,7 @@ import MigrationVault
 
 /// The credentials that an app leaves behind when it is removed: its own, and those of its clips.
 struct CredentialsLeft: Equatable {
-  /// What became of them.
+  /// The action taken on the credentials.
   enum Outcome: String {
     case none
     case kept
@@ -17,7 +17,7 @@ struct CredentialsLeft: Equatable {
   private let owners: [CredentialOwner]
   private(set) var outcome: Outcome
 
-  /// Looks, while the app is still there: its bundle says whether it is a clip, and whose.
+  /// Finds the credentials while the app is still installed: its bundle names the app of a clip.
   init(by identifier: String, in home: AppHome) {
     self.identifier = identifier
     let stored = (try? CredentialVault(home: Array(home.path.utf8), keys: nil).owners()) ?? []
@@ -25,13 +25,13 @@ struct CredentialsLeft: Equatable {
       let own = CredentialPrincipal(bundle).owner
       owners = stored.filter { $0 == own || own.suffix == nil && $0.app == own.app }
     } else {
-      // A bundle that cannot be read says no more than its identifier.
+      // An unreadable bundle tells only its identifier.
       owners = stored.filter { $0.identifier == identifier }
     }
     outcome = owners.isEmpty ? .none : .kept
   }
 
-  /// Removes them, the app being gone.
+  /// Removes them after the app.
   mutating func remove() throws(TransferFailure) {
     guard !owners.isEmpty else { return }
     do {
@@ -41,33 +41,33 @@ struct CredentialsLeft: Equatable {
     } catch {
       throw TransferFailure(
         error.kind, "\(identifier) and its data are removed, but not its credentials: \(error.message)",
-        hint: "'peer credentials remove' takes them: \(names).")
+        hint: "Remove them with 'peer credentials remove': \(names).")
     }
     outcome = .removed
   }
 
   private var names: String { owners.map(\.name).joined(separator: ", ") }
 
-  /// What a person is told.
+  /// The sentence for a person.
   var sentence: String {
     switch outcome {
     case .none: ""
-    case .kept: "peer: note: credentials stay: 'peer credentials remove' takes those of \(names)\n"
+    case .kept: "peer: note: credentials stay; 'peer credentials remove' removes those of \(names)\n"
     case .removed: "The credentials of \(names) are removed.\n"
     }
   }
 }
 
 extension AppHome.Installation {
-  /// Whether the app finds credentials that an earlier installation of it has stored.
+  /// Whether the app finds credentials of an earlier installation.
   var hasEarlierCredentials: Bool {
     guard previousVersion == nil, let home = try? Home.path() else { return false }
     return CredentialVault(home: home, keys: nil).hasItems(of: CredentialPrincipal(app.bundle).owner)
   }
 
-  /// What a person is told of them.
+  /// The note about them for a person.
   var noteOnCredentials: String {
     hasEarlierCredentials
-      ? "peer: note: credentials of an earlier installation of \(app.identifier) are here, and it finds them\n" : ""
+      ? "peer: note: \(app.identifier) finds the credentials of an earlier installation\n" : ""
   }
 }

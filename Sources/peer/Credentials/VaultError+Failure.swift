@@ -5,7 +5,7 @@ import MigrationTransfer
 import MigrationVault
 
 extension TransferFailure {
-  /// What a failure with credentials or accounts means for the user.
+  /// The user's failure for an error with credentials or accounts.
   init(_ error: VaultError) {
     let kind: Kind =
       switch error.code {
@@ -16,7 +16,7 @@ extension TransferFailure {
   }
 }
 
-/// Does something with the credentials of PEER_HOME, and says what its failure means for the user.
+/// Works with the credentials of PEER_HOME, and turns an error into the user's failure.
 func withVault<Value>(_ body: (CredentialVault) throws(VaultError) -> Value) throws(TransferFailure) -> Value {
   let vault = CredentialVault(home: try Home.path(), keys: CredentialVault.keysDirectory())
   do throws(VaultError) {

@@ -1,4 +1,4 @@
-/// A command's description as a part of a manual page.
+/// A command's description as part of a manual page.
 struct CommandText {
   private let verb: Verb
   private let description: CommandDescription
@@ -10,7 +10,7 @@ struct CommandText {
     placeholders = description.placeholders
   }
 
-  /// What it does.
+  /// The description itself.
   var blocks: String {
     description.blocks.map { block in
       switch block {
@@ -20,16 +20,16 @@ struct CommandText {
     }.joined(separator: ".PP\n")
   }
 
-  /// What each option does.
+  /// The options with their descriptions.
   var options: String { Self.list(description.options, placeholders: placeholders) }
 
-  /// All of it, where it is one command of several on a page.
+  /// The whole description, for a page with several commands.
   var whole: String {
     let forms = Self.synopsis("peer \(verb.rawValue)", description.synopsis)
     return forms + ".PP\n" + blocks + options
   }
 
-  /// The forms of a command line; the words behind the command are as they are in help texts.
+  /// The forms of a command line, with the same words as in help texts.
   static func synopsis(_ command: String, _ forms: [[String]]) -> String {
     forms.map { words in
       let words = words.map { Roff.commandLine($0.split(separator: " ").map(String.init)) + "\n" }
@@ -47,7 +47,7 @@ struct CommandText {
     }.joined()
   }
 
-  /// Exit codes, one below the other.
+  /// The exit codes, one below the other.
   static func table(_ codes: ExitCodes) -> String {
     let rows = codes.codes.map { code in
       ".TP\n\(Roff.bold(String(code.number)))\n"
@@ -64,7 +64,7 @@ struct CommandText {
 }
 
 extension CommandDescription {
-  /// The upper-case words in its forms and options, which stand for something else wherever they are written.
+  /// The upper-case words in its forms and options: placeholders wherever they appear.
   var placeholders: Set<String> {
     let words = synopsis.joined() + options.compactMap(\.value)
     return Set(words.flatMap { $0.split { !$0.isUppercase }.map(String.init) })

@@ -1,14 +1,14 @@
-/// What the numbers mean with which a command ends.
+/// The exit codes of a command, and their meanings.
 struct ExitCodes: Sendable {
   struct Code: Sendable {
     let number: Int
-    /// A clause, or several with semicolons between them.
+    /// A clause, or several clauses with semicolons.
     let meaning: String
-    /// Whether what has arrived is kept then.
+    /// Whether the received data is kept.
     var isKept = false
   }
 
-  /// What else it may end with, before the first code.
+  /// Other codes, named before the first code.
   var others: String?
   let codes: [Code]
 
@@ -17,40 +17,42 @@ struct ExitCodes: Sendable {
     self.codes = codes
   }
 
-  /// Whether they are many, and stand one below the other.
+  /// Whether there are so many that they stand one below the other.
   var isTable: Bool { codes.contains { $0.isKept } }
 
-  /// Those of a few codes as one sentence.
+  /// A few codes as one sentence.
   var sentence: String {
     let codes = codes.map { "\($0.number) \($0.meaning)" }.joined(separator: "; ")
     return (others.map { "\($0); or " } ?? "") + codes + "."
   }
 
-  /// What is said of the codes that are marked.
-  static let kept = "What has arrived is kept. The same command goes on with it."
+  /// The meaning of the mark at some codes.
+  static let kept = "The received data is kept. The same command resumes the transfer."
 
-  /// Those of a transfer.
+  /// The codes of a transfer.
   static let transfer = ExitCodes(
     Code(number: 0, meaning: "done"),
     Code(
       number: 1,
       meaning: """
-        failed, here or on the other device; where a disk failed, what has arrived is kept, and the same command goes on
-        once that is mended
+        failed, here or on the other device; after a disk error, the received data is kept: repair the disk, then resume with
+        the same command
         """),
-    Code(number: 2, meaning: "the command line is wrong"),
-    Code(number: 3, meaning: "the devices are not paired: no code, a wrong one, or another device"),
+    Code(number: 2, meaning: "invalid command line"),
+    Code(number: 3, meaning: "the devices are not paired: no code, a wrong code, or another device"),
     Code(
-      number: 4, meaning: "refused by the other device, or the destination, an app's extension or PEER_HOME is not fit"),
-    Code(number: 5, meaning: "the connection was lost, or the other device's user interrupted it", isKept: true),
-    Code(number: 6, meaning: "there is not enough space", isKept: true),
-    Code(number: 7, meaning: "everything has arrived, but could not be put in place"),
+      number: 4,
+      meaning: "refused by the other device, or the destination, an app's extension or PEER_HOME cannot be used"),
+    Code(
+      number: 5, meaning: "the connection was lost, or the other device's user interrupted the transfer", isKept: true),
+    Code(number: 6, meaning: "not enough space", isKept: true),
+    Code(number: 7, meaning: "all data has arrived, but could not be put in place"),
     Code(
       number: 8,
       meaning: """
         done, but some items could not be sent or stored; sockets, FIFOs and devices are never sent, and do not count
         """),
-    Code(number: 9, meaning: "the source could not be read to its end", isKept: true),
+    Code(number: 9, meaning: "the source could not be read completely", isKept: true),
     Code(number: 130, meaning: "interrupted by Ctrl-C", isKept: true),
-    Code(number: 143, meaning: "ended by SIGTERM", isKept: true))
+    Code(number: 143, meaning: "terminated by SIGTERM", isKept: true))
 }

@@ -1,6 +1,6 @@
-/// The help texts, made of the descriptions for a terminal of eighty columns.
+/// The help texts, made from the descriptions for a terminal of eighty columns.
 enum HelpText {
-  /// The text for a verb, or for the whole program.
+  /// The text for a command, or for the whole program.
   static func of(_ topic: Verb?) -> String { topic.map(text) ?? overview }
 
   private static var overview: String {
@@ -9,12 +9,12 @@ enum HelpText {
     }
     return """
       Usage:
-      \(list(usages + [("--version", "which version this is")]))
+      \(list(usages + [("--version", "show the version")]))
       \(TextWrapping.paragraph(Overview.text))
       Example:
       \(Overview.example)
 
-      \(TextWrapping.paragraph(Overview.resuming))'peer help receive' and so on describe options and exit codes.
+      \(TextWrapping.paragraph(Overview.resuming))'peer help COMMAND' describes the options and exit codes of a command.
 
       """
   }
@@ -31,7 +31,7 @@ enum HelpText {
     return "Usage:\n" + verb.description.synopsis.map { TextWrapping.hanging("  peer \(verb.rawValue) ", $0) }.joined()
   }
 
-  /// Commands, and what each is for.
+  /// Commands with their summaries.
   private static func list(_ rows: [(usage: String, summary: String)]) -> String {
     rows.map { "  peer \($0.usage.padded(to: 26)) \($0.summary)\n" }.joined()
   }
@@ -44,7 +44,7 @@ enum HelpText {
   }
 
   private static func options(_ options: [Option]) -> String {
-    // Where one label is very long, it has less room behind it.
+    // The column behind a very long label is narrower.
     let width = min(options.map { label($0).count + 2 }.max() ?? 0, 22)
     return "Options:\n" + options.map { describe($0, width: width) }.joined()
   }
@@ -69,7 +69,7 @@ enum HelpText {
       parts.append(title + description.examples.map { "  $ \($0)\n" }.joined())
     }
     if let codes = description.exitCodes { parts.append(describe(codes)) }
-    if verb == .app { parts.append("'peer help app install' and so on describe each of them.\n") }
+    if verb == .app { parts.append("'peer help app install', for example, describes one of these commands.\n") }
     return parts.joined(separator: "\n")
   }
 
@@ -85,7 +85,7 @@ enum HelpText {
 }
 
 extension CommandDescription {
-  /// The words behind the command of each form; an option and its value are one.
+  /// The words after the command in each form; an option and its value are one word.
   var synopsis: [[String]] {
     forms.map { $0.parts.flatMap(words) }
   }
@@ -106,6 +106,6 @@ extension CommandDescription {
 }
 
 extension String {
-  /// With blanks behind it, up to a width.
+  /// The text, followed by blanks up to a width.
   func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

@@ -7,31 +7,31 @@ enum ManualPage: String, CaseIterable, Sendable {
   case send
   case app
 
-  /// The page on which a command is described.
+  /// The page that describes a command.
   init(of verb: Verb?) {
     self = verb.flatMap { ManualPage(rawValue: ($0.group ?? $0).rawValue) } ?? .peer
   }
 
-  /// What it is called.
+  /// Its name.
   var name: String { self == .peer ? "peer" : "peer-\(rawValue)" }
 
-  /// The page as man(1) shows it, in man(7).
+  /// The page in the language man(7).
   var text: String {
     let title = ".TH \(name.uppercased()) 1 \(Version.date) \"peer \(Version.current)\" \"User Commands\"\n"
-    // Names of options and files are not broken, and blanks in command lines not widened.
+    // Names of options and files are not hyphenated, and blanks in command lines are not widened.
     return title + ".nh\n.ad l\n" + sections.filter { !$0.body.isEmpty }.map { ".SH \($0.title)\n\($0.body)" }.joined()
   }
 
-  /// The pages beside peer(1).
+  /// All pages except peer(1).
   private static var others: [ManualPage] { allCases.filter { $0 != .peer } }
 
-  /// How another page names this one.
+  /// The reference to this page on other pages.
   private var reference: String { ".BR \(Roff.escaped(name)) (1)" }
 
-  /// The one command that the whole page is about; nil where there are several.
+  /// The page's only command; nil if it has several.
   private var verb: Verb? { Verb(rawValue: rawValue).flatMap { $0.members.isEmpty ? $0 : nil } }
 
-  /// The commands that are described here, where there are several.
+  /// The commands of the page, if it has several.
   private var commands: [Verb] {
     verb == nil ? Overview.commands.filter { ManualPage(of: $0) == self } : []
   }

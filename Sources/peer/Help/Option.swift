@@ -1,16 +1,16 @@
 /// One option of a command.
 struct Option: Equatable, Sendable {
-  /// As it is typed, dashes included.
+  /// The name as it is typed, dashes included.
   let name: String
-  /// A short name that can be typed in its place.
+  /// A short name that can be typed instead.
   let short: String?
-  /// What its value is called; nil for an option that takes none.
+  /// The name of its value in help texts; nil for an option without a value.
   let value: String?
-  /// What its value is.
+  /// The kind of its value.
   let kind: ValueKind
-  /// Whether it may be given more than once.
+  /// Whether it may be repeated.
   let isRepeatable: Bool
-  /// What it does, in sentences. The first clause of the first one must be enough where there is little room.
+  /// Its effect, in sentences. Where there is little room, only the first clause is shown.
   let text: String
 
   private init(
@@ -34,28 +34,28 @@ struct Option: Equatable, Sendable {
     Option(name, value, kind, isRepeatable: false, text)
   }
 
-  /// An option with a value for which nothing can be offered.
+  /// An option with a value for which a shell offers nothing.
   static func value(_ name: String, _ value: String, _ text: String) -> Option {
     Option(name, value, .text, isRepeatable: false, text)
   }
 
-  /// An option with a value that may be given more than once.
+  /// An option with a value that may be repeated.
   static func repeatable(_ name: String, _ value: String, _ kind: ValueKind, _ text: String) -> Option {
     Option(name, value, kind, isRepeatable: true, text)
   }
 
-  /// The same with a value for which nothing can be offered.
+  /// A repeatable option with a value for which a shell offers nothing.
   static func repeatable(_ name: String, _ value: String, _ text: String) -> Option {
     Option(name, value, .text, isRepeatable: true, text)
   }
 
-  /// The option and what its value is called: `--limit RATE`.
+  /// The option and the name of its value: `--limit RATE`.
   var spelling: String { value.map { "\(name) \($0)" } ?? name }
 
   /// Both names, the short one first.
   var names: [String] { [short, name].compactMap(\.self) }
 
-  /// The words of which its value must be one; none where it may be another.
+  /// The words that its value may be; empty if it may be another word.
   var choices: [ValueKind.Choice] { if case .choice(let choices) = kind { choices } else { [] } }
 
   /// Those words as a part of a sentence: "auto, always or never".
@@ -64,7 +64,7 @@ struct Option: Equatable, Sendable {
     return words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
   }
 
-  /// What it does, in a few words.
+  /// A few words that say what it does.
   var brief: String { Self.brief(text) }
 
   /// The first clause of a text.
@@ -72,7 +72,7 @@ struct Option: Equatable, Sendable {
     let text = TextWrapping.words(text).joined(separator: " ")
     let end = text.indices.first { mark in
       let rest = text[mark...]
-      // A number in brackets is a part of a name.
+      // A number in brackets is part of a name.
       if rest.hasPrefix(" (") { return rest.dropFirst(2).first?.isNumber == false }
       return [". ", "; ", ": "].contains { rest.hasPrefix($0) }
     }
@@ -84,8 +84,8 @@ struct Option: Equatable, Sendable {
 extension Option {
   static let help = help("Show the help text.")
 
-  /// The option that shows a help text, where more is to be said of it.
+  /// The option for the help text, with more to say about it.
   static func help(_ text: String) -> Option { flag("--help", short: "-h", text) }
 
-  static let json = flag("--json", "Report to a program: one JSON object a line, on standard output.")
+  static let json = flag("--json", "Report in JSON on standard output, one object per line.")
 }

@@ -3,8 +3,8 @@ enum Overview {
   static let summary = "move files, folders and the data of apps from one device to another"
 
   static let text = """
-    peer moves files and folders from one device to another, over an encrypted connection between the two and nothing else.
-    The new device shows an address and a code; the old one asks for the code and sends.
+    peer moves files and folders from one device to another, over an encrypted connection directly between the two. The
+    new device shows an address and a code; the old device asks for the code and sends.
     """
 
   static let example = """
@@ -18,15 +18,15 @@ enum Overview {
       Code shown on new-laptop (192.0.2.7): 4829-1367
     """
 
-  static let resuming = "A transfer that was interrupted goes on when its command is run again."
+  static let resuming = "To resume an interrupted transfer, run its command again."
 
-  /// The commands that do something, in the order in which they are shown.
+  /// The commands that do something, in the order of the overview.
   static var commands: [Verb] { Verb.allCases.filter(\.members.isEmpty) }
 
-  static let help = Option.help("Show which commands there are.")
+  static let help = Option.help("List the commands.")
 
-  /// What may stand in the place of a command.
+  /// The options that are given without a command.
   static let options: [Option] = [
-    .flag("--version", "Show which version this is."), help,
+    .flag("--version", "Show the version."), help,
   ]
 }

@@ -1,11 +1,11 @@
 /// Text in the language of manual pages, man(7).
 ///
-/// Each `-` is written so that it stays one when it is copied from the page.
+/// Each `-` is written as `\-`, so that a reader can copy it from the page.
 enum Roff {
-  /// How long a line of the source may be.
+  /// The longest line of the source.
   private static let columns = 78
 
-  /// Characters as they are: nothing in them is an instruction.
+  /// The text with all special characters escaped.
   static func escaped(_ text: some StringProtocol) -> String {
     var escaped = ""
     for character in text {
@@ -25,7 +25,8 @@ enum Roff {
 
   static func bold(_ text: some StringProtocol) -> String { "\\fB\(escaped(text))\\fR" }
 
-  /// A word of a command line: options bold, what stands for something else in italics. Brackets and dots are neither.
+  /// A word of a command line: options are bold, placeholders are italic, brackets and dots are
+  /// neither.
   static func syntax(_ text: String) -> String {
     runs(text).map { run in
       if run.first?.isUppercase == true { return "\\fI\(escaped(run))\\fR" }
@@ -33,12 +34,13 @@ enum Roff {
     }.joined()
   }
 
-  /// Sentences, each on a line of its own, with options, commands in quotes, and the given names set apart.
+  /// Sentences, each on its own line; options, quoted commands and the placeholders are
+  /// highlighted.
   static func prose(_ text: String, placeholders: Set<String>) -> String {
     var lines: [String] = []
     var sentence: [String] = []
     for word in TextWrapping.words(text) {
-      // A command with blanks in it may be broken.
+      // A command with blanks may be wrapped.
       sentence += self.word(word, placeholders).split(separator: " ").map(String.init)
       guard word.last == "." else { continue }
       lines += TextWrapping.lines(sentence, columns: columns)
@@ -48,18 +50,18 @@ enum Roff {
     return lines.map { guarded($0) + "\n" }.joined()
   }
 
-  /// Lines that stay as they are.
+  /// Lines that are shown unchanged.
   static func example(_ lines: String) -> String {
     let lines = lines.split(separator: "\n", omittingEmptySubsequences: false)
     return ".EX\n" + lines.map { guarded(escaped($0)) + "\n" }.joined() + ".EE\n"
   }
 
-  /// A line of text that is no request, however it begins.
+  /// A line of text, protected so that man(7) does not take its start for a request.
   static func guarded(_ line: String) -> String {
     line.first == "." || line.first == "'" ? "\\&" + line : line
   }
 
-  /// A line of a command, whose dots end no sentence.
+  /// A line of a command, protected so that its dots do not end a sentence.
   static func commandLine(_ words: [String]) -> String {
     let line = guarded(words.map(syntax).joined(separator: "\\ "))
     return line.last == "." ? line + "\\&" : line
@@ -78,7 +80,7 @@ enum Roff {
     }
     let runs = runs(word)
     return zip(runs.indices, runs).map { index, run in
-      // Capitals in a word, as in Nothing and set-user-ID, are letters of that word.
+      // Capitals within a word, as in Nothing and set-user-ID, are no placeholders.
       let isPart = (index > 0 && isLower(runs[index - 1])) || (index + 1 < runs.count && isLower(runs[index + 1]))
       return !isPart && placeholders.contains(String(run)) ? "\\fI\(run)\\fR" : escaped(run)
     }.joined()
@@ -90,7 +92,8 @@ enum Roff {
     word.allSatisfy(\.isUppercase) ? "\\fI\(word)\\fR" : bold(word)
   }
 
-  /// A text in parts: upper-case letters, lower-case letters with dashes, and what is between them.
+  /// The text in runs of upper-case letters, of lower-case letters and dashes, and of other
+  /// characters.
   private static func runs(_ text: String) -> [Substring] {
     func kind(_ character: Character) -> Int {
       if character.isUppercase || character == "_" { return 0 }

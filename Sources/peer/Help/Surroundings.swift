@@ -1,13 +1,13 @@
 import MigrationHost
 import MigrationTransfer
 
-/// What the program heeds and keeps outside of its command line.
+/// The environment variables and files that the program uses.
 enum Surroundings {
-  /// A variable or a file, and what it is for.
+  /// A variable or a file, and its purpose.
   struct Note: Sendable {
     let name: String
     let text: String
-    /// Whether the name begins with one that stands for something else.
+    /// Whether the name begins with a placeholder.
     var isVariable = false
 
     /// The name for a manual page.
@@ -17,34 +17,34 @@ enum Surroundings {
     }
   }
 
-  /// Why PEER_HOME is refused.
-  static let unfitHome = "PEER_HOME is another user's, or others may write to it"
+  /// The reason for refusing PEER_HOME.
+  static let unfitHome = "PEER_HOME belongs to another user, or other users may write to it"
 
   static let environment = [
     Note(
       name: "PEER_HOME",
       text: """
-        The directory in which the program keeps what it must know from run to run: unfinished transfers with their keys,
-        and apps. Commands end with 4 where \(unfitHome).
+        The directory for the program's state: unfinished transfers with their keys, and apps (default: the directory
+        peer in XDG_DATA_HOME). Commands fail with exit code 4 if \(unfitHome).
         """),
     Note(
       name: "XDG_DATA_HOME",
       text: """
-        Where PEER_HOME is not set, the directory called peer in this one takes its place, if the path is absolute. Without it:
-        ~/.local/share.
+        The directory that contains the default PEER_HOME, peer, if the path is absolute (default: ~/.local/share).
         """),
     Note(
       name: "XDG_STATE_HOME",
       text: """
-        The directory with peer/keys, where the key of the credentials is, if the path is absolute. Without it:
-        ~/.local/state. It must not be in PEER_HOME.
+        The directory that contains peer/keys with the key of the credentials, if the path is absolute (default:
+        ~/.local/state). It must not be inside PEER_HOME.
+        44~The directory of the user, ~ in this manual. It counts where one of the others is needed and not set.~The user's home directory, ~ in this manual. It is used if one of the other variables is needed and not set.
         """),
     Note(
       name: "HOME",
       text: "The directory of the user, ~ in this manual. It counts where one of the others is needed and not set."),
   ]
 
-  /// What is kept, as far as it concerns a page.
+  /// The files that a page names.
   static func files(for page: ManualPage) -> [Note] {
     let transfers = [
       Note(
@@ -53,7 +53,7 @@ enum Surroundings {
     let staging = [
       Note(
         name: "DIR/.peer-*",
-        text: "What has arrived of a transfer that is not over. It goes when the transfer is done or forgotten.",
+        text: "The received data of an unfinished transfer. It is removed when the transfer is done or forgotten.",
         isVariable: true)
     ]
     let apps = AppHome.Folder.allCases.map {
@@ -61,14 +61,14 @@ enum Surroundings {
     }
     let credentials = [
       Note(
-        name: "PEER_HOME/credentials", text: "What apps have stored in secret, sealed.", isVariable: true),
+        name: "PEER_HOME/credentials", text: "The sealed credentials of apps.", isVariable: true),
       Note(
-        name: "PEER_HOME/accounts", text: "What 'peer account' has recorded of users.", isVariable: true),
+        name: "PEER_HOME/accounts", text: "The records of users that 'peer account' keeps.", isVariable: true),
       Note(
         name: "~/.local/state/peer/keys",
-        text: "The key of the credentials, outside of PEER_HOME: who has a copy of that alone cannot open them."),
+        text: "The key of the credentials, outside of PEER_HOME: a copy of PEER_HOME alone cannot be opened."),
     ]
-    let home = [Note(name: "~/.local/share/peer", text: "PEER_HOME, where no variable names another.")]
+    let home = [Note(name: "~/.local/share/peer", text: "PEER_HOME, unless a variable names another directory.")]
     return switch page {
     case .peer: home + transfers + staging + apps + credentials
     case .receive: home + transfers + staging
@@ -83,11 +83,11 @@ extension AppHome.Folder {
     switch self {
     case .apps: "The bundles of the apps."
     case .containers: "The data of each app."
-    case .groups: "What the apps of a group share."
-    case .statuses: "How the last import into each app ended."
-    case .imports: "Which imports are not over."
-    case .staging: "What has arrived of an app's data, until it is imported."
-    case .replaced: "The data that an app had before an import that is not over, as --replace set it aside."
+    case .groups: "The shared data of app groups."
+    case .statuses: "The result of the last import into each app."
+    case .imports: "The unfinished imports."
+    case .staging: "The received data of an app, until it is imported."
+    case .replaced: "The data that --replace has set aside, until the import ends."
     case .trash: "Data that is being removed."
     case .locks: "A file for each app, which the process that uses the app has locked."
     }

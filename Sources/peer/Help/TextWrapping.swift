@@ -1,9 +1,9 @@
 /// Breaks text into lines.
 enum TextWrapping {
-  /// How wide a terminal is at least.
+  /// The columns of the narrowest terminal.
   static let columns = 80
 
-  /// The words of a text, which no line break divides. A command in quotes is one, and has blanks in it.
+  /// The words of a text, which are never divided. A quoted command with blanks is one word.
   static func words(_ text: String) -> [String] {
     var words: [String] = []
     var quoted: [String] = []
@@ -21,7 +21,7 @@ enum TextWrapping {
     return words + quoted
   }
 
-  /// Lines of at most `columns`, as full as they can be.
+  /// The words in lines of at most `columns`, as full as possible.
   static func lines(_ words: [String], columns: Int) -> [String] {
     var lines: [String] = []
     for word in words {
@@ -34,13 +34,13 @@ enum TextWrapping {
     return lines
   }
 
-  /// The same of a text, with blanks in front of each line.
+  /// The text in lines, with an indent.
   static func paragraph(_ text: String, indent: Int = 0) -> String {
     let margin = String(repeating: " ", count: indent)
     return lines(words(text), columns: columns - indent).map { margin + $0 + "\n" }.joined()
   }
 
-  /// The same, with a label in front of the first line and blanks in front of the others.
+  /// The text in lines; a label is before the first line, and blanks are before the others.
   static func hanging(_ label: String, _ words: [String]) -> String {
     let lines = lines(words, columns: columns - label.count)
     let margin = String(repeating: " ", count: label.count)

@@ -1,4 +1,4 @@
-/// A command of the program. Overviews name them in this order.
+/// A command of the program. Overviews use this order.
 enum Verb: String, CaseIterable, Sendable {
   case receive
   case send
@@ -26,9 +26,9 @@ enum Verb: String, CaseIterable, Sendable {
   case completion
   case help
 
-  /// Finds the command at the start of some words, and what stands behind it; a command may be two words.
+  /// The command at the start of some words; a command may be two words.
   init?(_ words: [String]) {
-    // One word with a blank in it is no command.
+    // A word with a blank in it is not a command.
     guard let first = words.first, !first.contains(" ") else { return nil }
     guard let verb = Verb(rawValue: words.prefix(2).joined(separator: " ")) ?? Verb(rawValue: first) else { return nil }
     self = verb
@@ -36,19 +36,19 @@ enum Verb: String, CaseIterable, Sendable {
 
   private var words: [String] { rawValue.split(separator: " ").map(String.init) }
 
-  /// How many words it is.
+  /// Its number of words.
   var length: Int { words.count }
 
-  /// Its last word: what stands behind the group that it belongs to.
+  /// Its last word: its name within its group.
   var name: String { words.last ?? rawValue }
 
-  /// The command that it is one of, as `app` for `app list`; nil for one that stands alone.
+  /// Its group, as `app` for `app list`; nil for a command without a group.
   var group: Verb? { words.count > 1 ? Verb(rawValue: words[0]) : nil }
 
-  /// The commands that it groups, if it does nothing by itself.
+  /// The commands in it, if it is a group.
   var members: [Verb] { Verb.allCases.filter { $0.group == self } }
 
-  /// Every option that it takes.
+  /// All options that it takes.
   var options: [Option] { description.options }
 
   /// Its description.

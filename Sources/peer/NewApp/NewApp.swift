@@ -3,27 +3,28 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// What `peer app new` was told.
+/// The options of `peer app new`.
 struct NewAppOptions: Equatable, Sendable {
-  /// The folder, which is empty or not there yet.
+  /// The folder, which is empty or does not exist.
   var directory: [UInt8]
-  /// The app's identifier; nil for one that is made of the folder's name.
+  /// The app's identifier; nil to derive it from the folder's name.
   var identifier: String?
-  /// The folder of the package that has AppMigrationKit; nil for the one that belongs to this program.
+  /// The folder of the package with AppMigrationKit; nil for the folder that belongs to this
+  /// program.
   var package: [UInt8]?
   /// Whether a program reads the output.
   var json = false
 }
 
 extension NewAppOptions {
-  /// Understands what stands behind `peer app new`.
+  /// Parses the words after `peer app new`.
   init(_ arguments: Arguments) throws(TransferFailure) {
     let directory = try arguments.operand(
-      .appNew, "folder", hint: "name a folder that is not there yet, or an empty one")
+      .appNew, "folder", hint: "name a new or an empty folder")
     let identifier = try arguments.text("--id")
     if let identifier, !NewAppNames.isFit(identifier) {
       throw .usage(
-        "--id: \(VisibleText.quoted(identifier)) is no identifier for an app",
+        "--id: \(VisibleText.quoted(identifier)) is not a valid identifier for an app",
         hint: "an identifier is \(NewAppNames.rule)")
     }
     self.init(
@@ -34,7 +35,7 @@ extension NewAppOptions {
 
 /// `peer app new`: the package of a new app.
 enum NewApp {
-  /// Makes it, and says what to do next.
+  /// Creates the package, and tells the next steps.
   static func make(_ options: NewAppOptions) throws(TransferFailure) -> Rendering {
     let kit = try KitSources.find(options.package, program: try program())
     let folder = try NewAppFolder.open(options.directory)
@@ -45,7 +46,7 @@ enum NewApp {
       ? line(names, at: folder.path, kit: kit) : text(names, at: folder.path, typed: options.directory)
   }
 
-  /// The path of the program that runs, links resolved.
+  /// The path of the running program, with links resolved.
   private static func program() throws(TransferFailure) -> [UInt8] {
     do throws(SystemError) {
       return try Directory.open("/proc/self").readLink("exe")
@@ -63,12 +64,12 @@ enum NewApp {
   }
 
   private static func text(_ names: NewAppNames, at path: [UInt8], typed: [UInt8]) -> Rendering {
-    // What begins with a dash would be taken for an option.
+    // A name that begins with a dash would be taken for an option.
     let place = VisibleText.listed(typed.first == UInt8(ascii: "-") ? Array("./".utf8) + typed : typed)
     let entering = typed == Array(".".utf8) ? "" : "    cd \(place)\n"
     return Rendering(
       standardError: """
-        Made the app \(names.identifier) in \(VisibleText.quoted(path)). The next commands:
+        Created the app \(names.identifier) in \(VisibleText.quoted(path)). The next commands:
         \(entering)    swift test
             ./bundle
             peer app install \(names.bundle)

@@ -36,12 +36,12 @@ extension NewAppFile {
             }
           }
 
-          /// Says how the data came here, at the first launch after a migration.
+          /// Reports the result of the migration, at the first start after it.
           private static func greet() {
             switch MigrationStatus.importStatus {
             case nil: return
             case .success: print("Welcome back! Your notes have moved to this device.")
-            case .failure(let error): print("Your notes have not come: \(error.localizedDescription)")
+            case .failure(let error): print("Your notes did not arrive: \(error.localizedDescription)")
             }
             MigrationStatus.clearImportStatus()
           }

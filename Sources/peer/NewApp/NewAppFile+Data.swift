@@ -1,5 +1,5 @@
 extension NewAppFile {
-  /// What the app and its extension share: the formats of what the app keeps.
+  /// The shared code of the app and its extension: the formats of the app's data.
   static func shared(_ names: NewAppNames) -> [NewAppFile] {
     [
       NewAppFile(
@@ -7,16 +7,17 @@ extension NewAppFile {
         text: #"""
           import Foundation
 
-          /// What the app keeps in its Documents.
+          /// The app's data in its Documents.
           package struct Notes: Codable, Equatable, Sendable {
-            /// The name of the file, in Documents and in an archive. Older editions know it, so it never changes.
+            /// The name of the file, in Documents and in an archive. It never changes, since older
+            /// versions know it.
             package static let fileName = "notes.json"
 
             package var lines: [String]
 
             package init(lines: [String] = []) { self.lines = lines }
 
-            /// Reads the file in a directory; there are no notes where it is missing.
+            /// Reads the file in a directory; a missing file means no notes.
             package init(in directory: URL) throws {
               let file = directory.appending(path: Self.fileName)
               guard FileManager.default.fileExists(atPath: file.path) else {
@@ -39,10 +40,10 @@ extension NewAppFile {
         text: #"""
           import Foundation
 
-          /// What the app keeps in `UserDefaults.standard`.
+          /// The app's settings in `UserDefaults.standard`.
           ///
-          /// The extension has defaults of its own. So it reads and writes the property list that the app's
-          /// are kept in; the app does not run meanwhile.
+          /// The extension has its own defaults, so it reads and writes the property list of the
+          /// app's defaults; the app does not run meanwhile.
           package struct Settings: Codable, Equatable, Sendable {
             /// The name of the file in an archive.
             package static let fileName = "settings.plist"
@@ -53,12 +54,12 @@ extension NewAppFile {
 
             package init(title: String? = nil) { self.title = title }
 
-            /// Where the defaults of an app are on Linux.
+            /// The file of an app's defaults on Linux.
             package static func file(of app: String, in container: URL) -> URL {
               container.appending(path: ".config/\(app).plist")
             }
 
-            /// Reads a property list; nothing is set where it is missing.
+            /// Reads a property list; a missing one means no settings.
             package init(contentsOf file: URL) throws {
               guard FileManager.default.fileExists(atPath: file.path) else {
                 self.init()
@@ -67,7 +68,7 @@ extension NewAppFile {
               self = try PropertyListDecoder().decode(Settings.self, from: Data(contentsOf: file))
             }
 
-            /// Writes a property list, and the directory that it is in.
+            /// Writes a property list, and creates its directory.
             package func write(to file: URL) throws {
               try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)

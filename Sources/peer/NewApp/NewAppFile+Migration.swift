@@ -6,12 +6,12 @@ extension NewAppFile {
       text: #"""
         \#(imports("AppMigrationKit", names.data))
 
-        /// Moves what the app keeps to another device, and takes it in there.
+        /// Moves the app's data to another device, and imports it there.
         @main
         struct \#(names.migration): ResourcesExporting, ResourcesImporting {
           let resourcesImportProgress = Progress(totalUnitCount: 2)
 
-          /// The format of an archive. The importer knows this one, and all before it.
+          /// The format of an archive. The importer reads this one and all earlier ones.
           var resourcesVersion: String { "1" }
 
           var resourcesCompressible: Bool { true }
@@ -37,7 +37,8 @@ extension NewAppFile {
             guard request.sourceVersion == resourcesVersion else {
               throw ImportError.unknownVersion(request.sourceVersion)
             }
-            // All of it is read before any of it is written: what another device sends may be damaged.
+            // Everything is read before anything is written: data from another device may be
+            // damaged.
             try checkFiles(in: url)
             let notes = try Notes(in: url)
             let settings = try Settings(contentsOf: url.appending(path: Settings.fileName))
@@ -60,7 +61,8 @@ extension NewAppFile {
             Settings.file(of: appContainer.bundleIdentifier, in: appContainer.containerRootDirectory)
           }
 
-          /// Fails if something in an archive is no file, such as a link, which could lead to anywhere.
+          /// Fails if an item in an archive is not a file, such as a link, which could lead
+          /// anywhere.
           private func checkFiles(in archive: URL) throws {
             for name in try FileManager.default.contentsOfDirectory(atPath: archive.path) {
               let path = archive.appending(path: name).path
@@ -70,15 +72,16 @@ extension NewAppFile {
           }
         }
 
-        /// Why an import was refused, in words for the user: the app shows them at its next start.
+        /// The reasons for refusing an import, in words for the user: the app shows them at its
+        /// next start.
         enum ImportError: LocalizedError, Equatable {
           case unknownVersion(String)
           case unexpectedItem(String)
 
           var errorDescription: String? {
             switch self {
-            case .unknownVersion: "The notes are from a newer edition of this app. Update this one."
-            case .unexpectedItem(let name): "The other device sent something that is no file: \(name)."
+            case .unknownVersion: "The notes are from a newer version of this app. Update the app."
+            case .unexpectedItem(let name): "The other device sent an item that is not a file: \(name)."
             }
           }
         }

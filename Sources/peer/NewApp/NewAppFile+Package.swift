@@ -1,5 +1,5 @@
 extension NewAppFile {
-  /// The package: an app, its extension, what both share, and the extension's tests.
+  /// The package: an app, its extension, their shared code, and the extension's tests.
   static func manifest(_ names: NewAppNames, kit: String) -> NewAppFile {
     NewAppFile(
       path: "Package.swift",
@@ -30,7 +30,7 @@ extension NewAppFile {
         """#)
   }
 
-  /// The folders that builds make.
+  /// The folders of builds.
   static let ignored = NewAppFile(
     path: ".gitignore",
     text: #"""
@@ -46,7 +46,7 @@ extension NewAppFile {
       text: #"""
         # \#(names.base)
 
-        A small app, and the extension by which `peer` moves its data to another device.
+        A small app, and the extension with which `peer` moves its data to another device.
 
             swift build && swift test
             ./bundle
@@ -58,31 +58,31 @@ extension NewAppFile {
         | | |
         | --- | --- |
         | `Sources/\#(names.app)` | the app: notes in its Documents, a title in its settings |
-        | `Sources/\#(names.data)` | what app and extension share: both formats, and where they are |
+        | `Sources/\#(names.data)` | the shared code: both formats, and the places of the files |
         | `Sources/\#(names.migration)` | the extension: the export, and the import with its checks |
         | `Tests` | the extension's tests, with `AppMigrationTester` |
-        | `Bundle`, `bundle` | the property lists, and the script that puts the bundle together |
+        | `Bundle`, `bundle` | the property lists, and the script that assembles the bundle |
 
-        `Package.swift` names the folder that AppMigrationKit's sources are in on this machine.
+        `Package.swift` names the folder of AppMigrationKit's sources on this machine.
 
         """#)
   }
 
-  /// The script that puts the bundle together.
+  /// The script that assembles the bundle.
   static func bundleScript(_ names: NewAppNames) -> NewAppFile {
     NewAppFile(
       path: "bundle",
       text: #"""
         #!/usr/bin/env bash
-        # Builds the app and its extension, and puts the bundle together that `peer app install` takes:
-        # \#(names.bundle), in the place of the one that is there.
+        # Builds the app and its extension, and assembles the bundle for `peer app install`:
+        # \#(names.bundle), which replaces an earlier one.
         #
         # Usage: ./bundle
         set -euo pipefail
         cd "$(dirname "${BASH_SOURCE[0]}")"
 
-        # A release with the Swift runtime inside: where it is installed there need be no toolchain. The
-        # linker strips it (-s): without what debuggers read, programs are a quarter smaller.
+        # A release with the Swift runtime inside, so that it can be installed on devices without a
+        # toolchain. The linker strips it (-s): without data for debuggers, programs are a quarter smaller.
         options=(-c release --static-swift-stdlib -Xlinker -s)
         swift build "${options[@]}"
         programs=$(swift build "${options[@]}" --show-bin-path)

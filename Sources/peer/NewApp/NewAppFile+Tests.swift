@@ -62,7 +62,7 @@ extension NewAppFile {
             }
           }
 
-          /// Lets the tester find the extension, and an app that has been used, in a container of its own.
+          /// Gives the tester the extension, and an app with data in a container of its own.
           private func withUsedApp(_ body: (AppMigrationTester) async throws -> Void) async throws {
             let container = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
             defer { try? FileManager.default.removeItem(at: container) }

@@ -8,7 +8,7 @@ struct NewAppFile: Equatable, Sendable {
 }
 
 extension NewAppFile {
-  /// Every file of a new app, whose extension is built with the sources of AppMigrationKit in a folder.
+  /// Every file of a new app. The folder contains the sources of AppMigrationKit for its extension.
   static func all(_ names: NewAppNames, kit: String) -> [NewAppFile] {
     [manifest(names, kit: kit), ignored, readme(names), bundleScript(names)]
       + propertyLists(names) + shared(names) + [app(names), migration(names), tests(names)]

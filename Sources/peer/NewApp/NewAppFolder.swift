@@ -2,37 +2,37 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// The folder that a new app is made in: one that is not there yet, or that is empty.
+/// The folder of a new app: a new or an empty one.
 ///
-/// Everything is written into a folder with a name of its own first, beside the new one or in the empty one. What appears is
-/// whole; after a failure nothing is left.
+/// All files are first written to a folder with a temporary name, next to the new folder or inside
+/// the empty one. So the app appears complete; a failure leaves nothing.
 struct NewAppFolder: ~Copyable {
   /// The absolute path.
   let path: [UInt8]
-  /// Where the folder with everything is made, on the file system of the place.
+  /// The directory of the temporary folder, on the file system of the destination.
   private let parent: Directory
-  /// The name that it gets in `parent`; nil where `parent` is the folder itself.
+  /// The folder's final name in `parent`; nil if `parent` is the folder itself.
   private let name: [UInt8]?
 
-  /// Opens a folder in which an app can be made.
+  /// Opens a folder for a new app.
   static func open(_ typed: [UInt8]) throws(TransferFailure) -> NewAppFolder {
     do throws(SystemError) {
       if let folder = try NewAppFolder(opening: typed) { return folder }
     } catch  where error.isNotDirectory || error.isAlreadyExisting {
-      throw TransferFailure(.refused, "\(VisibleText.quoted(typed)) is no folder, and is left as it is", hint: hint)
+      throw TransferFailure(.refused, "\(VisibleText.quoted(typed)) is not a folder, and is not changed", hint: hint)
     } catch  where error.isNotFound {
       throw .usage(
-        "there is no folder in which \(VisibleText.quoted(typed)) could be made", hint: "make the one above it first")
+        "the parent folder of \(VisibleText.quoted(typed)) does not exist", hint: "create it first")
     } catch {
       throw TransferFailure(.failed, "\(error)")
     }
     throw TransferFailure(
-      .refused, "the folder \(VisibleText.quoted(typed)) is not empty, and is left as it is", hint: hint)
+      .refused, "the folder \(VisibleText.quoted(typed)) is not empty, and is not changed", hint: hint)
   }
 
-  private static let hint = "Name a folder that is not there yet, or an empty one."
+  private static let hint = "Name a new or an empty folder."
 
-  /// Nil where the folder is not empty.
+  /// Nil if the folder is not empty.
   private init?(opening typed: [UInt8]) throws(SystemError) {
     var trimmed = typed
     while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
@@ -44,7 +44,7 @@ struct NewAppFolder: ~Copyable {
     } else {
       let (directory, last) = FileContent.split(trimmed)
       let above = try Directory.open(directory)
-      // A link that leads nowhere has the name.
+      // A broken link takes the name.
       guard try above.isFree(last) else { throw SystemError(alreadyExisting: "make") }
       let root = try above.canonicalPath()
       path = (root.count > 1 ? root : []) + [UInt8(ascii: "/")] + last
@@ -70,18 +70,18 @@ struct NewAppFolder: ~Copyable {
     return isEmpty
   }
 
-  /// What the folder is called.
+  /// The name of the folder.
   var folderName: [UInt8] { FileContent.split(path).name }
 
-  /// Puts all files there, or none.
+  /// Writes all files, or none.
   func write(_ files: [NewAppFile]) throws(TransferFailure) {
     do throws(SystemError) {
       try writeAll(files)
     } catch {
       throw TransferFailure(
         error.isNoSpace ? .noSpace : error.isAlreadyExisting || error.isNotEmpty ? .refused : .failed,
-        "the app cannot be made in \(VisibleText.quoted(path)): \(error.words)",
-        hint: error.isNoSpace ? "Make room, or name a folder on another disk." : nil)
+        "the app cannot be created in \(VisibleText.quoted(path)): \(error.words)",
+        hint: error.isNoSpace ? "Free some space, or name a folder on another disk." : nil)
     }
   }
 
@@ -103,7 +103,7 @@ struct NewAppFolder: ~Copyable {
     }
   }
 
-  /// Moves everything of a folder up into the empty one.
+  /// Moves all items of a folder up into the empty one.
   private func publishEach(of folder: borrowing Directory) throws(SystemError) {
     var names: [[UInt8]] = []
     try folder.forEachEntry { (name, _) throws(SystemError) in

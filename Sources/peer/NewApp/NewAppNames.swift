@@ -1,26 +1,26 @@
 import MigrationHost
 import MigrationWire
 
-/// What the parts of a new app are called, after the folder that it is made in.
+/// The names of a new app's parts, derived from the name of its folder.
 ///
-/// A module has a word of ours behind the folder's name: so no module is called like a keyword of Swift, or like one of the
-/// toolchain's, whatever the folder is called.
+/// A module's name is the folder's name and a fixed word: so it is never a keyword of Swift or the
+/// name of a module of the toolchain.
 struct NewAppNames: Equatable, Sendable {
-  /// How much of a folder's name is taken: lines of code have names in them.
+  /// The length to which a folder's name is cut: lines of code contain it.
   private static let longest = 32
-  /// What stands behind the app's identifier in that of its extension.
+  /// The end of the extension's identifier, after the app's identifier.
   private static let extensionSuffix = ".migration"
-  /// What stands in the place of a name in which nothing can be part of a module's.
+  /// The name for a folder whose name contains nothing that a module's name can contain.
   private static let substitute = "MyApp"
 
-  /// The folder's name, as the name of a type: `MyNotes` for "my notes".
+  /// The folder's name in the form of a type's name: `MyNotes` for "my notes".
   let base: String
-  /// What people call the app.
+  /// The app's title for people.
   let title: String
   /// The app's identifier.
   let identifier: String
 
-  /// The names for a folder of this name, and an identifier that was checked.
+  /// The names for a folder's name and a checked identifier.
   init(folder: [UInt8], identifier: String? = nil) {
     let text = String(validating: folder, as: UTF8.self)
     let words = Self.words(text ?? "")
@@ -32,7 +32,7 @@ struct NewAppNames: Equatable, Sendable {
     self.identifier = identifier ?? "org.example.\(name.isEmpty ? "my-app" : name)"
   }
 
-  /// The words of a name, of letters and digits that every tool knows.
+  /// The words of a name, with only letters and digits that every tool accepts.
   private static func words(_ text: String) -> [String] {
     let scalars = text.unicodeScalars.filter { !($0.properties.isAlphabetic && !$0.isASCII) }
     return scalars.split { !AppName.isLetterOrDigit(UInt8(truncatingIfNeeded: $0.value)) || !$0.isASCII }
@@ -43,7 +43,7 @@ struct NewAppNames: Equatable, Sendable {
   var package: String { base }
   /// The app's program.
   var app: String { "\(base)App" }
-  /// What the app and its extension share.
+  /// The shared module of the app and its extension.
   var data: String { "\(base)Data" }
   /// The extension's program.
   var migration: String { "\(base)Migration" }
@@ -51,15 +51,16 @@ struct NewAppNames: Equatable, Sendable {
   var tests: String { "\(base)MigrationTests" }
   /// The extension's identifier.
   var extensionIdentifier: String { Self.extensionIdentifier(of: identifier) }
-  /// Where the script puts the bundle, within the package.
+  /// The bundle's path within the package.
   var bundle: String { "build/\(base).app" }
 
-  /// Whether an app may have this identifier, and its extension the one that is made of it.
+  /// Whether an app may have this identifier, and its extension the derived one.
   static func isFit(_ identifier: String) -> Bool {
     AppName.isWellFormed(identifier) && AppName.isWellFormed(extensionIdentifier(of: identifier))
   }
 
-  /// The rule for identifiers, to follow "is"; the extension's has to fit too.
+  /// The rule for identifiers, as the end of a sentence after "is"; the extension's identifier has
+  /// to obey it too.
   static let rule =
     "\(AppName.rule); of a new app at most \(AppName.longest - extensionSuffix.utf8.count), since its extension's is longer"
 

@@ -2,7 +2,7 @@ import MigrationWire
 
 /// Text in Swift's source code.
 enum SwiftLiteral {
-  /// A string literal that means exactly this text.
+  /// The string literal of a text.
   static func of(_ text: String) -> String {
     var literal = "\""
     for scalar in text.unicodeScalars {
@@ -18,9 +18,10 @@ enum SwiftLiteral {
 
 /// Text in XML.
 enum XMLText {
-  /// The text as it stands between two tags.
+  /// The text between two tags.
   static func escaped(_ text: String) -> String {
-    // By scalars: a mark that is combined with one of these makes another character of it.
+    // This works on scalars: a combining mark after one of these characters makes another character
+    // of it.
     text.unicodeScalars.map { scalar in
       switch scalar {
       case "&": "&amp;"
@@ -33,7 +34,7 @@ enum XMLText {
 }
 
 extension NewAppFile {
-  /// Lines that import modules, in the order that swift-format wants.
+  /// Lines with imports, in the order of swift-format.
   static func imports(_ modules: String...) -> String {
     modules.sorted().map { "import \($0)" }.joined(separator: "\n")
   }

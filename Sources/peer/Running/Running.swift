@@ -5,14 +5,15 @@ import MigrationTransfer
 import MigrationVault
 import MigrationWire
 
-/// Becoming an app: what its process gets besides what every program has, and what of PEER_HOME it sees.
+/// Becoming an app: the app's environment and descriptors, and its view of PEER_HOME.
 enum Running {
-  /// Becomes an app whose data is in order; returns only to say why that failed.
+  /// Becomes an app whose data is in order; returns only after a failure.
   static func become(_ started: AppHome.Started, _ arguments: [[UInt8]], in home: AppHome) -> TransferFailure {
     let bundle = started.app.bundle
     let keys = CredentialVault.keysDirectory()
     var variables = started.app.variables()
-    // It is started first: it sees the whole of PEER_HOME, and has neither the app's lock nor a place in its session.
+    // The broker starts first: it sees the whole of PEER_HOME, and has neither the app's lock nor a
+    // place in its session.
     let credentials = credentials(of: bundle, home: home.path, keys: keys)
     do {
       if case .clip = bundle.role { try narrow(started.app, home: home.path, keys: keys) }
@@ -32,7 +33,7 @@ enum Running {
     return TransferFailure(.failed, error.description)
   }
 
-  /// The app's way to its credentials; nil where it cannot have one, which is said.
+  /// The app's access to its credentials; nil, with a note, if it cannot have any.
   private static func credentials(of bundle: AppBundle, home: String, keys: [UInt8]?) -> CredentialsOfApp? {
     do {
       return try CredentialsOfApp(bundle, home: home, keys: keys)
@@ -42,9 +43,10 @@ enum Running {
     }
   }
 
-  /// Lets a clip see of PEER_HOME only what is its own, and the keys not at all; where that cannot be had, it is said.
+  /// Limits a clip's view of PEER_HOME to its own data, without the keys; a note says if that is
+  /// impossible.
   private static func narrow(_ clip: InstalledApp, home: String, keys: [UInt8]?) throws(SystemError) {
-    // One that is made later would be seen.
+    // A directory that is created later would be visible.
     if let keys { _ = try? Directory.openOrMake(keys, mode: 0o700) }
     let hidden = keys.flatMap { (try? Directory.open($0)) == nil ? nil : $0 }
     let view = FileView(of: home, showing: clip.ownPaths, hiding: hidden)

@@ -1,12 +1,13 @@
 extension CommandDescription {
   static let account = CommandDescription(
-    usage: "account", summary: "whose sign-in apps hold for authorized",
+    usage: "account", summary: "the recorded sign-in of users, for apps",
     forms: [],
     blocks: [
       .text(
         """
-        An app can ask for the state of a user's sign-in. The answer comes from a record on this device, which these commands
-        keep: for tests, and for administrators. It stands in for an account with a service, and proves nothing.
+        An app can ask for the state of a user's sign-in. The answer comes from a record on this device, which these
+        commands change. The record is for tests and for administrators: it replaces an account with a service,
+        and proves nothing.
         """)
     ],
     options: [.help])
@@ -18,8 +19,8 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Records that a user is authorized for an app or a clip that is installed. What is recorded for a clip holds for its app as
-        well, unless the app has a record of its own. USER is the identifier that the app asks for.
+        Records that a user is authorized for an installed app or clip. A record for a clip also applies to its app,
+        unless the app has a record of its own. USER is the identifier that the app asks for.
         """)
     ],
     options: [appOfUser, .json, .help],
@@ -33,7 +34,7 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Records that a user is not authorized any more. The app or clip need not be installed if it has a record of the user.
+        Records that a user is no longer authorized. The app or clip need not be installed if it has a record of the user.
         """)
     ],
     options: [appOfUser, .json, .help],
@@ -41,12 +42,12 @@ extension CommandDescription {
     exitCodes: ExitCodes(.done, .failed, .noSuchApp, .refusedRecord, .noSpaceLeft))
 
   static let accountList = CommandDescription(
-    usage: "account list", summary: "what is recorded of users",
+    usage: "account list", summary: "list the recorded sign-ins",
     forms: [Form(.optional(["--json"]))],
-    blocks: [.text("Shows what is recorded: the app or clip, the user, and the state, authorized or revoked.")],
+    blocks: [.text("Lists the records: the app or clip, the user, and the state (authorized or revoked).")],
     options: [.json, .help],
     exitCodes: ExitCodes(
-      .init(number: 0, meaning: "done, also if there is none"), .failed, .wrongCommand,
+      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
       .init(number: 4, meaning: Surroundings.unfitHome)))
 
   private static let appOfUser = Option.value("--app", "ID", .app, "The app or clip.")
@@ -54,6 +55,6 @@ extension CommandDescription {
 
 extension ExitCodes.Code {
   fileprivate static let refusedRecord = Self(
-    number: 4, meaning: "the app's bundle is damaged, its record is full, or PEER_HOME is not fit")
-  fileprivate static let noSpaceLeft = Self(number: 6, meaning: "there is not enough space")
+    number: 4, meaning: "the app's bundle is damaged, its record is full, or PEER_HOME cannot be used")
+  fileprivate static let noSpaceLeft = Self(number: 6, meaning: "not enough space")
 }

@@ -1,82 +1,82 @@
 extension CommandDescription {
   static let app = CommandDescription(
-    usage: "app", summary: "apps that can be migrated",
+    usage: "app", summary: "install, run, check and migrate apps",
     forms: [],
     blocks: [
       .text(
         """
-        An app whose author has written a migration extension can be moved with its data from one device to another. Each
-        app has its data in a container of its own. A clip is a small edition of an app that is there before the app is:
-        once the app is installed, the clip is gone, and the app has what they shared.
+        An app with a migration extension can be moved with its data from one device to another. Each app has its data
+        in its own container. A clip is a small edition of an app that can be installed before the app. When the app is
+        installed, the clip is removed, and the app keeps the data that they shared.
         """)
     ],
     options: [.help])
 
   static let appInstall = CommandDescription(
-    usage: "app install BUNDLE", summary: "install an app, or another version of it",
+    usage: "app install BUNDLE", summary: "install or update an app",
     forms: [Form(.operand("BUNDLE"), .optional(["--json"]))],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(
         """
-        Installs an app from its bundle, or puts another version in the place of the one that is there; its data stays. An
-        app that runs, or whose data is being migrated, is left as it is.
+        Installs an app from its bundle, or replaces the installed version with another one; the app's data stays. An
+        app that is running, or whose data is being migrated, is not changed.
 
-        An app takes the place of its clip: the clip and its own data go, and their groups stay. A group of a clip belongs
-        to the clip and its app alone, from the clip's installation until the group's directory goes.
+        An app replaces its clip: the clip and its own data are removed, and their groups stay. A group of a clip belongs
+        only to the clip and its app, from the clip's installation until the group's directory is removed.
         """),
       .lines(
         """
         A bundle is a directory:
           Info.plist
             CFBundleIdentifier, CFBundleShortVersionString, CFBundleExecutable
-            PeerPlatform, PeerStoreIdentifier, PeerAliases, if they are needed
-          Entitlements.plist, which may be missing
+            PeerPlatform, PeerStoreIdentifier, PeerAliases (optional)
+          Entitlements.plist (optional)
             com.apple.security.application-groups
             com.apple.developer.associated-appclip-app-identifiers:
-              an array of the app's clip alone
+              an array of one: the app's clip
             in a clip, com.apple.developer.parent-application-identifiers:
-              an array of its app alone; the clip's identifier is the app's,
-              a dot, and more
+              an array of one: its app; the clip's identifier is the app's,
+              a dot, and a suffix
           the app's program, named by CFBundleExecutable, and its files
-          Extensions/NAME.appex/, if its data can be migrated; never in a clip
+          Extensions/NAME.appex/, if its data can be migrated; not in a clip
             Info.plist
               CFBundleIdentifier, CFBundleExecutable, EXAppExtensionAttributes:
               EXExtensionPointIdentifier is com.apple.app-migration
             Entitlements.plist
               com.apple.developer.app-migration.data-container-access:
-              an array of the app's identifier alone
+              an array of one: the app's identifier
             the extension's program
-        Extensions of other kinds may stand beside it, and are ignored.
+        Extensions of other kinds may be next to it; they are ignored.
         """),
     ],
     options: [.json, .help],
     examples: ["peer app install ./Notes.app"],
     exitCodes: ExitCodes(
-      .done, .failed, .init(number: 2, meaning: "the command line is wrong, or there is no such directory"),
+      .done, .failed, .init(number: 2, meaning: "invalid command line, or no such directory"),
       .init(
         number: 4,
         meaning:
           """
-          the bundle is not made as it must be or does not go with another one that is installed, the app or its clip is in
-          use, or apps cannot be kept in PEER_HOME
+          the bundle is invalid or conflicts with an installed one, the app or its clip is in use, or PEER_HOME cannot
+          hold apps
           """),
-      .init(number: 6, meaning: "there is not enough space")))
+      .init(number: 6, meaning: "not enough space")))
 
   static let appList = CommandDescription(
-    usage: "app list", summary: "the apps of this device",
+    usage: "app list", summary: "list installed apps",
     forms: [Form(.optional(["--json"]))],
     blocks: [
       .text(
         """
-        Shows the apps of this device, and their clips: identifier, version, name, how the last import into each ended, and
-        who uses it just now.
+        Lists the installed apps and clips: identifier, version, name, how the last import into each ended, and its use
+        at the moment.
         """)
     ],
     options: [.json, .help],
     exitCodes: ExitCodes(
-      .init(number: 0, meaning: "done, also if there is none"), .failed, .wrongCommand,
-      .init(number: 4, meaning: "apps cannot be kept in PEER_HOME")))
+      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
+      .init(number: 4, meaning: "PEER_HOME cannot hold apps")))
 
   static let appRun = CommandDescription(
     usage: "app run ID [ARGS...]", summary: "start an app",
@@ -85,33 +85,33 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Starts an app, with its container for its home, and becomes it. Everything behind ID is the app's, options as well.
-        While its data is being migrated, an app cannot be started. An import that was interrupted is undone first. At the
-        third start since an import, a note says so if the app has not cleared how that ended. For a clip whose app has
-        taken its place, the app is started, and a note says so.
+        Starts an app with its container as its home; the app replaces this process. All arguments after ID, also
+        options, go to the app. An app whose data is being migrated cannot be started. An interrupted import is undone
+        first. At the third start after an import, a note appears if the app has not cleared the result of the import.
+        If an app has replaced its clip, the clip's ID starts the app, and a note says so.
         """)
     ],
-    options: [.help("Show the help text. Behind ID it is the app's.")],
+    options: [.help("Show the help text. After ID, this option goes to the app.")],
     examples: ["peer app run org.example.notes today.txt"],
     exitCodes: ExitCodes(
       others: "the app's", .failed, .noSuchApp,
-      .init(number: 4, meaning: "its data is being migrated, or PEER_HOME is not fit")))
+      .init(number: 4, meaning: "its data is being migrated, or PEER_HOME cannot be used")))
 
   static let appStatus = CommandDescription(
-    usage: "app status ID", summary: "how its last import ended",
+    usage: "app status ID", summary: "show the result of the last import",
     forms: [Form(.operand("ID"), .optional(["--clear", "--json"]))],
     operands: [Operand(value: .app)],
     blocks: [
       .text(
         """
-        Shows how the last import into an app ended, until the app has cleared that, and whether an import is going on or
-        was interrupted.
+        Shows the result of the last import into an app, until the app clears it, and whether an import is running or was
+        interrupted.
         """)
     ],
-    options: [.flag("--clear", "Show it, and forget it."), .json, .help],
+    options: [.flag("--clear", "Show the result, then clear it."), .json, .help],
     exitCodes: ExitCodes(
-      .init(number: 0, meaning: "done, however the import ended"), .failed, .noSuchApp,
-      .init(number: 4, meaning: "to be cleared while the data is being migrated, or PEER_HOME is not fit")))
+      .init(number: 0, meaning: "done, also if the import failed"), .failed, .noSuchApp,
+      .init(number: 4, meaning: "cannot clear while the data is being migrated, or PEER_HOME cannot be used")))
 
   static let appRemove = CommandDescription(
     usage: "app remove ID", summary: "remove an app and its data",
@@ -120,36 +120,37 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Removes an app, or a clip, and all of its data, without asking. What it shares with other apps of a group goes with
-        the last of them. Credentials stay, and it says whose: the app finds them again when it is installed again.
+        Removes an app or a clip with all of its data, without asking. The data that a group of apps shares is removed
+        with the last of them. Credentials stay, and the command names their owner: the app finds them again when it is
+        installed again.
         """)
     ],
     options: [
-      .flag("--credentials", "Remove its credentials as well, and those of its clips."), .json, .help,
+      .flag("--credentials", "Also remove its credentials and those of its clips."), .json, .help,
     ],
     exitCodes: ExitCodes(
       .done, .failed, .noSuchApp,
-      .init(number: 4, meaning: "the app runs, its data is being migrated, or PEER_HOME is not fit")))
+      .init(number: 4, meaning: "the app is running, its data is being migrated, or PEER_HOME cannot be used")))
 
   static let appNew = CommandDescription(
-    usage: "app new DIR", summary: "make the package of a new app",
+    usage: "app new DIR", summary: "create the package of a new app",
     forms: [Form(.operand("DIR"), .optional(["--id", "--package", "--json"]))],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(
         """
-        Makes a Swift package with a small app, its migration extension, the extension's tests, and a script that puts the
-        bundle together. It builds, passes its tests, and migrates at once. DIR is not there yet, or is an empty folder; its
-        name becomes that of the app.
+        Creates a Swift package with a small app, its migration extension, the extension's tests, and a script that
+        assembles the bundle. The package builds, passes its tests, and can migrate at once. DIR must be new or an empty
+        folder; its name becomes the name of the app.
         """)
     ],
     options: [
-      .value("--id", "ID", "The app's identifier. Without it: org.example. and the folder's name."),
+      .value("--id", "ID", "The app's identifier (default: org.example. and the folder's name)."),
       .value(
         "--package", "PATH", .directory,
         """
-        The folder of the package that has AppMigrationKit. Without it: the clone that this program was built in, or what
-        was installed with it.
+        The folder of the package that contains AppMigrationKit (default: the clone in which this program was built, or
+        the package that was installed with it).
         """),
       .json, .help,
     ],
@@ -159,13 +160,13 @@ extension CommandDescription {
       .init(
         number: 2,
         meaning: """
-          the command line is wrong, there is no folder to make DIR in, no such PATH, or nothing was found in its place
+          invalid command line, no folder in which to create DIR, no such PATH, or no package at the default PATH
           """),
-      .init(number: 4, meaning: "DIR is not empty or has a name that cannot be, or PATH does not have AppMigrationKit"),
-      .init(number: 6, meaning: "there is not enough space")))
+      .init(number: 4, meaning: "DIR is not empty or has an invalid name, or PATH does not contain AppMigrationKit"),
+      .init(number: 6, meaning: "not enough space")))
 }
 
 extension ExitCodes.Code {
   static let noSuchApp = Self(
-    number: 2, meaning: "the command line is wrong, or there is no such app")
+    number: 2, meaning: "invalid command line, or no such app")
 }

@@ -3,42 +3,42 @@ import MigrationTransfer
 /// The commands for authors of apps.
 extension CommandDescription {
   static let appCheck = CommandDescription(
-    usage: "app check BUNDLE", summary: "what its author should know of an app's bundle",
+    usage: "app check BUNDLE", summary: "check an app's bundle and its export",
     forms: [Form(.operand("BUNDLE"), .optional(["--container", "--idle-limit", "--no-confine", "--json"]))],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(
         """
-        Names everything that is wrong with an app's bundle, installed or not. If nothing is, starts its migration extension,
-        and shows what that can do, its estimate and its version, and what its archive would hold: it exports as in a
-        migration, and what it appends is read and thrown away. Appends that were refused, an estimate that is off by more
-        than half, and temporary files that the exporter leaves are named.
+        Names every error in an app's bundle, installed or not. If there is none, starts the bundle's migration extension
+        and shows its abilities, its estimate, its version, and the contents of its archive. The extension exports as in a
+        migration; the data is read and discarded. Refused appends, an estimate that is off by more than half, and
+        temporary files that the exporter leaves are reported.
         """),
       .text(
         """
-        The data is that of the app with the same identifier in PEER_HOME, which is only read, and must not run meanwhile;
-        that of --container; or an empty container. What the extension writes is shown.
+        The data is that of the app with the same identifier in PEER_HOME, that of --container, or an empty container. The
+        data of the app is only read, and the app must not run meanwhile. The output of the extension is shown.
         """),
     ],
     options: [
       .value(
         "--container", "DIR", .directory,
-        "Export what is in this directory, as if it were the app's container. The groups are empty then."),
+        "Export this directory, as if it were the app's container. The groups are then empty."),
       idleLimit, noConfine, .json, .help,
     ],
     examples: ["peer app check ./Notes.app", "peer app check ./Notes.app --container ./samples"],
     exitCodes: ExitCodes(
-      .init(number: 0, meaning: "nothing is wrong, whatever was noted"), .failed,
-      .init(number: 2, meaning: "the command line is wrong, or there is no such directory"),
+      .init(number: 0, meaning: "no errors; there may be notes"), .failed,
+      .init(number: 2, meaning: "invalid command line, or no such directory"),
       .init(
         number: 4,
         meaning: """
-          the bundle is not made as it must be, the extension does not start or can do nothing, the app is in use, or PEER_HOME
-          is not fit
+          the bundle is invalid, the extension does not start or has no abilities, the app is in use, or PEER_HOME cannot be
+          used
           """),
-      .init(number: 6, meaning: "there is not enough space"),
+      .init(number: 6, meaning: "not enough space"),
       .init(number: 9, meaning: "the exporter failed"), .init(number: 130, meaning: "interrupted by Ctrl-C"),
-      .init(number: 143, meaning: "ended by SIGTERM")))
+      .init(number: 143, meaning: "terminated by SIGTERM")))
 
   static let appMigrate = CommandDescription(
     usage: "app migrate ID", summary: "try a migration on this device",
@@ -51,34 +51,35 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Installs an app from its bundle in a PEER_HOME of its own and migrates the data of an installed app to it, as
-        'peer send' and 'peer receive' would, both ends in this process. The two may have different identifiers if the
-        PeerAliases of the one that gets the data say so. The data that is there is only read. What the extensions write is
-        shown behind exporter and importer. At the end stands where the app with its data is, and how it is started.
+        Installs an app from its bundle in a PEER_HOME of its own, and migrates the data of an installed app to it, as
+        'peer send' and 'peer receive' would. Both ends run in this process. The two apps may have different identifiers if
+        the PeerAliases of the receiving app allow it. The existing data is only read. The output of the extensions is shown
+        with the prefixes exporter and importer. At the end, the command shows the directory of the app with its data, and
+        how to start the app.
         """),
       .text(
         """
-        If the bundle is another edition of the app with this ID, its extension exports too; else that of the installed app
-        does.
+        If the bundle is another edition of the app with this ID, its extension also exports; otherwise, the extension of
+        the installed app exports.
         """),
     ],
     options: [
-      .value("--to", "BUNDLE", .directory, "The bundle of the app that gets the data."),
+      .value("--to", "BUNDLE", .directory, "The bundle of the receiving app."),
       .value(
         "--home", "DIR", .directory,
         """
-        The PEER_HOME for that app, which may be there from an earlier try. It may not be in the PEER_HOME of the data, nor
-        have that in it. Without it: a new directory among the temporary files, which stays; rm -r removes it.
+        The PEER_HOME for the receiving app; it may exist from an earlier run. It must be neither inside the PEER_HOME of the
+        data nor above it (default: a new directory among the temporary files, which stays; remove it with rm -r).
         """),
       .value(
         "--as", "PLATFORM[,STORE]", .word(platforms),
         """
-        Let the importer be told that the data comes from this platform, as by 'peer send'. Without a store: that of the
+        The platform that the importer gets as the source of the data, as with 'peer send'. The default STORE is that of the
         platform, if it has one.
         """),
-      .repeatable("--option", "NAME=VALUE", "Something for the exporter, as by 'peer receive'."),
+      .repeatable("--option", "NAME=VALUE", "An option for the exporter, as with 'peer receive'."),
       .flag(
-        "--replace", "Set data that the app has aside; it comes back if the import fails."),
+        "--replace", "Set aside the data that the app has; it is restored if the import fails."),
       idleLimit, noConfine, .json, .help,
     ],
     examples: [
@@ -86,23 +87,23 @@ extension CommandDescription {
       "peer app migrate org.example.notes --to ./Notes.app --as android",
     ],
     exitCodes: ExitCodes(
-      .done, .failed, .init(number: 2, meaning: "the command line is wrong, or there is no such app or bundle"),
+      .done, .failed, .init(number: 2, meaning: "invalid command line, or no such app or bundle"),
       .init(
         number: 4,
-        meaning: "an app is in use, its bundle or a home is not fit, or the app that gets the data has some already"),
-      .init(number: 6, meaning: "there is not enough space"),
+        meaning: "an app is in use, its bundle or a PEER_HOME cannot be used, or the receiving app already has data"),
+      .init(number: 6, meaning: "not enough space"),
       .init(number: 7, meaning: "the importer failed"), .init(number: 8, meaning: "some items did not arrive"),
       .init(number: 9, meaning: "the exporter failed"), .init(number: 130, meaning: "interrupted by Ctrl-C"),
-      .init(number: 143, meaning: "ended by SIGTERM")))
+      .init(number: 143, meaning: "terminated by SIGTERM")))
 
   private static let idleLimit = Option.value(
     "--idle-limit", "TIME",
-    "How long the exporter may append nothing before it is ended; off for no limit, while it is debugged.")
+    "How long the exporter may append nothing before it is ended (default: 20s); off for no limit, for debugging.")
 
   private static let noConfine = Option.flag(
     "--no-confine",
     """
-    Do not keep the extension from what it need not reach, so that a debugger can be attached to it: it may do what you
-    may.
+    Do not confine the extension, so that a debugger can attach to it: the extension may then do everything that you may
+    do.
     """)
 }

@@ -1,6 +1,6 @@
 extension CommandDescription {
   static let completion = CommandDescription(
-    usage: "completion SHELL", summary: "completions for bash, zsh or fish",
+    usage: "completion SHELL", summary: "print completions for bash, zsh or fish",
     forms: [Form(.operand("bash|zsh|fish"))],
     operands: [
       Operand(value: .choice(Shell.allCases.map { ValueKind.Choice(word: $0.rawValue, text: $0.summary) }))
@@ -8,9 +8,9 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Prints what a shell needs to complete commands, options and their values, such as apps, unfinished transfers and
-        devices that wait. Where peer was installed as a package, it is in its place already. Elsewhere let the shell read
-        it at each start, from ~/.bashrc, from ~/.zshrc behind compinit, or from ~/.config/fish/config.fish:
+        Prints a script with which a shell completes commands, options and their values, such as apps, unfinished transfers
+        and waiting devices. A package of peer installs the scripts. Otherwise, let the shell read its script at each start,
+        from ~/.bashrc, from ~/.zshrc after compinit, or from ~/.config/fish/config.fish:
         """),
       .lines(
         """
@@ -20,9 +20,9 @@ extension CommandDescription {
         """),
       .text(
         """
-        Or write it to a file that the shell reads when it is needed. That of bash needs the package bash-completion; that
-        of zsh may be in any folder that is in $fpath before compinit runs, so that ~/.zshrc has the line
-        fpath+=(~/.zfunc) in front of compinit:
+        Or write the script to a file that the shell reads when it needs it. Bash needs the package bash-completion for this;
+        zsh reads any folder that is in $fpath before compinit runs, so ~/.zshrc needs the line fpath+=(~/.zfunc) before
+        compinit:
         """),
       .lines(Shell.allCases.map { "  \($0.rawValue.padded(to: 4))  \($0.file)" }.joined(separator: "\n")),
     ],
@@ -31,7 +31,7 @@ extension CommandDescription {
     exitCodes: ExitCodes(.done, .unwritten, .wrongCommand))
 }
 
-/// A shell that can complete what is typed.
+/// A shell with completions.
 enum Shell: String, CaseIterable, Sendable {
   case bash
   case zsh
@@ -39,7 +39,7 @@ enum Shell: String, CaseIterable, Sendable {
 
   var summary: String { "completions for \(rawValue)" }
 
-  /// Where it looks for a user's completions.
+  /// The file in which it looks for a user's completions.
   fileprivate var file: String {
     switch self {
     case .bash: "~/.local/share/bash-completion/completions/peer"

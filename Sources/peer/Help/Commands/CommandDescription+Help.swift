@@ -1,20 +1,20 @@
 extension CommandDescription {
   static let help = CommandDescription(
-    usage: "help [COMMAND]", summary: "the help text of a command",
+    usage: "help [COMMAND]", summary: "show the help of a command",
     forms: [Form(.optional(["--man"]), .operand("[COMMAND]"))],
     operands: [Operand(value: .command)],
     blocks: [
       .text(
         """
-        Shows the description of a command, as 'peer COMMAND --help' does; without one, which commands there are.
+        Shows the help of a command, as 'peer COMMAND --help' does; without COMMAND, lists the commands.
         """)
     ],
     options: [
       .flag(
         "--man",
         """
-        Print the manual page that the command is in, for man(1). 'peer send', 'peer receive' and 'peer app' have pages of
-        their own.
+        Print the manual page that describes the command, for man(1). 'peer send', 'peer receive' and 'peer app' have their
+        own pages.
         """),
       .help,
     ],

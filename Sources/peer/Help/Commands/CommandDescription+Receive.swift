@@ -12,38 +12,41 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Receives what another device sends, into DIR or the current directory. Shows an address and a code; the user who
-        enters the code may send. What is already there is never overwritten, unless --existing replace says so.
+        Receives the files and folders that another device sends, into DIR (default: the current directory). Shows an
+        address and a code; only a sender with the code may send. By default, existing files are never modified: if a name
+        is taken, the transfer is refused before any data is sent. --existing chooses otherwise.
         """),
       .text(
         """
-        With --app, receives the data of an app that is installed here: its migration extension imports it, before the app
-        is started for the first time. The extension is started once before a code is shown, and refused at once if it
-        cannot import. What the other device says of its platform and its store is shown, and is its claim. The app learns how that ended ('peer app status ID'). The
-        dots in the second form stand for those options of the first one that are not about files.
+        With --app, receives the data of an app that is installed here. The app's migration extension imports the data
+        before the app is started for the first time. The extension is started once before a code is shown; if it cannot
+        import, the command fails at once. The platform and the store that the other device names are shown; they are its
+        claim. The app learns the result of the import ('peer app status ID'). The dots in the second form are the options of the first form that do not concern files.
         """),
       .text(
         """
-        A code works once, for 10 minutes and three tries; then there is another one. After 99 wrong codes no code is shown
-        any more, until Enter is pressed at the terminal; without a terminal, and with --json, the command ends with 3.
+        A code works once, for 10 minutes and three tries; then a new code is shown. After 99 wrong codes, no code is
+        shown until the user presses Enter at the terminal. Without a terminal, and with --json, the command ends with
+        exit code 3.
         """),
       .text(
         """
-        With --keep, takes one transfer after the other, each with a new code, until Ctrl-C or SIGTERM ends it with 130 or
-        143. What fails is told, and the next one may come; a sender that was lost may come back at any later time.
+        With --keep, receives one transfer after another, each with a new code, until Ctrl-C (exit code 130) or SIGTERM
+        (143) ends it. A failed transfer is reported, and the next one may come. A sender that lost its connection may
+        return at any later time.
         """),
       .text(
         """
-        A transfer that was interrupted goes on by itself, without a code, when the sender comes back; also after a restart
-        of both, with the same directory here and the same paths there.
+        An interrupted transfer resumes by itself, without a code, when the sender returns. After a restart of both
+        commands, it resumes if the directory here and the paths there are the same.
         """),
       .text(
         """
-        While it waits and receives, the process can create, change and remove nothing outside of DIR and PEER_HOME, where
-        the kernel has Landlock 2 or later (Linux 5.19) and both file systems go with it, which is tried first; rights and
-        times of other files are not covered by that. With --json the event 'confined' says so; where it is otherwise, a
-        note and the event 'unconfined' do. DIR is made at once if it is missing. With --app it is the app's extension that
-        is confined.
+        While the process waits and receives, it can create, change and remove files only in DIR and PEER_HOME. This
+        takes Landlock 2 or later (Linux 5.19), and both file systems must support it, which is tested first. Permissions
+        and times of other files are not covered. With --json, the event 'confined' reports this. A process that is not
+        confined says so by a note and by the event 'unconfined'. A missing DIR is created at once. With --app, the app's
+        extension is confined instead.
         """),
     ],
     options: receiveOptions,
@@ -58,86 +61,86 @@ extension CommandDescription {
     exitCodes: .transfer)
 
   private static let receiveOptions: [Option] = [
-    .value("--app", "ID", .app, "The app whose data is wanted; 'peer app list' shows which are installed."),
-    .value("--platform", "NAME", "What the app's exporter is told that this device is. Without it: linux."),
+    .value("--app", "ID", .app, "Receive the data of this app; 'peer app list' lists the installed apps."),
+    .value("--platform", "NAME", "The platform of this device, for the app's exporter (default: linux)."),
     .repeatable(
-      "--option", "NAME=VALUE", "An option for the app's exporter, which need not know it; once for each."),
+      "--option", "NAME=VALUE", "An option for the app's exporter, which need not know it. Repeat it for each NAME."),
     .flag(
       "--replace",
-      "Set data that the app has here aside. It comes back if the import fails, and goes if it succeeds."),
-    .value("--existing", "MODE", .choice(existingModes), "What to do where a name is taken."),
+      "Set aside the data that the app has here. The data is restored if the import fails, and removed if it succeeds."),
+    .value("--existing", "MODE", .choice(existingModes), "What to do if a name is taken (default: refuse)."),
     .flag(
       "--ask",
       """
-      Show what is offered, and wait for yes at the terminal before anything is written. Without it the code that the sender
-      has entered is consent enough.
+      Show the offer, and write nothing until the user answers yes at the terminal. Without this option, the code that
+      the sender enters is consent enough.
       """),
     .value(
       "--max-size", "SIZE",
       """
-      Take at most so many bytes of a transfer, as in 500k, 20M, 1.5G or 2T (k is 1000); with --keep, of each. What has
-      more is refused with exit code 6: at once if it says so, else when a run has brought so much, or at its end. What an
-      earlier run left may take room besides, and a few small files more may be on the disk. Without it: as much as there
-      is room for.
+      Receive at most this many bytes in a transfer, as in 500k, 20M, 1.5G or 2T (k is 1000); with --keep, in each
+      transfer (default: as much as there is space for). A larger transfer is refused with exit code 6: at once if the
+      sender announces the size, otherwise when a run has received that much, or at its end. Data of an earlier run and
+      a few small files may take more space on the disk.
       """),
-    .flag("--keep", "Go on after a transfer, until the command is stopped."),
+    .flag("--keep", "Continue after a transfer, until the command is stopped."),
     .value(
       "--code-file", "FILE", .file,
       """
-      Take the code from the first line of a file, and show none. 'peer code new' makes one, for this device and the
-      sender. The file must be yours, no link, and for no other user to read (mode 0600). When the code is spent or over,
-      the command ends with 3.
+      Read the code from the first line of FILE, and show no code. 'peer code new' creates such a file, for this device
+      and the sender. You must own the file; it must not be a link, and other users must not be able to read it (mode
+      0600). When the code is used up or expired, the command ends with exit code 3.
       """),
     .flag(
       "--owners",
       """
-      Keep owners and groups, by their numbers, where the sender names them (--owners there too); for root. What cannot be
-      set is counted. Without it: what arrives is yours.
+      Keep the numeric owners and groups that the sender sends (--owners there too); for root. Those that cannot be set
+      are counted (default: received files are yours).
       """),
     .flag(
-      "--set-id-bits", "Keep set-user-ID and set-group-ID bits. Without it: they are dropped and counted."),
+      "--set-id-bits", "Keep set-user-ID and set-group-ID bits (default: they are dropped and counted)."),
     .value(
       "--listen", "[HOST:]PORT",
       """
-      Wait at this port, and at this address only. Without it: port 47470, at every address; an unfinished transfer keeps
-      the port that it had.
+      Listen on this port, and only on this address (default: port 47470 on every address; an unfinished transfer keeps
+      its port).
       """),
     .repeatable(
       "--from", "ADDRESS[/BITS]",
       """
-      Let only this address pair, or the addresses that share their first BITS with it: 192.0.2.7, 192.0.2.0/24,
-      2001:db8::/64, fe80::1%eth0. May be repeated. What was paired before comes back from anywhere.
+      Accept a new pairing only from this address, or from addresses with the same first BITS: 192.0.2.7, 192.0.2.0/24,
+      2001:db8::/64, fe80::1%eth0. May be repeated. A paired sender may return from any address.
       """),
     .flag(
       "--no-announce",
-      "Do not tell the network that this device waits, and how it is called; senders need its address then."),
+      "Do not announce this device and its name on the network; senders then need its address."),
     .value(
       "--give-up-after", "TIME",
-      "How long to wait for a sender that was lost: seconds, or 90s, 10m, 2h. Without it: 10m."),
+      "How long to wait for the sender to reconnect: seconds, or 90s, 10m, 2h (default: 10m)."),
     .value(
       "--label", "TEXT",
-      "What the other device calls this one, and what it is found by on the network. Without it: the host name."),
+      "The name of this device on the other device and on the network (default: the host name)."),
     .flag(
       "--verbose",
-      "Show every useful address of this device, and not only that of the interface which the default route uses."),
+      "Show every useful address of this device, not only that of the interface with the default route."),
     .json, .help,
   ]
 
   private static let existingModes = [
     ValueKind.Choice(
       word: "refuse",
-      text: "the whole transfer, before anything is sent; this is what happens without the option."),
+      text: "refuse the whole transfer before any data is sent."),
     ValueKind.Choice(
       word: "skip",
       text:
-        "folders are merged, and existing items stay as they are. A file of equal size and time is not sent again."),
+        "merge folders and keep existing items. A file of the same size and time is not sent again."),
     ValueKind.Choice(
-      word: "keep-both", text: "a folder or file that was sent gets another name, such as 'photos (2)'."),
+      word: "keep-both", text: "save the new folder or file under another name, such as 'photos (2)'."),
     ValueKind.Choice(
       word: "replace",
       text: """
-        folders are merged, and files and links take the places of files and links, each in one step. An item of another
-        kind stays, and the one that was sent gets another name beside it.
+        merge folders and replace existing files and links with new ones, each in one step. An existing item of another
+        type is kept; the new one is saved under a different name.
         """),
   ]
 }

@@ -16,33 +16,34 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Sends files and folders to a device on which 'peer receive' is waiting: looks whether it is there, and asks for the
-        code that it shows. Each arrives under its last name: photos/2026 becomes 2026. Nothing here is changed.
+        Sends files and folders to a device that runs 'peer receive'. First checks that the device is there, then asks
+        for the code that it shows. Each item arrives under its last name: photos/2026 becomes 2026. Nothing on this device
+        is changed.
         """),
       .text(
         """
-        Without --to it looks for three seconds which devices are waiting in this network, takes the only one, and asks
-        which of several it is; without a terminal that is an error. A transfer that was interrupted goes on with the device that it
-        was begun with, wherever it is.
+        Without --to, searches the network for three seconds for waiting devices. A single device is used; if there are
+        several, the command asks which one, or fails without a terminal. An interrupted transfer resumes with its own
+        device, at any address.
         """),
       .text(
         """
-        Patterns leave items out, by the rules of .gitignore files: *.o is about every such name, /build or a/b about what
-        is at that place in a folder that is sent, whose own name is no part of it; build/ is about directories only, **
-        stands for any directories, and !keep.o takes in again. The last pattern that matches decides. What is in a
-        directory that is left out cannot be taken in again.
+        Patterns exclude items by the rules of .gitignore files. *.o matches at any depth. A pattern with a slash at its
+        start or in its middle, such as /build or a/b, is relative to the folder that is sent, whose own name is not part
+        of it. The pattern build/ matches only directories; ** matches any directories; !keep.o includes again. The last pattern that
+        matches decides. Items in an excluded directory cannot be included again.
         """),
       .text(
         """
-        With --app, sends the data of an app that is installed here, as its migration extension exports it, to a device on
-        which 'peer receive --app ID' is waiting. The app must not run meanwhile. The extension is started before the code
-        is asked for, and refused at once if it cannot export; while the code is typed, it says how much there is. The dots in the second form stand for
-        those options of the first one that are not about files.
+        With --app, sends the data of an app that is installed here to a device that runs 'peer receive --app ID'. The
+        app's migration extension exports the data; the app must not run meanwhile. The extension is started before the code
+        is asked for; if it cannot export, the command fails at once. While the code is typed, the extension estimates the
+        size of the data. The dots in the second form are the options of the first form that do not concern files.
         """),
       .text(
         """
-        A lost connection is made again by itself. Sending the same paths again to the same device goes on with the
-        unfinished transfer, wherever that device is now, and asks for no code.
+        A lost connection is restored automatically. Sending the same paths again to the same device resumes the
+        unfinished transfer without a code, at any address of the device.
         """),
     ],
     options: sendOptions,
@@ -59,61 +60,61 @@ extension CommandDescription {
     exitCodes: .transfer)
 
   private static let sendOptions: [Option] = [
-    .value("--app", "ID", .app, "The app whose data is sent; 'peer app list' shows which are installed."),
+    .value("--app", "ID", .app, "Send the data of this app; 'peer app list' lists the installed apps."),
     .value(
       "--as", "PLATFORM[,STORE]", .word(platforms),
       """
-      The platform, and the store of the app, that the other device's importer is told the data comes from. Without a
-      store: that of the platform, if it has one (googlePlay). Without the option: what the app's bundle says, or linux. It
-      is a claim, for tests above all; any sender may claim anything.
+      The platform, and the store of the app, that the importer on the other device gets as the source of the data
+      (default: as in the app's bundle, or linux). The default STORE is that of the platform, if it has one (googlePlay).
+      Any sender may claim any source; the option is mainly for tests.
       """),
     .value(
       "--idle-limit", "TIME",
       """
-      How long the app's exporter may append nothing before it is ended; time in which it was stopped does not count. With
-      off, for ever, for debugging. Without it: 20s.
+      How long the app's exporter may append nothing before it is ended (default: 20s). Time while it is stopped does
+      not count. With off, there is no limit, for debugging.
       """),
     .flag(
       "--owners",
-      "Send the numbers of owners and groups; they are kept where 'peer receive --owners' runs as root."),
+      "Send the numeric owners and groups. The receiver keeps them if 'peer receive --owners' runs as root."),
     .value(
       "--to", "HOST[:PORT]", .device,
       """
-      The other device. An IPv6 address with a port is written [HOST]:PORT. Without a port: 47470. Without the option:
-      one that waits in this network.
+      The other device (default: a device that waits on this network). The default port is 47470. An IPv6 address with a
+      port is written [HOST]:PORT.
       """),
     .repeatable(
       "--exclude", "PATTERN",
-      "Leave out what the pattern matches. Quote it, so that the shell leaves it alone. May be repeated."),
+      "Exclude the items that PATTERN matches. Quote it, so that the shell does not expand it. May be repeated."),
     .repeatable(
       "--exclude-from", "FILE", .file,
-      "Leave out what the patterns in a file match, one a line; '-' is standard input. May be repeated."),
-    .flag("--exclude-caches", "Of a directory with a CACHEDIR.TAG, send that alone."),
+      "Exclude the items that match a pattern in FILE, one pattern per line; '-' is standard input. May be repeated."),
+    .flag("--exclude-caches", "Send only the CACHEDIR.TAG of a directory that contains one."),
     .value(
       "--compress", "WHEN", .choice(compression),
-      "Compress data on its way. Both devices need libzstd for it, and an app's exporter may forbid it."),
+      "When to compress data in transit (default: auto). Both devices need libzstd; an app's exporter may forbid it."),
     .value(
       "--limit", "RATE",
       """
-      Send at most so many bytes a second, as in 500k, 20M or 1.5G (k is 1000, M a million, G a billion). It counts what
-      goes over the network, whatever that becomes on the disk.
+      Send at most this many bytes a second, as in 500k, 20M or 1.5G (k is 1000, M a million, G a billion). The limit
+      counts bytes on the network, not bytes on the disk.
       """),
     .value(
       "--streams", "N",
       """
-      Send over so many connections, 1 to 64, and no more than the other device takes. Without it: as many as help, found
-      while sending.
+      Use this many connections, 1 to 64, and at most as many as the receiver accepts (default: the best number, found
+      while sending).
       """),
     .value(
-      "--code-file", "FILE", .file, "Read the code from the first line of a file; '-' is standard input."),
+      "--code-file", "FILE", .file, "Read the code from the first line of FILE; '-' is standard input."),
     .value(
       "--give-up-after", "TIME",
-      "How long to try again when the connection is lost: seconds, or 90s, 10m, 2h. Without it: 10m."),
-    .value("--label", "TEXT", "What the other device calls this one. Without it: the host name."),
+      "How long to try to reconnect: seconds, or 90s, 10m, 2h (default: 10m)."),
+    .value("--label", "TEXT", "The name of this device on the other device (default: the host name)."),
     .json, .help,
   ]
 
-  /// What `--as` may name; any other word will do as well.
+  /// The values that the shell offers for `--as`; any other word is valid too.
   static let platforms = [
     ValueKind.Choice(word: SourceClaim.android.platform, text: "An edition for Android."),
     ValueKind.Choice(word: AppSource.platform, text: "An edition for Linux."),
@@ -123,10 +124,9 @@ extension CommandDescription {
     ValueKind.Choice(
       word: "auto",
       text: """
-        where that makes the transfer faster, and until it is known whether it does; this is what happens without the
-        option.
+        when it makes the transfer faster, and until that is known.
         """),
-    ValueKind.Choice(word: "always", text: "whatever becomes smaller."),
-    ValueKind.Choice(word: "never", text: "nothing."),
+    ValueKind.Choice(word: "always", text: "all data that becomes smaller."),
+    ValueKind.Choice(word: "never", text: "no data."),
   ]
 }

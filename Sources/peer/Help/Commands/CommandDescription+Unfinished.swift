@@ -1,35 +1,36 @@
 extension CommandDescription {
   static let resume = CommandDescription(
-    usage: "resume list", summary: "unfinished transfers",
+    usage: "resume list", summary: "list unfinished transfers",
     forms: [Form(.operand("list"), .optional(["--json"]))],
-    operands: [Operand(value: .choice([ValueKind.Choice(word: "list", text: "unfinished transfers")]))],
+    operands: [Operand(value: .choice([ValueKind.Choice(word: "list", text: "list unfinished transfers")]))],
     blocks: [
       .text(
         """
-        Shows the transfers of this device that are not over: an ID, what is sent or where it arrives, the other device, how
-        much has arrived, and when it was last connected. To go on with one, run its command again; it asks for no code.
+        Lists the unfinished transfers of this device: an ID, the source or the destination, the other device, the share
+        that has arrived, and the time of the last connection. To resume a transfer, run its command again; it needs no
+        code.
         """)
     ],
     options: [.json, .help],
     exitCodes: ExitCodes(
-      .init(number: 0, meaning: "done, also if there is none"), .failed, .wrongCommand,
+      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
       .init(number: 4, meaning: Surroundings.unfitHome)))
 
   static let forget = CommandDescription(
-    usage: "forget ID", summary: "give up an unfinished transfer",
+    usage: "forget ID", summary: "forget an unfinished transfer",
     forms: [Form(.operand("ID"), .optional(["--json"]))],
     operands: [Operand(value: .transfer)],
     blocks: [
       .text(
         """
-        Gives up an unfinished transfer: what has arrived of it here is removed, and its keys with it. The other device
-        keeps its half until it is forgotten there. ID is what 'peer resume list' shows, or its first digits, at least four.
+        Forgets an unfinished transfer: its data on this device and its keys are removed. The other device keeps its part
+        until the transfer is forgotten there. ID is an ID of 'peer resume list', or at least its first four digits.
         """)
     ],
     options: [.json, .help],
     exitCodes: ExitCodes(
       .done, .failed,
-      .init(number: 2, meaning: "the command line is wrong, or no transfer or more than one has such an ID"),
+      .init(number: 2, meaning: "invalid command line, or no transfer or several transfers match ID"),
       .init(number: 4, meaning: "the transfer is in use, or \(Surroundings.unfitHome)")))
 }
 
@@ -37,5 +38,5 @@ extension ExitCodes.Code {
   static let done = Self(number: 0, meaning: "done")
   static let failed = Self(number: 1, meaning: "failed")
   static let unwritten = Self(number: 1, meaning: "standard output could not be written")
-  static let wrongCommand = Self(number: 2, meaning: "the command line is wrong")
+  static let wrongCommand = Self(number: 2, meaning: "invalid command line")
 }
