@@ -31,8 +31,8 @@ final class HeldPipe: Sendable {
     close(reading)
   }
 
-  /// Fills the pipe with empty lines, so that it accepts no more. This uses a descriptor of its own,
-  /// since a process may share the other one.
+  /// Fills the pipe with empty lines, so that it accepts no more. This uses a descriptor of its
+  /// own, since a process may share the other one.
   func fill() throws {
     let raw = open("/proc/self/fd/\(writing)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
     try #require(raw >= 0)

@@ -14,7 +14,8 @@ struct DestinationHome: Equatable, Sendable {
   /// Opens a directory, which is created if it is missing, or creates a new one among the temporary
   /// files.
   ///
-  /// - Parameter source: the PEER_HOME that the data comes from. The two may not be inside each other.
+  /// - Parameter source: the PEER_HOME that the data comes from. The two may not be inside each
+  ///   other.
   init(_ chosen: [UInt8]?, apart source: [UInt8]) throws(TransferFailure) {
     let source = try Self.place(of: source)
     guard let chosen else {

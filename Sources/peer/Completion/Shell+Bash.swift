@@ -1,17 +1,17 @@
 extension Shell {
-  /// The script for bash, 4.0 or later. Nothing that was found or typed is ever evaluated.
+  /// The script for bash, 4.0 or later. It never evaluates found or typed text.
   static let bashScript = #"""
-    # Completions of peer for bash, written by 'peer completion bash'. They ask the program peer that is found in PATH.
+    # Completions of peer for bash, written by 'peer completion bash'. They ask the program peer in PATH.
 
-    # Asks peer what can stand at the cursor. It answers with a line that says what to offer and what stands in front of it in
-    # the same word, and with a line for each word: the word, a tab, and what it means.
+    # Asks peer for the completions at the cursor. The first line of the answer has the kind of the offer and the
+    # prefix in the same word; each other line has a word, a tab, and its meaning.
     _peer() {
       local line=${COMP_LINE:0:COMP_POINT} replaced=${2-} quote="" last="" word="" index character start offer prefix meaning
       local -i inside=0 redirected=0
       local -a words=() found=() meanings=()
       COMPREPLY=()
-      # Bash divides words at = and : as well, and leaves their quotes. Here are the words that the command would get: without
-      # quotes, and without what is redirected and where to.
+      # Bash also divides words at = and :, and keeps their quotes. This loop finds the words as the command gets them:
+      # without quotes and without redirections.
       for ((index = 0; index < ${#line}; index++)); do
         character=${line:index:1}
         if [[ -n $quote && $character == "$quote" ]]; then
@@ -25,7 +25,7 @@ extension Shell {
         elif [[ $character == [\'\"] ]]; then
           quote=$character inside=1
         elif [[ $character == [\<\>] || ($character == [\&\|] && $last == [\<\>]) ]]; then
-          # Digits in front of it are the number of a descriptor.
+          # Digits before it are the number of a descriptor.
           if ((inside && !redirected)) && [[ -z $word || $word == *[!0-9]* ]]; then words+=("$word"); fi
           word="" inside=0 redirected=1
         elif [[ $character != [[:space:]] ]]; then
@@ -42,7 +42,7 @@ extension Shell {
       fi
       words+=("$word")
 
-      # What is replaced is the end of the word: it begins behind the last character at which bash has divided it, or a quote.
+      # Bash replaces the end of the word: the part after the last character at which it divides words, or after a quote.
       start=0
       if [[ $line == *"$replaced" ]]; then
         [[ -n $quote ]] || replaced=${replaced//\\/}
@@ -60,12 +60,12 @@ extension Shell {
       case $offer in
         words) ;;
         directories) compopt -o dirnames ;;
-        # Also where peer does not answer.
+        # Also if peer does not answer.
         *) compopt -o default ;;
       esac
       for ((index = 0; index < ${#found[@]}; index++)); do
         if ((COMP_TYPE == 63 && ${#found[@]} > 1)) && [[ $word != -* ]]; then
-          # The list is only shown, and nothing of it inserted.
+          # The list is only shown; nothing is inserted.
           COMPREPLY+=("${found[index]:start}  (${meanings[index]})")
         elif [[ -n $quote ]]; then
           COMPREPLY+=("${found[index]:start}")

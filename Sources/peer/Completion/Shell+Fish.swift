@@ -1,10 +1,10 @@
 extension Shell {
-  /// The script for fish, 3.0 or later. Nothing that was found or typed is ever evaluated.
+  /// The script for fish, 3.0 or later. It never evaluates found or typed text.
   static let fishScript = #"""
-    # Completions of peer for fish, written by 'peer completion fish'. They ask the program peer that is found in PATH.
+    # Completions of peer for fish, written by 'peer completion fish'. They ask the program peer in PATH.
 
-    # Asks peer what can stand at the cursor. It answers with a line that says what to offer and what stands in front of it in
-    # the same word, and with a line for each word: the word, a tab, and what it means.
+    # Asks peer for the completions at the cursor. The first line of the answer has the kind of the offer and the
+    # prefix in the same word; each other line has a word, a tab, and its meaning.
     function __peer_answer
         set -l before (commandline -opc)
         set -e before[1]
@@ -12,7 +12,7 @@ extension Shell {
         command peer completion $argv $before "$typed" 2>/dev/null </dev/null
     end
 
-    # Whether peer answers that it offers this.
+    # Whether peer offers this kind.
     function __peer_offers
         set -l lines (__peer_answer --offer)
         string match -q -- "$argv[1]"\t'*' "$lines[1]"
@@ -30,7 +30,7 @@ extension Shell {
 
     complete -c peer -e
     complete -c peer -f -a '(__peer_words)'
-    # Also where peer does not answer.
+    # Also if peer does not answer.
     complete -c peer -n 'not __peer_offers words; and not __peer_offers directories' -F
     complete -c peer -n '__peer_offers directories' -f -a '(__fish_complete_directories (commandline -ct) "")'
 

@@ -1,12 +1,12 @@
 extension Shell {
-  /// The script for zsh, to be read at its start or to be found in `$fpath`. Nothing that was found
-  /// or typed is ever evaluated.
+  /// The script for zsh, which it reads at its start or finds in `$fpath`. It never evaluates found
+  /// or typed text.
   static let zshScript = #"""
     #compdef peer
-    # Completions of peer for zsh, written by 'peer completion zsh'. They ask the program peer that is found in PATH.
+    # Completions of peer for zsh, written by 'peer completion zsh'. They ask the program peer in PATH.
 
-    # Asks peer what can stand at the cursor. It answers with a line that says what to offer and what stands in front of it in
-    # the same word, and with a line for each word: the word, a tab, and what it means.
+    # Asks peer for the completions at the cursor. The first line of the answer has the kind of the offer and the
+    # prefix in the same word; each other line has a word, a tab, and its meaning.
     _peer() {
       local tab=$'\t' line word prefix
       local -a before lines found
@@ -22,7 +22,7 @@ extension Shell {
           for line in "${(@)lines[2,-1]}"; do
             [[ -n $line ]] || continue
             word=${line%%$tab*}
-            # A colon would end the word, and a backslash is taken away in front of anything.
+            # A colon would end the word, and zsh removes a backslash before any character.
             word=${${word//\\/\\\\}//:/\\:}
             found+=("$word:${${line#*$tab}//\\/\\\\}")
           done
@@ -32,18 +32,18 @@ extension Shell {
             _describe value found
           fi
           ;;
-        # Also where peer does not answer.
+        # Also if peer does not answer.
         *) _files ;;
       esac
     }
 
     if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then
-      # zsh has found the file for the first time, and takes it for the function.
+      # zsh has loaded the file for the first time, as the function itself.
       _peer "$@"
     elif (( ${+functions[compdef]} )); then
       compdef _peer peer
     else
-      print -ru2 -- "peer: hint: run compinit before the completions of peer are read"
+      print -ru2 -- "peer: hint: run compinit before reading the completions of peer"
     fi
 
     """#
