@@ -1,0 +1,331 @@
+"""Frames, records, entries, marks and tags (Protocol.md §5, §6, §8, §9): pure functions of bytes.
+
+`frame("PING", token=1)` makes the bytes of a message, `message(type, body)` reads one.
+"""
+
+import collections
+
+from forms import Counted, Each, Fields, Fixed, Number, Raw, Reader, Row, Text, Violation, require, whole
+
+MAX_BODY = 1_310_720
+MAX_PLAIN = 1_310_000
+MAX_DATA = 1_048_576
+MAX_ENTRIES_OF_ACL = 1024
+MAX_RECORD = 262_144
+LARGEST = 2**63 - 1
+NONE = 0xFFFFFFFF
+"""The `replaces` of a JOIN without a broken stream."""
+
+ZSTD, LEAVE_EXISTING, REFUSALS = 0x1, 0x100, 0x200
+"""Features (§6.1)."""
+ESTIMATE, COMPRESSIBLE = 0x1, 0x2
+"""Flags of an OFFER (§6.2)."""
+SENDER, RECEIVER = 1, 2
+FOLDERS, APP = 1, 2
+DIRECTORY, FILE, SYMLINK, HARDLINK = 1, 2, 3, 4
+ITEM, CHUNK, HOLE, CONTENT = 1, 2, 3, 4
+HELD_ITEMS, THERE_EQUAL, THERE = 1, 2, 3
+"""Kinds of HELD (§6.4)."""
+
+U8, U16, U32, U64, ID, PATH = Number(1), Number(2), Number(4), Number(8), Raw(16), Raw(low=1, high=65_535)
+MARKS = Each(ID, high=65_536, key=bytes)
+TIME = Row(Number(8, signed=True), Number(4, high=999_999_999))
+TOTAL = Number(8, high=LARGEST)
+
+# Before READY (§4.2)
+
+EARLY = {
+    0x01: ("HELLO_C", Fixed(magic=Raw(4), lowest=U8, highest=U8, mode=Number(1, 1, 3), flags=Number(4, high=0)), 11),
+    0x02: ("HELLO_S", Fixed(magic=Raw(4), version=U8, mode=Number(1, 1, 3), flags=Number(4, high=0)), 10),
+    0x03: ("PAIR_A", Fixed(point=Raw(65)), 65),
+    0x04: ("PAIR_B", Fixed(point=Raw(65)), 65),
+    0x05: ("CONF_A", Fixed(mac=Raw(32)), 32),
+    0x06: ("CONF_B", Fixed(mac=Raw(32)), 32),
+    0x07: ("READY", Fixed(), 0),
+    0x0F: ("ABORT", Fixed(reason=Number(1, 1, 7)), 1),
+}
+PAIR, RESUME, JOIN = 1, 2, 3
+MISMATCH, NOT_PAIRING, USED, BUSY, VERSION, MALFORMED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
+"""Reasons of ABORT."""
+
+# After READY (§6)
+
+OPTIONS = Each(Row(Counted(1), Counted(4, high=1_048_576)), key=lambda option: option[0])
+REQUEST = Fields(identifier=(1, Text(high=1024)), platform=(2, Text(high=1024)), options=(3, OPTIONS, False))
+OFFERED_APP = Fields(identifier=(1, Text(high=1024)), store=(2, Text(high=1024)), platform=(3, Text(high=1024)),
+                     version=(4, Text(high=1024)))
+TRAITS = Fields(largestFile=(1, U64, False), rules=(2, Number(4, low=1), False), longestTarget=(3, U16, False),
+                longestName=(4, U8, False), granularity=(5, Number(4, low=2), False))
+MESSAGES = {
+    0x10: ("GREETING", Fields(role=(1, Number(1, 1, 2)), label=(2, Text(high=255)), software=(3, Text(high=64)),
+                              features=(4, U64), request=(5, REQUEST, False))),
+    0x11: ("OFFER", Fields(transfer=(1, ID, False), kind=(2, Number(1, 1, 2)),
+                           roots=(3, Each(Row(Number(1, 1, 4), Counted(1, low=1)), 65_536, lambda root: root[1]), False),
+                           items=(4, TOTAL), bytes=(5, TOTAL), allocated=(6, TOTAL), app=(7, OFFERED_APP, False),
+                           flags=(8, U32), metadata=(9, TOTAL, False))),
+    0x12: ("ACCEPT", Fields(transfer=(1, ID), session=(2, ID), tagKey=(3, ID), hashKey=(4, ID),
+                            window=(5, Number(8, low=2_621_440)), streams=(6, Number(2, 1, 64)), features=(7, U64),
+                            traits=(8, TRAITS, False))),
+    0x13: ("HELD", Fixed(kind=Number(1, 1, 3), marks=MARKS)),
+    0x14: ("PARTIAL", Fields(path=(1, PATH), generation=(2, ID),
+                             ranges=(3, Each(Row(U64, U64), 65_536, key=lambda held: held[0])))),
+    0x15: ("HELD_END", Fields(items=(1, U64), bytes=(2, U64))),
+    0x16: ("DROP", Fixed(marks=MARKS)),
+    0x17: ("UNSENT", Fields(path=(1, PATH), reason=(2, Number(1, 1, 7)), message=(3, Text(high=1024), False),
+                            refusal=(4, Number(1, 1, 9), False))),
+    0x18: ("FINISH", Fields(items=(1, U64), bytes=(2, U64), unsent=(3, U64), digest=(4, ID), present=(5, Number(8, low=1), False),
+                            differing=(6, Number(8, low=1), False), withheld=(7, Number(8, low=1), False),
+                            leftBehind=(8, Each(Row(Counted(1, low=1), U64), 64, lambda left: left[0]), False))),
+    0x19: ("PROGRESS", Fixed(phase=Number(1, 1, 3), done=U64, total=U64)),
+    0x1A: ("DONE", Fields(items=(1, U64), bytes=(2, U64), losses=(3, Each(Row(Number(1, 1, 8), U64), key=lambda loss: loss[0]), False),
+                          notStored=(4, Number(8, low=1), False))),
+    0x1B: ("RECEIPT", Fixed()),
+    0x1C: ("REFUSED", Fields(path=(1, PATH), generation=(2, ID), reason=(3, Number(1, 1, 9)), message=(4, Text(high=1024), False))),
+    0x1E: ("PING", Fixed(token=U64)),
+    0x1F: ("PONG", Fixed(token=U64)),
+    0x20: ("CLOSE", Fields(code=(1, U16), message=(2, Text(high=1024)), hint=(3, Text(high=1024), False),
+                           name=(4, Raw(high=65_535), False), needed=(5, U64, False), available=(6, U64, False),
+                           neededItems=(7, U64, False), availableItems=(8, U64, False))),
+    0x30: ("JOIN", Fixed(session=ID, stream=Number(4, high=NONE - 1), replaces=U32)),
+    0x31: ("DATA", Fixed(sequence=U64, encoding=Number(1, 0, 1), plainLength=Number(4, 1, MAX_PLAIN), payload=Raw())),
+    0x32: ("ACK", Fixed(written=U64, durable=U64)),
+    0x33: ("END", Fixed()),
+}
+TYPES = {name: kind for table in (EARLY, MESSAGES) for kind, (name, *_) in table.items()}
+FORMS = {name: form for table in (EARLY, MESSAGES) for name, form, *_ in table.values()}
+
+
+class Message:
+    """A decoded frame: its name, and its values as attributes; None for a missing field."""
+
+    def __init__(self, name, values):
+        self.name, self.values = name, dict(values)
+
+    def __getattr__(self, name):
+        if name not in self.values and name not in FORMS[self.name].names():
+            raise AttributeError(f"{self.name} has no field '{name}'")
+        return self.values.get(name)
+
+    def __repr__(self):
+        return f"{self.name} {self.values}"
+
+    def keys(self):
+        return self.values.keys()
+
+    def __getitem__(self, name):
+        return self.values[name]
+
+
+def frame_of(kind, body):
+    """The bytes of a frame after READY, with any type and body."""
+    return bytes([kind]) + len(body).to_bytes(4, "big") + body
+
+
+def frame(name, /, **values):
+    return frame_of(TYPES[name], MESSAGES[TYPES[name]][1].put(values))
+
+
+def message(kind, body):
+    """The message in a frame after READY; None for an unknown type that is skipped."""
+    if kind not in MESSAGES:
+        require(kind >= 0x80, f"a frame of the unknown type {kind:02x}")
+        return None
+    name, form = MESSAGES[kind]
+    found = Message(name, whole(form, body))
+    if name == "PARTIAL":
+        check_ranges(found.ranges)
+    if name == "OFFER":
+        require((found.kind == FOLDERS) == bool(found.roots) and (found.kind == APP) == bool(found.app), "roots or app do not fit")
+    if name == "GREETING":
+        require(found.role == RECEIVER or found.request is None, "a sender that asks for an app")
+    if name == "UNSENT":
+        require(found.refusal is None or found.reason == 7, "a refusal in an UNSENT of another reason than 7")
+    if name == "PROGRESS":
+        require(found.done <= found.total, "progress beyond its end")
+    if name == "ACK":
+        require(found.durable <= found.written, "more is durable than written")
+    return found
+
+
+def check_ranges(ranges):
+    """Half-open, not empty, ascending, not touching."""
+    require(all(start < end for start, end in ranges), "an empty range")
+    require(all(one[1] < other[0] for one, other in zip(ranges, ranges[1:])), "ranges that touch or do not ascend")
+
+
+def early_frame(name, /, **values):
+    """A frame before READY."""
+    body = EARLY[TYPES[name]][1].put({"magic": b"PEER", "flags": 0, **values})
+    return bytes([TYPES[name]]) + len(body).to_bytes(2, "big") + body
+
+
+def early_message(kind, body):
+    require(kind in EARLY and len(body) == EARLY[kind][2], f"a frame of type {kind:02x} with {len(body)} bytes before READY")
+    found = Message(EARLY[kind][0], whole(EARLY[kind][1], body))
+    require(found.values.get("magic", b"PEER") == b"PEER", "no peer")
+    require(found.values.get("lowest", 0) <= found.values.get("highest", 0), "the lowest version is above the highest")
+    return found
+
+
+# Records (§8.2)
+
+RECORD = Fields(
+    path=(1, PATH), kind=(2, Number(1, 1, 4)), generation=(3, ID), size=(4, TOTAL, False), mode=(5, Number(2, high=0o7777), False),
+    modified=(6, TIME, False), target=(7, PATH, False), owner=(8, Row(U32, U32), False),
+    attributes=(9, Each(Row(Counted(1, low=6), Counted(0)), key=lambda attribute: attribute[0]), False),
+    acl=(10, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False),
+    defaultAcl=(11, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False))
+ALLOWED = {"size": {FILE}, "mode": {DIRECTORY, FILE}, "modified": {DIRECTORY, FILE, SYMLINK}, "target": {SYMLINK, HARDLINK},
+           "owner": {DIRECTORY, FILE, SYMLINK}, "attributes": {DIRECTORY, FILE}, "acl": {DIRECTORY, FILE}, "defaultAcl": {DIRECTORY}}
+
+
+def check_path(path):
+    parts = path.split(b"/")
+    require(1 <= len(path) <= 65_535 and len(parts) <= 2048, "a path that is too long or too deep")
+    require(all(1 <= len(part) <= 255 and part not in (b".", b"..") and b"\0" not in part for part in parts), f"the path {path!r}")
+
+
+def record(data):
+    """Decodes and checks a record."""
+    require(len(data) <= MAX_RECORD, "a record that is too long")
+    found = whole(RECORD, data)
+    check_path(found["path"])
+    wrong = [name for name, kinds in ALLOWED.items() if name in found and found["kind"] not in kinds]
+    require(not wrong, f"the field '{'|'.join(wrong)}' in a record of kind {found['kind']}")
+    require(found["kind"] != FILE or "size" in found, "a file without a size")
+    require(found["kind"] not in (SYMLINK, HARDLINK) or "target" in found, "a link without a target")
+    if found["kind"] == HARDLINK:
+        check_path(found["target"])
+    if found["kind"] == SYMLINK:
+        require(len(found["target"]) <= 4095 and b"\0" not in found["target"], "the target of a symbolic link")
+    attributes = found.get("attributes", [])
+    require(all(name.startswith(b"user.") and b"\0" not in name for name, _ in attributes), "the name of an attribute")
+    return found
+
+
+# Entries (§6.8) and their tags (§9.3)
+
+Entry = collections.namedtuple("Entry", "kind path generation offset length nonce tag data", defaults=[None] * 6)
+"""A decoded entry. For an ITEM `data` is the record, and only path and generation are set."""
+
+
+def item(data):
+    """The entry of a record's bytes."""
+    return bytes([ITEM]) + len(data).to_bytes(4, "big") + data
+
+
+def covered(kind, path, generation, offset, length, data=b""):
+    """The additional data of the tag of a CHUNK, HOLE or CONTENT."""
+    return bytes([CHUNK if kind == CONTENT else kind]) + U64.put(offset) + U64.put(length) + generation + path + data
+
+
+def tag(key, nonce, place):
+    """AES-128-GCM of nothing, with `place` as additional data."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # Debian's python3-cryptography; only tags need it.
+    return AESGCM(key).encrypt(nonce, b"", place)
+
+
+def piece(kind, key, nonce, path, generation, offset, length, data=b""):
+    """The entry of a CHUNK, a HOLE or a CONTENT, with its tag."""
+    sealed = nonce + tag(key, nonce, covered(kind, path, generation, offset, length, data))
+    if kind == CONTENT:
+        return bytes([kind]) + U32.put(length) + sealed + data
+    size = U32 if kind == CHUNK else U64
+    return bytes([kind]) + U16.put(len(path)) + generation + U64.put(offset) + size.put(length) + sealed + path + data
+
+
+def entries(plain, key):
+    """Yields the entries of a DATA frame; checks the form and each tag."""
+    reader, file = Reader(plain), None
+    while not reader.is_over():
+        kind = reader.number(1)
+        if kind == ITEM:
+            data = reader.take(reader.number(4))
+            file = record(data)
+            yield Entry(ITEM, file["path"], file["generation"], data=data)
+            continue
+        if kind == CONTENT:
+            require(file is not None and file["kind"] == FILE, "a CONTENT that is not behind a file's ITEM")
+            path, generation, offset, length = file["path"], file["generation"], 0, reader.number(4)
+            require(length == file["size"], "a CONTENT that is not all of its file")
+            nonce, found = reader.take(12), reader.take(16)
+        else:
+            require(kind in (CHUNK, HOLE), f"an entry of the kind {kind}")
+            count, generation, offset = reader.number(2), reader.take(16), reader.number(8)
+            length = reader.number(4 if kind == CHUNK else 8)
+            nonce, found, path = reader.take(12), reader.take(16), reader.take(count)
+            check_path(path)
+        require(1 <= length <= (LARGEST if kind == HOLE else MAX_DATA) and offset + length <= LARGEST, f"a piece of {length} bytes")
+        data, file = (b"" if kind == HOLE else reader.take(length)), None
+        made = tag(key, nonce, covered(kind, path, generation, offset, length, data))
+        require(found == made, f"the tag of {path!r} at {offset}: {found.hex()} came, and {made.hex()} fits")
+        yield Entry(kind, path, generation, offset, length, nonce, found, data)
+
+
+# SipHash, generations and marks (§9.1, §9.2)
+
+
+def siphash(key, data):
+    """SipHash-2-4 with 128 bits of output."""
+    mask = 2**64 - 1
+    keys = [int.from_bytes(key[at:at + 8], "little") for at in (0, 8)]
+    v = [keys[0] ^ 0x736F6D6570736575, keys[1] ^ 0x646F72616E646F6D ^ 0xEE, keys[0] ^ 0x6C7967656E657261, keys[1] ^ 0x7465646279746573]
+
+    def turn(value, count):
+        return (value << count | value >> (64 - count)) & mask
+
+    def rounds(count):
+        for _ in range(count):
+            v[0], v[2] = (v[0] + v[1]) & mask, (v[2] + v[3]) & mask
+            v[1], v[3] = turn(v[1], 13) ^ v[0], turn(v[3], 16) ^ v[2]
+            v[0] = turn(v[0], 32)
+            v[2], v[0] = (v[2] + v[1]) & mask, (v[0] + v[3]) & mask
+            v[1], v[3] = turn(v[1], 17) ^ v[2], turn(v[3], 21) ^ v[0]
+            v[2] = turn(v[2], 32)
+
+    padded = data + bytes(7 - len(data) % 8) + bytes([len(data) & 0xFF])
+    for at in range(0, len(padded), 8):
+        word = int.from_bytes(padded[at:at + 8], "little")
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    v[2] ^= 0xEE
+    halves = []
+    for change in (0, 0xDD):
+        v[1] ^= change
+        rounds(4)
+        halves.append(v[0] ^ v[1] ^ v[2] ^ v[3])
+    return b"".join(half.to_bytes(8, "little") for half in halves)
+
+
+def mark(key, generation, path):
+    """The mark of kind 1, of an item in one generation."""
+    return siphash(key, b"\x01" + generation + path)
+
+
+def mark_of_file(key, size, modified, path):
+    """The mark of kind 2, of a file at the destination."""
+    return siphash(key, b"\x02" + U64.put(size) + TIME.put(modified) + path)
+
+
+def mark_of_symlink(key, target, path):
+    return siphash(key, b"\x05" + U64.put(len(target)) + target + path)
+
+
+def mark_of_path(key, path):
+    """The mark of kind 3, of any item at the destination."""
+    return siphash(key, b"\x06" + path)
+
+
+def generation(key, device, number, size, modified, changed):
+    """The generation of a file, directory or symbolic link, as the reference sender makes it."""
+    return siphash(key, b"\x03" + U64.put(device) + U64.put(number) + U64.put(size) + TIME.put(modified) + TIME.put(changed))
+
+
+def generation_of_hard_link(key, generation, path):
+    return siphash(key, b"\x04" + generation + path)
+
+
+def digest(marks):
+    """The sum of marks as 128-bit integers, big-endian like every number here."""
+    return (sum(int.from_bytes(one, "big") for one in marks) % 2**128).to_bytes(16, "big")
