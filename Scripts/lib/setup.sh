@@ -8,6 +8,7 @@
 #   set_up_disks     the same for those that need file systems, as far as it can be had
 #   set_up_networks  the same for those that need networks of their own, as far as it can be had
 #   set_up_packaging the same for making Debian packages and checking them, as far as it can be had
+#   set_up_interop   the same for those of the second implementation, as far as it can be had
 #   set_up_shells    the same for those of completions and manual pages, as far as it can be had
 #   need ...         notes a Debian package that is missing here; install_missing installs what was noted
 #   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
@@ -227,6 +228,19 @@ need_networks() {
   need avahi-utils avahi-browse
 }
 
+# The Python packages that the second implementation (Tests/Interop) imports; without root, only
+# those already installed are used.
+set_up_interop() {
+  if [ "$(id -u)" -ne 0 ]; then return; fi
+  if ! (need_interop; install_missing); then say "Without these, checks of the second implementation are skipped."; fi
+}
+
+need_interop() {
+  need python3-openssl /usr/lib/python3/dist-packages/OpenSSL
+  need python3-cryptography /usr/lib/python3/dist-packages/cryptography
+  need python3-zstandard /usr/lib/python3/dist-packages/zstandard
+}
+
 # The shells with completions, and the tools that show manual pages; without root, only those
 # already installed are used.
 set_up_shells() {
@@ -336,6 +350,7 @@ run_stages() {
   set_up_pytest
   set_up_disks
   set_up_packaging
+  set_up_interop
   set_up_shells
   exec python3 "$root/Scripts/lib/test_stages.py" "$@"
 }

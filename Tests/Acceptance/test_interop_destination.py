@@ -1,0 +1,310 @@
+"""The second implementation's sender and the program's destinations: taken names, traits, apps."""
+
+import os
+import signal
+
+import pytest
+
+from apps import ID, Device
+from bundles import GROUP
+from devices import Receiver, end_well, own_port, small_file
+from disks import Disk, KINDS, needed
+from interop import close_of, ended, interop, paired, roots, to_data
+from needs import needs, own_mounts, root
+from outside import equal, require
+
+pytestmark = needs(interop)
+
+if interop() is None:
+    import sender as sending
+    import wire
+
+MOMENT = 1_500_000_000_123_456_789
+
+
+def filled(folder, files, links=()):
+    """A folder of files and links, all of one time."""
+    os.mkdir(folder)
+    for name, content in files.items():
+        small_file(f"{folder}/{name}", content)
+        os.utime(f"{folder}/{name}", ns=(MOMENT, MOMENT))
+    for name, target in links:
+        os.symlink(target, f"{folder}/{name}")
+
+
+def merged(work):
+    """A source, and a destination with equal items, changed items, and items of another kind."""
+    old, new = work.place()
+    filled(f"{old}/data", {"same": b"same", "differs": b"new content", "fresh": b"fresh"}, [("link", "target"), ("other", "new")])
+    os.mkdir(f"{old}/data/folder")
+    small_file(f"{old}/data/folder/inner")
+    filled(f"{new}/data", {"same": b"same", "differs": b"old", "folder": b"a file", "alone": b"alone"}, [("link", "target"), ("other", "old")])
+    return old, new
+
+
+def test_marks_of_existing_items(work):
+    """interop: --existing skip: marks of kinds 2 and 3; the sender leaves these items out"""
+    old, new = merged(work)
+    receiver = Receiver(work, new, options=["--existing", "skip"])
+    made = to_data(paired(receiver, roots(old)))
+    key = made.accepted.hashKey
+    equal(made.held[2], {wire.mark_of_file(key, len(content), divmod(MOMENT, 10**9), b"data/" + name)
+                         for name, content in ((b"same", b"same"), (b"differs", b"old"), (b"folder", b"a file"), (b"alone", b"alone"))}
+          | {wire.mark_of_symlink(key, b"target", b"data/link"), wire.mark_of_symlink(key, b"old", b"data/other")}, "marks of kind 2")
+    paths = [b"data", *(b"data/" + name for name in (b"same", b"differs", b"folder", b"alone", b"link", b"other"))]
+    equal(made.held[3], {wire.mark_of_path(key, path) for path in paths}, "marks of kind 3")
+    made.send()
+    made.finish()
+    made.receipt()
+    equal(sorted((path, reason) for path, reason, _ in made.unsent), [(b"data/differs", 6), (b"data/other", 6)], "UNSENT")
+    finish = next(said for is_own, said in made.control.trace if is_own and said.name == "FINISH")
+    equal((finish.present, finish.differing), (2, 2), "present and differing")
+    # A directory is sent even where a file exists: it and its content are not stored.
+    ended(receiver, 8)
+    equal(made.done.notStored, 2, "items not stored")
+    with open(f"{new}/data/differs", "rb") as file:
+        equal(file.read(), b"old", "what was there")
+    with open(f"{new}/data/fresh", "rb") as file:
+        equal(file.read(), b"fresh", "what is new")
+
+
+@pytest.mark.parametrize("features", [0x1, 0x201])
+def test_a_sender_that_does_not_leave_out(work, features):
+    """interop: --existing skip without `leaveExisting`: DONE counts the items not stored"""
+    old, new = merged(work)
+    receiver = Receiver(work, new, options=["--existing", "skip"])
+    made = to_data(paired(receiver, roots(old), features=features))
+    equal(made.held[3], set(), "marks of kind 3")
+    made.send()
+    made.finish()
+    made.receipt()
+    equal(made.done.notStored, 4, "items not stored")
+    named = {said.path: said.reason for said in made.refused}
+    equal(named, {b"data/differs": 9, b"data/other": 9, b"data/folder": 9, b"data/folder/inner": 7} if features & 0x200 else {}, "REFUSED")
+    ended(receiver, 8)
+
+
+@pytest.mark.parametrize("mode", ["keep-both", "replace"])
+def test_names_that_are_taken(work, mode):
+    """interop: --existing keep-both and replace: no marks, and every item arrives"""
+    old, new = merged(work)
+    receiver = Receiver(work, new, options=["--existing", mode])
+    made = to_data(paired(receiver, roots(old)))
+    equal((made.held[2], made.held[3]), (set(), set()), "marks")
+    made.send()
+    made.finish()
+    made.receipt()
+    end_well(receiver)
+    with open(f"{new}/data/differs" if mode == "replace" else f"{new}/data (2)/differs", "rb") as file:
+        equal(file.read(), b"new content", "what was sent")
+
+
+def test_a_name_that_is_taken(work):
+    """interop: a root that exists: CLOSE 6 with its name"""
+    old, new = merged(work)
+    receiver = Receiver(work, new)
+    made = paired(receiver, roots(old))
+    made.greet()
+    said = close_of(made.offer)
+    equal((said.code, said.name), (6, "CLOSE"), "code and frame")
+    equal(said.values["name"], b"data", "the name")
+    ended(receiver, 4)
+
+
+def test_more_than_there_is_room(work):
+    """interop: more than --max-size: CLOSE 7; exit 6"""
+    old, new = merged(work)
+    receiver = Receiver(work, work.place()[1], options=["--max-size", "5"])
+    made = paired(receiver, roots(old))
+    made.greet()
+    equal(close_of(made.offer).code, 7, "code")
+    ended(receiver, 6)
+
+
+# A destination of small abilities
+
+
+def strange_names(folder):
+    filled(folder, {"plain": b"plain", "col:on": b"1", "tail ": b"2", "Case": b"upper", "case": b"lower"}, [("link", "plain")])
+    os.mkdir(f"{folder}/ques?tion")
+    small_file(f"{folder}/ques?tion/inner")
+
+
+@needs(needed("exFAT"))
+def test_traits(work):
+    """interop: exFAT: the sender leaves items out because of the traits, with UNSENT 7"""
+    disk = Disk(KINDS["exFAT"], work)
+    old, new = work.place()[0], disk.place("new")
+    strange_names(f"{old}/data")
+    receiver = Receiver(work, new)
+    made = to_data(paired(receiver, roots(old)))
+    traits = made.accepted.traits
+    work.figure = str(traits)
+    equal(traits["rules"] & 0x33, 0x33, "UTF-8, the forbidden characters, folding, no links")
+    made.send()
+    left = {path: (reason, refusal) for path, reason, refusal in made.unsent}
+    equal({path: left.get(path) for path in (b"data/col:on", b"data/link", b"data/ques?tion", b"data/ques?tion/inner")},
+          {b"data/col:on": (7, 1), b"data/link": (7, 4), b"data/ques?tion": (7, 1), b"data/ques?tion/inner": (7, 7)}, "UNSENT")
+    made.finish()
+    made.receipt()
+    # The first of two names that fold arrives.
+    equal([said.reason for said in made.refused], [3], "REFUSED")
+    equal(made.done.notStored, len(left) + 1, "items not stored")
+    ended(receiver, 8)
+
+
+@needs(needed("exFAT"))
+@pytest.mark.parametrize("features, cut", [(0x201, False), (0x201, True)])
+def test_refused(work, features, cut):
+    """interop: exFAT, a sender that ignores traits: REFUSED, and again in the next session"""
+    disk = Disk(KINDS["exFAT"], work)
+    old, new = work.place()[0], disk.place("new")
+    strange_names(f"{old}/data")
+    receiver = Receiver(work, new)
+    made = to_data(paired(receiver, roots(old), features=features))
+    made.accepted.values.pop("traits")
+    made.send()
+    if cut:
+        made.cut()
+        made.resume()
+        to_data(made)
+        made.accepted.values.pop("traits")
+        made.send()
+        equal(made.sent_bytes, 0, "bytes sent again")
+    made.finish()
+    made.receipt()
+    expected = {b"data/col:on": 1, b"data/link": 4, b"data/ques?tion": 1, b"data/ques?tion/inner": 7}
+    named = {said.path: said.reason for said in made.refused}
+    equal({path: named.get(path) for path in expected}, expected, "REFUSED")
+    equal(made.done.notStored, len(named), "items not stored")
+    ended(receiver, 8)
+
+
+@needs(needed("exFAT"))
+def test_refused_before_done(work):
+    """interop: exFAT: the program, killed and started again, sends REFUSED of all before DONE"""
+    disk = Disk(KINDS["exFAT"], work)
+    old, new, port = work.place()[0], disk.place("new"), own_port()
+    strange_names(f"{old}/data")
+    receiver = Receiver(work, new, port=port)
+    made = to_data(paired(receiver, roots(old)))
+    made.send()
+    made.finish()
+    withheld = {path for path, _, _ in made.unsent}
+    before = {said.path for said in made.refused} | withheld
+    made.cut()
+    receiver.signal(signal.SIGKILL)
+    receiver.wait()
+    again = Receiver(work, new, port=port, is_inviting=False)
+    made.resume()
+    made.greet()
+    require(not made.offer(), "the OFFER was accepted")
+    equal(({said.path for said in made.refused}, made.done.notStored), (before, len(before)), "REFUSED and DONE")
+    equal({said.path for said in made.refused if said.generation == bytes(16)}, withheld, "paths with the generation 0")
+    made.receipt()
+    ended(again, 8)
+
+
+@needs(needed("exFAT"))
+def test_refused_without_the_feature(work):
+    """interop: exFAT, a sender without `refusals`: no traits, and CLOSE 8 or 9"""
+    disk = Disk(KINDS["exFAT"], work)
+    old, new = work.place()[0], disk.place("new")
+    strange_names(f"{old}/data")
+    receiver = Receiver(work, new)
+    made = to_data(paired(receiver, roots(old), features=1))
+    equal((made.accepted.traits, made.accepted.features & 0x200), (None, 0), "traits and features")
+
+    def everything():
+        made.send()
+        made.finish()
+
+    said = close_of(everything)
+    work.figure = f"CLOSE {said.code}: {said.message}"
+    require(said.code in (8, 9), work.figure)
+    ended(receiver, {8: 4, 9: 1}[said.code])
+
+
+# Owners, set-id bits, attributes that stay behind
+
+
+def owned(work):
+    """A file of another owner with a set-user-id bit and an attribute that is never carried."""
+    old, new = work.place(on_disk=True)
+    filled(f"{old}/data", {"program": b"run", "plain": b"plain"})
+    os.chown(f"{old}/data/program", 1234, 5678)
+    os.chmod(f"{old}/data/program", 0o4755)
+    os.setxattr(f"{old}/data/plain", "trusted.kept.here", b"1")
+    return old, new
+
+
+@needs(root)
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_owners_and_set_id_bits(work, is_kept):
+    """interop: the program drops owners and set-id bits, or keeps them with its options"""
+    old, new = owned(work)
+    receiver = Receiver(work, new, options=["--owners", "--set-id-bits"] if is_kept else [])
+    made = to_data(paired(receiver, roots(old), owners=True))
+    made.send()
+    made.finish()
+    made.receipt()
+    end_well(receiver)
+    there = os.lstat(f"{new}/data/program")
+    equal((there.st_uid, there.st_gid, there.st_mode & 0o7777), (1234, 5678, 0o4755) if is_kept else (os.geteuid(), os.getegid(), 0o755), "owner and mode")
+    losses = dict(made.done.losses or [])
+    equal((8 in losses, 3 in losses), (not is_kept, not is_kept), f"losses {losses}")
+    equal([(left["name"], left["count"]) for left in receiver.events("done")[0]["leftBehind"]], [("trusted.kept.here", 1)], "what is left behind")
+
+
+# Apps
+
+
+OFFERED = {"identifier": ID, "store": "", "platform": "linux", "version": "1.5"}
+
+
+def archive(work):
+    """A folder whose content is an app's archive."""
+    old, _ = work.place()
+    os.makedirs(f"{old}/archive/Documents")
+    small_file(f"{old}/archive/Documents/kept", b"what was written")
+    os.mkdir(f"{old}/archive/Group")
+    small_file(f"{old}/archive/Group/shared", b"shared")
+    return [f"{old}/archive"]
+
+
+@needs(own_mounts)
+def test_an_app_takes_its_data(work):
+    """interop: the program asks for an app's data in its GREETING, and imports it"""
+    device = Device(work, work.place()[1])
+    receiver = device.receive("--option", "count=7")
+    made = to_data(paired(receiver, archive(work), app=OFFERED))
+    request = made.other.request
+    equal((request["identifier"], request["platform"], request["options"]), (ID, "linux", [(b"count", b"7")]), "the request")
+    equal(made.accepted.features & 0x200, 0, "feature 512 for an app")
+    made.send()
+    made.finish()
+    made.receipt()
+    end_well(receiver)
+    equal(device.documents(), {"kept": b"what was written"}, "the app's files")
+    require(os.path.exists(device.group("shared")), f"no file of {GROUP}")
+
+
+@needs(own_mounts)
+@pytest.mark.parametrize("what", ["an app's data for folders", "folders for an app", "another app"])
+def test_an_offer_that_is_not_wanted(work, what):
+    """interop: an offer of another kind or app: CLOSE 15 with a hint; exit code 4"""
+    old, new = merged(work)
+    if what == "an app's data for folders":
+        receiver, made = Receiver(work, work.place()[1]), lambda: paired(receiver, archive(work), app=OFFERED)
+    else:
+        receiver = Device(work, work.place()[1]).receive()
+        app = {"app": {**OFFERED, "identifier": "org.example.other"}} if what == "another app" else {}
+        made = lambda: paired(receiver, archive(work) if app else roots(old), **app)
+    made = made()
+    made.greet()
+    said = close_of(made.offer)
+    work.figure = f"{said.message}: {said.hint}"
+    equal(said.code, 15, f"the code of {work.figure!r}")
+    require(what == "another app" or "--app" in (said.hint or ""), f"the hint names no option: {work.figure}")
+    ended(receiver, 4)
+    equal(sending.EXITS[15], 4, "the sender's exit code")

@@ -1,0 +1,468 @@
+"""The second implementation's receiver (Tests/Interop), against the program's sender."""
+
+import contextlib
+import os
+import signal
+import time
+
+import pytest
+
+from apps import ID, Device
+from devices import random_file, sender, small_file
+from interop import ended, interop, listening, roots
+from needs import needs, own_mounts, root
+from outside import IS_ROOT, MIB, NOBODY, equal, require, run_script
+
+pytestmark = needs(interop)
+
+if interop() is None:
+    import channel
+    import wire
+
+
+def some(work, large=3, user=None):
+    """A folder with files of 2 MiB, small ones, and links; and a destination."""
+    old, new = work.place(user)
+    folder = f"{old}/data"
+    os.mkdir(folder)
+    for number in range(large):
+        random_file(f"{folder}/large-{number}", 2 * MIB + number)
+    for number in range(5):
+        small_file(f"{folder}/small-{number}", b"%d\n" % number)
+    small_file(f"{folder}/void", b"")
+    os.symlink("nowhere", f"{folder}/link")
+    os.link(f"{folder}/small-1", f"{folder}/twin")
+    return old, new
+
+
+def turns(receiver, until, seconds=60):
+    """Lets a receiver act until a condition holds."""
+    limit = time.monotonic() + seconds
+    while not until():
+        require(time.monotonic() < limit, "it did not come to that")
+        receiver.turn(0.05)
+
+
+def all_through(work, old, new, *words, code=0, **values):
+    """A whole transfer of the program's to this receiver, and the process."""
+    with listening(new, **values) as receiver:
+        program = sender(work, [*roots(old), *words], receiver.port, receiver.code)
+        receiver.run(60)
+        ended(program, code)
+        return receiver, program
+
+
+def once(condition, action):
+    """A hook that does something the first time that a condition holds."""
+    state = []
+
+    def hook(receiver, entry):
+        if not state and condition(receiver, entry):
+            state.append(True)
+            action(receiver)
+
+    return hook
+
+
+def raise_cut(_):
+    raise channel.Cut("by the test")
+
+
+def cut_all(receiver):
+    receiver.control.cut()
+    raise channel.Cut("by the test")
+
+
+def bytes_of(receiver):
+    return sum(held.bytes() for held in receiver.archive.held.values())
+
+
+# Streams
+
+
+def test_a_broken_stream_is_replaced(work):
+    """interop: the receiver breaks a stream in the middle of a file: the program replaces it"""
+    old, new = some(work)
+    joins = []
+
+    def note(receiver):
+        joins.append(len(receiver.used))
+
+    receiver, program = all_through(
+        work, old, new, "--streams", "2", turn_away=note,
+        before_entry=once(lambda receiver, _: bytes_of(receiver) > 3 * MIB, raise_cut))
+    run_script("check-trees", "--inside", old, new)
+    require(len(receiver.used) >= 3, f"streams {receiver.used}")
+    equal(program.events("interrupted"), [], "interruptions that the program told")
+
+
+@pytest.mark.parametrize("how", ["ABORT 7", "CLOSE 16", "cut"])
+def test_joins_are_turned_away(work, how):
+    """interop: the receiver turns three JOINs away: the program tries again"""
+    old, new = some(work)
+    tries = []
+
+    def turn_away(receiver):
+        tries.append(time.monotonic())
+        if len(tries) > 3:
+            return None
+        if how == "cut":
+            raise channel.Cut("by the test")
+        if how == "CLOSE 16":
+            # Behind HELLO_S: the number that the sender uses next is used.
+            receiver.used.update(range(len(tries)))
+        return 7 if how == "ABORT 7" else None
+
+    receiver, program = all_through(work, old, new, "--streams", "1", turn_away=turn_away)
+    run_script("check-trees", "--inside", old, new)
+    require(len(tries) >= 4, f"{len(tries)} tries")
+    work.figure = f"{len(tries)} tries, {len(receiver.turned_away)} turned away behind HELLO_S, {receiver.sessions} sessions"
+
+
+def test_streams_that_keep_breaking(work):
+    """interop: every JOIN gets ABORT 7: the program ends the session with CLOSE 16"""
+    old, new = some(work, 1)
+    with listening(new, turn_away=lambda _: 7) as receiver:
+        program = sender(work, [*roots(old), "--give-up-after", "1"], receiver.port, receiver.code)
+        with contextlib.suppress(channel.Closed):
+            turns(receiver, lambda: not program.is_running())
+        work.figure = f"{receiver.aborts.count(7)} tries"
+        require(receiver.closes and set(receiver.closes) == {16}, f"CLOSEs: {receiver.closes}")
+        ended(program, 5)
+
+
+# From session to session
+
+
+def test_a_cut_session_is_resumed(work):
+    """interop: the receiver cuts all connections: the program resumes, and sends only the rest"""
+    old, new = some(work)
+    held = []
+
+    def cut(receiver):
+        held.append(bytes_of(receiver))
+        cut_all(receiver)
+
+    receiver, program = all_through(
+        work, old, new, before_entry=once(lambda receiver, _: bytes_of(receiver) > 3 * MIB, cut))
+    run_script("check-trees", "--inside", old, new)
+    done = program.events("done")[0]
+    require(done["heldBytes"] >= held[0] > 3 * MIB, f"{done['heldBytes']} bytes are held, of {held}")
+    equal(receiver.sessions, 2, "sessions")
+    work.figure = f"{done['heldBytes']} bytes held"
+
+
+def test_a_killed_program_comes_back(work):
+    """interop: the program is killed and started again: it resumes without a code"""
+    old, new = some(work)
+    with listening(new, before_entry=once(lambda receiver, _: bytes_of(receiver) > 3 * MIB, lambda _: program.signal(signal.SIGKILL))) as receiver:
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        turns(receiver, lambda: not program.is_running())
+        again = sender(work, roots(old), receiver.port, None)
+        receiver.run(60)
+        ended(again, 0)
+        require(again.events("done")[0]["heldBytes"] > 0, "nothing was held")
+    run_script("check-trees", "--inside", old, new)
+
+
+def test_drop(work):
+    """interop: the program names held items that vanished or changed in DROP"""
+    old, new = some(work)
+
+    def change(receiver):
+        os.unlink(f"{old}/data/small-0")
+        small_file(f"{old}/data/small-2", b"another state")
+        cut_all(receiver)
+
+    # When the small files have come.
+    hook = once(lambda receiver, _: b"data/small-2" in receiver.archive.held and bytes_of(receiver) > MIB, change)
+    # The same run has walked before: to it the file has vanished.
+    receiver, _ = all_through(work, old, new, code=8, before_entry=hook)
+    equal(receiver.unsent, [(b"data/small-0", 1)], "UNSENT")
+    run_script("check-trees", "--inside", old, new)
+    require(receiver.dropped >= 2, f"{receiver.dropped} marks in DROP")
+
+
+def test_done_answers_an_offer(work):
+    """interop: DONE is lost: the program resumes, and DONE answers its OFFER"""
+    old, new = some(work, 1)
+    with listening(new) as receiver:
+        answer = receiver.answer
+        receiver.answer = lambda: (setattr(receiver, "answer", answer), receiver.end())
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        receiver.run(60)
+        ended(program, 0)
+        equal(receiver.sessions, 2, "sessions")
+        require(receiver.offer.transfer is not None, "the OFFER names no transfer")
+    run_script("check-trees", "--inside", old, new)
+
+
+def test_refused_before_done(work):
+    """interop: DONE is lost: REFUSED of all comes before it in the next session: exit code 8"""
+    old, new = some(work, 1)
+    refuse = {b"data/small-3": 1, b"data/link": 4}
+    with listening(new, refuse=lambda record: refuse.get(record["path"])) as receiver:
+        answer = receiver.answer
+        receiver.answer = lambda: (setattr(receiver, "answer", answer), receiver.end())
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        receiver.run(60)
+        ended(program, 8)
+        equal((receiver.sessions, len(receiver.not_stored)), (2, 2), "sessions and items not stored")
+    equal(program.events("done")[0]["notStored"], 2, "items that the program counts")
+
+
+@pytest.mark.parametrize("values", [{"items": 1}, {"bytes": 1}])
+def test_done_that_does_not_fit(work, values):
+    """interop: a DONE of other totals: CLOSE 3 and exit code 1"""
+    old, new = some(work, 1)
+    with listening(new, done=values) as receiver:
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        with pytest.raises(channel.Closed, match="CLOSE 3"):
+            receiver.run(60)
+        ended(program, 1)
+
+
+def test_an_ack_that_does_not_fit(work):
+    """interop: an ACK of more frames than were sent: CLOSE 3 and exit code 1"""
+    old, new = some(work, 1)
+
+    def acknowledge(receiver, _):
+        receiver.streams[0].link.say("ACK", written=1000, durable=0)
+
+    with listening(new, before_frame=acknowledge) as receiver:
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        with pytest.raises(channel.Closed, match="CLOSE 3"):
+            receiver.run(60)
+        ended(program, 1)
+
+
+# Items that the program leaves out
+
+
+def of_stat(key, path, name):
+    status = os.lstat(path)
+    return wire.mark_of_file(key, status.st_size, divmod(status.st_mtime_ns, 10**9), name)
+
+
+def test_marks_of_existing_items(work):
+    """interop: marks of kinds 2 and 3: the program leaves these items out and counts them"""
+    old, new = some(work, 1)
+    place = f"{old}/data"
+    there = (
+        [lambda key: of_stat(key, f"{place}/small-0", b"data/small-0"), lambda key: wire.mark_of_symlink(key, b"nowhere", b"data/link")],
+        [lambda key, name=name: wire.mark_of_path(key, name) for name in (b"data/small-0", b"data/small-1", b"data/link", b"data/void")])
+    receiver, program = all_through(work, old, new, there=there)
+    equal((receiver.finished.present, receiver.finished.differing), (2, 2), "present and differing")
+    equal(sorted(receiver.unsent), [(b"data/small-1", 6), (b"data/void", 6)], "UNSENT")
+    done = program.events("done")[0]
+    equal((done["present"], done["differing"]), (2, 2), "what the program tells")
+    equal(sorted(os.listdir(f"{new}/data")), ["large-0", "small-2", "small-3", "small-4", "twin"], "what arrived")
+    equal(os.stat(f"{new}/data/twin").st_nlink, 1, "names of the file")
+
+
+def test_traits(work):
+    """interop: traits in ACCEPT: the program leaves items out with UNSENT 7: exit code 8"""
+    old, new = some(work, 1)
+    for name in ("co:lon", "dot.", "n" * 40):
+        small_file(f"{old}/data/{name}")
+    traits = {"largestFile": MIB, "rules": 2 | 4 | 32, "longestName": 20}
+    receiver, program = all_through(work, old, new, code=8, accept={"traits": traits})
+    expected = {b"data/large-0": 5, b"data/co:lon": 1, b"data/dot.": 1, b"data/" + b"n" * 40: 2, b"data/link": 4}
+    equal({said.path: (said.reason, said.refusal) for said in receiver.unsent_messages}, {path: (7, reason) for path, reason in expected.items()}, "UNSENT")
+    equal(receiver.finished.withheld, 5, "withheld")
+    equal(program.events("done")[0]["notStored"], 5, "what the program tells")
+
+
+def test_refused(work):
+    """interop: REFUSED: the program does not send the item again: exit code 8"""
+    old, new = some(work)
+    hook = once(lambda receiver, _: receiver.archive.refused() and bytes_of(receiver) > 2 * MIB, cut_all)
+    receiver, program = all_through(
+        work, old, new, code=8, before_entry=hook,
+        refuse=lambda record: {b"data/small-3": 1, b"data/link": 4, b"data/large-0": 5}.get(record["path"]))
+    equal({event["path"]: event["reason"] for event in program.events("notStored")} and len(receiver.archive.refused()), 3, "what is named")
+    require(not os.path.lexists(f"{new}/data/link"), "what was refused is there")
+    equal((receiver.sessions, program.events("done")[0]["notStored"]), (2, 3), "sessions and items not stored")
+
+
+def test_items_that_cannot_be_sent(work):
+    """interop: a FIFO: UNSENT 4 and exit code 0; an unreadable file: UNSENT 2 and exit code 8"""
+    user = NOBODY if IS_ROOT else None
+    old, new = some(work, 1, user)
+    os.mkfifo(f"{old}/data/queue")
+    receiver, program = all_through(work, old, new)
+    equal(receiver.unsent, [(b"data/queue", 4)], "UNSENT")
+    small_file(f"{old}/data/closed")
+    os.chmod(f"{old}/data/closed", 0)
+    with listening(work.place()[1]) as receiver:
+        program = sender(work, roots(old), receiver.port, receiver.code, user=user)
+        receiver.run(60)
+        ended(program, 8)
+        equal(sorted(receiver.unsent), [(b"data/closed", 2), (b"data/queue", 4)], "UNSENT")
+
+
+@needs(root)
+def test_owners_and_attributes_left_behind(work):
+    """interop: --owners: records have owners; FINISH names the attributes left behind"""
+    old, new = work.place(on_disk=True)
+    small_file(f"{old}/file")
+    os.chown(f"{old}/file", 1234, 5678)
+    os.setxattr(f"{old}/file", "trusted.kept.here", b"1")
+    receiver, _ = all_through(work, old, new, "--owners")
+    [record] = [held.record for held in receiver.archive.held.values()]
+    equal((record["owner"], receiver.finished.leftBehind), ((1234, 5678), [(b"trusted.kept.here", 1)]), "the owner, and what is left behind")
+
+
+def test_losses(work):
+    """interop: losses in DONE: the program reports them"""
+    old, new = some(work, 1)
+    _, program = all_through(work, old, new, done={"losses": [(1, 3), (5, 7)], "unknown": {99: b"later"}})
+    work.figure = str(program.events("done")[0]["losses"])
+    equal(len(program.events("done")[0]["losses"]), 2, "losses that are told")
+
+
+# Closing
+
+
+@pytest.mark.parametrize("code, exit_code", [(2, 5), (3, 1), (4, 1), (5, 4), (6, 4), (7, 6), (8, 4), (9, 1), (10, 7), (12, 4), (14, 1), (15, 4), (99, 1)])
+def test_close_of_the_receiver(work, code, exit_code):
+    """interop: CLOSE answers the OFFER: the program exits with the code of section 10"""
+    old, new = some(work, 1)
+    with listening(new, judge=lambda _: {"code": code, "message": "the test refuses", "hint": "Try again.", "name": b"data"}) as receiver:
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        while program.is_running():
+            receiver.turn(0.05)
+        ended(program, exit_code)
+        work.figure = program.error()["message"]
+
+
+def test_close_16_of_the_receiver(work):
+    """interop: CLOSE 16: the program connects again by itself"""
+    old, new = some(work, 1)
+    first = iter([True])
+    judge = lambda _: {"code": 16, "message": "silent"} if next(first, False) else None
+    with listening(new, judge=judge) as receiver:
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        turns(receiver, lambda: receiver.is_over)
+        receiver.is_over = False
+        receiver.run(60)
+        ended(program, 0)
+    run_script("check-trees", "--inside", old, new)
+
+
+def test_the_program_is_interrupted(work):
+    """interop: SIGINT and SIGTERM at the program: CLOSE 2; the same command resumes"""
+    old, new = some(work)
+    with listening(new) as receiver:
+        for code, number in ((130, signal.SIGINT), (143, signal.SIGTERM)):
+            least = bytes_of(receiver) + MIB
+            receiver.options.before_entry = once(lambda *_: bytes_of(receiver) > least, lambda _: program.signal(number))
+            program = sender(work, roots(old), receiver.port, receiver.code if code == 130 else None)
+            turns(receiver, lambda: not program.is_running())
+            ended(program, code)
+            turns(receiver, lambda: receiver.control is None)
+            receiver.is_over = False
+        equal(receiver.closes, [2, 2], "CLOSEs")
+        program = sender(work, roots(old), receiver.port, None)
+        receiver.run(60)
+        ended(program, 0)
+    run_script("check-trees", "--inside", old, new)
+
+
+# Frames and fields that are skipped, and others that are not
+
+
+def test_unknown_frames_and_fields(work):
+    """interop: the program skips frames from 0x80 on and fields with unknown tags"""
+    old, new = some(work)
+    unknown = {"unknown": {200: b"later"}}
+
+    def strange(receiver, _):
+        for link in [receiver.control, *(stream.link for stream in receiver.streams)]:
+            link.write(wire.frame_of(0x80, b"unknown") + wire.frame_of(0xFF, b""))
+
+    all_through(work, old, new, greeting=unknown, accept=unknown, done=unknown, before_frame=strange)
+    run_script("check-trees", "--inside", old, new)
+
+
+def test_a_frame_of_an_unknown_type(work):
+    """interop: a frame of an unknown type below 0x80: CLOSE 3 and exit code 1"""
+    old, new = some(work, 1)
+    with listening(new, before_frame=lambda receiver, _: receiver.control.write(wire.frame_of(0x7F, b""))) as receiver:
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        with pytest.raises(channel.Closed, match="CLOSE 3"):
+            receiver.run(60)
+        ended(program, 1)
+
+
+@pytest.mark.takes(6)
+def test_pings(work):
+    """interop: the program sends PING while it waits, and answers PING"""
+    old, new = some(work, 1)
+
+    def judge(_):
+        receiver.control.say("PING", token=2**64 - 1)
+        limit = time.monotonic() + 8
+        while not receiver.control.heard("PING") and time.monotonic() < limit:
+            channel.wait([receiver.control], 0.2)
+            require(receiver.control.next() is None, "a message where none may be")
+        return None
+
+    with listening(new, judge=judge) as receiver:
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        control = []
+        turns(receiver, lambda: (control.append(receiver.control), receiver.is_over)[1])
+        ended(program, 0)
+        link = next(one for one in control if one)
+        equal([said.token for said in link.heard("PONG")][:1], [2**64 - 1], "PONG")
+        require(link.heard("PING"), "no PING came")
+
+
+def test_key_updates(work):
+    """interop: the receiver updates its sending key with each frame, on every connection"""
+    old, new = some(work)
+
+    def update(receiver, _):
+        for link in [receiver.control, *(stream.link for stream in receiver.streams)]:
+            link.update_key()
+        receiver.control.say("PING", token=1)
+        time.sleep(0.03)
+
+    all_through(work, old, new, before_frame=update)
+    run_script("check-trees", "--inside", old, new)
+
+
+@pytest.mark.parametrize("version", [2, 0])
+def test_a_version_that_was_not_offered(work, version):
+    """interop: HELLO_S with a version that the program does not speak: exit code 3"""
+    old, new = some(work, 1)
+    with listening(new) as receiver:
+        receiver.options.highest = receiver.options.lowest = version
+        receiver.judge_version = lambda _: None
+        program = sender(work, roots(old), receiver.port, receiver.code)
+        while program.is_running():
+            receiver.turn(0.05)
+        work.figure = f"exit {program.code}: {program.error()['message']}"
+        equal(program.code, 3, "exit code")
+        equal(receiver.sessions, 0, "sessions")
+
+
+# Apps
+
+
+@needs(own_mounts)
+def test_an_app_is_asked_for(work):
+    """interop: the program sends an app's data upon a request with options"""
+    device = Device(work, work.place()[0])
+    device.write(kept="what was written")
+    new = work.place()[1]
+    request = {"identifier": ID, "platform": "interop", "options": [(b"count", b"7")]}
+    with listening(new, greeting={"request": request}) as receiver:
+        program = device.send(receiver.port, receiver.code)
+        receiver.run(60)
+        ended(program, 0)
+        app = receiver.offer.app
+        equal((receiver.offer.kind, receiver.offer.roots, app["identifier"]), (wire.APP, None, ID), "the OFFER")
+        equal(receiver.features & 0x200, 0, "feature 512 for an app")
+    with open(f"{new}/Documents/kept", "rb") as file:
+        equal(file.read(), b"what was written", "the app's file")
