@@ -1,11 +1,11 @@
-// Floods a listener with connections, until its standard input ends; then it prints what it did.
+// Floods a listener with connections, until its standard input ends; then it prints its counts.
 //
 //   flood KIND ADDRESS PORT HOLD RATE LIMIT [FIRST COUNT]
-//     KIND     syn: half a connection each, from FIRST on, where nobody is
+//     KIND     syn: half a connection each, from FIRST on, where no device is
 //              close: connected and closed; silent: connected, and nothing more; trickle: one byte a second
 //              tls: silent after the TLS handshake; share: silent after HELLO_C and PAIR_A
-//     HOLD     how many connections there are at a time: one that is dropped is dialled again at once
-//     RATE     how many are begun a second; 0: as many as go
+//     HOLD     how many simultaneous connections there are: a dropped one is dialled again at once
+//     RATE     how many are begun per second; 0: as many as possible
 //     LIMIT    how many are begun at all; 0: no end
 //     FIRST    connections come from COUNT addresses, from this one on, in turn; ADDRESS and FIRST are both IPv4 or both IPv6
 //
@@ -68,7 +68,7 @@ static struct sockaddr_storage address(const char *text, int port) {
     struct sockaddr_storage address = {0};
     struct sockaddr_in *four = (struct sockaddr_in *)&address;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)&address;
-    // The port stands at the same place in both.
+    // The port has the same position in both.
     four->sin_port = htons((uint16_t)port);
     address.ss_family = strchr(text, ':') == NULL ? AF_INET : AF_INET6;
     if (inet_pton(address.ss_family, text, address.ss_family == AF_INET ? (void *)&four->sin_addr : (void *)&six->sin6_addr) != 1)
@@ -106,7 +106,7 @@ static void begin(struct slot *slot) {
     if (count > 0) {
         struct sockaddr_storage own = source();
         setsockopt(slot->socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one);
-        // A whole network may be routed here that no device has an address of.
+        // A whole network without devices may be routed here.
         setsockopt(slot->socket, IPPROTO_IP, IP_FREEBIND, &one, sizeof one);
         if (bind(slot->socket, (struct sockaddr *)&own, size) < 0) fail("bind");
     }
@@ -127,7 +127,7 @@ static void drop(struct slot *slot) {
     leave(slot);
 }
 
-// Takes what the other end says, until it has said its last.
+// Reads from the other end until it has ended.
 static void hear(struct slot *slot) {
     char bytes[4096];
     while (true) {
@@ -192,7 +192,7 @@ static void happen(struct slot *slot, uint32_t events) {
     }
 }
 
-// What is not an event of a socket: connections that do not come up, and bytes that are due.
+// Events that are not a socket's: connections that do not come up, and bytes that are due.
 static void tend(double moment) {
     for (long index = 0; index < hold; index++) {
         struct slot *slot = &slots[index];
@@ -215,7 +215,7 @@ static uint16_t checksum(const void *bytes, size_t size, uint32_t sum) {
     return (uint16_t)~sum;
 }
 
-// Asks for a connection in the name of somebody who will not answer.
+// Asks for a connection in the name of a device that will not answer.
 static void ask(int raw) {
     struct {
         struct iphdr ip;
@@ -255,7 +255,7 @@ int main(int words, char **word) {
     size = target.ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
     hold = atol(word[4]), rate = atof(word[5]), limit = atol(word[6]);
     if (words == 9) first = address(word[7], 0), count = (uint32_t)atol(word[8]);
-    // Who only wants to be many does not wait for a full backlog.
+    // A flood that only needs many connections does not wait for a full backlog.
     if (kind == CLOSE && rate == 0) patience = 0.05;
     int raw = -1;
     if (kind == SYN && (raw = socket(AF_INET, SOCK_RAW, IPPROTO_RAW)) < 0) fail("raw socket");

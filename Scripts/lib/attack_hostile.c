@@ -1,17 +1,18 @@
-// One connection of a device that means ill: TLS and pairing as Protocol.md §4 has them, everything else as it is told.
+// One connection of a hostile device: TLS and pairing follow Protocol.md §4, everything else follows
+// its commands.
 //
 //   hostile IDENTITY    the key is made and kept in this file, where it is not there yet
 //
 // Commands come on standard input, one a line; each is answered by one line.
 //
-//   narrow COUNT                  the system keeps so many bytes at most of what comes on the next connection: ok
+//   narrow COUNT                  the system's receive buffer of the next connection has at most so many bytes: ok
 //   crumble                       from now on each byte that is sent has a record of TLS of its own, and goes a millisecond behind
 //                                 the last one where there are few of them: ok
 //   sip                           from now on each byte is read by itself: ok
 //   connect ADDRESS PORT [FROM]   the TLS handshake of a client: ok SECONDS
 //   listen ADDRESS                port PORT; accept: the TLS handshake of a server with the next one that says something, ok
 //   inherit DESCRIPTOR            the same at a socket that listens already: ok
-//   pair CODE                     pairs, as the end that it is, up to READY: ok
+//   pair CODE                     pairs, in its role, up to READY: ok
 //   share CODE                    a client's HELLO_C and PAIR_A, or a server's HELLO_S and PAIR_B, and nothing more: ok
 //   enter MODE                    a client's HELLO_C, HELLO_S, READY in mode 2 or 3: ok
 //   hello MODE                    the same without READY: ok
@@ -23,7 +24,7 @@
 //   update SECONDS                KeyUpdates without end: updates COUNT SECONDS kept | dropped
 //   close                         close_notify: ok
 //
-// Where the other end is gone the answer is `gone WHY`.
+// If the other end has gone, the answer is `gone WHY`.
 
 #include "attack_tls.h"
 
@@ -289,7 +290,7 @@ static void finish_exchange(struct exchange *exchange, const unsigned char *thei
     hmac(keys + 16, 16, transcript.bytes, transcript.count, of_b);
 }
 
-// A frame in front of READY: its body, where it is of the type.
+// A frame before READY: its body, where it is of the type.
 static bool hear(unsigned char type, unsigned char *body, long size) {
     unsigned char header[3];
     long got = read_some(header, 3, now() + 20);
@@ -365,7 +366,7 @@ static bool update(double seconds, long *count) {
             } else {
                 is_there = false;
             }
-            // Words go unread, but an error of the socket is one.
+            // Data is ignored, except an error of the socket.
             ssize_t said = recv(connection, words, sizeof words, MSG_DONTWAIT);
             if (said < 0 && errno != EAGAIN) is_there = false;
         }
@@ -470,7 +471,7 @@ static bool accept_one(void) {
         if (poll(&one, 1, 120000) <= 0) return lost("no connection");
         connection = accept(listening, NULL, NULL);
         if (connection < 0) return false;
-        // A sender looks whether anything listens before it asks for a code: that connection ends without a word.
+        // A sender looks whether anything listens before it asks for a code: that connection ends without any data.
         struct pollfd first = {.fd = connection, .events = POLLIN};
         char byte;
         if (poll(&first, 1, 10000) > 0 && recv(connection, &byte, 1, MSG_PEEK) == 1) return shake(now() + 10);

@@ -97,7 +97,7 @@ class Network:
 
     The attacker has addresses of neighbours, and two networks behind it, in which it owns every
     address.
-"""
+    """
 
     RECEIVER, SENDER, ATTACKERS, NOBODY = "10.77.0.1", "10.77.0.2", "10.77.1.1", "10.77.200.1"
     FAR = "10.78.0.0"

@@ -1,4 +1,4 @@
-// What the attacking programs share: a key, its certificate, and TLS 1.3 as Protocol.md §4.1 has it.
+// Code that the attacking programs share: a key, its certificate, and TLS 1.3 as Protocol.md §4.1 has it.
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -28,7 +28,7 @@ static X509 *new_certificate(EVP_PKEY *key) {
     return certificate;
 }
 
-// Certificates are shown and not judged.
+// Certificates are sent, and not judged.
 static int take_all(int is_fine, X509_STORE_CTX *store) {
     (void)is_fine, (void)store;
     return 1;

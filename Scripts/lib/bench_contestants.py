@@ -61,7 +61,7 @@ class Peer:
 
         For 'sender' or 'receiver', `beneath` returns the command of a tool under which the program
         runs.
-"""
+        """
         self.binary, self.send_options, self.link, self.waits, self.beneath = binary, send_options, link, waits, beneath
 
     def __call__(self, place, source, destination):

@@ -1,12 +1,13 @@
-// Moves a folder over encrypted connections and does nothing but the work itself: the floor of Scripts/bench.
+// Moves a folder over encrypted connections and does only the work itself: the floor of Scripts/bench.
 //
-//   floor receive FOLDER STREAMS     prints its port, and writes what comes into FOLDER
+//   floor receive FOLDER STREAMS     prints its port, and writes the received files into FOLDER
 //   floor send FOLDER STREAMS PORT
 //
-// The folder is walked, every file read and tagged, the bytes sealed with AES-128-GCM in records laid out as TLS 1.3 has them, sent,
-// opened and tagged, and the files created with their modes, written and dated. One thread a connection does all of that, in pieces
-// that stay in its cache. Keys are fixed, tags are made and not compared, and nothing is noted, synced, resumed or confirmed;
-// links, attributes and the modes of folders are left out.
+// The sender walks the folder, reads and tags every file, and seals the bytes with AES-128-GCM in
+// records like those of TLS 1.3. The receiver opens and tags them, creates the files with their modes,
+// writes them and sets their times. One thread per connection does all of that, in pieces that stay in
+// its cache. Keys are fixed, tags are made and not compared, and nothing is recorded, synced, resumed
+// or confirmed; links, attributes and the modes of folders are left out.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -32,7 +33,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-// What stands before a name, and a range of the file's content after it; a folder is the one of the files that follow.
+// Comes before a name and a range of the file's content; a folder is that of the files that follow.
 struct header {
     uint32_t mode, name_length;
     uint64_t offset, length;
@@ -53,7 +54,7 @@ static int busy;  // How many threads may still find more.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-// What a thread has for its connection.
+// A thread's state for its connection.
 static _Thread_local EVP_CIPHER_CTX *records, *tags;
 static _Thread_local uint64_t record_number;
 static _Thread_local unsigned char plain[ROOM + RECORD], sealed[ROOM];
@@ -238,7 +239,7 @@ static void write_some(const unsigned char *bytes, size_t count) {
     current.offset += count, current.length -= count;
 }
 
-// Does what can be done with the plain bytes; how many were used.
+// Processes as many of the plain bytes as possible; returns how many were used.
 static size_t consume(void) {
     for (size_t at = 0;;) {
         if (file >= 0) {

@@ -1,4 +1,4 @@
-// Runs a command and says what it cost, with everything that it started.
+// Runs a command and reports its cost, including that of all its children.
 //
 //   launch REPORT COMMAND [ARGUMENT...]
 //
@@ -6,7 +6,8 @@
 // (KiB), and the exit code. Ended by SIGTERM, it ends the command, and reports all the same.
 //
 // It exists because a process that is started by an interpreter begins with the interpreter's peak memory: the system
-// carries the peak of what stood there before exec over. This one is smaller than anything that it measures.
+// carries the peak of the program before exec over. This program is smaller than every one that it
+// measures.
 
 #include <errno.h>
 #include <signal.h>
@@ -24,7 +25,7 @@ static void pass_on(int number) {
     if (child > 0) kill(child, number);
 }
 
-// Ends what the command left behind; that is ours by now.
+// Ends the command's remaining children, which are ours by now.
 static void end_orphans(void) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
@@ -44,7 +45,7 @@ static long long microseconds(struct timeval time) { return time.tv_sec * 100000
 
 int main(int count, char **words) {
     if (count < 3) return 2;
-    // What the command leaves behind comes here to be waited for, and to be counted.
+    // The command's remaining children become ours, to be waited for and counted.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct sigaction action = {.sa_handler = pass_on};
     sigaction(SIGTERM, &action, NULL);

@@ -2,10 +2,11 @@
 //
 //   link TARGET-PORT DELAY-MS WINDOW-BYTES BYTES-PER-SECOND
 //
-// prints its own port, and passes on what comes there. Every byte arrives DELAY-MS later. Of each connection's direction at most
-// WINDOW-BYTES are under way: sent and not yet acknowledged, the acknowledgement taking as long as the byte. All bytes of one
-// direction share BYTES-PER-SECOND, first come, first served; 0 is no bound. A new connection is usable one round trip late, as
-// after a TCP handshake. Nothing is ever lost or reordered, and there is no slow start.
+// prints its own port, and passes received bytes on. Every byte arrives DELAY-MS later. Each direction
+// of a connection has at most WINDOW-BYTES under way: sent and not yet acknowledged, and the
+// acknowledgement takes as long as the byte. All bytes of one direction share BYTES-PER-SECOND, first
+// come, first served; 0 is no bound. A new connection is usable one round trip late, as after a TCP
+// handshake. Nothing is ever lost or reordered, and there is no slow start.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -117,7 +118,7 @@ static void *deliver(void *argument) {
         is_last = segment->count == 0;
         for (ssize_t at = 0, sent; at < segment->count; at += sent) {
             sent = send(flow->to, segment->bytes + at, (size_t)(segment->count - at), 0);
-            // Where the far end reads no more, what is left is thrown away, as a network would.
+            // If the far end reads no more, the rest is discarded, as by a network.
             if (sent < 0) shutdown(flow->from, SHUT_RD);
             if (sent < 0) sent = segment->count - at;
         }
@@ -128,14 +129,14 @@ static void *deliver(void *argument) {
     return NULL;
 }
 
-// What a flow has stays until this process ends, with the transfer.
+// A flow's memory stays until this process ends, with the transfer.
 static void begin(int from, int to, int direction) {
     struct flow *flow = calloc(1, sizeof *flow);
     if (flow == NULL) fail("memory");
     flow->from = from, flow->to = to, flow->direction = direction, flow->usable = now() + 2 * delay;
     int one = 1, small = 512 << 10;
     setsockopt(to, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    // What waits in this buffer is beyond the window.
+    // Bytes that wait in this buffer are beyond the window.
     setsockopt(from, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     pthread_cond_init(&flow->changed, NULL);
     pthread_t thread;

@@ -73,7 +73,7 @@ def hold(place, cases, runs, is_quick=False):
     always follows the same.
 
     The first round is not counted: a virtual machine's memory is slow at its first use.
-"""
+    """
     needed = max(case.bytes + case.items * 4096 for case in cases)
     require(shutil.disk_usage(place.path).free > needed, f"{mib(needed)} of room are needed in {place.path}")
     least = place.source("least", many_files, 1, 1, [1]) if not is_quick else None

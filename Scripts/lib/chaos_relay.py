@@ -49,7 +49,7 @@ class Relay(Watcher, threading.Thread):
     """Passes bytes between senders and the receiver's port, and breaks connections on request.
 
     One thread owns all sockets. Other threads act through `do`, which waits for the result.
-"""
+    """
 
     PART = 64 << 10
 

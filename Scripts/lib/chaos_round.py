@@ -222,7 +222,7 @@ class Round:
         because it has nothing left to do. A sender has forgotten the transfer, which it does only
         when it was told that all is done. A receiver after its sender remembers nothing, or that it
         is done.
-"""
+        """
         run = self.last(role)
         if run is None or run.is_running() or run.code is None:
             return False
@@ -264,7 +264,7 @@ class Round:
 
         A receiver that is done and waits for the sender then ends with 0. A receiver that was
         started again after the end only waits for another sender, and is interrupted.
-"""
+        """
         if not self.dismissed:
             self.dismissed = True
             self.after(4, self.dismiss)

@@ -15,7 +15,7 @@ def make_tree(path, draw, scale=1.0):
     """Makes the source of a round: other content every time, and always the same amount of it.
 
     Many roots make the import last, many folders the finishing, large files the transfer.
-"""
+    """
     os.mkdir(path, 0o755)
     run_script("make-tree", f"{path}/varied", "--files", "300")
     clock = itertools.count(1_600_000_000_000_000_000 + draw.randrange(10**15), 987_654_321_123)

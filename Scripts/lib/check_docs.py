@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what docc does not: that the first page lists every public type, and that quoted code is code that is built.
+"""Makes the checks that docc lacks: the first page lists every public type, and quoted code is built.
 
 Usage: check_docs.py CATALOG SYMBOLS SOURCES
   CATALOG  the directory of the pages

@@ -2,7 +2,7 @@
 # Sourced by Scripts/demo: two devices on this machine, called sender and receiver, and a transfer between them.
 # It uses $peer, $keep and $transfer_seconds.
 #
-#   make_devices       makes the folder $work for both, which goes away in the end
+#   make_devices       makes the folder $work for both, which is removed at the end
 #   on DEVICE WORD...  runs a command of peer on a device, and shows both
 #   transfer ...       lets one device receive and the other one send
 
@@ -17,7 +17,7 @@ make_devices() {
   mkdir -p "$work/homes/sender" "$work/homes/receiver"
 }
 
-# Ends what was started here and is still running, and takes the folders away.
+# Ends the processes that still run here, and removes the folders.
 finish() {
   local code=$?
   trap - EXIT

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""What every file system is tried with: the trees that are sent to it, and the judgement of what arrived there.
+"""The cases for every file system: the trees that are sent to it, and the judgement of the results.
 
 Usage:
-  disk_cases.py make plain|pairs|tree DIR      makes a tree in the folder DIR, which is there
-  disk_cases.py judge SOURCE DEST [EVENTS...]  compares what arrived in DEST with the folder SOURCE, as far as its disk can hold it;
-                                               EVENTS are the files with the JSON lines of the two ends
+  disk_cases.py make plain|pairs|tree DIR      makes a tree in the existing folder DIR
+  disk_cases.py judge SOURCE DEST [EVENTS...]  compares the folder DEST with the folder SOURCE, as far as
+                                               DEST's disk can hold it; EVENTS are the files with the
+                                               JSON lines of the two ends
   disk_cases.py row NAME SOURCE DEST SENDER RECEIVER
                                                prints the table's row of one transfer, after it was judged
 
-  disk_cases.py self-test                      judges trees that are wrong in one way each, each of which must be found
+  disk_cases.py self-test                      judges trees with one mistake each, all of which it must find
 
-Neither the product nor anything but Python's standard library is used, so that this runs in a guest as well.
+This uses only Python's standard library, and no part of the product, so that it also runs in a guest.
 Exit codes: 0 as promised, 1 otherwise.
 """
 
@@ -167,7 +168,7 @@ def right_list(named, source, destination):
     """Requires that the disk also refuses the items named as not stored to another program.
 
     If several names are one there, any of them may be the stored one.
-"""
+    """
     expected, collisions = refused(source, destination)
     groups = {}
     for path, other in collisions.items():

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Asks a file system what it can do, one call after the other; prints a JSON object: question, answer.
+"""Tests the abilities of a file system, one call after the other; prints a JSON object: question, answer.
 
 Usage: disk_probe.py DIR [--large] [--without TEXT]
   --large         also asks for files beyond 4 GiB, which a small disk answers by having no space
   --without TEXT  leaves out the questions with this text, which a file system may not survive
 
-DIR is on the file system and takes a folder of the probe's own, which is removed at the end. An answer is "ok", the
-name of an error, or what was found. Needs Python's standard library, and Linux on x86-64.
+DIR is on the file system; the probe makes a folder in it, which is removed at the end. An answer is
+"ok", the name of an error, or the result. Needs Python's standard library, and Linux on x86-64.
 """
 
 import ctypes

@@ -163,7 +163,7 @@ def refused(source, parent):
 
     The trial is as deep as a transfer stages its items. If two names are one there, either may be
     the refused one: `collisions` names each with the other.
-"""
+    """
     top = tempfile.mkdtemp(prefix="trial-", dir=parent)
     stage = os.path.join(top, "t" * max(1, STAGED - len(os.path.basename(top)) - 1))
     os.mkdir(stage)

@@ -1,6 +1,7 @@
 """Changes documents for the place where they are installed.
 
-Usage: documents.py links FOLDER OLD=NEW...    in the links of all its documents; where NEW is empty, the link's text alone stays
+Usage: documents.py links FOLDER OLD=NEW...    in the links of all its documents; if NEW is empty,
+                                               only the link's text stays
        documents.py package FILE PATH          the package that an example's Package.swift depends on
        documents.py fill FILE NAME=VALUE...    prints a file with values for @NAME@
 

@@ -1,13 +1,15 @@
-"""Runs every command of the page "From nothing to a migration in ten minutes", one after the other, as it stands there.
+"""Runs every command of the page "From nothing to a migration in ten minutes", one after the
+other, as written.
 
 Usage: first_migration.py PAGE FOLDER [--until TEXT]
   PAGE    the page
-  FOLDER  where they run; an empty one of the user's own
+  FOLDER  where they run; an empty folder of the user
   --until TEXT  ends before the heading with this text
 
-`peer` and `swift` are those of PATH, and HOME says where apps are installed. A line of a block that does not begin with one of
-the programs below is what the commands above it must have shown; `…` in it stands for anything. Prints each command with the
-seconds that it took, what it said where it failed, and at the end the seconds of all. Exit codes: 0 where all of them did what the page says, 1 otherwise.
+`peer` and `swift` are those of PATH, and HOME decides where apps are installed. A line of a block that
+does not begin with one of the programs below is the expected output of the commands above it; `…` in
+it matches anything. Prints each command with its seconds, its output if it failed, and at the end the
+seconds of all. Exit codes: 0 if all commands did what the page says, 1 otherwise.
 """
 
 import os

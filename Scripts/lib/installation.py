@@ -1,18 +1,18 @@
-"""Puts a tree of files below a prefix, and takes away what was put there.
+"""Installs a tree of files below a prefix, and removes the installed files.
 
 Usage: installation.py install PREFIX STAGE           installs all files of STAGE
        installation.py uninstall PREFIX
-       installation.py check install PREFIX [STAGE]   whether that could be done, by this user
+       installation.py check install PREFIX [STAGE]   whether this user could do that
        installation.py check uninstall PREFIX
 
-PREFIX/share/peer/manifest lists the files with their digests, and the directories that were made. A file is taken for
-installed where both path and digest are listed: one that has since been replaced or changed is never removed. A document
-that was changed gets another name when a later version brings a new one; any other file in the way ends the installation
-before it begins.
+PREFIX/share/peer/manifest lists the files with their digests, and the directories that were made. A
+file counts as installed if both path and digest are listed: a file that has since been replaced or
+changed is never removed. A document that was changed gets another name when a later version brings
+a new one; any other file in the way ends the installation before it begins.
 
-The manifest is written before the first file, with all that is there and all that will be, and again after the last.
-So an installation that was cut off can be repeated, and taken away. Exit codes: 0 done; 1 not, with a sentence; 3 not, but
-root could; 130 and 143 interrupted.
+The manifest is written before the first file, with all present and future files, and again after
+the last. This way, an installation that was cut off can be repeated and removed. Exit codes: 0 done;
+1 failed, with a sentence; 3 failed, but root could do it; 130 and 143 interrupted.
 """
 
 import hashlib

@@ -1,11 +1,13 @@
-"""Runs in the machine of Scripts/lab: compares what arrived with what was sent, as far as the disk there can hold it.
+"""Runs in the machine of Scripts/lab: compares the received files with the
+sent ones, as far as the disk there can hold them.
 
 Usage:
   lab_judge.py trees SOURCE DEST SCRATCH [SENDER RECEIVER]   the last two are the events of the two ends
   lab_judge.py pairs DEST SENDER RECEIVER [FOLDER]           the pairs arrived, in a folder of another name perhaps
   lab_judge.py some DEST                                     makes some of the pairs there
   lab_judge.py merged DEST SENDER RECEIVER skip|replace      the pairs were sent to a folder that had some of them
-SCRATCH is a folder on the disk in which things are tried. Says what is wrong, and ends with 1 then.
+
+SCRATCH is a folder on the disk, for trials. On a mistake, it prints it and ends with 1.
 """
 
 import json

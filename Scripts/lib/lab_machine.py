@@ -75,7 +75,7 @@ class Machine:
     in the machine.
 
     `seconds` bounds the whole run: the emulator is then ended, even if this process has died.
-"""
+    """
 
     def __init__(self, parts, folder, disks=(), shares=None, seconds=600):
         self.folder = folder

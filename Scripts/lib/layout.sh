@@ -2,10 +2,11 @@
 # Sourced by Scripts/install and Scripts/package, after setup.sh: the installed files and their
 # places, for any prefix.
 #
-#   is_clone               whether the project is a clone of git, and not a folder that came as an archive
-#   changed_files          prints what differs from the last commit, where it is one
-#   find_release           sets $peer and $version: the release, which is built unless PEER_BINARY names one that is there
-#   lay_out STAGE PREFIX   puts all that belongs below PREFIX into the folder STAGE; STAGE/bin/peer becomes PREFIX/bin/peer
+#   is_clone               whether the project is a git clone, and not an unpacked archive
+#   changed_files          prints the differences from the last commit, in a clone
+#   find_release           sets $peer and $version: the release, which is built unless PEER_BINARY names one
+#   lay_out STAGE PREFIX   puts all files for PREFIX into the folder STAGE; STAGE/bin/peer becomes
+#                          PREFIX/bin/peer
 
 # The subjects that have a manual page of their own, beside peer(1).
 manual_pages=(send receive app)

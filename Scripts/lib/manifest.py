@@ -22,7 +22,7 @@ class Manifest:
 
     All are relative to the prefix, which is "."; "..", "../.." and so on are the directories above
     it.
-"""
+    """
 
     def __init__(self, digests=None, directories=()):
         self.digests, self.directories = digests or {}, set(directories)
@@ -77,7 +77,7 @@ class Manifest:
         replace(os.path.join(prefix, MANIFEST), self.text().encode(errors="surrogateescape"), 0o644)
 
     def has(self, prefix, path):
-        """Whether the file at a path is still the one that was installed."""
+        """Whether the file at a path is still the installed one."""
         return digest_of(os.path.join(prefix, path)) in self.digests.get(path, ())
 
 

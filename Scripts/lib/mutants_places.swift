@@ -7,19 +7,19 @@ import SwiftOperators
 import SwiftParser
 import SwiftSyntax
 
-/// One place, and what goes in front of it and behind it; `#` stands for its number.
+/// One place, and the text before it and after it; `#` is replaced by its number.
 struct Place: Encodable {
   var file: String
   /// flip: a condition is inverted. never: a match is taken for none. case: a case of a switch is passed over. action: a statement
   /// with actions is left out. element: an action in a list is left out. state: an assignment or a call is left out.
   var kind: String
-  /// What it is in, such as `begin`.
+  /// The function that contains it, such as `begin`.
   var function: String
   var start: Int
   var end: Int
   var before: String
   var after: String
-  /// The place's text; that of each element where there are several.
+  /// The place's text; the text of each element if there are several.
   var texts: [String]
   /// Where its switch begins, for cases.
   var owner: Int?
@@ -28,13 +28,13 @@ struct Place: Encodable {
 final class Finder: SyntaxVisitor {
   private let file: String
   private(set) var places: [Place] = []
-  /// So that one condition is one place, by whatever rule it was found.
+  /// The conditions found so far, so that one condition is one place, by any rule.
   private var seen: Set<String> = []
 
-  /// What gets its first value from an assignment, which therefore cannot be left out.
+  /// The names that get their first value from an assignment, which therefore cannot be left out.
   private var unset: Set<String> = []
 
-  /// Whose closures tell which elements.
+  /// The methods whose closures choose elements.
   private static let searches: Set<String> = [
     "first", "firstIndex", "last", "lastIndex", "contains", "filter", "removeAll", "allSatisfy", "count", "drop",
     "prefix",
@@ -48,7 +48,7 @@ final class Finder: SyntaxVisitor {
   // MARK: Conditions
 
   override func visit(_ node: ConditionElementListSyntax) -> SyntaxVisitorContinueKind {
-    // Of several matches in one list, any that fails makes the whole fail: they are one place.
+    // If any of several matches in one list fails, the whole fails: they are one place.
     var matches: [ConditionElementSyntax] = []
     for element in node {
       switch element.condition {
@@ -89,7 +89,7 @@ final class Finder: SyntaxVisitor {
     guard let sign = node.operator.as(BinaryOperatorExprSyntax.self)?.operator.text, comparisons.contains(sign) else {
       return .visitChildren
     }
-    // Of `a && b && c` the operands are places and the whole, and no part between.
+    // In `a && b && c`, the operands and the whole are places, and no part between.
     let outer = node.parent?.as(InfixOperatorExprSyntax.self)?.operator.as(BinaryOperatorExprSyntax.self)?.operator.text
     let isLink = sign == "&&" || sign == "||"
     if !isLink || outer != sign { flip(ExprSyntax(node)) }
@@ -177,7 +177,7 @@ final class Finder: SyntaxVisitor {
     return .visitChildren
   }
 
-  /// Whether a statement assigns, or calls something for what it changes.
+  /// Whether a statement assigns, or calls something for its effect.
   private func isChange(_ expression: ExprSyntax) -> Bool {
     switch unwrapped(expression).as(ExprSyntaxEnum.self) {
     case .infixOperatorExpr(let infix): assignsOrAdds(infix) && !unset.contains(oneLine(infix.leftOperand))
@@ -189,7 +189,7 @@ final class Finder: SyntaxVisitor {
 
   // MARK: Places
 
-  /// The value of a function that tells whether.
+  /// The Boolean value of a function.
   private func result(_ value: ExprSyntax, of node: Syntax) {
     if resultType(of: node) == "Bool" { flip(value) }
   }

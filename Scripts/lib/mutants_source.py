@@ -72,7 +72,7 @@ class Source:
 
     def __init__(self, name, text, places):
         self.name, self.text = name, text
-        # What encloses another comes first; of those with the same range the one that was found first.
+        # Enclosing places come first; among those with the same range, the one found first.
         self.places = sorted(places, key=lambda place: (place.start, -place.end))
 
     def line(self, offset):

@@ -1,11 +1,12 @@
-// What pieces of Swift are, as far as their text tells, for mutants_places.swift: no types are known here.
+// The meaning of pieces of Swift, as far as their text shows it, for mutants_places.swift: no types
+// are known here.
 
 import Foundation
 import SwiftSyntax
 
 let comparisons: Set<String> = ["==", "!=", "<", ">", "<=", ">=", "===", "!==", "~=", "&&", "||"]
 
-/// What checks itself and decides nothing.
+/// Functions that only check and decide nothing.
 let checks: Set<String> = ["precondition", "preconditionFailure", "assert", "assertionFailure", "fatalError"]
 
 /// A text in one line.
@@ -77,7 +78,7 @@ func isListOfActions(_ node: ArrayExprSyntax) -> Bool {
   return false
 }
 
-/// Whether leaving the list out is leaving a statement out, which is a place of its own.
+/// Whether leaving the list out means leaving a statement out, which is a place of its own.
 func isWholeStatement(_ node: ArrayExprSyntax) -> Bool {
   var child = Syntax(node)
   while let parent = child.parent, !child.is(CodeBlockItemSyntax.self) {
@@ -92,7 +93,8 @@ func isWholeStatement(_ node: ArrayExprSyntax) -> Bool {
 
 // MARK: Values and statements
 
-/// What the function, or the property, around something gives; nil for nothing, or what is not known.
+/// The result type of the function, or the property, around a node; nil for none, or an unknown
+/// one.
 func resultType(of node: Syntax) -> String? {
   var next = node.parent
   while let parent = next {
@@ -113,7 +115,8 @@ func resultType(of node: Syntax) -> String? {
   return nil
 }
 
-/// Whether an expression is a value, and not a statement: the one of its block, where the block gives one.
+/// Whether an expression is a value, and not a statement: the value of its block, if the block has
+/// one.
 func isValue(_ item: CodeBlockItemSyntax) -> Bool {
   guard let list = item.parent?.as(CodeBlockItemListSyntax.self), list.count == 1, let block = list.parent else {
     return false
@@ -158,7 +161,7 @@ func binds(_ pattern: PatternSyntax) -> Bool {
   oneLine(pattern).split { !$0.isLetter }.contains { $0 == "let" || $0 == "var" }
 }
 
-/// The cases of a switch of which another may take what comes: all others are needed.
+/// The cases of a switch whose values another case may take: all others are needed.
 func overlapping(_ node: SwitchExprSyntax) -> [SwitchCaseItemSyntax] {
   var items: [SwitchCaseItemSyntax] = []
   var takesAll = false
@@ -170,7 +173,7 @@ func overlapping(_ node: SwitchExprSyntax) -> [SwitchCaseItemSyntax] {
   return zip(items, names).filter { pair in !pair.1.isEmpty && names.count { $0 == pair.1 } > 1 }.map(\.0)
 }
 
-/// Whether a pattern, or a part of a tuple of them, takes whatever comes.
+/// Whether a pattern, or a part of a tuple of them, matches everything.
 func isOpen(_ pattern: String) -> Bool {
   if pattern == "_" || pattern.hasPrefix("let ") || pattern.hasPrefix("var ") { return true }
   guard pattern.hasPrefix("("), pattern.hasSuffix(")") else { return false }
@@ -182,7 +185,7 @@ func isOpen(_ pattern: String) -> Bool {
   return parts.contains { isOpen($0.trimmingCharacters(in: .whitespaces)) }
 }
 
-/// Whether something means another thing in a closure of its own.
+/// Whether something has another meaning in a closure of its own.
 func cannotMove(_ clause: InitializerClauseSyntax) -> Bool {
   clause.tokens(viewMode: .sourceAccurate).contains { $0.text == "try" || $0.text.hasPrefix("$") }
 }

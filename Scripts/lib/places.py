@@ -120,7 +120,7 @@ def alone(prefix, makes):
 
     Makes the prefix if asked to; yields the directories that it made. The caller removes them if it
     fails.
-"""
+    """
     made = set()
     while True:
         if makes:

@@ -51,7 +51,7 @@ def passages(path, text):
 
 def of_markdown(lines, first=1, kind="paragraph"):
     """Paragraphs, list items, cells of tables and headings."""
-    held, start, fenced = [], 0, False
+    held, start, fenced, in_list = [], 0, False, False
 
     def flush():
         if held:
@@ -65,8 +65,13 @@ def of_markdown(lines, first=1, kind="paragraph"):
             continue
         if fenced or (not held and re.match(r"^(    |\t)", line) and not LIST_ITEM.match(line)):
             continue
+        # In comments, lines such as those of a usage text are indented and stay as they are.
+        if kind == "comment" and line.startswith("  ") and not in_list and not LIST_ITEM.match(line):
+            yield from flush()
+            continue
         stripped = line.strip()
         if not stripped or re.match(r"^<!--|^<[a-z/]", stripped):
+            in_list = False
             yield from flush()
         elif stripped.startswith("|"):
             yield from flush()
@@ -79,6 +84,7 @@ def of_markdown(lines, first=1, kind="paragraph"):
         else:
             if LIST_ITEM.match(line):
                 yield from flush()
+                in_list = True
                 stripped = LIST_ITEM.sub("", line).strip()
             if not held:
                 start = number

@@ -3,16 +3,16 @@
 # builds with time bounds.
 #
 #   usage            prints the comment at the top of the script that was started
-#   set_up           finds a Swift toolchain that starts, and installs what it and the build need where that is missing
-#   set_up_pytest    the same for the checks that run by pytest
-#   set_up_disks     the same for those that need file systems, as far as it can be had
-#   set_up_networks  the same for those that need networks of their own, as far as it can be had
-#   set_up_packaging the same for making Debian packages and checking them, as far as it can be had
-#   set_up_interop   the same for those of the second implementation, as far as it can be had
-#   set_up_shells    the same for those of completions and manual pages, as far as it can be had
-#   need ...         notes a Debian package that is missing here; install_missing installs what was noted
-#   build ...        swift build, for debugging, bounded in time, started again where the driver hangs
-#   build_release .. the same of a release with the Swift runtime inside, which runs where there is no toolchain
+#   set_up           finds a Swift toolchain that starts, and installs missing requirements of it and of the build
+#   set_up_pytest    the same for the checks with pytest
+#   set_up_disks     the same for checks on file systems, as far as possible
+#   set_up_networks  the same for checks with their own networks, as far as possible
+#   set_up_packaging the same for making and checking Debian packages, as far as possible
+#   set_up_interop   the same for checks of the second implementation, as far as possible
+#   set_up_shells    the same for checks of completions and manual pages, as far as possible
+#   need ...         notes a missing Debian package; install_missing installs the noted packages
+#   build ...        swift build, for debugging, bounded in time, started again if the driver hangs
+#   build_release .. the same of a release with the Swift runtime inside, which runs without a toolchain
 #   build_program .. the same of a program by its name, of the examples' packages as well
 #   built NAME       where build_release leaves a program
 #   run_tests NAME   runs the tests of a package

@@ -65,7 +65,7 @@ class Stage:
     `needs` names the stages that must have passed before. `room` is how much of the `Run`'s room it
     takes while it runs. `alone` names something that exists once, such as a build folder: stages
     that share one do not overlap.
-"""
+    """
 
     def __init__(self, name, budget, command, needs=(), room=1, alone=None, reader=Silent, refuses=None, environment=None):
         self.name, self.budget, self.command = name, budget, command

@@ -84,7 +84,7 @@ RULES = [
     ),
     rule(
         "empty pronoun",
-        r"\b(?:the|that) ones? (?:that|which|who|of|in|on|with|from)\b|\b(?:is|are) one too\b|\bsuch (?:a|an) one\b|\bthe (?:former|latter)\b",
+        r"\b(?:the|that) ones? (?:that|which|who|of|in|on|from)\b|\b(?:is|are) one too\b|\bsuch (?:a|an) one\b|\bthe (?:former|latter)\b",
         "repeat the noun",
     ),
     rule(

@@ -2,7 +2,7 @@
 # Sourced by scripts that print a table of checks: check | ok or FAILED | figure. They set $work, a
 # folder for the log.
 #
-#   check NAME COMMAND...  runs a check; the last line that it says is its figure
+#   check NAME COMMAND...  runs a check; its last line of output is its figure
 #   $failures              how many failed
 
 failures=0

@@ -34,8 +34,8 @@ def filled(words, width, first="", rest=""):
     return [*lines, line()]
 
 
-def wrapped(lines, width):
-    """Markdown with its wide paragraphs wrapped."""
+def wrapped(lines, width, is_comment=True):
+    """Markdown with its wide paragraphs wrapped. Indented lines of comments stay as they are."""
     result, held, indent, marker, fenced = [], [], "", "", False
 
     def flush():
@@ -57,7 +57,7 @@ def wrapped(lines, width):
             result.append(line)
         elif fenced or not line.strip() or re.match(r"^\s*([|#]|<)", line) or (
             not held and not item and re.match(r"^( {4}|\t)", line)
-        ):
+        ) or (is_comment and line.startswith("  ") and not marker and not item):
             flush()
             result.append(line)
         elif item:
@@ -102,11 +102,12 @@ def comments(lines, pattern):
 
 def docstrings(lines):
     """Python's docstrings: the first line and the others are paragraphs."""
-    result, held, indent = [], None, ""
+    result, held, indent, inside = [], None, "", False
     for line in lines:
         if held is None:
             match = re.match(r'^(\s*)([rf]?""")(.*)$', line)
-            if not match or (match.group(3).endswith('"""') and len(line) <= WIDTH):
+            if inside or not match or (match.group(3).endswith('"""') and len(line) <= WIDTH):
+                inside = inside != (line.count('"""') % 2 == 1)
                 result.append(line)
                 continue
             indent, held = match.group(1), [match.group(2) + match.group(3)]
@@ -124,7 +125,7 @@ def docstrings(lines):
 def changed(path, text):
     lines = text.splitlines()
     if path.endswith(".md"):
-        lines = wrapped(lines, WIDTH)
+        lines = wrapped(lines, WIDTH, is_comment=False)
     elif path.endswith((".swift", ".c", ".h")):
         lines = comments(lines, r"^(?P<mark>\s*//[/!]?)(?: (?P<text>.*))?$")
     else:
