@@ -1,4 +1,5 @@
-// Sends datagrams to a multicast group at a steady rate, until its standard input ends; prints how many it sent.
+// Sends datagrams to a multicast group at a steady rate, until its standard input ends; prints how
+// many it sent.
 //
 // Usage: datagrams INTERFACE GROUP PORT RATE SPOIL FILE
 //   RATE   datagrams a second

@@ -9,7 +9,8 @@
 //     LIMIT    how many are begun at all; 0: no end
 //     FIRST    connections come from COUNT addresses, from this one on, in turn; ADDRESS and FIRST are both IPv4 or both IPv6
 //
-// It says how many were begun, came up, were dropped by the other end, did not come up, and came through TLS.
+// It says how many were begun, came up, were dropped by the other end, did not come up, and came
+// through TLS.
 
 #include "attack_tls.h"
 

@@ -1,5 +1,5 @@
-// One connection of a hostile device: TLS and pairing follow Protocol.md §4, everything else follows
-// its commands.
+// One connection of a hostile device: TLS and pairing follow Protocol.md §4, everything else
+// follows its commands.
 //
 //   hostile IDENTITY    the key is made and kept in this file, where it is not there yet
 //
@@ -84,7 +84,8 @@ static bool wait_for(short events, double until) {
     return left > 0 && poll(&one, 1, (int)(left * 1000) + 1) > 0;
 }
 
-// Whether a call that did not succeed may be made again, and when: false where the other end is gone.
+// Whether a call that did not succeed may be made again, and when: false where the other end is
+// gone.
 static bool may_retry(int result, double until, bool *is_late) {
     int error = SSL_get_error(tls, result);
     if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE)
@@ -471,7 +472,8 @@ static bool accept_one(void) {
         if (poll(&one, 1, 120000) <= 0) return lost("no connection");
         connection = accept(listening, NULL, NULL);
         if (connection < 0) return false;
-        // A sender looks whether anything listens before it asks for a code: that connection ends without any data.
+        // A sender looks whether anything listens before it asks for a code: that connection ends
+        // without any data.
         struct pollfd first = {.fd = connection, .events = POLLIN};
         char byte;
         if (poll(&first, 1, 10000) > 0 && recv(connection, &byte, 1, MSG_PEEK) == 1) return shake(now() + 10);

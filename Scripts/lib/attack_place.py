@@ -25,7 +25,8 @@ PORT = 47470
 
 
 class Place:
-    """One temporary folder with everything in it, the programs, and the processes that were started."""
+    """One temporary folder with everything in it, the programs, and the processes that were
+    started."""
 
     def __init__(self, binary, is_long, rounds):
         self.binary, self.is_long, self.rounds = binary, is_long, rounds

@@ -1,4 +1,5 @@
-// Code that the attacking programs share: a key, its certificate, and TLS 1.3 as Protocol.md §4.1 has it.
+// Code that the attacking programs share: a key, its certificate, and TLS 1.3 as Protocol.md §4.1
+// has it.
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>

@@ -95,7 +95,8 @@ def require_end(checks, name, run):
 
 
 def signals(place, checks, rounds):
-    """After two seconds of KeyUpdates on twelve connections one SIGTERM ends the receiver within a second."""
+    """After two seconds of KeyUpdates on twelve connections one SIGTERM ends the receiver within a
+    second."""
     statuses, longest, late = {}, 0.0, 0
     for _ in range(rounds):
         receiver = Receiver(place)

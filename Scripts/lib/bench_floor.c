@@ -1,13 +1,14 @@
-// Moves a folder over encrypted connections and does only the work itself: the floor of Scripts/bench.
+// Moves a folder over encrypted connections and does only the work itself: the floor of
+// Scripts/bench.
 //
 //   floor receive FOLDER STREAMS     prints its port, and writes the received files into FOLDER
 //   floor send FOLDER STREAMS PORT
 //
 // The sender walks the folder, reads and tags every file, and seals the bytes with AES-128-GCM in
-// records like those of TLS 1.3. The receiver opens and tags them, creates the files with their modes,
-// writes them and sets their times. One thread per connection does all of that, in pieces that stay in
-// its cache. Keys are fixed, tags are made and not compared, and nothing is recorded, synced, resumed
-// or confirmed; links, attributes and the modes of folders are left out.
+// records like those of TLS 1.3. The receiver opens and tags them, creates the files with their
+// modes, writes them and sets their times. One thread per connection does all of that, in pieces
+// that stay in its cache. Keys are fixed, tags are made and not compared, and nothing is recorded,
+// synced, resumed or confirmed; links, attributes and the modes of folders are left out.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>

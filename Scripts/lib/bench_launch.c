@@ -2,12 +2,13 @@
 //
 //   launch REPORT COMMAND [ARGUMENT...]
 //
-// REPORT becomes one line: begin and end (CLOCK_MONOTONIC, ns), user and system time (µs), peak memory of the largest process
-// (KiB), and the exit code. Ended by SIGTERM, it ends the command, and reports all the same.
+// REPORT becomes one line: begin and end (CLOCK_MONOTONIC, ns), user and system time (µs), peak
+// memory of the largest process (KiB), and the exit code. Ended by SIGTERM, it ends the command,
+// and reports all the same.
 //
-// It exists because a process that is started by an interpreter begins with the interpreter's peak memory: the system
-// carries the peak of the program before exec over. This program is smaller than every one that it
-// measures.
+// It exists because a process that is started by an interpreter begins with the interpreter's peak
+// memory: the system carries the peak of the program before exec over. This program is smaller than
+// every one that it measures.
 
 #include <errno.h>
 #include <signal.h>

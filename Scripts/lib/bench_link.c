@@ -1,12 +1,13 @@
-// A network link between two ends on this machine: Scripts/bench lets the connections of one transfer run through it.
+// A network link between two ends on this machine: Scripts/bench lets the connections of one
+// transfer run through it.
 //
 //   link TARGET-PORT DELAY-MS WINDOW-BYTES BYTES-PER-SECOND
 //
-// prints its own port, and passes received bytes on. Every byte arrives DELAY-MS later. Each direction
-// of a connection has at most WINDOW-BYTES under way: sent and not yet acknowledged, and the
-// acknowledgement takes as long as the byte. All bytes of one direction share BYTES-PER-SECOND, first
-// come, first served; 0 is no bound. A new connection is usable one round trip late, as after a TCP
-// handshake. Nothing is ever lost or reordered, and there is no slow start.
+// prints its own port, and passes received bytes on. Every byte arrives DELAY-MS later. Each
+// direction of a connection has at most WINDOW-BYTES under way: sent and not yet acknowledged, and
+// the acknowledgement takes as long as the byte. All bytes of one direction share BYTES-PER-SECOND,
+// first come, first served; 0 is no bound. A new connection is usable one round trip late, as after
+// a TCP handshake. Nothing is ever lost or reordered, and there is no slow start.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>

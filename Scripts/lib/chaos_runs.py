@@ -15,9 +15,11 @@ from outside import require
 
 
 def remembered(home):
-    """The transfers that a PEER_HOME remembers: the names of their folders, and whether each is a tombstone.
+    """The transfers that a PEER_HOME remembers: the names of their folders, and whether each is a
+    tombstone.
 
-    The state is a line, then fields of tag, length and value, then a checksum; field 15 is the DONE of a tombstone.
+    The state is a line, then fields of tag, length and value, then a checksum; field 15 is the DONE
+    of a tombstone.
     """
     found = {}
     folder = f"{home}/transfers"

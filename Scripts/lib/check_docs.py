@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the checks that docc lacks: the first page lists every public type, and quoted code is built.
+"""Makes the checks that docc lacks: the first page lists every public type, and quoted code is
+built.
 
 Usage: check_docs.py CATALOG SYMBOLS SOURCES
   CATALOG  the directory of the pages

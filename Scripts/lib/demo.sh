@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by Scripts/demo: two devices on this machine, called sender and receiver, and a transfer between them.
-# It uses $peer, $keep and $transfer_seconds.
+# Sourced by Scripts/demo: two devices on this machine, called sender and receiver, and a transfer
+# between them. It uses $peer, $keep and $transfer_seconds.
 #
 #   make_devices       makes the folder $work for both, which is removed at the end
 #   on DEVICE WORD...  runs a command of peer on a device, and shows both
@@ -87,7 +87,8 @@ await_code() {
   fail "The receiver showed no address and code."
 }
 
-# transfer DIRECTORY WORD... -- DIRECTORY WORD...: where and with which words to run `peer receive`, and `peer send`.
+# transfer DIRECTORY WORD... -- DIRECTORY WORD...: where and with which words to run `peer receive`,
+# and `peer send`.
 transfer() {
   local into=$1 from receive=() send
   shift

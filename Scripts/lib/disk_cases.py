@@ -11,8 +11,8 @@ Usage:
 
   disk_cases.py self-test                      judges trees with one mistake each, all of which it must find
 
-This uses only Python's standard library, and no part of the product, so that it also runs in a guest.
-Exit codes: 0 as promised, 1 otherwise.
+This uses only Python's standard library, and no part of the product, so that it also runs in a
+guest. Exit codes: 0 as promised, 1 otherwise.
 """
 
 import base64

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the abilities of a file system, one call after the other; prints a JSON object: question, answer.
+"""Tests the abilities of a file system, one call after the other; prints a JSON object: question,
+answer.
 
 Usage: disk_probe.py DIR [--large] [--without TEXT]
   --large         also asks for files beyond 4 GiB, which a small disk answers by having no space

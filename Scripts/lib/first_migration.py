@@ -1,15 +1,15 @@
-"""Runs every command of the page "From nothing to a migration in ten minutes", one after the
-other, as written.
+"""Runs every command of the page "From nothing to a migration in ten minutes", one after the other,
+as written.
 
 Usage: first_migration.py PAGE FOLDER [--until TEXT]
   PAGE    the page
   FOLDER  where they run; an empty folder of the user
   --until TEXT  ends before the heading with this text
 
-`peer` and `swift` are those of PATH, and HOME decides where apps are installed. A line of a block that
-does not begin with one of the programs below is the expected output of the commands above it; `…` in
-it matches anything. Prints each command with its seconds, its output if it failed, and at the end the
-seconds of all. Exit codes: 0 if all commands did what the page says, 1 otherwise.
+`peer` and `swift` are those of PATH, and HOME decides where apps are installed. A line of a block
+that does not begin with one of the programs below is the expected output of the commands above it;
+`…` in it matches anything. Prints each command with its seconds, its output if it failed, and at
+the end the seconds of all. Exit codes: 0 if all commands did what the page says, 1 otherwise.
 """
 
 import os

@@ -1,4 +1,5 @@
-"""Runs the README's first example as printed there, both ends at this machine's one address, with `peer` found in PATH.
+"""Runs the README's first example as printed there, both ends at this machine's one address, with
+`peer` found in PATH.
 
 Usage: install_example.py   in a network namespace of its own, as a user whose HOME it may write to
 """

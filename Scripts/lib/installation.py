@@ -11,8 +11,8 @@ changed is never removed. A document that was changed gets another name when a l
 a new one; any other file in the way ends the installation before it begins.
 
 The manifest is written before the first file, with all present and future files, and again after
-the last. This way, an installation that was cut off can be repeated and removed. Exit codes: 0 done;
-1 failed, with a sentence; 3 failed, but root could do it; 130 and 143 interrupted.
+the last. This way, an installation that was cut off can be repeated and removed. Exit codes: 0
+done; 1 failed, with a sentence; 3 failed, but root could do it; 130 and 143 interrupted.
 """
 
 import hashlib

@@ -1,4 +1,5 @@
-"""Passes connections on, and tells which key exchange TLS 1.3 uses in each: that is said before anything is encrypted.
+"""Passes connections on, and tells which key exchange TLS 1.3 uses in each: that is said before
+anything is encrypted.
 
 Usage: key_exchange.py PORT   passes connections on to PORT of 127.0.0.1; prints the port that it takes them on, and then a
                               line for each handshake: the name of the group

@@ -243,7 +243,8 @@ class Trial:
         return f"not stored: {counted(list(self.named.values()))}"
 
     def killed(self):
-        """Both ends are killed in the middle of the same tree and started again; the list is the same."""
+        """Both ends are killed in the middle of the same tree and started again; the list is the
+        same."""
         destination = self.destination("killed")
         number, home = self.home()
         source = f"{self.work}/sources/tree/tree"

@@ -1,5 +1,5 @@
-"""Runs in the machine of Scripts/lab: compares the received files with the
-sent ones, as far as the disk there can hold them.
+"""Runs in the machine of Scripts/lab: compares the received files with the sent ones, as far as the
+disk there can hold them.
 
 Usage:
   lab_judge.py trees SOURCE DEST SCRATCH [SENDER RECEIVER]   the last two are the events of the two ends

@@ -1,4 +1,5 @@
-// Finds the places in Swift files at which one condition or one action can be changed, for mutants.py.
+// Finds the places in Swift files at which one condition or one action can be changed, for
+// mutants.py.
 //
 // Usage: places FILE... ; prints a JSON object a line. Offsets count bytes.
 
@@ -10,8 +11,9 @@ import SwiftSyntax
 /// One place, and the text before it and after it; `#` is replaced by its number.
 struct Place: Encodable {
   var file: String
-  /// flip: a condition is inverted. never: a match is taken for none. case: a case of a switch is passed over. action: a statement
-  /// with actions is left out. element: an action in a list is left out. state: an assignment or a call is left out.
+  /// flip: a condition is inverted. never: a match is taken for none. case: a case of a switch is
+  /// passed over. action: a statement with actions is left out. element: an action in a list is
+  /// left out. state: an assignment or a call is left out.
   var kind: String
   /// The function that contains it, such as `begin`.
   var function: String

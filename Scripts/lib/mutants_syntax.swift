@@ -16,7 +16,8 @@ func oneLine(_ node: some SyntaxProtocol) -> String {
 
 // MARK: Actions
 
-/// Whether a statement does something: it appends to actions, passes them on to be appended to, or calls a method of its own type.
+/// Whether a statement does something: it appends to actions, passes them on to be appended to, or
+/// calls a method of its own type.
 func isAction(_ expression: ExprSyntax) -> Bool {
   if let call = unwrapped(expression).as(FunctionCallExprSyntax.self),
     let name = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text

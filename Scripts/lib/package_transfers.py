@@ -78,7 +78,8 @@ def event(name):
 
 
 def transfer(sender, receiver, network, number):
-    """Sends a difficult tree from one system to the other; the set of key exchange groups that were used."""
+    """Sends a difficult tree from one system to the other; the set of key exchange groups that were
+    used."""
     source, target = (f"{system.root}/tmp/{kind}-{number}" for system, kind in ((sender, "from"), (receiver, "to")))
     os.makedirs(source)
     os.makedirs(target)

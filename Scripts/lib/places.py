@@ -1,4 +1,5 @@
-"""The directories that an installation needs: whether this user may write to them, making them, and one installation at a time."""
+"""The directories that an installation needs: whether this user may write to them, making them, and
+one installation at a time."""
 
 import contextlib
 import fcntl

@@ -1,4 +1,5 @@
-"""The stages of Scripts/test and Scripts/check, which find a toolchain and what it needs before they start this.
+"""The stages of Scripts/test and Scripts/check, which find a toolchain and what it needs before
+they start this.
 
 Usage: test_stages.py test|check [--require] [FILTER]
 """

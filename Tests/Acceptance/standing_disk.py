@@ -2,8 +2,8 @@
 continues.
 
 It speaks the kernel's protocol of /dev/fuse itself, like the forgetful disk. Only this way can a
-process that is killed meanwhile end: the kernel waits for an answer to every request that the server
-has read, and sends another request about the kill.
+process that is killed meanwhile end: the kernel waits for an answer to every request that the
+server has read, and sends another request about the kill.
 
 Usage: standing_disk.py DEVICE CONTROL FOLDER
   DEVICE   the descriptor of /dev/fuse

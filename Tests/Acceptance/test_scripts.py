@@ -89,8 +89,8 @@ def test_a_given_code_is_spent(work):
 
 
 def test_unfit_code_files(work):
-    """--code-file at the receiver: a link, rights for other users, another user's file and a missing
-    code are refused with a sentence"""
+    """--code-file at the receiver: a link, rights for other users, another user's file and a
+    missing code are refused with a sentence"""
     _, new = work.place()
     path = new_code(work)
     os.symlink(path, f"{work.path}/link")

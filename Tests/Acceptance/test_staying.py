@@ -112,8 +112,8 @@ def one_more(work, receiver, old, number):
 
 @pytest.mark.takes(12)
 def test_many_transfers(work):
-    """--keep: many transfers in a row, one killed and resumed: each arrives, and memory, descriptors
-    and threads are as after the first"""
+    """--keep: many transfers in a row, one killed and resumed: each arrives, and memory,
+    descriptors and threads are as after the first"""
     old, new = work.place()
     count = 50 if work.is_long else 8
     receiver = Standing(work, new)
