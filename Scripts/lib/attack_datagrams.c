@@ -4,7 +4,7 @@
 // Usage: datagrams INTERFACE GROUP PORT RATE SPOIL FILE
 //   RATE   datagrams a second
 //   SPOIL  how many bytes of each are changed at random
-//   FILE   the datagrams that are sent in turn, each behind its length in two bytes, the higher one first
+//   FILE   the datagrams to send in turn, each after its length in two bytes, the higher one first
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -2,12 +2,13 @@
 //
 //   flood KIND ADDRESS PORT HOLD RATE LIMIT [FIRST COUNT]
 //     KIND     syn: half a connection each, from FIRST on, where no device is
-//              close: connected and closed; silent: connected, and nothing more; trickle: one byte a second
+//              close: connected and closed; silent: only connected; trickle: one byte a second
 //              tls: silent after the TLS handshake; share: silent after HELLO_C and PAIR_A
 //     HOLD     how many simultaneous connections there are: a dropped one is dialled again at once
 //     RATE     how many are begun per second; 0: as many as possible
 //     LIMIT    how many are begun at all; 0: no end
-//     FIRST    connections come from COUNT addresses, from this one on, in turn; ADDRESS and FIRST are both IPv4 or both IPv6
+//     FIRST    connections come from COUNT addresses, from this one on, in turn;
+//              ADDRESS and FIRST are both IPv4 or both IPv6
 //
 // It says how many were begun, came up, were dropped by the other end, did not come up, and came
 // through TLS.

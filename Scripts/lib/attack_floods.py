@@ -149,7 +149,8 @@ def tell_reach(checks, name, result, bound):
 
 
 def under(place, checks, flood):
-    """Pairs while the flood runs, breaks the transfer, comes back while it runs, and 2 s after it."""
+    """Pairs while the flood runs, breaks the transfer, comes back while it runs, and 2 s after
+    it."""
     title, source = flood.title(), place.source(64 * MIB)
     one = receiver(place)
     running = Running(place, flood)

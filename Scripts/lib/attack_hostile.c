@@ -5,15 +5,16 @@
 //
 // Commands come on standard input, one a line; each is answered by one line.
 //
-//   narrow COUNT                  the system's receive buffer of the next connection has at most so many bytes: ok
-//   crumble                       from now on each byte that is sent has a record of TLS of its own, and goes a millisecond behind
-//                                 the last one where there are few of them: ok
+//   narrow COUNT                  the next connection's receive buffer has at most so many bytes: ok
+//   crumble                       from now on each sent byte has its own TLS record, and goes a
+//                                 millisecond after the last one if there are few of them: ok
 //   sip                           from now on each byte is read by itself: ok
 //   connect ADDRESS PORT [FROM]   the TLS handshake of a client: ok SECONDS
-//   listen ADDRESS                port PORT; accept: the TLS handshake of a server with the next one that says something, ok
+//   listen ADDRESS                port PORT; accept: the TLS handshake of a server with the next client
+//                                 that sends anything, ok
 //   inherit DESCRIPTOR            the same at a socket that listens already: ok
 //   pair CODE                     pairs, in its role, up to READY: ok
-//   share CODE                    a client's HELLO_C and PAIR_A, or a server's HELLO_S and PAIR_B, and nothing more: ok
+//   share CODE                    only a client's HELLO_C and PAIR_A, or a server's HELLO_S and PAIR_B: ok
 //   enter MODE                    a client's HELLO_C, HELLO_S, READY in mode 2 or 3: ok
 //   hello MODE                    the same without READY: ok
 //   welcome                       the same as the server: ok

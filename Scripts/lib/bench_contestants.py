@@ -54,7 +54,8 @@ def nothing(_):
 
 
 class Peer:
-    """The command, as a user starts it: first the receiver, then the sender, with the code at hand."""
+    """The command, as a user starts it: first the receiver, then the sender, with the code at
+    hand."""
 
     def __init__(self, binary, send_options=(), link=None, waits=None, beneath=nothing):
         """`waits` is 'source' or 'destination', where that disk waits.

@@ -1,4 +1,5 @@
-"""The place of a bench: its folders, the small programs in C, and commands whose cost is counted."""
+"""The place of a bench: its folders, the small programs in C, and commands whose cost is
+counted."""
 
 import contextlib
 import functools

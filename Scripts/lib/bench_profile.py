@@ -35,7 +35,8 @@ def strace(path):
 
 
 def instructions(path):
-    """Instructions by (object, function, with_callees): its own, or including those of its callees."""
+    """Instructions by (object, function, with_callees): its own, or including those of its
+    callees."""
     found = collections.Counter()
     for with_callees in (False, True):
         command = f'callgrind_annotate --threshold=100 --inclusive={"yes" if with_callees else "no"} "$2"'

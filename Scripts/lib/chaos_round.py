@@ -220,7 +220,7 @@ class Round:
 
         A side has ended with exit code 0. A side that was killed after its end has also ended,
         because it has nothing left to do. A sender has forgotten the transfer, which it does only
-        when it was told that all is done. A receiver after its sender remembers nothing, or that it
+        after the report that all is done. A receiver after its sender remembers nothing, or that it
         is done.
         """
         run = self.last(role)

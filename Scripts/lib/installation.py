@@ -142,7 +142,8 @@ def free_name(place):
 
 
 def take_away(prefix, manifest):
-    """Removes the listed files; names those that have changed since the installation, which stay."""
+    """Removes the listed files; names those that have changed since the installation, which
+    stay."""
     said = []
     for path in sorted(manifest.digests):
         place = os.path.join(prefix, path)

@@ -1,7 +1,7 @@
 """The parts of the machine of Scripts/lab: Debian's kernel, a root for it, and an initramfs; kept
 in a folder.
 
-The folder is .build/lab, or the one in PEER_LAB. None of it is part of the project.
+The folder is .build/lab, or the folder that PEER_LAB names. None of it is part of the project.
 """
 
 import glob

@@ -4,7 +4,7 @@
 #
 #   is_clone               whether the project is a git clone, and not an unpacked archive
 #   changed_files          prints the differences from the last commit, in a clone
-#   find_release           sets $peer and $version: the release, which is built unless PEER_BINARY names one
+#   find_release           sets $peer and $version: the release, built unless PEER_BINARY names one
 #   lay_out STAGE PREFIX   puts all files for PREFIX into the folder STAGE; STAGE/bin/peer becomes
 #                          PREFIX/bin/peer
 

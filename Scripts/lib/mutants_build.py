@@ -63,7 +63,8 @@ def toolchain():
 
 
 def build_finder():
-    """Builds the program that finds places, with the parser of every toolchain; returns its path."""
+    """Builds the program that finds places, with the parser of every toolchain; returns its
+    path."""
     sources = [f"{ROOT}/Scripts/lib/mutants_{name}.swift" for name in ("places", "syntax")]
     host = f"{toolchain()}/lib/swift/host"
     program = f"{PLACE}/places-{digest_of_files(sources, f'{host} {os.path.getmtime(host)}')[:12]}"

@@ -87,7 +87,8 @@ class Tests:
         self.catches = collections.Counter()
 
     def groups(self, file):
-        """The suites that run together, first those that are likely to catch something in a file."""
+        """The suites that run together, first those that are likely to catch something in a
+        file."""
         def worth(suite):
             return self.catches[file, suite] / self.costs[suite]
 

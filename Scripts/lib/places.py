@@ -42,7 +42,8 @@ def home():
 
 
 def check(prefix, wanted):
-    """Fails unless this user could make files in the listed directories, whether they exist or not."""
+    """Fails unless this user could make files in the listed directories, whether they exist or
+    not."""
     place = prefix
     while not os.path.lexists(place):
         place = os.path.dirname(place)
@@ -70,7 +71,8 @@ def refusal(place):
 
 
 def is_private(prefix, folder):
-    """Whether this user's peer keeps keys and paths in a directory below a prefix (see Home.swift)."""
+    """Whether this user's peer keeps keys and paths in a directory below a prefix (see
+    Home.swift)."""
     data = os.environ.get("XDG_DATA_HOME", "")
     if not data.startswith("/"):
         data = f"{home()}/.local/share"

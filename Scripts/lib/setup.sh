@@ -3,7 +3,7 @@
 # builds with time bounds.
 #
 #   usage            prints the comment at the top of the script that was started
-#   set_up           finds a Swift toolchain that starts, and installs missing requirements of it and of the build
+#   set_up           finds a Swift toolchain that starts, and installs its and the build's missing parts
 #   set_up_pytest    the same for the checks with pytest
 #   set_up_disks     the same for checks on file systems, as far as possible
 #   set_up_networks  the same for checks with their own networks, as far as possible
@@ -12,7 +12,7 @@
 #   set_up_shells    the same for checks of completions and manual pages, as far as possible
 #   need ...         notes a missing Debian package; install_missing installs the noted packages
 #   build ...        swift build, for debugging, bounded in time, started again if the driver hangs
-#   build_release .. the same of a release with the Swift runtime inside, which runs without a toolchain
+#   build_release .. the same of a release with the Swift runtime inside; it needs no toolchain
 #   build_program .. the same of a program by its name, of the examples' packages as well
 #   built NAME       where build_release leaves a program
 #   run_tests NAME   runs the tests of a package

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `a known sender is told that the receiver is busy, unless replacing the transfer loses nothing`() {
+  @Test func `a known sender is refused as busy, unless replacing the transfer loses nothing`() {
     var script = opened([Script.known(66, key: 6), Script.known(77, key: 7)])
     script.resume(6, key: 6)
     script.come(7)
