@@ -132,7 +132,7 @@ static void walk(char *path) {
     closedir(entries);
 }
 
-// This thread finds no more of what it began with.
+// This thread has finished its share.
 static void rest(void) {
     pthread_mutex_lock(&lock);
     busy--;

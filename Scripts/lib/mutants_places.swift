@@ -11,9 +11,12 @@ import SwiftSyntax
 /// One place, and the text before it and after it; `#` is replaced by its number.
 struct Place: Encodable {
   var file: String
-  /// flip: a condition is inverted. never: a match is taken for none. case: a case of a switch is
-  /// passed over. action: a statement with actions is left out. element: an action in a list is
-  /// left out. state: an assignment or a call is left out.
+  /// - flip: a condition is inverted.
+  /// - never: a match is taken for none.
+  /// - case: a case of a switch is passed over.
+  /// - action: a statement with actions is left out.
+  /// - element: an action in a list is left out.
+  /// - state: an assignment or a call is left out.
   var kind: String
   /// The function that contains it, such as `begin`.
   var function: String

@@ -170,8 +170,8 @@ class Progress:
 
 
 def catch(way, mutants, jobs):
-    """Runs mutants in one way; returns those that it did not catch, and what caught each of the
-    others."""
+    """Runs mutants in one way. Returns those that it did not catch, and the check that caught each
+    of the others."""
     caught, progress = {}, Progress(len(mutants), way.name)
 
     def one(mutant):

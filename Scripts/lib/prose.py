@@ -65,8 +65,9 @@ def of_markdown(lines, first=1, kind="paragraph"):
             continue
         if fenced or (not held and re.match(r"^(    |\t)", line) and not LIST_ITEM.match(line)):
             continue
-        # In comments, lines such as those of a usage text are indented and stay as they are.
-        if kind == "comment" and line.startswith("  ") and not in_list and not LIST_ITEM.match(line):
+        # In comments and messages, lines such as those of a usage text are indented and stay as
+        # they are.
+        if kind != "paragraph" and line.startswith("  ") and not in_list and not LIST_ITEM.match(line):
             yield from flush()
             continue
         stripped = line.strip()
@@ -116,12 +117,13 @@ def messages(lines):
                 yield from of_markdown(long_text[1], long_text[0], "message")
                 long_text = None
             else:
-                long_text[1].append(code)
+                long_text[1].append(line.removeprefix(long_text[2]) if long_text[2] else line)
             continue
         if code.startswith("//"):
             continue
         if re.search(r'(?<!#)"""$', code):
-            long_text = (number + 1, [])
+            following = lines[number] if number < len(lines) else ""
+            long_text = (number + 1, [], following[: len(following) - len(following.lstrip())])
             continue
         for text in re.findall(r'"((?:[^"\\]|\\.)*)"', re.sub(r"\\\((?:[^()]|\([^()]*\))*\)", "VALUE", code)):
             words = re.findall(r"[A-Za-z]{2,}", text)
@@ -186,6 +188,8 @@ def too_wide(path, text):
             if not re.match(r"^\s*(//|/?\*)", line):
                 continue
         elif not re.match(r'^\s*(#|""")', line):
+            continue
+        if re.match(r"^\s*(//|#)   +", line):
             continue
         words = re.sub(r"^[\s/#*>-]*", "", line).split()
         if len(words) > 1 and max(map(len, words)) < WIDTH * 3 // 4:

@@ -32,7 +32,7 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
   package let code: Code
   /// The object of the read or the action, a lower-case phrase such as "the offer's roots".
   package let subject: String
-  /// What differs, with both values, where two values are compared; text from the other end is escaped in it.
+  /// The difference, with both values, of a comparison. Text from the other end is escaped in it.
   package let detail: String?
 
   package init(_ code: Code, _ subject: String, _ detail: String? = nil) {

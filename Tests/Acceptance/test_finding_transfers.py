@@ -206,7 +206,7 @@ service = b"\\x0d_peer-migrate\\x04_tcp\\x05local\\0"
 while True:
     packet = one.recv(9000)
     at = packet.find(service)
-    # An answer whose first record is the service's: its time to live comes after the name, the type and the class.
+    # An answer whose first record is the service's: its time to live follows the class.
     if packet[2] & 0x80 and at == 12:
         life, = struct.unpack_from("!I", packet, at + len(service) + 4)
         print(json.dumps({"isGoodbye": life == 0}), flush=True)

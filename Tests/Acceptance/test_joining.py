@@ -80,8 +80,11 @@ def refused(stream, *words):
 
 
 @needs(strangers)
-def test_what_cannot_join_is_told_why(work, place):
-    """A JOIN of another session, of a number that is used up, and one that is too many hear CLOSE with both values; the session goes on"""
+def test_a_stream_that_cannot_join_learns_the_reason(work, place):
+    """a refused JOIN is answered with CLOSE and both values, and the session continues
+
+    Refused are a JOIN of another session, of a used number, and one above the limit.
+    """
     receiver, strange = prepare(work, place, 16)
     streams = [Stream(strange, number, name) for number, name in enumerate(strange.files)]
     for stream in streams[:15]:
@@ -97,7 +100,7 @@ def test_what_cannot_join_is_told_why(work, place):
     again.join()
     refused(again, "stream 3")
     last.join()
-    # It is served: what it sends is taken.
+    # The receiver serves it and takes its data.
     strange.stream = strange.hostile
     everything = strange.record(strange.ROOT) + b"".join(
         strange.record(strange.path(name), content) + strange.content(name, content) for name, content in strange.files.items())
@@ -115,7 +118,10 @@ def test_what_cannot_join_is_told_why(work, place):
 @pytest.mark.takes(11)
 @needs(strangers)
 def test_a_stream_that_joins_too_late(work, place):
-    """A connection that says READY and no JOIN within 10 s hears CLOSE that says so; what is no JOIN is a violation on that connection alone"""
+    """a connection without JOIN within 10 s of READY gets CLOSE with that reason
+
+    Another first frame is a violation on that connection alone.
+    """
     receiver, strange = prepare(work, place, 1)
     late, wrong = Stream(strange, 0, None), Stream(strange, 1, None)
     for stream in (late, wrong):

@@ -126,7 +126,7 @@ struct ReceiverScript {
     return feed(.joining(Self.id(number), Join(session: session, stream: stream, replaces: replaces)))
   }
 
-  /// What a stream is told that wants to join and is not taken.
+  /// The answer to a stream that cannot join.
   mutating func refusal(_ number: UInt64, stream: UInt32, session: SessionID = session) -> String? {
     welcomeStream(number)
     for case .refuseStream(_, let close) in engine.handle(

@@ -31,5 +31,5 @@ extension Descriptor {
   }
 }
 
-/// The error number of what `body` throws; nil if it throws nothing.
+/// The number of the error that `body` throws; nil if it throws none.
 func failure(_ body: () throws(SystemError) -> Void) -> CInt? { thrown(by: body)?.errno }

@@ -10,7 +10,7 @@ import Testing
 @testable import MigrationTransfer
 
 extension TransferResult {
-  /// Both ends say the same of what crossed the wire.
+  /// Both ends report the same traffic.
   func expectAgreement(with other: TransferResult, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(
       (sentBytes, savedBytes, heldBytes) == (other.sentBytes, other.savedBytes, other.heldBytes),

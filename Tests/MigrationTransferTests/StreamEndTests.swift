@@ -4,7 +4,7 @@ import Testing
 
 @testable import MigrationTransfer
 
-/// What the end of a data stream means for its session at the sender.
+/// The consequence of a data stream's end for its session at the sender.
 @Suite struct StreamEndTests {
   @Test func `a stream that the receiver does not take is replaced, and any other CLOSE ends the session`() {
     let refused = SenderEngine.StreamEnd(by: Close(.silent, "stream 3 has joined before"), hasBrought: false)

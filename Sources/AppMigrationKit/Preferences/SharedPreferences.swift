@@ -9,7 +9,8 @@ enum SharedPreferences {
   private static let turns = Mutex(GroupTurns<CheckedContinuation<Void, Never>>())
   private static let isOwnSaid = Mutex(false)
 
-  /// Runs `body` while no other configuration uses these groups, whose suites are empty at its start.
+  /// Runs `body` while no other configuration uses these groups. Their suites are empty at its
+  /// start.
   ///
   /// A configuration inside `body` shares the groups that both have, and empties only the others.
   static func holding<Result>(

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the vectors beside it, or into the folder that it is given, with the encodings of Tests/Interop: a second implementation, which follows Protocol.md alone.
+"""Writes the vectors into its own folder, or into the folder that it is given.
+
+It uses the encodings of Tests/Interop, a second implementation, which follows Protocol.md alone.
 
 Needs Debian's python3-cryptography for tags, and the command openssl for siphash.txt, where the hash is checked.
 """

@@ -88,12 +88,12 @@ struct PairingWorker: Sendable {
     connection.close(by: deadline)
   }
 
-  /// What a connection is told that does not join; nothing when it ended, or this end stops.
+  /// The CLOSE for a connection that does not join; nil if it has ended, or this end stops.
   private static func close(insteadOfJoin error: any Error) -> Close? {
     if let error = error as? ConnectionError {
       guard error.code == .timedOut else { return nil }
       return Close(
-        .silent, "no JOIN came within \(Int(Patience.pairing)) seconds from the connection's being let in")
+        .silent, "no JOIN came within \(Int(Patience.pairing)) seconds of the connection's admission")
     }
     return (error as? Violation).map { Close($0) }
   }

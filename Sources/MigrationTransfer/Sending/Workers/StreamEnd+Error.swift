@@ -9,7 +9,7 @@ extension SenderEngine.StreamEnd {
     case let error as ConnectionError where error.code != .violated: self = .lost(hasBrought: hasBrought)
     case AbortReason.busy: self = .lost(hasBrought: hasBrought)
     case AbortReason.unknownPeer: self = .turnedAway(Fault(error))
-    // The receiver does not take this stream, and the session goes on.
+    // The receiver refuses this stream, and the session continues.
     case let close as Close where close.code == .silent:
       self = .turnedAway(Fault(.connection, "the data connections keep breaking: \(Fault(told: close).message)"))
     default: self = .failed(Fault(error))
