@@ -148,8 +148,8 @@ def test_skip_of_a_sender_that_leaves_nothing_out(work, place, features, told):
     strange.hear_ledger()
     strange.connect_stream()
     strange.stream.send(strange.joining())
-    strange.stream.send(b"".join(strange.rest()))
-    strange.sequence = len(files) + 2
+    strange.stream.send(strange.next_frame(strange.record(strange.ROOT)) + b"".join(strange.rest()))
+    strange.hear_written()
     strange.finish()
     heard = []
     while True:

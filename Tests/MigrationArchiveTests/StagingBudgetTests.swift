@@ -68,7 +68,8 @@ import Testing
     let chunk = try Crafted.frame { try $0.chunk("root/d", 2, at: 0, [1]) }
     let attempts = [
       (directory + file, violation(.conflict)), (directory + again, violation(.conflict)),
-      (directory + chunk, violation(.conflict)), (inside + file, violation(.conflict)), (inside + chunk, violation(.conflict)),
+      (directory + chunk, violation(.conflict)), (inside + file, violation(.conflict)),
+      (inside + chunk, violation(.conflict)),
     ]
     for (number, (frame, refusal)) in attempts.enumerated() {
       let arrival = try Arrival(try Scratch(), offer())

@@ -102,7 +102,7 @@ import Testing
     #expect(script.finish() == ["shut gate 1", "end sync 1"])
     #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50"])
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 5, bytes: 50))) == [])
-    let result = "5/50, sent 50-3 in 2, held 0, unsent 1, left 2+2, not stored 1"
+    let result = "5/50, sent 50-3 in 2, held 0, unsent 1, left 2+1, not stored 1"
     #expect(script.imported() == ["tell done \(result)", "say 1 done 5/50"])
     #expect(
       script.say(.receipt) == ["close gate 1", "close 1 until 2.0", "tell done \(result)", "forget 100"])

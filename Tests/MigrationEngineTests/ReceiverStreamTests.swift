@@ -31,7 +31,7 @@ import Testing
     #expect(
       script.refusal(7, stream: 30, session: 0xAB)
         == "a stream of session 000000000000000000000000000000ab cannot join, since session "
-        + "\(String(repeating: "0", count: 31))\(String(Script.session, radix: 16)) is running")
+        + "\(Script.session.hexadecimal) is running")
     var full = Script.receiving()
     for number in 0..<16 as Range<UInt64> { _ = full.join(number + 2, stream: UInt32(number)) }
     #expect(full.refusal(50, stream: 16) == "stream 16 cannot join, since 16 of 16 streams have joined")

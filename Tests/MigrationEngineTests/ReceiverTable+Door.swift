@@ -134,7 +134,9 @@ extension ReceiverTable {
       settling...finishing
         drop 3
     3 joins another session
-      receiving...finishing
+      receiving...answered
+        refuse stream 3
+      settling...finishing
         drop 3
     one arrives
       finishing

@@ -94,11 +94,11 @@ extension ReceiverTable {
         close 1 until 2.1
     imported
       importing
-        tell done 5/50, RESULT+3
+        tell done 5/50, RESULT
         say 1 done 5/50
       importingAlone
-        tell done 5/50, RESULT+3
-        => away 100 until 60.1, 5/50, RESULT+3
+        tell done 5/50, RESULT
+        => away 100 until 60.1, 5/50, RESULT
     import fails
       importing
         say 1 close 9 the disk fails

@@ -14,8 +14,7 @@ import Testing
   /// Shorter names of texts that many rows share.
   private static let shorter = [
     ("the other device broke the protocol: ", "VIOLATION "),
-    ("sent 50-3 in 2, held 10, unsent 1, left 2+2, not stored 1", "RESULT"),
-    ("sent 50-3 in 2, held 10, unsent 1, left 2+5, not stored 1", "RESULT+3"),
+    ("sent 50-3 in 2, held 10, unsent 1, left 2+1, not stored 1", "RESULT"),
     ("the other device did not come back: ", "LOST "),
   ]
   private static let dismissals = ["dismiss 4", "dismiss 5", "dismiss 6", "dismiss 7", "dismiss 8", "drop 9"]

@@ -12,7 +12,8 @@ import Testing
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
     #expect(
       other.hear(.done(Done(total: Tally(items: 1)))).first
-        == "say 2 close 3 the other device broke the protocol: the receiver's last word contradicts an earlier statement")
+        == "say 2 close 3 the other device broke the protocol: the receiver's last word contradicts an earlier statement"
+    )
   }
 
   @Test func `DONE may answer an offer before this run's FINISH only for a transfer of an earlier run`() {

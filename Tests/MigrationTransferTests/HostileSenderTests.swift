@@ -61,7 +61,7 @@ import Testing
 
   @Test func `a file through a symbolic link that was sent before is refused, and nothing is written there`() throws {
     let outside = try Scratch()
-    try expectRefused(.unfit) { frame, sealer in
+    try expectRefused(.violation) { frame, sealer in
       frame.item(try record("root", .directory))
       frame.item(
         ItemRecord(
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func `two items of one path are refused`() throws {
-    try expectRefused(.unfit) { frame, sealer in
+    try expectRefused(.violation) { frame, sealer in
       frame.file(try record("root/a", .file(size: 5)), Array("hello".utf8), sealer)
       frame.file(try record("root/a", .file(size: 5), generation: 2), Array("world".utf8), sealer)
     }

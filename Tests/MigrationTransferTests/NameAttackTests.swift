@@ -144,7 +144,7 @@ import Testing
 
   @Test(arguments: pairs(["chunk", "hole", "directory", "link", "hard link"]))
   func `nothing goes through a link that was sent first`(kind: String, what: String) throws {
-    try expectUnfit { frame, sealer in
+    try expectContradiction { frame, sealer in
       frame.item(try record("root", .directory))
       frame.item(try record("root/link", .symbolicLink(target: Array(target(kind).utf8))))
       let path = try ArchivePath(Array("root/link/secret".utf8))
@@ -166,7 +166,7 @@ import Testing
 
   @Test(arguments: pairs(["chunk", "directory", "hard link"]))
   func `no item replaces a link that was sent first`(kind: String, what: String) throws {
-    try expectUnfit { frame, sealer in
+    try expectContradiction { frame, sealer in
       frame.item(try record("root", .directory))
       frame.item(try record("root/link", .symbolicLink(target: Array(target(kind).utf8))))
       let path = try ArchivePath(Array("root/link".utf8))
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test func `a root that is a link is no way out`() throws {
-    try expectUnfit { frame, sealer in
+    try expectContradiction { frame, sealer in
       frame.item(try record("root", .symbolicLink(target: Array(attack.surroundings.outside.utf8))))
       frame.file(try record("root/secret", .file(size: 5)), Array("taken".utf8), sealer)
     }
@@ -242,7 +242,7 @@ import Testing
   // MARK: One name for two
 
   @Test(arguments: 0..<6) func `a second item of one path is refused`(number: Int) throws {
-    try expectUnfit { frame, sealer in
+    try expectContradiction { frame, sealer in
       frame.file(try record("root/a", .file(size: 5)), Array("hello".utf8), sealer)
       switch number {
       case 0: frame.file(try record("root/a", .file(size: 5), 2), Array("world".utf8), sealer)
@@ -259,12 +259,14 @@ import Testing
     }
   }
 
-  private func expectUnfit(
+  private func expectContradiction(
     _ act: (inout StrangeFrame, ChunkSealer) throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let failure = try attack.refused(with: .unfit, sourceLocation: sourceLocation, act)
-    #expect(failure?.kind == .refused, sourceLocation: sourceLocation)
-    #expect(failure?.message.hasPrefix("another item already has the name") == true, sourceLocation: sourceLocation)
+    let failure = try attack.refused(with: .violation, sourceLocation: sourceLocation, act)
+    #expect(failure?.kind == .failed, sourceLocation: sourceLocation)
+    #expect(
+      failure?.message.contains("a second state of an item contradicts what came before: ") == true,
+      sourceLocation: sourceLocation)
     try attack.expectHarmless(sourceLocation: sourceLocation)
   }
 

@@ -94,6 +94,7 @@ extension Staging {
         lost(.hardLink)
       }
     } catch {
+      try shared.withLock { try checkContradiction(of: link.path, error, in: places, $0) }
       throw ArchiveError(placing: link.path, "linking", error)
     }
   }

@@ -18,7 +18,9 @@ enum StreamRefusal: Equatable, Sendable {
   var close: Close {
     switch self {
     case .otherSession(let session, let current):
-      Close(.silent, "a stream of session \(session.hexadecimal) cannot join, since session \(current.hexadecimal) is running")
+      Close(
+        .silent,
+        "a stream of session \(session.hexadecimal) cannot join, since session \(current.hexadecimal) is running")
     case .used(let number):
       Close(.silent, "stream \(number) cannot join, since a stream of that number has joined before")
     case .late(let number, let least):

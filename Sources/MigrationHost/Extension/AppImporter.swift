@@ -84,7 +84,8 @@ package final class AppImporter: Importer {
     guard case .app(let identity) = offer.contents else {
       throw ArchiveError(
         .otherApp, "the other device offers folders, and the data of \(app.identifier) is expected here",
-        hint: "Send the app's data with \"peer send --app \(app.identifier)\", or start \"peer receive\" without --app.")
+        hint: "Send the app's data with \"peer send --app \(app.identifier)\", or start \"peer receive\" without --app."
+      )
     }
     guard accepts(identity) else {
       throw ArchiveError(

@@ -211,7 +211,8 @@ package struct Ledger: Sendable {
     let parts = [
       here.items == finish.total.items ? nil : "\(finish.total.items) items were announced, and \(here.items) are here",
       here.bytes == finish.total.bytes ? nil : "\(finish.total.bytes) bytes were announced, and \(here.bytes) are here",
-      sum == finish.digest ? nil : "the digest is \(finish.digest.hexadecimal), and \(sum.hexadecimal) is computed here",
+      sum == finish.digest
+        ? nil : "the digest is \(finish.digest.hexadecimal), and \(sum.hexadecimal) is computed here",
     ]
     let differing = parts.compactMap { $0 }
     return differing.isEmpty ? nil : differing.joined(separator: "; ")
