@@ -28,7 +28,7 @@ public enum PeerEvent: Equatable, Sendable {
   case found(PeerDevice)
   /// The sender connects to an address.
   case connecting(address: String)
-  /// Both devices have proven their knowledge of the code.
+  /// The devices have authenticated each other.
   case paired(PeerDevice)
   /// The contents of the transfer.
   case offer(PeerOffer)

@@ -1,7 +1,7 @@
 import MigrationTransfer
 package import MigrationWire
 
-/// The eight digits with which two devices prove each other's identity. The receiver has them
+/// The eight digits with which two devices authenticate each other. The receiver has them
 /// first; a person types them on the other device.
 ///
 /// A code is a secret until it is used: keep it out of logs, arguments and environments of

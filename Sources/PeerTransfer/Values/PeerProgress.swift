@@ -4,7 +4,7 @@ package import MigrationEngine
 public struct PeerProgress: Equatable, Sendable {
   /// A part of a transfer, with the same name on both sides.
   public enum Phase: String, Sendable, CaseIterable {
-    /// The devices pair.
+    /// The devices authenticate each other.
     case pairing
     /// The receiver checks the offer, or the data that it has already.
     case checking
