@@ -134,7 +134,7 @@ def test_every_fault(work):
         ("Extensions/Migration.appex/Info.plist", "EXAppExtensionAttributes"),
         ("Extensions/Migration.appex/Entitlements.plist", "com.apple.developer.app-migration.data-container-access"),
     ], "the faults")
-    require("7 faults" in check.error()["message"], f"said: {check.error()}")
+    require("7 errors" in check.error()["message"], f"said: {check.error()}")
     author.check(code=2, bundle=f"{author.folder}/none")
 
 

@@ -74,7 +74,7 @@ def test_credentials_outlive_the_app(work, user):
     require("password" in text and "Sign-in" in text and SECRET not in text and "Robin" not in text, text)
     for path, content in device.files().items():
         require(SECRET.encode() not in content and b"Sign-in" not in content, f"{path} holds it in the open")
-    require(f"'peer credentials remove' takes those of {APP}" in device.peer("app", "remove", APP), "it does not say that they stay")
+    require(f"'peer credentials remove' removes those of {APP}" in device.peer("app", "remove", APP), "it does not say that they stay")
     equal(sorted(device.listed()), listed, "the list when the app is gone")
     [installed] = device.events("app", "install", f"{device.folder}/{APP}")
     equal(installed["earlierCredentials"], True, "whether there are credentials of an earlier installation")

@@ -129,7 +129,7 @@ def test_a_port_that_is_taken(work):
     equal(run.wait(), 1, "the exit code is")
     lines = run.errors().splitlines()
     require(len(lines) == 2 and lines[0].startswith("peer: error: cannot search for devices: cannot listen on "), run.errors())
-    require(lines[1].startswith("peer: hint: Another program has UDP port 5353 for itself"), run.errors())
+    require(lines[1].startswith("peer: hint: Another program has exclusive use of UDP port 5353"), run.errors())
 
 
 @needs(networks, avahi)

@@ -285,7 +285,7 @@ def test_a_status_that_is_not_cleared(work):
         process = new.start("app", "run", ID, "status")
         equal(process.wait(), 0, "the app's exit code")
         equal(process.output(), "success\n", "the status")
-        return process.errors().count("has not cleared how that ended")
+        return process.errors().count("has not cleared its result")
 
     equal([notes() for _ in range(5)], [0, 0, 1, 0, 0], "notes")
     old.write(kept="other")
