@@ -120,7 +120,7 @@ def test_a_choice(work):
     shown = dict(re.findall(r"^ +(\d)  (box .) \(10\.99\.0\.\d\)$", person.text(), re.MULTILINE))
     equal(sorted(shown.values()), ["box a", "box b", "box c"], "shown are")
     person.type("4")
-    person.wait_for(rb"write a number from 1 to 3")
+    person.wait_for(rb"type a number from 1 to 3")
     person.type(next(number for number, label in shown.items() if label == "box b"))
     person.wait_for(rb"Code shown on box b \(10\.99\.0\.\d\): ")
     person.type(receiving["b"].code)
