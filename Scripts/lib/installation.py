@@ -190,7 +190,7 @@ def main(arguments):
     except Failure as failure:
         code, sentence, hint = NEEDS_ROOT if isinstance(failure, NeedsRoot) else 1, str(failure), failure.hint
     except OSError as error:
-        code, hint = 1, "When that is mended, run this again: it goes on from here."
+        code, hint = 1, "Fix the cause, then run this again: it continues from here."
         sentence = f"{error.filename or 'a file'}: {error.strerror}"
     except Interrupted as interrupted:
         code, sentence, hint = interrupted.code, "interrupted before all was done", "Run this again: it goes on from here."

@@ -39,7 +39,7 @@ package struct HostAndPort: Equatable, Sendable {
 
   /// Parses an address to connect to.
   package static func parse(_ text: String, defaultPort: UInt16) throws(ParseError) -> HostAndPort {
-    if text.isEmpty { throw ParseError(code: .empty, description: "a host is missing") }
+    if text.isEmpty { throw ParseError(code: .empty, description: "missing host") }
     if text.first == "[" { return try parseBracketed(text, defaultPort: defaultPort) }
     let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
     switch parts.count {

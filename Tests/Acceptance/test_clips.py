@@ -178,7 +178,7 @@ def test_incompatible_bundles(work, name):
         device.install(first)
     before = device.listed()
     refusal = device.install(second, code=4)
-    require(f"the bundle is not fit: {reason}" in refusal and hint in refusal.split("hint: ")[1], refusal)
+    require(f"the bundle is invalid: {reason}" in refusal and hint in refusal.split("hint: ")[1], refusal)
     equal(device.listed(), before, "what is installed")
 
 

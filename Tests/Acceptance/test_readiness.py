@@ -12,7 +12,7 @@ from devices import PATIENCE, Process, Waiting, closed_port, end_well
 from outside import equal, require, wait_for
 from terminal import Terminal
 
-FILE = "the bundle is not fit: 'Extensions/Migration.appex/"
+FILE = "the bundle is invalid: 'Extensions/Migration.appex/"
 QUESTION = rb"Code shown on [^:]*[^ ]*: "
 
 

@@ -262,7 +262,7 @@ import Testing
     let path = try sample.write(in: scratch)
     let error = #expect(throws: HostError.self) { try AppBundle(reading: path) }
     #expect(error?.code == .bundle)
-    #expect(error?.description == "the bundle is not fit: '\(fault.file)': \(fault.reason)")
+    #expect(error?.description == "the bundle is invalid: '\(fault.file)': \(fault.reason)")
     #expect(error?.hint?.isEmpty == false)
     // No part of it is installed either.
     #expect(throws: HostError.self) { try scratch.home().install(path) }
@@ -275,7 +275,7 @@ import Testing
     let path = try sample.write(in: scratch)
     guard exists(String(decoding: path, as: UTF8.self) + "/null") else { return }
     let error = #expect(throws: HostError.self) { try AppBundle(reading: path) }
-    #expect(error?.description == "the bundle is not fit: 'null': it is a device")
+    #expect(error?.description == "the bundle is invalid: 'null': it is a device")
   }
 
   @Test func `a path without a bundle is another kind of failure`() throws {

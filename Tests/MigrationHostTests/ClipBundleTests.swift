@@ -109,7 +109,7 @@ import Testing
     let path = try fault.sample().write(in: scratch)
     let error = try #require(throws: HostError.self) { try AppBundle(reading: path) }
     #expect(error.code == .bundle)
-    #expect(error.description == "the bundle is not fit: '\(fault.file)': \(fault.reason)")
+    #expect(error.description == "the bundle is invalid: '\(fault.file)': \(fault.reason)")
     #expect(error.hint?.contains(fault.hint) == true, "\(error.hint ?? "none")")
     #expect(error.fault.map { String(decoding: $0.file, as: UTF8.self) } == fault.file)
     #expect(throws: HostError.self) { try scratch.home().install(path) }

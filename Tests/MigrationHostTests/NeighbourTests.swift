@@ -21,7 +21,7 @@ import Testing
     let error = try #require(throws: HostError.self, sourceLocation: sourceLocation) { try scratch.install(sample) }
     #expect(error.code == .bundle, sourceLocation: sourceLocation)
     #expect(
-      error.description == "the bundle is not fit: '\(file)': \(key): \(reason)", sourceLocation: sourceLocation)
+      error.description == "the bundle is invalid: '\(file)': \(key): \(reason)", sourceLocation: sourceLocation)
     #expect(error.fault?.key == key, sourceLocation: sourceLocation)
     if let remove {
       #expect(

@@ -13,7 +13,7 @@ import Testing
   /// The offer contained folders.
   private struct NoApp: Error {}
 
-  private static let file = "the bundle is not fit: 'Extensions/Migration.appex/"
+  private static let file = "the bundle is invalid: 'Extensions/Migration.appex/"
 
   @Test(
     arguments: [

@@ -11,7 +11,7 @@ import Testing
     failure: ReportedError(domain: "Notes", code: -7, text: "no room\u{1B}[2J"), transfer: Self.transfer, date: 1_000)
   private let success = ImportRecord(failure: nil, transfer: Self.transfer, date: 1_000)
   private let damaged = AppHome.Damaged(
-    identifier: "org.example.broken", error: HostError(.bundle, "the bundle is not fit"))
+    identifier: "org.example.broken", error: HostError(.bundle, "the bundle is invalid"))
 
   private func state(
     _ record: ImportRecord? = nil, isUnfinished: Bool = false, holder: AppLock.Holder? = nil
@@ -37,7 +37,7 @@ import Testing
         org.example.notes  1.0      No\\u{1b}tes  running                being migrated
 
         """)
-    #expect(text.standardError == "peer: note: org.example.broken: the bundle is not fit\n")
+    #expect(text.standardError == "peer: note: org.example.broken: the bundle is invalid\n")
   }
 
   @Test func `the state of a clip names its app, for persons and programs`() {
@@ -83,7 +83,7 @@ import Testing
           + #""failure":{"domain":"Notes","code":-7,"message":"no room\u001b[2J"},"#
           + #""unfinished":"goingOn","use":"migrating","process":47,"#
           + #""hasExtension":true,"clip":null,"clipOf":null}"#,
-        #"{"event":"damaged","id":"org.example.broken","message":"the bundle is not fit"}"#,
+        #"{"event":"damaged","id":"org.example.broken","message":"the bundle is invalid"}"#,
       ])
   }
 

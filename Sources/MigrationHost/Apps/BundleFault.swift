@@ -43,7 +43,7 @@ extension HostError {
     let hint = hint ?? "'peer help app install' says how a bundle is made."
     let words = key.map { "\($0): \(reason)" } ?? reason
     return HostError(
-      .bundle, "the bundle is not fit: \(VisibleText.quoted(file)): \(words)", hint: hint, name: Array(file),
+      .bundle, "the bundle is invalid: \(VisibleText.quoted(file)): \(words)", hint: hint, name: Array(file),
       fault: BundleFault(file: Array(file), key: key, reason: reason, hint: hint))
   }
 

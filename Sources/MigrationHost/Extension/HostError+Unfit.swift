@@ -11,7 +11,7 @@ extension HostError {
     let program = site.migrationExtension.executable
     let file = Array(program.dropFirst(site.bundle.path.count + 1))
     return HostError(
-      .unfit, "the bundle is not fit: \(VisibleText.quoted(file)): \(error.description)",
+      .unfit, "the bundle is invalid: \(VisibleText.quoted(file)): \(error.description)",
       hint: hint(for: site, error, wanted: wanted), name: file)
   }
 

@@ -19,7 +19,7 @@ extension TransferStore {
     guard status.mode & 0o022 == 0 else {
       throw TransferFailure(
         .refused, "other users can write to \(name), which holds the records of transfers",
-        hint: "Take that from them: chmod 700 \(VisibleText.listed(path))")
+        hint: "Remove their rights: chmod 700 \(VisibleText.listed(path))")
     }
   }
 }
