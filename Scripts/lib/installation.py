@@ -193,7 +193,7 @@ def main(arguments):
         code, hint = 1, "Fix the cause, then run this again: it continues from here."
         sentence = f"{error.filename or 'a file'}: {error.strerror}"
     except Interrupted as interrupted:
-        code, sentence, hint = interrupted.code, "interrupted before all was done", "Run this again: it goes on from here."
+        code, sentence, hint = interrupted.code, "interrupted before the end", "Run this again: it continues from here."
     print(f"error: {sentence}\nhint: {hint}", file=sys.stderr)
     return code
 
