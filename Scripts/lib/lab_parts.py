@@ -132,7 +132,7 @@ class Parts:
         shutil.rmtree(part)
 
     def make_root(self):
-        """A Debian of this release, with the kernel's modules; made again if it is of another
+        """A Debian of this release, with the kernel's modules; made again if it is from another
         release."""
         stamp = f"{self.root}/etc/peer-lab"
         wanted = f"{self.codename} {self.version} {PACKAGES}\n"

@@ -98,6 +98,14 @@ RULES = [
         flags=0,
     ),
     rule(
+        "late verb",
+        START + r"(?:(?:Where|How|When) (?:an?|the|it) [a-z]+ [a-z]+s (?:is|are)\b(?! not\b)[^,?]*$|"
+        r"Whether [^.?]*, (?:only )?(?:the|its|an?|this|that) [a-z]+ (?:says?|tells?|decides?|knows?)\b|"
+        r"No [a-z]+ [a-z]+s that (?:has|have|is|was|does))|"
+        r"\b(?:is|are|was|were) of (?:an?|another|its|that|this|no) (?!kind\b)[a-z]+(?: [a-z]+)?\b",
+        "say it with a subject, a verb and an object in this order",
+    ),
+    rule(
         "no verb's subject",
         r"(?:^|[:;] )(?:[Ii]s|[Ww]as|[Ww]ere|[Aa]re|[Hh]as been) (?:not |no |never )?[a-z]+(?:ed|en|wn|ld|de|nt)\b[^?]*$",
         "say who did it",

@@ -49,7 +49,7 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
       case .limit: "exceeds its limit"
       case .value: "has a value that is not allowed"
       case .field: "has a missing or misplaced field"
-      case .unknown: "is of an unknown type"
+      case .unknown: "has an unknown type"
       case .state: "came at the wrong time"
       case .path: "is not a valid path"
       case .conflict: "contradicts an earlier statement"

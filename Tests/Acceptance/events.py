@@ -43,7 +43,7 @@ def mistake(event):
 
 
 def is_of(value, name):
-    """Whether a value is of a type. True and False are numbers in Python, and not in JSON."""
+    """Whether a value has a type. True and False are numbers in Python, and not in JSON."""
     return isinstance(value, TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
 
 

@@ -22,32 +22,32 @@ extension ReceiverTable {
         close 1 until 2.1
     violation
       paired...greeted
-        say 1 close 3 VIOLATION a frame is of an unknown type
+        say 1 close 3 VIOLATION a frame has an unknown type
         close 1 until 2.1
         dismiss all
-        => finishing until 2.1, 1 VIOLATION a frame is of an unknown type
+        => finishing until 2.1, 1 VIOLATION a frame has an unknown type
       examining, staging
-        say 1 close 3 VIOLATION a frame is of an unknown type
+        say 1 close 3 VIOLATION a frame has an unknown type
         close 1 until 2.1
       asking
-        say 1 close 3 VIOLATION a frame is of an unknown type
+        say 1 close 3 VIOLATION a frame has an unknown type
         close 1 until 2.1
         dismiss all
         withdraw question
-        => finishing until 2.1, 1 VIOLATION a frame is of an unknown type
+        => finishing until 2.1, 1 VIOLATION a frame has an unknown type
       telling
-        say 1 close 3 VIOLATION a frame is of an unknown type
+        say 1 close 3 VIOLATION a frame has an unknown type
         close gate 1
         end sync 1
         close 1 until 2.1
       receiving
-        say 1 close 3 VIOLATION a frame is of an unknown type
+        say 1 close 3 VIOLATION a frame has an unknown type
         close gate 1
         end stream 2
         end sync 1
         close 1 until 2.1
       concluding...answered
-        say 1 close 3 VIOLATION a frame is of an unknown type
+        say 1 close 3 VIOLATION a frame has an unknown type
         close gate 1
         end stream 2
         close 1 until 2.1

@@ -87,7 +87,7 @@ import Testing
     for kind in [0, 5, 6, 7, 0xFF] as [UInt8] {
       let path = Array("root/node".utf8)
       let failure = try attack.refused { frame, _ in frame.item(raw: StrangeRecord(path, kind: kind).bytes) }
-      #expect(failure?.message == "the other device broke the protocol: an item's record is of an unknown type")
+      #expect(failure?.message == "the other device broke the protocol: an item's record has an unknown type")
     }
     try attack.expectHarmless()
   }

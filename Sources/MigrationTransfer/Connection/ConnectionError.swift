@@ -2,7 +2,7 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// Why a connection is of no more use.
+/// The reason why a connection is no longer usable.
 package struct ConnectionError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Code: Equatable, Sendable {
     /// It was cut, or never came up.

@@ -17,7 +17,7 @@ package struct GuessLimit: Equatable, Sendable {
 
   private struct Guesser: Equatable {
     var count: Int
-    /// How many of these are of this wait.
+    /// The number of these that belong to this wait.
     var ofThisWait: Int
     var last: Double
   }
