@@ -198,7 +198,10 @@ class Channel:
     # The end
 
     def update_key(self):
-        tls.update_key(self.tls)
+        try:
+            tls.update_key(self.tls)
+        except (SSL.Error, OSError) as error:
+            raise Cut(str(error)) from None
 
     def close(self):
         """Sends close_notify, and closes."""

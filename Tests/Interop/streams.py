@@ -73,8 +73,7 @@ class Streams:
         frame = self.frame(plain)
         while len(self.streams) < min(self.options.streams, self.accepted.streams):
             self.open()
-        while self.under_way + 13 + len(frame[2]) > min(self.accepted.window, self.options.window):
-            self.serve(1)
+        self.wait_for(min(self.accepted.window, self.options.window) - 13 - len(frame[2]))
         self.under_way += 13 + len(frame[2])
         self.frames += 1
         # Streams may be replaced while others are served.
@@ -87,8 +86,17 @@ class Streams:
 
     def drain(self):
         """Waits until all frames are written."""
-        while self.under_way:
+        self.wait_for(0)
+
+    def wait_for(self, bound):
+        """Waits until at most so many bytes are under way. Nothing moves for 30 s: Silent."""
+        last, limit = self.under_way, time.monotonic() + 30
+        while self.under_way > bound:
             self.serve(1)
+            if self.under_way != last:
+                last, limit = self.under_way, time.monotonic() + 30
+            if time.monotonic() > limit:
+                raise channel.Silent("no frame is acknowledged")
 
     def end(self):
         """Ends every stream with END."""

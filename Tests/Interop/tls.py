@@ -60,4 +60,7 @@ def context(identity, groups=GROUPS):
 
 def update_key(connection):
     """Updates the sending key, without asking the other end to do so."""
-    library().SSL_key_update(pointer(connection._ssl), 0)
+    if library().SSL_key_update(pointer(connection._ssl), 0) != 1:
+        raise OSError("the sending key was not updated")
+    # Sends it at once: a second update has to wait for that.
+    connection.do_handshake()
