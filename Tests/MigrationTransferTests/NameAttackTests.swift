@@ -265,7 +265,7 @@ import Testing
     let failure = try attack.refused(with: .violation, sourceLocation: sourceLocation, act)
     #expect(failure?.kind == .failed, sourceLocation: sourceLocation)
     #expect(
-      failure?.message.contains("a second state of an item contradicts what came before: ") == true,
+      failure?.message.contains("a second state of an item contradicts an earlier statement: ") == true,
       sourceLocation: sourceLocation)
     try attack.expectHarmless(sourceLocation: sourceLocation)
   }
