@@ -102,8 +102,8 @@ extension SenderTable {
     PROGRESS importing | progress 1 importing of 9/900 | conversing
     REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
     DONE | record 77 9/900 refusals 0 | conversing
-    another DONE | say 1 close 3 the other device broke the protocol: the receiver's last word contradicts what \
-    came before; stop 1; close 1 until 102.0 | closing
+    another DONE | say 1 close 3 the other device broke the protocol: the receiver's last word contradicts an \
+    earlier statement; stop 1; close 1 until 102.0 | closing
     stream finished | forget stream 1.0 | conversing
     stream lost | forget stream 1.0 | conversing
     stream stopped | forget stream 1.0 | conversing

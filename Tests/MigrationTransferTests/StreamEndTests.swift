@@ -6,13 +6,19 @@ import Testing
 
 /// The consequence of a data stream's end for its session at the sender.
 @Suite struct StreamEndTests {
-  @Test func `a stream that the receiver does not take is replaced, and any other CLOSE ends the session`() {
-    let refused = SenderEngine.StreamEnd(by: Close(.silent, "stream 3 has joined before"), hasBrought: false)
-    guard case .turnedAway(let fault) = refused else {
-      Issue.record("\(refused)")
-      return
+  @Test func `a refused stream is replaced, and any other CLOSE ends the session`() {
+    let errors: [(any Error, String)] = [
+      (Close(.silent, "stream 3 has joined before"), "stream 3 has joined before"),
+      (AbortReason.unknownPeer, "the other device has no session for them"),
+    ]
+    for (error, reason) in errors {
+      let refused = SenderEngine.StreamEnd(by: error, hasBrought: false)
+      guard case .turnedAway(let fault) = refused else {
+        Issue.record("\(refused)")
+        continue
+      }
+      #expect(fault.isReconnectable && fault.message == "the data connections keep breaking: \(reason)")
     }
-    #expect(fault.isReconnectable && fault.message.hasSuffix("stream 3 has joined before"))
     for code in [Close.Code.violation, .noSpace, .superseded, .interrupted] {
       let end = SenderEngine.StreamEnd(by: Close(code, "no"), hasBrought: true)
       guard case .failed(let fault) = end else {
