@@ -17,7 +17,8 @@ import Testing
         Issue.record("\(refused)")
         continue
       }
-      #expect(fault.isReconnectable && fault.message == "the data connections keep breaking: \(reason)")
+      #expect(fault.isReconnectable && fault.message.hasPrefix("the data connections keep breaking: "))
+      #expect(fault.message.hasSuffix(reason))
     }
     for code in [Close.Code.violation, .noSpace, .superseded, .interrupted] {
       let end = SenderEngine.StreamEnd(by: Close(code, "no"), hasBrought: true)

@@ -107,6 +107,10 @@ final class Furniture {
     return piece.state
   }
 
+  /// Whether an existing item may keep an item from this path: its own name is taken, or a file has
+  /// the place of one of its directories.
+  func keepsOut(_ path: [UInt8]) -> Bool { existing == .skip && pieces[path] != nil || blocks(path) }
+
   /// Whether nothing could arrive under this path, because a file has the place of one of its
   /// directories.
   func blocks(_ path: [UInt8]) -> Bool {

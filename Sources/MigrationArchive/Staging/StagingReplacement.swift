@@ -43,7 +43,7 @@ extension Staging {
       return
     }
     let isContradicted = { (there: ArchivePath) in
-      there != path && there.isWithin(path) || path.isWithin(there) && !shared.ledger.hasDirectory(there)
+      (there != path && there.isWithin(path)) || (path.isWithin(there) && !shared.ledger.hasDirectory(there))
     }
     var isBroken = shared.ledger.incompleteFiles.contains {
       $0.path != path && isContradicted($0.path) && !shared.earlierPartials.contains($0.path)

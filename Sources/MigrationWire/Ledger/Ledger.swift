@@ -208,14 +208,14 @@ package struct Ledger: Sendable {
   /// How what there is differs from what the sender says; nil where it does not.
   package func difference(from finish: Finish) -> String? {
     let (here, sum) = (total.adding(refused.total), digest &+ refused.digest)
-    let parts = [
-      here.items == finish.total.items ? nil : "\(finish.total.items) items were announced, and \(here.items) are here",
-      here.bytes == finish.total.bytes ? nil : "\(finish.total.bytes) bytes were announced, and \(here.bytes) are here",
-      sum == finish.digest
-        ? nil : "the digest is \(finish.digest.hexadecimal), and \(sum.hexadecimal) is computed here",
-    ]
-    let differing = parts.compactMap { $0 }
-    return differing.isEmpty ? nil : differing.joined(separator: "; ")
+    let said = finish.total
+    var parts: [String] = []
+    if here.items != said.items { parts.append("\(said.items) items were announced, and \(here.items) are here") }
+    if here.bytes != said.bytes { parts.append("\(said.bytes) bytes were announced, and \(here.bytes) are here") }
+    if sum != finish.digest {
+      parts.append("the digest is \(finish.digest.hexadecimal), and \(sum.hexadecimal) is computed here")
+    }
+    return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 
   /// The name that both ends have for an item in one state.
