@@ -13,7 +13,7 @@ extension AbortReason {
     case .notPairing:
       TransferFailure(
         .pairing, "the other device is not showing a code now",
-        hint: "Start \"peer receive\" there and use the code that it shows; a --from there must name this device.")
+        hint: "Start 'peer receive' there and use the code that it shows; a --from there must name this device.")
     case .codeExpired:
       TransferFailure(
         .pairing, "the code has expired or was used already",

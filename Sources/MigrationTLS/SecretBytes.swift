@@ -45,7 +45,7 @@ import COpenSSL
     SecretBytes(unsafe UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(storage)[range]).bytes)
   }
 
-  /// Copies the bytes into an array. The caller wipes it.
+  /// Copies the bytes into an array, which is not wiped automatically.
   package func copied() -> [UInt8] {
     unsafe Array(storage)
   }

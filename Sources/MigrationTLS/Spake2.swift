@@ -71,7 +71,7 @@ package struct Spake2: ~Copyable {
 
   /// Takes the peer's share and gives the keys and both confirmations.
   ///
-  /// Throws `.invalidShare` for a point that no honest peer could have sent.
+  /// Throws `.invalidShare` for all bytes except a point that an honest peer could have sent.
   package consuming func finish(peerShare: [UInt8]) throws(TLSError) -> Spake2Keys {
     let shared = try sharedPoint(peerShare: peerShare)
     let (shareA, shareB) = role == .a ? (share, peerShare) : (peerShare, share)

@@ -12,7 +12,8 @@ package struct TLSError: Error, Sendable, Equatable {
       self.rawValue = rawValue
     }
 
-    /// One end refused the handshake: no common version, cipher or key exchange, or an alert.
+    /// One end refused the session before any data came: no common version, cipher or key exchange,
+    /// or an alert.
     package static let handshakeRefused = Code(rawValue: "the handshake was refused")
     /// The peer, or an attacker on the network, sent bytes that the protocol does not allow.
     package static let protocolViolation = Code(rawValue: "the other side broke the protocol")

@@ -18,7 +18,7 @@ struct Transport: ~Copyable {
   }
 }
 
-/// Counts the messages that TLS exchanges for itself in an established session.
+/// Counts the peer's messages without plaintext in an established session: TLS's own messages.
 package struct SilentTally: Equatable, Sendable {
   /// Records without plaintext.
   package var records = 0

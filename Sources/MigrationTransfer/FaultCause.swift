@@ -87,6 +87,6 @@ extension ArchiveError.Code {
 }
 
 extension TransferFailure {
-  /// The meaning of a failure on this device, until another failure follows.
+  /// The failure of an operation on this device while no other device takes part.
   package init(_ error: ArchiveError) { self = error.fault.failure }
 }

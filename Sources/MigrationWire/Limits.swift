@@ -34,7 +34,7 @@ package enum Limits {
   package static let streams = 64
   /// The smallest window that a receiver may offer: two frames.
   package static let smallestWindow: UInt64 = 2_621_440
-  /// The default window of this program's receiver in bytes (Protocol §6.3). Its sender uses no
+  /// The window of this program's receiver in bytes (Protocol §6.3). Its sender uses no
   /// more, even if a receiver allows more. An interruption costs at most this much.
   package static let window: UInt64 = 33_554_432
   package static let label = 255

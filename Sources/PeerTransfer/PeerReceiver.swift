@@ -6,7 +6,7 @@ import MigrationWire
 
 /// Waits for another device and receives its files: one transfer, or one after another.
 ///
-/// ``receive()`` does the work, and ``events`` report its course, first the code to show.
+/// ``receive()`` does the work, and ``events`` report its course, including the code to show.
 /// Cancelling the task that waits for it ends the transfer as Ctrl-C ends `peer receive`: the
 /// received data is kept.
 public final class PeerReceiver: Sendable {

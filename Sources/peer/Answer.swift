@@ -22,5 +22,5 @@ enum Answer {
 
   /// The failure of a command whose output could not be written.
   static let unwritten = TransferFailure(
-    .failed, "standard output could not be written", hint: "Check whether the disk is full.")
+    .failed, "standard output could not be written", hint: "Check whether the disk that it is written to is full.")
 }

@@ -1,6 +1,6 @@
 import MigrationHost
 
-/// The state of an app: its identity, the result of its last import, and its user.
+/// The state of an app: its identity, the result of its last import, and the process that uses it.
 struct AppState: Equatable, Sendable {
   /// The state of an unfinished import.
   enum Unfinished: String {

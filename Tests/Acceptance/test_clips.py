@@ -161,7 +161,7 @@ REFUSALS = {
         no_clip, make_clip, f"'Entitlements.plist': {PARENT}: the app {ID} is installed, and does not name {NAME} as its clip",
         f"'peer app remove {ID}'"),
     "an app that does not name its clip": (
-        make_clip, no_clip, f"'Entitlements.plist': {CLIP}: the clip {NAME} is installed and names {ID}, which does not name it",
+        make_clip, no_clip, f"'Entitlements.plist': {CLIP}: the clip {NAME} is installed and names {ID} as its app, which does not name it as its clip",
         f"'peer app remove {NAME}'"),
     "a clip while its app is there": (
         make_full_app, make_clip, f"'Entitlements.plist': {PARENT}: its app {ID} is installed, and replaces the clip",
@@ -217,7 +217,7 @@ def test_bundles_that_do_not_migrate(work):
     require(f"It is the clip of {ID}, and has no extension to try." in text and f"Nothing is wrong with {NAME}." in text, text)
     refused(NAME, clip, f"'Entitlements.plist': {PARENT}: it is the clip of {ID}", f"hint: Install the full app, '{ID}'")
     text = device.peer("receive", "--app", ID, "--listen", "127.0.0.1:0", code=2)
-    require(f"no app '{ID}' is installed" in text and f"hint: Its clip is, {NAME}: 'peer app install'" in text, text)
+    require(f"no app '{ID}' is installed" in text and f"hint: Its clip is installed, {NAME}: 'peer app install'" in text, text)
 
     app = device.bundle(make_full_app, has_extension=False)
     process = device.start("app", "install", app)

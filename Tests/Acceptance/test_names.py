@@ -141,7 +141,7 @@ def test_names_that_cannot_be_sent(work):
         sending = sender(work, [f"{old}/folder"], receiver.port, receiver.pairing_code, json_output=False)
         end_well(sending, receiver)
         clean(sending.text(), "the sender's output")
-        shown = re.findall(r"^  (.*): is no file, folder or link$", sending.text(), re.MULTILINE)
+        shown = re.findall(r"^  (.*): is not a file, folder or link$", sending.text(), re.MULTILINE)
         equal(sorted(as_words(line)[0] for line in shown), sorted(b"folder/" + name for name in part), "what is named")
 
 

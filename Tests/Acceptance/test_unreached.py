@@ -81,7 +81,7 @@ def test_nothing_listens(work, options):
     with closed_port() as port:
         message, hint, seconds = unreached(work, f"127.0.0.1:{port}", options=options)
         equal(message, f"nothing listens at 127.0.0.1 on port {port}", "message")
-        equal(hint, 'Start "peer receive" there, or check the port.', "hint")
+        equal(hint, "Start 'peer receive' there, or check the port.", "hint")
         require(seconds < 4, f"said after {seconds:.1f} s")
         work.figure = message
 

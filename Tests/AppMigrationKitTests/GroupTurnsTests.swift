@@ -5,22 +5,41 @@ import Testing
 struct GroupTurnsTests {
   private var turns = GroupTurns<Int>()
 
-  @Test mutating func `users without a common group run at the same time`() {
-    let begun = [turns.begin(["a"], else: 1), turns.begin(["b", "c"], else: 2)]
-    #expect(begun == [true, true])
+  private mutating func begin(_ owner: Int, _ groups: Set<String>, as user: Int) -> GroupTurns<Int>.Beginning {
+    turns.begin(groups, for: owner, else: user)
   }
 
-  @Test mutating func `a user waits for each of its groups`() {
-    let begun = [turns.begin(["a"], else: 1), turns.begin(["b"], else: 2), turns.begin(["a", "b"], else: 3)]
-    #expect(begun == [true, true, false])
+  @Test mutating func `configurations without a common group run at the same time`() {
+    let begun = [begin(1, ["a"], as: 1), begin(2, ["b", "c"], as: 2)]
+    #expect(begun == [.now, .now])
+  }
+
+  @Test mutating func `a configuration waits for each of its groups`() {
+    let begun = [begin(1, ["a"], as: 1), begin(2, ["b"], as: 2), begin(3, ["a", "b"], as: 3)]
+    #expect(begun == [.now, .now, .later])
     let ended = [turns.end(["a"]), turns.end(["b"])]
     #expect(ended == [[], [3]])
   }
 
-  @Test mutating func `a later user does not overtake an earlier one`() {
-    let begun = [turns.begin(["a"], else: 1), turns.begin(["a", "b"], else: 2), turns.begin(["b"], else: 3)]
-    #expect(begun == [true, false, false])
+  @Test mutating func `a later configuration does not overtake an earlier one`() {
+    let begun = [begin(1, ["a"], as: 1), begin(2, ["a", "b"], as: 2), begin(3, ["b"], as: 3)]
+    #expect(begun == [.now, .later, .later])
     let ended = [turns.end(["a"]), turns.end(["a", "b"])]
     #expect(ended == [[2], [3]])
+  }
+
+  @Test mutating func `an inner configuration does not wait behind one that waits for the outer one`() {
+    let begun = [begin(1, ["a"], as: 1), begin(2, ["a", "b"], as: 2), begin(1, ["b"], as: 3)]
+    #expect(begun == [.now, .later, .now])
+    let ended = [turns.end(["b"]), turns.end(["a"])]
+    #expect(ended == [[], [2]])
+  }
+
+  @Test mutating func `inner configurations that would wait for each other are refused`() {
+    let begun = [
+      begin(1, ["a"], as: 1), begin(2, ["b"], as: 2), begin(3, ["c"], as: 3), begin(1, ["b"], as: 4),
+      begin(2, ["c"], as: 5), begin(3, ["a"], as: 6),
+    ]
+    #expect(begun == [.now, .now, .now, .later, .later, .never])
   }
 }

@@ -43,6 +43,11 @@ struct FoldingDestination: ImportDestination {
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
     try disk.replace(listed(target), with: path)
   }
+  func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool {
+    guard let place = try? listed(target) else { return false }
+    return disk.isPresent(path, at: place, timeGranularity: timeGranularity)
+  }
+
   func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool {
     try disk.isCopy(of: path, at: listed(target))
   }

@@ -74,6 +74,10 @@ final class MortalDisk: StagingDisk, ImportDestination {
   func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? {
     try operate { () throws(SystemError) in try disk.names(in: directory) }
   }
+  func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool {
+    disk.isPresent(path, at: target, timeGranularity: timeGranularity)
+  }
+
   func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool {
     try operate { () throws(SystemError) in try disk.isCopy(of: path, at: target) }
   }

@@ -101,9 +101,9 @@ import Testing
       told = violation.detail
     }
     let words = (told ?? "").split { $0 == " " || $0 == "," }.map(String.init)
-    try #require(words.count == 11, "\(told ?? "nothing")")
-    #expect(words[0].contains("root/f") && words[1...4] == ["at", "7", "came", "with"])
-    #expect(words[5].count == 32 && words[7].count == 32 && words[5] != words[7])
+    try #require(words.count == 12, "\(told ?? "nothing")")
+    #expect(words[7...10] == ["at", "offset", "7", "of"] && words[11].contains("root/f"))
+    #expect(words[0].count == 32 && words[3].count == 32 && words[0] != words[3])
   }
 
   @Test func `a hole's tag is not valid for a chunk`() throws {

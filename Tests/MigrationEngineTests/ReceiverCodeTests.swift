@@ -171,7 +171,7 @@ import Testing
       ])
     #expect(
       script.feed(.departed(Script.id(99))) == [
-        "finish: 3 too many wrong codes were entered; no code is shown any more"
+        "finish: 3 too many wrong codes: no new code is shown"
       ])
   }
 
@@ -193,7 +193,7 @@ import Testing
     _ = script.spendCodes()
     _ = script.feed(.departed(Script.id(99)))
     #expect(
-      script.feed(.answered(nil)) == ["finish: 3 too many wrong codes were entered; no code is shown any more"])
+      script.feed(.answered(nil)) == ["finish: 3 too many wrong codes: no new code is shown"])
   }
 
   @Test

@@ -127,10 +127,12 @@ struct ReceiverScript {
   }
 
   /// The answer to a stream that cannot join.
-  mutating func refusal(_ number: UInt64, stream: UInt32, session: SessionID = session) -> String? {
+  mutating func refusal(
+    _ number: UInt64, stream: UInt32, replaces: UInt32? = nil, session: SessionID = session
+  ) -> String? {
     welcomeStream(number)
     for case .refuseStream(_, let close) in engine.handle(
-      .joining(Self.id(number), Join(session: session, stream: stream)), now: now)
+      .joining(Self.id(number), Join(session: session, stream: stream, replaces: replaces)), now: now)
     {
       return close.message
     }

@@ -26,7 +26,9 @@ import Testing
     _ = script.join(2, stream: 0)
     #expect(script.refusal(3, stream: 0) == "stream 0 cannot join, since a stream of that number has joined before")
     _ = script.join(4, stream: 9, replaces: 8)
-    #expect(script.refusal(5, stream: 3) == "stream 3 may have been replaced, so the next number is at least 8")
+    #expect(script.refusal(5, stream: 3) == "stream 3 may have been replaced, so the next number is at least 10")
+    #expect(script.refusal(21, stream: 8) == "stream 8 may have been replaced, so the next number is at least 10")
+    #expect(script.refusal(22, stream: 11, replaces: 11) == "stream 11 cannot replace itself")
     _ = script.join(6, stream: 20, replaces: 19)
     #expect(
       script.refusal(7, stream: 30, session: 0xAB)

@@ -14,8 +14,8 @@ extension SenderTable {
     stop | stop preparing | finishing terminated: interrupted
     # searching
     walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
-    found none | stop preparing | finishing connectionLost: no device is waiting on this network (Start "peer \
-    receive" on the other device, in the same network, or give its address with --to.)
+    found none | stop preparing | finishing connectionLost: no device is waiting on this network (Start 'peer \
+    receive' on the other device, in the same network, or give its address with --to.)
     found one | tell found a host of a; probe found(0) | probing
     found two | choose among a, b | choosing
     search fails | stop preparing | finishing failed: no socket
@@ -29,8 +29,8 @@ extension SenderTable {
     walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
     probed | ask code of there (host) | asking
     not found | stop preparing | finishing failed: no name
-    refused | stop preparing | finishing connectionLost: nothing listens at there (host) on port 7 (Start "peer \
-    receive" there, or check the port.)
+    refused | stop preparing | finishing connectionLost: nothing listens at there (host) on port 7 (Start 'peer \
+    receive' there, or check the port.)
     probe stopped | stop preparing | finishing interrupted: interrupted
     probe fails | stop preparing | finishing failed: no socket
     stop | stop preparing; stop dialing | finishing terminated: interrupted

@@ -47,11 +47,12 @@ import Testing
     try scratch.install(.clip())
     try refuse(
       .app(clip: nil), Self.clipKey,
-      "the clip \(Self.clip) is installed and names org.example.notes, which does not name it",
+      "the clip \(Self.clip) is installed and names org.example.notes as its app, which does not name it as its clip",
       remove: Self.clip)
     try refuse(
       .app(clip: "org.example.notes.other"), Self.clipKey,
-      "the clip \(Self.clip) is installed and names org.example.notes, which does not name it", remove: Self.clip)
+      "the clip \(Self.clip) is installed and names org.example.notes as its app, which does not name it as its clip",
+      remove: Self.clip)
     try refuse(
       .app("org.example", clip: Self.clip, groups: []), Self.clipKey,
       "the clip \(Self.clip) is installed, and does not name org.example as its app", remove: Self.clip)
@@ -70,7 +71,7 @@ import Testing
     try scratch.install(.app(groups: []))
     try refuse(
       SampleBundle(Self.clip), Self.parentKey,
-      "the app org.example.notes is installed and names \(Self.clip), which does not name it",
+      "the app org.example.notes is installed and names \(Self.clip) as its clip, which does not name it as its app",
       remove: "org.example.notes")
     try refuse(
       .app("org.example", clip: Self.clip, groups: []), Self.clipKey,

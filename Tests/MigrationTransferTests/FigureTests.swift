@@ -43,10 +43,10 @@ extension TransferResult {
     #expect((4096..<20_000).contains(sent.sentBytes + sent.savedBytes))
   }
 
-  @Test func `figures from before a lost connection are reported unchanged at the end`() throws {
+  @Test func `the end repeats the bytes that were held when a lost connection came back`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     source.write("big", patternData(40 << 20))
-    // A fresh file gets a new name in every session.
+    // A fresh item gets a generation that no later session finds again.
     Thread.sleep(forTimeInterval: 0.02)
     let receiver = try RunningReceiver(destination, giveUpAfter: 30)
     let wasCut = Flag()

@@ -199,7 +199,8 @@ import Testing
         _ = try control.control.exchange(until: .now())
       }
     }
-    #expect(failure?.kind == .refused)
+    #expect(failure?.kind == .connectionLost)
+    #expect(failure?.message.contains("the other device has no session for them") == true)
   }
 
   @Test func `a data stream that the receiver does not know yet is followed by another one`() throws {

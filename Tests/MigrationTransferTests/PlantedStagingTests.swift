@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/tree", "/journal", "/tree/root", "/tree/root/secret", "/tree/root/part"])
-  func `the receiver does not follow a link that replaces a staged file`(place: String) throws {
+  func `the receiver follows no link that replaces a part of staging`(place: String) throws {
     let (identity, accept) = try stageSomething()
     let name = try #require(attack.surroundings.destination.names().first)
     try replace(attack.surroundings.destination.path + "/" + name + place)

@@ -73,8 +73,8 @@ import Testing
     let source = try Scratch()
     source.write("file", [])
     let receiver = try StrangeReceiver()
-    // Another code than the receiver's: its confirmation cannot fit, with any claim about the
-    // receiver's.
+    // The receiver knows another code than the sender. Its confirmation cannot fit, even if it
+    // accepts the sender's.
     let sender = try RunningSender([source.at("file")], to: receiver.port, code: PairingCode(number: 1))
     var connection = try receiver.accept()
     _ = try ServerPairing.hello(&connection, until: soon())

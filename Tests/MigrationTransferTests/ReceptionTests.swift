@@ -64,7 +64,7 @@ import Testing
     _ = consume first
   }
 
-  @Test func `the heir of a stream that never came ends every stream that it may replace`() throws {
+  @Test func `the heir of a stream that never came ends all other streams of the session`() throws {
     let receiver = try RunningReceiver(try Scratch())
     var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
     let accept = try begin(&sender)

@@ -23,7 +23,7 @@ private final class Pair {
     port = try HeldPort()
     source.write("tree/big", big)
     for number in 0..<100 { source.write("tree/\(number)", patternData(5000, seed: UInt64(number))) }
-    // A fresh file gets a new name in every session.
+    // A fresh item gets a generation that no later session finds again.
     Thread.sleep(forTimeInterval: 0.02)
   }
 

@@ -140,7 +140,7 @@ import Testing
     try spendEach(receiver)
     let failure = receiver.failure()
     #expect(failure?.kind == .pairing)
-    #expect(failure?.message == "too many wrong codes were entered; no code is shown any more")
+    #expect(failure?.message == "too many wrong codes: no new code is shown")
     #expect(failure?.hint?.contains("--from") == true)
     let told = spentEvents(receiver)
     #expect(told.count == 1 && told[0].isOver && told[0].from.count == 99)

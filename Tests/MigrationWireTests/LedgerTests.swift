@@ -265,7 +265,8 @@ import Testing
     let wrong = Finish(total: Tally(items: 49, bytes: 1_226), unsent: 0, digest: 0xAB)
     #expect(
       straight.difference(from: wrong)
-        == "49 items were announced, and 50 are here; 1226 bytes were announced, and 1225 are here; the digest is "
+        == "the sender counts 49 items, and this device counts 50; the sender counts 1226 bytes, and this device counts 1225; "
+        + "the digest is "
         + "000000000000000000000000000000ab, and \(straight.digest.hexadecimal) is computed here")
   }
 

@@ -185,7 +185,7 @@ import Testing
         Received 1,204 items, 3.2 GB: 2.9 GB over the wire in 14.2 s (204 MB/s).
         2 items could not be sent:
           $'a/\\x1b\\xff': cannot be read (permission denied\\u{202e})
-          a/socket: is no file, folder or link
+          a/socket: is not a file, folder or link
         The owners of 3 items could not be kept.
         1 hard link became a file of its own.
 

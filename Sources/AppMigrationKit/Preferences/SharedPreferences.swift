@@ -3,8 +3,8 @@ internal import Synchronization
 /// The preferences of groups in tests. A process has one suite of each name, so configurations that
 /// have a group in common run one after the other.
 enum SharedPreferences {
-  /// The groups that this task, or the task that started it, holds.
-  @TaskLocal private static var held: Set<String> = []
+  /// The number of the configuration in which this task runs, or the task that started it.
+  @TaskLocal static var owner: Int?
 
   private static let turns = Mutex(GroupTurns<CheckedContinuation<Void, Never>>())
   private static let isOwnSaid = Mutex(false)
@@ -16,16 +16,26 @@ enum SharedPreferences {
   static func holding<Result>(
     _ groups: some Sequence<String>, _ body: () async throws -> Result
   ) async rethrows -> Result {
-    let new = Set(groups).subtracting(held)
+    let outer = owner
+    let (number, new) = turns.withLock { turns in
+      let number = outer ?? turns.newOwner()
+      return (number, Set(groups).subtracting(turns.groups(of: number)))
+    }
     guard !new.isEmpty else { return try await body() }
     await withCheckedContinuation { turn in
-      if turns.withLock({ $0.begin(new, else: turn) }) { turn.resume() }
+      switch turns.withLock({ $0.begin(new, for: number, else: turn) }) {
+      case .now: turn.resume()
+      case .later: break
+      case .never:
+        fatalError(
+          "two tests wait for each other: name \(new.sorted().joined(separator: ", ")) in the outer withConfiguration")
+      }
     }
     defer {
       for turn in turns.withLock({ $0.end(new) }) { turn.resume() }
     }
     empty(new)
-    return try await $held.withValue(held.union(new)) { try await body() }
+    return try await $owner.withValue(number) { try await body() }
   }
 
   /// Empties the suites of these groups.
@@ -50,36 +60,85 @@ enum SharedPreferences {
   }
 }
 
-/// The order in which users of groups take their turns: a user begins when no other user has one of
-/// its groups and no earlier user waits for one of them.
+/// The order in which configurations use groups: one begins when no other configuration has one of
+/// its groups and no earlier one waits for one of them. A configuration inside another one does not
+/// wait behind such waiters, since they may wait for the outer one.
 struct GroupTurns<User> {
-  private var groupsInUse: Set<String> = []
-  private var waiting: [(groups: Set<String>, user: User)] = []
+  enum Beginning: Equatable {
+    case now
+    case later
+    /// The configuration that has one of the groups waits, perhaps through others, for this one.
+    case never
+  }
 
-  /// Returns whether the groups are free, and takes them. If they are not, the user waits for them.
-  mutating func begin(_ groups: Set<String>, else user: User) -> Bool {
-    if waiting.allSatisfy({ $0.groups.isDisjoint(with: groups) }), groupsInUse.isDisjoint(with: groups) {
-      groupsInUse.formUnion(groups)
-      return true
+  private struct Waiter {
+    let owner: Int
+    let groups: Set<String>
+    let user: User
+  }
+
+  private var count = 0
+  private var owners: [String: Int] = [:]
+  private var waiting: [Waiter] = []
+
+  /// A number for an outermost configuration.
+  mutating func newOwner() -> Int {
+    count += 1
+    return count
+  }
+
+  /// The groups that a configuration has now.
+  func groups(of owner: Int) -> Set<String> { Set(owners.filter { $0.value == owner }.keys) }
+
+  /// Takes the groups if they are free. If they are not, the user waits for them.
+  mutating func begin(_ groups: Set<String>, for owner: Int, else user: User) -> Beginning {
+    let waiter = Waiter(owner: owner, groups: groups, user: user)
+    if isReady(waiter, behind: waiting[...]) {
+      take(groups, owner)
+      return .now
     }
-    waiting.append((groups, user))
-    return false
+    guard !self.groups(of: owner).isEmpty, isBlocked(groups, by: owner) else {
+      waiting.append(waiter)
+      return .later
+    }
+    return .never
   }
 
   /// Gives groups back, and returns the users whose turn begins.
   mutating func end(_ groups: Set<String>) -> [User] {
-    groupsInUse.subtract(groups)
-    var (begun, waitedFor, remaining) = ([User](), groupsInUse, [(groups: Set<String>, user: User)]())
-    for entry in waiting {
-      if waitedFor.isDisjoint(with: entry.groups) {
-        begun.append(entry.user)
-        groupsInUse.formUnion(entry.groups)
+    for group in groups { owners[group] = nil }
+    var begun: [User] = []
+    var index = 0
+    while index < waiting.count {
+      if isReady(waiting[index], behind: waiting[..<index]) {
+        let waiter = waiting.remove(at: index)
+        take(waiter.groups, waiter.owner)
+        begun.append(waiter.user)
       } else {
-        remaining.append(entry)
+        index += 1
       }
-      waitedFor.formUnion(entry.groups)
     }
-    waiting = remaining
     return begun
+  }
+
+  private mutating func take(_ groups: Set<String>, _ owner: Int) {
+    for group in groups { owners[group] = owner }
+  }
+
+  private func isReady(_ waiter: Waiter, behind earlier: ArraySlice<Waiter>) -> Bool {
+    guard waiter.groups.allSatisfy({ owners[$0] == nil }) else { return false }
+    let isInside = owners.values.contains(waiter.owner)
+    return isInside || earlier.allSatisfy { $0.groups.isDisjoint(with: waiter.groups) }
+  }
+
+  /// Whether a configuration that has one of these groups waits for one of `owner`'s.
+  private func isBlocked(_ groups: Set<String>, by owner: Int) -> Bool {
+    var (seen, next) = (Set<Int>(), groups.compactMap { owners[$0] })
+    while let other = next.popLast() {
+      if other == owner { return true }
+      guard seen.insert(other).inserted else { continue }
+      for waiter in waiting where waiter.owner == other { next += waiter.groups.compactMap { owners[$0] } }
+    }
+    return false
   }
 }

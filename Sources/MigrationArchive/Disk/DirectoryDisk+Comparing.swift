@@ -19,6 +19,23 @@ extension DirectoryDisk {
     }
   }
 
+  package func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool {
+    do {
+      let (from, to) = (try Self.directory(of: path, in: tree), try Self.directory(of: target, in: parent))
+      let (staged, there) = (try from.directory.status(path.name), try to.directory.status(target.name))
+      switch (staged.kind, there.kind) {
+      case (.regular, .regular):
+        let times = [staged, there].map { ItemTime($0.modified).rounded(to: timeGranularity) }
+        return staged.size == there.size && times[0] == times[1]
+      case (.symbolicLink, .symbolicLink):
+        return try from.directory.readLink(path.name) == to.directory.readLink(target.name)
+      default: return false
+      }
+    } catch {
+      return false
+    }
+  }
+
   private static func isEqual(_ one: borrowing Descriptor, _ other: borrowing Descriptor) throws(SystemError) -> Bool {
     var (left, right) = ([UInt8](repeating: 0, count: block), [UInt8](repeating: 0, count: block))
     var position: Int64 = 0

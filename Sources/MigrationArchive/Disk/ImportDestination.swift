@@ -57,6 +57,11 @@ package protocol ImportDestination {
   /// Whether the entry at the destination equals the staged entry in every byte and in its time.
   /// Directories never do.
   func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool
+
+  /// Whether the entry at `target` is the staged item by the rule of marks of kind 2 (Protocol
+  /// §9.2): a file of equal size and time, a symbolic link with an equal target. An entry that
+  /// cannot be looked at is not. Opens no file.
+  func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool
   /// The names in a directory of the destination as it lists them; nil if the file system finds
   /// each entry by exactly one name.
   func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]?
@@ -74,5 +79,7 @@ extension ImportDestination {
   }
   package func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) { throw .unsupported("release") }
   package func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool { false }
+
+  package func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool { false }
   package func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? { nil }
 }

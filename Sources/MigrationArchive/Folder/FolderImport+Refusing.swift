@@ -13,13 +13,10 @@ extension FolderImport {
   }
 
   /// Records an item that is not stored because an existing item keeps its name, with all items
-  /// below it. A file or link that equals the existing one, and need not have come, counts as
-  /// stored.
-  mutating func stays(_ item: Item) throws(ArchiveError) {
-    let isThere = try importing(item.path) { () throws(SystemError) in
-      try destination.isCopy(of: item.path, at: item.path)
-    }
-    guard !isThere else { return }
+  /// below it. A file or link that is present, and need not have come, counts as stored.
+  mutating func stays(_ item: Item) {
+    let granularity = staging.abilities.timeGranularity
+    guard !destination.isPresent(item.path, at: item.path, timeGranularity: granularity) else { return }
     notStored[item.path] = Staging.WhyRefused(
       reason: .other, message: "an existing item has this name and is kept")
   }

@@ -149,7 +149,7 @@ package struct FolderImport {
     case .merges:
       pending.append(item.path)
       if existing == .replace { merged.append(item.path) }
-    case .stays: try stays(item)
+    case .stays: stays(item)
     case .isThere:
       // A link was made and the other name not removed, on a file system that cannot rename without
       // replacing.

@@ -22,10 +22,12 @@ package final class FolderImporter: Importer {
     switch offer.contents {
     case .folders(let offered): roots = offered
     case .app(let identity):
-      let app = VisibleText.of(identity.bundleIdentifier)
+      let app = identity.bundleIdentifier
+      // A user pastes the hint into a shell: it names only an identifier that is one plain word.
+      let isPlain = app.utf8.count <= 255 && VisibleText.listed(Array(app.utf8)) == app
       throw ArchiveError(
-        .otherApp, "the other device offers the data of \(app), and folders are expected here",
-        hint: "Start \"peer receive --app \(app)\" on the receiving device, or send folders.",
+        .otherApp, "the other device offers the data of \(VisibleText.of(app)), and folders are expected here",
+        hint: "Start 'peer receive --app \(isPlain ? app : "ID")' on the receiving device, or send folders.",
         name: Array(identity.bundleIdentifier.utf8))
     }
     if terms.existing == .refuse, let name = try area.destination.taken(of: roots.map(\.name)) {

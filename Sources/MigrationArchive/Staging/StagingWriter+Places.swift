@@ -12,8 +12,8 @@ extension StagingWriter {
     let expected = unsafe sealer.expected(seal, place: tagged.bytes, data: data.bytes)
     throw Violation(
       .tag, "a chunk",
-      "\(VisibleText.quoted(place.path)) at \(place.range.lowerBound) came with \(seal.tag.hexadecimal), and "
-        + "\(expected.tag.hexadecimal) is computed here")
+      "\(seal.tag.hexadecimal) came, and \(expected.tag.hexadecimal) is computed here, at offset "
+        + "\(place.range.lowerBound) of \(VisibleText.quoted(place.path))")
   }
 
   /// Refuses a path inside a root that was not announced.

@@ -55,7 +55,7 @@ struct Storability {
     return (parent, parent == path.parent)
   }
 
-  /// The type of the entry with a name; nil if the disk refuses the lookup itself.
+  /// The type of the entry with a name; nil if there is none, or if the disk refuses the lookup.
   private func kind(of path: ArchivePath) throws(SystemError) -> FileKind? {
     do {
       return try places.kind(of: path)

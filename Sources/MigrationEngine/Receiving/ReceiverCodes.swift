@@ -5,8 +5,8 @@ struct ReceiverCodes: Sendable {
   /// The judgement of a proof.
   enum Verdict: Equatable, Sendable {
     case right
-    /// The proof was wrong. `attempt` counts the wrong ones so far, `left` those that are still
-    /// judged in this wait.
+    /// The proof was wrong. `attempt` is the number of this try of the open code, `left` the number
+    /// of guesses that are still judged in this wait.
     case wrong(attempt: Int, left: Int)
     case refused(AbortReason)
   }

@@ -48,7 +48,7 @@ extension ReceiverEngine {
 
   private static var exhausted: TransferFailure {
     TransferFailure(
-      .pairing, "too many wrong codes were entered; no code is shown any more",
+      .pairing, "too many wrong codes: no new code is shown",
       hint: "Start again with --from and the address of the other device, so that no other device can try.")
   }
 

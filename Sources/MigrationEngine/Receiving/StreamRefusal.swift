@@ -9,6 +9,8 @@ enum StreamRefusal: Equatable, Sendable {
   case used(UInt32)
   /// It may be one of the replaced streams; `least` is the least number that may still join.
   case late(UInt32, least: UInt32)
+  /// It is to replace itself.
+  case itself(UInt32)
   /// It was replaced before it was served.
   case replaced(UInt32)
   /// The greatest number of streams has joined.
@@ -25,6 +27,7 @@ enum StreamRefusal: Equatable, Sendable {
       Close(.silent, "stream \(number) cannot join, since a stream of that number has joined before")
     case .late(let number, let least):
       Close(.silent, "stream \(number) may have been replaced, so the next number is at least \(least)")
+    case .itself(let number): Close(.silent, "stream \(number) cannot replace itself")
     case .replaced(let number): Close(.silent, "stream \(number) was replaced before it was served")
     case .tooMany(let number, let joined):
       Close(

@@ -17,9 +17,9 @@ struct StreamTable: Sendable {
   /// The used numbers, each with the connections that must end before an heir of that number is
   /// served.
   private var used: [UInt32: Set<ConnectionID>] = [:]
-  /// Every number below this one counts as used, too: a stream that comes late may have been
+  /// Every number up to this one counts as replaced: a stream that comes late may have been
   /// replaced by others.
-  private var floor: UInt32 = 0
+  private var replacedUpTo: UInt32?
   private var live: [UInt32: ConnectionID] = [:]
   private var newcomers: [Newcomer] = []
 
@@ -46,8 +46,12 @@ struct StreamTable: Sendable {
 
   /// The reason why a stream of this number cannot begin; nil if it may.
   private func refusal(of join: Join) -> StreamRefusal? {
-    if used[join.stream] != nil || join.replaces == join.stream { return .used(join.stream) }
-    return join.stream < floor ? .late(join.stream, least: floor) : nil
+    if join.replaces == join.stream { return .itself(join.stream) }
+    if let replacedUpTo, join.stream <= replacedUpTo {
+      let least = (replacedUpTo...).dropFirst().first { used[$0] == nil }
+      return .late(join.stream, least: least ?? .max)
+    }
+    return used[join.stream] != nil ? .used(join.stream) : nil
   }
 
   /// A stream is replaced, and must neither come nor wait any more. Returns the connections that
@@ -64,7 +68,7 @@ struct StreamTable: Sendable {
     let replaced = Set(live.values)
     turnAway { _ in true }
     used[number] = replaced
-    floor = max(floor, number)
+    replacedUpTo = max(replacedUpTo ?? 0, number)
     return replaced
   }
 

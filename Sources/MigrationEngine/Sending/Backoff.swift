@@ -12,7 +12,7 @@ package struct Backoff: Equatable, Sendable {
   private let longest: Double
   private var pause = Backoff.first
 
-  /// Gives up `patience` seconds from now; the first pause is not zero.
+  /// Gives up `patience` seconds from now; with a patience of 0, there is no further attempt.
   package init(now: Double, patience: Double, longest: Double? = nil) {
     deadline = now + patience
     self.longest = longest ?? Self.longest

@@ -40,7 +40,7 @@ extension TransferFailure {
     case .refused:
       self.init(
         .connectionLost, "nothing listens at \(shown) on port \(port)",
-        hint: "Start \"peer receive\" there, or check the port.")
+        hint: "Start 'peer receive' there, or check the port.")
     case .silent:
       self.init(
         .connectionLost, "\(shown) does not answer on port \(port)",

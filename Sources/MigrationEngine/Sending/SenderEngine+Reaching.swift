@@ -197,7 +197,7 @@ extension TransferFailure {
   /// A search has found no receiver.
   fileprivate static let noneFound = TransferFailure(
     .connectionLost, "no device is waiting on this network",
-    hint: "Start \"peer receive\" on the other device, in the same network, or give its address with --to.")
+    hint: "Start 'peer receive' on the other device, in the same network, or give its address with --to.")
 
   /// The probe did not reach the receiver; the code was not asked for yet.
   fileprivate init(_ failure: SenderEngine.ProbeFailure) {

@@ -80,9 +80,9 @@ struct StreamPlan: Sendable {
 
   // MARK: Events of the streams
 
-  /// Opens missing streams. If the user has fixed their number, they open at once. Otherwise
-  /// the first opens at once, and another one only while more frames wait than the starting streams
-  /// and one that has just joined can carry.
+  /// Opens missing streams, at most `places` at a time. If the user has fixed their number, they do
+  /// not wait for frames. Otherwise only the first opens at once, and another one only while more
+  /// frames wait than the starting streams and one that has just joined can carry.
   mutating func open(waiting: Int = 0, _ now: Double, _ actions: inout [Action]) {
     while missing > 0, joining < Self.places, streams.count < limit,
       count == nil || streams.isEmpty || waiting > joining + 1

@@ -33,11 +33,13 @@ extension AppHome {
         hint: "Remove it: 'peer app remove \(neighbour)'.")
     case (_, .clip(name)):
       return .association(
-        ClipEntitlement.clip, "the clip \(neighbour) is installed and names \(name), which does not name it",
+        ClipEntitlement.clip,
+        "the clip \(neighbour) is installed and names \(name) as its app, which does not name it as its clip",
         hint: "Name it there, or remove it: 'peer app remove \(neighbour)'.")
     case (_, .app(name)):
       return .association(
-        ClipEntitlement.parent, "the app \(neighbour) is installed and names \(name), which does not name it",
+        ClipEntitlement.parent,
+        "the app \(neighbour) is installed and names \(name) as its clip, which does not name it as its app",
         hint: "Remove the app: 'peer app remove \(neighbour)'.")
     case (.app(let clip?), .app(let same)) where clip == same:
       return .association(

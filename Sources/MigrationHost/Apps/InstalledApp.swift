@@ -14,7 +14,8 @@ package final class InstalledApp: Sendable {
     self.files = files
   }
 
-  /// An app with its data in a directory; neither need exist yet.
+  /// The app of a bundle that has been read, with its data in a directory. The directory may be
+  /// missing.
   init(_ bundle: AppBundle, in files: HomeFiles) {
     self.bundle = bundle
     self.files = files

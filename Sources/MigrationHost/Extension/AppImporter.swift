@@ -14,7 +14,7 @@ package final class AppImporter: Importer {
     package var replaces = false
     /// The most bytes accepted; nil for as much as there is space for.
     package var most: MostBytes?
-    /// Whether the extension is confined to the files that it needs.
+    /// Whether the extension is confined as docs/Apps.md describes.
     package var isConfined = true
     /// The path of the bundle from which the app was just installed, for an author's trial.
     package var draft: [UInt8]?
@@ -84,7 +84,7 @@ package final class AppImporter: Importer {
     guard case .app(let identity) = offer.contents else {
       throw ArchiveError(
         .otherApp, "the other device offers folders, and the data of \(app.identifier) is expected here",
-        hint: "Send the app's data with \"peer send --app \(app.identifier)\", or start \"peer receive\" without --app."
+        hint: "Send the app's data with 'peer send --app \(app.identifier)', or start 'peer receive' without --app."
       )
     }
     guard accepts(identity) else {

@@ -29,7 +29,7 @@ package final class AppSource: ItemSource {
   /// - Parameters:
   ///   - claim: the claimed origin of the data; nil for the origin in the app's bundle.
   ///   - idleLimit: how long the exporter may append nothing.
-  ///   - isConfined: whether the extension is confined to the files that it needs.
+  ///   - isConfined: whether the extension is confined as docs/Apps.md describes.
   ///   - stop: ends the start, which then throws `HostError.Code.stopped`.
   package convenience init(
     app identifier: String, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,

@@ -18,7 +18,7 @@ package struct ExtensionSite: Sendable {
   /// The extension holds it as well, so that no other process uses the data while it runs; nil for
   /// data that belongs to no app.
   let lock: AppLock?
-  /// Whether it is confined to the files that docs/Apps.md names. Without confinement a debugger
+  /// Whether it is confined as docs/Apps.md describes. Without confinement a debugger
   /// can be attached to it.
   package var isConfined = true
   /// The path of the author's bundle, in a trial; nil for a user's app.

@@ -2,7 +2,8 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// The most bytes without plaintext that the other end may send on one connection (Protocol §11).
+/// Bounds the bytes that the other end may send on one connection before READY, and its records
+/// without plaintext (Protocol §11).
 struct ReadBound {
   /// How many records without plaintext may come within a second.
   static let silentRecords = 64

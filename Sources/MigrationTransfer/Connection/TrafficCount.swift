@@ -30,8 +30,8 @@ final class TrafficCount: Sendable {
     if saved > 0 { savedCount.add(UInt64(saved), ordering: .relaxed) }
   }
 
-  /// The first byte goes out or comes in; without any byte, this is the end as well. Later bytes do
-  /// not count.
+  /// The first byte goes out or comes in, or the archive ends without one. Only the first call
+  /// counts.
   func begin() { note(first) }
 
   /// The last message is said or heard. Later ones do not count.

@@ -86,9 +86,12 @@ struct IncomingData: ~Copyable {
     }
   }
 
-  /// Tells the sender why the stream ends, as far as it still listens.
-  mutating func close(_ close: Close) {
-    try? connection.writeAll(StreamMessage.close(close).frame(), until: BootInstant.now().advanced(by: .seconds(1)))
+  /// Ends the stream, and tells the sender the reason, as far as it still listens. A CLOSE of the
+  /// sender gets no answer.
+  mutating func close(_ close: Close?) {
+    if let close {
+      try? connection.writeAll(StreamMessage.close(close).frame(), until: BootInstant.now().advanced(by: .seconds(1)))
+    }
     connection.close(within: .seconds(1))
   }
 

@@ -55,7 +55,7 @@ extension ReceiverLoop {
   }
 
   /// Releases a transfer: a later session can take it back as soon as the worker has ended, also
-  /// while a stream's last messages still hold the session. Old tombstones are released here too,
+  /// while a stream's last messages still hold the session. Old tombstones are removed here too,
   /// since no other moment recurs.
   mutating func release(_ identifier: TransferID) {
     // A released transfer may be on a disk that stands still, so the worker releases it.

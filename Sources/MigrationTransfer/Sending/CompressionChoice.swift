@@ -78,7 +78,7 @@ struct CompressionChoice: Equatable, Sendable {
     }
   }
 
-  /// Whether compression promises to be faster than a link that takes so many seconds for a byte.
+  /// Whether compression promises to be faster than the present pace, in seconds for a byte.
   private func pays(_ pace: Double) -> Bool { Self.dearness * brought.cost + brought.share * pace <= pace }
 
   /// The difference since watching began, once that is long enough; then watching begins anew.

@@ -30,7 +30,7 @@ struct Dialing: Sendable {
   /// Connects, and shakes hands with the address that answers first; if that fails, with the
   /// others.
   ///
-  /// `isReached` is set once TCP has connected: a later failure is the receiver's refusal, not the
+  /// `isReached` is set once TCP has connected: a later failure counts as the receiver's, not the
   /// network's.
   func connect(
     to addresses: [SocketAddress], wakeup: Wakeup, isReached: Flag = Flag()

@@ -6,7 +6,7 @@ package struct RateLimit: Equatable, Sendable {
   /// The most that may gather without a request, as a part of a second: a thread that comes late
   /// loses nothing up to there.
   private static let slack = 0.05
-  /// A portion is the amount of so much of a second, within these bounds.
+  /// A portion is the number of bytes that come in this part of a second, within these bounds.
   private static let portionTime = 0.02
   private static let portions = (least: 1024.0, most: 65_536.0)
   /// Later than computed, so that rounding never makes it a moment too early.

@@ -7,8 +7,8 @@ struct StreamPace: Sendable {
   /// How many bytes may be under way in any case, and how many more after each time that nothing
   /// was heard: another receiver may tell of many frames at once.
   static let least = 512 << 10
-  /// The bytes that are written within this time may be under way, or within twice the shortest
-  /// time of a frame.
+  /// The bytes that are written within this time, or within twice the shortest time of a frame if
+  /// that is longer, may be under way.
   static let soon = 0.5
   /// The shortest period for which written bytes are counted.
   private static let look = 0.1

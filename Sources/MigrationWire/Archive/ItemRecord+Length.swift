@@ -1,6 +1,6 @@
 extension ItemRecord {
-  /// The number of bytes that `write` writes. The record counts for so many (Protocol §6.2,
-  /// metadata).
+  /// The number of bytes that `write` writes. The record counts as that many bytes of
+  /// metadata (Protocol §6.2, metadata).
   package var length: Int {
     // Kind and generation, and their tags and lengths.
     var length = Fields.length(ofValue: path.bytes.count) + 3 + 18

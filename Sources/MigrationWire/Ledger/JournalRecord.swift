@@ -22,7 +22,7 @@ package enum JournalRecord: Equatable, Sendable {
   /// The import is about to move the staged item at this path, which has this inode, to that path
   /// at the destination.
   case moving(ArchivePath, inode: UInt64, to: ArchivePath)
-  /// Another program's importer begins. It may move and change staged items: if it does not finish,
+  /// An app's importer begins. It may move and change staged items: if it does not finish,
   /// every claim in front of this record counts only after a check.
   case exposed
   /// Everything is imported and durable.

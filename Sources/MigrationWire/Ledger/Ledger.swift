@@ -202,16 +202,20 @@ package struct Ledger: Sendable {
     return incomplete.filter { !$0.value.isRefused }.keys.sorted()
   }
 
-  /// Whether this is exactly what the sender says the archive consists of.
+  /// Whether this is exactly the archive of the sender's FINISH.
   package func agrees(with finish: Finish) -> Bool { difference(from: finish) == nil }
 
-  /// How what there is differs from what the sender says; nil where it does not.
+  /// The differences from the sender's FINISH; nil if there are none. Refused items are counted.
   package func difference(from finish: Finish) -> String? {
     let (here, sum) = (total.adding(refused.total), digest &+ refused.digest)
     let said = finish.total
     var parts: [String] = []
-    if here.items != said.items { parts.append("\(said.items) items were announced, and \(here.items) are here") }
-    if here.bytes != said.bytes { parts.append("\(said.bytes) bytes were announced, and \(here.bytes) are here") }
+    if here.items != said.items {
+      parts.append("the sender counts \(said.items) items, and this device counts \(here.items)")
+    }
+    if here.bytes != said.bytes {
+      parts.append("the sender counts \(said.bytes) bytes, and this device counts \(here.bytes)")
+    }
     if sum != finish.digest {
       parts.append("the digest is \(finish.digest.hexadecimal), and \(sum.hexadecimal) is computed here")
     }

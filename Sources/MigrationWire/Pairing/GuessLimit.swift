@@ -61,8 +61,8 @@ package struct GuessLimit: Equatable, Sendable {
       count: (before?.count ?? 0) + 1, ofThisWait: (before?.ofThisWait ?? 0) + 1, last: now)
   }
 
-  /// The next wait begins with all guesses, and every network's delay continues. It remembers the
-  /// networks of earlier waits with the most guesses in a day, no more than one wait has.
+  /// The next wait begins with all guesses, and every network's delay continues. The networks with
+  /// the most guesses are remembered for a day, at most as many as one wait has guesses.
   package mutating func startNextWait(now: Double) {
     spent = 0
     let remembered = guessers.filter { now - $0.value.last < Self.memory }

@@ -95,7 +95,7 @@ extension Unsent {
       case .vanished: "vanished before it was sent"
       case .unreadable: "cannot be read"
       case .keepsChanging: "kept changing while it was read"
-      case .notSendable: "is no file, folder or link"
+      case .notSendable: "is not a file, folder or link"
       case .beyondLimits: "is too long or too deep to be sent"
       case .differing: "exists at the destination and differs"
       case .notStorable: refusal?.words ?? "cannot be held by the destination"

@@ -121,7 +121,7 @@ final class BothEnds: Sendable {
     return try sender.run { (_) throws(TransferFailure) in try self.awaited { $0.code } }
   }
 
-  /// Waits for a value from the importing end; fails if that end fails first.
+  /// Waits for a value from the importing end; fails if that end ends first, or after a stop.
   private func awaited<Value: Sendable>(_ value: (State) -> Value?) throws(TransferFailure) -> Value {
     let found = state.wait { state -> Result<Value, TransferFailure>? in
       if let kind = state.stop { return .failure(TransferFailure(kind, "interrupted")) }

@@ -37,11 +37,12 @@ enum Surroundings {
       text: """
         The directory that contains peer/keys with the key of the credentials, if the path is absolute (default:
         ~/.local/state). It must not be inside PEER_HOME.
-        44~The directory of the user, ~ in this manual. It counts where one of the others is needed and not set.~The user's home directory, ~ in this manual. It is used if one of the other variables is needed and not set.
         """),
     Note(
       name: "HOME",
-      text: "The directory of the user, ~ in this manual. It counts where one of the others is needed and not set."),
+      text: """
+        The user's home directory, ~ in this manual. It is used if one of the other variables is needed and not set.
+        """),
   ]
 
   /// The files that a page names.

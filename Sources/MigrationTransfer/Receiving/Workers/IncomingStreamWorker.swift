@@ -45,7 +45,7 @@ struct IncomingStreamWorker: Sendable {
       let fault = Fault(error)
       end(.failed(fault))
       // The remaining messages delay no other work: the stream writes no more.
-      incoming.close(fault.close)
+      incoming.close(fault.isTold ? nil : fault.close)
     }
   }
 

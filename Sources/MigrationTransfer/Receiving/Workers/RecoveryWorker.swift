@@ -47,7 +47,7 @@ struct RecoveryWorker: Sendable {
     _ transfer: ReceivingTransfer, _ remembered: RememberedTransfer
   ) throws -> ReceiverEngine.KnownTransfer {
     if let finished = remembered.done {
-      // An earlier run was removing the staging directory: the rest of it.
+      // An earlier run was removing the staging directory. This removes the rest.
       do {
         try setup.importer.area.clear(transfer.identifier)
       } catch {

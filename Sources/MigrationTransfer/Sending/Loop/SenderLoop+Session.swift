@@ -5,7 +5,7 @@ import MigrationWire
 
 /// What happens in a session: the export, the data streams, and how far they are.
 extension SenderLoop {
-  /// Begins the export, and the values that the session's workers share.
+  /// Begins the export, and creates the values that the session's workers share.
   func export(_ number: SessionNumber, _ order: SenderEngine.ExportOrder) {
     guard let encounter else { preconditionFailure("a session begins when the receiver is met") }
     transfers[order.accept.transfer] = encounter.transfer

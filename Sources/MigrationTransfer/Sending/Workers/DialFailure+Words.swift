@@ -4,8 +4,8 @@ import MigrationTLS
 import MigrationWire
 
 extension SenderEngine.DialFailure {
-  /// No connection came up to pair on. `isReached`: TCP had connected, so the later failure is the
-  /// receiver's refusal, not the network's.
+  /// No connection came up to pair on. `isReached`: TCP had connected, so the failure counts as the
+  /// receiver's, not as the network's.
   package init(unreached error: ConnectionError, isReached: Bool) {
     switch error.code {
     case .stopped: self = .stopped
@@ -13,11 +13,11 @@ extension SenderEngine.DialFailure {
       self = .failed(
         TransferFailure(
           .pairing, "no secure connection came up: \(error)",
-          hint: "Check that the address and port are those of a device that runs \"peer receive\"."))
+          hint: "Check that the address and port are those of a device that runs 'peer receive'."))
     case .lost, .closed, .timedOut, .violated:
       let failure = TransferFailure(
         .connectionLost, "the other device cannot be reached: \(error)",
-        hint: "Check the address and the port, and that \"peer receive\" is running there.")
+        hint: "Check the address and the port, and that 'peer receive' is running there.")
       let isCut = isReached && error.code != .violated
       self =
         isCut

@@ -13,8 +13,8 @@ extension CommandDescription {
       .text(
         """
         Receives the files and folders that another device sends, into DIR (default: the current directory). Shows an
-        address and a code; only a sender with the code may send. By default, existing files are never modified: if a name
-        is taken, the transfer is refused before any data is sent. --existing chooses otherwise.
+        address and a code; only a sender with the code may send. Existing items are never overwritten, except with
+        --existing replace. By default, the whole transfer is refused before any data is sent if a name is taken.
         """),
       .text(
         """
@@ -80,7 +80,7 @@ extension CommandDescription {
       """
       Receive at most this many bytes in a transfer, as in 500k, 20M, 1.5G or 2T (k is 1000); with --keep, in each
       transfer (default: as much as there is space for). A larger transfer is refused with exit code 6: at once if the
-      sender announces the size, otherwise when a run has received that much, or at its end. Data of an earlier run and
+      announced size is larger, otherwise when a run has received that much, or at its end. Data of an earlier run and
       a few small files may take more space on the disk.
       """),
     .flag("--keep", "Continue after a transfer, until the command is stopped."),

@@ -6,8 +6,8 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Lists the unfinished transfers of this device: an ID, the source or the destination, the other device, the share
-        that has arrived, and the time of the last connection. To resume a transfer, run its command again; it needs no
+        Lists the unfinished transfers of this device: an ID, the source or the destination, the other device, how much
+        has arrived, and the time of the last connection. To resume a transfer, run its command again; it needs no
         code.
         """)
     ],
@@ -23,8 +23,8 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Forgets an unfinished transfer: its data on this device and its keys are removed. The other device keeps its part
-        until the transfer is forgotten there. ID is an ID of 'peer resume list', or at least its first four digits.
+        Forgets an unfinished transfer: the data received here and its keys are removed; sources are never touched. The
+        other device keeps its part until the transfer is forgotten there. ID is an ID of 'peer resume list', or at least its first four digits.
         """)
     ],
     options: [.json, .help],
