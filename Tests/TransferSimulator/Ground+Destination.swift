@@ -60,7 +60,7 @@ extension Ground {
     if source.lastChange < export.listed, export.unsent == 0 {
       let names = Set(all.keys.map(furniture.original))
       for path in source.current.keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
-      where !names.contains(path) && !furniture.blocks(path) && !refusedPaths.contains(path) {
+      where !names.contains(path) && !refusedPaths.contains(path) {
         world.fail("\(String(decoding: path, as: UTF8.self)) is missing")
       }
       if disk.hasHardLinks, furniture.existing == .refuse { checkLinks(arrived) }
