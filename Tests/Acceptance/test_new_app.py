@@ -82,9 +82,9 @@ def test_refused_folders(work):
     kit = ["--package", ROOT]
     for words, code, said in [
         (["full", *kit], 4, "is not empty"), (["file", *kit], 4, "is not a folder"), (["link", *kit], 4, "is not a folder"),
-        (["missing/fresh", *kit], 2, "the parent folder of"), (["fresh", "--id", "a b", *kit], 2, "is not a valid identifier"),
-        (["fresh", "--package", f"{place}/full"], 4, "contains no Package.swift"), (["fresh", "--package", f"{place}/x"], 2, "no such folder"),
-        (["fresh"], 2, "the sources of AppMigrationKit were found neither"),
+        (["missing/tryout", *kit], 2, "the parent folder of"), (["tryout", "--id", "a b", *kit], 2, "is not a valid identifier"),
+        (["tryout", "--package", f"{place}/full"], 4, "contains no Package.swift"), (["tryout", "--package", f"{place}/x"], 2, "no such folder"),
+        (["tryout"], 2, "the sources of AppMigrationKit were found neither"),
         ([os.path.basename(os.path.realpath(ROOT)).upper(), *kit], 4, "SwiftPM would confuse it with"),
     ]:
         process = make(work, f"{place}/{words[0]}", *words[1:], code=code)
@@ -100,10 +100,10 @@ def test_a_full_disk(work):
     for pages in range(2, 30, 3):
         work.mount(place, "-t", "tmpfs", "-o", f"size={4 * pages}k", "tmpfs")
         os.mkdir(f"{place}/empty")
-        codes = [make_or_fail(work, f"{place}/{name}") for name in ("fresh", "empty")]
-        for name, code in zip(("fresh", "empty"), codes, strict=True):
+        codes = [make_or_fail(work, f"{place}/{name}") for name in ("tryout", "empty")]
+        for name, code in zip(("tryout", "empty"), codes, strict=True):
             if code == 6:
-                require(not os.path.exists(f"{place}/fresh") if name == "fresh" else not os.listdir(f"{place}/empty"), f"left in {name}")
+                require(not os.path.exists(f"{place}/tryout") if name == "tryout" else not os.listdir(f"{place}/empty"), f"left in {name}")
         require(set(codes) <= {0, 6}, f"exit codes {codes}")
         require(not [name for name in os.listdir(place) if name.startswith(".")], "a hidden folder is left")
         subprocess.run(["umount", place], check=True, timeout=PATIENCE)

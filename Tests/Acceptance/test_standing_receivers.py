@@ -16,7 +16,7 @@ from outside import equal, require, wait_for
 from standing import BUSY, INTERRUPTED, PROMPT, SOON, WRONG, answer, has_ended, length, long_ago, shown
 from standing_disk import StandingDisk
 from strange import RECEIPT, Together
-from strange_sender import StrangeSender
+from strange_sender import MODIFIED, StrangeSender
 
 
 class Reception:
@@ -36,7 +36,10 @@ class Reception:
         if is_there:
             os.mkdir(f"{self.destination}/tree")
             for name, content in self.sender.files.items():
-                small_file(f"{self.destination}/tree/{os.fsdecode(name)}", content)
+                path = f"{self.destination}/tree/{os.fsdecode(name)}"
+                small_file(path, content)
+                # An equal size and time: the items are present, and none is kept out.
+                os.utime(path, (MODIFIED, MODIFIED))
         self.sender.pair(self.receiver.pairing_code)
 
     # Steps of the sender: its messages, and those that it receives

@@ -127,11 +127,14 @@ import Testing
   }
 
   @Test func `a start has a limit, which can be lifted`() throws {
+    let silent = try AppDevice(program: "Silent")
+    var limited = ExtensionLaunch(site: try silent.scratch.home().site(of: AppDevice.identifier) { _ in }) { _ in }
+    limited.patience = 0
+    let error = archiveError { _ = try limited.probe(.probing, until: StopSignal()) }
+    #expect(error?.description.contains("did not say within 0 seconds what it can do") == true, "\(error as Any)")
     let device = try AppDevice()
     var launch = ExtensionLaunch(site: try device.scratch.home().site(of: AppDevice.identifier) { _ in }) { _ in }
     launch.patience = 0
-    let error = archiveError { _ = try launch.probe(.probing, until: StopSignal()) }
-    #expect(error?.description.contains("did not say within 0 seconds what it can do") == true, "\(error as Any)")
     launch.idleLimit = .off
     #expect(try launch.probe(.probing, until: StopSignal()) == [.exports, .imports])
   }
