@@ -214,6 +214,8 @@ class Channel:
 
     def cut(self):
         """Ends the connection silently, as a network does."""
+        if self.plain.fileno() == -1:
+            return
         self.plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.plain.close()
         self.over = self.over or Cut("cut here")

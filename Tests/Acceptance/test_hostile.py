@@ -1,0 +1,312 @@
+"""Hostile ends: they pair correctly, and then write anything in place of any frame
+(Tests/Interop/hostile.py). The program ends with a documented code, harms nothing, and imports
+only the archive."""
+
+import concurrent.futures
+import os
+import time
+
+import pytest
+
+from devices import PATIENCE, Process, Receiver, end_well, sender, small_file
+from interop import answer, close_of, interop, listening, paired, roots, to_data
+from needs import needs
+from outside import MIB, equal, require, run_script
+
+pytestmark = needs(interop)
+
+if interop() is None:
+    import zstandard
+
+    import channel
+    import hostile
+    import sender as sending
+    import tls
+    import wire
+    from forms import Violation
+    from pairing import Mismatch
+
+    ENDS = (channel.Cut, channel.Ended, channel.Silent, channel.Aborted, channel.Closed, Violation, Mismatch, OSError)
+    """The ways in which a hostile end learns that the program has ended it."""
+
+CODES = {0, 1, 3, 4, 5, 6, 7, 8, 9, 143}
+"""The documented exit codes of a transfer, except that of a wrong command line."""
+
+OF_SENDER = ["HELLO_C", "PAIR_A", "CONF_A", "READY", "GREETING", "OFFER", "JOIN", "DATA", "FINISH", "RECEIPT"]
+OF_RECEIVER = ["HELLO_S", "PAIR_B", "CONF_B", "GREETING", "ACCEPT", "HELD_END", "ACK", "PROGRESS", "DONE"]
+OTHERS = ["GREETING", "OFFER", "ACCEPT", "HELD", "PARTIAL", "HELD_END", "DROP", "UNSENT", "FINISH", "PROGRESS", "DONE", "RECEIPT",
+          "REFUSED", "JOIN", "DATA", "ACK", "END", "CLOSE"]
+
+MOST = 96 * MIB
+"""The most memory of a program under attack."""
+
+
+def attacks(name):
+    """All scripts about one frame, by what they do to it."""
+    is_early = name in wire.FORMS and wire.TYPES[name] in wire.EARLY
+    for way, spoil in hostile.spoiled(is_early).items():
+        yield way, lambda spoil=spoil: hostile.Script().replace(name, spoil)
+    yield "twice", lambda: hostile.Script().repeat(name)
+    yield "a hundred times", lambda: hostile.Script().repeat(name, 100)
+    yield "behind the next one", lambda: hostile.Script().swap(name)
+    yield "cut", lambda: hostile.Script().cut(name)
+    yield "ended", lambda: hostile.Script().end(name)
+    yield "behind a megabyte of frames to be skipped", lambda: hostile.Script().before(name, wire.frame_of(0x90, bytes(1 << 20)))
+    if not is_early:
+        for other in OTHERS:
+            if other != name:
+                yield f"behind {other}", lambda other=other: hostile.Script().before(name, wire.frame(other, **VALUES.get(other, {})))
+
+
+if interop() is None:
+    ID = bytes(16)
+    VALUES = {
+        "GREETING": {"role": wire.SENDER, "label": "x", "software": "x", "features": 0},
+        "OFFER": {"kind": wire.FOLDERS, "roots": [(1, b"other")], "items": 1, "bytes": 0, "allocated": 0, "flags": 0},
+        "ACCEPT": {"transfer": ID, "session": ID, "tagKey": ID, "hashKey": ID, "window": 1 << 25, "streams": 1, "features": 0},
+        "HELD": {"kind": 1, "marks": [ID]}, "PARTIAL": {"path": b"x", "generation": ID, "ranges": [(0, 9)]},
+        "HELD_END": {"items": 9, "bytes": 9}, "DROP": {"marks": [ID]}, "UNSENT": {"path": b"x", "reason": 1},
+        "FINISH": {"items": 0, "bytes": 0, "unsent": 0, "digest": ID}, "PROGRESS": {"phase": 1, "done": 0, "total": 1},
+        "DONE": {"items": 0, "bytes": 0}, "REFUSED": {"path": b"x", "generation": ID, "reason": 1},
+        "JOIN": {"session": ID, "stream": 5, "replaces": wire.NONE},
+        "DATA": {"sequence": 0, "encoding": 0, "plainLength": 1, "payload": b"\1"}, "ACK": {"written": 1 << 40, "durable": 1 << 40},
+        "CLOSE": {"code": 999, "message": "\x1b[2J\u202e", "hint": "\n"},
+    }
+    """The values of frames that come where they must not."""
+
+
+def chosen(work, name):
+    """Five of the attacks about a frame, others for each frame; with --long all of them."""
+    every = list(attacks(name))
+    begin = sum(name.encode())
+    return every if work.is_long else [every[(begin + number * 7) % len(every)] for number in range(5)]
+
+
+def prepare(work):
+    """A folder to send, a destination, and a file beside it that must not change."""
+    old, new = work.place()
+    os.mkdir(f"{old}/tree")
+    small_file(f"{old}/tree/one", b"one\n")
+    small_file(f"{old}/tree/two", b"two\n" * 40_000)
+    small_file(f"{os.path.dirname(new)}/beside", b"mine\n")
+    return old, new
+
+
+def judge(program, way, old, new, is_received):
+    """Whether the program has ended well, or has ended badly without harm."""
+    require(program.code in CODES, f"{way}: exit code {program.code}: {program.text()[-300:]}")
+    require(program.peak < MOST, f"{way}: {program.peak // MIB} MiB of memory")
+    with open(f"{os.path.dirname(new)}/beside", "rb") as file:
+        equal(file.read(), b"mine\n", f"{way}: the file beside the destination has")
+    there = [name for name in os.listdir(new) if not name.startswith(".")]
+    if program.code in (0, 8) or there:
+        require(is_received, f"{way}: exit code {program.code} without an end of the transfer, with {there}")
+        run_script("check-trees", "--inside", old, new)
+    text = program.text()
+    require(all(c.isprintable() or c == "\n" for c in text), f"{way}: {text!r} has controls")
+
+
+def make_attacks(work, trials, name, attack):
+    """Makes the chosen attacks on a frame, several at a time: most of their time they wait.
+
+    On a busy machine an end may be too slow to come to the frame; then it tries again.
+    """
+    def until_said(way, script):
+        require(any(attack(trials(), f"{name} {way}", script()) for _ in range(5)), f"{name} {way}: the frame was not said")
+
+    tries = chosen(work, name)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(until_said, *one) for one in tries]:
+            done.result()
+    work.figure = f"{len(tries)} attacks"
+
+
+@pytest.mark.parametrize("name", OF_SENDER)
+@pytest.mark.takes(10)
+def test_any_frame_of_a_sender(work, trials, name):
+    """hostile sender: a frame is spoiled, repeated, moved, or comes behind another one"""
+    def attack(own, way, script):
+        old, new = prepare(own)
+        receiver = Receiver(own, new)
+        made = script.attach(sending.Sender(roots(old), sending.Options()))
+        try:
+            made.pair(("127.0.0.1", receiver.port), receiver.pairing_code)
+            made.session()
+        except ENDS:
+            pass
+        for link in script.links:
+            link.cut()
+        if not finished(receiver):
+            receiver.end()
+        judge(receiver, way, old, new, made.finished is not None)
+        return script.changed
+
+    make_attacks(work, trials, name, attack)
+
+
+@pytest.mark.parametrize("name", OF_RECEIVER)
+@pytest.mark.takes(10)
+def test_any_frame_of_a_receiver(work, trials, name):
+    """hostile receiver: a frame is spoiled, repeated, moved, or comes behind another one"""
+    def attack(own, way, script):
+        old, new = prepare(own)
+        with listening(new) as receiver:
+            script.attach(receiver)
+            program = Process(own, ["send", *roots(old), "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--give-up-after", "3"],
+                              receiver.code + "\n")
+            limit = time.monotonic() + PATIENCE
+            while program.is_running() and time.monotonic() < limit:
+                try:
+                    receiver.turn(0.05)
+                except ENDS:
+                    pass
+            require(not program.is_running(), f"{way}: the sender did not end")
+            is_received = receiver.finished is not None
+        judge(program, way, old, new, is_received)
+        return script.changed
+
+    make_attacks(work, trials, name, attack)
+
+
+def finished(process, seconds=2):
+    """Whether a process ends by itself soon."""
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        if process.poll():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+class Paper:
+    """A connection that only notes the written bytes."""
+
+    def __init__(self):
+        self.is_early, self.written = False, []
+
+    def write(self, data):
+        self.written.append(data)
+
+
+def test_a_script():
+    """hostile: a script replaces, inserts, leaves out, repeats and moves only named frames"""
+    ping, pong, end = wire.frame("PING", token=1), wire.frame("PONG", token=2), wire.frame("END")
+
+    def written(script):
+        paper = script.on(Paper())
+        paper.write(ping + pong)
+        paper.write(ping)
+        return paper.written
+
+    make = hostile.Script
+    equal(written(make()), [ping, pong, ping], "without a step")
+    equal(written(make().replace("PING", end)), [end, pong, ping], "the first one replaced")
+    equal(written(make().replace("PING", lambda frame: frame[:1], 1)), [ping, pong, ping[:1]], "the second one cut")
+    equal(written(make().replace("PING", end, hostile.EVERY)), [end, pong, end], "each one replaced")
+    equal(written(make().before("PONG", end)), [ping, end, pong, ping], "one in front")
+    equal(written(make().after("PONG", end)), [ping, pong, end, ping], "one behind")
+    equal(written(make().drop("PONG")), [ping, ping], "one left out")
+    equal(written(make().repeat("PONG", 3)), [ping, pong, pong, pong, ping], "one three times")
+    equal(written(make().swap("PING").replace("PONG", end)), [end, ping, ping], "one behind the next")
+    early = make().drop("READY").on(Paper())
+    early.is_early = True
+    early.write(wire.early_frame("READY") + ping)
+    equal(early.written, [ping], "READY and the next frame in the same bytes")
+
+
+@pytest.mark.parametrize("how", ["more than it states", "and another frame", "and a byte"])
+def test_a_compressed_frame_hides_bytes(work, how):
+    """hostile sender: a compressed frame has valid entries, and something behind them: CLOSE 3"""
+    old, new = prepare(work)
+    receiver = Receiver(work, new)
+    made = to_data(paired(receiver, roots(old)))
+
+    def frame(plain):
+        pack = zstandard.ZstdCompressor(level=1, write_content_size=False).compress
+        packed = pack(plain + bytes(1 << 20)) if how == "more than it states" else pack(plain) + (pack(plain) if how == "and another frame" else b"\0")
+        return 1, len(plain), packed
+
+    made.streams.frame = frame
+    said = close_of(lambda: (made.send(), made.finish()))
+    equal(said.code, 3, f"the code of {said.message!r}")
+    equal(receiver.wait(), 1, "exit code")
+    equal([name for name in os.listdir(new) if not name.startswith(".")], [], "the destination holds")
+
+
+# Strangers in the place of a known device
+
+
+def test_a_stranger_that_resumes(work):
+    """hostile sender: a stranger cannot resume, join or pair beside a sender, which then resumes"""
+    old, new = prepare(work)
+    receiver = Receiver(work, new)
+    made = sending.Sender(roots(old), sending.Options(frame=20_000, before_frame=stop))
+    made.pair(("127.0.0.1", receiver.port), receiver.pairing_code)
+    try:
+        made.session()
+    except Stopped:
+        pass
+    session = made.accepted.session
+    for is_away in (False, True):
+        for mode, reason in ((wire.RESUME, wire.UNKNOWN), (wire.JOIN, wire.UNKNOWN), (wire.PAIR, wire.BUSY)):
+            link = channel.connect("127.0.0.1", receiver.port, tls.Identity())
+            link.say_early("HELLO_C", mode=mode, lowest=1, highest=1)
+            equal(answer(link), reason, f"the ABORT of mode {mode}")
+        if not is_away:
+            # A stream of no session, with the right key.
+            link = made.open_stream()
+            link.say("JOIN", session=bytes(16), stream=9, replaces=wire.NONE)
+            equal(close_of(lambda link=link: link.hear("ACK")).code, 16, "the CLOSE of a stream of another session")
+            made.cut()
+            receiver.event("interrupted")
+    made.options.before_frame = None
+    made.resume()
+    made.session()
+    require(made.accepted.session != session, "the session is the same")
+    end_well(receiver)
+    run_script("check-trees", "--inside", old, new)
+
+
+class Stopped(Exception):
+    """The test's own end of a session."""
+
+
+def stop(streams, number):
+    """Ends the sending when some frames are written."""
+    if number == 3:
+        streams.drain()
+        raise Stopped
+
+
+def test_a_stranger_in_the_receivers_place(work):
+    """hostile receiver: a stranger with another key at the known address hears only a handshake"""
+    old, new = prepare(work)
+    heard, broken = [], []
+
+    def break_off(one, said):
+        broken.append(said)
+        one.control.cut()
+        one.cut_streams()
+        raise channel.Cut("by the test")
+
+    with listening(new, before_frame=break_off) as receiver:
+        program = Process(work, ["send", *roots(old), "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--give-up-after", "60"],
+                          receiver.code + "\n")
+        limit = time.monotonic() + PATIENCE
+        while not broken and time.monotonic() < limit:
+            receiver.turn(0.05)
+        # From now on this end has another key, and the code would fit.
+        receiver.identity, receiver.pin, receiver.control = tls.Identity(), None, None
+        shake = receiver.shake
+        receiver.shake = lambda plain: heard.append(shake(plain)) or heard[-1]
+        while program.is_running() and time.monotonic() < limit:
+            try:
+                receiver.turn(0.05)
+            except ENDS:
+                pass
+    require(program.poll(), "the sender did not end")
+    require(heard, "the sender did not come back")
+    equal([bytes(link.buffer) for link in heard], [b""] * len(heard), "what the stranger heard")
+    equal(receiver.aborts, [], "ABORTs of the stranger")
+    work.figure = f"exit {program.code}: {program.error()['message']}"
+    require(program.code in (3, 5), work.figure)
