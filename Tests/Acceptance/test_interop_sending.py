@@ -1,5 +1,6 @@
 """The second implementation's sender, step by step, against the program's receiver."""
 
+import concurrent.futures
 import os
 import signal
 import time
@@ -113,14 +114,29 @@ def test_a_join_is_turned_away(work, wrong):
     done(made, receiver, old, new)
 
 
+@pytest.mark.takes(11)
+def test_a_join_that_does_not_come(work):
+    """interop: a connection without JOIN within 10 s of READY gets CLOSE 16, the session continues"""
+    old, new = some(work, 1)
+    receiver = Receiver(work, new)
+    made = to_data(paired(receiver, roots(old)))
+    link = made.open_stream()
+    said = close_of(lambda: link.hear(seconds=PATIENCE))
+    equal(said.code, 16, "the code")
+    require("10 s" in said.message, f"{said.message!r} has not the time")
+    go_on(made)
+    done(made, receiver, old, new)
+
+
 @pytest.mark.parametrize("count", [4, 16])
 def test_joins_at_once(work, count):
-    """interop: connections that join at the same moment are all served"""
+    """interop: connections that are made and join at the same moment are all served"""
     old, new = some(work, 4)
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old), streams=count, frame=50_000))
     require(made.accepted.streams >= count, f"{made.accepted.streams} streams may be joined")
-    links = [made.open_stream() for _ in range(count)]
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        links = list(pool.map(lambda _: made.open_stream(), range(count)))
     made.streams.open_link = lambda: links.pop()
     for _ in range(count):
         made.streams.open()
