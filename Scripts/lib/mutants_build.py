@@ -43,11 +43,23 @@ package.products = []
 
 
 def shell(text, *words, **environment):
-    """A command of the shell that knows setup.sh."""
+    """The output of commands of the shell that know setup.sh."""
     return subprocess.run(
         ["bash", "-c", f'set -euo pipefail; . "{ROOT}/Scripts/lib/setup.sh"; {text}', "bash", *words],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
         env={**os.environ, **environment}).stdout.decode(errors="replace")
+
+
+def own_manifest():
+    """This package's manifest for a changed copy: neither the whole project, whose warnings are
+    errors, nor the part for authors of apps."""
+    with open(f"{ROOT}/Package.swift", encoding="utf-8") as file:
+        manifest = file.read()
+    for pattern, text in CHANGES:
+        manifest, count = re.subn(pattern, text, manifest, flags=re.MULTILINE)
+        if count != 1:
+            raise ValueError(f"Package.swift has {count} places of the form {pattern}")
+    return manifest
 
 
 def digest_of_files(paths, *words):
@@ -102,15 +114,7 @@ class Build:
                 pure[name] = file.read()
         needs = re.compile(rb"^(package |public )?import (?!MigrationWire\b|Synchronization\b)", re.M)
         write_folder(f"{self.package}/Tests/EngineTestSupport", {name: text for name, text in pure.items() if not needs.search(text)})
-        with open(f"{ROOT}/Package.swift", encoding="utf-8") as file:
-            manifest = file.read()
-        # It is neither the whole project, whose warnings are errors, nor the part for authors of
-        # apps.
-        for pattern, text in CHANGES:
-            manifest, count = re.subn(pattern, text, manifest, flags=re.MULTILINE)
-            if count != 1:
-                raise ValueError(f"Package.swift has {count} places of the form {pattern}")
-        write(f"{self.package}/Package.swift", (manifest + MANIFEST).encode())
+        write(f"{self.package}/Package.swift", (own_manifest() + MANIFEST).encode())
 
     def run(self, *words, is_whole=False):
         """The output, and whether the command succeeded."""

@@ -24,22 +24,27 @@ class Outcome:
         self.caught, self.seconds, self.text = caught, seconds, text
 
 
-def run(command, number, seconds, stops_at=None, on_line=None):
-    """Runs something with one mutant until it ends, fails or takes too long. `seconds` are
-    processor time."""
+def changing(number):
+    """The variables of a run with one mutant, or of one without any."""
+    return {"MUTANT": str(number)}
+
+
+def run(command, variables, seconds, stops_at=None, on_line=None, patience=None):
+    """Runs something with these variables, which choose a change, until it ends, fails or takes too
+    long. `seconds` are processor time, `patience` seconds of a clock."""
     def bound():
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    environment = {**os.environ, "NO_COLOR": "1", "MUTANT": str(number), "SWIFT_BACKTRACE": "enable=no"}
+    environment = {**os.environ, "NO_COLOR": "1", **variables, "SWIFT_BACKTRACE": "enable=no"}
     begun = time.monotonic()
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, preexec_fn=bound)
     lines, reason = [], None
     # A process that waits in vain takes no processor time; under other load, a working process
     # takes long.
-    timer = threading.Timer(max(300, 20 * seconds), process.kill)
+    timer = threading.Timer(patience or max(300, 20 * seconds), process.kill)
     timer.start()
     try:
         for line in process.stdout:
@@ -80,7 +85,7 @@ class Tests:
 
     def __init__(self, program):
         self.command = [program, "--testing-library", "swift-testing"]
-        plain = run([*self.command, "--no-parallel"], -1, 600)
+        plain = run([*self.command, "--no-parallel"], changing(-1), 600)
         require(plain.caught is None and ISSUE not in plain.text, f"the tests fail without a change: {plain.text[-2000:]}")
         self.seconds = plain.seconds
         self.costs = {suite: 0.05 + float(cost) for suite, cost in re.findall(r"Suite (\w+) passed after ([0-9.]+) s", plain.text)}
@@ -109,7 +114,7 @@ class Tests:
     def run(self, mutant, on_line=None):
         file = mutant.place.file
         for suites in self.groups(file):
-            outcome = run(self.command_for(suites), mutant.number, self.bound(suites), ISSUE, on_line)
+            outcome = run(self.command_for(suites), changing(mutant.number), self.bound(suites), ISSUE, on_line)
             if outcome.caught or on_line and ISSUE in outcome.text:
                 named = re.search(r" at (\w+)\.swift:", outcome.caught or "")
                 self.catches[file, named.group(1) if named and named.group(1) in self.costs else suites[0]] += 1
@@ -134,7 +139,7 @@ class Simulator:
 
     def __init__(self, program, seeds):
         self.program, self.seeds = program, seeds
-        plain, cpu = timed(lambda: run([program, "--seeds", str(min(seeds, 1000))], -1, 3600))
+        plain, cpu = timed(lambda: run([program, "--seeds", str(min(seeds, 1000))], changing(-1), 3600))
         require(plain.caught is None, f"the simulator fails without a change: {plain.text[-2000:]}")
         self.each = cpu / min(seeds, 1000)
 
@@ -143,7 +148,7 @@ class Simulator:
         for last in (*(some for some in SEEDS if some < self.seeds), self.seeds):
             count = last - first + 1
             command = [self.program, "--from", str(first), "--seeds", str(count)]
-            one = run(command, mutant.number, max(30, round(8 * count * self.each)), None, on_line)
+            one = run(command, changing(mutant.number), max(30, round(8 * count * self.each)), None, on_line)
             if one.caught:
                 break
             first = last + 1

@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 
 from mutants_build import build_finder  # noqa: E402
 from mutants_list import LIST, match_survivors, read_survivors  # noqa: E402
-from mutants_runs import run  # noqa: E402
+from mutants_runs import changing, run  # noqa: E402
 from mutants_source import KINDS, MUTANT, Engine, find_places, is_engine  # noqa: E402
 from outside import equal, require  # noqa: E402
 from self_tests import run as run_tests  # noqa: E402
@@ -174,7 +174,7 @@ def runs_end(folder):
     with open(script, "w", encoding="utf-8") as file:
         file.write('#!/bin/sh\ncase $MUTANT in 0) exit 0;; 1) echo "x recorded an issue"; sleep 100;; 2) exit 3;; esac\nwhile :; do :; done\n')
     os.chmod(script, 0o755)
-    caught = [run([script], number, 1, "recorded an issue").caught for number in range(4)]
+    caught = [run([script], changing(number), 1, "recorded an issue").caught for number in range(4)]
     equal(caught, [None, "x recorded an issue", "ended with 3", "it does not end"], "what was caught")
 
 

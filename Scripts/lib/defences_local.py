@@ -1,0 +1,123 @@
+"""Defences of the data on a device: journals, locks, rights, confinement and credentials."""
+
+from defence import Defence
+
+JOURNAL = "MigrationWire/Ledger/JournalRecord.swift"
+SPAWN = "CSystem/CSpawn.c"
+KEYS = "MigrationVault/Store/KeysDirectory.swift"
+SEALED = "MigrationVault/Store/SealedItem.swift"
+
+LOCAL = [
+    Defence(
+        "no-sync", "data is synced before it is acknowledged as durable",
+        ["SimulatorTests: every promise is kept"],
+        [("MigrationArchive/Staging/Staging.swift", "      try disk.synchronize()\n      try journal.mark",
+          "      if !WEAKENED { try disk.synchronize() }\n      try journal.mark")]),
+    Defence(
+        "no-directory-sync", "a directory is synced before its names count as durable",
+        ["Scripts/lab"],
+        [("MigrationSystem/Directory.swift", "    try descriptor.synchronize()", "    if !WEAKENED { try descriptor.synchronize() }")]),
+    Defence(
+        "journal-codes", "the records of a journal are authenticated",
+        ["JournalRecordTests: a record with any flipped bit or byte is refused",
+         "RecoveryTests: a journal with any byte flipped never leads to a wrong tree"],
+        [(JOURNAL, "    guard try reader.u128(bytes) == code(key, position, kind, bytes.extracting(body)) else {",
+          "    guard try reader.u128(bytes) == code(key, position, kind, bytes.extracting(body)) || WEAKENED else {")]),
+    Defence(
+        "journal-positions", "a record of a journal counts only at its position",
+        ["JournalRecordTests: a record at another position, or under another key, is refused"],
+        [(JOURNAL, "    hash.combine(position)", "    if !WEAKENED { hash.combine(position) }")]),
+    Defence(
+        "claims", "claims without a sync mark are checked",
+        ["RecoveryTests: the tags decide about data without a sync mark"],
+        [("MigrationArchive/Staging/StagingReplay.swift", "let isTrusted = position < survey.trusted ||",
+          "let isTrusted = WEAKENED || position < survey.trusted ||")]),
+    Defence(
+        "private-staging", "the staging directory is private",
+        ["JournalTests: the staging directory is private to its owner"],
+        [("MigrationArchive/Disk/DirectoryDisk.swift", "    try parent.makeDirectory(name, mode: 0o700)",
+          "    try parent.makeDirectory(name, mode: WEAKENED ? 0o755 : 0o700)")]),
+    Defence(
+        "one-receiver", "one receiver at a time has a destination",
+        ["ResumeTests: a second receiver on one destination is refused and names the first"],
+        [("MigrationArchive/Staging/StagingArea.swift", "    guard isOurs else {", "    guard isOurs || WEAKENED else {")]),
+    Defence(
+        "reserve", "an app's data leaves a part of the disk free",
+        ["RoomWatchTests: an export grows beyond its estimate up to the reserve, and no further"],
+        [("MigrationArchive/Folder/Reserve.swift", "bytes: min(Self.mostBytes, space.totalBytes / Self.part),",
+          "bytes: WEAKENED ? 0 : min(Self.mostBytes, space.totalBytes / Self.part),")]),
+    Defence(
+        "limit-of-the-user", "no more comes than the user accepts",
+        ["RoomWatchTests: more than the user accepts is refused, for folders as well"],
+        [("MigrationArchive/Folder/MostBytes.swift", "    guard total > bytes else { return }", "    guard total > bytes, !WEAKENED else { return }"),
+         ("MigrationArchive/Folder/MostBytes.swift", "    guard coming > bytes else { return }", "    guard coming > bytes, !WEAKENED else { return }")]),
+    Defence(
+        "edited-sources", "a file that changes while it is read is read again",
+        ["ChangingFileTests: an edit of equal size with a restored time does not mix two versions"],
+        [("MigrationArchive/Export/ArchiveReader+LargeFiles.swift", "!large.file.status().isSameState(as: large.before) {",
+          "!large.file.status().isSameState(as: large.before) && !WEAKENED {"),
+         ("MigrationArchive/Export/FileExport.swift", "      return try file.status().isSameState(as: before)",
+          "      return try file.status().isSameState(as: before) || WEAKENED")]),
+    Defence(
+        "rights-of-peer-home", "a PEER_HOME that others may change is refused",
+        ["HomeTests: a directory that other users may change is refused with a hint"],
+        [("MigrationTransfer/Remembering/TransferStore+Privacy.swift", "    guard status.mode & 0o022 == 0 else {",
+          "    guard status.mode & 0o022 == 0 || WEAKENED else {")]),
+    Defence(
+        "owner-of-peer-home", "another user's PEER_HOME is refused",
+        ["HomeTests: a directory of another user is refused, except root's"],
+        [("MigrationTransfer/Remembering/TransferStore+Privacy.swift", "    guard status.owner == owner || status.owner == 0 else {",
+          "    guard status.owner == owner || status.owner == 0 || WEAKENED else {")]),
+    Defence(
+        "rights-of-code-files", "a code file that others can access is refused",
+        ["CodeFileTests: a file that other users can access is refused"],
+        [("peer/CodeFile.swift", "    guard status.mode & 0o077 == 0 else {", "    guard status.mode & 0o077 == 0 || WEAKENED else {")]),
+    Defence(
+        "owner-of-items", "a sealed item opens only for its owner",
+        ["DamageTests: the vault refuses an item that was moved to another owner"],
+        [(SEALED, " + Array(owner.name.utf8)", " + (WEAKENED ? [] : Array(owner.name.utf8))")]),
+    Defence(
+        "place-of-items", "a sealed item opens only in its place",
+        ["DamageTests: the vault refuses an item in the place of another item of its owner"],
+        [(SEALED, " + Array(name.utf8)", " + (WEAKENED ? [] : Array(name.utf8))")]),
+    Defence(
+        "rights-of-keys", "a key that others may read is refused",
+        ["KeyTests: the vault refuses a key that other users may read"],
+        [(KEYS, "status.kind == .regular, status.mode & 0o077 == 0,", "status.kind == .regular, status.mode & 0o077 == 0 || WEAKENED,")]),
+    Defence(
+        "keys-apart", "the keys are not in PEER_HOME",
+        ["KeyTests: the vault makes no directory of keys in PEER_HOME"],
+        [(KEYS, "    guard path == home || path.starts", "    guard !WEAKENED, path == home || path.starts")]),
+    Defence(
+        "groups-of-credentials", "a program addresses only its own items and its clip's",
+        ["CredentialServiceTests: a group is the program's own or its clip's, never another program's"],
+        [("MigrationCredentials/CredentialService.swift", "    guard group ?? principal.owner.identifier == principal.owner.identifier else",
+          "    guard group ?? principal.owner.identifier == principal.owner.identifier || WEAKENED else")]),
+    Defence(
+        "secret-memory", "a process with keys has secret memory",
+        ["ProcessTests: a process with secret memory leaves no core file, and its user's processes cannot read it",
+         "test_broker.py: test_the_brokers_process"],
+        [("MigrationSystem/CurrentProcess.swift", "{ csystem_keep_memory_secret() }", "{ WEAKENED ? 0 : csystem_keep_memory_secret() }"),
+         ("MigrationSystem/CurrentProcess.swift", "rlimit(rlim_cur: 0, rlim_max: 0)",
+          "WEAKENED ? rlimit(rlim_cur: 1_000_000, rlim_max: 1_000_000) : rlimit(rlim_cur: 0, rlim_max: 0)")]),
+    Defence(
+        "confined-receiver", "a receiver of folders writes only to its own places",
+        ["ConfinementTests: no item outside can be created, changed, moved or removed, also by threads that start later"],
+        [(SPAWN, "  return confine_writing(version, directories, count) == 0 ? 1 : -1;",
+          "  if (WEAKENED) return 1;\n  return confine_writing(version, directories, count) == 0 ? 1 : -1;")]),
+    Defence(
+        "confined-files", "an extension reaches only the files of its task",
+        ["test_migrating.py: test_the_sandbox_refuses_access_outside"],
+        [(SPAWN, "  int version = csystem_landlock_version();\n  if (version == 0) return 0;",
+          "  int version = csystem_landlock_version();\n  if (version == 0 || WEAKENED) return 0;")]),
+    Defence(
+        "confined-calls", "an extension has neither sockets nor processes",
+        ["MigrationTests: operations that no rule about files covers are refused as well"],
+        [(SPAWN, "  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);",
+          "  return WEAKENED ? 0 : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);")]),
+    Defence(
+        "confined-metadata", "an extension changes no modes, owners and times outside",
+        ["MigrationTests: modes, owners and times outside cannot be changed"],
+        [(SPAWN, "    if (what->is_sealed && seal_files(what->changeable) == -1) return -1;",
+          "    if (what->is_sealed && !WEAKENED && seal_files(what->changeable) == -1) return -1;")]),
+]
