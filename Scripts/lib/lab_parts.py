@@ -4,6 +4,8 @@ in a folder.
 The folder is .build/lab, or the folder that PEER_LAB names. None of it is part of the project.
 """
 
+import contextlib
+import fcntl
 import glob
 import gzip
 import os
@@ -11,12 +13,13 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 
-from outside import IS_ROOT, ROOT, Skip
+from outside import IS_ROOT, ROOT, Skip, remove
 
 PACKAGES = (
     "libssl3,libzstd1,libstdc++6,kmod,iproute2,procps,python3,python3-minimal,nfs-kernel-server,nfs-common,rpcbind,samba,"
-    "cifs-utils,e2fsprogs,dosfstools,exfatprogs")
+    "cifs-utils,e2fsprogs,dosfstools,exfatprogs,btrfs-progs,xfsprogs,nftables")
 """The root's packages beyond Debian's minimum: the program's libraries, servers, and the tools that
 make file systems."""
 
@@ -48,6 +51,22 @@ exec /bin/busybox switch_root /new /bin/sh -c 'python3 /lab/lab_agent.py; echo o
 
 def folder():
     return os.environ.get("PEER_LAB") or f"{ROOT}/.build/lab"
+
+
+@contextlib.contextmanager
+def run_folder(is_kept):
+    """A new folder for the images and the output of one run, which is removed at the end unless it
+    is kept."""
+    # The file system of the parts has room for images, and attributes of more kinds than memory.
+    os.makedirs(folder(), exist_ok=True)
+    work = os.path.realpath(tempfile.mkdtemp(prefix="run-", dir=folder()))
+    try:
+        yield work
+    finally:
+        if is_kept:
+            say(f"kept: {work}")
+        else:
+            remove(work)
 
 
 def say(text):
@@ -100,6 +119,12 @@ class Parts:
         self.initramfs = f"{self.folder}/initramfs.gz"
         install_programs()
         os.makedirs(self.folder, exist_ok=True)
+        # Two runs may share the folder.
+        with open(f"{self.folder}/lock", "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.make()
+
+    def make(self):
         self.unpack("kernel", self.kernel_package, "boot/vmlinuz-*")
         self.unpack("busybox", lambda: "busybox-static", "bin/busybox")
         self.kernel = glob.glob(f"{self.folder}/kernel/boot/vmlinuz-*")[0]
