@@ -100,6 +100,7 @@ def tests():
         Stage("tree checker's own test", 10, script("check-trees", "--self-test")),
         Stage("disk cases' own test", 30, ["python3", f"{ROOT}/Scripts/lib/disk_cases.py", "self-test"]),
         Stage("defences' own test", 10, script("defences", "--self-test"), reader=lambda: Table(CHECKS)),
+        Stage("own test of the disk that loses writes", 10, ["python3", f"{ROOT}/Scripts/lib/lab_nbd_self_test.py"], reader=lambda: Table(CHECKS)),
         Stage("stages' own test", 10, ["python3", f"{ROOT}/Scripts/lib/stages_self_test.py"], reader=lambda: Table(CHECKS)),
     ]
 
