@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import glob
 import gzip
+import lzma
 import os
 import platform
 import shutil
@@ -22,6 +23,9 @@ PACKAGES = (
     "cifs-utils,e2fsprogs,dosfstools,exfatprogs,btrfs-progs,xfsprogs,nftables")
 """The root's packages beyond Debian's minimum: the program's libraries, servers, and the tools that
 make file systems."""
+
+XZ = b"\xfd7zXZ\0"
+"""The beginning of data that xz has compressed."""
 
 MODULES = ("virtio_pci", "virtio_console", "virtio_rng", "virtio_net", "virtio_blk", "9pnet_virtio", "9p", "overlay")
 """The modules that must be loaded before the root is mounted; cases load the rest themselves."""
@@ -127,8 +131,9 @@ class Parts:
     def make(self):
         self.unpack("kernel", self.kernel_package, "boot/vmlinuz-*")
         self.unpack("busybox", lambda: "busybox-static", "bin/busybox")
-        self.kernel = glob.glob(f"{self.folder}/kernel/boot/vmlinuz-*")[0]
-        self.version = os.path.basename(self.kernel).removeprefix("vmlinuz-")
+        packed = glob.glob(f"{self.folder}/kernel/boot/vmlinuz-*")[0]
+        self.version = os.path.basename(packed).removeprefix("vmlinuz-")
+        self.kernel = self.unpacked(packed)
         self.make_root()
         self.make_initramfs()
 
@@ -155,6 +160,25 @@ class Parts:
         run(["dpkg-deb", "-x", *glob.glob(f"{part}/*.deb"), f"{part}/tree"], 300)
         os.rename(f"{part}/tree", target)
         shutil.rmtree(part)
+
+    def unpacked(self, packed):
+        """The kernel without its compression, which the machine would need seconds to undo; the
+        same file if it is not compressed by xz."""
+        path = f"{self.folder}/vmlinux-{self.version}"
+        if os.path.isfile(path):
+            return path
+        with open(packed, "rb") as file:
+            content = file.read()
+        try:
+            kernel = lzma.LZMADecompressor().decompress(content[content.index(XZ):])
+        except (ValueError, lzma.LZMAError):
+            kernel = b""
+        if not kernel.startswith(b"\x7fELF"):
+            return packed
+        with open(f"{path}.part", "wb") as file:
+            file.write(kernel)
+        os.rename(f"{path}.part", path)
+        return path
 
     def make_root(self):
         """A Debian of this release, with the kernel's modules; made again if it is from another
