@@ -116,7 +116,7 @@ def test_a_join_is_turned_away(work, wrong):
 
 @pytest.mark.takes(11)
 def test_a_join_that_does_not_come(work):
-    """interop: a connection without JOIN within 10 s of READY gets CLOSE 16, the session continues"""
+    """interop: a connection without JOIN within 10 s of READY gets CLOSE 16, no other one"""
     old, new = some(work, 1)
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old)))
