@@ -168,7 +168,9 @@ import Testing
     let port = try receiver.port()
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
-    let foreign = try sender.join(port, Join(session: accept.session ^ 1, stream: 7))
+    var foreign = try sender.join(port, Join(session: accept.session ^ 1, stream: 7))
+    let answer = try foreign.connection.readExactly(Limits.frameHeader, until: soon())
+    #expect(answer.first == FrameType.close.rawValue)
     #expect(throws: AbortReason.unknownPeer) {
       _ = try sender.join(port, Join(session: accept.session, stream: 8), as: try Identity.generate())
     }
