@@ -131,6 +131,30 @@ def test_streams_that_keep_breaking(work):
         ended(program, 5)
 
 
+@pytest.mark.takes(3)
+def test_a_file_that_is_edited_while_it_is_read(work):
+    """interop: an edit of equal size and time while the program reads: one version arrives"""
+    old, new = work.place()
+    os.mkdir(f"{old}/data")
+    path, size = f"{old}/data/file", 24 * MIB
+    small_file(path, b"A" * size)
+    moment = os.stat(path).st_mtime_ns
+    edited = []
+
+    def edit(*_):
+        # The window keeps the program from reading far ahead.
+        if not edited:
+            edited.append(path)
+            with open(path, "r+b") as file:
+                file.write(b"B" * size)
+            os.utime(path, ns=(moment, moment))
+
+    all_through(work, old, new, "--streams", "1", "--compress", "never", window=2_621_440, before_frame=edit)
+    with open(f"{new}/data/file", "rb") as file:
+        content = file.read()
+    equal((len(content), set(content)), (size, set(b"B")), "what arrived has the size and the letters")
+
+
 # From session to session
 
 
