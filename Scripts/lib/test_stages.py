@@ -96,6 +96,7 @@ def tests():
               reader=lambda: Table(CHECKS), alone="mutants"),
         Stage("chaos's own test", 45, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("bench's own test", 30, script("bench", "--self-test"), reader=lambda: Table(CHECKS), **release),
+        Stage("soak's own test", 10, script("soak", "--self-test"), reader=lambda: Table(CHECKS)),
         Stage("mutants' own test", 30, script("mutants", "--self-test"), alone="mutants", reader=lambda: Table(CHECKS)),
         Stage("tree checker's own test", 10, script("check-trees", "--self-test")),
         Stage("disk cases' own test", 30, ["python3", f"{ROOT}/Scripts/lib/disk_cases.py", "self-test"]),

@@ -1,0 +1,290 @@
+"""Rounds of a soak with folders: each is one transfer to the standing receiver, with one kind of
+fault."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import time
+
+from attack_hostile import Gone, Hostile, frame
+from attack_multicast import GROUP, PORT, answer, noise, question
+from attack_place import PATIENCE, Run, send
+from chaos_round import Plan, Round
+from chaos_runs import remembered
+from chaos_tally import Tally
+from chaos_trees import make_tree
+from outside import MIB, Failure, equal, require, run_script, wait_for
+
+SCALE = 0.02
+"""The size of a tree, of that of a round of chaos: about 4 MB in 600 items."""
+
+SLOW, FAST = 3 * MIB, 100 * MIB
+"""The relay's rate in bytes a second, with faults that must come in the middle, and without."""
+
+INTERRUPTED, REFUSED, WRONG_CODE, NO_ROOM = 130, 4, 3, 6
+
+
+class Folders:
+    """Sends trees to a standing receiver."""
+
+    def __init__(self, place, receiver, draw):
+        self.place, self.receiver, self.random = place, receiver, draw
+        self.relay = receiver.relay
+        self.old = place.folder()
+        self.spare = []
+        self.known = place.folder()
+        """The home of a sender that comes again and again."""
+        self.kinds = {
+            name.removeprefix("do_").replace("_", " "): getattr(self, name) for name in dir(self) if name.startswith("do_")}
+        self.number = 0
+
+    # Parts of rounds
+
+    def tree(self):
+        """A tree under a new name."""
+        self.number += 1
+        path = f"{self.old}/{self.number}"
+        if self.spare:
+            os.rename(self.spare.pop(), path)
+        else:
+            make_tree(path, self.random, SCALE)
+        return path
+
+    def arrived(self, path):
+        """Compares and removes the received tree, and keeps the sent one for another round."""
+        new = f"{self.receiver.destination}/{os.path.basename(path)}"
+        run_script("check-trees", path, new)
+        shutil.rmtree(new)
+        self.spare.append(path)
+
+    def home(self):
+        """That of a sender that the receiver knows, or of a new one."""
+        return self.known if self.random.random() < 0.5 else self.place.folder()
+
+    def send(self, path, home, is_known=False, code=None, to=None, options=()):
+        """A sender; without a code if the two know each other."""
+        text = None if is_known else code or self.receiver.pairing_code()
+        return send(self.place, [path], to or f"127.0.0.1:{self.relay.port}", text, ["--give-up-after", "60", *options], home=home)
+
+    def require_code(self, run, code):
+        found = run.wait()
+        run.end()
+        equal(found, code, f"exit code of the sender, which says '{run.words()}'")
+
+    def other_code(self):
+        """A valid code, very probably not the receiver's."""
+        folder = self.place.folder()
+        self.require_code(Run(self.place, ["code", "new", "--code-file", f"{folder}/code"]), 0)
+        with open(f"{folder}/code", encoding="ascii") as file:
+            code = file.read().strip()
+        self.place.drop(folder)
+        return code
+
+    def leave(self, home):
+        """A sender that is done remembers nothing."""
+        left = remembered(f"{home}/peer")
+        require(not left, f"a sender remembers {list(left)}")
+        if home != self.known:
+            self.place.drop(home)
+
+    def begin(self, share=None, signal_number=None):
+        """A sender in the middle of its transfer; with a signal, after its end."""
+        self.relay.rate = SLOW
+        path, home = self.tree(), self.home()
+        before = self.relay.passed
+        run = self.send(path, home)
+        self.wait_for_share(run, before, share or self.random.uniform(0.1, 0.8))
+        if signal_number is not None:
+            run.signal(signal_number)
+            run.wait()
+            run.end()
+        return path, home, run, before
+
+    def wait_for_share(self, run, before, share):
+        """Until this share of a tree has passed."""
+        size = int(3 * MIB * share)
+        wait_for("the middle", PATIENCE, lambda: self.relay.passed - before > size or run.ended_at is not None)
+
+    def again(self, path, home):
+        """The same command, without a code."""
+        self.relay.rate = FAST
+        self.require_code(self.send(path, home, is_known=True), 0)
+        self.arrived(path)
+        self.leave(home)
+
+    def finish(self, path, home, run):
+        self.require_code(run, 0)
+        self.relay.rate = FAST
+        self.arrived(path)
+        self.leave(home)
+
+    # Kinds of rounds
+
+    def do_plain(self, home=None):
+        self.relay.rate = FAST
+        path, home = self.tree(), home or self.home()
+        self.finish(path, home, self.send(path, home))
+
+    def do_cuts(self):
+        path, home, run, before = self.begin(0.1)
+        for share in sorted(self.random.uniform(0.1, 0.9) for _ in range(self.random.randrange(1, 4))):
+            self.wait_for_share(run, before, share)
+            self.relay.do(self.relay.cut, self.random.choice([0, 0, 1]), self.random.random() < 0.5)
+            if self.random.random() < 0.3:
+                self.relay.do(self.relay.refuse, 0.3)
+        self.finish(path, home, run)
+
+    def do_corrupted(self):
+        path, home, run, _ = self.begin()
+        self.relay.do(self.relay.corrupt, self.random.choice([0, 1]))
+        self.finish(path, home, run)
+
+    def do_stalled(self):
+        path, home, run, _ = self.begin()
+        self.relay.do(self.relay.stall, self.random.uniform(0.3, 1.5))
+        self.finish(path, home, run)
+
+    def do_half_open(self):
+        """The sender is killed, and the receiver does not learn of it."""
+        path, home, run, _ = self.begin()
+        self.relay.do(self.relay.open_half)
+        run.signal(signal.SIGKILL)
+        self.require_code(run, 128 + signal.SIGKILL)
+        self.again(path, home)
+
+    def do_killed(self):
+        path, home, _, _ = self.begin(signal_number=signal.SIGKILL)
+        self.again(path, home)
+
+    def do_interrupted(self):
+        path, home, run, _ = self.begin(signal_number=signal.SIGINT)
+        require(run.code in (INTERRUPTED, 0), f"the interrupted sender ended with {run.code}")
+        if run.code == 0:
+            return self.finish(path, home, run)
+        return self.again(path, home)
+
+    def do_away(self):
+        """The sender comes back after the receiver has given up, and after another transfer."""
+        begun = time.monotonic()
+        path, home, _, _ = self.begin(signal_number=signal.SIGKILL)
+        require(self.receiver.wait_event("error", after=begun), "the receiver does not say that the sender is away")
+        self.do_plain(self.place.folder())
+        self.again(path, home)
+
+    def do_forgotten(self):
+        """Both devices discard an unfinished transfer."""
+        begun = time.monotonic()
+        path, home, _, _ = self.begin(signal_number=signal.SIGKILL)
+        require(self.receiver.wait_event("error", after=begun), "the receiver does not say that the sender is away")
+        for one in (self.receiver.home, home):
+            for name in remembered(f"{one}/peer"):
+                self.require_code(Run(self.place, ["forget", name.split("-")[0], "--json"], home=one), 0)
+        self.spare.append(path)
+        self.leave(home)
+
+    def do_unheard(self):
+        """The connection breaks between the receiver's end and the sender's."""
+        begun = time.monotonic()
+        path, home, run, _ = self.begin(0.6)
+        if self.receiver.wait_event("importing", after=begun, seconds=10):
+            self.relay.do(self.relay.stall, 10)
+        self.receiver.wait_event("done", after=begun, seconds=5)
+        self.relay.do(self.relay.cut, 0, True)
+        self.relay.do(lambda: setattr(self.relay, "stalled_until", 0.0))
+        self.finish(path, home, run)
+
+    def do_wrong_code(self):
+        path, home = self.tree(), self.place.folder()
+        self.require_code(self.send(path, home, code=self.other_code()), WRONG_CODE)
+        # A wrong code delays the next one of its network.
+        time.sleep(1.1)
+        self.finish(path, home, self.send(path, home))
+
+    def do_taken_name(self):
+        path, home = self.tree(), self.home()
+        taken = f"{self.receiver.destination}/{os.path.basename(path)}"
+        os.mkdir(taken)
+        self.require_code(self.send(path, home), REFUSED)
+        os.rmdir(taken)
+        self.finish(path, home, self.send(path, home))
+
+    def do_no_room(self):
+        """The receiver's disk becomes full in the middle."""
+        folder = self.receiver.destination
+        if not os.path.ismount(folder):
+            return self.do_plain()
+        path, home, run, _ = self.begin(self.random.uniform(0.1, 0.3))
+        ballast = f"{folder}/ballast"
+        try:
+            with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
+                while file.write(bytes(4096)):
+                    pass
+            self.require_code(run, NO_ROOM)
+        finally:
+            os.remove(ballast)
+        return self.again(path, home)
+
+    def do_strangers(self):
+        """Connections that are useless, and devices that lie; then an honest transfer."""
+        for _ in range(20):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.receiver.port), 5) as one:
+                one.sendall(self.random.choice([b"", b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\n\r\n", self.random.randbytes(500)]))
+        silent = [socket.create_connection(("127.0.0.1", self.receiver.port), 5) for _ in range(10)]
+        key = self.place.folder()
+        for word in (f"pair {self.other_code()}", "enter 2", "enter 3"):
+            self.lie(key, word)
+        # A wrong code delays the next one of its network.
+        time.sleep(1.1)
+        begun = time.monotonic()
+        self.lie(key, f"pair {self.receiver.pairing_code()}", frame(0x77, self.random.randbytes(100)))
+        require(self.receiver.wait_event("code", after=begun), "no other code follows a device that paired and lied")
+        for one in silent:
+            one.close()
+        self.place.drop(key)
+        self.do_plain()
+
+    def lie(self, key, word, content=b""):
+        """One connection of a hostile device: its first step, and the bytes that it sends then."""
+        one = Hostile(self.place, f"{key}/key")
+        try:
+            one.connect("127.0.0.1", self.receiver.port)
+            one.ask(word)
+            one.send(content)
+            one.read(0.5)
+        except Gone:
+            pass
+        finally:
+            one.end()
+
+    def do_found(self):
+        """Packets of multicast DNS, a search, and a sender that finds the receiver."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            for _ in range(300):
+                number = self.random.randrange(1 << 32)
+                with contextlib.suppress(OSError):
+                    one.sendto(self.random.choice([question, answer, noise])(number), (GROUP, PORT))
+        path, home = self.tree(), self.place.folder()
+        search = Run(self.place, ["discover", "--for", "1", "--json"], home=home)
+        equal(search.wait(), 0, "exit code of the search")
+        is_found = any(event.get("label") == "standing" for event in search.events)
+        search.end()
+        if not is_found:
+            # There is no network here on which devices find each other.
+            return self.finish(path, home, self.send(path, home))
+        run = self.place.start(
+            ["send", path, "--code-file", "-", "--json"], text=self.receiver.pairing_code() + "\n", home=home)
+        return self.finish(path, home, run)
+
+    def do_chaos(self):
+        """A round of chaos: a receiver and a sender of their own, both of which are killed."""
+        one = Round(
+            self.place.path, f"chaos-{self.number}-{time.monotonic_ns()}", self.random.random(), Tally(),
+            plan=Plan(random.Random(self.random.random()), 2, 2), rate=SLOW, scale=2 * SCALE)
+        try:
+            one.run()
+        finally:
+            self.place.drop(one.place)
+
