@@ -196,7 +196,8 @@ let package = Package(
       ],
       path: "Tests/TransferSimulator", swiftSettings: common),
     .executableTarget(
-      name: "simulate", dependencies: ["TransferSimulator"], path: "Tests/simulate", swiftSettings: common),
+      name: "simulate", dependencies: ["MigrationSystem", "TransferSimulator"], path: "Tests/simulate",
+      swiftSettings: common),
     .testTarget(name: "SimulatorTests", dependencies: ["TransferSimulator"], swiftSettings: common),
     .testTarget(
       name: "PeerTransferTests",

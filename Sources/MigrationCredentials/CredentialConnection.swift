@@ -1,4 +1,4 @@
-import Synchronization
+import MigrationSystem
 
 /// The destination of a program's requests for its credentials.
 package enum CredentialConnection: Sendable {

@@ -1,5 +1,4 @@
 import MigrationSystem
-import Synchronization
 
 /// A storage in memory, for the tests of an author's app and for this project's tests.
 package final class MemoryCredentials: CredentialStorage {

@@ -2,31 +2,27 @@ import Glibc
 
 /// A state behind a mutex, with threads that wait for it to change.
 ///
-/// `@unchecked`: the pointers are set once, their targets are used only as the C library permits
-/// for several threads, and the state is accessed only under the mutex.
+/// `@unchecked`: the pointer is set once, its target is used only as the C library permits for
+/// several threads, and the state is accessed only under the mutex.
 @safe package final class Condition<State: ~Copyable & Sendable>: @unchecked Sendable {
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let mutex = NativeMutex()
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var state: State
 
   /// Protects a state.
   package init(_ state: consuming State) {
     self.state = state
-    unsafe mutex = .allocate(capacity: 1)
     unsafe condition = .allocate(capacity: 1)
     var attributes = pthread_condattr_t()
     unsafe pthread_condattr_init(&attributes)
     unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    unsafe pthread_mutex_init(mutex, nil)
     unsafe pthread_cond_init(condition, &attributes)
     unsafe pthread_condattr_destroy(&attributes)
   }
 
   deinit {
     unsafe pthread_cond_destroy(condition)
-    unsafe pthread_mutex_destroy(mutex)
     unsafe condition.deallocate()
-    unsafe mutex.deallocate()
   }
 
   /// Gives exclusive access to the state. Code that changes a state that others wait for signals
@@ -34,8 +30,8 @@ import Glibc
   package func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    mutex.lock()
+    defer { mutex.unlock() }
     return try body(&state)
   }
 
@@ -49,12 +45,12 @@ import Glibc
     until deadline: BootInstant? = nil, _ body: (inout State) throws(Failure) -> Result?
   ) throws(Failure) -> Result? {
     LoopThread.check("wait for a condition")
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    mutex.lock()
+    defer { mutex.unlock() }
     while true {
       if let result = try body(&state) { return result }
       guard let deadline else {
-        unsafe pthread_cond_wait(condition, mutex)
+        unsafe pthread_cond_wait(condition, mutex.handle)
         continue
       }
       let rest = deadline.nanoseconds - BootInstant.now().nanoseconds
@@ -62,7 +58,7 @@ import Glibc
       let end = BootInstant(nanoseconds: BootInstant.reading(of: CLOCK_MONOTONIC)).advanced(by: .nanoseconds(rest))
       var time = timespec(
         tv_sec: Int(end.nanoseconds / 1_000_000_000), tv_nsec: Int(end.nanoseconds % 1_000_000_000))
-      unsafe pthread_cond_timedwait(condition, mutex, &time)
+      unsafe pthread_cond_timedwait(condition, mutex.handle, &time)
     }
   }
 

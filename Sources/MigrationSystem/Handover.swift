@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Carries a value with one owner into a closure that runs once.
 package final class Handover<Value: ~Copyable & Sendable>: Sendable {
   private let value: Mutex<Value?>

@@ -1,6 +1,5 @@
 import CSystem
 import Glibc
-import Synchronization
 
 /// A separate thread for blocking work: cooperative threads are few and must not block.
 package final class OwnerThread: Sendable {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Tells threads to stop their work: a flag that is set once, and ends the waits that use it.
 package final class StopSignal: Sendable {
   private struct State {

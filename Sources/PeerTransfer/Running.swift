@@ -1,7 +1,6 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTLS
-import Synchronization
 
 /// One run of a transfer, on its own thread. Cancelling the task that waits for it ends the run.
 final class Running: Sendable {

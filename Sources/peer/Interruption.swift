@@ -1,7 +1,6 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
-import Synchronization
 
 /// Ctrl-C and similar signals: the first ends the transfer in order, the second ends the program at
 /// once.

@@ -1,5 +1,4 @@
 import MigrationSystem
-import Synchronization
 import TestSupport
 import Testing
 

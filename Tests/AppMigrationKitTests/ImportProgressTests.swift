@@ -1,5 +1,5 @@
 import MigrationHost
-import Synchronization
+import MigrationSystem
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Glibc
 import MigrationHost
-import Synchronization
+import MigrationSystem
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
-import Synchronization
 import TestSupport
 import Testing
 

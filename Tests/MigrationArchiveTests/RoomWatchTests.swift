@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Glibc
 import MigrationSystem
 import MigrationWire
-import Synchronization
 import TestSupport
 import Testing
 
@@ -10,25 +9,25 @@ import Testing
 /// A process that keeps exchanging a directory of staging with a symbolic link to the outside,
 /// while files are written there.
 private final class Swapper: Sendable {
-  private let count = Atomic<Int>(0)
-  private let isStopped = Atomic<Bool>(false)
+  private let count = Mutex(0)
+  private let isStopped = Mutex(false)
   private let thread = Mutex<RunningThread<Void>?>(nil)
 
   /// `directory` and `link` are names in a directory.
   init(in parent: SharedDirectory, _ directory: String, _ link: String) throws {
     let started = try RunningThread("swapper") { [self] in
-      while !isStopped.load(ordering: .relaxed) {
+      while !isStopped.withLock({ $0 }) {
         guard (try? parent.directory.exchange(directory, with: parent.directory, link)) != nil else { continue }
-        count.add(1, ordering: .relaxed)
+        count.withLock { $0 += 1 }
       }
     }
     thread.withLock { $0 = started }
   }
 
-  var swaps: Int { count.load(ordering: .relaxed) }
+  var swaps: Int { count.withLock { $0 } }
 
   func stop() {
-    isStopped.store(true, ordering: .relaxed)
+    isStopped.withLock { $0 = true }
     if thread.withLock({ $0 })?.hasEnded() == false { Issue.record(TookTooLong("the end of a swapper")) }
   }
 }

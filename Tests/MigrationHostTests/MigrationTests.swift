@@ -3,7 +3,6 @@ import Glibc
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
-import Synchronization
 import TestSupport
 import Testing
 

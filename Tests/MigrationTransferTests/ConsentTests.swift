@@ -3,7 +3,6 @@ import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationWire
-import Synchronization
 import TestSupport
 import Testing
 

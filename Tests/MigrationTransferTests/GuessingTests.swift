@@ -3,7 +3,6 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
-import Synchronization
 import TestSupport
 import Testing
 

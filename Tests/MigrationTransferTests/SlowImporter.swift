@@ -1,6 +1,6 @@
 import MigrationArchive
+import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// A real folder to receive into, each of whose slow steps a test can hold up.
 final class SlowImporter: Importer {

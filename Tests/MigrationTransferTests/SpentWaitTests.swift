@@ -4,7 +4,6 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
-import Synchronization
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import MigrationCredentials
 import MigrationSystem
-import Synchronization
 import TestSupport
 import Testing
 

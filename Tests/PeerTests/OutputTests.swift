@@ -1,7 +1,6 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
-import Synchronization
 import TestSupport
 import Testing
 

@@ -4,7 +4,6 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 import PeerTransfer
-import Synchronization
 import TestSupport
 import Testing
 

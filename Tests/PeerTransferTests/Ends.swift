@@ -1,5 +1,5 @@
+import MigrationSystem
 import PeerTransfer
-import Synchronization
 import TestSupport
 import Testing
 

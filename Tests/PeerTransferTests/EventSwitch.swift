@@ -1,4 +1,4 @@
-import Synchronization
+import MigrationSystem
 
 /// An event that happens once, and for which tasks wait.
 final class EventSwitch: Sendable {

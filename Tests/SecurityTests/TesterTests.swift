@@ -1,6 +1,6 @@
 import AppMigrationKit
+import MigrationSystem
 import Security
-import Synchronization
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import Glibc
 package import MigrationArchive
 package import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// Reads an export frame by frame, keeps the frames, and lets a test act before each of them.
 package final class Outlet: ExportListener {

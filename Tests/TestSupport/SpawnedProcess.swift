@@ -1,6 +1,5 @@
 package import Glibc
 package import MigrationSystem
-import Synchronization
 
 /// A process that a test starts; it ends with this object at the latest.
 package final class SpawnedProcess: Sendable {

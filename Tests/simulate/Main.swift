@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Synchronization
+import MigrationSystem
 import TransferSimulator
 
 /// Runs any number of simulations, and reports the seeds that broke a promise.

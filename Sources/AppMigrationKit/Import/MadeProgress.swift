@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Synchronization
+internal import MigrationSystem
 
 /// Observes the progress that an import makes. It is the current progress on the import's threads
 /// while the author's code runs there, so that a new `Progress(totalUnitCount:)` becomes its child.

@@ -1,5 +1,5 @@
 internal import MigrationHost
-internal import Synchronization
+internal import MigrationSystem
 
 /// An import whose progress is polled, since Foundation on Linux does not report changes.
 ///

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import MigrationSystem
 
 /// The preferences of groups in tests. A process has one suite of each name, so configurations that
 /// have a group in common run one after the other.

@@ -1,6 +1,5 @@
 internal import MigrationHost
 internal import MigrationSystem
-internal import Synchronization
 
 /// An extension's process. It reports its abilities, and serves its host's messages until the
 /// channel ends.

@@ -2,7 +2,6 @@ internal import MigrationChannel
 internal import MigrationHost
 internal import MigrationSystem
 internal import MigrationWire
-internal import Synchronization
 
 /// The extension's end of its channel: its messages, and the answers that it waits for.
 ///

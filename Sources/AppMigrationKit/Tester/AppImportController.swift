@@ -1,5 +1,5 @@
 internal import MigrationHost
-internal import Synchronization
+internal import MigrationSystem
 
 extension AppMigrationTester {
   /// Imports in a test.

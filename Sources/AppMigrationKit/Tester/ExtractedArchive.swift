@@ -2,7 +2,6 @@ internal import MigrationArchive
 internal import MigrationHost
 internal import MigrationSystem
 internal import MigrationWire
-internal import Synchronization
 
 /// A tested export's archive. Appended items pass the same frames and the same staging as between
 /// two devices.

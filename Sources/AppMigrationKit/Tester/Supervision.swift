@@ -1,5 +1,5 @@
 internal import MigrationHost
-internal import Synchronization
+internal import MigrationSystem
 
 /// Runs an author's code in a test, and decides when a device would have ended it.
 ///

@@ -1,6 +1,6 @@
 internal import MigrationHost
+internal import MigrationSystem
 internal import MigrationWire
-internal import Synchronization
 
 /// The destination of a tested export's items, under the rules of a device.
 final class TestedDestination: ItemDestination {

@@ -1,5 +1,4 @@
 internal import MigrationSystem
-internal import Synchronization
 
 /// The destination of a tested import: a fresh container, and fresh containers of the app's groups.
 final class TestedImport: Sendable {

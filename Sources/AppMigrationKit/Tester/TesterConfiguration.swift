@@ -1,6 +1,6 @@
 internal import MigrationCredentials
 internal import MigrationHost
-internal import Synchronization
+internal import MigrationSystem
 
 /// The extension under test, and the places of its app's data.
 struct TesterConfiguration: Sendable {

@@ -1,5 +1,5 @@
 internal import MigrationCredentials
-internal import Synchronization
+internal import MigrationSystem
 
 /// The state that the controllers of one tester share.
 final class TesterSession: Sendable {

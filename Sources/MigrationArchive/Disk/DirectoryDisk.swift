@@ -1,6 +1,5 @@
 package import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// A staging directory on a real file system: `tree` with every item in its final place, and
 /// `journal` next to it.

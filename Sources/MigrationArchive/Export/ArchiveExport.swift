@@ -1,6 +1,5 @@
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// The source of an archive's frames: every data stream reads the frames that it sends from it.
 package protocol FrameSource: AnyObject, Sendable {

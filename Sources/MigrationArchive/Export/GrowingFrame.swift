@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// The frame that collects an exporter's small items while the exporter appends them.
 ///

@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// A large file while several readers read parts of it: one state of the file, one check, and one
 /// record behind its last part.

@@ -1,6 +1,5 @@
 package import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// The files and folders that the user named.
 package final class FolderSource: ItemSource {

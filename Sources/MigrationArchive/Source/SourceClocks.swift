@@ -1,5 +1,4 @@
 import MigrationSystem
-import Synchronization
 
 /// The clocks of the source's file systems, by device.
 final class SourceClocks: Sendable {

@@ -1,6 +1,5 @@
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// The archive of one transfer while it is assembled, on a disk of its own.
 ///

@@ -1,6 +1,5 @@
 package import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// A directory in which transfers are staged, each in a directory of its own, next to the existing
 /// items.

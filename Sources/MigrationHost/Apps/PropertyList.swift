@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Synchronization
+import MigrationSystem
 
 /// A value of a property list, of the types that bundles use.
 enum PropertyList: Equatable, Sendable {

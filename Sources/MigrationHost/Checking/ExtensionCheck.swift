@@ -1,7 +1,6 @@
 package import MigrationArchive
 package import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// An author's trial of an extension: its abilities, and the contents of its archive.
 ///

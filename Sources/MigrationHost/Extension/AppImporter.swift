@@ -1,7 +1,6 @@
 package import MigrationArchive
 package import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// The app that receives data, and its extension, which imports the data.
 package final class AppImporter: Importer {

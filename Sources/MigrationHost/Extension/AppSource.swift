@@ -1,7 +1,6 @@
 package import MigrationArchive
 package import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// An app's data, as its extension exports it.
 package final class AppSource: ItemSource {

@@ -1,5 +1,4 @@
 import MigrationSystem
-import Synchronization
 
 /// A running extension. The thread that started it passes on its output, and waits for its end.
 final class ExtensionProcess: Sendable {

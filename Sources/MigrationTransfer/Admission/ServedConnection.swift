@@ -2,7 +2,6 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
-import Synchronization
 
 /// How the worker of a connection is told to end.
 final class Dismissal: Sendable {

@@ -1,5 +1,4 @@
 import MigrationSystem
-import Synchronization
 
 /// The workers' reports to a loop, in their order.
 final class EventQueue<Event: Sendable>: Sendable {

@@ -1,6 +1,5 @@
 import MigrationEngine
 import MigrationSystem
-import Synchronization
 
 /// A connection between two threads: one puts it here, and another one takes it out.
 final class RestingConnection: Sendable {

@@ -3,7 +3,6 @@ package import MigrationEngine
 package import MigrationSystem
 import MigrationTLS
 package import MigrationWire
-import Synchronization
 
 /// The receiving device: listens, shows codes, lets one sender pair or come back, and completes its
 /// transfer; or several transfers in turn, until it is stopped.

@@ -2,7 +2,6 @@ import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// The values that the workers of one session of an accepted offer share. The session decides
 /// nothing; the engine names it by its number.

@@ -3,7 +3,6 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
-import Synchronization
 
 /// The values that the workers of one transfer share over all its sessions: the remembered facts,
 /// its keys, and its staging directory.

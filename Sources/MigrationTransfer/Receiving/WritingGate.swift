@@ -1,6 +1,5 @@
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// Keeps the end of an archive, and the next session, apart from the writing of it (Protocol §6.5,
 /// §7.3).

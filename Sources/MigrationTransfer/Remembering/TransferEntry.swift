@@ -1,6 +1,5 @@
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// One remembered transfer, which is this process's as long as the object lives.
 package final class TransferEntry: Sendable {

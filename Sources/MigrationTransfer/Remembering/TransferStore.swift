@@ -1,7 +1,6 @@
 import MigrationArchive
 import MigrationSystem
 package import MigrationWire
-import Synchronization
 
 /// This device's records of unfinished transfers: `HOME/transfers`, one directory each.
 package final class TransferStore: Sendable {

@@ -1,7 +1,6 @@
 package import MigrationCredentials
 import MigrationSystem
 import MigrationWire
-import Synchronization
 
 /// The credentials of PEER_HOME: a directory for each owner in `credentials`, with a sealed file
 /// for each item.

@@ -1,5 +1,5 @@
 import MigrationEngine
-import Synchronization
+import MigrationSystem
 
 /// The events of a transfer that its reader has not taken yet, in a bounded number of bytes.
 ///

@@ -3,7 +3,6 @@ package import MigrationEngine
 import MigrationFinding
 package import MigrationSystem
 import MigrationTransfer
-import Synchronization
 
 /// Announces this device on its networks for as long as its receiver wants that, and reports the
 /// outcome to the user.

@@ -2,7 +2,6 @@ package import MigrationEngine
 package import MigrationFinding
 package import MigrationSystem
 package import MigrationTransfer
-import Synchronization
 
 /// Searches this device's networks for receivers for a while.
 package struct NetworkSearch: NearbySearch {

@@ -3,7 +3,6 @@ import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
-import Synchronization
 
 /// The output of `peer app check`, line by line; any thread may write to it.
 final class CheckOutput: Sendable {

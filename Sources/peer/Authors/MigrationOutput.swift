@@ -4,7 +4,6 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 import PeerTransfer
-import Synchronization
 
 /// The output of a migration on one device: a person gets one report, a program the reports of both
 /// ends.

@@ -2,7 +2,6 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
-import Synchronization
 
 /// The values that the workers of one transfer share over all its sessions: the keys, the record,
 /// and the traffic.
