@@ -113,8 +113,8 @@ package final class Receiver: Sendable {
     }
     guard let end = ended.withLock({ $0 }) else { preconditionFailure("a loop ends by a result") }
     setup.workers.wait(until: end.deadline)
-    // Their last results hold locks, too.
-    _ = setup.queue.take()
+    // Their last results hold locks, too, also those that come later.
+    setup.queue.close()
     return try end.result.get()
   }
 }

@@ -61,6 +61,12 @@ final class SendQueue: ExportListener {
     if stopSignal.isSet { source.stop() }
   }
 
+  /// The export has ended, and its source is released: it refers to this queue.
+  func serveNothing() {
+    // Outside the lock: its descriptors may be on a disk that stands still.
+    _ = state.withLock { $0.source.take() }
+  }
+
   func workAdded() {
     signal { state in
       state.additions += 1

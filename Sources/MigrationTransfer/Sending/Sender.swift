@@ -106,6 +106,7 @@ package final class Sender: Sendable {
         // The engine has waited long enough for those; the others, and the loop, are about to
         // return.
         context.workers.wait(until: .now().advanced(by: .seconds(Curfew.atLeisure)), leaving: stuck)
+        context.events.close()
         return try result.get()
       }
     }

@@ -41,6 +41,7 @@ struct ExportWorker: SenderWorker {
         throw ArchiveError(.storage, "no content can be sealed: \(error)")
       }
     }
+    defer { session.queue.serveNothing() }
     let result = try source.export(settings, for: order.request) { session.queue.serve($0) }
     try session.queue.drain()
     return SenderEngine.Exported(finish: result.finish, stale: result.stale)

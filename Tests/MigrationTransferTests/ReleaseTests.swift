@@ -1,0 +1,87 @@
+import Glibc
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// Objects that a transfer makes, which do not live on because of this.
+private final class Observed: Sendable {
+  private struct Entry: Sendable {
+    weak let object: (any AnyObject & Sendable)?
+  }
+
+  private let entries = Mutex<[Entry]>([])
+
+  func add(_ object: any AnyObject & Sendable) { entries.withLock { $0.append(Entry(object: object)) } }
+
+  var count: Int { entries.withLock { $0.count } }
+
+  /// Waits until all are released, since a thread releases its values as it ends.
+  func areReleased() -> Bool {
+    let deadline = soon()
+    while entries.withLock({ $0.contains { $0.object != nil } }) {
+      if BootInstant.now() > deadline { return false }
+      sched_yield()
+    }
+    return true
+  }
+}
+
+/// Real folders; their exports, and the signals of the queues that these serve, are observed.
+private final class ObservedSource: ItemSource {
+  let exports = Observed()
+  let signals = Observed()
+  private let source: FolderSource
+
+  init(_ source: FolderSource) { self.source = source }
+
+  func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
+  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary { try source.prepare(until: stop) }
+  func export(
+    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
+  ) throws(ArchiveError) -> ExportResult {
+    signals.add(settings.stopSignal)
+    return try source.export(settings, for: request) { export in
+      exports.add(export)
+      begin(export)
+    }
+  }
+}
+
+/// The objects of a transfer refer to each other, and are released all the same when it has ended.
+@Suite struct ReleaseTests {
+  @Test func `a sender that has ended leaves no export and no queue behind`() throws {
+    let (source, destination) = (try Scratch(), try Scratch())
+    source.write("tree/file", Array("hello".utf8))
+    let receiver = try RunningReceiver(destination)
+    let observed = ObservedSource(try FolderSource(paths: [source.at("tree")]))
+    let sender = Sender(Sender.Options(to: try receiver.port()), source: observed) { _ in }
+    try sender.prepare()
+    let code = try receiver.events.code()
+    _ = try RunningThread("sender") { try sender.run { (_) throws(TransferFailure) in code } }.value()
+    _ = try receiver.result()
+    #expect(observed.exports.count == 1)
+    #expect(observed.exports.areReleased())
+    #expect(observed.signals.areReleased())
+  }
+
+  @Test func `a queue without a loop keeps no event`() throws {
+    let queue = try EventQueue<StopSignal>()
+    let events = Observed()
+    func post() {
+      let event = StopSignal()
+      events.add(event)
+      queue.post(event)
+    }
+    post()
+    queue.close()
+    #expect(events.areReleased())
+    post()
+    #expect(events.areReleased())
+    #expect(queue.take().isEmpty)
+  }
+}
