@@ -273,6 +273,9 @@ int csystem_keep_memory_secret(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 void csystem_keep_little_memory(void) {
 #ifdef __GLIBC__
+  // New threads would get heaps of their own, up to eight for each processor, and each of these
+  // would grow until it has served the largest transfer.
+  mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 4 << 20);
   mallopt(M_TRIM_THRESHOLD, 8 << 20);
 #endif

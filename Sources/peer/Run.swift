@@ -17,7 +17,6 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   var receiving = Receiver.Options(options)
   let announcing = options.isAnnounced ? Announcing(label: receiving.label) { output.handle($0) } : nil
   receiving.announcer = announcing
-  if options.keeps { CurrentProcess.keepLittleMemory() }
   receiving.code = code
   // A code from a file is never replaced by a new one.
   if code == nil { receiving.restart = RestartEntry.asker(json: options.json, unless: interruption.raw) }
@@ -106,4 +105,6 @@ private func local<Value: ~Copyable>(_ body: () throws(ArchiveError) -> Value) t
 /// limit has to do.
 func prepareProcess() {
   _ = try? CurrentProcess.raiseDescriptorLimit()
+  // A transfer may last for days, with thousands of sessions.
+  CurrentProcess.keepLittleMemory()
 }

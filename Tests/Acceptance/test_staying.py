@@ -32,6 +32,14 @@ class Standing(Waiting):
             resident = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS:"))
         return resident, len(os.listdir(f"/proc/{self.pid}/fd")), len(os.listdir(f"/proc/{self.pid}/task"))
 
+    def heaps(self):
+        """How many heaps the C library has made for threads, beside the main one: they begin at
+        multiples of their greatest size."""
+        with open(f"/proc/{self.pid}/maps", encoding="ascii") as file:
+            maps = [line.split() for line in file]
+        return sum(
+            len(words) == 5 and words[1] == "rw-p" and int(words[0].split("-")[0], 16) % (64 * MIB) == 0 for words in maps)
+
     def settled(self):
         """The same, once the transfer's resources are released."""
         found = []
@@ -145,6 +153,7 @@ def test_many_transfers(work):
     end = receiver.settled()
     require(end[0] < begin[0] + 8 * MIB, f"{begin[0]} bytes of memory became {end[0]}")
     equal(end[1:], begin[1:], "descriptors and threads at the end")
+    equal(receiver.heaps(), 0, "heaps of threads")
     equal(os.listdir(f"{work.home(None)}/peer/transfers"), [], "what is remembered of transfers whose receipt came")
     run_script("check-trees", "--inside", old, new)
     equal(receiver.stop(), 143, "exit code")

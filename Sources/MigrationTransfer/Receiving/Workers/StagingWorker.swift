@@ -36,6 +36,8 @@ struct StagingWorker: Sendable {
   ///
   /// `port` is where this device listens.
   func stage(_ order: ReceiverEngine.StagingOrder, _ judged: JudgedOffer, port: UInt16) throws -> WorkerReport {
+    // That of the session before: a transfer may have thousands.
+    CurrentProcess.returnFreeMemory()
     let staging = try staging(for: order, judged.terms, port: port)
     let present = try setup.importer.present(order.offer, for: staging, after: judged.judgement)
     staging.beginSession(

@@ -25,6 +25,8 @@ struct ExportWorker: SenderWorker {
   func end(without thread: Fault) -> SenderNews { .event(.exported(session.number, .failure(thread))) }
 
   private func export(_ events: EventQueue<SenderNews>) throws -> SenderEngine.Exported {
+    // That of the session before: a transfer may have thousands.
+    CurrentProcess.returnFreeMemory()
     // Before anything is sent: received data must never be without a sender that remembers it.
     if let store { try session.transfer.remember(in: store) { try remembered() } }
     let accept = order.accept
