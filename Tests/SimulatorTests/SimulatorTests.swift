@@ -21,6 +21,12 @@ import TransferSimulator
     }
   }
 
+  /// The only thread that is lacking is that of a new code, whose failure ends the receiver a moment
+  /// later.
+  @Test func `a receiver that stays may end for lack of a thread`() {
+    #expect(Simulation.run(seed: 19_512, keeps: true).broken == nil)
+  }
+
   /// Mistakes that only one seed in hundreds detects. The 10,000 seeds of a release build detect
   /// these and all others.
   private static let rare: Set<Mutation> = [

@@ -154,8 +154,15 @@ class Device {
     }
   }
 
+  /// Whether a thread could once not be created in this process.
+  private(set) var hasLackedThread = false
+
   /// Whether a thread cannot be created now.
-  var lacksThread: Bool { ground.lacksThreads && world.dice.one(in: 40) }
+  var lacksThread: Bool {
+    let isLacking = ground.lacksThreads && world.dice.one(in: 40)
+    if isLacking { hasLackedThread = true }
+    return isLacking
+  }
 
   // MARK: The end
 

@@ -48,6 +48,8 @@ final class SimulatedReceiver: Device {
   var unsynced: Set<TransferID> = []
   /// The items reported to this device's user as not stored.
   var toldRefused: Set<[UInt8]> = []
+  /// How many proofs of a code this device's user knows to be compared, right and wrong ones.
+  var comparisons = 0
   /// How many seconds a sender may stay away, and when the last message of one arrived.
   let patience: Double
   var lastHeard = 0.0
@@ -208,6 +210,7 @@ final class SimulatedReceiver: Device {
     switch event {
     case .code(let code, _): ground.shownCode = code
     case .notStored(let path, _, _): toldRefused.insert(path)
+    case .paired, .wrongCode: comparisons += 1
     case .done where ground.keeps: checkDone()
     case .failed(let failure): checkFailed(failure)
     default: break

@@ -170,9 +170,18 @@ extension SimulatedReceiver {
   func checkEnd(_ result: Result<TransferResult, TransferFailure>) {
     world.check(links.values.allSatisfy { !$0.isOpen }, "the receiver ends during a session")
     if ground.keeps {
-      let isStopped = if case .failure(let failure) = result { failure.kind == .interrupted } else { false }
-      // A failure before it listens, or a lack of threads, also ends it.
-      return world.check(isStopped || !hasListened || ground.lacksThreads, "a receiver that stays ends by \(result)")
+      guard case .failure(let failure) = result else {
+        return world.fail("a receiver that stays ends by a success")
+      }
+      let mayEnd =
+        switch failure.kind {
+        case .interrupted: true
+        // Pairings that bring no data belong to one wait (Protocol §4.3).
+        case .pairing: comparisons >= GuessLimit.most
+        case .failed: hasLackedThread
+        default: false
+        }
+      return world.check(mayEnd || !hasListened, "a receiver that stays ends by \(failure)")
     }
     switch result {
     case .success(let result):
