@@ -11,6 +11,8 @@ final class NarrowDisk: StagingDisk {
   let disk: DirectoryDisk
   let failure = Mutex<CInt?>(nil)
   let journalFailure = Mutex<CInt?>(nil)
+  /// Makes writing to files and removing them fail.
+  let contentFailure = Mutex<CInt?>(nil)
 
   init(_ disk: DirectoryDisk) { self.disk = disk }
 
@@ -23,6 +25,10 @@ final class NarrowDisk: StagingDisk {
   func places() -> any StagingPlaces { NarrowPlaces(disk.places(), self) }
   func synchronize() throws(SystemError) { try disk.synchronize() }
   func space() -> FileSystemSpace? { disk.space() }
+
+  fileprivate func checkContent() throws(SystemError) {
+    if let errno = contentFailure.withLock({ $0 }) { throw SystemError(errno: errno, operation: "write") }
+  }
 
   fileprivate func check(_ path: ArchivePath) throws(SystemError) {
     if let errno = failure.withLock({ $0 }) { throw SystemError(errno: errno, operation: "create") }
@@ -43,7 +49,11 @@ private final class NarrowPlaces: StagingPlaces {
 
   func createFile(_ path: ArchivePath, mode: UInt32) throws(SystemError) -> any StagedFile {
     try disk.check(path)
-    return NarrowFile(try places.createFile(path, mode: mode))
+    let disk = disk
+    return NarrowFile(try places.createFile(path, mode: mode)) { (end) throws(SystemError) in
+      try disk.checkContent()
+      if end > 3_000 { throw SystemError(errno: EFBIG, operation: "write") }
+    }
   }
   func makeDirectory(_ path: ArchivePath) throws(SystemError) {
     try disk.check(path)
@@ -62,7 +72,10 @@ private final class NarrowPlaces: StagingPlaces {
   func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError) {
     try places.makeCopy(path, of: target)
   }
-  func remove(_ path: ArchivePath) throws(SystemError) { try places.remove(path) }
+  func remove(_ path: ArchivePath) throws(SystemError) {
+    try disk.checkContent()
+    try places.remove(path)
+  }
   func removeIfEmpty(_ path: ArchivePath) throws(SystemError) -> Bool { try places.removeIfEmpty(path) }
   func kind(of path: ArchivePath) throws(SystemError) -> FileKind? { try places.kind(of: path) }
   func readLink(_ path: ArchivePath) throws(SystemError) -> [UInt8] { try places.readLink(path) }

@@ -151,6 +151,39 @@ import Testing
     #expect(refused == ["source/c:d: nameNotAllowed"])
   }
 
+  @Test func `after a restart, the refusal of an item's last state leaves no earlier state of it`() throws {
+    let disk = try disk()
+    let (first, last) = (
+      try record("source/d", .directory, generation: 1), try record("source/d", .directory, generation: 2)
+    )
+    try write(
+      [
+        try Crafted.frame {
+          $0.item(try record("source", .directory))
+          $0.item(first)
+        }
+      ], to: try staging(disk))
+    let later = try recovered(disk)
+    try write([Crafted.frame { $0.item(last) }], to: later)
+    try later.journal.append([.refused(path: last.path, generation: last.generation, size: 0, .other)])
+    let after = try recovered(disk)
+    #expect(after.notStored == 1)
+    #expect(!after.report.marks.contains(testKeys.mark(first)))
+  }
+
+  @Test func `a file that a failing disk kept, without a claim, is replaced when the disk works again`() throws {
+    let disk = try disk()
+    let staging = try staging(disk)
+    let frame = try Crafted.frame { $0.file(try record("source/f", .file(size: 100)), pattern(100)) }
+    disk.contentFailure.withLock { $0 = EIO }
+    let error = #expect(throws: ArchiveError.self) { try write([frame], to: staging) }
+    #expect(error?.code == .storage)
+    disk.contentFailure.withLock { $0 = nil }
+    staging.beginSession(export.offer)
+    try write([frame], to: staging)
+    #expect(staging.held.bytes == 100)
+  }
+
   @Test func `items that no longer exist in the source are not counted`() throws {
     let disk = try disk()
     try write(export.outlet.frames, to: try staging(disk))

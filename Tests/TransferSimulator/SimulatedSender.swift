@@ -162,7 +162,10 @@ final class SimulatedSender: Device {
     case .recordDone(let transfer, let done, let refusals): record(done, refusals, transfer)
     case .note(let transfer, _, _, _): note("note", .noted(transfer)) {}
     case .forget(let transfer):
-      note("forget", .forgot(transfer)) { [self] in ground.forgetAtSender(transfer) }
+      note("forget", .forgot(transfer)) { [self] in
+        // A twin forgets its copy of the record; the other one's record of DONE stays.
+        if !(hasTwin && ground.isDoneRecorded) { ground.forgetAtSender(transfer) }
+      }
     }
   }
 

@@ -54,6 +54,8 @@ package final class Staging: Sendable {
     var earlier: EarlierItems?
     /// The files that earlier sessions left incomplete.
     var earlierPartials: Set<ArchivePath> = []
+    /// The files without a claim that could not be removed.
+    var abandoned: Set<ArchivePath> = []
     var replacedDirectories = 0
     /// The most metadata that this session may bring, regardless of its offer: all of it is written
     /// twice.

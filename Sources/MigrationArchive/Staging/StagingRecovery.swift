@@ -189,7 +189,10 @@ struct JournalSurvey {
     case .existing(let existing): self.existing = existing
     case .placing(let path, let target): placing.note(path, target, at: position)
     case .imported: noteImport()
-    case .refused(let path, let generation, _, _): refused.insert(keys.mark(path: path, generation: generation))
+    case .refused(let path, let generation, _, _):
+      refused.insert(keys.mark(path: path, generation: generation))
+      // An earlier state of the item had been replaced by this one.
+      discarded[path] = position
     case .opened, .item, .range, .sealed: break
     }
   }

@@ -64,6 +64,11 @@ extension Staging {
   private func discard(
     _ path: ArchivePath, for item: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared
   ) throws -> Bool {
+    if shared.abandoned.contains(path) {
+      try places.remove(path)
+      shared.abandoned.remove(path)
+      return true
+    }
     if path != item, shared.earlierPartials.remove(path) != nil, let number = shared.ledger.discard(path) {
       shared.open[number] = nil
     } else {

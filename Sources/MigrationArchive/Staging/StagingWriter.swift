@@ -160,8 +160,12 @@ package final class StagingWriter {
         try staging.keepMode { () throws(SystemError) in try file.setMode(mode) }
       }
     } catch {
-      // No claim exists for it.
-      try? places.remove(record.path)
+      // No claim exists for it. A disk that fails may keep it until a later session.
+      do throws(SystemError) {
+        try places.remove(record.path)
+      } catch {
+        staging.shared.withLock { _ = $0.abandoned.insert(record.path) }
+      }
       throw ArchiveError("writing", record.path, error)
     }
     if isPlain { staging.setTime(of: file, record) } else { try staging.settle(file, record) }
