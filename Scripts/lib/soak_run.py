@@ -116,7 +116,7 @@ class Soak:
             table = rows(self.sampler.samples, name, self.period, round(self.seconds / self.period))
             print(f"\n{name}")
             print("\n".join(lines(table, self.period)))
-            checks += [(f"{name}: {what}", is_flat, figure) for what, is_flat, figure in verdict(table)]
+            checks += [(f"{name}: {what}", is_flat, figure) for what, is_flat, figure in verdict(table, frames=name.startswith("long "))]
         print("\nleftovers")
         print("\n".join(columns([list(self.table[0]), *([str(value) for value in row.values()] for row in self.table)])))
         checks += self.end_standing()

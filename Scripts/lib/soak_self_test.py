@@ -4,7 +4,7 @@ import os
 
 from outside import MIB, equal, require
 from self_tests import run
-from soak_judge import Sample, columns, rows, verdict
+from soak_judge import FRAME, Sample, columns, rows, verdict
 from soak_leftovers import undocumented
 
 
@@ -41,6 +41,14 @@ def memory_that_grows_is_found(_):
 
 def within_the_tolerance_it_is_flat(_):
     equal(judged(samples(10, memory=lambda at: (8 + 0.04 * at) * MIB)), [], "grows")
+
+
+def one_more_frame_under_way_is_flat(_):
+    """Two are not."""
+    for frames, is_flat in ((1, True), (2, False)):
+        table = rows(samples(10, memory=lambda at, frames=frames: 3 * MIB + (at > 5) * frames * FRAME), "one", 60, 10)
+        equal(verdict(table, frames=1)[0][1], is_flat, f"whether {frames} frames are flat")
+        equal(verdict(table)[0][1], False, "whether that is flat without a transfer")
 
 
 def less_than_before_is_flat(_):
@@ -97,7 +105,7 @@ def files_that_stay_in_a_home_are_found(folder):
 
 
 TESTS = [
-    what_stays_is_flat, the_first_minute_does_not_count, memory_that_grows_is_found, within_the_tolerance_it_is_flat,
+    what_stays_is_flat, the_first_minute_does_not_count, memory_that_grows_is_found, within_the_tolerance_it_is_flat, one_more_frame_under_way_is_flat,
     less_than_before_is_flat, one_descriptor_in_ten_minutes_is_found, one_thread_is_found, a_moment_is_no_growth,
     samples_within_rounds_are_not_judged, too_little_to_judge_is_no_success, what_cannot_be_read_is_no_success,
     what_comes_after_the_end_belongs_to_the_last_minute, columns_end_at_the_same_place, files_that_stay_in_a_home_are_found,
