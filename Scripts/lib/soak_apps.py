@@ -16,8 +16,6 @@ from bundles import ID, make_bundle  # noqa: E402
 FILES, SIZE = 40, 50_000
 """The app's data: how many files, and how large they are."""
 
-REFUSED = 4
-
 
 class Apps:
     """Two devices with the same app. The data of the first goes to the second, and replaces the
