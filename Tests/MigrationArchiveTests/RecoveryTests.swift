@@ -85,6 +85,16 @@ private final class Interruption {
     return outcome
   }
 
+  /// Removes the tree or the journal from the staging directory.
+  func lose(_ part: String) throws {
+    let staging = "destination/\(String(decoding: Staging.name(of: Self.transfer), as: UTF8.self))"
+    if part == "tree" {
+      try scratch.open(staging).directory.removeTree("tree")
+    } else {
+      scratch.remove("\(staging)/\(part)")
+    }
+  }
+
   /// Restores the destination's first state.
   func clear() throws {
     try Directory.open(scratch.path).removeTree("destination")
@@ -176,6 +186,33 @@ private final class Interruption {
     scratch.write("\(tree)/source/strangers/inside", pattern(10))
     scratch.remove("\(tree)/source/empty")
     _ = try interruption.resume()
+  }
+
+  @Test(arguments: [["tree"], ["journal"], ["tree", "journal"]])
+  func `a staging directory that was only partly durable when the power was lost starts afresh`(
+    missing: [String]
+  ) throws {
+    let interruption = try Interruption(stagedFrames: 0, syncedAfter: 0)
+    _ = try interruption.stage()
+    for part in missing { try interruption.lose(part) }
+    #expect(try interruption.resume() == .resumed(Tally()))
+  }
+
+  /// Records that were not synced may outlive their items.
+  @Test func `a staging directory without a tree starts afresh if nothing was synced`() throws {
+    let interruption = try Interruption(stagedFrames: 5, syncedAfter: 0)
+    _ = try interruption.stage()
+    try interruption.lose("tree")
+    #expect(try interruption.resume() == .resumed(Tally()))
+  }
+
+  @Test(arguments: states) func `a staging directory without its synced tree is refused`(
+    frames: Int, synced: Int
+  ) throws {
+    let interruption = try Interruption(stagedFrames: frames, syncedAfter: synced)
+    _ = try interruption.stage()
+    try interruption.lose("tree")
+    #expect(try interruption.resume() == .refused)
   }
 
   @Test func `items that an importer moved or changed before it died are sent again, and no others`() throws {

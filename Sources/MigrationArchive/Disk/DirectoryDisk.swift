@@ -9,6 +9,8 @@ package final class DirectoryDisk: StagingDisk {
   /// The directory that contains the staging directory, and that the roots are moved to.
   let parent: SharedDirectory
   let tree: SharedDirectory
+  /// Whether the directory had no `tree` when it was opened.
+  let hadNoTree: Bool
   private let probed = Mutex<DiskAbilities?>(nil)
 
   /// Creates the staging directory, private, with an empty journal.
@@ -16,17 +18,26 @@ package final class DirectoryDisk: StagingDisk {
     self.name = name
     self.parent = parent
     let parts = try Self.make(name, in: parent.directory)
+    hadNoTree = false
     tree = parts.tree
     journal = parts.journal
   }
 
-  /// Opens an existing staging directory.
+  /// Opens an existing staging directory. A kill or a power loss right after it was made may have
+  /// left only a part of it: the missing part is made.
   package init(opening name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
     self.name = name
     self.parent = parent
     let directory = try parent.directory.openChildDirectory(name)
-    tree = SharedDirectory(try directory.openChildDirectory("tree"))
-    journal = DiskFile(try directory.openChild("journal", .readWrite))
+    do {
+      tree = SharedDirectory(try directory.openChildDirectory("tree"))
+      hadNoTree = false
+    } catch  where error.isNotFound {
+      try directory.makeDirectory("tree", mode: 0o700)
+      tree = SharedDirectory(try directory.openChildDirectory("tree"))
+      hadNoTree = true
+    }
+    journal = DiskFile(try directory.openOrCreateFile("journal"))
   }
 
   private static func make(

@@ -124,7 +124,7 @@ package final class StagingArea: Sendable {
     guard let disk = try disk(of: transfer) else { return nil }
     return try Staging.recover(
       from: known(disk), for: offer, transfer: transfer, keys: keys, sealer: sealer, preserving: preserved,
-      existing: existing, import: fate)
+      existing: existing, import: fate, hadNoTree: disk.hadNoTree)
   }
 
   /// The staging directory of an earlier run; nil if there is none.

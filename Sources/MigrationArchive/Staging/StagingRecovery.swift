@@ -19,10 +19,13 @@ extension Staging {
   /// Unclaimed items are removed. `existing` sets how taken names are treated, if that may differ
   /// from the setting at the beginning; it also applies to later runs. Throws an `ArchiveError`
   /// with the code `journal` if the journal cannot be trusted at all.
+  ///
+  /// With `hadNoTree` the tree is new: it was missing. A sync mark says that it was durable, so it
+  /// may be missing only without one.
   package static func recover(
     from disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
     sealer: any ChunkSealing, preserving preserved: Preserved = Preserved(), existing: Existing? = nil,
-    import fate: ImportFate = .told
+    import fate: ImportFate = .told, hadNoTree: Bool = false
   ) throws -> Staging {
     do {
       var survey = try JournalSurvey(of: disk.journal, keys: keys, transfer: transfer)
@@ -34,7 +37,9 @@ extension Staging {
         return try Staging(
           on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved, existing: existing ?? .refuse)
       }
-      guard survey.isSound else { throw ArchiveError(.journal, "the journal of the staged data is damaged") }
+      guard survey.isSound, !hadNoTree || survey.trusted == 0 else {
+        throw ArchiveError(.journal, "the journal of the staged data is damaged")
+      }
       let journal = JournalFile(disk.journal, key: keys.journalKey, position: survey.end)
       let staging = Staging(
         on: disk, roots: roots(of: offer), transfer: transfer, keys: keys, journal: journal,
