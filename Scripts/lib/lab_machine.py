@@ -72,12 +72,14 @@ class Command:
 
 class Machine:
     """One run of the emulator. `folder` is shared as /lab; `disks` are images, /dev/vda and so on
-    in the machine.
+    in the machine. `extra` are further words for the emulator, whose current folder is `folder`.
+    With `can_sleep`, its root is on a disk of its own, before the others, and it may let go of the
+    share.
 
     `seconds` bounds the whole run: the emulator is then ended, even if this process has died.
     """
 
-    def __init__(self, parts, folder, disks=(), shares=None, seconds=600):
+    def __init__(self, parts, folder, disks=(), shares=None, seconds=600, extra=(), can_sleep=False):
         self.folder = folder
         self.change = threading.Condition()
         self.numbers = itertools.count(1)
@@ -87,7 +89,7 @@ class Machine:
         shutil.copy(f"{SCRIPTS}/lib/lab_agent.py", folder)
         for attempt in range(3):
             self.port = free_port()
-            self.process = self.start(parts, disks, shares or {}, seconds)
+            self.process = self.start(parts, disks, shares or {}, seconds, extra, parts.disk() if can_sleep else None)
             try:
                 wait_for("the emulator's socket", 20, self.connect)
                 break
@@ -104,15 +106,17 @@ class Machine:
             self.end()
             raise Failure(f"the machine does not start: {said}")
 
-    def start(self, parts, disks, shares, seconds):
+    def start(self, parts, disks, shares, seconds, extra, root):
         words = [
             "timeout", "-k", "5", str(seconds), "nice", "-n", "10", "qemu-system-x86_64", "-accel", "tcg", "-cpu", "qemu64",
             "-smp", "1", "-m", str(MEMORY), "-display", "none", "-nodefaults", "-no-reboot", "-kernel", parts.kernel, "-initrd", parts.initramfs,
-            "-append", "console=ttyS0 panic=1 quiet mitigations=off", "-serial", f"file:{self.folder}/console",
+            "-append", "console=ttyS0 panic=1 quiet mitigations=off" + (" lab.root=disk" if root else ""), "-serial", f"file:{self.folder}/console",
             "-netdev", f"user,id=net,hostfwd=tcp:127.0.0.1:{self.port}-:{PORT}", "-device", "virtio-net-pci,netdev=net,romfile=",
             "-device", "virtio-rng-pci", "-device", "virtio-serial-pci",
-            "-chardev", "socket,id=agent,path=agent,server=on,wait=off", "-device", "virtserialport,chardev=agent"]
-        for tag, path in {"root": parts.root, "lab": self.folder, **shares}.items():
+            "-chardev", "socket,id=agent,path=agent,server=on,wait=off", "-device", "virtserialport,chardev=agent", *extra]
+        if root:
+            words += ["-drive", f"file={root},format=raw,if=virtio,readonly=on"]
+        for tag, path in {**({} if root else {"root": parts.root}), "lab": self.folder, **shares}.items():
             is_root = ",readonly=on" if tag == "root" else ""
             words += ["-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{is_root}",
                       "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]

@@ -27,7 +27,7 @@ make file systems."""
 XZ = b"\xfd7zXZ\0"
 """The beginning of data that xz has compressed."""
 
-MODULES = ("virtio_pci", "virtio_console", "virtio_rng", "virtio_net", "virtio_blk", "9pnet_virtio", "9p", "overlay")
+MODULES = ("virtio_pci", "virtio_console", "virtio_rng", "virtio_net", "virtio_blk", "9pnet_virtio", "9p", "overlay", "ext4")
 """The modules that must be loaded before the root is mounted; cases load the rest themselves."""
 
 INIT = """#!/bin/busybox sh
@@ -36,7 +36,10 @@ INIT = """#!/bin/busybox sh
 /bin/busybox mount -t sysfs sysfs /sys
 /bin/busybox mount -t devtmpfs dev /dev
 while read -r module; do /bin/busybox insmod "/modules/$module"; done </modules/order
-/bin/busybox mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose root /lower
+if /bin/busybox grep -q lab.root=disk /proc/cmdline
+then /bin/busybox mount -t ext4 -o ro /dev/vda /lower
+else /bin/busybox mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose root /lower
+fi
 /bin/busybox mount -t tmpfs upper /upper
 /bin/busybox mkdir /upper/files /upper/work
 /bin/busybox mount -t overlay -o lowerdir=/lower,upperdir=/upper/files,workdir=/upper/work root /new
@@ -200,6 +203,20 @@ class Parts:
             file.write(wanted)
         shutil.rmtree(self.root, ignore_errors=True)
         os.rename(part, self.root)
+
+    def disk(self):
+        """The path of an image of the root. A machine that sleeps needs one: the kernel's shares do
+        not survive that."""
+        image = f"{self.folder}/root.img"
+        with open(f"{self.folder}/lock", "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.path.exists(image) or os.stat(image).st_mtime < os.stat(f"{self.root}/etc/peer-lab").st_mtime:
+                say("making an image of the root")
+                with open(f"{image}.part", "wb") as file:
+                    file.truncate(2 << 30)
+                run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-d", self.root, f"{image}.part"], 600)
+                os.rename(f"{image}.part", image)
+        return image
 
     def make_initramfs(self):
         """Busybox, the modules in their order of loading, and the script that mounts the root."""
