@@ -25,9 +25,18 @@ package struct StreamSocket: ~Copyable, Sendable {
     Descriptor(owning: try calling(operation) { csystem_socket(family.number) })
   }
 
+  /// The largest segment that fits into a packet of 1280 bytes, which every IPv6 network carries,
+  /// behind the headers of IPv6 and TCP.
+  package static let smallSegment = 1220
+
   /// Starts connecting. Once the socket is writable, `finishConnecting` returns the result.
-  package static func connect(to address: SocketAddress) throws(SystemError) -> StreamSocket {
+  ///
+  /// With `hasSmallSegments`, both ends send segments of at most `smallSegment` bytes.
+  package static func connect(
+    to address: SocketAddress, hasSmallSegments: Bool = false
+  ) throws(SystemError) -> StreamSocket {
     let socket = try open(address.family, for: "connect")
+    if hasSmallSegments { try socket.setOption(CInt(IPPROTO_TCP), TCP_MAXSEG, CInt(smallSegment)) }
     do {
       // After an interruption the kernel continues to connect; another call would return EALREADY.
       let result = unsafe address.withKernelForm { unsafe Glibc.connect(socket.raw, $0, $1) }
@@ -139,6 +148,11 @@ extension StreamSocket {
     try descriptor.setOption(level, TCP_KEEPIDLE, CInt(clamping: idle))
     try descriptor.setOption(level, TCP_KEEPINTVL, CInt(clamping: interval))
     try descriptor.setOption(level, TCP_KEEPCNT, CInt(clamping: count))
+  }
+
+  /// The size of the segments that this end sends.
+  package func segmentBytes() throws(SystemError) -> Int {
+    Int(try descriptor.option(CInt(IPPROTO_TCP), TCP_MAXSEG))
   }
 
   /// The size of the kernel's send buffer, which is twice the size that was set.

@@ -54,11 +54,12 @@ import Testing
         return
       }
       #expect(link.step(now: 130).isEmpty)
-      guard case .broke(let fault)? = link.step(now: 131).first else {
+      guard case .broke(let fault, let isSilent)? = link.step(now: 131).first else {
         Issue.record("silence is not noticed")
         return
       }
       #expect(fault.code == .connection)
+      #expect(isSilent)
       isOver.set(.success(()))
     }
   }

@@ -20,10 +20,13 @@ final class Proxy: Sendable {
 
   let port: UInt16
   private let mustStop = Flag()
-  private let count = Condition(0)
+  private let segments = Condition<[Int]>([])
   private let thread: RunningThread<Void>
 
-  var connections: Int { count.withLock { $0 } }
+  var connections: Int { segments.withLock { $0.count } }
+
+  /// The size of the segments in which each connection's client takes data.
+  var segmentBytes: [Int] { segments.withLock { $0 } }
 
   /// Connections that are refused never come to the target. Those that end without a word, as a
   /// look whether anything listens does, do not count.
@@ -34,10 +37,10 @@ final class Proxy: Sendable {
     let listening = try ListeningSocket(host: "127.0.0.1", port: 0)
     port = listening.port
     let handedOver = Condition<ListeningSocket?>(listening)
-    let (mustStop, count) = (mustStop, count)
+    let (mustStop, segments) = (mustStop, segments)
     thread = try RunningThread("proxy") {
       guard let listening = handedOver.withLock({ $0.take() }) else { return }
-      try? Self.run(listening, target, refused, judge, mustStop) { count.withLock { $0 += 1 } }
+      try? Self.run(listening, target, refused, judge, mustStop) { bytes in segments.withLock { $0.append(bytes) } }
     }
   }
 
@@ -51,7 +54,7 @@ final class Proxy: Sendable {
 
   private static func run(
     _ listening: borrowing ListeningSocket, _ target: UInt16, _ refused: ClosedRange<Int>?,
-    _ judge: (Int, Int) -> Verdict, _ mustStop: Flag, accepted: () -> Void
+    _ judge: (Int, Int) -> Verdict, _ mustStop: Flag, accepted: (Int) -> Void
   ) throws {
     var workers: [PairWorker] = []
     var poller = try Poller()
@@ -67,7 +70,7 @@ final class Proxy: Sendable {
         continue
       }
       guard try client.speaks() else { continue }
-      accepted()
+      accepted(try client.segmentBytes())
       if let refused, refused.contains(number) {
         number += 1
         continue

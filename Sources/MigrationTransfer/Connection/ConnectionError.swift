@@ -13,7 +13,7 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
     case refused
     /// The other end has sent what no honest one sends, or more of it (Protocol §11).
     case violated
-    /// A deadline passed.
+    /// A deadline passed, this end's or the kernel's.
     case timedOut
     /// This end wants to stop.
     case stopped
@@ -29,7 +29,7 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
   }
 
   init(_ error: SystemError) {
-    self.init(.lost, error.description)
+    self.init(error.isTimedOut ? .timedOut : .lost, error.description)
   }
 
   init(_ error: TLSError) {

@@ -5,8 +5,8 @@ import MigrationWire
 /// An event of a control connection.
 enum LinkNews: Sendable {
   case received(ControlMessage)
-  /// Only `closed` follows.
-  case broke(Fault)
+  /// Only `closed` follows. `isSilent`: nothing has come for too long, or the kernel got no answer.
+  case broke(Fault, isSilent: Bool)
   /// There is room for more of the messages that can wait.
   case drained
   case closed

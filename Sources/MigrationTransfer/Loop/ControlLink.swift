@@ -104,7 +104,7 @@ final class ControlLink {
       }
     } catch {
       state = .broken
-      news.append(.broke(Fault(error)))
+      news.append(.broke(Fault(error), isSilent: (error as? ConnectionError)?.code == .timedOut))
     }
     return news
   }

@@ -191,7 +191,7 @@ struct ReceiverLoop: ~Copyable {
     for (id, news) in controls.step() {
       switch news {
       case .received(let message): feed(.received(id, message))
-      case .broke(let fault): feed(.broke(id, fault))
+      case .broke(let fault, _): feed(.broke(id, fault))
       case .drained: feed(.drained(id))
       case .closed: feed(.closed(id))
       }

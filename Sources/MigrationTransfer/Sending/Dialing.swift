@@ -13,6 +13,8 @@ struct Dialing: Sendable {
   static var deadline: BootInstant { BootInstant.now().advanced(by: patience) }
 
   let context: TLSContext
+  /// Whether the connections are for a way on which larger packets may vanish.
+  var hasSmallSegments = false
   /// Whether a wakeup means that this device gives up.
   let isStopped: @Sendable () -> Bool
 
@@ -69,7 +71,8 @@ struct Dialing: Sendable {
   private func reach(_ addresses: [SocketAddress], _ wakeup: Wakeup) throws(ConnectionError) -> StreamSocket {
     do throws(Race.Failure) {
       return try Race(
-        addresses: addresses, patience: Patience.pairing, wakeup: wakeup, isStopped: isStopped
+        addresses: addresses, hasSmallSegments: hasSmallSegments, patience: Patience.pairing, wakeup: wakeup,
+        isStopped: isStopped
       ).run()
     } catch {
       switch error {

@@ -15,6 +15,7 @@ struct Race: Sendable {
 
   /// In the order in which they are tried; at least one.
   let addresses: [SocketAddress]
+  var hasSmallSegments = false
   /// For how many seconds.
   let patience: Double
   let wakeup: Wakeup
@@ -74,7 +75,8 @@ struct Race: Sendable {
   private func begin(_ course: inout Course, _ clock: LoopClock) {
     while let place = course.race.begin(now: clock.now) {
       do throws(SystemError) {
-        course.attempts.append(Attempt(place, try StreamSocket.connect(to: addresses[place])))
+        let socket = try StreamSocket.connect(to: addresses[place], hasSmallSegments: hasSmallSegments)
+        course.attempts.append(Attempt(place, socket))
       } catch {
         course.failed(place, error, now: clock.now)
       }

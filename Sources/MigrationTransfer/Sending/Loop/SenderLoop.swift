@@ -83,8 +83,12 @@ final class SenderLoop {
 
   private func take(_ news: LinkNews, of id: ConnectionID) {
     switch news {
-    case .received(let message): handle(.received(id, message))
-    case .broke(let fault): handle(.broke(id, fault))
+    case .received(let message):
+      if case .close(let close) = message, close.code == .silent { encounter?.transfer.hasFallenSilent.set() }
+      handle(.received(id, message))
+    case .broke(let fault, let isSilent):
+      if isSilent { encounter?.transfer.hasFallenSilent.set() }
+      handle(.broke(id, fault))
     case .drained: handle(.drained(id))
     case .closed: handle(.closed(id, spread: Self.spread))
     }

@@ -17,6 +17,9 @@ final class SendingTransfer: Sendable {
   let receiver: KeyFingerprint
   /// The traffic of this run.
   let traffic = TrafficCount()
+  /// Set when a connection of this run has fallen silent. Packets that are too large for the way
+  /// may vanish without a word: later connections have small segments (Protocol §7.4).
+  let hasFallenSilent = Flag()
   /// Nil until the transfer is remembered, and again when it has ended.
   private let entry: Mutex<TransferEntry?>
 

@@ -53,14 +53,15 @@ struct DialWorker: SenderWorker {
 
   private var dialing: Dialing {
     get throws(DialFailure) {
-      let identity =
+      let (identity, hasSmallSegments) =
         switch keys {
-        case .pairing(let keys): keys.identity
-        case .transfer(let transfer): transfer.identity
+        case .pairing(let keys): (keys.identity, false)
+        case .transfer(let transfer): (transfer.identity, transfer.hasFallenSilent.isSet)
         }
       do throws(TLSError) {
         let stop = stop
-        return Dialing(context: try TLSContext(role: .client, identity: identity)) { stop.isSet }
+        let context = try TLSContext(role: .client, identity: identity)
+        return Dialing(context: context, hasSmallSegments: hasSmallSegments) { stop.isSet }
       } catch {
         throw .failed(Fault(error).failure)
       }

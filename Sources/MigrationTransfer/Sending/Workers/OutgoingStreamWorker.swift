@@ -21,6 +21,7 @@ struct OutgoingStreamWorker: SenderWorker {
       return ended(.finished)
     } catch {
       if session.queue.isStopped { return ended(.stopped) }
+      if (error as? ConnectionError)?.code == .timedOut { session.transfer.hasFallenSilent.set() }
       return ended(SenderEngine.StreamEnd(by: error, hasBrought: session.queue.hasBrought(join.stream)))
     }
   }
@@ -33,7 +34,9 @@ struct OutgoingStreamWorker: SenderWorker {
 
   private func carry(_ events: EventQueue<SenderNews>) throws {
     let queue = session.queue
-    let dialing = Dialing(context: session.way.context) { queue.isStopped }
+    let dialing = Dialing(
+      context: session.way.context, hasSmallSegments: session.transfer.hasFallenSilent.isSet
+    ) { queue.isStopped }
     var connection = try dialing.connect(to: [session.way.address], wakeup: wakeup)
     try ClientPairing.come(
       back: .join, on: &connection, to: session.transfer.receiver, until: Dialing.deadline)
