@@ -215,9 +215,14 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-if !isWhole {
-  let kit: Set = ["AppMigrationKit", "AuthenticationServices", "Security"]
-  var needed = kit
+/// The targets that are built, with their dependencies; nil for all. Scripts/sanitize names a few.
+let chosen: Set<String>? =
+  isWhole
+  ? Context.environment["PEER_TARGETS"].map { Set($0.split(separator: " ").map(String.init)) }
+  : ["AppMigrationKit", "AuthenticationServices", "Security"]
+
+if let chosen {
+  var needed = chosen
   var count = 0
   while count < needed.count {
     count = needed.count
@@ -225,6 +230,6 @@ if !isWhole {
       for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
     }
   }
-  package.products.removeAll { !kit.contains($0.name) }
+  package.products.removeAll { !chosen.contains($0.name) }
   package.targets.removeAll { !needed.contains($0.name) }
 }

@@ -5,6 +5,7 @@
 #   usage            prints the comment at the top of the script that was started
 #   set_up           finds a Swift toolchain that starts, and installs its and the build's missing parts
 #   set_up_pytest    the same for the checks with pytest
+#   set_up_leaks     the same for finding leaks; the library that finds them is then $leak_checker
 #   set_up_disks     the same for checks on file systems, as far as possible
 #   set_up_networks  the same for checks with their own networks, as far as possible
 #   set_up_packaging the same for making and checking Debian packages, as far as possible
@@ -213,6 +214,13 @@ set_up_pytest() {
   python=$(find_pytest) || fail "There is no python3 with pytest and pytest-xdist." "In a virtual environment: pip install pytest pytest-xdist"
 }
 
+# The library that looks for leaks in any program that loads it first.
+set_up_leaks() {
+  leak_checker=/usr/lib/$(uname -m)-linux-gnu/liblsan.so.0
+  need liblsan0 "$leak_checker"
+  install_missing
+}
+
 # The tools for networks in namespaces, and another speaker of multicast DNS for them; they need
 # root.
 set_up_networks() {
@@ -331,11 +339,12 @@ build_mutants() {
 built() { printf '%s/release/%s\n' "$release_scratch" "$1"; }
 
 # Runs the built tests of a package, by its name; their events are also written to the file in
-# PEER_TEST_EVENTS, if it is set.
+# PEER_TEST_EVENTS, and the library in PEER_TEST_PRELOAD is loaded first, if these are set.
 run_tests() {
   local name=$1
   shift
-  bounded "$build_seconds" "$debug_scratch/debug/${name}PackageTests.xctest" --testing-library swift-testing \
+  bounded "$build_seconds" ${PEER_TEST_PRELOAD:+env LD_PRELOAD="$PEER_TEST_PRELOAD"} \
+    "$debug_scratch/debug/${name}PackageTests.xctest" --testing-library swift-testing \
     ${PEER_TEST_EVENTS:+--event-stream-output-path "$PEER_TEST_EVENTS"} "$@"
 }
 
@@ -348,6 +357,7 @@ run_stages() {
   set_up
   # Here, so that the messages of the installation appear at once and not in a log.
   set_up_pytest
+  set_up_leaks
   set_up_disks
   set_up_packaging
   set_up_interop

@@ -89,6 +89,9 @@ def tests():
         Stage("simulations of a receiver that stays", 30, script("simulate", "--seeds", "3000", "--keep"), alone="release folder",
               reader=lambda: Table(CHECKS), **release),
         Stage("fuzzing", 45, script("fuzz", "--seconds", "10"), room=2, reader=lambda: Table(CHECKS)),
+        # Whole transfers, in the build that exists already.
+        Stage("leaks", 40, script("sanitize", "leaks", r"^PeerTransferTests\.|^MigrationTransferTests\.(ReleaseTests|OneProcessTests)"),
+              reader=lambda: Table(CHECKS), **debug),
         Stage("chaos", 90, script("chaos", "--rounds", "3"), reader=lambda: Table(CHECKS), **release),
         # It takes seconds as a promise, and so needs as much room as a small machine has.
         Stage("attacks", 120, script("attack"), room=4, reader=lambda: Table(CHECKS), **release),
