@@ -101,6 +101,7 @@ def tests():
         Stage("bench's own test", 30, script("bench", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("soak's own test", 10, script("soak", "--self-test"), reader=lambda: Table(CHECKS)),
         Stage("mutants' own test", 30, script("mutants", "--self-test"), alone="mutants", reader=lambda: Table(CHECKS)),
+        Stage("coverage's own test", 10, ["python3", f"{ROOT}/Scripts/lib/coverage_self_test.py"], reader=lambda: Table(CHECKS)),
         Stage("tree checker's own test", 10, script("check-trees", "--self-test")),
         Stage("disk cases' own test", 30, ["python3", f"{ROOT}/Scripts/lib/disk_cases.py", "self-test"]),
         Stage("defences' own test", 10, script("defences", "--self-test"), reader=lambda: Table(CHECKS)),
