@@ -10,6 +10,7 @@
 #   set_up_networks  the same for checks with their own networks, as far as possible
 #   set_up_packaging the same for making and checking Debian packages, as far as possible
 #   set_up_interop   the same for checks of the second implementation, as far as possible
+#   set_up_arm       the same for checks of code for 64-bit ARM, as far as possible
 #   set_up_shells    the same for checks of completions and manual pages, as far as possible
 #   need ...         notes a missing Debian package; install_missing installs the noted packages
 #   build ...        swift build, for debugging, bounded in time, started again if the driver hangs
@@ -249,6 +250,18 @@ need_interop() {
   need python3-zstandard /usr/lib/python3/dist-packages/zstandard
 }
 
+# The compiler and the emulator for 64-bit ARM; without root, only those already installed are used.
+set_up_arm() {
+  if [ "$(id -u)" -ne 0 ]; then return; fi
+  if ! (need_arm; install_missing); then say "Without these, checks of code for 64-bit ARM are skipped."; fi
+}
+
+need_arm() {
+  need gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
+  need libc6-dev-arm64-cross /usr/aarch64-linux-gnu/lib/libc.a
+  need qemu-user qemu-aarch64
+}
+
 # The shells with completions, and the tools that show manual pages; without root, only those
 # already installed are used.
 set_up_shells() {
@@ -361,6 +374,7 @@ run_stages() {
   set_up_disks
   set_up_packaging
   set_up_interop
+  set_up_arm
   set_up_shells
   exec python3 "$root/Scripts/lib/test_stages.py" "$@"
 }

@@ -70,10 +70,15 @@ package struct ChildProcess: ~Copyable, Sendable {
 
   package let id: CInt
   private let process: Descriptor
+  /// Its calls that this process makes for it.
+  private let calls: AttributeCalls?
 
-  /// Starts a process from the calling thread; the process ends with that thread.
+  /// Starts a process from the calling thread; the process ends with that thread. A confined
+  /// process may put calls to the thread (`callsDescriptor`), which from then on has no more of
+  /// root's rights than that process.
   package init(_ settings: Settings, _ endowment: borrowing Endowment) throws(SystemError) {
     var number: CInt = -1
+    var listener: CInt = -1
     var stage: UnsafePointer<CChar>?
     let rules = settings.confinement?.rules ?? []
     var texts = CTexts()
@@ -87,7 +92,9 @@ package struct ChildProcess: ~Copyable, Sendable {
     let executable = unsafe texts.add(settings.executable)
     let directory = unsafe texts.add(settings.directory)
     let changeable = unsafe settings.confinement?.changeable.map { unsafe texts.add($0) }
-    let isSealed = settings.confinement != nil && Confinement.strength.contains(.attributes)
+    let attributeGuard = settings.confinement?.attributeGuard
+    let directories =
+      attributeGuard == .answers ? try AttributeCalls.directories(of: rules.filter { $0.access == .write }) : []
     let id = unsafe arguments.withUnsafeBufferPointer { arguments in
       unsafe environment.withUnsafeBufferPointer { environment in
         unsafe cRules.withUnsafeBufferPointer { rules in
@@ -96,9 +103,10 @@ package struct ChildProcess: ~Copyable, Sendable {
             directory: directory, channel: endowment.channel.raw, lock: endowment.lockNumber,
             output: endowment.output.raw, error: endowment.error.raw,
             is_confined: settings.confinement == nil ? 0 : 1, rules: rules.baseAddress, rule_count: rules.count,
-            is_sealed: isSealed ? 1 : 0, changeable: changeable, files: settings.limits.files,
+            is_sealed: attributeGuard == .mounts ? 1 : 0, changeable: changeable,
+            is_answered: attributeGuard == .answers ? 1 : 0, files: settings.limits.files,
             memory: settings.limits.memory)
-          return unsafe csystem_start(&what, &number, &stage)
+          return unsafe csystem_start(&what, &number, &listener, &stage)
         }
       }
     }
@@ -110,10 +118,28 @@ package struct ChildProcess: ~Copyable, Sendable {
     }
     self.id = id
     process = Descriptor(owning: number)
+    calls = listener == -1 ? nil : AttributeCalls(Descriptor(owning: listener), in: directories)
   }
 
   /// The descriptor that becomes readable when the process ends.
   package var raw: CInt { process.raw }
+
+  /// The descriptor that becomes readable when a call of the process waits for `answer`; -1 if it
+  /// makes all its calls itself.
+  package var callsDescriptor: CInt {
+    switch calls {
+    case .some(let calls): calls.raw
+    case .none: -1
+    }
+  }
+
+  /// Makes the waiting call of the process, and answers with its result.
+  package func answer() {
+    switch calls {
+    case .some(let calls): calls.answer()
+    case .none: break
+    }
+  }
 
   /// Kills the process; without effect if it has ended.
   package func kill() {

@@ -29,15 +29,29 @@ package struct Confinement: Sendable {
     /// Sockets and processes, by a filter of system calls.
     package static let calls = Strength(rawValue: 2)
 
-    /// Metadata of files (modes, owners and times), by private mounts.
+    /// Metadata of files: modes, owners, times and extended attributes.
     package static let attributes = Strength(rawValue: 4)
 
     package static let full: Strength = [.files, .calls, .attributes]
   }
 
+  /// How a process is kept from changing the metadata of files.
+  package enum AttributeGuard: Sendable {
+    /// This process makes the changes for it, in the directories that it may write to.
+    case answers
+    /// Private mounts, which are read-only except for one directory.
+    case mounts
+
+    /// The guards that this machine has.
+    package static let possible: [AttributeGuard] =
+      (csystem_can_answer() != 0 ? [.answers] : []) + (csystem_has_own_mounts() != 0 ? [.mounts] : [])
+  }
+
   package private(set) var rules: [Rule] = []
-  /// The only directory in which modes, owners and times can be changed; nil for none.
+  /// The only directory in which metadata can be changed, if private mounts guard it; nil for none.
   package var changeable: String?
+  /// Nil if nothing keeps it from that.
+  package var attributeGuard = Confinement.usualGuard
 
   package init() {}
 
@@ -66,9 +80,18 @@ package struct Confinement: Sendable {
   /// The parts that this machine can enforce.
   package static let strength: Strength = {
     var strength: Strength = []
-    if csystem_landlock_version() > 0 { strength.insert(.files) }
+    if hasLandlock { strength.insert(.files) }
     if csystem_has_call_filter() != 0 { strength.insert(.calls) }
-    if csystem_has_own_mounts() != 0 { strength.insert(.attributes) }
+    if usualGuard != nil { strength.insert(.attributes) }
     return strength
   }()
+
+  /// The guard of metadata on this machine. Without Landlock, private mounts come first: they also
+  /// keep the process from writing to most files.
+  package static let usualGuard: AttributeGuard? = {
+    let possible = AttributeGuard.possible
+    return hasLandlock ? possible.first : possible.last
+  }()
+
+  private static var hasLandlock: Bool { csystem_landlock_version() > 0 }
 }

@@ -104,3 +104,8 @@ def untouched(device):
     """Requires that no importer has run."""
     equal(device.documents(), {}, "the container holds")
     equal(device.run("status"), "none", "the status at first launch")
+
+
+def complaints(process):
+    """The notices of a device, such as one about a lack of confinement."""
+    return [event["message"] for event in process.events("notice") + process.events("unconfined")]

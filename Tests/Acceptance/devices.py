@@ -102,7 +102,7 @@ class Process:
         reading, writing = os.pipe()
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen(
-                [*within, sys.executable, "-I", "-S", f"{ROOT}/Tests/Acceptance/launch.py", str(writing),
+                [*within, *work.within, sys.executable, "-I", "-S", f"{ROOT}/Tests/Acceptance/launch.py", str(writing),
                  "-" if user is None else str(user), program or work.binary, *arguments],
                 stdin=subprocess.PIPE, stdout=out, stderr=err, cwd=work.path, pass_fds=[writing],
                 env={**os.environ, "HOME": work.home(user), "PEER_HOME": home or work.home(user) + "/peer", **work.environment})
@@ -229,6 +229,8 @@ class Work:
         self.is_long = is_long
         self.environment = {}
         """Additional environment variables of its processes."""
+        self.within = ()
+        """The command that its processes are arguments of, such as one that enters a chroot."""
         self.processes = []
         self.reached = []
         """Events that a check has read itself, not from a process's output."""

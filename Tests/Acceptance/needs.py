@@ -8,6 +8,7 @@ import ctypes
 import ctypes.util
 import functools
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -96,6 +97,24 @@ def strangers():
     if not shutil.which("cc") and not shutil.which("clang"):
         return "no C compiler"
     return None if os.path.exists("/usr/include/openssl/ssl.h") else "no headers of OpenSSL"
+
+
+@functools.cache
+def compiler():
+    """The compiler for this machine's programs."""
+    return None if shutil.which("cc") else "no C compiler"
+
+
+@functools.cache
+def x86_compiler():
+    return compiler() or (None if platform.machine() == "x86_64" else "not an x86-64 machine")
+
+
+@functools.cache
+def arm_compiler():
+    """A compiler for 64-bit ARM, and an emulator of the processor."""
+    absent = [name for name in ("aarch64-linux-gnu-gcc", "qemu-aarch64") if not shutil.which(name)]
+    return f"no {' and no '.join(absent)}" if absent else None
 
 
 @functools.cache

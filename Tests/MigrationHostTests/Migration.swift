@@ -41,10 +41,12 @@ struct AppDevice {
 
   func source(
     _ news: News = News(), claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
-    descriptionLimit: Double = ExportWatch.descriptionLimit, isConfined: Bool = true
+    descriptionLimit: Double = ExportWatch.descriptionLimit, isConfined: Bool = true,
+    attributeGuard: Confinement.AttributeGuard? = Confinement.usualGuard
   ) throws -> AppSource {
     var site = try scratch.home().site(of: Self.identifier) { news.note($0) }
     site.isConfined = isConfined
+    site.attributeGuard = attributeGuard
     return try AppSource(
       site, claim: claim, idleLimit: idleLimit, descriptionLimit: descriptionLimit
     ) { news.note($0) }

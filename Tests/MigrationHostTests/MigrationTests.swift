@@ -162,14 +162,17 @@ import Testing
     _ = try old.app.lockOnceFree(.running)
   }
 
-  @Test(.enabled(if: Confinement.strength.contains(.attributes), "no private mounts here"))
-  func `modes, owners and times outside cannot be changed`() throws {
+  @Test(
+    .enabled(if: Confinement.strength.contains(.attributes), "modes cannot be guarded here"),
+    arguments: Confinement.AttributeGuard.possible)
+  func `modes, owners and times outside cannot be changed`(guard means: Confinement.AttributeGuard) throws {
     let old = try AppDevice(["kept": "text"])
     let outside = "\(old.scratch.path)/outside"
     for place in [outside, "\(old.app.containerPath)/Documents/kept"] {
       try write("secret", to: outside)
       let news = News()
-      _ = try Migration(from: try old.source(news), platform: "attributes", options: ["path": place])
+      _ = try Migration(
+        from: try old.source(news, attributeGuard: means), platform: "attributes", options: ["path": place])
       #expect(news.lines.count == 3 && news.lines.allSatisfy { $0.hasSuffix(": refused") }, "\(news.lines)")
     }
     #expect(mode(outside) == 0o644)

@@ -44,6 +44,8 @@ struct csystem_spawn {
   // not cover modes, owners and times.
   int is_sealed;
   const char *changeable;
+  // Whether instead its calls that change those are put to a listener, which this process answers.
+  int is_answered;
   // Limits: open files, bytes of private memory.
   uint64_t files;
   uint64_t memory;
@@ -64,16 +66,17 @@ int csystem_confine_writing(const char *const *directories, size_t count);
 // Whether a process can be given private mounts here. Tries it, in a process.
 int csystem_has_own_mounts(void);
 
-// Starts a process. Returns its number, and in `process` a descriptor that becomes readable when
-// the process ends. On failure returns -1 with errno, and in `stage` the name of the step that
-// failed.
+// Starts a process. Returns its number, in `process` a descriptor that becomes readable when the
+// process ends, and in `listener` the descriptor with its calls for csystem_answer, or -1. On
+// failure returns -1 with errno, and in `stage` the name of the step that failed. The calling
+// thread answers the calls: from then on it has only the rights of csystem_keep_file_rights.
 //
 // The process is killed when the calling *thread* ends. It is in a session of its own, has no other
 // descriptors, default signal handling and an empty standard input, and leaves no core file. A
 // confined process, even as root, cannot create sockets or processes, signal or limit other
 // processes, outlive its parent, or release the lock; of root's rights it keeps only those over
 // files.
-pid_t csystem_start(const struct csystem_spawn *what, int *process, const char **stage);
+pid_t csystem_start(const struct csystem_spawn *what, int *process, int *listener, const char **stage);
 
 // Waits for a process: its exit code, or 256 + signal; -1 on failure.
 int csystem_wait(pid_t process);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "CAttributes.h"
 #include "CDetach.h"
 #include "CSpawn.h"
 #include "CView.h"

@@ -26,6 +26,7 @@ enum ExtensionConfinement {
     rules.allow(.write, "/dev/null")
     rules.allow(.execute, String(decoding: site.bundle.path, as: UTF8.self))
     rules.allow(.write, site.scratch)
+    rules.attributeGuard = site.attributeGuard
     // One directory for an import: an importer could not move items from one mount to another, but
     // only copy them.
     rules.changeable = purpose.isImport ? site.files.path : site.scratch

@@ -1,6 +1,7 @@
 import MigrationSystem
 
-/// A running extension. The thread that started it passes on its output, and waits for its end.
+/// A running extension. The thread that started it passes on its output, makes the calls that its
+/// confinement leaves to the host, and waits for its end.
 final class ExtensionProcess: Sendable {
   fileprivate struct State: Sendable {
     var started: Result<CInt, SystemError>?
@@ -104,12 +105,15 @@ private struct Keeper: ~Copyable, Sendable {
 
   /// Waits until the process has ended, and then reads the rest of its output.
   private mutating func attend(_ process: borrowing ChildProcess) -> ChildProcess.End {
+    // Until all its threads have ended.
+    var isAsking = true
     while var poller = try? Poller() {
       // The kernel ignores the number of a closed stream.
       var interests = [
         Poller.Interest(process.raw, .readable), Poller.Interest(attention.raw, .readable),
         Poller.Interest(output.isOpen ? output.raw : -1, .readable),
         Poller.Interest(error.isOpen ? error.raw : -1, .readable),
+        Poller.Interest(isAsking ? process.callsDescriptor : -1, .readable),
       ]
       attention.clear()
       if state.withLock({ $0.isUnwanted }) { process.kill() }
@@ -117,6 +121,11 @@ private struct Keeper: ~Copyable, Sendable {
       let isQuiet = interests[2].ready.isEmpty && interests[3].ready.isEmpty
       if !interests[2].ready.isEmpty { output.pass() }
       if !interests[3].ready.isEmpty { error.pass() }
+      if interests[4].ready.contains(.readable) {
+        process.answer()
+      } else if !interests[4].ready.isEmpty {
+        isAsking = false
+      }
       if isQuiet, !interests[0].ready.isEmpty { break }
     }
     process.kill()

@@ -21,6 +21,8 @@ package struct ExtensionSite: Sendable {
   /// Whether it is confined as docs/Apps.md describes. Without confinement a debugger
   /// can be attached to it.
   package var isConfined = true
+  /// How a confined extension is kept from changing modes, owners and times of other files.
+  var attributeGuard = Confinement.usualGuard
   /// The path of the author's bundle, in a trial; nil for a user's app.
   var draft: [UInt8]?
 
@@ -73,8 +75,8 @@ package struct ExtensionSite: Sendable {
     }
     if missing.contains(.attributes) {
       return
-        "this user may not create mounts: the app's extension is not kept from changing modes and times of "
-        + "other files"
+        "this machine lets no program watch another's calls: the app's extension is not kept from changing modes "
+        + "and times of other files"
     }
     return nil
   }

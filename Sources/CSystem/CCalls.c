@@ -1,0 +1,348 @@
+#define _GNU_SOURCE
+
+#include "CCalls.h"
+
+#include <asm/ioctls.h>
+#include <asm/unistd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#ifdef OUR_ARCHITECTURE
+
+// The newest call that was considered here. Later ones do not exist for the process: ENOSYS makes
+// programs use what they used before.
+enum { last_considered = 469 };
+
+// Calls that the headers of older distributions lack; their numbers are the same on all
+// architectures.
+enum {
+  call_clone3 = 435, call_close_range, call_openat2,
+  call_faccessat2 = 439,
+  call_epoll_pwait2 = 441,
+  call_landlock_create_ruleset = 444, call_landlock_add_rule, call_landlock_restrict_self,
+  call_futex_waitv = 449,
+  call_cachestat = 451, call_fchmodat2, call_map_shadow_stack, call_futex_wake, call_futex_wait, call_futex_requeue,
+  call_mseal = 462, call_setxattrat, call_getxattrat, call_listxattrat, call_removexattrat,
+  call_file_getattr = 468, call_file_setattr,
+  call_io_uring_setup = 425, call_io_uring_enter, call_io_uring_register,
+};
+
+// Calls about the process itself, its memory and threads, and the files that it has or may open.
+static const short allowed[] = {
+    // Bytes of open files.
+    __NR_read, __NR_write, __NR_pread64, __NR_pwrite64, __NR_readv, __NR_writev, __NR_preadv, __NR_pwritev,
+    __NR_preadv2, __NR_pwritev2, __NR_lseek, __NR_sendfile, __NR_copy_file_range, __NR_splice, __NR_tee, __NR_vmsplice,
+    __NR_readahead, __NR_fadvise64, __NR_fallocate, __NR_ftruncate, __NR_fsync, __NR_fdatasync, __NR_sync,
+    __NR_syncfs, __NR_sync_file_range, call_cachestat,
+    // Descriptors.
+    __NR_close, call_close_range, __NR_pipe2, __NR_eventfd2, __NR_signalfd4, __NR_memfd_create,
+    __NR_timerfd_create, __NR_timerfd_settime, __NR_timerfd_gettime, __NR_epoll_create1, __NR_epoll_ctl,
+    __NR_epoll_pwait, call_epoll_pwait2, __NR_ppoll, __NR_pselect6, __NR_inotify_init1, __NR_inotify_rm_watch,
+    __NR_io_setup, __NR_io_submit, __NR_io_getevents, __NR_io_cancel, __NR_io_destroy, __NR_io_pgetevents,
+    // Names of files.
+    __NR_faccessat, call_faccessat2, __NR_newfstatat, __NR_fstat, __NR_statx, __NR_statfs,
+    __NR_fstatfs, __NR_readlinkat, __NR_getdents64, __NR_mkdirat, __NR_mknodat, __NR_linkat, __NR_symlinkat,
+    __NR_unlinkat, __NR_renameat2, __NR_chdir, __NR_fchdir, __NR_getcwd, __NR_umask,
+    // Extended attributes, to be read.
+    __NR_getxattr, __NR_lgetxattr, __NR_fgetxattr, __NR_listxattr, __NR_llistxattr, __NR_flistxattr, call_getxattrat,
+    call_listxattrat, call_file_getattr,
+    // The channel.
+    __NR_sendto, __NR_recvfrom, __NR_sendmsg, __NR_recvmsg, __NR_sendmmsg, __NR_recvmmsg, __NR_shutdown,
+    __NR_getsockopt, __NR_setsockopt, __NR_getsockname, __NR_getpeername,
+    // Memory.
+    __NR_brk, __NR_mmap, __NR_munmap, __NR_mremap, __NR_mprotect, __NR_madvise, __NR_msync, __NR_mincore, __NR_mlock,
+    __NR_mlock2, __NR_munlock, __NR_mlockall, __NR_munlockall, __NR_remap_file_pages, __NR_mbind, __NR_get_mempolicy,
+    __NR_set_mempolicy, __NR_pkey_mprotect, __NR_pkey_alloc, __NR_pkey_free, call_map_shadow_stack, call_mseal,
+    // Threads and their locks.
+    __NR_futex, call_futex_waitv, call_futex_wake, call_futex_wait, call_futex_requeue, __NR_set_robust_list,
+    __NR_set_tid_address, __NR_gettid, __NR_membarrier, __NR_sched_yield, __NR_restart_syscall,
+    // Clocks and timers.
+    __NR_gettimeofday, __NR_clock_gettime, __NR_clock_getres, __NR_nanosleep, __NR_clock_nanosleep, __NR_getitimer,
+    __NR_setitimer, __NR_timer_create, __NR_timer_settime, __NR_timer_gettime, __NR_timer_getoverrun,
+    __NR_timer_delete, __NR_times,
+    // Its own signals.
+    __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_rt_sigpending, __NR_rt_sigtimedwait, __NR_rt_sigsuspend,
+    __NR_rt_sigreturn, __NR_sigaltstack,
+    // The process: its end, its program, its groups; a waiting for child processes finds none.
+    __NR_exit, __NR_exit_group, __NR_execve, __NR_execveat, __NR_wait4, __NR_waitid, __NR_getpid, __NR_getppid,
+    __NR_getpgid, __NR_setpgid, __NR_getsid, __NR_setsid, __NR_getrlimit, __NR_setrlimit, __NR_getrusage,
+    // Its users: root has no right left to become another user.
+    __NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid, __NR_getresuid, __NR_getresgid, __NR_getgroups, __NR_setuid,
+    __NR_setgid, __NR_setreuid, __NR_setregid, __NR_setresuid, __NR_setresgid, __NR_setfsuid, __NR_setfsgid,
+    __NR_capget, __NR_capset,
+    // Public facts: scheduling, the machine.
+    __NR_getpriority, __NR_ioprio_get, __NR_sched_getscheduler, __NR_sched_getparam, __NR_sched_getattr,
+    __NR_sched_getaffinity, __NR_sched_get_priority_max, __NR_sched_get_priority_min, __NR_sched_rr_get_interval,
+    __NR_getcpu, __NR_uname, __NR_sysinfo, __NR_getrandom,
+    // It may confine itself further.
+    __NR_seccomp, call_landlock_create_ruleset, call_landlock_add_rule, call_landlock_restrict_self,
+#ifdef __x86_64__
+    __NR_stat, __NR_lstat, __NR_access, __NR_readlink, __NR_getdents, __NR_mkdir, __NR_rmdir, __NR_mknod,
+    __NR_link, __NR_symlink, __NR_unlink, __NR_rename, __NR_pipe, __NR_eventfd, __NR_signalfd, __NR_epoll_create,
+    __NR_epoll_wait, __NR_poll, __NR_select, __NR_inotify_init, __NR_pause, __NR_alarm, __NR_time, __NR_getpgrp,
+    __NR_creat, __NR_arch_prctl,
+#endif
+    __NR_renameat, __NR_rseq,
+};
+
+// Calls that change modes, owners, times and attributes.
+static const short asked[] = {
+    __NR_fchmod, __NR_fchmodat, call_fchmodat2, __NR_fchown, __NR_fchownat, __NR_utimensat, __NR_setxattr,
+    __NR_lsetxattr, __NR_fsetxattr, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr,
+#ifdef __x86_64__
+    __NR_chmod, __NR_chown, __NR_lchown, __NR_utime, __NR_utimes,
+#endif
+};
+
+// Refused calls that programs do without.
+static const short missing[] = {
+    // Their parameters are in memory, where a filter cannot read them.
+    call_clone3, call_io_uring_setup, call_io_uring_enter, call_io_uring_register,
+    // Newer forms of calls that are put to the listener.
+    call_setxattrat, call_removexattrat, call_file_setattr,
+#ifdef __x86_64__
+    __NR_futimesat,
+#endif
+};
+
+// Refused with EACCES; every other call that is named nowhere is refused with EPERM.
+static const short without_access[] = {
+    __NR_socket, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4,
+    // A datagram socket of a pair can reach any other socket by its path.
+    __NR_socketpair,
+    // Keys, shared memory, queues: they have no place in the file system to which a rule could
+    // apply.
+    __NR_add_key, __NR_request_key, __NR_keyctl, __NR_shmget, __NR_shmat, __NR_shmctl, __NR_shmdt, __NR_semget,
+    __NR_semop, __NR_semtimedop, __NR_semctl, __NR_msgget, __NR_msgsnd, __NR_msgrcv, __NR_msgctl, __NR_mq_open,
+    __NR_mq_unlink, __NR_mq_timedsend, __NR_mq_timedreceive, __NR_mq_notify, __NR_mq_getsetattr,
+    // Watches reveal the names of files that may not be read.
+    __NR_inotify_add_watch, __NR_fanotify_init, __NR_fanotify_mark,
+};
+
+// Conditions for an argument of a call.
+enum condition {
+  // Zero, or the number of this process.
+  itself,
+  value,
+  not_value,
+  any_bit_of,
+  // One of the commands, one of the options.
+  command,
+  option,
+  // Flags of opening: a file that is truncated is opened for writing.
+  truncates_only_to_write,
+};
+
+struct rule {
+  short call;
+  short argument;
+  enum condition condition;
+  uint32_t value;
+  int error;
+};
+
+// The ioctl commands of files, pipes and sockets that only ask, or concern only a descriptor or a
+// file that was opened for writing. Others change attributes, or have signals sent to other
+// processes.
+static const uint32_t commands[] = {
+    FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TIOCOUTQ, FICLONE, FICLONERANGE, FS_IOC_GETFLAGS, FS_IOC_FSGETXATTR,
+    FS_IOC_FIEMAP, FIGETBSZ,
+};
+
+#define PR_NAME_OF_MEMORY 0x53564d41
+#define PR_AUXILIARY_VECTOR 0x41555856
+// The prctl options that concern this process alone, without PR_SET_PDEATHSIG: it must die with its
+// parent.
+static const uint32_t options[] = {
+    PR_GET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_GET_KEEPCAPS, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP,
+    PR_SET_SECCOMP, PR_CAPBSET_READ, PR_CAPBSET_DROP, PR_GET_SECUREBITS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK,
+    PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_GET_TID_ADDRESS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE,
+    PR_CAP_AMBIENT, PR_GET_SPECULATION_CTRL, PR_SET_SPECULATION_CTRL, PR_NAME_OF_MEMORY, PR_AUXILIARY_VECTOR,
+    // 64-bit ARM: vectors, pointer authentication and tags. Memory that may not become executable.
+    50, 51, 54, 55, 56, 60, 61, 63, 64, 65, 66,
+};
+
+static const struct rule rules[] = {
+    // The lock: all holders of the descriptor share it, and each could release it for all. A copy
+    // of the descriptor would have another number.
+    {__NR_flock, 0, not_value, LOCK_DESCRIPTOR, EPERM},
+    {__NR_dup, 0, not_value, LOCK_DESCRIPTOR, EPERM},
+    {__NR_dup3, 0, not_value, LOCK_DESCRIPTOR, EPERM},
+#ifdef __x86_64__
+    {__NR_dup2, 0, not_value, LOCK_DESCRIPTOR, EPERM},
+#endif
+    {__NR_fcntl, 0, not_value, LOCK_DESCRIPTOR, EPERM},
+    // Signals that are sent when a descriptor becomes readable. Leases hold up other processes.
+    {__NR_fcntl, 1, not_value, F_SETOWN, EPERM},
+    {__NR_fcntl, 1, not_value, 15 /* F_SETOWN_EX */, EPERM},
+    {__NR_fcntl, 1, not_value, 1024 /* F_SETLEASE */, EPERM},
+    {__NR_fcntl, 1, not_value, 1026 /* F_NOTIFY */, EPERM},
+    {__NR_ioctl, 1, command, 0, ENOTTY},
+    {__NR_prctl, 0, option, 0, EINVAL},
+    // Before version 3, Landlock lets a file be truncated that is opened for reading.
+    {__NR_openat, 2, truncates_only_to_write, 0, EACCES},
+#ifdef __x86_64__
+    {__NR_open, 1, truncates_only_to_write, 0, EACCES},
+#endif
+    // Threads, but no processes.
+    {__NR_clone, 0, any_bit_of, 0x10000 /* CLONE_THREAD */, EPERM},
+    {__NR_kill, 0, itself, 0, EPERM},
+    {__NR_tgkill, 0, itself, 0, EPERM},
+    {__NR_rt_sigqueueinfo, 0, itself, 0, EPERM},
+    {__NR_rt_tgsigqueueinfo, 0, itself, 0, EPERM},
+    {__NR_prlimit64, 0, itself, 0, EPERM},
+    // Scheduling: a thread of its own has another number, which a filter does not know; only the
+    // calling thread can be named, as 0.
+    {__NR_sched_setparam, 0, itself, 0, EPERM},
+    {__NR_sched_setscheduler, 0, itself, 0, EPERM},
+    {__NR_sched_setattr, 0, itself, 0, EPERM},
+    {__NR_sched_setaffinity, 0, itself, 0, EPERM},
+    {__NR_setpriority, 0, value, PRIO_PROCESS, EPERM},
+    {__NR_setpriority, 1, itself, 0, EPERM},
+    {__NR_ioprio_set, 0, value, 1 /* IOPRIO_WHO_PROCESS */, EPERM},
+    {__NR_ioprio_set, 1, itself, 0, EPERM},
+    // Only the question.
+    {__NR_personality, 0, value, 0xffffffff, EPERM},
+};
+
+// Writing instructions
+
+static void put(struct csystem_calls *filter, uint16_t code, uint8_t if_true, uint8_t if_false, uint32_t operand) {
+  filter->code[filter->length++] = (struct sock_filter){code, if_true, if_false, operand};
+}
+
+static void load(struct csystem_calls *filter, size_t offset) {
+  put(filter, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
+}
+
+static void compare(struct csystem_calls *filter, uint16_t how, uint32_t with, uint8_t if_true, uint8_t if_false) {
+  put(filter, (uint16_t)(BPF_JMP | how | BPF_K), if_true, if_false, with);
+}
+
+static void give(struct csystem_calls *filter, uint32_t verdict) { put(filter, BPF_RET | BPF_K, 0, 0, verdict); }
+
+// Skips the instruction after these for each of the values.
+static void put_values(struct csystem_calls *filter, const uint32_t *values, size_t count) {
+  for (size_t index = 0; index < count; index++) compare(filter, BPF_JEQ, values[index], (uint8_t)(count - index), 0);
+}
+
+static void put_condition(struct csystem_calls *filter, const struct rule *rule) {
+  // The kernel reads only the lower half of each of these arguments; both architectures are
+  // little-endian.
+  load(filter, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)rule->argument);
+  switch (rule->condition) {
+  case itself:
+    compare(filter, BPF_JEQ, 0, 2, 0);
+    compare(filter, BPF_JEQ, OWN_PROCESS, 1, 0);
+    break;
+  case value: compare(filter, BPF_JEQ, rule->value, 1, 0); break;
+  case not_value: compare(filter, BPF_JEQ, rule->value, 0, 1); break;
+  case any_bit_of: compare(filter, BPF_JSET, rule->value, 1, 0); break;
+  case command: put_values(filter, commands, sizeof commands / sizeof commands[0]); break;
+  case option: put_values(filter, options, sizeof options / sizeof options[0]); break;
+  case truncates_only_to_write:
+    compare(filter, BPF_JSET, O_TRUNC, 0, 4);
+    put(filter, BPF_ALU | BPF_AND | BPF_K, 0, 0, O_ACCMODE);
+    compare(filter, BPF_JEQ, O_WRONLY, 2, 0);
+    compare(filter, BPF_JEQ, O_RDWR, 1, 0);
+    break;
+  }
+  give(filter, SECCOMP_RET_ERRNO | (uint32_t)rule->error);
+}
+
+// The rules of one call, which are all that decides about it. Returns the index of the next call's.
+static size_t put_rules(struct csystem_calls *filter, size_t first) {
+  size_t begin = filter->length, count = sizeof rules / sizeof rules[0], index = first;
+  compare(filter, BPF_JEQ, (uint32_t)rules[first].call, 0, 0);
+  for (; index < count && rules[index].call == rules[first].call; index++) put_condition(filter, &rules[index]);
+  give(filter, SECCOMP_RET_ALLOW);
+  filter->code[begin].jf = (uint8_t)(filter->length - begin - 1);
+  return index;
+}
+
+static void set(uint32_t *verdicts, const short *calls, size_t count, uint32_t verdict) {
+  for (size_t index = 0; index < count; index++) verdicts[calls[index]] = verdict;
+}
+
+#define SET(verdicts, calls, verdict) set(verdicts, calls, sizeof calls / sizeof calls[0], verdict)
+
+int csystem_write_calls(struct csystem_calls *filter, int ways) {
+  const uint32_t refused = SECCOMP_RET_ERRNO | EPERM, absent = SECCOMP_RET_ERRNO | ENOSYS;
+  *filter = (struct csystem_calls){.ways = ways};
+  load(filter, offsetof(struct seccomp_data, arch));
+  compare(filter, BPF_JEQ, OUR_ARCHITECTURE, 1, 0);
+  give(filter, SECCOMP_RET_KILL_PROCESS);
+  load(filter, offsetof(struct seccomp_data, nr));
+  for (size_t index = 0; index < sizeof rules / sizeof rules[0];) index = put_rules(filter, index);
+
+  uint32_t verdicts[last_considered + 1];
+  for (int call = 0; call <= last_considered; call++) verdicts[call] = refused;
+  const uint32_t change = ways & csystem_calls_ask ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
+  SET(verdicts, allowed, SECCOMP_RET_ALLOW);
+  SET(verdicts, asked, change);
+  SET(verdicts, missing, absent);
+  SET(verdicts, without_access, SECCOMP_RET_ERRNO | EACCES);
+  // The flags of openat2 are in memory, where a filter cannot read them.
+  const int asks_truncating = ways & csystem_calls_ask_truncating;
+  verdicts[__NR_truncate] = asks_truncating ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
+  verdicts[call_openat2] = asks_truncating ? absent : SECCOMP_RET_ALLOW;
+
+  // Runs of numbers with the same verdict.
+  for (int first = 0, last; first <= last_considered; first = last + 1) {
+    for (last = first; last < last_considered && verdicts[last + 1] == verdicts[first];) last++;
+    if (verdicts[first] == refused) continue;
+    compare(filter, BPF_JGE, (uint32_t)first, 0, 2);
+    compare(filter, BPF_JGT, (uint32_t)last, 1, 0);
+    give(filter, verdicts[first]);
+  }
+  // As well the numbers of the second interface of x86-64, which begin at 0x40000000.
+  compare(filter, BPF_JGT, last_considered, 0, 1);
+  give(filter, absent);
+  give(filter, refused);
+  return 0;
+}
+
+#else
+
+int csystem_write_calls(struct csystem_calls *filter, int ways) {
+  *filter = (struct csystem_calls){.ways = ways};
+  return -1;
+}
+
+#endif
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
+int csystem_filter_calls(struct csystem_calls *filter) {
+  if (filter->length == 0) return 0;
+  for (size_t index = 0; index < filter->length; index++) {
+    if (filter->code[index].k == OWN_PROCESS) filter->code[index].k = (uint32_t)getpid();
+  }
+  struct sock_fprog program = {.len = (unsigned short)filter->length, .filter = filter->code};
+  if (filter->ways == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  // A signal must not interrupt a call that is being made, and have it made twice.
+  const unsigned long listens = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+  long listener = syscall(
+      SYS_seccomp, SECCOMP_SET_MODE_FILTER, listens | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+  // Before Linux 5.19 there was no such flag.
+  if (listener == -1 && errno == EINVAL) listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, listens, &program);
+  return (int)listener;
+}

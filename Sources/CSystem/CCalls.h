@@ -1,0 +1,38 @@
+#pragma once
+
+// Within CSystem: the filter of a confined process's system calls. Also compiled on its own, for
+// other architectures, by the check that evaluates the filter.
+
+#include <linux/filter.h>
+#include <stddef.h>
+
+// The number that the descriptor of the lock has in the process.
+#define LOCK_DESCRIPTOR 4
+
+// A placeholder in the filter: the number of the process, which only the process itself knows.
+#define OWN_PROCESS 0xfffffffe
+
+struct csystem_calls {
+  // 0 on an architecture without a filter.
+  size_t length;
+  int ways;
+  struct sock_filter code[1024];
+};
+
+// Ways of filtering, to be combined.
+enum {
+  // Calls that change modes, owners, times and attributes of files are put to the filter's
+  // listener, instead of being allowed.
+  csystem_calls_ask = 1,
+  // As well calls that truncate files, which the kernel's Landlock does not restrict.
+  csystem_calls_ask_truncating = 2,
+};
+
+// Writes the filter. -1 if this architecture has none.
+int csystem_write_calls(struct csystem_calls *filter, int ways);
+
+// Filters the calls of this thread from now on; before, it has given up the right to gain rights.
+// Returns the listener's descriptor if the filter was written to ask, otherwise 0; -1 on failure,
+// with EBUSY if another listener answers for this process already. Only system calls, for use
+// between fork and exec.
+int csystem_filter_calls(struct csystem_calls *filter);
