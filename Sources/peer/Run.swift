@@ -69,14 +69,12 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   }
 }
 
-/// Confines the writes of this process to the destination and PEER_HOME.
+/// Confines the writes of this process to PEER_HOME, where an app's data is too, and to the
+/// destination of folders.
 private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output) throws(TransferFailure) {
-  // An extension is confined more strictly; a confined process could no longer do that.
-  guard options.app == nil else { return }
   do {
-    let directories = [
-      try destination(options).canonicalPath(), try Directory.openOrMake(home, mode: 0o700).canonicalPath(),
-    ]
+    var directories = [try Directory.openOrMake(home, mode: 0o700).canonicalPath()]
+    if options.app == nil { directories.insert(try destination(options).canonicalPath(), at: 0) }
     output.handle(try ReceiverConfinement().apply(to: directories))
   } catch let error as TransferFailure {
     throw error

@@ -1,15 +1,16 @@
-"""Receiving where the kernel's confinement would prevent the receiver from writing to the
-destination."""
+"""The confinement of a receiver, and of an app's extension."""
 
 import contextlib
 import os
 
 import pytest
 
+from apps import complaints, devices, move as move_app, said
 from devices import Receiver, end_well, sender, small_file
 from forgetful_disk import ForgetfulDisk, wait_until_there
 from needs import fuse, landlock, needs
 from outside import equal, require, run_script
+from surroundings import PLACES
 
 
 def move(work, new):
@@ -48,3 +49,36 @@ def test_a_disk_that_forgets_its_inodes(work):
     equal(told["directories"], [{"path": f"{folder}/new"}], "directories")
     require("Landlock" in told["message"], f"it does not say why: {told}")
     equal(os.listdir(f"{behind}/new"), ["tree"], "the destination")
+
+
+# An app
+
+
+@needs(landlock)
+@pytest.mark.parametrize("user,place", PLACES)
+def test_an_apps_receiver_and_extension(work, user, place):
+    """app: the receiver is confined to PEER_HOME, and its extension and the sender's much
+    further"""
+    if place:
+        work.within = place(work)
+    old, new = devices(work, user, behaviour="look")
+    secret = f"{work.path}/secret"
+    small_file(secret, b"secret")
+    os.chmod(secret, 0o644)
+    if user is not None:
+        os.chown(secret, user, user)
+    sender, receiver = move_app(old, new, "--platform", "look", "--option", f"path={secret}")
+    equal(
+        [line for line in said(sender) if line.endswith(("refused", "REFUSED", "done", "DONE"))],
+        ["read outside: refused", "list outside: refused", "append outside: refused", "write inside: refused",
+         "mode outside: refused", "write scratch: done", "mode in scratch: done", "socket: refused", "process: refused"],
+        "the exporter")
+    equal(
+        said(receiver)[1:],
+        ["read outside: refused", "write outside: refused", "write inside: done", "mode outside: refused",
+         "mode of the app: refused", "mode inside: done", "mode of the group: done", "mode of what arrived: done"],
+        "the importer")
+    equal(new.run("status"), "success", "the status")
+    equal(receiver.events("confined")[0]["directories"], [{"path": os.path.realpath(new.home)}], "directories")
+    equal(complaints(sender) + complaints(receiver), [], "what is not kept")
+    equal(os.stat(secret).st_mode & 0o777, 0o644, "the mode outside")

@@ -8,8 +8,7 @@ import pytest
 
 from apps import GROUP, ID, Device, devices, move, said, send_again, untouched
 from devices import PATIENCE, end_well, own_port, random_file
-from needs import landlock, needs, own_mounts, own_mounts_of_nobody
-from outside import MIB, NOBODY, equal, require, wait_for
+from outside import MIB, equal, require, wait_for
 
 
 def processes_of(device):
@@ -58,30 +57,6 @@ def test_defaults_of_a_group_are_one_file(work):
     equal(old.run("get", GROUP, "colour"), "green", "the default")
     require(os.path.islink(old.container(f".config/{GROUP}.plist")), "the link was replaced")
     require(os.path.isfile(old.group(f"Library/Preferences/{GROUP}.plist")), "the group has no preferences")
-
-
-# Without its own mounts an extension may change modes outside, and its device reports this.
-@needs(landlock)
-@pytest.mark.parametrize("user", [
-    pytest.param(None, id="as the user of the checks, be it root", marks=needs(own_mounts)),
-    pytest.param(NOBODY, id="as an unprivileged user", marks=needs(own_mounts_of_nobody))])
-def test_the_sandbox_refuses_access_outside(work, user):
-    """app: the sandbox refuses access outside"""
-    old, new = devices(work, user, behaviour="look")
-    secret = f"{work.path}/secret-{user}"
-    with open(secret, "w", encoding="utf-8") as file:
-        file.write("secret")
-    os.chmod(secret, 0o644)
-    if user is not None:
-        os.chown(secret, user, user)
-    sender, receiver = move(old, new, "--platform", "look", "--option", f"path={secret}")
-    equal(
-        [line for line in said(sender) if line.endswith(("refused", "REFUSED", "done", "DONE"))],
-        ["read outside: refused", "list outside: refused", "append outside: refused", "write inside: refused",
-         "mode outside: refused", "write scratch: done", "socket: refused", "process: refused"], "the exporter")
-    equal(
-        said(receiver)[1:], ["read outside: refused", "write outside: refused", "write inside: done"], "the importer")
-    equal(new.run("status"), "success", "the status")
 
 
 def test_an_exporter_that_throws(work):

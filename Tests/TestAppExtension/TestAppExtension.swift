@@ -85,7 +85,7 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
     case "spoil":
       try spoil(url.appending(path: "Documents"))
       throw Failure()
-    case "look": look()
+    case "look": look(url)
     case "origin":
       let origin = request.sourceAppIdentifier
       print("from \(origin.platform.rawValue), '\(origin.storeIdentifier.rawValue)'")
@@ -118,11 +118,22 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
   }
 
   /// Tries the actions that the host must deny to an importer, and reports the results.
-  private func look() {
+  private func look(_ arrived: URL) {
     print("read outside: \((try? Data(contentsOf: URL(fileURLWithPath: "/etc/hostname"))) == nil ? "refused" : "DONE")")
     let outside = appContainer.containerRootDirectory.deletingLastPathComponent().appending(path: "made-by-importer")
     print("write outside: \((try? Data().write(to: outside)) == nil ? "refused" : "DONE")")
-    print("write inside: \((try? Data().write(to: documents.appending(path: "made"))) == nil ? "REFUSED" : "done")")
+    let made = documents.appending(path: "made")
+    print("write inside: \((try? Data().write(to: made)) == nil ? "REFUSED" : "done")")
+    tellMode("outside", outside.deletingLastPathComponent(), 0o711, isAllowed: false)
+    tellMode("of the app", URL(fileURLWithPath: CommandLine.arguments[0]), 0o700, isAllowed: false)
+    tellMode("inside", made, 0o640, isAllowed: true)
+    if let group = try? group { tellMode("of the group", group, 0o700, isAllowed: true) }
+    tellMode("of what arrived", arrived.appending(path: "Documents/kept"), 0o640, isAllowed: true)
+  }
+
+  private func tellMode(_ what: String, _ place: URL, _ mode: mode_t, isAllowed: Bool) {
+    let isDone = chmod(place.path, mode) == 0
+    print("mode \(what): \(isDone ? (isAllowed ? "done" : "DONE") : (isAllowed ? "REFUSED" : "refused"))")
   }
 }
 

@@ -156,6 +156,7 @@ struct TestExport {
     print("mode outside: \(chmod(outside, 0o600) == 0 ? "DONE" : "refused")")
     let scratch = FileManager.default.temporaryDirectory.appending(path: "made")
     print("write scratch: \((try? Data([1]).write(to: scratch)) == nil ? "REFUSED" : "done")")
+    print("mode in scratch: \(chmod(scratch.path, 0o640) == 0 ? "done" : "REFUSED")")
     print("socket: \(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) < 0 ? "refused" : "DONE")")
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/true")
