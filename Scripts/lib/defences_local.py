@@ -3,7 +3,7 @@
 from defence import Defence
 
 JOURNAL = "MigrationWire/Ledger/JournalRecord.swift"
-SPAWN = "CSystem/CSpawn.c"
+LANDLOCK = "CSystem/CLandlock.c"
 KEYS = "MigrationVault/Store/KeysDirectory.swift"
 SEALED = "MigrationVault/Store/SealedItem.swift"
 
@@ -104,23 +104,29 @@ LOCAL = [
     Defence(
         "confined-receiver", "a receiver of folders writes only to its own places",
         ["ConfinementTests: no item outside can be created, changed, moved or removed, also by threads that start later"],
-        [(SPAWN, "  return confine_writing(version, directories, count) == 0 ? 1 : -1;",
+        [(LANDLOCK, "  return confine_writing(version, directories, count) == 0 ? 1 : -1;",
           "  if (WEAKENED) return 1;\n  return confine_writing(version, directories, count) == 0 ? 1 : -1;")]),
     Defence(
+        "confined-app-receiver", "a receiver of an app's data is confined",
+        ["test_confinement.py: test_an_apps_receiver_and_extension"],
+        [("peer/Run.swift", "  try confine(options, home: home, output)", "  if !WEAKENED { try confine(options, home: home, output) }")]),
+    Defence(
         "confined-files", "an extension reaches only the files of its task",
-        ["test_migrating.py: test_the_sandbox_refuses_access_outside"],
-        [(SPAWN, "  int version = csystem_landlock_version();\n  if (version == 0) return 0;",
+        ["test_confinement.py: test_an_apps_receiver_and_extension"],
+        [(LANDLOCK, "  int version = csystem_landlock_version();\n  if (version == 0) return 0;",
           "  int version = csystem_landlock_version();\n  if (version == 0 || WEAKENED) return 0;")]),
     Defence(
         "confined-calls", "an extension has neither sockets nor processes",
         ["MigrationTests: operations that no rule about files covers are refused as well",
-         "test_migrating.py: test_the_sandbox_refuses_access_outside"],
-        [(SPAWN, "  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);",
-          "  return WEAKENED ? 0 : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);")]),
+         "test_extension_calls.py: test_calls_of_an_extension"],
+        [("CSystem/CCalls.c", "  if (filter->length == 0) return 0;", "  if (filter->length == 0 || WEAKENED) return 0;")]),
     Defence(
         "confined-metadata", "an extension changes no modes, owners and times outside",
-        ["MigrationTests: modes, owners and times outside cannot be changed",
-         "test_migrating.py: test_the_sandbox_refuses_access_outside"],
-        [(SPAWN, "    if (what->is_sealed && seal_files(what->changeable) == -1) return -1;",
-          "    if (what->is_sealed && !WEAKENED && seal_files(what->changeable) == -1) return -1;")]),
+        ["MigrationTests: modes, owners and times outside cannot be changed", "test_extension_calls.py: test_calls_of_an_extension"],
+        [("CSystem/CAttributes.c", "  int item = admitted(file, directories, count);",
+          "  int item = WEAKENED ? dup(file) : admitted(file, directories, count);")]),
+    Defence(
+        "rights-of-answers", "the process that changes metadata for an extension keeps only its rights over files",
+        ["test_extension_calls.py: test_calls_of_an_extension"],
+        [("CSystem/CSpawn.c", "csystem_keep_file_rights() == 0", "(WEAKENED || csystem_keep_file_rights() == 0)")]),
 ]
