@@ -42,7 +42,7 @@ import Testing
     _ = try receiver.result()
     #expect(destination.content("big") == big)
     #expect(proxy.connections >= 3)
-    // Large packets may vanish on the way: what is opened anew has small ones.
+    // Large packets may vanish on the way: new connections have small ones.
     #expect(proxy.segmentBytes[..<2].allSatisfy { $0 > StreamSocket.smallSegment })
     #expect(proxy.segmentBytes[proxy.connections - 1] <= StreamSocket.smallSegment)
     proxy.stop()
