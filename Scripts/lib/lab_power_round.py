@@ -13,7 +13,7 @@ from lab_power_place import BINARY, DISK, SOURCES, Difference
 from lab_power_trees import KEPT, roots
 from outside import SCRIPTS, Failure, equal, require, run_script
 
-BOUND = 400
+BOUND = 900
 """How many seconds a round may take: a guard against hangs."""
 
 PYTHON = "/usr/bin/python3"
@@ -22,7 +22,7 @@ PYTHON = "/usr/bin/python3"
 PATIENCE = 0.3
 """How many seconds a cut waits for a write that is not flushed."""
 
-GIVE_UP, RATE, LIMIT = "240", 7 << 20, "7M"
+GIVE_UP, RATE, LIMIT = "600", 7 << 20, "7M"
 
 
 class Round:
