@@ -156,19 +156,26 @@ package final class StagingWriter {
     }
     do {
       if let content { try unsafe file.write(at: 0, bytes.extracting(content.data).bytes) }
-      if isPlain, mode & staging.umask != 0 {
+      if !isPlain {
+        try staging.settle(file, record)
+      } else if mode & staging.umask != 0 {
         try staging.keepMode { () throws(SystemError) in try file.setMode(mode) }
       }
     } catch {
-      // No claim exists for it. A disk that fails may keep it until a later session.
-      do throws(SystemError) {
-        try places.remove(record.path)
-      } catch {
-        staging.shared.withLock { _ = $0.abandoned.insert(record.path) }
-      }
+      abandon(record.path)
+      guard let error = error as? SystemError else { throw error }
       throw ArchiveError("writing", record.path, error)
     }
-    if isPlain { staging.setTime(of: file, record) } else { try staging.settle(file, record) }
+    if isPlain { staging.setTime(of: file, record) }
+  }
+
+  /// Removes a file for which no claim exists. A disk that fails may keep it until a later session.
+  private func abandon(_ path: ArchivePath) {
+    do throws(SystemError) {
+      try places.remove(path)
+    } catch {
+      staging.shared.withLock { _ = $0.abandoned.insert(path) }
+    }
   }
 
   /// A hard link is created when its target certainly exists; items at its path are removed now.
