@@ -6,10 +6,10 @@ it. Its output goes to its own log file, and a reader makes lines for people fro
 
 import os
 import re
-import signal
-import subprocess
 import threading
 import time
+
+from command import Command
 
 OUTCOMES = ("ok", "FAILED", "skipped")
 
@@ -91,7 +91,7 @@ class Run:
         self.stages, self.logs, self.room, self.show, self.is_strict = stages, logs, room, show, is_strict
         self.names = {stage.name: stage for stage in stages}
         self.change = threading.Condition()
-        self.processes = {}
+        self.commands = []
         self.width = max(len(stage.name) for stage in stages)
         os.makedirs(logs, exist_ok=True)
 
@@ -144,10 +144,10 @@ class Run:
     def hold(self, stage):
         begun = time.monotonic()
         reader = stage.reader()
-        lines, problem = [], None
+        lines, hung, problem = [], [], None
         try:
-            code = self.execute(stage, reader, lines)
-            problem = None if code == 0 else f"ended with {code}" if code is not None else f"did not end within {stage.bound()} s"
+            code, hung = self.execute(stage, reader, lines)
+            problem = f"did not end within {stage.bound()} s" if hung else None if code == 0 else f"ended with {code}"
         except Exception as failure:  # Whatever goes wrong here is this stage's failure, and the others still run.
             problem = f"{type(failure).__name__}: {failure}"
         for result in reader.end():
@@ -157,8 +157,8 @@ class Run:
         failed = any(result.outcome == "FAILED" for result in stage.results)
         if problem is None and refused:
             problem = f"said: {refused[0].strip()}"
-        if problem and not failed:
-            self.tell(stage, Result("FAILED", stage.name, problem, detail="\n".join(lines[-60:])))
+        if problem and (hung or not failed):
+            self.tell(stage, Result("FAILED", stage.name, problem, detail="\n".join(hung + lines[-60:])))
         elif not stage.results:
             self.tell(stage, Result("ok", stage.name, f"{stage.seconds:.0f} s"))
         with self.change:
@@ -166,36 +166,29 @@ class Run:
             self.change.notify_all()
 
     def execute(self, stage, reader, lines):
-        """Runs the command until it ends; returns its exit code, None if it hung."""
-        with open(self.log_of(stage), "w", encoding="utf-8") as log:
-            process = subprocess.Popen(
-                stage.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                start_new_session=True, env={**os.environ, "NO_COLOR": "1", **stage.environment})
-            with self.change:
-                self.processes[stage.name] = process
-            hung = threading.Event()
-            timer = threading.Timer(stage.bound(), lambda: (hung.set(), end(process)))
-            timer.start()
-            try:
-                for line in process.stdout:
-                    text = line.decode(errors="replace").rstrip("\n")
+        """Runs the command until it ends; returns its exit code, and where it hung if it did."""
+        command = Command(stage.command, {**os.environ, "NO_COLOR": "1", **stage.environment})
+        with self.change:
+            self.commands.append(command)
+        timer = threading.Timer(stage.bound(), command.hang)
+        timer.start()
+        try:
+            with open(self.log_of(stage), "w", encoding="utf-8") as log:
+                for text in command.lines():
                     log.write(text + "\n")
                     log.flush()
                     lines.append(text)
                     for result in reader.line(text):
                         self.tell(stage, result)
-                # With the processor time of the command and of all children that it has waited for.
-                _, status, usage = os.wait4(process.pid, 0)
-                code = process.returncode = os.waitstatus_to_exitcode(status)
-                stage.cpu = usage.ru_utime + usage.ru_stime
-            finally:
-                timer.cancel()
-                process.stdout.close()
-        return None if hung.is_set() else code
+                code, stage.cpu = command.result()
+                log.writelines(f"{line}\n" for line in command.hung)
+        finally:
+            timer.cancel()
+        return code, command.hung
 
     def end_all(self):
-        for process in self.processes.values():
-            end(process)
+        for command in self.commands:
+            command.end()
 
     # Words
 
@@ -232,18 +225,3 @@ class Run:
         """How many tests passed, failed and were skipped."""
         return [sum(result.tests for stage in self.stages for result in stage.results if result.outcome == outcome)
                 for outcome in OUTCOMES]
-
-
-def end(process):
-    """Ends a command with all its children: first with a request, then by force."""
-    for number, seconds in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
-        if process.poll() is not None:
-            return
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            return
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            pass

@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
+import signal
 import sys
 import time
 
 sys.dont_write_bytecode = True
 
+import command  # noqa: E402
 from outside import equal, require  # noqa: E402
 from self_tests import run as run_tests  # noqa: E402
 from test_stages import CHECKS  # noqa: E402
@@ -57,8 +60,21 @@ def what_hangs_is_ended_with_all_that_it_started(logs):
     equal(found[:2], (False, ["FAILED"]), "outcomes")
     require(time.monotonic() - begun < 60, "it was waited for")
     with open(f"{logs}/hung.log", encoding="utf-8") as log:
-        child = int(log.read())
+        child = int(log.readline())
     require(not os.path.exists(f"/proc/{child}") or state(child) == "Z", "its child still runs")
+    require(re.search(rf"FAILED: hung: .*did not end within 1 s\n.*\n.*: sh, .*\n +{child}: sleep, state S", found[3]), found[3])
+
+
+def what_holds_the_output_of_an_ended_command_counts_as_hanging(logs):
+    # In a session of its own, it stays: only its output is no longer waited for.
+    stage = sh("held", "setsid sleep 60 & echo $!")
+    stage.bound = lambda: 1
+    command.GRACE = 1
+    found = run(logs, stage)
+    with open(f"{logs}/held.log", encoding="utf-8") as log:
+        os.kill(int(log.readline()), signal.SIGKILL)
+    equal(found[:2], (False, ["FAILED"]), "outcomes")
+    require("did not end within 1 s" in found[3], found[3])
 
 
 def state(process):
@@ -93,6 +109,10 @@ def tests_that_failed_or_never_ended_are_found(logs):
     found = run(logs, Stage("suites", 5, command, reader=lambda: SwiftSuites(events)))
     equal(found[:3], (False, ["FAILED"], [2, 2, 0]), "outcomes")
     require("M.S: bad()" in found[3] and "it was running when the process ended" in found[3], found[3])
+    between = [test("good"), event("testStarted", "good"), event("testCaseStarted", "good"), event("testCaseEnded", "good")]
+    text = "".join(f"{json.dumps(line)}\n" for line in between)
+    found = run(logs, Stage("suites", 5, ["sh", "-c", 'printf %s "$0" > "$1"', text, events], reader=lambda: SwiftSuites(events)))
+    require("it was running when the process ended" in found[3], found[3])
     empty = run(logs, Stage("suites", 5, ["true"], reader=lambda: SwiftSuites(events)))
     equal(empty[:2], (False, ["FAILED"]), "a run without tests")
 
@@ -100,7 +120,7 @@ def tests_that_failed_or_never_ended_are_found(logs):
 TESTS = [
     an_exit_code_fails_a_stage_and_what_needs_it_is_not_run, a_line_of_a_table_that_failed_fails_its_stage,
     a_skip_is_a_failure_where_nothing_may_be_skipped, a_forbidden_word_fails_a_stage,
-    what_hangs_is_ended_with_all_that_it_started, stages_that_share_something_do_not_overlap,
+    what_hangs_is_ended_with_all_that_it_started, what_holds_the_output_of_an_ended_command_counts_as_hanging, stages_that_share_something_do_not_overlap,
     tests_that_failed_or_never_ended_are_found,
 ]
 
