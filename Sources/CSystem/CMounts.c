@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -54,14 +55,24 @@ static int map_number(const char *path, unsigned number) {
   return write_file(path, line, size);
 }
 
+// The numbers of a user namespace are in files that the process owns only while its memory is not
+// kept secret.
+static int map_user(unsigned user, unsigned group) {
+  if (write_file("/proc/self/setgroups", "deny", 4) == -1) return -1;
+  if (map_number("/proc/self/gid_map", group) == -1) return -1;
+  return map_number("/proc/self/uid_map", user);
+}
+
 int csystem_leave_mounts(void) {
   if (syscall(SYS_unshare, CLONE_NEWNS) == 0) return 0;
   // A process without the permission has it in a user namespace of its own.
   unsigned user = geteuid(), group = getegid();
   if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) == -1) return -1;
-  if (write_file("/proc/self/setgroups", "deny", 4) == -1) return -1;
-  if (map_number("/proc/self/gid_map", group) == -1) return -1;
-  return map_number("/proc/self/uid_map", user);
+  int is_readable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  if (is_readable == 0) prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  int result = map_user(user, group);
+  if (is_readable == 0) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  return result;
 }
 
 // Creates the directories of a path that lie behind its first `from` bytes and before its last

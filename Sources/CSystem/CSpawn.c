@@ -127,6 +127,14 @@ static int arrange_descriptors(const struct csystem_spawn *what, int report) {
   return fcntl(REPORT_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
 }
 
+// Opens the empty device on the process's own mounts, where its mode cannot be changed.
+static int open_nothing_again(const struct csystem_spawn *what) {
+  int nothing = open("/dev/null", O_RDONLY);
+  if (nothing == -1 || dup2(nothing, 0) == -1) return -1;
+  if (what->lock == -1 && dup2(nothing, LOCK_DESCRIPTOR) == -1) return -1;
+  return close(nothing);
+}
+
 // The step at which the child failed.
 static const char *const stages[] = {
     "", "arrange its descriptors", "tie it to this process", "limit it", "enter its directory", "confine it", "start it",
@@ -152,7 +160,7 @@ static int prepare(
   *stage = 5;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) return -1;
   if (what->is_confined) {
-    if (what->is_sealed && seal_files(what->changeable) == -1) return -1;
+    if (what->is_sealed && (seal_files(what->changeable) == -1 || open_nothing_again(what) == -1)) return -1;
     if (drop_capabilities() == -1) return -1;
   }
   // The directory entered now is on the process's own mounts.

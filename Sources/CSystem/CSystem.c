@@ -269,7 +269,13 @@ void csystem_leave_loop(void) { is_loop = 0; }
 
 int csystem_is_loop(void) { return is_loop; }
 
-int csystem_keep_memory_secret(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+int csystem_keep_memory_secret(void) {
+  // The Swift runtime reacts to a crash by starting a program that prints registers and memory.
+  static const int crashes[] = {SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+  struct sigaction usual = {.sa_handler = SIG_DFL};
+  for (size_t index = 0; index < sizeof crashes / sizeof *crashes; index++) sigaction(crashes[index], &usual, NULL);
+  return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
 
 void csystem_keep_little_memory(void) {
 #ifdef __GLIBC__

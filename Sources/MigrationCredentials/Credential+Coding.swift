@@ -23,6 +23,9 @@ extension CredentialItem {
     let fields = try Fields(bytes.span, 0..<bytes.count, of: Self.subject)
     try fields.refuseUnknown(besides: 1...5, Self.subject)
     let kind = try fields.kind(1, Self.subject)
+    // Both are there even if they are empty.
+    _ = try fields.required(2, Self.subject)
+    _ = try fields.required(3, Self.subject)
     guard let created = try fields.timestamp(4, Self.subject), let modified = try fields.timestamp(5, Self.subject)
     else { throw Violation(.field, Self.subject) }
     self.init(
@@ -109,6 +112,14 @@ extension Fields {
       return found
     }
     return found ?? [:]
+  }
+
+  /// The same of a request, which leaves the field out rather than empty.
+  func requestedAttributes(
+    _ tag: UInt8, of kind: CredentialItem.Kind, _ subject: String
+  ) throws(Violation) -> [CredentialItem.Attribute: CredentialItem.Value] {
+    guard value(tag)?.isEmpty != true else { throw Violation(.value, subject) }
+    return try attributes(tag, of: kind, subject)
   }
 
   func secret(_ tag: UInt8, _ subject: String) throws(Violation) -> [UInt8]? {

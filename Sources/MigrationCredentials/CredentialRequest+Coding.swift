@@ -62,7 +62,7 @@ extension CredentialRequest {
       try fields.refuseUnknown(besides: [1, 2, 3, 4, 5, 6, 9, 10], subject)
       let query = try CredentialQuery(fields, subject)
       let changes = CredentialChanges(
-        try fields.attributes(9, of: query.kind, subject), data: try fields.secret(6, subject),
+        try fields.requestedAttributes(9, of: query.kind, subject), data: try fields.secret(6, subject),
         group: try fields.optionalText(10, limit: Limits.identifier, subject))
       guard changes != CredentialChanges() else { throw Violation(.field, subject) }
       self = .update(query, changes)
@@ -91,7 +91,7 @@ extension CredentialQuery {
   fileprivate init(_ fields: Fields, _ subject: String) throws(Violation) {
     let kind = try fields.kind(1, subject)
     self.init(
-      kind, try fields.attributes(2, of: kind, subject),
+      kind, try fields.requestedAttributes(2, of: kind, subject),
       group: try fields.optionalText(3, limit: Limits.identifier, subject), created: try fields.timestamp(4, subject),
       modified: try fields.timestamp(5, subject))
   }

@@ -59,8 +59,16 @@ extension AddressRange {
       }
       return AddressRange(plain, bits: bits - 96)
     }
+    guard address.scope == 0 || bits >= linkLocalBits else {
+      throw ParseError(
+        description: "'\(shown(text))' names an interface and has addresses that are not link-local; write at least "
+          + "/\(linkLocalBits)")
+    }
     return AddressRange(address, bits: bits)
   }
+
+  /// The bits that all link-local IPv6 addresses share.
+  private static let linkLocalBits = 10
 
   private static func address(_ text: Substring) throws(ParseError) -> SocketAddress {
     let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)

@@ -107,7 +107,7 @@ package struct ConfinementTrial: Sendable {
       let place = try Directory.open(path).openChildDirectory(name)
       try place.makeDirectory("directory")
       let file = try place.createFile("file")
-      try unsafe file.write(at: 0, name.span.bytes)
+      try file.write(at: 0, name.span)
       try file.synchronize()
       try place.rename("file", to: place, as: "renamed", noReplace: false)
       let inner = try place.openChildDirectory("directory")

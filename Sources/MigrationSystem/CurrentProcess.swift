@@ -15,6 +15,15 @@ package enum CurrentProcess {
   /// The calling thread's number, as ps and /proc show it.
   package static var threadID: CInt { csystem_thread_id() }
 
+  /// The words after the program's name, in any encoding.
+  package static var arguments: [[UInt8]] {
+    (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+      unsafe CommandLine.unsafeArgv[index].map { word in
+        unsafe Array(UnsafeRawBufferPointer(start: word, count: strlen(word)))
+      }
+    }
+  }
+
   /// Raises the limit of open descriptors as far as permitted, and returns it.
   @discardableResult
   package static func raiseDescriptorLimit() throws(SystemError) -> UInt64 {
@@ -35,10 +44,7 @@ package enum CurrentProcess {
   package static func umask() throws(SystemError) -> UInt32 {
     let status = try Directory.open("/proc/self").openChild("status")
     var text = [UInt8](repeating: 0, count: 4096)
-    var target = text.mutableSpan
-    let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe status.readFully(at: 0, into: buffer)
-    }
+    let count = try status.readFully(at: 0, into: &text)
     for line in text[..<count].split(separator: UInt8(ascii: "\n")) {
       let line = String(decoding: line, as: UTF8.self)
       guard line.hasPrefix("Umask:") else { continue }
@@ -56,13 +62,17 @@ package enum CurrentProcess {
     }
   }
 
-  /// From now on a crash writes no memory of this process to a file, and no process of the same
-  /// user can read its memory or trace it; root can. Call it before reading a secret; only starting
-  /// another program undoes it.
+  /// From now on a crash writes no memory of this process to a file or an output, and no process of
+  /// the same user can read its memory or trace it; root can. Call it before reading a secret. A
+  /// program that this process starts, or becomes, is not affected.
   package static func keepMemorySecret() throws(SystemError) {
+    try perform("keep other processes from this one's memory") { csystem_keep_memory_secret() }
+  }
+
+  /// From now on this process, and each program that it starts, leaves no core file.
+  package static func forbidCores() throws(SystemError) {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     try perform("forbid a core file") { unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) }
-    try perform("keep other processes from this one's memory") { csystem_keep_memory_secret() }
   }
 
   /// Ends the process immediately, without waiting for other threads or releasing their resources

@@ -19,6 +19,19 @@ extension Descriptor {
     return done
   }
 
+  /// Reads until the memory is full or the file ends. Returns the number of bytes read.
+  package func readFully(at offset: Int64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+      try unsafe readFully(at: offset, into: buffer)
+    }
+  }
+
+  /// Reads until the array is full or the file ends. Returns the number of bytes read.
+  package func readFully(at offset: Int64, into bytes: inout [UInt8]) throws(SystemError) -> Int {
+    var memory = bytes.mutableSpan
+    return try readFully(at: offset, into: &memory)
+  }
+
   /// Writes all bytes at an offset.
   package func write(at offset: Int64, _ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     var done = 0
@@ -30,7 +43,7 @@ extension Descriptor {
   }
 
   /// Writes all bytes at an offset.
-  package func write(at offset: Int64, _ bytes: RawSpan) throws(SystemError) {
+  package func write(at offset: Int64, _ bytes: Span<UInt8>) throws(SystemError) {
     try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe write(at: offset, buffer) }
   }
 
@@ -43,7 +56,7 @@ extension Descriptor {
   }
 
   /// Writes all bytes at the position where the last write or read without an offset ended.
-  package func append(_ bytes: RawSpan) throws(SystemError) {
+  package func append(_ bytes: Span<UInt8>) throws(SystemError) {
     try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe append(buffer) }
   }
 
@@ -51,6 +64,14 @@ extension Descriptor {
   /// end. Also works on pipes.
   package func readNext(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     try calling("read") { unsafe Glibc.read(raw, buffer.baseAddress, buffer.count) }
+  }
+
+  /// Reads as many bytes as one call returns, as the other function of this name does.
+  package func readNext(into bytes: inout [UInt8]) throws(SystemError) -> Int {
+    var memory = bytes.mutableSpan
+    return try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+      try unsafe readNext(into: buffer)
+    }
   }
 
   /// Truncates the file, or extends it with a hole, to a size.
@@ -81,7 +102,7 @@ extension Descriptor {
         try unsafe readFully(at: start, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
       }
       if found[..<count].contains(where: { $0 != 0 }) {
-        try unsafe write(at: start, zeros.span.extracting(0..<count).bytes)
+        try write(at: start, zeros.span.extracting(0..<count))
       }
       if count < wanted { return }
       start += Int64(count)

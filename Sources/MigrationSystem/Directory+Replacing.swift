@@ -12,7 +12,7 @@ extension Directory {
       // Only a crash leaves such a file.
     }
     let file = try createFile(next)
-    try unsafe file.write(at: 0, bytes.span.bytes)
+    try file.write(at: 0, bytes.span)
     try file.synchronize()
     try rename(next, to: self, as: name, noReplace: false)
     try synchronize()
@@ -51,10 +51,7 @@ extension Descriptor {
   package func lockHolder() -> CInt? {
     guard let status = try? status(), let file = try? Directory.open("/proc").openChild("locks") else { return nil }
     var text = [UInt8](repeating: 0, count: 1 << 16)
-    var target = text.mutableSpan
-    let count = try? unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe file.readFully(at: 0, into: buffer)
-    }
+    let count = try? file.readFully(at: 0, into: &text)
     // Such as "7: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF".
     for line in text[..<(count ?? 0)].split(separator: UInt8(ascii: "\n")) {
       let words = String(decoding: line, as: UTF8.self).split(separator: " ")

@@ -12,6 +12,13 @@ package enum FileContent {
     return try file.readAll(limit: limit, subject: path.escapedText)
   }
 
+  /// Whether a path leads to a directory, also through links.
+  package static func isDirectory(_ path: [UInt8]) -> Bool {
+    var status = stat()
+    let isFound = (try? unsafe path.callingPath("examine") { unsafe fstatat(AT_FDCWD, $0, &status, 0) }) != nil
+    return isFound && status.st_mode & S_IFMT == S_IFDIR
+  }
+
   /// The parent directory of a path, and the last component.
   package static func split(_ path: [UInt8]) -> (directory: [UInt8], name: [UInt8]) {
     guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return (Array(".".utf8), path) }
@@ -25,10 +32,7 @@ extension Descriptor {
     let size = Int(try status().size)
     guard size <= limit else { throw SystemError(reason: "it is too long", operation: "read", subject: subject) }
     var bytes = [UInt8](repeating: 0, count: size)
-    var target = bytes.mutableSpan
-    let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe readFully(at: 0, into: buffer)
-    }
+    let count = try readFully(at: 0, into: &bytes)
     bytes.removeSubrange(count...)
     return bytes
   }
@@ -38,10 +42,7 @@ extension Descriptor {
     var bytes: [UInt8] = []
     var block = [UInt8](repeating: 0, count: 1 << 16)
     while true {
-      var target = block.mutableSpan
-      let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-        try unsafe readNext(into: buffer)
-      }
+      let count = try readNext(into: &block)
       if count == 0 { return bytes }
       guard bytes.count + count <= limit else { throw SystemError(reason: "it is too long", operation: "read") }
       bytes += block[..<count]

@@ -24,7 +24,7 @@ package struct HostAndPort: Equatable, Sendable {
   /// The name or the address, without brackets; nil if only a port was given. As a user writes it.
   package var text: String {
     let host = host ?? ""
-    return (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
+    return (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)"
   }
 
   package let host: String?
@@ -40,8 +40,8 @@ package struct HostAndPort: Equatable, Sendable {
   /// Parses an address to connect to.
   package static func parse(_ text: String, defaultPort: UInt16) throws(ParseError) -> HostAndPort {
     if text.isEmpty { throw ParseError(code: .empty, description: "missing host") }
-    if text.first == "[" { return try parseBracketed(text, defaultPort: defaultPort) }
-    let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+    if text.utf8.first == UInt8(ascii: "[") { return try parseBracketed(text, defaultPort: defaultPort) }
+    let parts = split(text[...], at: ":", most: 2)
     switch parts.count {
     case 1:
       return HostAndPort(host: try host(parts[0], in: text), port: defaultPort)
@@ -49,14 +49,13 @@ package struct HostAndPort: Equatable, Sendable {
       let host = parts[0].isEmpty ? nil : try host(parts[0], in: text)
       return HostAndPort(host: host, port: try port(parts[1]))
     default:
-      let address = text.split(separator: "%", maxSplits: 1).first.map(String.init) ?? text
-      guard SocketAddress(numeric: address, port: 0) != nil else {
+      guard SocketAddress(numeric: String(split(text[...], at: "%", most: 1)[0]), port: 0) != nil else {
         throw ParseError(
           code: .missingBrackets,
           description: "'\(shown(text))' has more than one colon; an IPv6 address with a port is written [ADDRESS]:PORT"
         )
       }
-      return HostAndPort(host: text, port: defaultPort)
+      return HostAndPort(host: try host(text[...], in: text), port: defaultPort)
     }
   }
 
@@ -69,17 +68,26 @@ package struct HostAndPort: Equatable, Sendable {
   }
 
   private static func parseBracketed(_ text: String, defaultPort: UInt16) throws(ParseError) -> HostAndPort {
-    let parts = text.dropFirst().split(separator: "]", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = split(Substring(text.utf8.dropFirst()), at: "]", most: 1)
     let address = String(parts[0])
-    let figures = address.split(separator: "%", maxSplits: 1).first.map(String.init) ?? address
-    guard parts.count == 2, address.contains(":"), SocketAddress(numeric: figures, port: 0) != nil else {
+    let figures = String(split(parts[0], at: "%", most: 1)[0])
+    guard parts.count == 2, address.utf8.contains(UInt8(ascii: ":")), SocketAddress(numeric: figures, port: 0) != nil
+    else {
       throw ParseError(code: .invalidHost, description: "'\(shown(text))' has no IPv6 address in its brackets")
     }
+    // The name of an interface may have other characters.
+    _ = try host(parts[0], in: text)
     if parts[1].isEmpty { return HostAndPort(host: address, port: defaultPort) }
-    guard parts[1].first == ":" else {
+    guard parts[1].utf8.first == UInt8(ascii: ":") else {
       throw ParseError(code: .invalidPort, description: "a port after brackets is written [ADDRESS]:PORT")
     }
-    return HostAndPort(host: address, port: try port(parts[1].dropFirst()))
+    return HostAndPort(host: address, port: try port(Substring(parts[1].utf8.dropFirst())))
+  }
+
+  /// Splits by bytes: a separator that forms one character with its neighbour separates too.
+  private static func split(_ text: Substring, at separator: Unicode.Scalar, most: Int) -> [Substring] {
+    text.utf8.split(separator: UInt8(ascii: separator), maxSplits: most, omittingEmptySubsequences: false)
+      .map { Substring($0) }
   }
 
   private static func port(_ text: Substring) throws(ParseError) -> UInt16 {

@@ -60,7 +60,8 @@ struct RouteRecords {
       let body = message.from(16)
       switch kind {
       case Kind.error:
-        failure = body.word(at: 0).map { -CInt(bitPattern: $0) } ?? 0
+        // The least number has no negative.
+        failure = body.word(at: 0).map { 0 &- CInt(bitPattern: $0) } ?? 0
         isAtEnd = true
       case Kind.done: isAtEnd = true
       case Kind.link: addLink(body)

@@ -14,14 +14,14 @@ package enum StandardStream: CInt, Sendable {
   /// - Returns: false if there is no reader any more, or writing fails. Output for the user is
   ///   never worth ending a transfer for.
   @discardableResult
-  package func write(_ bytes: RawSpan, took: () -> Void = {}) -> Bool {
+  package func write(_ bytes: Span<UInt8>, took: () -> Void = {}) -> Bool {
     Self.write(bytes, to: rawValue, took: took)
   }
 
   /// Writes a text.
   @discardableResult
   package func write(_ text: String, took: () -> Void = {}) -> Bool {
-    unsafe write(text.utf8.span.bytes, took: took)
+    write(text.utf8.span, took: took)
   }
 
   /// Whether it is a pipe or a connection whose other end is closed.
@@ -31,7 +31,7 @@ package enum StandardStream: CInt, Sendable {
   }
 
   /// Writes to a descriptor as `write` does to one of the streams.
-  package static func write(_ bytes: RawSpan, to raw: CInt, took: () -> Void = {}) -> Bool {
+  package static func write(_ bytes: Span<UInt8>, to raw: CInt, took: () -> Void = {}) -> Bool {
     unsafe bytes.withUnsafeBytes { buffer in
       var done = 0
       while done < buffer.count {
@@ -54,7 +54,7 @@ package enum StandardStream: CInt, Sendable {
   ///
   /// The descriptor may be shared with other processes, so its blocking mode is not changed: a
   /// descriptor that is ready for writing accepts a piece without waiting.
-  package static func attempt(_ bytes: RawSpan, to raw: CInt, within milliseconds: CInt) {
+  package static func attempt(_ bytes: Span<UInt8>, to raw: CInt, within milliseconds: CInt) {
     let end = BootInstant.now().advanced(by: .milliseconds(Int(milliseconds)))
     unsafe bytes.withUnsafeBytes { buffer in
       var done = 0

@@ -74,7 +74,7 @@ package struct StreamSocket: ~Copyable, Sendable {
   }
 
   /// Sends as many bytes as the kernel accepts; nil if it accepts none without waiting.
-  package func send(_ bytes: RawSpan) throws(SystemError) -> Int? {
+  package func send(_ bytes: Span<UInt8>) throws(SystemError) -> Int? {
     try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe send(buffer) }
   }
 
@@ -95,6 +95,19 @@ package struct StreamSocket: ~Copyable, Sendable {
     } catch let error where error.isWouldBlock {
       return nil
     }
+  }
+
+  /// Receives as many of the available bytes as the memory has room for: 0 after the other end's
+  /// last byte, nil if there are none yet.
+  package func receive(into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int? {
+    try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in try unsafe receive(into: buffer) }
+  }
+
+  /// Reads the available bytes into an array without removing them, as the other function of this
+  /// name does.
+  package func peek(into bytes: inout [UInt8]) throws(SystemError) -> Int? {
+    var memory = bytes.mutableSpan
+    return try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in try unsafe peek(into: buffer) }
   }
 
   /// Tells the other end that no more bytes will come.

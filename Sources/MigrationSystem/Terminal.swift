@@ -57,6 +57,8 @@ package enum Terminal {
     var poller = try Poller()
     var interests = [Poller.Interest(raw, .readable)] + interruptions.map { Poller.Interest($0, .readable) }
     var line: [UInt8] = []
+    // A line that grows would leave copies of its bytes, and it may be a code.
+    line.reserveCapacity(longestLine)
     while line.count < longestLine {
       guard try poller.wait(&interests, until: deadline) else { return .timedOut }
       if interests.dropFirst().contains(where: { !$0.ready.isEmpty }) { return .interrupted }

@@ -20,7 +20,7 @@
 
   /// Compresses bytes to the front of a buffer. Returns the compressed length; nil if it exceeds
   /// `limit` or the buffer.
-  package func compress(_ bytes: RawSpan, into buffer: inout [UInt8], atMost limit: Int = .max) -> Int? {
+  package func compress(_ bytes: Span<UInt8>, into buffer: inout [UInt8], atMost limit: Int = .max) -> Int? {
     let size = unsafe bytes.withUnsafeBytes { source in
       unsafe buffer.withUnsafeMutableBytes { target in
         unsafe library.compress(
@@ -50,7 +50,7 @@
   ///
   /// The window size that a frame declares costs no memory: all data is in the buffer, so the
   /// library keeps no copy.
-  package func decompress(_ bytes: RawSpan, into buffer: inout [UInt8], exactly count: Int) -> Bool {
+  package func decompress(_ bytes: Span<UInt8>, into buffer: inout [UInt8], exactly count: Int) -> Bool {
     precondition(count <= buffer.count, "the data fits into its buffer")
     return unsafe bytes.withUnsafeBytes { source in
       // Otherwise the library would also decode, or skip, further frames behind it.

@@ -47,6 +47,13 @@ import MigrationWire
     unsafe self.init(adopting: parsed)
   }
 
+  /// Throws `.invalidIdentity` unless `bytes` are the certificate in DER, which has one form only.
+  func requireForm(_ bytes: ArraySlice<UInt8>) throws(TLSError) {
+    guard try der()[...] == bytes else {
+      throw TLSError(.invalidIdentity, operation: "the reading of an identity", detail: "another form than DER")
+    }
+  }
+
   /// Writes the certificate in DER.
   func der() throws(TLSError) -> [UInt8] {
     guard let bytes = unsafe derBytes({ unsafe i2d_X509(certificate, $0) }) else {

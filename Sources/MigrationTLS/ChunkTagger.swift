@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationSystem
 package import MigrationWire
 
 /// Makes and checks the tags of chunks under one key, with AES-128-GCM over associated data alone
@@ -22,6 +23,13 @@ package import MigrationWire
     try self.init(key: key, firstNonce: .drawn())
   }
 
+  /// Makes a tagger with a key whose bytes are those of a number, big-endian.
+  package init(key: UInt128) throws(TLSError) {
+    var bytes = unsafe withUnsafeBytes(of: key.bigEndian) { unsafe Array($0) }
+    defer { cleanse(&bytes) }
+    try self.init(key: bytes)
+  }
+
   /// Makes a tagger that begins with a given nonce, for vectors.
   init(key: [UInt8], firstNonce: ChunkNonce) throws(TLSError) {
     precondition(key.count == Self.keyByteCount, "a chunk key has 16 bytes")
@@ -43,12 +51,12 @@ package import MigrationWire
 
   /// Tags the concatenation of `header` and `data`. The header's length must be fixed, or the
   /// header itself must state it.
-  package mutating func tag(header: RawSpan, data: RawSpan) -> ChunkSeal {
+  package mutating func tag(header: Span<UInt8>, data: Span<UInt8>) -> ChunkSeal {
     tag(nonce: nonce.next(), header, data)
   }
 
   /// Whether `seal` was made under this key for exactly this header and data.
-  package mutating func verify(_ seal: ChunkSeal, header: RawSpan, data: RawSpan) -> Bool {
+  package mutating func verify(_ seal: ChunkSeal, header: Span<UInt8>, data: Span<UInt8>) -> Bool {
     let expected = expected(seal, header: header, data: data).tag
     return unsafe withUnsafeBytes(of: expected) { expected in
       unsafe withUnsafeBytes(of: seal.tag) { found in
@@ -58,11 +66,11 @@ package import MigrationWire
   }
 
   /// The seal that this header and data have with the nonce of another one.
-  package mutating func expected(_ seal: ChunkSeal, header: RawSpan, data: RawSpan) -> ChunkSeal {
+  package mutating func expected(_ seal: ChunkSeal, header: Span<UInt8>, data: Span<UInt8>) -> ChunkSeal {
     tag(nonce: ChunkNonce(seal), header, data)
   }
 
-  private mutating func tag(nonce: ChunkNonce, _ header: RawSpan, _ data: RawSpan) -> ChunkSeal {
+  private mutating func tag(nonce: ChunkNonce, _ header: Span<UInt8>, _ data: Span<UInt8>) -> ChunkSeal {
     var initial = (nonce.prefix.bigEndian, nonce.counter.bigEndian)
     let begun = unsafe withUnsafeBytes(of: &initial) { bytes in
       unsafe EVP_EncryptInit_ex(cipher, nil, nil, nil, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
@@ -82,8 +90,8 @@ package import MigrationWire
       tag: UInt128(UInt64(bigEndian: code.high)) << 64 | UInt128(UInt64(bigEndian: code.low)))
   }
 
-  private func authenticate(_ part: RawSpan) -> Bool {
-    precondition(part.byteCount <= Int32.max, "a chunk is shorter than 2 GiB")
+  private func authenticate(_ part: Span<UInt8>) -> Bool {
+    precondition(part.count <= Int32.max, "a chunk is shorter than 2 GiB")
     guard !part.isEmpty else { return true }
     return unsafe part.withUnsafeBytes { bytes in
       var count: Int32 = 0

@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationSystem
 package import MigrationWire
 
 /// A device's key for one pairing: a P-256 key pair and the certificate that carries its public
@@ -34,6 +35,7 @@ package final class Identity: Sendable {
     else { throw TLSError(.invalidIdentity, operation: "the reading of an identity", detail: "wrong length") }
     let key = try PrivateKey(pkcs8: keyBytes)
     let certificate = try Certificate(der: certificateBytes)
+    try certificate.requireForm(certificateBytes)
     try certificate.requireKey(key)
     try self.init(key: key, certificate: certificate)
   }

@@ -1,24 +1,32 @@
 import COpenSSL
 
-/// Derives the secret number of SPAKE2 from the digits of a pairing code.
-package enum PairingSecret {
+/// The secret number of SPAKE2 that a pairing code stands for: w, 32 bytes, big-endian, from 1 to
+/// the order of the curve less one. It is wiped when its last user is gone.
+package final class PairingSecret: Sendable {
+  let bytes: SecretBytes
+
+  init(_ bytes: consuming SecretBytes) {
+    precondition(bytes.count == P256.Scalar.byteCount, "a secret has 32 bytes")
+    self.bytes = bytes
+  }
+
   private static let salt = Array("peer-pair-v1 scrypt".utf8)
   private static let cost: UInt64 = 1 << 14
   private static let blockSize: UInt64 = 8
   private static let memoryLimit: UInt64 = 32 << 20
   private static let stretchedByteCount = 48
 
-  /// Stretches eight ASCII digits into w, 32 bytes, big-endian.
+  /// Stretches eight ASCII digits into w. The caller cleanses the digits.
   ///
   /// This takes tens of milliseconds and 16 MiB by design: call it once a code, never once a
-  /// connection, and wipe what it returns with `cleanse(_:)`.
-  package static func scalar(fromDigits digits: [UInt8]) throws(TLSError) -> [UInt8] {
+  /// connection.
+  package static func scalar(fromDigits digits: [UInt8]) throws(TLSError) -> PairingSecret {
     precondition(digits.count == 8 && digits.allSatisfy { (0x30...0x39).contains($0) }, "a code has eight digits")
     ERR_clear_error()
     let stretched = try stretch(digits)
     let curve = try P256()
     return try stretched.withBytes { bytes throws(TLSError) in
-      try curve.scalar(reducing: bytes).encoded().copied()
+      PairingSecret(try curve.scalar(reducing: bytes).encoded())
     }
   }
 

@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationSystem
 
 /// A key that seals small messages by AES-256-GCM: it encrypts each message and authenticates it
 /// together with its place.
@@ -24,7 +25,7 @@ package struct SealingKey: ~Copyable, Sendable {
   }
 
   /// Copies a key of 32 bytes.
-  package init(copying bytes: RawSpan) { self.init(SecretBytes(bytes)) }
+  package init(copying bytes: Span<UInt8>) { self.init(unsafe SecretBytes(bytes.bytes)) }
 
   /// Draws a new key.
   package static func drawn() -> SealingKey {
@@ -37,8 +38,8 @@ package struct SealingKey: ~Copyable, Sendable {
   }
 
   /// Runs `body` with the key, to be stored.
-  package func withBytes<R: ~Copyable, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
-    try bytes.withBytes(body)
+  package func withBytes<R: ~Copyable, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+    try bytes.withBytes { (bytes) throws(E) in try body(Span(_bytes: bytes)) }
   }
 
   /// Seals a message for a place. The message opens only for the same place.

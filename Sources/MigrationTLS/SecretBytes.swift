@@ -51,14 +51,6 @@ import COpenSSL
   }
 }
 
-/// Overwrites an array's bytes with zeros and empties it.
-///
-/// Earlier copies of the array are not reached.
-package func cleanse(_ bytes: inout [UInt8]) {
-  unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
-  bytes = []
-}
-
 /// Compares two byte strings in a time that tells nothing about where they differ; lengths are not
 /// secret.
 package func constantTimeEqual(_ first: [UInt8], _ second: [UInt8]) -> Bool {

@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationSystem
 
 /// One run of SPAKE2 (RFC 9382) with P-256, SHA-256, HKDF and HMAC.
 ///
@@ -34,10 +35,7 @@ package struct Spake2: ~Copyable {
   package let share: [UInt8]
 
   /// Starts a run with a fresh random number.
-  ///
-  /// `secret` is w, 32 bytes big-endian, from 1 to the order of the curve less one, as
-  /// `PairingSecret` gives it.
-  package init(role: Role, secret: [UInt8], idA: [UInt8], idB: [UInt8], aad: [UInt8]) throws(TLSError) {
+  package init(role: Role, secret: PairingSecret, idA: [UInt8], idB: [UInt8], aad: [UInt8]) throws(TLSError) {
     let curve = try P256()
     let ephemeral = try curve.randomScalar()
     let names = Spake2Names(idA: idA, idB: idB, aad: aad)
@@ -45,17 +43,18 @@ package struct Spake2: ~Copyable {
   }
 
   /// Starts a run with a given number, for vectors.
-  init(role: Role, secret: [UInt8], idA: [UInt8], idB: [UInt8], aad: [UInt8], scalar: [UInt8]) throws(TLSError) {
+  init(
+    role: Role, secret: PairingSecret, idA: [UInt8], idB: [UInt8], aad: [UInt8], scalar: [UInt8]
+  ) throws(TLSError) {
     let names = Spake2Names(idA: idA, idB: idB, aad: aad)
     let ephemeral = try unsafe P256.Scalar(scalar.span.bytes)
     try self.init(role: role, secret: secret, names: names, curve: P256(), ephemeral: ephemeral)
   }
 
   private init(
-    role: Role, secret: [UInt8], names: Spake2Names, curve: consuming P256, ephemeral: consuming P256.Scalar
+    role: Role, secret: PairingSecret, names: Spake2Names, curve: consuming P256, ephemeral: consuming P256.Scalar
   ) throws(TLSError) {
-    precondition(secret.count == P256.Scalar.byteCount && secret.contains { $0 != 0 }, "a secret has 32 bytes")
-    let secret = try unsafe P256.Scalar(secret.span.bytes)
+    let secret = try secret.bytes.withBytes { (bytes) throws(TLSError) in try P256.Scalar(bytes) }
     let blind = try curve.decode(role == .a ? Self.blindA : Self.blindB)
     // Two products and a sum: the one call that does all three takes a time that depends on the
     // secrets in some builds.

@@ -102,8 +102,21 @@ extension TLSSession {
   /// Lets `body` take pending ciphertext, as send(2) does. `body` returns the number of bytes that
   /// it took.
   @discardableResult
-  package mutating func send<E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> Int) throws(E) -> Int {
-    try unsafe transport.pointee.output.drain(body)
+  package mutating func send<E: Error>(_ body: (Span<UInt8>) throws(E) -> Int) throws(E) -> Int {
+    try unsafe transport.pointee.output.drain { (bytes) throws(E) in try body(unsafe Span(_unsafeBytes: bytes)) }
+  }
+
+  /// Lets `body` write at most so many bytes of received ciphertext, as the other function of this
+  /// name does.
+  @discardableResult
+  package mutating func receive<E: Error>(
+    atMost limit: Int, _ body: (inout MutableSpan<UInt8>) throws(E) -> Int
+  ) throws(E) -> Int {
+    try unsafe receive { (buffer) throws(E) in
+      var memory = unsafe MutableSpan<UInt8>(
+        _unsafeBytes: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit)))
+      return try body(&memory)
+    }
   }
 
   /// The records and key updates without plaintext that the peer has sent since the handshake.
@@ -221,6 +234,19 @@ extension TLSSession {
       recordsUnderKey += 1
     }
     return .bytes(total)
+  }
+
+  /// Reads into a part of an array, as the other function of this name does.
+  package mutating func read(into target: inout [UInt8], _ range: Range<Int>) throws(TLSError) -> ReadStep {
+    var memory = target.mutableSpan
+    return try unsafe memory.withUnsafeMutableBytes { (buffer) throws(TLSError) in
+      try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[range]))
+    }
+  }
+
+  /// Encrypts as much of `source` as fits, as the other function of this name does.
+  package mutating func write(_ source: Span<UInt8>) throws(TLSError) -> WriteStep {
+    try unsafe source.withUnsafeBytes { (bytes) throws(TLSError) in try unsafe write(bytes) }
   }
 
   /// OpenSSL never renews a key by itself. No write is pending here, because a record is always

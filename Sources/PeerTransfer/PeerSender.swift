@@ -89,8 +89,9 @@ public final class PeerSender: Sendable {
     let priority = Task.currentPriority
     return try await running.perform("send") { [self] (running) throws(TransferFailure) in
       let sender = try sender()
-      try sender.prepare()
+      // First, so that a run that is to end already learns it before a receiver answers.
       running.stopping { sender.stop(.interrupted) }
+      try sender.prepare()
       let ends = sender.endOfQuestion
       return try sender.run(
         choosing: { (found) throws(TransferFailure) in try Self.choice(among: found, choose, unless: ends, at: priority)

@@ -10,12 +10,12 @@ import MigrationSystem
 ///   - result: the parts that `kSecReturnData` and `kSecReturnAttributes` request; may be nil.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
-  unsafe result?.pointee = nil
-  let isWanted = unsafe result != nil
+  let result = ResultPlace(result)
+  result.store(nil)
   return asking("SecItemAdd") { () throws(ItemDictionary.Fault) in
     let item = try ItemDictionary(attributes, as: .adding)
-    let answer = CredentialConnection.current.ask(try item.addition(returning: isWanted))
-    if let value = answer.result(item.returning, isArray: false) { unsafe result?.pointee = value }
+    let answer = CredentialConnection.current.ask(try item.addition(returning: result.isWanted))
+    if let value = answer.result(item.returning, isArray: false) { result.store(value) }
     return answer.status
   }
 }
@@ -31,13 +31,13 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 ///     of these unless the limit is one; nil if the query requests neither.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
-  unsafe result?.pointee = nil
-  let isWanted = unsafe result != nil
+  let result = ResultPlace(result)
+  result.store(nil)
   return asking("SecItemCopyMatching") { () throws(ItemDictionary.Fault) in
     let query = try ItemDictionary(query, as: .copying)
-    let returning = isWanted ? query.returning : []
+    let returning = result.isWanted ? query.returning : []
     let answer = CredentialConnection.current.ask(.copy(try query.query(), limit: query.limit, returning: returning))
-    if let value = answer.result(returning, isArray: query.limit != 1) { unsafe result?.pointee = value }
+    if let value = answer.result(returning, isArray: query.limit != 1) { result.store(value) }
     return answer.status
   }
 }

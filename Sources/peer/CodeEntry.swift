@@ -25,12 +25,15 @@ enum CodeEntry {
       return try prompt(device, output, interruptions)
     case .standardInput:
       if Terminal.isTerminal(Self.standardInput) { return try prompt(device, output, interruptions) }
-      return try check(
-        try firstLine(Self.standardInput, "standard input", interruptions), from: "standard input")
+      var line = try firstLine(Self.standardInput, "standard input", interruptions)
+      defer { cleanse(&line) }
+      return try check(line, from: "standard input")
     case .file(let path):
       let name = VisibleText.quoted(path)
       let file = try opening { () throws(SystemError) in try Descriptor.openThroughLinks(path) }
-      return try check(try firstLine(file.raw, name, interruptions), from: name)
+      var line = try firstLine(file.raw, name, interruptions)
+      defer { cleanse(&line) }
+      return try check(line, from: name)
     }
   }
 
@@ -40,7 +43,8 @@ enum CodeEntry {
     _ ask: () throws(TransferFailure) -> [UInt8]?, say: (String) -> Void
   ) throws(TransferFailure) -> PairingCode {
     for _ in 0..<tries {
-      guard let line = try ask() else { throw TransferFailure(.pairing, "no code was entered") }
+      guard var line = try ask() else { throw TransferFailure(.pairing, "no code was entered") }
+      defer { cleanse(&line) }
       do {
         return try PairingCode(typed: line)
       } catch {

@@ -25,7 +25,9 @@ enum CodeFile {
       throw unfit("other users can access \(name)", hint: "Run chmod 600 \(VisibleText.listed(path))")
     }
     guard status.size <= sizeLimit else { throw unfit("\(name) is too long to contain a code") }
-    return try CodeEntry.check(try firstLine(file, Int(status.size)), from: name, hint: howToMake)
+    var line = try firstLine(file, Int(status.size))
+    defer { cleanse(&line) }
+    return try CodeEntry.check(line, from: name, hint: howToMake)
   }
 
   private static func open(_ path: [UInt8]) throws(TransferFailure) -> Descriptor {
@@ -40,12 +42,12 @@ enum CodeFile {
 
   private static func firstLine(_ file: borrowing Descriptor, _ size: Int) throws(TransferFailure) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: size)
-    var target = bytes.mutableSpan
     do throws(SystemError) {
-      let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-        try unsafe file.readFully(at: 0, into: buffer)
-      }
-      return Array(bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") })
+      let count = try file.readFully(at: 0, into: &bytes)
+      let end = bytes[..<count].firstIndex(of: UInt8(ascii: "\n")) ?? count
+      // Shortened in place: a copy would not be cleansed.
+      bytes.removeSubrange(end...)
+      return bytes
     } catch {
       throw TransferFailure(.failed, "\(error)")
     }
@@ -64,7 +66,7 @@ enum CodeFile {
     let name = slash.map { Array(path[($0 + 1)...]) } ?? path
     do throws(SystemError) {
       let file = try Directory.open(parent).createFile(name, mode: 0o600)
-      try unsafe file.write(at: 0, Array("\(code.shown)\n".utf8).span.bytes)
+      try file.write(at: 0, "\(code.shown)\n".utf8.span)
       try file.synchronize()
     } catch {
       guard error.isAlreadyExisting else { throw TransferFailure(.failed, "\(error)") }

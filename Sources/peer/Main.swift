@@ -8,9 +8,19 @@ import PeerTransfer
   static func main() {
     // A transfer must not end when the reader of the output disappears.
     SignalSource.ignoreBrokenPipe()
-    if let code = ConfinementTrial.perform(LocalSystem.arguments) { LocalSystem.exit(code) }
-    LocalSystem.exit(run(LocalSystem.arguments))
+    if let code = ConfinementTrial.perform(CurrentProcess.arguments) { LocalSystem.exit(code) }
+    protectMemory()
+    LocalSystem.exit(run(CurrentProcess.arguments))
   }
+
+  /// Keeps keys, codes and data out of core files, of traces of a crash, and from other processes,
+  /// unless the user wants to look for a mistake in this program.
+  private static func protectMemory() {
+    if Environment.get(debuggable) != "1" { try? CurrentProcess.keepMemorySecret() }
+  }
+
+  /// The environment variable for debugging.
+  static let debuggable = "PEER_DEBUGGABLE"
 
   /// Performs the command line, and returns the exit code.
   private static func run(_ words: [[UInt8]]) -> Int32 {

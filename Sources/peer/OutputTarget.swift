@@ -15,9 +15,9 @@ struct OutputTarget: Sendable {
     let raw = { @Sendable (stream: StandardStream) in stream == .output ? output : error }
     return OutputTarget(
       write: { text, stream, took in
-        _ = unsafe StandardStream.write(text.utf8.span.bytes, to: raw(stream), took: took)
+        _ = StandardStream.write(text.utf8.span, to: raw(stream), took: took)
       },
-      attempt: { text, stream in unsafe StandardStream.attempt(text.utf8.span.bytes, to: raw(stream), within: soon) })
+      attempt: { text, stream in StandardStream.attempt(text.utf8.span, to: raw(stream), within: soon) })
   }
 
   /// The program's own standard output and standard error.

@@ -25,7 +25,7 @@ struct Questioner: Sendable {
 
   func write(_ text: String) {
     if let terminal {
-      try? unsafe terminal.descriptor.append(text.utf8.span.bytes)
+      try? terminal.descriptor.append(text.utf8.span)
     } else {
       StandardStream.error.write(text)
     }

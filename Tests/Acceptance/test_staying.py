@@ -11,7 +11,7 @@ import pytest
 
 from devices import PATIENCE, Process, Waiting, random_file, sender, small_file
 from needs import needs, tmpfs
-from outside import MIB, equal, require, run_script, wait_for
+from outside import IS_ROOT, MIB, equal, require, run_script, wait_for
 from test_resuming import progress
 
 
@@ -20,6 +20,9 @@ class Standing(Waiting):
 
     def __init__(self, work, destination, options=(), port=0, is_inviting=True):
         self.destination = destination
+        # A plain user sees the descriptors only of a process that can be debugged.
+        if not IS_ROOT:
+            work.environment["PEER_DEBUGGABLE"] = "1"
         super().__init__(work, [destination, "--keep", *options], port=port, is_inviting=is_inviting)
 
     def shown(self, count):

@@ -24,8 +24,9 @@ class Folder:
     def __init__(self, path):
         self.number = os.open(reach(path), os.O_PATH | os.O_DIRECTORY)
 
-    def __del__(self):
-        os.close(self.number)
+    def __del__(self, close=os.close):
+        # The module's names may be gone when the interpreter ends.
+        close(self.number)
 
 
 def reach(place):

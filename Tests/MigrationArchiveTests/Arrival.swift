@@ -109,7 +109,7 @@ struct Crafted {
   private func seal(_ place: ChunkPlace, _ data: [UInt8]) -> ChunkSeal {
     var tagged = ByteWriter()
     place.writeTagged(to: &tagged)
-    return sealer.seal(place: tagged.bytes, data: data.span.bytes)
+    return sealer.seal(place: tagged.bytes, data: data.span)
   }
 }
 

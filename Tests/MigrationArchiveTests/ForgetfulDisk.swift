@@ -18,7 +18,7 @@ final class ForgetfulDisk: StagingDisk {
   func losePower() throws(SystemError) {
     let left = durable.withLock { $0 }
     try disk.journal.truncate(to: 0)
-    try disk.journal.write(at: 0, left.span.bytes)
+    try disk.journal.write(at: 0, left.span)
   }
 
   var name: [UInt8] { disk.name }
@@ -44,14 +44,13 @@ private final class ForgetfulFile: StagedFile {
   func synchronize() throws(SystemError) {
     try file.synchronize()
     var content = [UInt8](repeating: 0, count: Int(try file.size()))
-    var target = content.mutableSpan
-    _ = try target.withUnsafeMutableBytes { (buffer) throws(SystemError) in try file.read(at: 0, into: buffer) }
+    _ = try file.read(at: 0, into: &content, 0..<content.count)
     disk.durable.withLock { $0 = content }
   }
 
-  func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) { try file.write(at: offset, bytes) }
-  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    try file.read(at: offset, into: buffer)
+  func write(at offset: UInt64, _ bytes: Span<UInt8>) throws(SystemError) { try file.write(at: offset, bytes) }
+  func read(at offset: UInt64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    try file.read(at: offset, into: &memory)
   }
   func size() throws(SystemError) -> UInt64 { try file.size() }
   func truncate(to size: UInt64) throws(SystemError) { try file.truncate(to: size) }

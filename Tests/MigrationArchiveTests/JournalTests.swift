@@ -65,7 +65,7 @@ struct JournalReading {
     claimed.writeTagged(to: &tagged)
     #expect(claimed == stale)
     let data: [UInt8] = [1]
-    let isAuthentic = HashSealer().verify(seal, place: tagged.bytes, data: data.span.bytes)
+    let isAuthentic = HashSealer().verify(seal, place: tagged.bytes, data: data.span)
     #expect(isAuthentic)
     try arrival.clear()
   }

@@ -140,12 +140,12 @@ private final class MortalFile: StagedFile {
     self.disk = disk
   }
 
-  func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
+  func write(at offset: UInt64, _ bytes: Span<UInt8>) throws(SystemError) {
     let array = bytes.withUnsafeBytes { Array($0) }
-    try disk.operate { () throws(SystemError) in try file.write(at: offset, array.span.bytes) }
+    try disk.operate { () throws(SystemError) in try file.write(at: offset, array.span) }
   }
-  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    try file.read(at: offset, into: buffer)
+  func read(at offset: UInt64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    try file.read(at: offset, into: &memory)
   }
   func size() throws(SystemError) -> UInt64 { try file.size() }
   func truncate(to size: UInt64) throws(SystemError) {

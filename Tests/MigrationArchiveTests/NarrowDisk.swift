@@ -112,16 +112,16 @@ private final class NarrowFile: StagedFile {
     self.check = check
   }
 
-  func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
-    try check(offset + UInt64(bytes.byteCount))
+  func write(at offset: UInt64, _ bytes: Span<UInt8>) throws(SystemError) {
+    try check(offset + UInt64(bytes.count))
     try file.write(at: offset, bytes)
   }
   func truncate(to size: UInt64) throws(SystemError) {
     try check(size)
     try file.truncate(to: size)
   }
-  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    try file.read(at: offset, into: buffer)
+  func read(at offset: UInt64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    try file.read(at: offset, into: &memory)
   }
   func size() throws(SystemError) -> UInt64 { try file.size() }
   func synchronize() throws(SystemError) { try file.synchronize() }

@@ -184,6 +184,20 @@ import Testing
     #expect(staging.held.bytes == 100)
   }
 
+  @Test func `a file whose end a failing disk refused is ended when the disk works again`() throws {
+    let disk = try disk()
+    let staging = try staging(disk)
+    let file = try record("source/f", .file(size: 100))
+    try write([Crafted.frame { try $0.chunk("source/f", file.generation, at: 0, pattern(100)) }], to: staging)
+    disk.contentFailure.withLock { $0 = EIO }
+    let error = #expect(throws: ArchiveError.self) { try write([Crafted.frame { $0.item(file) }], to: staging) }
+    #expect(error?.code == .storage)
+    disk.contentFailure.withLock { $0 = nil }
+    staging.beginSession(export.offer)
+    try write([Crafted.frame { $0.item(file) }], to: staging)
+    #expect(staging.held.items == 1 && staging.held.bytes == 100)
+  }
+
   @Test func `items that no longer exist in the source are not counted`() throws {
     let disk = try disk()
     try write(export.outlet.frames, to: try staging(disk))

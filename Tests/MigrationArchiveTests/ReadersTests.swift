@@ -177,8 +177,8 @@ private final class SlowFile: SourceFile {
   func status() throws(SystemError) -> FileStatus { try inner.status() }
   func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try inner.extendedMetadata() }
 
-  func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    try reads.reading { () throws(SystemError) in try unsafe inner.readFully(at: offset, into: buffer) }
+  func readFully(at offset: Int64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    try reads.reading { () throws(SystemError) in try inner.readFully(at: offset, into: &memory) }
   }
 
   func adviseSequential() {}

@@ -37,7 +37,7 @@ import Testing
     }
     let directory = try scratch.open("source")
     let raw: [UInt8] = [0x66, 0xFF, 0xFE, 0x80, 0x01]
-    try directory.directory.createFile(raw).write(at: 0, [1, 2, 3].span.bytes)
+    try directory.directory.createFile(raw).write(at: 0, [1, 2, 3].span)
     try directory.directory.makeDirectory([0xC3, 0x28] as [UInt8], mode: 0o750)
     for (name, mode) in [("m400", 0o400), ("m755", 0o755), ("m1644", 0o1644), ("m777", 0o777)] as [(String, mode_t)] {
       scratch.write("source/\(name)", Array(name.utf8))

@@ -167,8 +167,8 @@ private final class FormattedFile: SourceFile {
   func status() throws(SystemError) -> FileStatus { stamps.shown(try inner.status()) }
   func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try inner.extendedMetadata() }
 
-  func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    try unsafe inner.readFully(at: offset, into: buffer)
+  func readFully(at offset: Int64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    try inner.readFully(at: offset, into: &memory)
   }
 
   func adviseSequential() {}

@@ -66,6 +66,22 @@ struct CredentialCodingTests {
     return changes
   }
 
+  @Test func `a field that is left out if it is empty is refused if it is there, and the other way round`() {
+    let deletion = CredentialRequest.delete(CredentialQuery(.key)).encoded
+    #expect(throws: Violation.self) { try CredentialRequest(deletion + [2, 0]) }
+    let update = CredentialRequest.update(CredentialQuery(.key), CredentialChanges(data: [1])).encoded
+    #expect(throws: Violation.self) { try CredentialRequest(update + [9, 0]) }
+    for missing in 2...3 as ClosedRange<UInt8> {
+      var fields = Fields()
+      fields.append(1, [CredentialItem.Kind.key.rawValue])
+      fields.append(5 - missing, [])
+      for tag in 4...5 as ClosedRange<UInt8> { fields.append(tag) { $0.timestamp(Self.time) } }
+      var writer = ByteWriter()
+      fields.write(to: &writer)
+      #expect(throws: Violation.self) { try CredentialItem(writer.bytes) }
+    }
+  }
+
   @Test func `the decoder refuses an unknown field`() {
     for bytes in Self.requests.map(\.encoded) {
       #expect(throws: Violation.self) { try CredentialRequest(bytes + [200, 1, 0]) }

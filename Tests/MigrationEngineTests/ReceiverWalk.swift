@@ -65,9 +65,15 @@ struct ReceiverWalk {
   private var released: Set<TransferID> = []
   private(set) var finished: Set<TransferID> = []
   let keeps: Bool
-  /// Whether everything was imported, an import has failed, or nothing could listen.
+  /// Whether everything was imported; and whether an import has failed, or hangs, or nothing could
+  /// listen.
   private var isImported = false
   private var mayFail = false
+  /// Whether something listens: no connection arrives before.
+  private var isListening = false
+  /// When the user has stopped the run, and when an import has last reported progress.
+  private var stoppedAt: Double?
+  private var importMovedAt = 0.0
   private var isAnnounced = false
   private(set) var result: Result<TransferResult, TransferFailure>?
   /// The first breach that was found.
@@ -75,20 +81,28 @@ struct ReceiverWalk {
   /// How often each kind of action was seen.
   private(set) var seen: [String: Int] = [:]
   private(set) var trail: [String] = []
+  /// Whether `seen` and `trail` are kept.
+  private let keepsTrail: Bool
   var lastConnection: UInt64 = 0
   private var lastEvent: Engine.Event?
 
   /// Begins with so many senders that may pair.
   init(seed: UInt64, senders: UInt8 = 4, keeps: Bool = false) {
+    // Neighbouring seeds give the same numbers, shifted by one.
+    self.init(Generator(seed: seed &* 1_000_003), senders: senders, keeps: keeps, keepsTrail: true)
+  }
+
+  /// Begins with any dice.
+  init(_ dice: Generator, senders: UInt8 = 4, keeps: Bool = false, keepsTrail: Bool = false) {
     self.keys = 1...senders
     self.keeps = keeps
-    // Neighbouring seeds give the same numbers, shifted by one.
-    dice = Generator(seed: seed &* 1_000_003)
+    self.keepsTrail = keepsTrail
+    self.dice = dice
     var settings = ReceiverScript.settings()
-    settings.asksConsent = Bool.random(using: &dice)
+    settings.asksConsent = Bool.random(using: &self.dice)
     settings.keeps = keeps
-    settings.asksRestart = Bool.random(using: &dice)
-    if Int.random(in: 0..<4, using: &dice) == 0 { settings.giveUpAfter = 0 }
+    settings.asksRestart = Bool.random(using: &self.dice)
+    if Int.random(in: 0..<4, using: &self.dice) == 0 { settings.giveUpAfter = 0 }
     engine = Engine(settings)
   }
 
@@ -99,7 +113,7 @@ struct ReceiverWalk {
   // MARK: Events
 
   mutating func feed(_ event: Engine.Event) {
-    trail.append("\(event)")
+    if keepsTrail { trail.append("\(event)") }
     lastEvent = event
     switch event {
     case .imported(let transfer, .success, _, _):
@@ -107,6 +121,12 @@ struct ReceiverWalk {
       finished.insert(transfer)
     case .imported(let transfer, .failure, _, _) where keeps: imports.removeAll { $0 == transfer }
     case .imported(_, .failure, _, _), .listening(.failure): mayFail = true
+    case .listening(.success): isListening = true
+    case .importing: importMovedAt = now
+    case .stop: stoppedAt = stoppedAt ?? now
+    // A stopped run waits for an import only while that one makes progress.
+    case .timePassed:
+      if let stoppedAt, isImporting, now >= max(stoppedAt, importMovedAt) + Curfew.forImport { mayFail = true }
     default: break
     }
     let actions = engine.handle(event, now: now)
@@ -126,6 +146,7 @@ struct ReceiverWalk {
   }
 
   mutating func arrive(_ key: UInt8) {
+    guard isListening else { return }
     lastConnection += 1
     let id = ConnectionID(lastConnection)
     places[id] = .lobby
@@ -180,7 +201,7 @@ struct ReceiverWalk {
   }
 
   private mutating func perform(_ action: Engine.Action) {
-    seen["\(action)".split(separator: "(")[0].description, default: 0] += 1
+    if keepsTrail { seen["\(action)".split(separator: "(")[0].description, default: 0] += 1 }
     switch action {
     case .takeBack: start(.takeBack)
     case .listen: start(.listen)
@@ -261,6 +282,7 @@ struct ReceiverWalk {
       if imports.contains(transfer) || finished.contains(transfer) { fail("a transfer is imported twice") }
       if released.contains(transfer) { fail("what was let go is imported") }
       imports.append(transfer)
+      importMovedAt = now
       if let number = finish?.0 {
         if jobs.contains(.sync(number)) || jobs.contains(.dropItems(number)) || jobs.contains(.gate(number)) {
           fail("an import begins while its session works")
@@ -289,6 +311,8 @@ struct ReceiverWalk {
       start(.retake(transfer))
     }
   }
+
+  private var isImporting: Bool { jobs.contains { if case .importItems = $0 { true } else { false } } }
 
   private func isWorking(_ number: SessionNumber) -> Bool {
     jobs.contains { job in

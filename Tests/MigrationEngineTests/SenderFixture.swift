@@ -65,3 +65,10 @@ enum Fixture {
 
   static func failure(_ words: String) -> TransferFailure { TransferFailure(.failed, words) }
 }
+
+extension SenderEngine.Exported {
+  /// The results of the tests' exports, with marks for two pages, or with a few.
+  static let some = SenderEngine.Exported(
+    finish: Fixture.finish, stale: (0...Mark(Limits.marksInFrame)).map { $0 })
+  static let little = SenderEngine.Exported(finish: Fixture.finish, stale: [1, 2])
+}

@@ -222,10 +222,3 @@ extension SenderTrial {
     .forgot(999),
   ]
 }
-
-extension SenderEngine.Exported {
-  /// The results of the tests' exports, with marks for two pages, or with a few.
-  static let some = SenderEngine.Exported(
-    finish: Fixture.finish, stale: (0...Mark(Limits.marksInFrame)).map { $0 })
-  static let little = SenderEngine.Exported(finish: Fixture.finish, stale: [1, 2])
-}

@@ -1,5 +1,4 @@
 import MigrationWire
-import Testing
 
 @testable import MigrationEngine
 
@@ -10,16 +9,16 @@ extension SenderWalk {
     if case .stop = event { isEnded = true }
     let wasFinished = finished > 0
     let actions = engine.handle(event, now: now)
-    #expect(!wasFinished || actions.isEmpty)
+    expect(!wasFinished || actions.isEmpty, "something is done after the end")
     var mustLook: [SessionNumber] = []
     for action in actions {
-      #expect(finished == 0)
+      expect(finished == 0, "something is done after the end")
       if case .readWindow(let number) = action { mustLook.append(number) }
       perform(action, of: actions)
     }
-    if let broken = engine.checkInvariants(), mustLook.isEmpty { Issue.record("\(broken) after \(event)") }
-    #expect(engine.runningWorkers == work.count)
-    if let next = engine.nextMoment { #expect(next > now, "what is due was not done") }
+    if let broken = engine.checkInvariants(), mustLook.isEmpty { expect(false, "\(broken) after \(event)") }
+    expect(engine.runningWorkers == work.count, "the engine counts other workers")
+    if let next = engine.nextMoment { expect(next > now, "what is due was not done") }
     for number in mustLook {
       let counts = Fixture.counts {
         $0.waitingFrames = Int.random(in: 0...8, using: &dice)
@@ -35,31 +34,31 @@ extension SenderWalk {
     case .lookUpUnfinished: work.append(.lookUp)
     case .look: work.append(.search)
     case .choose(let found):
-      #expect(found.count > 1)
+      expect(found.count > 1, "there is nothing to choose")
       work.append(.choice)
     case .probe: work.append(.probe)
     case .askCode: work.append(.question)
     case .deriveSecret: work.append(.derivation)
     case .dial:
-      #expect(connection == nil)
+      expect(connection == nil, "it dials beside a connection")
       work.append(.dial)
     case .converse(let new):
-      #expect(connection == nil)
+      expect(connection == nil, "two connections converse")
       (connection, isClosing, isFull, isExported) = (new, false, false, false)
       joined = []
       talk = [.greeting(Fixture.greeting())]
     case .say(let to, let message):
-      #expect(to == connection && !isClosing)
+      expect(to == connection && !isClosing, "something is said on \(to), which is not there")
       answer(message)
     case .close(let closed, let until):
-      #expect(closed == connection && !isClosing && until > now)
+      expect(closed == connection && !isClosing && until > now, "\(closed) is closed, which is not there")
       isClosing = true
     case .export(let number, _):
-      #expect(session.map { $0 < number } ?? true)
+      expect(session.map { $0 < number } ?? true, "a session has the number of an older one")
       session = number
       work.append(.export(number))
     case .openStream(let number, let join, _):
-      #expect(number == session)
+      expect(number == session, "a stream of another session")
       work.append(.stream(number, join.stream))
     case .stopSession(let number): isStopped.insert(number)
     case .recordDone(let transfer, _, _): write(.record(transfer))
@@ -71,10 +70,10 @@ extension SenderWalk {
       if case .success = result {
         isDone = true
         // If the user has stopped the run, it waits a moment for this in any case, and no longer.
-        #expect(isEnded || !isForgetting, "what is done is not forgotten")
-        #expect(!actions.contains { if case .forget = $0 { true } else { false } }, "what is done cannot be forgotten")
+        expect(isEnded || !isForgetting, "what is done is not forgotten")
+        expect(!actions.contains { if case .forget = $0 { true } else { false } }, "what is done cannot be forgotten")
       }
-    case .readWindow(let number): #expect(number == session)
+    case .readWindow(let number): expect(number == session, "the window of another session is read")
     case .tell, .tellProgress, .stopPreparing, .stopDialing, .keepHeld, .keepPartial, .moveFrames, .retire,
       .forgetStream, .refuse, .finishWindow:
       break
@@ -83,7 +82,7 @@ extension SenderWalk {
 
   /// A record of a transfer is written, after the previous one.
   private mutating func write(_ writer: Work) {
-    #expect(
+    expect(
       !work.contains { transfer(of: $0) == transfer(of: writer) }, "two words of a transfer are written down at a time")
     work.append(writer)
   }
@@ -110,7 +109,7 @@ extension SenderWalk {
       ]
     case .drop: isFull = true
     case .finish:
-      #expect(
+      expect(
         !work.contains { if case .finishNote = $0 { true } else { false } }, "what is left out is not written down")
       talk = [.progress(ImportProgress(phase: .importing, done: 1, total: 2)), .done(Fixture.done)]
     default: break

@@ -10,6 +10,7 @@ import Testing
     for seed in 1...1000 as ClosedRange<UInt64> {
       var walk = SenderWalk(seed: seed)
       walk.run()
+      #expect(walk.broken == nil, "seed \(seed)")
       steps += walk.steps
       done += walk.isDone ? 1 : 0
       phases.formUnion(walk.phases)

@@ -26,7 +26,7 @@ import Testing
     ("::/999999999999999999999", "from 0 to 128"), ("::ffff:0.0.0.0/95", "spans IPv4 and IPv6"),
     ("2001:db8::1%lo", "only a link-local"), ("192.0.2.7%lo", "only a link-local"),
     ("fe80::1%nowhere", "no network interface 'nowhere'"), ("fe80::1%", "no network interface ''"),
-    ("a\u{1B}[2J", "is not a numeric address"),
+    ("fe80::1%lo/9", "are not link-local"), ("a\u{1B}[2J", "is not a numeric address"),
   ])
   func `a text that is not a range results in the reason`(text: String, clause: String) {
     let error = #expect(throws: AddressRange.ParseError.self) { try AddressRange.parse(text) }

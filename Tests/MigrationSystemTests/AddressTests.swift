@@ -7,6 +7,7 @@ import Testing
     ("host:1", "host", 1), ("host", "host", 9), (":80", nil, 80), ("192.0.2.7:47470", "192.0.2.7", 47470),
     ("[::1]:47470", "::1", 47470), ("[::1]", "::1", 9), ("::1", "::1", 9), ("fe80::1%eth0", "fe80::1%eth0", 9),
     ("[fe80::1%eth0]:5", "fe80::1%eth0", 5), ("host:0", "host", 0), ("h:65535", "h", 65535), ("bücher", "bücher", 9),
+    ("a\u{600}:80", "a\u{600}", 80),
   ])
   func `hosts and ports are parsed`(text: String, host: String?, port: Int) throws {
     #expect(
@@ -18,7 +19,8 @@ import Testing
     ("host:+1", .invalidPort), ("host:-1", .invalidPort), ("host:x", .invalidPort), (":", .invalidPort),
     ("a:b:1", .missingBrackets), ("::1:", .missingBrackets), ("[::1", .invalidHost), ("[host]:1", .invalidHost),
     ("[]:1", .invalidHost), ("[::1]x", .invalidPort), ("[::1]:", .invalidPort), ("a b:1", .invalidHost),
-    ("user@host", .invalidHost), ("a/b", .invalidHost), ("a\nb", .invalidHost),
+    ("user@host", .invalidHost), ("a/b", .invalidHost), ("a\nb", .invalidHost), ("fe80::1%]", .invalidHost),
+    ("fe80::1%\n", .invalidHost), ("[fe80::1% ]:1", .invalidHost),
   ])
   func `a text that is not a host and port results in the reason`(text: String, code: HostAndPort.ParseError.Code) {
     let error = #expect(throws: HostAndPort.ParseError.self) { try HostAndPort.parse(text, defaultPort: 9) }

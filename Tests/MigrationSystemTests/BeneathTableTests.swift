@@ -79,7 +79,7 @@ import Testing
     outside.write("c", "outside")
     let scratch = try Scratch()
     try tree(scratch, linkTo: outside.path)
-    try scratch.directory.openDirectoryBeneath("a/b").openChild("c", .readWrite).append("inside".utf8.span.bytes)
+    try scratch.directory.openDirectoryBeneath("a/b").openChild("c", .readWrite).append("inside".utf8.span)
     let path = scratch.path
     let swapper = try RunningThread("swapper") {
       guard let directory = try? Directory.open(path + "/a") else { return }

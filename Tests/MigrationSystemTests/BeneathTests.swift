@@ -14,7 +14,7 @@ import Testing
   @Test(arguments: ways) func `a file inside is opened`(way: PathResolution) throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectories("a/b")
-    try scratch.directory.openDirectoryBeneath("a/b").createFile("c").append("deep".utf8.span.bytes)
+    try scratch.directory.openDirectoryBeneath("a/b").createFile("c").append("deep".utf8.span)
     #expect(try scratch.directory.openBeneath("a/b/c", by: way).text() == "deep")
     #expect(try scratch.directory.openDirectoryBeneath("a/b", by: way).names() == [Array("c".utf8)])
   }
@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: ways) func `a link is refused as the last component and on the way`(way: PathResolution) throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectories("real")
-    try scratch.directory.openDirectoryBeneath("real").createFile("file").append("x".utf8.span.bytes)
+    try scratch.directory.openDirectoryBeneath("real").createFile("file").append("x".utf8.span)
     try scratch.directory.makeSymbolicLink("directory", target: "real")
     try scratch.directory.makeSymbolicLink("file", target: "real/file")
     try scratch.directory.makeSymbolicLink("dangling", target: "nowhere")
@@ -77,7 +77,7 @@ import Testing
   @Test(arguments: ways) func `a directory exchanged for a link is noticed`(way: PathResolution) throws {
     let scratch = try Scratch()
     try scratch.directory.makeDirectories("a")
-    try scratch.directory.openDirectoryBeneath("a").createFile("x").append("inside".utf8.span.bytes)
+    try scratch.directory.openDirectoryBeneath("a").createFile("x").append("inside".utf8.span)
     #expect(opening(Array("a/x".utf8), in: scratch, by: way) == nil)
     try scratch.directory.removeTree("a")
     try scratch.directory.makeSymbolicLink("a", target: "/etc")
@@ -89,7 +89,7 @@ import Testing
     outside.write("x", "outside")
     let scratch = try Scratch()
     try scratch.directory.makeDirectories("real")
-    try scratch.directory.openDirectoryBeneath("real").createFile("x").append("inside".utf8.span.bytes)
+    try scratch.directory.openDirectoryBeneath("real").createFile("x").append("inside".utf8.span)
     try scratch.directory.makeSymbolicLink("link", target: outside.path)
     let path = scratch.path
     let swapper = try RunningThread("swapper") {
@@ -117,7 +117,7 @@ import Testing
     let component = [UInt8](repeating: UInt8(ascii: "n"), count: 200)
     let path = Array(repeating: component, count: 30).joined(separator: [UInt8(ascii: "/")])
     let deepest = try scratch.directory.makeDirectories(Array(path), by: way)
-    try deepest.createFile("leaf").append("far".utf8.span.bytes)
+    try deepest.createFile("leaf").append("far".utf8.span)
     let leaf = Array(path) + Array("/leaf".utf8)
     #expect(leaf.count > 6_000)
     #expect(try scratch.directory.openBeneath(leaf, by: way).text() == "far")

@@ -29,7 +29,7 @@ import Testing
     #expect(fcntl(reader.raw, F_SETFL, O_NONBLOCK) == 0)
     do {
       let writer = Descriptor(owning: ends[1])
-      try writer.append("x".utf8.span.bytes)
+      try writer.append("x".utf8.span)
     }
     var bytes: [UInt8] = [0, 0]
     #expect(try bytes.withUnsafeMutableBytes { try reader.readNext(into: $0) } == 1)
@@ -40,7 +40,7 @@ import Testing
   func `the whole input is read, unless it is too long`(size: Int) throws {
     let scratch = try Scratch()
     let content = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) }
-    try scratch.directory.openOrCreateFile("file").append(content.span.bytes)
+    try scratch.directory.openOrCreateFile("file").append(content.span)
     #expect(try scratch.directory.openChild("file").readToEnd(limit: size) == content)
     guard size > 0 else { return }
     #expect(throws: SystemError.self) { try scratch.directory.openChild("file").readToEnd(limit: size - 1) }
@@ -49,9 +49,9 @@ import Testing
   @Test func `bytes are read back from their position`() throws {
     let scratch = try Scratch()
     let file = try scratch.directory.openOrCreateFile("file")
-    try file.append("hello".utf8.span.bytes)
-    try file.append(" world".utf8.span.bytes)
-    try file.write(at: 6, "W".utf8.span.bytes)
+    try file.append("hello".utf8.span)
+    try file.append(" world".utf8.span)
+    try file.write(at: 6, "W".utf8.span)
     #expect(try file.text() == "hello World")
     try file.truncate(to: 5)
     #expect(try file.text() == "hello")
@@ -68,7 +68,7 @@ import Testing
     let scratch = try Scratch()
     let file = try scratch.directory.openOrCreateFile("sparse")
     let megabyte: Int64 = 1 << 20
-    try file.write(at: megabyte, "data".utf8.span.bytes)
+    try file.write(at: megabyte, "data".utf8.span)
     try file.truncate(to: 3 * megabyte)
     #expect(try file.nextData(from: 0) == megabyte)
     let hole = try #require(try file.nextHole(from: megabyte))

@@ -12,7 +12,7 @@ import Testing
 
   @Test(arguments: oddNames) func `any bytes except NUL and the separator form a name`(name: [UInt8]) throws {
     let scratch = try Scratch()
-    try scratch.directory.createFile(name).append("content".utf8.span.bytes)
+    try scratch.directory.createFile(name).append("content".utf8.span)
     #expect(try scratch.directory.names() == [name])
     #expect(try scratch.directory.status(name).size == 7)
     #expect(try scratch.directory.openBeneath(name).text() == "content")
@@ -222,7 +222,7 @@ import Testing
     let directory = try scratch.directory.duplicate()
     try file.letGo()
     try directory.descriptor.letGo()
-    #expect(throws: SystemError.self) { try file.append("content".utf8.span.bytes) }
+    #expect(throws: SystemError.self) { try file.append("content".utf8.span) }
     #expect(throws: SystemError.self) { _ = try directory.createFile("another") }
     #expect(throws: SystemError.self) { try file.synchronize() }
     #expect(try scratch.directory.names() == [Array("file".utf8)])

@@ -164,4 +164,10 @@ import Testing
     records.add(Self.record(2, Self.word(UInt32(bitPattern: -EPERM))))
     #expect(records.isAtEnd && records.failure == EPERM)
   }
+
+  @Test func `an error whose number has no opposite is reported too`() {
+    var records = RouteRecords()
+    records.add(Self.record(2, Self.word(0x8000_0000)))
+    #expect(records.isAtEnd && records.failure == .min)
+  }
 }

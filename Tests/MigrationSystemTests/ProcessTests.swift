@@ -52,6 +52,7 @@ import Testing
   {
     await #expect(processExitsWith: .exitCode(42)) {
       alarm(UInt32(patience))
+      try CurrentProcess.forbidCores()
       try CurrentProcess.keepMemorySecret()
       var core = rlimit()
       guard getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core) == 0 else { exit(1) }
@@ -108,7 +109,7 @@ import Testing
     let limit = soon()
     while terminal.isEchoing && BootInstant.now() < limit { sched_yield() }
     let during = terminal.isEchoing
-    try terminal.user.append("hidden\n".utf8.span.bytes)
+    try terminal.user.append("hidden\n".utf8.span)
     #expect(try reader.value() == .line(Array("hidden".utf8)))
     let after = terminal.isEchoing
     #expect([before, during, after] == [true, false, true])
@@ -118,10 +119,10 @@ import Testing
   func `only Enter typed after the question counts`() throws {
     let terminal = try PseudoTerminal()
     let raw = terminal.program.raw
-    try terminal.user.append("early\n".utf8.span.bytes)
+    try terminal.user.append("early\n".utf8.span)
     let reader = try RunningThread("reader") { try Terminal.waitForEnter(from: raw) }
     // Input before the start of the reader is discarded, too.
-    repeat { try terminal.user.append("now\n".utf8.span.bytes) } while !reader.hasEnded(by: .now() + .milliseconds(20))
+    repeat { try terminal.user.append("now\n".utf8.span) } while !reader.hasEnded(by: .now() + .milliseconds(20))
     #expect(try reader.value() == .line(Array("now".utf8)))
   }
 
@@ -134,7 +135,7 @@ import Testing
     #expect(Terminal.isInForeground(terminal.program.raw))
     let raw = terminal.program.raw
     let reader = try RunningThread("reader") { try Terminal.waitForEnter(from: raw) }
-    repeat { try terminal.user.append([4].span.bytes) } while !reader.hasEnded(by: .now() + .milliseconds(20))
+    repeat { try terminal.user.append([4].span) } while !reader.hasEnded(by: .now() + .milliseconds(20))
     #expect(try reader.value() == .endOfInput)
   }
 }

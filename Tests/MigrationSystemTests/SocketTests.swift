@@ -23,14 +23,14 @@ import Testing
   @Test func `two ends communicate without blocking`() throws {
     let connection = try ConnectedPair()
     #expect(try receive(connection.far) == nil)
-    #expect(try connection.near.send("ping".utf8.span.bytes) == 4)
+    #expect(try connection.near.send("ping".utf8.span) == 4)
     var poller = try Poller()
     #expect(try poller.wait(for: .readable, on: connection.far.raw, until: soon()) == .readable)
     #expect(try receive(connection.far) == Array("ping".utf8))
     try connection.near.shutdownWrite()
     _ = try poller.wait(for: .readable, on: connection.far.raw, until: soon())
     #expect(try receive(connection.far) == [])
-    #expect(try connection.far.send("pong".utf8.span.bytes) == 4)
+    #expect(try connection.far.send("pong".utf8.span) == 4)
     _ = try poller.wait(for: .readable, on: connection.near.raw, until: soon())
     #expect(try receive(connection.near) == Array("pong".utf8))
     #expect(try connection.far.remoteAddress == connection.near.localAddress())
@@ -41,7 +41,7 @@ import Testing
     try connection.near.setSendBuffer(bytes: 16 << 10)
     let block = [UInt8](repeating: 7, count: 64 << 10)
     var sent = 0
-    while let count = try connection.near.send(block.span.bytes) { sent += count }
+    while let count = try connection.near.send(block.span) { sent += count }
     #expect(sent > 0)
     var poller = try Poller()
     var received = 0
@@ -50,7 +50,7 @@ import Testing
       received += try receive(connection.far, upTo: 1 << 20)?.count ?? 0
     }
     #expect(try poller.wait(for: .writable, on: connection.near.raw, until: soon()).contains(.writable))
-    #expect(try connection.near.send(block.span.bytes) != nil)
+    #expect(try connection.near.send(block.span) != nil)
   }
 
   @Test func `options are accepted`() throws {
@@ -87,7 +87,7 @@ import Testing
     _ = try poller.wait(for: .readable, on: near.raw, until: soon())
     let error = #expect(throws: SystemError.self) {
       while true {
-        _ = try near.send("x".utf8.span.bytes)
+        _ = try near.send("x".utf8.span)
         _ = try poller.wait(for: [], on: near.raw, until: soon())
       }
     }

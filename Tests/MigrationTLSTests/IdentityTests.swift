@@ -39,6 +39,17 @@ import Testing
     #expect(throws: TLSError.self) { try Identity(encoded: joined(certificate, key)) }
   }
 
+  @Test func `a certificate in another form than DER is refused`() throws {
+    var encoded = try Identity.generate().encoded()
+    // The signature is the last field: it begins with its tag, its length and its unused bits.
+    var signature = encoded.count - 75
+    while encoded[signature] != 3 || Int(encoded[signature + 1]) != encoded.count - signature - 2 { signature += 1 }
+    try #require(encoded[signature + 2] == 0)
+    encoded[signature + 2] = 1
+    encoded[encoded.count - 1] |= 1
+    #expect { try Identity(encoded: encoded) } throws: { ($0 as? TLSError)?.code == .invalidIdentity }
+  }
+
   @Test func `a key under another key's certificate is refused`() throws {
     let first = try Identity.generate().encoded()
     let second = try Identity.generate().encoded()

@@ -74,7 +74,7 @@ func carry(from: inout TLSSession, to: inout TLSSession, _ batch: Int) -> Int {
   return from.send { source in
     to.receive { target in
       let count = min(batch, source.count, target.count)
-      target.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<count]))
+      source.extracting(first: count).withUnsafeBytes { target.copyMemory(from: $0) }
       return count
     }
   }
@@ -85,7 +85,7 @@ extension TLSSession {
   mutating func takeOutput() -> [UInt8] {
     var bytes: [UInt8] = []
     send { source in
-      bytes = Array(source)
+      bytes = source.withUnsafeBytes { Array($0) }
       return source.count
     }
     return bytes

@@ -46,7 +46,7 @@ import Testing
   @Test func `the secret of a code matches the vector`() throws {
     let stretched = try PairingSecret.stretch(known["code"])
     #expect(stretched.copied() == known["s"])
-    #expect(try PairingSecret.scalar(fromDigits: known["code"]) == known["w"])
+    #expect(try PairingSecret.scalar(fromDigits: known["code"]).bytes.copied() == known["w"])
   }
 
   @Test func `identities and associated data match the vector`() throws {
@@ -60,7 +60,7 @@ import Testing
     let names = try names(binding: known["EKM"])
     for role in [Spake2.Role.a, .b] {
       let run = try Spake2(
-        role: role, secret: known["w"], idA: names.idA, idB: names.idB, aad: names.aad,
+        role: role, secret: PairingSecret(copying: known["w"]), idA: names.idA, idB: names.idB, aad: names.aad,
         scalar: known[role == .a ? "x" : "y"])
       #expect(run.share == known[role == .a ? "pA" : "pB"])
       let peerShare = known[role == .a ? "pB" : "pA"]
@@ -88,7 +88,8 @@ import Testing
     let idA = try names(binding: binding).idA
     let names = try names(binding: known["EKM"])
     let run = try Spake2(
-      role: .a, secret: known["w"], idA: idA, idB: names.idB, aad: names.aad, scalar: known["x"])
+      role: .a, secret: PairingSecret(copying: known["w"]), idA: idA, idB: names.idB, aad: names.aad, scalar: known["x"]
+    )
     let keys = try run.finish(peerShare: known["pB"])
     #expect(PairingFrame.confirmA(keys.confirmA).bytes == known["CONF_A with an EKM in idA that ends in 00"])
   }
@@ -100,11 +101,5 @@ import Testing
     #expect(!constantTimeEqual([0, 2, 3], [1, 2, 3]))
     #expect(!constantTimeEqual([1, 2, 3], [1, 2]))
     #expect(!constantTimeEqual([], [0]))
-  }
-
-  @Test func `a cleansed array is empty`() {
-    var bytes: [UInt8] = [1, 2, 3]
-    cleanse(&bytes)
-    #expect(bytes.isEmpty)
   }
 }

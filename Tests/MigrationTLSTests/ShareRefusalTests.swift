@@ -7,7 +7,8 @@ import Testing
 
   private func refusal(_ share: [UInt8], role: Spake2.Role = .a) throws -> TLSError? {
     let scalar = vector[role == .a ? "x" : "y"]
-    let run = try Spake2(role: role, secret: vector["w"], idA: [], idB: [], aad: [], scalar: scalar)
+    let run = try Spake2(
+      role: role, secret: PairingSecret(copying: vector["w"]), idA: [], idB: [], aad: [], scalar: scalar)
     do {
       _ = try run.finish(peerShare: share)
       return nil

@@ -13,7 +13,8 @@ import Testing
   func `both roles match the published vectors`(vector: Vector, role: Spake2.Role) throws {
     let scalar = vector[role == .a ? "x" : "y"]
     let run = try Spake2(
-      role: role, secret: vector["w"], idA: vector["A"], idB: vector["B"], aad: [], scalar: scalar)
+      role: role, secret: PairingSecret(copying: vector["w"]), idA: vector["A"], idB: vector["B"], aad: [],
+      scalar: scalar)
     let peerShare = vector[role == .a ? "pB" : "pA"]
     #expect(run.share == vector[role == .a ? "pA" : "pB"])
     let shared = try run.sharedPoint(peerShare: peerShare)
@@ -36,7 +37,7 @@ import Testing
   }
 
   @Test func `two sides with the same code agree`() throws {
-    let secret = Self.published[0]["w"]
+    let secret = PairingSecret(copying: Self.published[0]["w"])
     let a = try Spake2(role: .a, secret: secret, idA: [1], idB: [2], aad: [3])
     let b = try Spake2(role: .b, secret: secret, idA: [1], idB: [2], aad: [3])
     let (shareA, shareB) = (a.share, b.share)
@@ -52,9 +53,9 @@ import Testing
   func `one difference makes both confirmations differ`(difference: Int) throws {
     var secret = Self.published[0]["w"]
     var names: [[UInt8]] = [[1], [2], [3]]
-    let a = try Spake2(role: .a, secret: secret, idA: names[0], idB: names[1], aad: names[2])
+    let a = try Spake2(role: .a, secret: PairingSecret(copying: secret), idA: names[0], idB: names[1], aad: names[2])
     if difference == 3 { secret[31] ^= 1 } else { names[difference] = [9] }
-    let b = try Spake2(role: .b, secret: secret, idA: names[0], idB: names[1], aad: names[2])
+    let b = try Spake2(role: .b, secret: PairingSecret(copying: secret), idA: names[0], idB: names[1], aad: names[2])
     let (shareA, shareB) = (a.share, b.share)
     let keysA = try a.finish(peerShare: shareB)
     let keysB = try b.finish(peerShare: shareA)
@@ -63,7 +64,7 @@ import Testing
   }
 
   @Test func `every run has another share`() throws {
-    let secret = Self.published[0]["w"]
+    let secret = PairingSecret(copying: Self.published[0]["w"])
     let first = try Spake2(role: .a, secret: secret, idA: [], idB: [], aad: [])
     let second = try Spake2(role: .a, secret: secret, idA: [], idB: [], aad: [])
     #expect(first.share != second.share)

@@ -32,7 +32,7 @@ extension TransferResult {
     let (source, destination) = (try Scratch(), try Scratch())
     let size: UInt64 = 100_000_000_000
     let file = try source.directory.createFile("sparse")
-    try file.write(at: Int64(size / 2), Array(patternData(4096)).span.bytes)
+    try file.write(at: Int64(size / 2), Array(patternData(4096)).span)
     try file.truncate(to: Int64(size))
     let receiver = try RunningReceiver(destination)
     let sent = try send([source.at("sparse")], to: try receiver.port(), code: try receiver.events.code())

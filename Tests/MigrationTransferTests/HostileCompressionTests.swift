@@ -23,7 +23,7 @@ import Testing
   private static func compressed(_ bytes: [UInt8]) throws -> [UInt8] {
     guard let compressor = Zstandard() else { throw Violation(.unknown, "a test") }
     var buffer = [UInt8](repeating: 0, count: bytes.count + 1000)
-    return Array(buffer[..<(try #require(compressor.compress(bytes.span.bytes, into: &buffer)))])
+    return Array(buffer[..<(try #require(compressor.compress(bytes.span, into: &buffer)))])
   }
 
   /// The entries of one directory and one file, and the FINISH that counts them.

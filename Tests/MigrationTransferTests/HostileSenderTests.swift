@@ -78,7 +78,7 @@ import Testing
         path: try ArchivePath(Array("root/a".utf8)), generation: 1, range: 0..<200_000_000, isHole: true)
       var tagged = ByteWriter()
       place.writeTagged(to: &tagged)
-      frame.hole(place, sealer.seal(place: tagged.bytes, data: RawSpan()))
+      frame.hole(place, sealer.seal(place: tagged.bytes, data: Span()))
     }
   }
 

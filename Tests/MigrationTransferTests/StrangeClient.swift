@@ -214,7 +214,7 @@ struct StrangeFrame {
     entries.u128(1)
     entries.u64(0)
     if isHole { entries.u64(1) } else { entries.u32(1) }
-    sealer.seal(place: tagged.bytes, data: data.span.bytes).write(to: &entries)
+    sealer.seal(place: tagged.bytes, data: data.span).write(to: &entries)
     entries.array(path)
     entries.array(data)
   }
@@ -227,6 +227,6 @@ struct StrangeFrame {
   private func seal(_ place: ChunkPlace, _ content: [UInt8], _ sealer: ChunkSealer) -> ChunkSeal {
     var tagged = ByteWriter()
     place.writeTagged(to: &tagged)
-    return sealer.seal(place: tagged.bytes, data: content.span.bytes)
+    return sealer.seal(place: tagged.bytes, data: content.span)
   }
 }

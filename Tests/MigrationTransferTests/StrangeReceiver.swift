@@ -10,7 +10,7 @@ import Testing
 /// A receiver that pairs honestly, and afterwards sends any messages that a test wants.
 final class StrangeReceiver: Sendable {
   private let listening: ListeningSocket
-  private let secret: [UInt8]
+  private let secret: PairingSecret
   /// The code that proves its sender.
   let code = PairingCode(number: 1_234_567)
   let identity: Identity

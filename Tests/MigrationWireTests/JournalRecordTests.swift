@@ -107,16 +107,7 @@ import Testing
       (3, [0] + run(0, 16) + run(0, 8) + run(0, 8) + run(0, 28) + ascii("f")),
       (3, [0] + run(0, 16) + run(0, 8) + run(0xF0, 8) + run(0, 28) + ascii("f")),
     ] as [(UInt8, [UInt8])] {
-      var hash = SipHash(key: Self.key)
-      hash.combine(UInt64(42))
-      hash.combine(kind)
-      hash.combine(body)
-      var writer = ByteWriter()
-      writer.u32(UInt32(body.count))
-      writer.u8(kind)
-      writer.array(body)
-      writer.u128(hash.finish())
-      let bytes = writer.bytes
+      let bytes = sealedRecord(kind, body, at: 42, key: Self.key)
       #expect(throws: Violation.self, "kind \(kind)") { try read(bytes, at: 42) }
     }
   }

@@ -67,6 +67,18 @@ import Testing
     #expect(ledger.agrees(with: finish([file("big")])))
   }
 
+  @Test func `a record of an earlier session counts for a refused file once it has come again`() throws {
+    var ledger = ledger()
+    #expect(try ledger.receive(file("big"), hasContent: false) == .create(discarded: nil))
+    _ = try ledger.await(file("big"))
+    ledger.begin(Bound(items: 1_000, bytes: 1 << 20, metadata: 1 << 20))
+    _ = try ledger.admit(place(0..<50, "big"))
+    _ = ledger.refuse(path("big"), 1)
+    #expect(ledger.unvouched == [mark(file("big"))])
+    #expect(try ledger.receive(file("big"), hasContent: false) == .held)
+    #expect(ledger.unvouched.isEmpty && ledger.agrees(with: finish([file("big")])))
+  }
+
   @Test func `another state of a refused file is tried`() throws {
     var ledger = ledger()
     _ = try ledger.admit(place(0..<50, "big"))

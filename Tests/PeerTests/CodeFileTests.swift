@@ -27,7 +27,7 @@ import Testing
 
   private func file(_ text: String, mode: mode_t = 0o600) throws -> [UInt8] {
     let file = try scratch.directory.createFile(Array("code".utf8))
-    try file.write(at: 0, Array(text.utf8).span.bytes)
+    try file.write(at: 0, Array(text.utf8).span)
     try #require(chmod(scratch.path("code"), mode) == 0)
     return scratch.at("code")
   }

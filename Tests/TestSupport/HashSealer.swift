@@ -12,24 +12,24 @@ package final class HashSealer: ChunkSealing {
   /// The same for both ends of a transfer.
   package convenience init(_ keys: TransferKeys) { self.init(key: UInt64(truncatingIfNeeded: keys.tagKey)) }
 
-  package func seal(place: [UInt8], data: RawSpan) -> ChunkSeal {
+  package func seal(place: [UInt8], data: Span<UInt8>) -> ChunkSeal {
     nonce += 1
     return ChunkSeal(nonceHigh: key, nonceLow: nonce, tag: tag(nonce, place, data))
   }
 
-  package func verify(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> Bool {
+  package func verify(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> Bool {
     seal.tag == tag(seal.nonceLow, place, data)
   }
 
-  package func expected(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> ChunkSeal {
+  package func expected(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> ChunkSeal {
     ChunkSeal(nonceHigh: seal.nonceHigh, nonceLow: seal.nonceLow, tag: tag(seal.nonceLow, place, data))
   }
 
-  private func tag(_ nonce: UInt32, _ place: [UInt8], _ data: RawSpan) -> UInt128 {
+  private func tag(_ nonce: UInt32, _ place: [UInt8], _ data: Span<UInt8>) -> UInt128 {
     var hash = SipHash(key: UInt128(key))
     hash.combine(nonce)
     hash.combine(place)
-    hash.combine(UInt64(data.byteCount))
+    hash.combine(UInt64(data.count))
     hash.combine(data.withUnsafeBytes { Self.folded($0, key) })
     return hash.finish()
   }

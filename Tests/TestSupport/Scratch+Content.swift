@@ -1,10 +1,10 @@
-package import Glibc
+import Glibc
 
 /// Files, directories and links in a scratch directory. A failure to create one ends the run: it is
 /// not the test's fault.
 extension Scratch {
   /// Writes a whole file, new or existing, and creates missing directories.
-  package func write(_ name: String, _ bytes: some Collection<UInt8>, mode: mode_t = 0o644) {
+  package func write(_ name: String, _ bytes: some Collection<UInt8>, mode: UInt32 = 0o644) {
     var file = openForWriting(name, mode)
     if file < 0, errno == ENOENT, let end = name.lastIndex(of: "/") {
       makeDirectory(String(name[..<end]))
@@ -16,7 +16,7 @@ extension Scratch {
   }
 
   /// Writes a text as a whole file.
-  package func write(_ name: String, _ text: String, mode: mode_t = 0o644) { write(name, Array(text.utf8), mode: mode) }
+  package func write(_ name: String, _ text: String, mode: UInt32 = 0o644) { write(name, Array(text.utf8), mode: mode) }
 
   private func openForWriting(_ name: String, _ mode: mode_t) -> CInt {
     open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)

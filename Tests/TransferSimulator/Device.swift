@@ -201,7 +201,10 @@ class Device {
   }
 
   /// The simulation has ended: breaks reference cycles.
-  func letGo() {}
+  func letGo() {
+    for worker in workers { worker.whenTold = nil }
+    (workers, events) = ([], [])
+  }
 
   /// Called when the process has ended.
   func gone() {}

@@ -156,7 +156,8 @@ final class Ground {
     for device in devices { device.letGo() }
     (devices, ambushes, momentAmbushes) = ([], [], [:])
     (senders, receiver) = ([], nil)
-    (disk.died, disk.meanwhile, source.reader) = ({}, {}, nil)
+    disk.letGo()
+    source.reader = nil
   }
 
   /// Lets one event happen in the middle of another operation.

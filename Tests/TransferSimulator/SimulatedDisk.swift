@@ -97,6 +97,9 @@ final class SimulatedDisk: @unchecked Sendable {
 
   func removeArea(of transfer: TransferID) { areas.removeAll { $0.transfer == transfer } }
 
+  /// The end: breaks reference cycles.
+  func letGo() { (areas, died, meanwhile) = ([], {}, {}) }
+
   // MARK: Names
 
   func link(_ directory: Node, _ name: [UInt8], _ node: Node) {

@@ -14,7 +14,7 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
     self.disk = disk
   }
 
-  func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
+  func write(at offset: UInt64, _ bytes: Span<UInt8>) throws(SystemError) {
     let array = bytes.withUnsafeBytes { Array($0) }
     try checkBounds(Int(offset) + array.count)
     do {
@@ -29,12 +29,12 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
     node.write(.data(Int(offset), array))
   }
 
-  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+  func read(at offset: UInt64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
     try disk.operate(mayFail: false)
     let data = node.state.data
     guard Int(offset) < data.count else { return 0 }
-    let count = min(buffer.count, data.count - Int(offset))
-    buffer.copyBytes(from: data[Int(offset)..<Int(offset) + count])
+    let count = min(memory.count, data.count - Int(offset))
+    memory.withUnsafeMutableBytes { $0.copyBytes(from: data[Int(offset)..<Int(offset) + count]) }
     return count
   }
 

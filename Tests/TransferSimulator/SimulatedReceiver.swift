@@ -256,8 +256,10 @@ final class SimulatedReceiver: Device {
   }
 
   override func letGo() {
+    super.letGo()
     for session in sessions.values { session.streams = [] }
-    (sessions, connections, transfers) = ([:], [:], [:])
+    (connections, hands, links) = ([:], [:], [:])
+    (transfers, sessions, question) = ([:], [:], nil)
   }
 
   override func gone() {

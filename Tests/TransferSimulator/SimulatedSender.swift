@@ -314,8 +314,10 @@ final class SimulatedSender: Device {
   }
 
   override func letGo() {
+    super.letGo()
     for session in sessions.values { session.streams = [] }
-    (sessions, connections) = ([:], [:])
+    (connections, links, sessions) = ([:], [:], [:])
+    (dialer, preparers, roots) = (nil, [], [])
   }
 
   override func gone() {

@@ -290,17 +290,19 @@ final class SimulatedSourceFile: SourceFile, @unchecked Sendable {
     return node.extended
   }
 
-  func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    let end = min(node.data.count, Int(offset) + buffer.count)
+  func readFully(at offset: Int64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    let end = min(node.data.count, Int(offset) + memory.count)
     if Int(offset) < end {
       source.reader?(path, SimulatedSource.version(node), UInt64(offset)..<UInt64(end))
     }
     var done = 0
-    while done < buffer.count, Int(offset) + done < node.data.count {
-      let part = min(source.world.dice.roll(1...700), buffer.count - done, node.data.count - Int(offset) - done)
+    while done < memory.count, Int(offset) + done < node.data.count {
+      let part = min(source.world.dice.roll(1...700), memory.count - done, node.data.count - Int(offset) - done)
       let start = Int(offset) + done
-      UnsafeMutableRawBufferPointer(rebasing: buffer[done..<done + part]).copyBytes(
-        from: node.data[start..<start + part])
+      memory.withUnsafeMutableBytes { buffer in
+        UnsafeMutableRawBufferPointer(rebasing: buffer[done..<done + part]).copyBytes(
+          from: node.data[start..<start + part])
+      }
       done += part
       source.changeNowAndThen(preferring: node)
     }

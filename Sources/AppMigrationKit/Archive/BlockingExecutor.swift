@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import MigrationSystem
 
 /// Threads that may block, for tasks that open files and wait for a host. The cooperative threads
 /// are few and must not block.
@@ -8,7 +9,6 @@ final class BlockingExecutor: TaskExecutor {
   private let queue = DispatchQueue(label: "AppMigrationKit", attributes: .concurrent)
 
   func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { @Sendable [self] in unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+    queue.async(execute: work(of: job))
   }
 }

@@ -40,9 +40,7 @@ final class ImportExecutor: TaskExecutor {
   init(_ made: MadeProgress) { self.made = made }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { @Sendable [self] in
-      made.hear { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
-    }
+    let work = work(of: job)
+    queue.async { @Sendable [made] in made.hear(work) }
   }
 }

@@ -28,7 +28,7 @@ enum TestProcess {
   static var isOne: Bool { appmigrationkit_is_test() != 0 }
 
   /// The directory of its preferences; nil in other processes.
-  static var preferences: String? { unsafe appmigrationkit_test_preferences().map { unsafe String(cString: $0) } }
+  static var preferences: String? { String(ofC: appmigrationkit_test_preferences()) }
 
   /// Removes its preferences.
   static func removePreferences() {

@@ -28,7 +28,7 @@ final class CompressedSize {
     guard contents.count > 1 else { return nil }
     // Only a smaller result is of interest.
     if buffer.count < contents.count { buffer = [UInt8](repeating: 0, count: contents.count) }
-    let size = unsafe compressor?.compress(contents.span.bytes, into: &buffer)
+    let size = compressor?.compress(contents.span, into: &buffer)
     return size.flatMap { $0 < contents.count ? $0 : nil }
   }
 }

@@ -1,14 +1,13 @@
-internal import Glibc
+internal import MigrationSystem
 
-/// Finds the extension types of a program in the compiler's records of conformances to protocols.
+/// Finds the extension types of a program.
 enum ExtensionDiscovery {
   /// All types that are migration extensions, except generic types.
   static func types() -> [any AppMigrationExtension.Type] {
     var types: [any AppMigrationExtension.Type] = []
     var seen: Set<ObjectIdentifier> = []
-    for record in ConformanceSection.all().flatMap(\.records) {
-      guard record.isMigrationExtension, let type = record.type as? any AppMigrationExtension.Type,
-        seen.insert(ObjectIdentifier(type)).inserted
+    for found in ConformingTypes.all(of: "AppMigrationExtension", in: "AppMigrationKit") {
+      guard let type = found as? any AppMigrationExtension.Type, seen.insert(ObjectIdentifier(type)).inserted
       else { continue }
       types.append(type)
     }
@@ -37,129 +36,5 @@ enum ExtensionDiscovery {
       throw CocoaError(.featureUnsupported, "this program has several migration extensions (\(names())): \(advice)")
     }
     return type
-  }
-}
-
-/// The conformances of one image: an array of relative pointers to their records.
-@safe private struct ConformanceSection {
-  /// The runtime's record of an image: a version, an address, two unused words, then the start and
-  /// the length of each section. The second section has the conformances.
-  private static let offset = 6 * MemoryLayout<UInt>.size
-
-  private typealias Body = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> Bool
-  private typealias Enumerate = @convention(c) (Body, UnsafeMutableRawPointer) -> Void
-
-  private let start: UnsafeRawPointer?
-  private let size: Int
-
-  private init(of image: UnsafeRawPointer) {
-    unsafe start = image.load(fromByteOffset: Self.offset, as: UnsafeRawPointer?.self)
-    size = unsafe image.load(fromByteOffset: Self.offset + MemoryLayout<UInt>.size, as: Int.self)
-  }
-
-  /// The conformances of all loaded images.
-  static func all() -> [ConformanceSection] {
-    guard let symbol = unsafe dlsym(nil, "swift_enumerateAllMetadataSections") else { return [] }
-    let enumerate = unsafe unsafeBitCast(symbol, to: Enumerate.self)
-    var sections: [ConformanceSection] = []
-    unsafe withUnsafeMutablePointer(to: &sections) { pointer in
-      unsafe enumerate(
-        { image, context in
-          unsafe context.assumingMemoryBound(to: [ConformanceSection].self).pointee.append(
-            ConformanceSection(of: image))
-          return true
-        }, pointer)
-    }
-    return sections
-  }
-
-  var records: [ConformanceRecord] {
-    guard let start = unsafe start else { return [] }
-    return stride(from: 0, to: size, by: MemoryLayout<Int32>.size).map { offset in
-      unsafe ConformanceRecord(RelativePointer.target(of: start + offset))
-    }
-  }
-}
-
-/// One conformance: relative pointers to the protocol, to the type and to a table, then flags.
-@safe private struct ConformanceRecord {
-  /// Bits 3 to 5 of the flags are the kind of the type's pointer.
-  private enum TypeReference: UInt32 {
-    case direct = 0
-    case indirect = 1
-  }
-
-  private let address: UnsafeRawPointer
-
-  init(_ address: UnsafeRawPointer) { unsafe self.address = address }
-
-  /// Whether the protocol is this module's.
-  var isMigrationExtension: Bool {
-    let descriptor = unsafe ContextDescriptor(RelativePointer.indirectableTarget(of: address))
-    return descriptor.name == "AppMigrationExtension" && descriptor.parent?.name == "AppMigrationKit"
-  }
-
-  /// The type; nil for a generic type.
-  var type: (any Any.Type)? {
-    let flags = unsafe address.load(fromByteOffset: 12, as: UInt32.self)
-    switch TypeReference(rawValue: flags >> 3 & 7) {
-    case .direct: return unsafe ContextDescriptor(RelativePointer.target(of: address + 4)).type
-    case .indirect:
-      let indirect = unsafe RelativePointer.target(of: address + 4)
-      return unsafe ContextDescriptor(indirect.load(as: UnsafeRawPointer.self)).type
-    case nil: return nil
-    }
-  }
-}
-
-/// The compiler's record of a module, a protocol or a type: flags, then relative pointers to the
-/// parent, to the name and, for types, to the function that returns their metadata.
-@safe private struct ContextDescriptor {
-  private enum Kind {
-    static let module: UInt32 = 0
-    static let `protocol`: UInt32 = 3
-    static let types: ClosedRange<UInt32> = 16...18
-  }
-
-  private typealias MetadataAccess = @convention(c) (Int) -> UnsafeRawPointer
-
-  private let address: UnsafeRawPointer
-
-  init(_ address: UnsafeRawPointer) { unsafe self.address = address }
-
-  private var flags: UInt32 { unsafe address.load(as: UInt32.self) }
-  private var kind: UInt32 { flags & 0x1F }
-  private var isGeneric: Bool { flags & 0x80 != 0 }
-
-  var parent: ContextDescriptor? {
-    guard unsafe (address + 4).load(as: Int32.self) != 0 else { return nil }
-    return unsafe ContextDescriptor(RelativePointer.indirectableTarget(of: address + 4))
-  }
-
-  /// The name of a module or a protocol.
-  var name: String? {
-    guard kind == Kind.protocol || kind == Kind.module else { return nil }
-    return unsafe String(cString: RelativePointer.target(of: address + 8).assumingMemoryBound(to: CChar.self))
-  }
-
-  var type: (any Any.Type)? {
-    guard Kind.types.contains(kind), !isGeneric else { return nil }
-    let access = unsafe unsafeBitCast(RelativePointer.target(of: address + 12), to: MetadataAccess.self)
-    // Zero requests complete metadata.
-    return unsafe unsafeBitCast(access(0), to: Any.Type.self)
-  }
-}
-
-/// Pointers that are stored as their distance from their own address.
-private enum RelativePointer {
-  static func target(of place: UnsafeRawPointer) -> UnsafeRawPointer {
-    unsafe place + Int(place.loadUnaligned(as: Int32.self))
-  }
-
-  /// The same, except that the lowest bit marks a pointer to a pointer to the target.
-  static func indirectableTarget(of place: UnsafeRawPointer) -> UnsafeRawPointer {
-    let distance = unsafe place.loadUnaligned(as: Int32.self)
-    let target = unsafe place + Int(distance & ~1)
-    return unsafe distance & 1 == 0 ? target : target.load(as: UnsafeRawPointer.self)
   }
 }

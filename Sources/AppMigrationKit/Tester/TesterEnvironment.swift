@@ -44,10 +44,10 @@ struct TesterEnvironment: Sendable {
   }
 
   private static func directory(_ path: String, _ name: String) throws(CocoaError) -> URL {
-    var isDirectory: ObjCBool = false
     let url = URL(filePath: path, directoryHint: .notDirectory).absoluteURL
-    guard unsafe FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory), isDirectory.boolValue
-    else { throw CocoaError(.fileReadNoSuchFile, "\(name) names \"\(path)\", which is not a directory", path: path) }
+    guard FileContent.isDirectory(Array(url.path.utf8)) else {
+      throw CocoaError(.fileReadNoSuchFile, "\(name) names \"\(path)\", which is not a directory", path: path)
+    }
     return url
   }
 

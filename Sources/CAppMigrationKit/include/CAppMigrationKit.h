@@ -7,5 +7,6 @@
 int appmigrationkit_is_test(void);
 
 // The directory of Foundation's preferences in a test's process; NULL in all other processes. It is
-// made at the first write, and removed when the process ends.
-const char *appmigrationkit_test_preferences(void);
+// made at the first write, and removed when the process ends. The text never changes and lives as
+// long as the process, so Swift may use it without a mark.
+__attribute__((swift_attr("@safe"))) const char *appmigrationkit_test_preferences(void);

@@ -133,8 +133,8 @@ int csystem_is_loop(void);
 // Makes standard output line-buffered, even if it is a pipe or a file.
 int csystem_buffer_lines(void);
 
-// Protects the process: the kernel never writes it to a core file, and only root may trace it or
-// read its memory.
+// Protects the process: the kernel never writes it to a core file, only root may trace it or read
+// its memory, and a crash prints nothing of it.
 int csystem_keep_memory_secret(void);
 
 // Makes the allocator request each large block of memory from the system, and return it

@@ -40,21 +40,12 @@ extension DirectoryDisk {
     var (left, right) = ([UInt8](repeating: 0, count: block), [UInt8](repeating: 0, count: block))
     var position: Int64 = 0
     while true {
-      let count = try read(one, at: position, into: &left)
-      guard try read(other, at: position, into: &right) == count, left[..<count] == right[..<count] else {
+      let count = try one.readFully(at: position, into: &left)
+      guard try other.readFully(at: position, into: &right) == count, left[..<count] == right[..<count] else {
         return false
       }
       if count < block { return true }
       position += Int64(count)
-    }
-  }
-
-  private static func read(
-    _ file: borrowing Descriptor, at position: Int64, into bytes: inout [UInt8]
-  ) throws(SystemError) -> Int {
-    var target = bytes.mutableSpan
-    return try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe file.readFully(at: position, into: buffer)
     }
   }
 }

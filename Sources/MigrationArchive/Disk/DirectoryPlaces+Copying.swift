@@ -26,13 +26,10 @@ extension DirectoryPlaces {
     var bytes = [UInt8](repeating: 0, count: block)
     var position: UInt64 = 0
     while true {
-      var target = bytes.mutableSpan
-      let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-        try unsafe original.read(at: position, into: buffer)
-      }
+      let count = try original.read(at: position, into: &bytes, 0..<block)
       // A block of zeros stays a hole, as it usually was in the source.
       if bytes[..<count].contains(where: { $0 != 0 }) {
-        try unsafe copy.write(at: position, bytes.span.extracting(..<count).bytes)
+        try copy.write(at: position, bytes.span.extracting(..<count))
       }
       position += UInt64(count)
       if count < block { break }

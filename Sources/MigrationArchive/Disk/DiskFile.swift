@@ -11,12 +11,12 @@ package final class DiskFile: StagedFile {
   /// Closes the file for all users of it.
   func letGo() { try? descriptor.letGo() }
 
-  package func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError) {
+  package func write(at offset: UInt64, _ bytes: Span<UInt8>) throws(SystemError) {
     try descriptor.write(at: Int64(offset), bytes)
   }
 
-  package func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    try unsafe descriptor.readFully(at: Int64(offset), into: buffer)
+  package func read(at offset: UInt64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    try descriptor.readFully(at: Int64(offset), into: &memory)
   }
 
   package func size() throws(SystemError) -> UInt64 { UInt64(try descriptor.status().size) }

@@ -71,9 +71,9 @@ package protocol StagingPlaces: AnyObject {
 /// A file in staging: a received file, or the journal.
 package protocol StagedFile: AnyObject, Sendable {
   /// Writes all of the bytes.
-  func write(at offset: UInt64, _ bytes: RawSpan) throws(SystemError)
-  /// Reads until the buffer is full or the file ends. Returns the number of bytes read.
-  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int
+  func write(at offset: UInt64, _ bytes: Span<UInt8>) throws(SystemError)
+  /// Reads until the memory is full or the file ends. Returns the number of bytes read.
+  func read(at offset: UInt64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int
   func size() throws(SystemError) -> UInt64
   /// Truncates the file, or extends it with a hole.
   func truncate(to size: UInt64) throws(SystemError)
@@ -88,4 +88,12 @@ package protocol StagedFile: AnyObject, Sendable {
   func setTimes(modified: Timestamp) throws(SystemError)
   /// Returns when the content is durable.
   func synchronize() throws(SystemError)
+}
+
+extension StagedFile {
+  /// Reads into a part of an array, until the part is full or the file ends. Returns the number of
+  /// bytes read.
+  package func read(at offset: UInt64, into bytes: inout [UInt8], _ range: Range<Int>) throws(SystemError) -> Int {
+    try bytes.withPart(range) { (memory) throws(SystemError) in try read(at: offset, into: &memory) }
+  }
 }

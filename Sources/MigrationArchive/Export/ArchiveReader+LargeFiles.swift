@@ -56,8 +56,8 @@ extension ArchiveReader {
         at: Int64(next), length: Int64(min(UInt64(packer.sizes.chunk), part.range.upperBound - next)))
     }
     do {
-      let isThere = try unsafe packer.addChunk(place(of: range, in: file)) { memory throws(SystemError) in
-        try unsafe file.file.readFully(at: Int64(range.lowerBound), into: memory) == memory.count
+      let isThere = try packer.addChunk(place(of: range, in: file)) { memory throws(SystemError) in
+        try file.file.readFully(at: Int64(range.lowerBound), into: &memory) == memory.count
       }
       if isThere { file.note(frame: packer.frameNumber) } else { file.end(.changed) }
     } catch {

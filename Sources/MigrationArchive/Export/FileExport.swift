@@ -118,9 +118,9 @@ struct FileExport<Place: SourceDirectory> {
     _ file: Place.File, _ record: ItemRecord, _ before: FileStatus
   ) throws(ArchiveError) -> Bool {
     var seconds: Double?
-    let isWhole = try unsafe packer.addSmallFile(record) { memory throws(SystemError) in
+    let isWhole = try packer.addSmallFile(record) { memory throws(SystemError) in
       let begun = BootInstant.now()
-      guard try unsafe file.readFully(at: 0, into: memory) == memory.count else { return false }
+      guard try file.readFully(at: 0, into: &memory) == memory.count else { return false }
       seconds = BootInstant.now().seconds(since: begun)
       return try file.status().isSameState(as: before)
     }

@@ -1,3 +1,4 @@
+import MigrationSystem
 import MigrationWire
 
 /// The entries of one DATA frame, in memory that is reused and that grows if an entry needs more.
@@ -44,18 +45,16 @@ package struct FrameBuffer: Sendable {
   /// Lends the free memory `offset` bytes behind the entries, to read data into; the data is not
   /// counted yet.
   package mutating func withFreeSpace<Result, Failure: Error>(
-    at offset: Int, length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+    at offset: Int, length: Int, _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let start = count + offset
     reserve(start + length)
-    return try unsafe withMemory { memory throws(Failure) in
-      try unsafe body(UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + length]))
-    }
+    return try bytes.withPart(start..<start + length, body)
   }
 
   /// Lends the bytes that are `offset` bytes behind the entries.
-  package func withFreeSpan<Result>(at offset: Int, length: Int, _ body: (RawSpan) -> Result) -> Result {
-    unsafe body(bytes.span.bytes.extracting(count + offset..<count + offset + length))
+  package func withFreeSpan<Result>(at offset: Int, length: Int, _ body: (Span<UInt8>) -> Result) -> Result {
+    body(bytes.span.extracting(count + offset..<count + offset + length))
   }
 
   /// Counts the items and bytes of the entries.
@@ -74,17 +73,6 @@ package struct FrameBuffer: Sendable {
 
   private mutating func write(_ source: [UInt8], at offset: Int) {
     reserve(offset + source.count)
-    // An array that replaces a part of itself by a part of the same length still moves the bytes
-    // behind it.
-    unsafe bytes.withUnsafeMutableBytes { memory in
-      unsafe UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset + source.count]).copyBytes(from: source)
-    }
-  }
-
-  private mutating func withMemory<Result, Failure: Error>(
-    _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    var memory = bytes.mutableSpan
-    return try unsafe memory.withUnsafeMutableBytes(body)
+    bytes.overwrite(at: offset, with: source)
   }
 }

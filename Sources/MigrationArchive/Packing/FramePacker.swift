@@ -113,14 +113,14 @@ final class FramePacker {
   /// Adds a file that is read in one piece. `read` stores its bytes in place; false if `read`
   /// reports them as unusable.
   func addSmallFile(
-    _ record: ItemRecord, _ read: (UnsafeMutableRawBufferPointer) throws(SystemError) -> Bool
+    _ record: ItemRecord, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
   ) throws(ArchiveError) -> Bool {
     let size = Int(record.size)
     prefix.removeAll()
     EntryWriter.item(record, to: &prefix)
     let lead = prefix.bytes.count + 1 + 4 + ChunkSeal.size
     do {
-      guard try unsafe frame.withFreeSpace(at: lead, length: size, read) else { return false }
+      guard try frame.withFreeSpace(at: lead, length: size, read) else { return false }
     } catch {
       throw ArchiveError("reading", record.path, error)
     }
@@ -135,12 +135,12 @@ final class FramePacker {
   /// Adds one chunk of a large file. `read` stores its bytes in place; false if `read` reports them
   /// as unusable.
   func addChunk(
-    _ place: ChunkPlace, _ read: (UnsafeMutableRawBufferPointer) throws(SystemError) -> Bool
+    _ place: ChunkPlace, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
   ) throws(ArchiveError) -> Bool {
     let size = place.range.count
     let lead = 1 + 2 + 16 + 8 + 4 + ChunkSeal.size + place.path.bytes.count
     do {
-      guard try unsafe frame.withFreeSpace(at: lead, length: size, read) else { return false }
+      guard try frame.withFreeSpace(at: lead, length: size, read) else { return false }
     } catch {
       throw ArchiveError("reading", place.path, error)
     }
@@ -156,7 +156,7 @@ final class FramePacker {
   func addHole(_ place: ChunkPlace) {
     tagged.removeAll()
     place.writeTagged(to: &tagged)
-    let seal = sealer.seal(place: tagged.bytes, data: RawSpan())
+    let seal = sealer.seal(place: tagged.bytes, data: Span())
     prefix.removeAll()
     EntryWriter.place(place, seal, to: &prefix)
     frame.append(prefix.bytes)

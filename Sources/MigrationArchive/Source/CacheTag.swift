@@ -17,10 +17,7 @@ enum CacheTag {
     let file = try directory.openChild(name, [.readOnly, .nonBlocking])
     guard try file.status().kind == .regular else { return [] }
     var bytes = [UInt8](repeating: 0, count: signature.count)
-    var target = bytes.mutableSpan
-    let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe file.readFully(at: 0, into: buffer)
-    }
+    let count = try file.readFully(at: 0, into: &bytes)
     bytes.removeSubrange(count...)
     return bytes
   }

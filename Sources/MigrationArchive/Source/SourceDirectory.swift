@@ -46,8 +46,8 @@ extension SourceDirectory {
 package protocol SourceFile: AnyObject, Sendable {
   func status() throws(SystemError) -> FileStatus
   func extendedMetadata() throws(SystemError) -> ExtendedMetadata
-  /// Reads until the buffer is full or the file ends. Returns the number of bytes read.
-  func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int
+  /// Reads until the memory is full or the file ends. Returns the number of bytes read.
+  func readFully(at offset: Int64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int
   /// Announces that the file will be read from start to end.
   func adviseSequential()
   /// Starts reading a part of the file into memory, without waiting for it.
@@ -136,8 +136,8 @@ package final class RealFile: SourceFile {
 
   package func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
 
-  package func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    try unsafe descriptor.readFully(at: offset, into: buffer)
+  package func readFully(at offset: Int64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    try descriptor.readFully(at: offset, into: &memory)
   }
 
   package func adviseSequential() { descriptor.adviseSequential() }

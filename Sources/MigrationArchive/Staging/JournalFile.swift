@@ -35,7 +35,7 @@ final class JournalFile: Sendable {
         note(record, position)
       }
       // At this position, so that a later record overwrites one that was cut short.
-      try unsafe file.write(at: state.position, state.writer.bytes.span.bytes)
+      try file.write(at: state.position, state.writer.bytes.span)
       state.position += UInt64(state.writer.bytes.count)
     }
   }

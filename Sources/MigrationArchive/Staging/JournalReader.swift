@@ -68,11 +68,7 @@ struct JournalReader {
     let kept = bytes.count
     let wanted = Int(min(UInt64(block), end - from))
     bytes += [UInt8](repeating: 0, count: wanted)
-    let file = file
-    var target = bytes.mutableSpan
-    let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe file.read(at: from, into: UnsafeMutableRawBufferPointer(rebasing: buffer[kept...]))
-    }
+    let count = try file.read(at: from, into: &bytes, kept..<kept + wanted)
     bytes.removeLast(wanted - count)
     return count > 0
   }

@@ -170,11 +170,13 @@ package final class StagingArea: Sendable {
     throw ArchiveError(.storage, "too many directories were set aside next to \(VisibleText.quoted(name))")
   }
 
-  /// Removes the staged data of a transfer, if any is left.
+  /// Removes the staged data of a transfer, if any is left. After a power loss, too, it is gone:
+  /// the record of the transfer, which would tell of it, may be removed next.
   package func clear(_ transfer: TransferID) throws(ArchiveError) {
     guard let directory = try destination.openIfThere() else { return }
     do {
       try directory.directory.removeTree(ifThere: Staging.name(of: transfer))
+      try directory.directory.synchronize()
     } catch {
       throw ArchiveError(.storage, "the staging directory cannot be removed", cause: error)
     }
@@ -188,6 +190,7 @@ package final class StagingArea: Sendable {
     do throws(SystemError) {
       let directory = try Directory.open(path)
       for name in names { try directory.removeTree(ifThere: name) }
+      try directory.synchronize()
       return true
     } catch {
       if error.isNotFound { return false }

@@ -117,17 +117,13 @@ struct StagingReplay {
     if place.isHole {
       // Bytes where there should be none are not a hole; clearing them costs nothing.
       try file.clear(place.range)
-      return sealer.verify(seal, place: tagged.bytes, data: RawSpan())
+      return sealer.verify(seal, place: tagged.bytes, data: Span())
     }
     let count = place.range.count
     guard count <= Limits.chunk else { return false }
     if data.count < count { data = [UInt8](repeating: 0, count: count) }
-    var target = data.mutableSpan
-    let got = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe file.read(at: place.range.lowerBound, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
-    }
-    return unsafe got == count
-      && sealer.verify(seal, place: tagged.bytes, data: data.span.extracting(..<count).bytes)
+    return try file.read(at: place.range.lowerBound, into: &data, 0..<count) == count
+      && sealer.verify(seal, place: tagged.bytes, data: data.span.extracting(..<count))
   }
 
   /// The file at a path; nil if there is none.

@@ -7,9 +7,9 @@ extension StagingWriter {
   func verify(_ place: ChunkPlace, _ seal: ChunkSeal, _ data: Span<UInt8>) throws(Violation) {
     tagged.removeAll()
     place.writeTagged(to: &tagged)
-    let isAuthentic = unsafe sealer.verify(seal, place: tagged.bytes, data: data.bytes)
+    let isAuthentic = sealer.verify(seal, place: tagged.bytes, data: data)
     guard !isAuthentic else { return }
-    let expected = unsafe sealer.expected(seal, place: tagged.bytes, data: data.bytes)
+    let expected = sealer.expected(seal, place: tagged.bytes, data: data)
     throw Violation(
       .tag, "a chunk",
       "\(seal.tag.hexadecimal) came, and \(expected.tag.hexadecimal) is computed here, at offset "

@@ -155,7 +155,7 @@ package final class StagingWriter {
       try places.createFile(record.path, mode: mode)
     }
     do {
-      if let content { try unsafe file.write(at: 0, bytes.extracting(content.data).bytes) }
+      if let content { try file.write(at: 0, bytes.extracting(content.data)) }
       if !isPlain {
         try staging.settle(file, record)
       } else if mode & staging.umask != 0 {
@@ -199,7 +199,7 @@ package final class StagingWriter {
     }
     do {
       if !place.isHole {
-        try unsafe target.file.write(at: place.range.lowerBound, data.bytes)
+        try target.file.write(at: place.range.lowerBound, data)
       } else if target.isRecovered {
         // Bytes that were written there without a claim may still be in the file.
         try target.file.clear(place.range)
@@ -250,11 +250,16 @@ package final class StagingWriter {
     return Staging.OpenFile(file: try makeFile(place.path, mode: 0o600, &shared), isRecovered: false)
   }
 
-  /// Completes a file of which all data has arrived.
+  /// Completes a file of which all data has arrived. If the disk fails, a later session can do so.
   private func finish(_ number: Ledger.FileNumber, _ record: ItemRecord) throws {
     let open = staging.shared.withLock { $0.open.removeValue(forKey: number) }
     guard let open else { throw Violation(.conflict, "a second end of a file") }
-    try staging.settle(open.file, record)
+    do {
+      try staging.settle(open.file, record)
+    } catch {
+      staging.shared.withLock { $0.open[number] = open }
+      throw error
+    }
     try staging.finish(record)
   }
 }

@@ -68,7 +68,7 @@ struct Storability {
   private func acceptsFile(in directory: ArchivePath?) -> Bool {
     tries(in: directory) { (path) throws(SystemError) in
       let file = try places.createFile(path, mode: 0o600)
-      try unsafe file.write(at: 0, [0x78].span.bytes)
+      try file.write(at: 0, [0x78].span)
     }
   }
 

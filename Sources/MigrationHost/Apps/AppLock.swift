@@ -50,7 +50,7 @@ package final class AppLock: Sendable {
     let isTaken = try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") { () throws(SystemError) in
       guard try file.descriptor.lockOnceFree(exclusive: use != .running) else { return false }
       // The length of the longest use, so that lines of different uses never mix.
-      try unsafe file.descriptor.write(at: 0, use.line.utf8.span.bytes)
+      try file.descriptor.write(at: 0, use.line.utf8.span)
       return true
     }
     guard isTaken else { throw .inUse("\(noun) \(identifier)", holder(file.descriptor), name: identifier) }

@@ -134,14 +134,11 @@ enum BundleTree {
     var buffer = [UInt8](repeating: 0, count: chunk)
     var offset: Int64 = 0
     while true {
-      var room = buffer.mutableSpan
       let count = try reading(place) { () throws(SystemError) in
-        try unsafe room.withUnsafeMutableBytes { (room) throws(SystemError) in
-          try unsafe source.descriptor.readFully(at: offset, into: room)
-        }
+        try source.descriptor.readFully(at: offset, into: &buffer)
       }
       try writing { () throws(SystemError) in
-        try unsafe target.descriptor.write(at: offset, buffer.span.extracting(0..<count).bytes)
+        try target.descriptor.write(at: offset, buffer.span.extracting(0..<count))
       }
       offset += Int64(count)
       if count < chunk { break }

@@ -83,7 +83,7 @@ final class DryReader: ExportListener, Sendable {
 
 /// Tags that are never checked.
 private final class NoSealing: ChunkSealing {
-  func seal(place: [UInt8], data: RawSpan) -> ChunkSeal { ChunkSeal(nonceHigh: 0, nonceLow: 0, tag: 0) }
-  func verify(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> Bool { true }
-  func expected(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> ChunkSeal { seal }
+  func seal(place: [UInt8], data: Span<UInt8>) -> ChunkSeal { ChunkSeal(nonceHigh: 0, nonceLow: 0, tag: 0) }
+  func verify(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> Bool { true }
+  func expected(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> ChunkSeal { seal }
 }

@@ -37,10 +37,7 @@ struct OutputRelay: ~Copyable, Sendable {
   /// Passes on the data of one read; the caller knows that it will not block.
   mutating func pass() {
     var buffer = [UInt8](repeating: 0, count: 16 << 10)
-    var target = buffer.mutableSpan
-    let count = try? unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe source.readNext(into: buffer)
-    }
+    let count = try? source.readNext(into: &buffer)
     guard let count, count > 0 else { return finish() }
     for byte in buffer[..<count] {
       if byte == UInt8(ascii: "\n") {

@@ -68,9 +68,6 @@ struct Lobby {
   }
 
   private mutating func peek(_ visitor: Visitor) throws(SystemError) -> Int? {
-    var target = scratch.mutableSpan
-    return try unsafe target.withUnsafeMutableBytes { (bytes) throws(SystemError) -> Int? in
-      try unsafe visitor.socket?.peek(into: bytes) ?? nil
-    }
+    try visitor.socket?.peek(into: &scratch) ?? nil
   }
 }

@@ -7,21 +7,19 @@ final class ChunkSealer: ChunkSealing {
   private var tagger: ChunkTagger
 
   init(_ keys: TransferKeys) throws(TLSError) {
-    var key = ByteWriter()
-    key.u128(keys.tagKey)
-    tagger = try ChunkTagger(key: key.bytes)
+    tagger = try ChunkTagger(key: keys.tagKey)
   }
 
-  func seal(place: [UInt8], data: RawSpan) -> ChunkSeal {
-    unsafe tagger.tag(header: place.span.bytes, data: data)
+  func seal(place: [UInt8], data: Span<UInt8>) -> ChunkSeal {
+    tagger.tag(header: place.span, data: data)
   }
 
-  func verify(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> Bool {
-    unsafe tagger.verify(seal, header: place.span.bytes, data: data)
+  func verify(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> Bool {
+    tagger.verify(seal, header: place.span, data: data)
   }
 
-  func expected(_ seal: ChunkSeal, place: [UInt8], data: RawSpan) -> ChunkSeal {
-    unsafe tagger.expected(seal, header: place.span.bytes, data: data)
+  func expected(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> ChunkSeal {
+    tagger.expected(seal, header: place.span, data: data)
   }
 }
 

@@ -87,18 +87,19 @@ struct Connection: ~Copyable {
 
   // MARK: Without waiting
 
-  /// Reads received bytes; nil when there are none. Zero bytes are the other end's close_notify.
+  /// Reads received bytes into a part of an array; nil when there are none. Zero bytes are the
+  /// other end's close_notify.
   ///
   /// It takes from the socket once at most. After nil the owner waits, and so looks at its deadline
   /// and its wakeup, before it reads on: bytes that bring nothing do not hold it.
-  mutating func read(into target: UnsafeMutableRawBufferPointer) throws(ConnectionError) -> Int? {
-    if let count = try unsafe decrypt(into: target) { return count }
+  mutating func read(into target: inout [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int? {
+    if let count = try decrypt(into: &target, range) { return count }
     guard try receive() else { return nil }
-    return try unsafe decrypt(into: target)
+    return try decrypt(into: &target, range)
   }
 
-  private mutating func decrypt(into target: UnsafeMutableRawBufferPointer) throws(ConnectionError) -> Int? {
-    let step = try ConnectionError.tls { () throws(TLSError) in try unsafe session.read(into: target) }
+  private mutating func decrypt(into target: inout [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int? {
+    let step = try ConnectionError.tls { () throws(TLSError) in try session.read(into: &target, range) }
     try bound.check(session.silent, now: .now())
     switch step {
     case .bytes(let count): return count
@@ -107,36 +108,21 @@ struct Connection: ~Copyable {
     }
   }
 
-  /// Takes as many bytes as there is room for, and sends as many as possible unless more follow at
-  /// once. Returns the number of bytes that it took.
-  mutating func write(_ source: UnsafeRawBufferPointer, isMore: Bool = false) throws(ConnectionError) -> Int {
-    var taken = 0
-    while taken < source.count {
-      let step = try ConnectionError.tls { () throws(TLSError) in
-        try unsafe session.write(UnsafeRawBufferPointer(rebasing: source[taken...]))
-      }
-      if case .bytes(let count) = step { taken += count }
-      if isMore, taken == source.count { break }
-      guard try flush() else { break }
-    }
-    return taken
-  }
-
-  /// Reads received bytes into a part of an array, as `read` does.
-  mutating func read(into target: inout [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int? {
-    var bytes = target.mutableSpan
-    return try unsafe bytes.withUnsafeMutableBytes { (buffer) throws(ConnectionError) in
-      try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[range]))
-    }
-  }
-
-  /// Takes as much of a part of an array as there is room for, as `write` does.
+  /// Takes as much of a part of an array as there is room for, and sends as much as possible unless
+  /// more follows at once. Returns the number of bytes that it took.
   mutating func write(
     _ source: [UInt8], _ range: Range<Int>, isMore: Bool = false
   ) throws(ConnectionError) -> Int {
-    try unsafe source.span.withUnsafeBytes { (bytes) throws(ConnectionError) in
-      try unsafe write(UnsafeRawBufferPointer(rebasing: bytes[range]), isMore: isMore)
+    var next = range.lowerBound
+    while next < range.upperBound {
+      let step = try ConnectionError.tls { () throws(TLSError) in
+        try session.write(source.span.extracting(next..<range.upperBound))
+      }
+      if case .bytes(let count) = step { next += count }
+      if isMore, next == range.upperBound { break }
+      guard try flush() else { break }
     }
+    return next - range.lowerBound
   }
 
   /// Sends pending ciphertext; whether all of it went.
@@ -145,8 +131,8 @@ struct Connection: ~Copyable {
     while session.pendingOutput > 0 {
       var isFull = false
       _ = try ConnectionError.system { () throws(SystemError) in
-        try unsafe session.send { (bytes) throws(SystemError) in
-          guard let count = try unsafe socket.send(bytes) else {
+        try session.send { (bytes) throws(SystemError) in
+          guard let count = try socket.send(bytes) else {
             isFull = true
             return 0
           }
@@ -208,9 +194,8 @@ struct Connection: ~Copyable {
     var isEmpty = false
     let room = try bound.room(session.inputSpace)
     let count = try ConnectionError.system { () throws(SystemError) in
-      try unsafe session.receive { (buffer) throws(SystemError) in
-        let place = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<room])
-        guard let count = try unsafe socket.receive(into: place) else {
+      try session.receive(atMost: room) { (memory) throws(SystemError) in
+        guard let count = try socket.receive(into: &memory) else {
           isEmpty = true
           return 0
         }

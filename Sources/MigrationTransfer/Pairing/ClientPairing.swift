@@ -9,7 +9,7 @@ enum ClientPairing {
   /// Throws a `ConnectionError`, a `Violation`, an `AbortReason` or a `TLSError`; a `TurnedAway`
   /// while the code is not judged.
   static func pair(
-    _ connection: inout Connection, secret: [UInt8], own: KeyFingerprint, until deadline: BootInstant
+    _ connection: inout Connection, secret: PairingSecret, own: KeyFingerprint, until deadline: BootInstant
   ) throws -> KeyFingerprint {
     guard let server = connection.peerFingerprint else {
       throw ConnectionError(.refused, "the other device has no key")
@@ -31,7 +31,7 @@ enum ClientPairing {
 
   /// Exchanges the shares of both ends. Returns the confirmation that each end will send.
   private static func exchange(
-    _ connection: inout Connection, _ secret: [UInt8], _ own: KeyFingerprint, _ server: KeyFingerprint,
+    _ connection: inout Connection, _ secret: PairingSecret, _ own: KeyFingerprint, _ server: KeyFingerprint,
     until deadline: BootInstant
   ) throws -> Spake2Keys {
     let hello = PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair)

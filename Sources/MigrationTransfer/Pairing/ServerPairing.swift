@@ -32,7 +32,7 @@ enum ServerPairing {
 
   /// Answers the client's share, and reads its proof of the code whose secret this is.
   static func exchange(
-    _ connection: inout Connection, hello: [UInt8], share: [UInt8], secret: [UInt8], own: KeyFingerprint,
+    _ connection: inout Connection, hello: [UInt8], share: [UInt8], secret: PairingSecret, own: KeyFingerprint,
     until deadline: BootInstant
   ) throws -> Exchange {
     guard let client = connection.peerFingerprint else {

@@ -17,7 +17,7 @@ struct Decompression: ~Copyable {
       throw SystemError(reason: "the library is not there any more", operation: "decompress", subject: "libzstd")
     }
     if entries.count < plainLength { entries = [UInt8](repeating: 0, count: plainLength) }
-    let isWhole = unsafe decoder?.decompress(payload.bytes, into: &entries, exactly: plainLength)
+    let isWhole = decoder?.decompress(payload, into: &entries, exactly: plainLength)
     guard isWhole == true else { throw CompressedFrame.undecodable }
   }
 }

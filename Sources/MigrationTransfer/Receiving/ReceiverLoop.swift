@@ -1,5 +1,6 @@
 import MigrationEngine
 import MigrationSystem
+import MigrationTLS
 import MigrationWire
 
 /// The receiver's loop: reports events to the engine, and performs its actions. Its thread waits
@@ -33,7 +34,7 @@ struct ReceiverLoop: ~Copyable {
   /// Whether more may have come than was taken.
   private var isAccepting = false
   /// The secret of the code that was made last.
-  var secret: [UInt8]?
+  var secret: PairingSecret?
   /// Ends the waiting for an answer of the user.
   let questionEnding: Wakeup
 

@@ -11,7 +11,7 @@ struct WorkerReport: Sendable {
   enum Product: Sendable {
     case listening(Handover<ListeningSocket>)
     /// The secret of the code that was made.
-    case secret([UInt8])
+    case secret(PairingSecret)
     case transfers([ReceivingTransfer])
     case judgement(SessionNumber, JudgedOffer)
     case session(ReceivingSession)

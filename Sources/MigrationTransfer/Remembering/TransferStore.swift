@@ -134,10 +134,7 @@ package final class TransferStore: Sendable {
     let size = Int(try file.status().size)
     guard size <= RememberedTransfer.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
     var bytes = [UInt8](repeating: 0, count: size)
-    var target = bytes.mutableSpan
-    let count = try unsafe target.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe file.readFully(at: 0, into: buffer)
-    }
+    let count = try file.readFully(at: 0, into: &bytes)
     let remembered = try RememberedTransfer(encoded: Array(bytes[..<count]))
     guard Self.name(remembered.transfer, remembered.role) == name else {
       throw Violation(.conflict, "a remembered transfer under another name")

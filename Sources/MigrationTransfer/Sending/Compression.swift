@@ -64,7 +64,6 @@ struct Compression: ~Copyable {
   private mutating func compress(_ frame: FrameBuffer, atMost limit: Int) -> Int? {
     if compressor == nil { compressor = Zstandard() }
     if bytes.count < frame.count { bytes = [UInt8](repeating: 0, count: frame.bytes.count) }
-    return unsafe compressor?.compress(
-      frame.bytes.span.extracting(first: frame.count).bytes, into: &bytes, atMost: limit)
+    return compressor?.compress(frame.bytes.span.extracting(first: frame.count), into: &bytes, atMost: limit)
   }
 }

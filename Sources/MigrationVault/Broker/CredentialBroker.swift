@@ -75,7 +75,12 @@ extension CredentialBroker {
     let end = pair.takeOther()
     try CurrentProcess.detach(named: "peer-broker", with: pair.takeOne()) { socket in
       // This comes before the process reads any secret.
-      guard (try? CurrentProcess.keepMemorySecret()) != nil else { return }
+      do throws(SystemError) {
+        try CurrentProcess.forbidCores()
+        try CurrentProcess.keepMemorySecret()
+      } catch {
+        return
+      }
       var broker = CredentialBroker(for: principal, storage: storage, at: socket)
       broker.serve()
     }

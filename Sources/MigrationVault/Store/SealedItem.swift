@@ -1,4 +1,5 @@
 import MigrationCredentials
+import MigrationSystem
 import MigrationTLS
 import MigrationWire
 

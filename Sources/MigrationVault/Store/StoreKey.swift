@@ -38,8 +38,9 @@ final class StoreKey: Sendable {
   /// The file's content.
   private var encoded: [UInt8] {
     var writer = ByteWriter()
+    writer.reserve(Self.magic.count + SealingKey.byteCount + 16 + place.path.count)
     writer.array(Self.magic)
-    key.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe writer.array(Array($0)) } }
+    key.withBytes { writer.array($0) }
     writer.u64(place.device)
     writer.u64(place.inode)
     writer.array(place.path)
@@ -53,7 +54,7 @@ final class StoreKey: Sendable {
     defer { cleanse(&key) }
     let (device, inode) = (try reader.u64(bytes.span), try reader.u64(bytes.span))
     let place = Place(path: try reader.rest(bytes.span), device: device, inode: inode)
-    self.init(store, SealingKey(copying: unsafe key.span.bytes), place)
+    self.init(store, SealingKey(copying: key.span), place)
   }
 
   /// Draws the key of a new store, and writes it; durable when it returns.

@@ -56,9 +56,17 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
     bytes.count { $0 == UInt8(ascii: "/") } + 1
   }
 
-  /// Takes all bytes at once; the synthesised one goes through them one by one.
+  /// Takes eight bytes at once; the synthesised one goes through them one by one.
   package func hash(into hasher: inout Hasher) {
-    unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    var rest = bytes.span
+    while rest.count >= 8 {
+      hasher.combine(UInt64(littleEndian: rest.extracting(first: 8)))
+      rest = rest.extracting(droppingFirst: 8)
+    }
+    // A path has no zero byte, so the last word tells how many bytes it has.
+    var last: UInt64 = 0
+    for index in rest.indices { last = last << 8 | UInt64(rest[index]) }
+    hasher.combine(last)
   }
 
   package static func < (left: ArchivePath, right: ArchivePath) -> Bool {

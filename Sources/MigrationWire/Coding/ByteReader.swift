@@ -78,6 +78,10 @@ package struct ByteReader: Sendable {
 extension [UInt8] {
   /// An owned copy of borrowed bytes.
   package init(copying span: Span<UInt8>) {
-    self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
+    self = []
+    // The initializer with a capacity looks up the type's metadata for each array.
+    append(addingCapacity: span.count) { copy in
+      for index in span.indices { copy.append(span[index]) }
+    }
   }
 }

@@ -14,10 +14,22 @@ package struct ByteWriter: Sendable {
   package mutating func u64(_ value: UInt64) { integer(value, 8) }
 
   package mutating func u128(_ value: UInt128) {
-    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
+    u64(UInt64(truncatingIfNeeded: value >> 64))
+    u64(UInt64(truncatingIfNeeded: value))
   }
 
   package mutating func array(_ value: [UInt8]) { bytes.append(contentsOf: value) }
+
+  /// Appends borrowed bytes without another copy of them.
+  package mutating func array(_ value: Span<UInt8>) {
+    bytes.append(addingCapacity: value.count) { copy in
+      for index in value.indices { copy.append(value[index]) }
+    }
+  }
+
+  /// Makes room for bytes in advance: a writer that grows leaves copies of its bytes behind, which
+  /// must not happen to secrets.
+  package mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
 
   /// A varint of Protocol §5. Values of 2⁶² and above cannot be written; no length comes near.
   package mutating func varint(_ value: UInt64) {
@@ -43,10 +55,21 @@ package struct ByteWriter: Sendable {
     for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt32(24 - index * 8)) }
   }
 
+  /// Each length has its own loop, whose number of rounds the compiler knows.
   private mutating func integer(_ value: UInt64, _ count: Int) {
-    let ordered = (value << UInt64((8 - count) * 8)).bigEndian
-    unsafe withUnsafeBytes(of: ordered) { source in
-      unsafe bytes.append(contentsOf: UnsafeRawBufferPointer(start: source.baseAddress, count: count))
+    switch count {
+    case 2: bytes.append(addingCapacity: 2) { Self.put(value, 2, into: &$0) }
+    case 4: bytes.append(addingCapacity: 4) { Self.put(value, 4, into: &$0) }
+    default: bytes.append(addingCapacity: 8) { Self.put(value, 8, into: &$0) }
+    }
+  }
+
+  @inline(__always)
+  private static func put(_ value: UInt64, _ count: Int, into output: inout OutputSpan<UInt8>) {
+    var shift = UInt64(count * 8)
+    while shift > 0 {
+      shift &-= 8
+      output.append(UInt8(truncatingIfNeeded: value >> shift))
     }
   }
 }

@@ -19,14 +19,12 @@ package struct SipHash: Sendable {
   }
 
   package mutating func combine(_ bytes: Span<UInt8>) {
-    let raw = unsafe bytes.bytes
-    var offset = 0
-    while bytes.count - offset >= 8 {
-      let word = unsafe raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      combine(UInt64(littleEndian: word), count: 8)
-      offset += 8
+    var rest = bytes
+    while rest.count >= 8 {
+      combine(UInt64(littleEndian: rest.extracting(first: 8)), count: 8)
+      rest = rest.extracting(droppingFirst: 8)
     }
-    for index in offset..<bytes.count { combine(bytes[index]) }
+    for index in rest.indices { combine(rest[index]) }
   }
 
   package mutating func combine(_ bytes: [UInt8]) { combine(bytes.span) }
@@ -43,6 +41,7 @@ package struct SipHash: Sendable {
   }
 
   /// Adds the `count` low bytes of a word, the lowest first; the others are zero.
+  @inline(__always)
   private mutating func combine(_ word: UInt64, count: Int) {
     let filled = length % 8
     tail |= word << UInt64(filled * 8)

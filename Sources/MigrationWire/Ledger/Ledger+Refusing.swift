@@ -41,13 +41,15 @@ extension Ledger {
   /// A file of which chunks have come cannot be held; its record, if that has come as well, and the
   /// number of its staged file.
   ///
-  /// Without a record it waits for one: only that tells its size.
+  /// Without a record it waits for one: only that tells its size. A record of an earlier session
+  /// counts only once it has come again: the source may have the file no longer.
   @discardableResult
   package mutating func refuse(
     _ path: ArchivePath, _ generation: Generation
   ) -> (record: ItemRecord?, number: FileNumber)? {
     guard let file = refusable(path, generation) else { return nil }
     if let record = file.record {
+      if incomplete[path]?.hasNewRecord == false { unvouched.insert(mark(record)) }
       refuse(record)
     } else {
       incompleteBytes = incompleteBytes.subtractingClamped(incomplete[path]?.ranges.count ?? 0)

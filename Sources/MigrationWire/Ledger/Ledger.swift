@@ -64,8 +64,8 @@ package struct Ledger: Sendable {
   package private(set) var digest: UInt128 = 0
   /// Bytes held of incomplete files.
   package internal(set) var incompleteBytes: UInt64 = 0
-  /// The files that are whole by a record of an earlier session, which says nothing of bytes that
-  /// came in this one: it must come again.
+  /// The files that are whole or refused by a record of an earlier session, which says nothing of
+  /// bytes that came in this one: it must come again.
   package internal(set) var unvouched: Set<Mark> = []
   /// Items whose metadata can only be set when everything else is there.
   var deferred: DeferredItems

@@ -1,5 +1,5 @@
 /// The eight digits that a person carries from the receiver to the sender (Protocol §4.3).
-package struct PairingCode: Equatable, Sendable {
+package struct PairingCode: Hashable, Sendable {
   /// Why a typed text is no code.
   package enum Mistake: Error, Equatable, Sendable {
     /// Not eight digits.
@@ -8,38 +8,66 @@ package struct PairingCode: Equatable, Sendable {
     case mistyped
   }
 
-  /// Eight digits in ASCII, the last of them the check digit.
-  package let digits: [UInt8]
+  /// The digits before the check digit. They are no text, so a code leaves none in memory.
+  private let number: UInt32
 
   /// A new code from a uniformly random number below 10⁷.
   package init(number: UInt32) {
     precondition(number < 10_000_000, "a code has seven free digits")
-    var digits: [UInt8] = []
-    var rest = number
-    for _ in 0..<7 {
-      digits.insert(UInt8(ascii: "0") + UInt8(rest % 10), at: 0)
-      rest /= 10
-    }
-    self.digits = digits + [UInt8(ascii: "0") + Self.check(digits)]
+    self.number = number
   }
 
   /// Reads what a person typed: spaces and dashes are ignored, everything else must be eight ASCII
-  /// digits.
-  package init(typed text: [UInt8]) throws(Mistake) {
-    let ignored: [UInt8] = [
-      UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"),
-    ]
-    let digits = text.filter { !ignored.contains($0) }
-    guard digits.count == 8, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
-      throw .malformed
+  /// digits. The caller cleanses the text.
+  package init(typed text: [UInt8]) throws(Mistake) { try self.init(typed: text.span) }
+
+  /// Reads a text as the other initializer does.
+  package init(typed text: Span<UInt8>) throws(Mistake) {
+    var (number, check, count) = (UInt32(0), UInt8(0), 0)
+    for index in text.indices {
+      switch text[index] {
+      case UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): break
+      case let byte where (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) && count < 8:
+        let digit = byte - UInt8(ascii: "0")
+        if count < 7 { number = number * 10 + UInt32(digit) }
+        check = Self.damm[Int(check)][Int(digit)]
+        count += 1
+      default: throw .malformed
+      }
     }
-    guard Self.check(digits) == 0 else { throw .mistyped }
-    self.digits = digits
+    guard count == 8 else { throw .malformed }
+    guard check == 0 else { throw .mistyped }
+    self.number = number
   }
 
-  /// As it is shown: `4829-1367`.
+  /// Eight digits in ASCII, the last of them the check digit; the caller cleanses them.
+  package var digits: [UInt8] {
+    var digits = [UInt8](repeating: UInt8(ascii: "0"), count: 8)
+    write { digits[$0] += $1 }
+    return digits
+  }
+
+  /// As it is shown: `4829-1367`. A text this short lies in the value itself, not on the heap.
   package var shown: String {
-    String(decoding: digits[..<4] + [UInt8(ascii: "-")] + digits[4...], as: UTF8.self)
+    var text = ""
+    write { place, digit in
+      if place == 4 { text.append("-") }
+      text.append(Character(Unicode.Scalar(UInt8(ascii: "0") + digit)))
+    }
+    return text
+  }
+
+  /// Gives each of the eight digits with its place.
+  private func write(_ body: (_ place: Int, _ digit: UInt8) -> Void) {
+    var (check, unit) = (UInt8(0), UInt32(1_000_000))
+    for place in 0..<7 {
+      let digit = UInt8(number / unit % 10)
+      check = Self.damm[Int(check)][Int(digit)]
+      body(place, digit)
+      unit /= 10
+    }
+    // The only digit that leads Damm's check to zero is the interim digit itself.
+    body(7, check)
   }
 
   /// Damm's interim digit after all of `digits`; 0 when the last of them is their check digit.

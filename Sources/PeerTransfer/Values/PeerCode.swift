@@ -31,7 +31,7 @@ public struct PeerCode: Hashable, Sendable {
   /// A random code, for a program that starts both ends: see ``PeerReceiver/Options/code``.
   public static func random() -> PeerCode { PeerCode(.random()) }
 
-  public func hash(into hasher: inout Hasher) { hasher.combine(pairing.digits) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(pairing) }
 }
 
 extension PeerCode: CustomStringConvertible {

@@ -43,6 +43,12 @@ enum Surroundings {
       text: """
         The user's home directory, ~ in this manual. It is used if one of the other variables is needed and not set.
         """),
+    Note(
+      name: Peer.debuggable,
+      text: """
+        With 1, a debugger can attach to the program, and a crash can leave a core file and a trace. Keys, codes and
+        data may be in them (default: none of these).
+        """),
   ]
 
   /// The files that a page names.

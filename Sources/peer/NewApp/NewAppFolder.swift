@@ -128,7 +128,7 @@ struct NewAppFolder: ~Copyable {
     let target =
       file.path.contains("/") ? try folder.makeDirectories(directory, mode: 0o777) : try folder.duplicate()
     let descriptor = try target.createFile(name, mode: mode)
-    try unsafe descriptor.write(at: 0, Array(file.text.utf8).span.bytes)
+    try descriptor.write(at: 0, file.text.utf8.span)
     try descriptor.close()
   }
 

@@ -1,4 +1,5 @@
 import MigrationEngine
+import MigrationSystem
 import MigrationTLS
 package import MigrationWire
 
@@ -12,7 +13,15 @@ extension PairingCode {
 enum CodeWorker {
   static func run(_ given: PairingCode?) throws -> WorkerReport {
     let code = given ?? .random()
-    let secret = try PairingSecret.scalar(fromDigits: code.digits)
-    return WorkerReport(.codeMade(.success(code)), bringing: .secret(secret))
+    return WorkerReport(.codeMade(.success(code)), bringing: .secret(try code.stretched()))
+  }
+}
+
+extension PairingCode {
+  /// The secret that it stands for; leaves no text of the code.
+  func stretched() throws(TLSError) -> PairingSecret {
+    var digits = digits
+    defer { cleanse(&digits) }
+    return try PairingSecret.scalar(fromDigits: digits)
   }
 }

@@ -40,7 +40,7 @@ struct PairingWorker: Sendable {
   }
 
   /// Answers the other end's share about the code whose secret this is, and reads its proof.
-  func exchange(_ secret: [UInt8], until deadline: BootInstant) -> WorkerReport {
+  func exchange(_ secret: PairingSecret, until deadline: BootInstant) -> WorkerReport {
     goOn { connection in
       let exchange = try ServerPairing.exchange(
         &connection, hello: served.noted.hello, share: served.noted.share, secret: secret,

@@ -85,6 +85,8 @@ extension SenderLoop {
       handle(.derived(nil))
     case .met(let encounter):
       self.encounter = encounter
+      // The code works once: its secret is wiped.
+      pairing = nil
       // Which of several was meant is known by now.
       transfers = transfers.filter { $0.value === encounter.transfer }
       handle(.dialed(.success(encounter.meeting), spread: Self.spread))

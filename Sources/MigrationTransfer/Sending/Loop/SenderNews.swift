@@ -20,7 +20,7 @@ enum SenderNews: Sendable {
 
 /// The start of a pairing: the secret of the code, and a fresh key.
 struct PairingKeys: Sendable {
-  let secret: [UInt8]
+  let secret: PairingSecret
   let identity: Identity
 }
 

@@ -12,7 +12,7 @@ struct DeriveWorker: SenderWorker {
     do throws(TLSError) {
       return .derived(
         PairingKeys(
-          secret: try PairingSecret.scalar(fromDigits: code.digits), identity: try Identity.generate()))
+          secret: try code.stretched(), identity: try Identity.generate()))
     } catch {
       return .event(.derived(Fault(error)))
     }

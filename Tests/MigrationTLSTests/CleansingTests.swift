@@ -1,0 +1,66 @@
+import MigrationSystem
+import TestSupport
+import Testing
+
+@testable import MigrationTLS
+
+/// Secrets are gone from this process's memory once their last user is.
+@Suite(.serialized) struct CleansingTests {
+  /// A fresh secret, as its complement.
+  private let complement = randomBytes(32)
+
+  private func secret() -> [UInt8] { complement.map { ~$0 } }
+
+  private func expectHeld() throws { #expect(try OwnMemory.count(ofComplementOf: complement) > 0) }
+
+  @Test func `a cleansed array leaves nothing`() throws {
+    var bytes = secret()
+    try expectHeld()
+    cleanse(&bytes)
+    #expect(bytes.isEmpty)
+    #expect(try OwnMemory.count(ofComplementOf: complement) == 0)
+  }
+
+  /// A later allocation may take the memory of some of them.
+  @Test func `arrays that are only forgotten stay`() throws {
+    var copies: [[UInt8]] = []
+    for _ in 0..<1000 { copies.append(secret()) }
+    copies = []
+    #expect(try OwnMemory.count(ofComplementOf: complement) > 0)
+    #expect(copies.isEmpty)
+  }
+
+  @Test func `secret bytes leave nothing, and neither do their parts`() throws {
+    try use()
+    #expect(try OwnMemory.count(ofComplementOf: complement) == 0)
+  }
+
+  private func use() throws {
+    var bytes = secret()
+    defer { cleanse(&bytes) }
+    let kept = SecretBytes(bytes.span.bytes)
+    let part = kept.part(0..<32)
+    try expectHeld()
+    #expect(part.count == 32)
+  }
+
+  @Test func `the secret of a code is gone with its last user`() throws {
+    try share()
+    #expect(try OwnMemory.count(ofComplementOf: complement) == 0)
+  }
+
+  private func share() throws {
+    var bytes = secret()
+    var one: PairingSecret? = PairingSecret(copying: bytes)
+    cleanse(&bytes)
+    let other = one
+    one = nil
+    try expectHeld()
+    #expect(other != nil)
+  }
+}
+
+extension PairingSecret {
+  /// The secret of a vector.
+  convenience init(copying bytes: [UInt8]) { self.init(SecretBytes(bytes.span.bytes)) }
+}
