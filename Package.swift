@@ -15,9 +15,15 @@ let features: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// The settings of every Swift target. Warnings are errors in this project only: the warnings of a
-/// later compiler must not break the build of an app.
-let common: [SwiftSetting] = features + (isWhole ? [.treatAllWarnings(as: .error)] : [])
+/// Whether Scripts/fuzz builds its program.
+let isFuzzed = isWhole && Context.environment["PEER_FUZZ"] != nil
+
+/// Whether warnings are errors. The warnings of a later compiler must not break the build of an
+/// app, and the settings of Scripts/fuzz cause some.
+let isStrict = isWhole && !isFuzzed
+
+/// The settings of every Swift target.
+let common: [SwiftSetting] = features + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
 /// Product code must also mark every unsafe construct; in tests that would be noise.
 let product: [SwiftSetting] = common + [.strictMemorySafety()]
@@ -136,7 +142,8 @@ let package = Package(
       dependencies: ["MigrationDiscovery", "MigrationFinding", "MigrationSystem", "TestSupport"],
       swiftSettings: common),
     .testTarget(
-      name: "MigrationTLSTests", dependencies: ["COpenSSL", "MigrationTLS", "MigrationWire", "TestSupport"],
+      name: "MigrationTLSTests",
+      dependencies: ["COpenSSL", "MigrationSystem", "MigrationTLS", "MigrationWire", "TestSupport"],
       resources: [.copy("Vectors")], swiftSettings: common),
     .testTarget(
       name: "MigrationArchiveTests",
@@ -214,6 +221,24 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Scripts/fuzz builds the program that feeds every reader with made-up bytes. It looks inside the
+// modules and has no Swift Testing, so that it is part of no other build. Tests/Fuzzing/Shared has
+// links to the sources that it shares with the suites.
+if isFuzzed {
+  package.targets.append(
+    .executableTarget(
+      name: "fuzz",
+      dependencies: [
+        "COpenSSL", "MigrationArchive", "MigrationChannel", "MigrationCredentials", "MigrationDiscovery",
+        "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationVault",
+        "MigrationWire", "TestSupport", "TransferSimulator",
+      ],
+      path: "Tests/Fuzzing",
+      exclude: ["Corpus", "Dictionaries", "make_corpus.py", "seeds.py"],
+      sources: ["Targets", "Shared"],
+      swiftSettings: common))
+}
 
 /// The targets that are built, with their dependencies; nil for all. Scripts/sanitize names a few.
 let chosen: Set<String>? =

@@ -14,7 +14,7 @@ from outside import ROOT, Failure, require, say
 PLACE = f"{ROOT}/.build/mutants"
 SOURCES = f"{ROOT}/Sources/MigrationEngine"
 
-CHANGES = [(r"^let isWhole = .*$", "let isWhole = true"), (r" \+ \(isWhole \? \[.treatAllWarnings\(as: .error\)\] : \[\]\)$", "")]
+CHANGES = [(r"^let isWhole = .*$", "let isWhole = true"), (r" \+ \(isStrict \? \[.treatAllWarnings\(as: .error\)\] : \[\]\)$", "")]
 """The parts of this package's own manifest that differ there."""
 
 MANIFEST = """

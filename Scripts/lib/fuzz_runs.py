@@ -1,0 +1,135 @@
+"""Runs targets of the fuzzing program, several at a time, and prints a table: Scripts/fuzz has
+built it.
+
+Usage: fuzz_runs.py PROGRAM JOBS SEED [--list | [TARGET|all] [SECONDS|FILE]]
+SEED 0 is another one each time.
+"""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+INPUTS = f"{ROOT}/Tests/Fuzzing"
+
+MEMORY = 512
+"""How many MiB a program may take: most of it is the sanitizer's and libFuzzer's."""
+
+INPUT_SECONDS = 5
+"""How many seconds one input may take, on a busy machine too: the slowest takes some
+milliseconds."""
+
+GROWTH = 48
+"""How many MiB a program may grow in the second half of a run, whose inputs are those of the first
+half."""
+
+SANITIZER = "detect_leaks=0:quarantine_size_mb=2:thread_local_quarantine_size_kb=64:allocator_may_return_null=0:abort_on_error=0"
+"""The runtime keeps the memory that it allocated for its types, which is no leak; growth shows one.
+A small quarantine shows growth sooner."""
+
+FAST = SANITIZER + ":malloc_context_size=0"
+"""Where each allocation was made is not kept, which would cost a third of the speed: the repetition
+of an input tells it."""
+
+
+class Target:
+    def __init__(self, line):
+        self.name, self.longest, self.allocation, self.title = line.split("|", 3)
+
+    def command(self, program, folder):
+        """libFuzzer's command, without what it is to do."""
+        words = [program, f"-max_len={self.longest}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={MEMORY}",
+                 f"-malloc_limit_mb={self.allocation}", f"-artifact_prefix={folder}/"]
+        dictionary = f"{INPUTS}/Dictionaries/{self.name}.dict"
+        return words + ([f"-dict={dictionary}"] if os.path.exists(dictionary) else [])
+
+    def environment(self, sanitizer):
+        # libFuzzer keeps the input of a crash, unless the runtime catches the signal first.
+        # The order of a set must not differ when an input is repeated.
+        return os.environ | {"PEER_FUZZ_TARGET": self.name, "ASAN_OPTIONS": sanitizer, "SWIFT_BACKTRACE": "enable=no",
+                             "SWIFT_DETERMINISTIC_HASHING": "1"}
+
+
+def targets(program):
+    bare = {name: value for name, value in os.environ.items() if name != "PEER_FUZZ_TARGET"}
+    listed = subprocess.run([program], env=bare | {"ASAN_OPTIONS": SANITIZER}, check=True, capture_output=True, text=True)
+    return [Target(line) for line in listed.stdout.splitlines()]
+
+
+def grown(log):
+    """How many MiB a run has grown in its second half."""
+    sizes = [int(size) for size in re.findall(r"rss: (\d+)Mb", log)]
+    return sizes[-1] - sizes[len(sizes) // 2] if len(sizes) > 8 else 0
+
+
+def figure(log, name):
+    found = re.search(rf"^stat::{name}: *(\d+)", log, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def fuzz(target, program, seed, seconds):
+    """Feeds a target; its line of the table, and what to say if it fails."""
+    folder = f"{ROOT}/.build/fuzz/{target.name}"
+    os.makedirs(f"{folder}/corpus", exist_ok=True)
+    corpus = f"{INPUTS}/Corpus/{target.name}"
+    words = target.command(program, folder) + [f"-seed={seed}", f"-max_total_time={seconds}", "-print_final_stats=1", "-reload=0", "-verbosity=1",
+                                               f"{folder}/corpus", *([corpus] if os.path.isdir(corpus) else [])]
+    with open(f"{folder}/log", "wb") as log:
+        code = subprocess.run(words, env=target.environment(FAST), stdout=log, stderr=subprocess.STDOUT, check=False).returncode
+    with open(f"{folder}/log", encoding="utf-8", errors="replace") as file:
+        log = file.read()
+    figures = f"{figure(log, 'average_exec_per_sec'):,} executions a second, {figure(log, 'peak_rss_mb')} MiB"
+    growth = grown(log)
+    if code == 0 and growth <= GROWTH:
+        return f"{target.name:<16} | ok | {figures}", None
+    reason, what = broken(target, log, code, growth)
+    return f"{target.name:<16} | FAILED | {figures}: {reason}", f"error: {what}\nhint: The whole output is in {folder}/log."
+
+
+def broken(target, log, code, growth):
+    """Why a run has failed, in few words and at length; a short input in Base64, for others."""
+    said = re.search(r"Fatal error: (.*)|ERROR: (.*)", log)
+    reason = (said[1] or said[2]) if said else f"it ended with {code}"
+    found = re.search(r"Test unit written to (\S+)", log)
+    if found:
+        short = re.search(r"^Base64: (\S+)", log, re.MULTILINE)
+        return f"{reason}; {short[1][:400] if short else 'a long input'}", \
+            f"An input broke a promise of {target.name}; 'Scripts/fuzz {target.name} {found[1]}' repeats it."
+    if code == 0:
+        reason = f"it has grown by {growth} MiB in the second half of its run"
+    return reason, f"{target.name}: {reason}."
+
+
+def main(arguments):
+    program, jobs, seed, *words = arguments
+    known = targets(program)
+    if words == ["--list"]:
+        for target in known:
+            print(f"{target.name:<16} | {target.title}, at most {target.longest} bytes, allocations of {target.allocation} MiB")
+        return 0
+    name, what = (words + ["all", "60"][len(words):])[:2]
+    chosen = [target for target in known if name in ("all", target.name)]
+    if not chosen:
+        print(f"error: There is no target {name!r}.\nhint: Scripts/fuzz --list lists them.", file=sys.stderr)
+        return 2
+    if not what.isdigit():
+        if name == "all" or not os.path.isfile(what):
+            print(f"error: {what!r} is neither a number of seconds nor an input of one target.", file=sys.stderr)
+            return 2
+        command = chosen[0].command(program, f"{ROOT}/.build/fuzz")
+        os.execve(program, [*command, os.path.abspath(what)], chosen[0].environment(SANITIZER) | {"PEER_FUZZ_EVENTS": "1"})
+    failed = []
+    with concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:
+        for line, failure in pool.map(lambda target: fuzz(target, program, seed, int(what)), chosen):
+            print(line, flush=True)
+            if failure:
+                failed.append(failure)
+    for failure in failed:
+        print(failure, file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

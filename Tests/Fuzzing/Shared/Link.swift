@@ -1,0 +1,1 @@
+../../MigrationTLSTests/Link.swift

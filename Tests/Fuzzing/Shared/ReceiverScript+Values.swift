@@ -1,0 +1,1 @@
+../../MigrationEngineTests/ReceiverScript+Values.swift

@@ -1,0 +1,1 @@
+../../MigrationEngineTests/ReceiverWalk.swift

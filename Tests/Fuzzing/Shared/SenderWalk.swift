@@ -1,0 +1,1 @@
+../../MigrationEngineTests/SenderWalk.swift

@@ -1,0 +1,190 @@
+import MigrationEngine
+import MigrationWire
+
+/// Both ends of a conversation. Each message that one says goes to the other, where it must be
+/// valid. Between them come messages of the input, which each end takes or refuses.
+///
+/// After a message that was refused the conversation ends, as it does in a program.
+struct SessionWalk {
+  private var input: InputBytes
+  private var sender = SenderSession(features: [.refusals, .zstd])
+  private var receiver: ReceiverSession
+  /// The features of the receiver's greeting.
+  private let features: Features
+  /// Messages that are valid at the other end: nothing of the input came before them.
+  private var isIntact = true
+  private var lastMark: Mark = 0
+  private var hasGreeted = false
+  private var hasOffered = false
+  private var hasReceipt = false
+  private var accepted: Accept?
+
+  init(_ input: ArraySlice<UInt8>) {
+    self.input = InputBytes(input)
+    features = self.input.flag() ? [.refusals] : []
+    receiver = ReceiverSession(features: features)
+  }
+
+  mutating func run() {
+    while !input.isEmpty { guard step() else { return } }
+  }
+
+  /// One event; false after one that ends the conversation.
+  private mutating func step() -> Bool {
+    switch input.byte() % 12 {
+    case 0: return hostile(toSender: input.flag())
+    case 1: return greet()
+    case 2: return offer()
+    case 3: return accept()
+    case 4: return report()
+    case 5: return drop()
+    case 6: return toReceiver { $0.isStreaming ? $0.unsent(Unsent(path: [97], reason: .vanished)) : nil }
+    case 7: return toReceiver { $0.isStreaming ? $0.finish(Finish(total: Tally(), unsent: 0, digest: 0)) : nil }
+    case 8: return toSender { $0.isImporting ? $0.progress(ImportProgress(phase: .importing, done: 1, total: 2)) : nil }
+    case 9: return toSender { $0.isImporting ? $0.imported(Done(total: Tally())) : nil }
+    case 10:
+      guard sender.isDone, !hasReceipt else { return true }
+      hasReceipt = true
+      return tell(receiver: .receipt)
+    default: return toSender { $0.refused(Refusal(path: Self.path, generation: 1, reason: .other)) }
+    }
+  }
+
+  private static let path: ArchivePath = {
+    guard let path = try? ArchivePath(Array("root".utf8)) else { preconditionFailure("a good path") }
+    return path
+  }()
+
+  /// A message of any bytes.
+  private mutating func hostile(toSender: Bool) -> Bool {
+    let type = FrameType(rawValue: 0x10 + input.byte() % 17)
+    let body = input.part()
+    guard let message = read({ () throws(Violation) in try ControlMessage(type, body.span, 0..<body.count) }) else {
+      return true
+    }
+    isIntact = false
+    return toSender ? tell(sender: message) : tell(receiver: message)
+  }
+
+  // MARK: Honest messages
+
+  private mutating func greet() -> Bool {
+    guard !hasGreeted else { return true }
+    hasGreeted = true
+    return tell(receiver: .greeting(Greeting(role: .sender, label: "", software: "", features: [.refusals, .zstd])))
+      && tell(sender: .greeting(Greeting(role: .receiver, label: "", software: "", features: features)))
+  }
+
+  private mutating func offer() -> Bool {
+    guard hasGreeted, isIntact, !hasOffered else { return true }
+    hasOffered = true
+    let offer = Offer(
+      transfer: input.flag() ? 7 : nil, contents: .folders([Root(kind: .directory, name: [97])]), items: 3, bytes: 9,
+      allocated: 9, flags: [])
+    return tell(receiver: sender.offer(offer))
+  }
+
+  private mutating func accept() -> Bool {
+    guard receiver.isJudging, isIntact else { return true }
+    let accept = Accept(
+      transfer: 7, session: 8, keys: TransferKeys(tagKey: 1, hashKey: 2), window: Limits.window, streams: 4,
+      features: [])
+    accepted = accept
+    return tell(sender: receiver.accept(accept))
+  }
+
+  private mutating func report() -> Bool {
+    guard accepted != nil, isIntact else { return true }
+    accepted = nil
+    let marks = (0..<input.number(below: 4)).map { Mark($0) }
+    if !marks.isEmpty, !tell(sender: receiver.report(Held(kind: .staged, marks: marks))) { return false }
+    return tell(sender: receiver.reported(Tally(items: UInt64(marks.count), bytes: 0)))
+  }
+
+  private mutating func drop() -> Bool {
+    guard sender.isStreaming else { return true }
+    lastMark += 1 + Mark(input.byte())
+    return tell(receiver: sender.drop([lastMark]))
+  }
+
+  private mutating func toReceiver(_ say: (inout SenderSession) -> ControlMessage?) -> Bool {
+    guard let message = say(&sender) else { return true }
+    return tell(receiver: message)
+  }
+
+  private mutating func toSender(_ say: (inout ReceiverSession) -> ControlMessage?) -> Bool {
+    guard let message = say(&receiver) else { return true }
+    return tell(sender: message)
+  }
+
+  // MARK: Delivery
+
+  private mutating func tell(receiver message: ControlMessage) -> Bool {
+    do throws(Violation) {
+      if case .say(let answer) = try receiver.received(message) { promise(answer.frame.count < 64, "a long answer") }
+      return true
+    } catch {
+      promise(!isIntact, "a message of an honest sender is refused: \(error)")
+      return false
+    }
+  }
+
+  private mutating func tell(sender message: ControlMessage) -> Bool {
+    do throws(Violation) {
+      if case .say(let answer) = try sender.received(message) { promise(answer.frame.count < 64, "a long answer") }
+      return true
+    } catch {
+      promise(!isIntact, "a message of an honest receiver is refused: \(error)")
+      return false
+    }
+  }
+}
+
+/// A control connection. Bytes come in any parts, messages are said, time passes. The number of
+/// unsent bytes is the difference between the said and the sent bytes.
+struct ChannelWalk {
+  private var input: InputBytes
+  private var channel = ControlChannel(now: 0)
+  private var now = 0.0
+  private var said = 0
+  private var sent = 0
+
+  init(_ input: ArraySlice<UInt8>) { self.input = InputBytes(input) }
+
+  mutating func run() {
+    while !input.isEmpty {
+      switch input.byte() % 6 {
+      case 0, 1:
+        channel.received(input.part(), now: now)
+        guard takeAll() else { return }
+      case 2:
+        channel.say(.ping(1))
+        said += ControlMessage.ping(1).frame.count
+      case 3:
+        let count = min(input.number(below: 64), channel.unsent)
+        channel.sent(count, now: now)
+        sent += count
+      case 4:
+        // A frame that comes in two parts.
+        let frame = ControlMessage.pong(input.u64()).frame
+        let cut = input.number(below: frame.count)
+        channel.received(frame[..<cut], now: now)
+        channel.received(frame[cut...], now: now)
+        guard takeAll() else { return }
+      default: now = input.flag() ? max(now, channel.nextMoment) : now + input.seconds()
+      }
+      promise(channel.unsent == said - sent, "unsent bytes are counted wrongly")
+      promise(channel.outgoing.count <= said - sent + 256 << 10 + 64, "sent bytes are kept")
+      promise(channel.nextMoment.isFinite, "nothing is awaited")
+    }
+  }
+
+  private mutating func takeAll() -> Bool {
+    do throws(Violation) {
+      while let message = try channel.next() {
+        promise(message.frame.count <= Limits.frameHeader + Limits.frameBody, "a message beyond its limit")
+      }
+      return true
+    } catch { return false }
+  }
+}

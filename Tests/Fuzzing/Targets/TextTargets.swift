@@ -1,0 +1,66 @@
+import Glibc
+import MigrationWire
+
+@testable import MigrationSystem
+
+extension FuzzTarget {
+  /// Texts of users, and packets of the network and the kernel.
+  static let texts = [
+    FuzzTarget("addresses", "addresses, ranges of them, and codes, as users write them", longest: 128) { input in
+      checkTexts(Array(input))
+    },
+    FuzzTarget("routes", "the kernel's messages about links and addresses", longest: 512) { checkRoutes($0) },
+    FuzzTarget("dns", "packets of multicast DNS", longest: 384) { checkPacket(Array($0)) },
+    FuzzTarget("discovery", "the responder and the browser of nearby devices", longest: 64) { input in
+      let bytes = Array(input)
+      // Before the name is established, and after.
+      var run = bytes.count % 2 == 0 ? DiscoveryWalk.starting : .standing
+      run.perform(bytes)
+    },
+  ]
+}
+
+/// A value that can be read has a text that reads as equal.
+private func checkTexts(_ bytes: [UInt8]) {
+  if let code = read({ try PairingCode(typed: bytes) }) {
+    promise(read { try PairingCode(typed: Array(code.shown.utf8)) } == code, "a code is shown as another one")
+  }
+  guard let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else { return }
+  if let range = read({ try AddressRange.parse(text) }) {
+    promise(read { try AddressRange.parse(range.description) } == range, "a range is written as another one")
+    promise((0...128).contains(range.bits), "a range has \(range.bits) bits")
+  }
+  if let place = read({ try HostAndPort.parse(text, defaultPort: 7) }) {
+    promise(read { try HostAndPort.parse(place.text, defaultPort: 8) } == place, "an address is written as another one")
+    promise(place.host?.isEmpty != true, "a host is empty")
+  }
+  if let place = read({ try HostAndPort.parseListening(text, defaultPort: 7) }) {
+    promise(read { try HostAndPort.parse(place.text, defaultPort: 8) } == place, "an address is written as another one")
+  }
+  if let address = SocketAddress(numeric: text, port: 7) {
+    promise(SocketAddress(numeric: address.hostDescription, port: 7) == address, "an address is another one")
+    _ = AddressRange(address).contains(address)
+  }
+}
+
+/// Datagrams of a route socket: never more links or addresses than the bytes have room for, and the
+/// same ones if the datagrams come in one.
+private func checkRoutes(_ input: ArraySlice<UInt8>) {
+  let bytes = Array(input)
+  var records = RouteRecords()
+  records.begin()
+  records.add(bytes)
+  promise(records.interfaces.count <= bytes.count / 16, "there are more links than messages")
+  promise(
+    records.interfaces.reduce(0) { $0 + $1.addresses.count } <= bytes.count / 16,
+    "there are more addresses than messages")
+  if let link = LinkNews(bytes) {
+    promise(bytes.count >= LinkNews.length, "link \(link.index) is read from too few bytes")
+  }
+  var again = RouteRecords()
+  again.begin()
+  again.add(bytes)
+  promise(
+    again.isAtEnd == records.isAtEnd && again.interfaces.map(\.index) == records.interfaces.map(\.index),
+    "the same messages are read as others")
+}

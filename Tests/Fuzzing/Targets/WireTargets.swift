@@ -1,0 +1,152 @@
+import MigrationWire
+
+@testable import MigrationTransfer
+
+extension FuzzTarget {
+  /// Bytes on a connection.
+  static let wire = [
+    FuzzTarget("frames", "frames in a stream of bytes", longest: 256) { input in
+      FrameCheck(input).run()
+    },
+    FuzzTarget("messages", "every message of the control connection", longest: 512) { input in
+      guard let type = input.first else { return }
+      checkMessage(FrameType(rawValue: type), Array(input.dropFirst()))
+    },
+    FuzzTarget("streams", "every frame of a data stream, and the entries in it", longest: 512) { input in
+      guard let type = input.first else { return }
+      checkStreamMessage(FrameType(rawValue: type), Array(input.dropFirst()))
+    },
+    FuzzTarget("compressed", "compressed entries", longest: 1024) { input in
+      var bytes = InputBytes(input)
+      let length = Int(bytes.byte()) << 8 | Int(bytes.byte())
+      checkCompressed(bytes.all(), to: max(1, length))
+    },
+    FuzzTarget("pairing", "frames before READY, and the first record of a connection", longest: 128) { input in
+      let bytes = Array(input)
+      if let frame = read({ try PairingFrame(bytes.span) }) {
+        promise(frame.bytes == bytes, "a frame before READY is written differently")
+      }
+      if let length = read({ try PairingFrame.length(bytes.span.extracting(first: min(3, bytes.count))) }) {
+        promise((3...68).contains(length), "a frame before READY has \(length) bytes")
+      }
+      if let needed = FirstRecord(bytes.span).needed {
+        promise((5...16_389).contains(needed), "the first record needs \(needed) bytes")
+      }
+    },
+  ]
+}
+
+/// Feeds a decoder in parts whose length is the input's first byte: whole frames come out, written
+/// again they are the bytes that went in, and the decoder keeps no more than it was given.
+private struct FrameCheck {
+  private let bytes: [UInt8]
+  private let step: Int
+  private var decoder = FrameDecoder()
+  private var consumed = 0
+
+  init(_ input: ArraySlice<UInt8>) {
+    step = 1 + Int(input.first ?? 0)
+    bytes = Array(input.dropFirst())
+  }
+
+  consuming func run() {
+    var fed = 0
+    while fed < bytes.count {
+      let end = min(fed + step, bytes.count)
+      decoder.append(bytes[fed..<end])
+      fed = end
+      guard takeAll(upTo: fed) else { return }
+    }
+  }
+
+  /// Takes the frames that are whole; false after one that is refused.
+  private mutating func takeAll(upTo fed: Int) -> Bool {
+    do throws(Violation) {
+      while let frame = try decoder.next() {
+        var header = ByteWriter()
+        FrameHeader(type: frame.type, length: frame.body.count).write(to: &header)
+        let end = consumed + header.bytes.count + frame.body.count
+        promise(end <= fed, "a frame is longer than what came")
+        promise(
+          bytes[consumed..<end].elementsEqual(header.bytes + decoder.bytes[frame.body]),
+          "a frame is written differently")
+        consumed = end
+      }
+      let missing = try decoder.missing
+      promise(missing > 0 && missing <= Limits.frameHeader + Limits.frameBody, "\(missing) bytes are missing")
+      promise(decoder.bytes.count <= bytes.count + step, "the decoder keeps \(decoder.bytes.count) bytes")
+      return true
+    } catch {
+      promise(consumed + Limits.frameHeader <= fed, "a header is refused that has not come")
+      return false
+    }
+  }
+}
+
+/// A message has one encoding.
+private func checkMessage(_ type: FrameType, _ body: [UInt8]) {
+  let message: ControlMessage?
+  do throws(Violation) {
+    message = try ControlMessage(type, body.span, 0..<body.count)
+  } catch { return }
+  guard let message else { return promise(type.mayBeIgnored, "a message of this version is skipped") }
+  let frame = message.frame
+  promise(frame.count == Limits.frameHeader + body.count && frame[0] == type.rawValue, "a message has another length")
+  promise(frame[Limits.frameHeader...].elementsEqual(body), "a message is written differently")
+}
+
+/// A frame of a data stream has one encoding, and so have the entries of a DATA frame.
+private func checkStreamMessage(_ type: FrameType, _ body: [UInt8]) {
+  let message: StreamMessage?
+  do throws(Violation) {
+    message = try StreamMessage(type, body.span, 0..<body.count)
+  } catch { return }
+  guard let message else { return promise(type.mayBeIgnored, "a frame of this version is skipped") }
+  var payload: ArraySlice<UInt8> = []
+  if case .data(let header) = message {
+    payload = body[Limits.dataHeader...]
+    if header.encoding == .plain { checkEntries(body, Limits.dataHeader..<body.count) }
+  }
+  let frame = message.frame(payload: payload.count) + payload
+  promise(
+    frame[0] == type.rawValue && frame[Limits.frameHeader...].elementsEqual(body), "a frame is written differently")
+}
+
+private func checkEntries(_ bytes: [UInt8], _ range: Range<Int>) {
+  var reader = EntryReader(range)
+  var writer = ByteWriter()
+  do throws(Violation) {
+    while let entry = try reader.next(bytes.span) {
+      switch entry {
+      case .item(let record, let content):
+        EntryWriter.item(record, to: &writer)
+        guard let content else { continue }
+        EntryWriter.content(length: content.data.count, content.seal, to: &writer)
+        writer.array(Array(bytes[content.data]))
+      case .chunk(let place, let seal, let data):
+        EntryWriter.place(place, seal, to: &writer)
+        writer.array(Array(bytes[data]))
+      case .hole(let place, let seal): EntryWriter.place(place, seal, to: &writer)
+      }
+    }
+  } catch { return }
+  promise(writer.bytes.elementsEqual(bytes[range]), "entries are written differently")
+}
+
+/// The decoder of a stream, which later frames use again.
+private struct Decoder: ~Copyable {
+  var decompression = Decompression()
+}
+// Unsafe: libFuzzer calls from one thread, and a decoder is costly to make for each input.
+nonisolated(unsafe) private var decoder = Decoder()
+
+/// Unpacks a frame to exactly as many bytes as it states, and says so of its header too.
+private func checkCompressed(_ payload: [UInt8], to plainLength: Int) {
+  guard (try? decoder.decompression.unpack(payload, 0..<payload.count, to: plainLength)) != nil else { return }
+  promise(decoder.decompression.entries.count <= 1 << 16, "unpacked entries take more than they may")
+  guard let header = read({ try CompressedFrame(payload.span) }) else {
+    fatalError("a frame without a header is unpacked")
+  }
+  promise(header.contentSize.map { $0 == UInt64(plainLength) } ?? true, "a frame is unpacked to another length")
+  promise(header.window <= Limits.compressionWindow && !header.usesDictionary, "a frame beyond the limits is unpacked")
+}
