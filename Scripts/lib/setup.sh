@@ -16,6 +16,8 @@
 #   build ...        swift build, for debugging, bounded in time, started again if the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside; it needs no toolchain
 #   build_program .. the same of a program by its name, of the examples' packages as well
+#   build_fuzz KIND  builds the fuzzing program, with the address sanitizer or "plain", and built_fuzz
+#                    KIND is where it is
 #   built NAME       where build_release leaves a program
 #   run_tests NAME   runs the tests of a package
 #
@@ -325,11 +327,18 @@ build() {
 }
 
 # Without debug information, which would be most of a program; the names of its functions stay, for
-# profiles. Without a build ID too, which would differ in another folder. The data that the loader
-# relocates is read-only afterwards.
+# profiles. Without a build ID too, which would differ in another folder. Scripts/posture checks the
+# protections: the data that the loader relocates is read-only afterwards, no library is looked for
+# beside the program, and C checks its frames and the sizes of the memory that it fills. They are
+# not in Package.swift, which would keep other packages from depending on this one.
 build_release() {
+  local words=() flag
+  for flag in --build-id=none -z relro -z now -z noexecstack; do words+=(-Xlinker "$flag"); done
+  for flag in -fstack-protector-strong -fstack-clash-protection -ftrivial-auto-var-init=zero -D_FORTIFY_SOURCE=3; do
+    words+=(-Xcc "$flag")
+  done
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$release_scratch" \
-    -c release --static-swift-stdlib -Xswiftc -gnone -Xlinker --build-id=none -Xlinker -z -Xlinker now "$@"
+    -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -gnone "${words[@]}" "$@"
 }
 
 # A release of a program that checks run from outside, of any package.
@@ -348,6 +357,36 @@ build_mutants() {
   bounded "$build_seconds" swift build --package-path "$package" --scratch-path "$scratch" \
     -Xswiftc -enable-testing -Xswiftc -gnone "$@"
 }
+
+# The program of Scripts/fuzz: every module counts the branches that it takes, for libFuzzer. The
+# option for this goes to the compiler alone, and the linker gets the library: the driver would add
+# libFuzzer's main function to the program's own.
+build_fuzz() {
+  local sanitizers=fuzzer coverage=fuzzer-no-link library
+  local flags=()
+  if [ "$1" = address ]; then
+    sanitizers+=,address
+    coverage+=,address
+    flags=(-Xswiftc -sanitize=address)
+  fi
+  # libFuzzer without a main function.
+  library=$(runtime_library fuzzer_no_main)
+  PEER_FUZZ=1 bounded "$build_seconds" swift build --package-path "$root" --scratch-path "$root/.build/fuzz/$1" \
+    -c release --product fuzz -Xswiftc -enable-testing -Xswiftc -gnone "${flags[@]}" \
+    -Xswiftc -Xfrontend -Xswiftc -sanitize=$sanitizers -Xcc -fsanitize=$coverage \
+    -Xlinker "$library" -Xlinker -lstdc++
+}
+
+# One of the compiler's runtime libraries, such as a sanitizer's, by its name.
+runtime_library() {
+  local resources library
+  resources=$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
+  library=$resources/clang/lib/linux/libclang_rt.$1-$(uname -m).a
+  [ -f "$library" ] || fail "This Swift toolchain has no $1: there is no $library." "Take the one that .swift-version names."
+  printf '%s\n' "$library"
+}
+
+built_fuzz() { printf '%s/release/fuzz\n' "$root/.build/fuzz/$1"; }
 
 built() { printf '%s/release/%s\n' "$release_scratch" "$1"; }
 

@@ -88,7 +88,7 @@ def tests():
               reader=lambda: Table(CHECKS), **release),
         Stage("simulations of a receiver that stays", 30, script("simulate", "--seeds", "3000", "--keep"), alone="release folder",
               reader=lambda: Table(CHECKS), **release),
-        Stage("fuzzing", 45, script("fuzz", "--seconds", "10"), room=2, reader=lambda: Table(CHECKS)),
+        Stage("fuzzing", 240, script("fuzz", "--jobs", "2", "--seed", "1", "all", "4"), room=2, reader=lambda: Table(CHECKS)),
         # Whole transfers, in the build that exists already.
         Stage("leaks", 40, script("sanitize", "leaks", r"^PeerTransferTests\.|^MigrationTransferTests\.(ReleaseTests|OneProcessTests)"),
               reader=lambda: Table(CHECKS), **debug),
@@ -117,6 +117,7 @@ def checks():
         Stage("formatting", 20, ["swift", "format", "lint", "--strict", "--recursive",
                                  *(f"{ROOT}/{place}" for place in ("Sources", "Tests", "Examples", "Package.swift"))]),
         Stage("English", 20, shell('"$root/Scripts/style" --self-test; "$root/Scripts/style"')),
+        Stage("posture", 20, shell('"$root/Scripts/posture" --self-test; "$root/Scripts/posture"'), reader=lambda: Table(CHECKS), **release),
         Stage("documentation", 30, script("docs"), needs=["debug build"], alone="debug folder"),
         Stage("demo", 20, script("demo"), **release),
         Stage("installing", 60, ["python3", f"{ROOT}/Scripts/lib/install_self_test.py"], reader=lambda: Table(CHECKS), **release),
