@@ -32,8 +32,12 @@ package struct ChildProcess: ~Copyable, Sendable {
   /// The limits of its resources.
   package struct Limits: Sendable {
     package var files: UInt64 = 4096
-    /// Private memory in bytes.
-    package var memory: UInt64 = 8 << 30
+    /// Private memory in bytes. The sanitizers reserve more for themselves.
+    #if PEER_SANITIZED
+      package var memory = UInt64.max
+    #else
+      package var memory: UInt64 = 8 << 30
+    #endif
   }
 
   /// The descriptors that it gets in addition to an empty standard input.
