@@ -112,7 +112,7 @@ let package = Package(
       name: "PeerTransfer",
       dependencies: [
         "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationFinding", "MigrationSystem",
-        "MigrationTLS", "MigrationTransfer", "MigrationWire",
+        "MigrationTransfer", "MigrationWire",
       ],
       swiftSettings: product),
     .executableTarget(

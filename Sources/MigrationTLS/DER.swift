@@ -23,7 +23,8 @@ func parseDER(
   with decode: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?,
   release: (OpaquePointer) -> Void
 ) -> OpaquePointer? {
-  unsafe bytes.withUnsafeBufferPointer { buffer in
+  OpenSSL.begin()
+  return unsafe bytes.withUnsafeBufferPointer { buffer in
     var cursor = buffer.baseAddress
     guard let object = unsafe decode(&cursor, buffer.count) else {
       ERR_clear_error()

@@ -14,6 +14,7 @@ func sha256(_ message: RawSpan) -> [UInt8] {
 /// Digests a message with SHA-256 into memory of 32 bytes.
 func sha256(_ message: RawSpan, into digest: UnsafeMutableRawBufferPointer) {
   precondition(digest.count == digestByteCount)
+  OpenSSL.begin()
   let done = unsafe message.withUnsafeBytes { bytes in
     unsafe SHA256(bytes.baseAddress, bytes.count, digest.baseAddress?.assumingMemoryBound(to: UInt8.self))
   }
@@ -24,6 +25,7 @@ func sha256(_ message: RawSpan, into digest: UnsafeMutableRawBufferPointer) {
 
 /// Authenticates a message with HMAC-SHA256.
 func hmac(key: RawSpan, message: RawSpan) -> SecretBytes {
+  OpenSSL.begin()
   var code = SecretBytes(zeros: digestByteCount)
   let done = unsafe code.withMutablePointer { out in
     unsafe key.withUnsafeBytes { key in

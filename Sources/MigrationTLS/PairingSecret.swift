@@ -33,6 +33,7 @@ package final class PairingSecret: Sendable {
   /// scrypt over the digits, 48 bytes: 128 bits more than the modulus, so that the remainder is
   /// almost uniform.
   static func stretch(_ digits: [UInt8]) throws(TLSError) -> SecretBytes {
+    OpenSSL.begin()
     var stretched = SecretBytes(zeros: stretchedByteCount)
     let done = unsafe stretched.withMutablePointer { out in
       unsafe digits.withUnsafeBytes { digits in

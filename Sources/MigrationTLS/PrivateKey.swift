@@ -16,7 +16,8 @@ import COpenSSL
 
   /// Draws a fresh key.
   static func generate() throws(TLSError) -> PrivateKey {
-    try unsafe PrivateKey(adopting: require(peer_EVP_EC_gen("P-256"), "the making of a key"))
+    OpenSSL.begin()
+    return try unsafe PrivateKey(adopting: require(peer_EVP_EC_gen("P-256"), "the making of a key"))
   }
 
   /// Reads a key in the PKCS #8 form; the certificate beside it decides whether it is one of P-256.

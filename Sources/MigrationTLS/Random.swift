@@ -2,7 +2,8 @@ import COpenSSL
 
 /// Draws unpredictable bytes.
 package func randomBytes(_ count: Int) -> [UInt8] {
-  unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+  OpenSSL.begin()
+  return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
     // Without randomness there are no keys; no caller could do better than to stop.
     guard unsafe RAND_bytes(buffer.baseAddress, Int32(count)) == 1 else { fatalError("OpenSSL has no random bytes") }
     initialized = count

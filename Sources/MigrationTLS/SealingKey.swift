@@ -21,6 +21,7 @@ package struct SealingKey: ~Copyable, Sendable {
   /// Takes over a key of 32 bytes.
   package init(_ bytes: consuming SecretBytes) {
     precondition(bytes.count == Self.byteCount, "a sealing key has 32 bytes")
+    OpenSSL.begin()
     self.bytes = bytes
   }
 
@@ -29,6 +30,7 @@ package struct SealingKey: ~Copyable, Sendable {
 
   /// Draws a new key.
   package static func drawn() -> SealingKey {
+    OpenSSL.begin()
     var bytes = SecretBytes(zeros: byteCount)
     let done = unsafe bytes.withMutablePointer { buffer in
       unsafe RAND_priv_bytes(buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(buffer.count)) == 1

@@ -30,6 +30,7 @@ import MigrationWire
 
   /// Sets up a context; tests also make one that shows no certificate.
   convenience init(role: Role, showing identity: Identity?) throws(TLSError) {
+    OpenSSL.begin()
     ERR_clear_error()
     let operation = "the set-up of TLS"
     let method = unsafe role == .client ? TLS_client_method() : TLS_server_method()

@@ -1,6 +1,5 @@
 import MigrationEngine
 import MigrationSystem
-import MigrationTLS
 
 /// One run of a transfer, on its own thread. Cancelling the task that waits for it ends the run.
 final class Running: Sendable {
@@ -30,7 +29,6 @@ final class Running: Sendable {
     guard isFirst else {
       throw PeerError(.usage, "this transfer has already run", hint: "Create a new object for another transfer.")
     }
-    ProcessExit.leaveThreadsTheirTables()
     let result = await withTaskCancellationHandler {
       await blocking(name) { [self] () throws(TransferFailure) in
         // The function that ends the run holds locks while it lives.

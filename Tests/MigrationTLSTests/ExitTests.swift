@@ -1,0 +1,43 @@
+import COpenSSL
+import Glibc
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTLS
+
+/// Threads may use OpenSSL until their process has ended, also while it runs what `atexit` got.
+@Suite struct ExitTests {
+  /// Each function with which the use of OpenSSL may begin.
+  enum Beginning: String, CaseIterable, Codable {
+    case random, digest, authentication, sealing, drawing, tagging, curve, stretching, identity, reading, context
+
+    func use() throws {
+      switch self {
+      case .random: _ = randomBytes(1)
+      case .digest: _ = sha256([UInt8]().span.bytes)
+      case .authentication: _ = hmac(key: [UInt8]().span.bytes, message: [UInt8]().span.bytes)
+      case .sealing:
+        let key = SealingKey(SecretBytes(zeros: SealingKey.byteCount))
+        _ = try key.open([UInt8](repeating: 0, count: 64)[...], for: [])
+      case .drawing: _ = SealingKey.drawn()
+      case .tagging: _ = try ChunkTagger(key: [UInt8](repeating: 0, count: ChunkTagger.keyByteCount))
+      case .curve: _ = try P256()
+      case .stretching: _ = try PairingSecret.stretch(Array("12345678".utf8))
+      case .identity: _ = try PrivateKey.generate()
+      case .reading: _ = try? PrivateKey(pkcs8: [0])
+      case .context: _ = try TLSContext(role: .client, showing: nil)
+      }
+    }
+  }
+
+  @Test(arguments: Beginning.allCases) func `OpenSSL stays when the process exits`(beginning: Beginning) async {
+    await #expect(processExitsWith: .exitCode(42)) { [beginning = beginning as Beginning] in
+      alarm(UInt32(patience))
+      // Runs after what OpenSSL may register from now on.
+      atexit { _exit(OPENSSL_init_crypto(0, nil) == 1 ? 42 : 1) }
+      try beginning.use()
+      exit(0)
+    }
+  }
+}
