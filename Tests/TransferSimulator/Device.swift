@@ -37,6 +37,8 @@ class Device {
   /// Whether the engine has ended the run.
   private(set) var isFinished = false
   private(set) var workers: [Worker] = []
+  /// Those that have ended, too: some hear only then what to do when they are told to end.
+  private var allWorkers: [Worker] = []
   /// How often in a row time has passed without any other event.
   private var spins = 0
   private var timer: Int?
@@ -139,6 +141,7 @@ class Device {
   func begin(_ name: StaticString, of session: SessionNumber? = nil) -> Worker {
     let worker = Worker(name, session)
     workers.append(worker)
+    allWorkers.append(worker)
     return worker
   }
 
@@ -202,8 +205,8 @@ class Device {
 
   /// The simulation has ended: breaks reference cycles.
   func letGo() {
-    for worker in workers { worker.whenTold = nil }
-    (workers, events) = ([], [])
+    for worker in allWorkers { worker.whenTold = nil }
+    (workers, allWorkers, events) = ([], [], [])
   }
 
   /// Called when the process has ended.

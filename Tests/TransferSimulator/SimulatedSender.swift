@@ -315,7 +315,7 @@ final class SimulatedSender: Device {
 
   override func letGo() {
     super.letGo()
-    for session in sessions.values { session.streams = [] }
+    for session in sessions.values { (session.streams, session.source) = ([], nil) }
     (connections, links, sessions) = ([:], [:], [:])
     (dialer, preparers, roots) = (nil, [], [])
   }

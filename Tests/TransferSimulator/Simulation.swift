@@ -6,7 +6,7 @@ public struct Simulation {
   public struct Outcome: Sendable {
     public let seed: UInt64
     /// The first promise that was broken; nil when all were kept.
-    public let broken: String?
+    public fileprivate(set) var broken: String?
     /// The trace of events, if it was requested.
     public let trace: [String]
     public let traceHash: UInt64
@@ -26,15 +26,24 @@ public struct Simulation {
   private var dice: Dice { ground.world.dice }
   private var world: World { ground.world }
 
-  /// Runs one seed until the simulation ends.
+  /// Runs one seed until the simulation ends, and leaves no memory behind.
   ///
   /// If the receiver `keeps`, it stays after a transfer, and some seeds send several.
   public static func run(
     seed: UInt64, mutation: Mutation? = nil, keeps: Bool = false, keepsTrace: Bool = false
   ) -> Outcome {
-    let simulation = Simulation(seed: seed, mutation: mutation, keeps: keeps, keepsTrace: keepsTrace)
-    simulation.run()
-    let ground = simulation.ground
+    weak var remains: Ground?
+    var outcome = {
+      let simulation = Simulation(seed: seed, mutation: mutation, keeps: keeps, keepsTrace: keepsTrace)
+      remains = simulation.ground
+      return simulation.outcome()
+    }()
+    if remains != nil, outcome.broken == nil { outcome.broken = "the simulation's memory stays" }
+    return outcome
+  }
+
+  private func outcome() -> Outcome {
+    run()
     defer { ground.letGo() }
     return Outcome(
       seed: seed, broken: ground.world.broken, trace: ground.world.trace.lines, traceHash: ground.world.trace.hash,

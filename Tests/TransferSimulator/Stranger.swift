@@ -49,7 +49,6 @@ final class Stranger: Device {
   }
 
   private let kind: Kind
-  private var connection: SimulatedConnection?
 
   /// One stranger connects, or a few at a time.
   static func come(to ground: Ground) {
@@ -68,7 +67,6 @@ final class Stranger: Device {
   private func begin() {
     guard let wire = ground.network.connect("stranger", from: "192.0.2.\(world.dice.roll(1...3))") else { return }
     let made = SimulatedConnection(ConnectionID(0), wire, .client, of: self)
-    connection = made
     made.read { [self] in hear(made) }
     let pause = world.dice.one(in: 3) ? world.dice.roll(0...6_000_000) : world.dice.roll(0...2_000)
     world.after(world.dice.roll(1_000...20_000_000)) { wire.cut() }
