@@ -35,6 +35,7 @@ struct CredentialConnectionTests {
 
   @Test func `the broker answers each request on a separate socket, for many threads at once`() async {
     await #expect(processExitsWith: .success) {
+      alarm(UInt32(patience))
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()
       try Self.offer(mine.raw)
@@ -58,6 +59,7 @@ struct CredentialConnectionTests {
 
   @Test func `the end of the broker ends a request`() async {
     await #expect(processExitsWith: .success) {
+      alarm(UInt32(patience))
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()
       try Self.offer(mine.raw)
@@ -77,6 +79,7 @@ struct CredentialConnectionTests {
 
   @Test func `a malformed answer is no answer`() async {
     await #expect(processExitsWith: .success) {
+      alarm(UInt32(patience))
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()
       try Self.offer(mine.raw)
@@ -87,6 +90,7 @@ struct CredentialConnectionTests {
 
   @Test func `the program does not write to its socket's number when another file has it`() async {
     await #expect(processExitsWith: .success) {
+      alarm(UInt32(patience))
       try #require(CredentialConnection.current.ask(Self.request).status == .notAvailable)
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()
@@ -109,6 +113,7 @@ struct CredentialConnectionTests {
 
   @Test func `the program refuses a large request before it sends it`() async {
     await #expect(processExitsWith: .success) {
+      alarm(UInt32(patience))
       var pair = try PacketSocket.pair()
       let mine = pair.takeOne()
       try Self.offer(mine.raw)
