@@ -2,6 +2,7 @@
 with their resources."""
 
 import contextlib
+import glob
 import itertools
 import json
 import os
@@ -240,10 +241,24 @@ class Run:
 
     def terminate(self, seconds=PATIENCE):
         """One SIGTERM: returns the exit code, and the seconds until the end; no code if it did not
-        end."""
+        end. The time in which its thread that waited most for a processor waited for one does not
+        count: it says how busy this machine is."""
         begun = time.monotonic()
+        before = self.queued()
+        after = before
         self.signal(signal.SIGTERM)
-        return self.wait(seconds), (self.ended_at or time.monotonic()) - begun
+        while self.wait(0.02) is None and time.monotonic() < begun + seconds:
+            after = {**after, **self.queued()}
+        took = (self.ended_at or time.monotonic()) - begun
+        return self.code, took - max((total - before.get(thread, 0) for thread, total in after.items()), default=0)
+
+    def queued(self):
+        """How many seconds each of its threads has waited for a processor so far."""
+        found = {}
+        for path in glob.glob(f"/proc/{self.pid}/task/*/schedstat"):
+            with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+                found[path] = int(file.read().split()[1]) / 1e9
+        return found
 
     def words(self):
         with open(self.err_path, "rb") as err:
