@@ -22,6 +22,8 @@ package struct ByteWriter: Sendable {
 
   /// Appends borrowed bytes without another copy of them.
   package mutating func array(_ value: Span<UInt8>) {
+    // An empty array's storage is everyone's, and `append(addingCapacity:)` would write its count.
+    if value.isEmpty { return }
     bytes.append(addingCapacity: value.count) { copy in
       for index in value.indices { copy.append(value[index]) }
     }
