@@ -60,7 +60,7 @@ package struct ControlChannel: Sendable {
   }
 
   /// Bytes have arrived.
-  package mutating func received(_ bytes: some Collection<UInt8>, now: Double) {
+  package mutating func received(_ bytes: Span<UInt8>, now: Double) {
     decoder.append(bytes)
     heartbeat.heard(now: now)
   }

@@ -35,7 +35,7 @@ import Testing
       var channel = ControlChannel(now: 0)
       var come: [ControlMessage] = []
       for start in stride(from: 0, to: bytes.count, by: size) {
-        channel.received(bytes[start..<min(bytes.count, start + size)], now: 0)
+        channel.received(bytes[start..<min(bytes.count, start + size)].span, now: 0)
         come += try messages(&channel)
       }
       #expect(come == [.ping(1), .receipt, .pong(2)])
@@ -44,9 +44,9 @@ import Testing
 
   @Test func `ignorable frames of later versions are skipped, and other unknown frames are not`() throws {
     var channel = ControlChannel(now: 0)
-    channel.received(frame(Self.later, length: 7) + frame(Self.later) + ControlMessage.ping(3).frame, now: 0)
+    channel.received((frame(Self.later, length: 7) + frame(Self.later) + ControlMessage.ping(3).frame).span, now: 0)
     #expect(try messages(&channel) == [.ping(3)])
-    channel.received(frame(FrameType(rawValue: 0x7F)), now: 0)
+    channel.received(frame(FrameType(rawValue: 0x7F)).span, now: 0)
     #expect(throws: Violation(.unknown, "a frame")) { try messages(&channel) }
   }
 
@@ -81,7 +81,7 @@ import Testing
     #expect(channel.nextMoment == 7 + Heartbeat.pause)
     channel.sent(0, now: 8)
     #expect(channel.nextMoment == 7 + Heartbeat.pause)
-    channel.received([], now: 9)
+    channel.received([UInt8]().span, now: 9)
     #expect(!isSilent(channel, at: 9 + Heartbeat.silence - 0.1))
     #expect(isSilent(channel, at: 9 + Heartbeat.silence))
   }

@@ -69,7 +69,7 @@ final class IncomingWorker {
     guard !isOver, !isBusy else { return }
     if worker.mustEnd { return over(.over) }
     do {
-      if connection.count > 0 { decoder.append(connection.takeAll()) }
+      if connection.count > 0 { decoder.append(connection.takeAll().span) }
       while !isOver, !isBusy {
         guard let frame = try decoder.next() else {
           if connection.isEnded { over(.over) }

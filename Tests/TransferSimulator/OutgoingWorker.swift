@@ -136,7 +136,7 @@ final class OutgoingWorker {
   private func hear() {
     guard let connection, !isOver, !isReading else { return }
     do {
-      if connection.count > 0 { decoder.append(connection.takeAll()) }
+      if connection.count > 0 { decoder.append(connection.takeAll().span) }
       while let frame = try decoder.next() {
         switch try StreamMessage(frame.type, decoder.bytes.span, frame.body) {
         case .ack(let ack):

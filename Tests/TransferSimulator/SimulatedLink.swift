@@ -94,7 +94,7 @@ final class SimulatedLink {
     send()
     var news: [News] = []
     do {
-      if connection.count > 0, channel.isReading { channel.received(connection.takeAll(), now: now) }
+      if connection.count > 0, channel.isReading { channel.received(connection.takeAll().span, now: now) }
       while let message = try channel.next() { news.append(.received(message)) }
       if news.isEmpty, connection.isEnded { throw Fault(.connection, "the other device closed the connection") }
       if news.isEmpty, channel.isSilent(now: now) { throw Fault(.connection, "the other device has been silent") }
@@ -126,7 +126,7 @@ final class SimulatedLink {
 
   /// Deliberately processes messages that arrive after this end has closed.
   private func hearBehindTheEnd() {
-    channel.received(connection.takeAll(), now: device.world.seconds)
+    channel.received(connection.takeAll().span, now: device.world.seconds)
     while let message = try? channel.next() { tell(.received(message)) }
   }
 

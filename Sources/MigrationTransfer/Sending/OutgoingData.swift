@@ -174,7 +174,8 @@ struct OutgoingData: ~Copyable {
     for _ in 0..<Self.readsAtATime {
       guard let count = try connection.read(into: &scratch, 0..<scratch.count) else { return true }
       guard count > 0 else { throw ConnectionError(.closed, "the other device closed a data stream") }
-      decoder.append(scratch[..<count])
+      let new = scratch[..<count]
+      decoder.append(new.span)
       try takeFrames()
     }
     return false

@@ -47,9 +47,9 @@ package struct FrameDecoder: Sendable {
   }
 
   /// Takes bytes that came.
-  package mutating func append(_ new: some Collection<UInt8>) {
+  package mutating func append(_ new: Span<UInt8>) {
     makeRoom(new.count)
-    for (offset, byte) in new.enumerated() { bytes[end + offset] = byte }
+    for index in new.indices { bytes[end + index] = new[index] }
     end += new.count
   }
 

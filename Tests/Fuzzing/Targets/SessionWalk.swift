@@ -155,7 +155,7 @@ struct ChannelWalk {
     while !input.isEmpty {
       switch input.byte() % 6 {
       case 0, 1:
-        channel.received(input.part(), now: now)
+        channel.received(input.part().span, now: now)
         guard takeAll() else { return }
       case 2:
         channel.say(.ping(1))
@@ -168,8 +168,8 @@ struct ChannelWalk {
         // A frame that comes in two parts.
         let frame = ControlMessage.pong(input.u64()).frame
         let cut = input.number(below: frame.count)
-        channel.received(frame[..<cut], now: now)
-        channel.received(frame[cut...], now: now)
+        channel.received(Array(frame[..<cut]).span, now: now)
+        channel.received(Array(frame[cut...]).span, now: now)
         guard takeAll() else { return }
       default: now = input.flag() ? max(now, channel.nextMoment) : now + input.seconds()
       }
