@@ -15,7 +15,7 @@ let features: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Whether Scripts/fuzz builds its program.
+/// Whether Scripts/fuzz builds its programs.
 let isFuzzed = isWhole && Context.environment["PEER_FUZZ"] != nil
 
 /// Whether warnings are errors. The warnings of a later compiler must not break the build of an
@@ -222,22 +222,28 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Scripts/fuzz builds the program that feeds every reader with made-up bytes. It looks inside the
-// modules and has no Swift Testing, so that it is part of no other build. Tests/Fuzzing/Shared has
-// links to the sources that it shares with the suites.
+// Scripts/fuzz builds the programs that feed every reader with made-up bytes. They look inside the
+// modules and have no Swift Testing, so that they are part of no other build. Tests/Fuzzing/Shared
+// has links to the sources that they share with the suites.
 if isFuzzed {
-  package.targets.append(
+  package.targets += [
+    .target(
+      name: "FuzzDriver", dependencies: ["MigrationWire"], path: "Tests/Fuzzing/Driver", swiftSettings: common),
+    .executableTarget(
+      name: "fuzz-wire", dependencies: ["FuzzDriver", "MigrationWire"], path: "Tests/Fuzzing/Wire",
+      swiftSettings: common),
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "COpenSSL", "MigrationArchive", "MigrationChannel", "MigrationCredentials", "MigrationDiscovery",
-        "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationVault",
-        "MigrationWire", "TestSupport", "TransferSimulator",
+        "COpenSSL", "FuzzDriver", "MigrationArchive", "MigrationChannel", "MigrationCredentials",
+        "MigrationDiscovery", "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTLS",
+        "MigrationTransfer", "MigrationVault", "MigrationWire", "TestSupport", "TransferSimulator",
       ],
       path: "Tests/Fuzzing",
-      exclude: ["Corpus", "Dictionaries", "make_corpus.py", "seeds.py"],
+      exclude: ["Corpus", "Dictionaries", "Driver", "Wire", "make_corpus.py", "seeds.py"],
       sources: ["Targets", "Shared"],
-      swiftSettings: common))
+      swiftSettings: common),
+  ]
 }
 
 /// The targets that are built, with their dependencies; nil for all. Scripts/sanitize names a few.

@@ -1,7 +1,7 @@
-"""Runs targets of the fuzzing program, several at a time, and prints a table: Scripts/fuzz has
-built it.
+"""Runs targets of the fuzzing programs, several at a time, and prints a table: Scripts/fuzz has
+built them.
 
-Usage: fuzz_runs.py PROGRAM JOBS SEED [--list | [TARGET|all] [SECONDS|FILE]]
+Usage: fuzz_runs.py FOLDER JOBS SEED [--list | [TARGET|all] [SECONDS|FILE]]
 SEED 0 is another one each time.
 """
 
@@ -13,6 +13,9 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 INPUTS = f"{ROOT}/Tests/Fuzzing"
+
+PROGRAMS = ["fuzz-wire", "fuzz"]
+"""The names of the programs, which are in one folder."""
 
 MEMORY = 512
 """How many MiB a program may take: most of it is the sanitizer's and libFuzzer's."""
@@ -35,12 +38,13 @@ of an input tells it."""
 
 
 class Target:
-    def __init__(self, line):
+    def __init__(self, program, line):
+        self.program = program
         self.name, self.longest, self.allocation, self.title = line.split("|", 3)
 
-    def command(self, program, folder):
-        """libFuzzer's command, without what it is to do."""
-        words = [program, f"-max_len={self.longest}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={MEMORY}",
+    def command(self, folder):
+        """libFuzzer's command, without its work."""
+        words = [self.program, f"-max_len={self.longest}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={MEMORY}",
                  f"-malloc_limit_mb={self.allocation}", f"-artifact_prefix={folder}/"]
         dictionary = f"{INPUTS}/Dictionaries/{self.name}.dict"
         return words + ([f"-dict={dictionary}"] if os.path.exists(dictionary) else [])
@@ -52,10 +56,13 @@ class Target:
                              "SWIFT_DETERMINISTIC_HASHING": "1"}
 
 
-def targets(program):
+def targets(folder):
     bare = {name: value for name, value in os.environ.items() if name != "PEER_FUZZ_TARGET"}
-    listed = subprocess.run([program], env=bare | {"ASAN_OPTIONS": SANITIZER}, check=True, capture_output=True, text=True)
-    return [Target(line) for line in listed.stdout.splitlines()]
+    found = []
+    for program in (f"{folder}/{name}" for name in PROGRAMS):
+        listed = subprocess.run([program], env=bare | {"ASAN_OPTIONS": SANITIZER}, check=True, capture_output=True, text=True)
+        found += [Target(program, line) for line in listed.stdout.splitlines()]
+    return found
 
 
 def grown(log):
@@ -69,12 +76,12 @@ def figure(log, name):
     return int(found[1]) if found else 0
 
 
-def fuzz(target, program, seed, seconds):
+def fuzz(target, seed, seconds):
     """Feeds a target; its line of the table, and what to say if it fails."""
     folder = f"{ROOT}/.build/fuzz/{target.name}"
     os.makedirs(f"{folder}/corpus", exist_ok=True)
     corpus = f"{INPUTS}/Corpus/{target.name}"
-    words = target.command(program, folder) + [f"-seed={seed}", f"-max_total_time={seconds}", "-print_final_stats=1", "-reload=0", "-verbosity=1",
+    words = target.command(folder) + [f"-seed={seed}", f"-max_total_time={seconds}", "-print_final_stats=1", "-reload=0", "-verbosity=1",
                                                f"{folder}/corpus", *([corpus] if os.path.isdir(corpus) else [])]
     with open(f"{folder}/log", "wb") as log:
         code = subprocess.run(words, env=target.environment(FAST), stdout=log, stderr=subprocess.STDOUT, check=False).returncode
@@ -103,8 +110,8 @@ def broken(target, log, code, growth):
 
 
 def main(arguments):
-    program, jobs, seed, *words = arguments
-    known = targets(program)
+    programs, jobs, seed, *words = arguments
+    known = targets(programs)
     if words == ["--list"]:
         for target in known:
             print(f"{target.name:<16} | {target.title}, at most {target.longest} bytes, allocations of {target.allocation} MiB")
@@ -118,11 +125,11 @@ def main(arguments):
         if name == "all" or not os.path.isfile(what):
             print(f"error: {what!r} is neither a number of seconds nor an input of one target.", file=sys.stderr)
             return 2
-        command = chosen[0].command(program, f"{ROOT}/.build/fuzz")
-        os.execve(program, [*command, os.path.abspath(what)], chosen[0].environment(SANITIZER) | {"PEER_FUZZ_EVENTS": "1"})
+        command = chosen[0].command(f"{ROOT}/.build/fuzz")
+        os.execve(chosen[0].program, [*command, os.path.abspath(what)], chosen[0].environment(SANITIZER) | {"PEER_FUZZ_EVENTS": "1"})
     failed = []
     with concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:
-        for line, failure in pool.map(lambda target: fuzz(target, program, seed, int(what)), chosen):
+        for line, failure in pool.map(lambda target: fuzz(target, seed, int(what)), chosen):
             print(line, flush=True)
             if failure:
                 failed.append(failure)

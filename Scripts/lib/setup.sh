@@ -16,8 +16,8 @@
 #   build ...        swift build, for debugging, bounded in time, started again if the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside; it needs no toolchain
 #   build_program .. the same of a program by its name, of the examples' packages as well
-#   build_fuzz KIND  builds the fuzzing program, with the address sanitizer or "plain", and built_fuzz
-#                    KIND is where it is
+#   build_fuzz KIND  builds the fuzzing programs, with the address sanitizer or "plain", and built_fuzz
+#                    KIND is where they are
 #   built NAME       where build_release leaves a program
 #   run_tests NAME   runs the tests of a package
 #
@@ -358,9 +358,9 @@ build_mutants() {
     -Xswiftc -enable-testing -Xswiftc -gnone "$@"
 }
 
-# The program of Scripts/fuzz: every module counts the branches that it takes, for libFuzzer. The
+# The programs of Scripts/fuzz: every module counts the branches that it takes, for libFuzzer. The
 # option for this goes to the compiler alone, and the linker gets the library: the driver would add
-# libFuzzer's main function to the program's own.
+# libFuzzer's main function to the programs' own.
 build_fuzz() {
   local sanitizers=fuzzer coverage=fuzzer-no-link library
   local flags=()
@@ -371,8 +371,9 @@ build_fuzz() {
   fi
   # libFuzzer without a main function.
   library=$(runtime_library fuzzer_no_main)
-  PEER_FUZZ=1 bounded "$build_seconds" swift build --package-path "$root" --scratch-path "$root/.build/fuzz/$1" \
-    -c release --product fuzz -Xswiftc -enable-testing -Xswiftc -gnone "${flags[@]}" \
+  PEER_FUZZ=1 PEER_TARGETS="fuzz fuzz-wire" \
+    bounded "$build_seconds" swift build --package-path "$root" --scratch-path "$root/.build/fuzz/$1" \
+    -c release -Xswiftc -enable-testing -Xswiftc -gnone "${flags[@]}" \
     -Xswiftc -Xfrontend -Xswiftc -sanitize=$sanitizers -Xcc -fsanitize=$coverage \
     -Xlinker "$library" -Xlinker -lstdc++
 }
@@ -386,7 +387,7 @@ runtime_library() {
   printf '%s\n' "$library"
 }
 
-built_fuzz() { printf '%s/release/fuzz\n' "$root/.build/fuzz/$1"; }
+built_fuzz() { printf '%s/release\n' "$root/.build/fuzz/$1"; }
 
 built() { printf '%s/release/%s\n' "$release_scratch" "$1"; }
 

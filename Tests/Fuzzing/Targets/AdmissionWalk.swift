@@ -1,3 +1,4 @@
+import FuzzDriver
 import MigrationEngine
 
 /// Connections of a few addresses arrive, speak, are let in, advance and leave. Each has one place

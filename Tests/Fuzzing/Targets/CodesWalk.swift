@@ -1,3 +1,4 @@
+import FuzzDriver
 import MigrationWire
 
 /// Codes are issued, tried and taken. No code is compared more often than it has tries, and no wait

@@ -1,3 +1,5 @@
+import FuzzDriver
+
 @testable import MigrationDiscovery
 
 /// Every packet that can be read can be written, and reads as an equal packet, in every encoding of

@@ -1,3 +1,4 @@
+import FuzzDriver
 import MigrationWire
 import TestSupport
 

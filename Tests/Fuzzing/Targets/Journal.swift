@@ -1,3 +1,4 @@
+import FuzzDriver
 import MigrationSystem
 import MigrationWire
 import TestSupport

@@ -1,3 +1,5 @@
+import FuzzDriver
+
 @testable import MigrationWire
 
 /// A ledger whose events come from the input, with a disk around it that does as the ledger says.

@@ -1,3 +1,4 @@
+import FuzzDriver
 import MigrationWire
 
 @testable import MigrationArchive

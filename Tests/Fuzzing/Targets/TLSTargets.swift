@@ -1,4 +1,5 @@
 import COpenSSL
+import FuzzDriver
 
 @testable import MigrationTLS
 

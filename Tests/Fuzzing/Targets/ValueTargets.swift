@@ -1,3 +1,5 @@
+import FuzzDriver
+
 extension FuzzTarget {
   /// The small values below the engines.
   static let values = [

@@ -1,9 +1,8 @@
+import FuzzDriver
 import MigrationWire
 
-@testable import MigrationTransfer
-
 extension FuzzTarget {
-  /// Bytes on a connection.
+  /// Bytes on a connection, and the names in them.
   static let wire = [
     FuzzTarget("frames", "frames in a stream of bytes", longest: 256) { input in
       FrameCheck(input).run()
@@ -16,23 +15,7 @@ extension FuzzTarget {
       guard let type = input.first else { return }
       checkStreamMessage(FrameType(rawValue: type), Array(input.dropFirst()))
     },
-    FuzzTarget("compressed", "compressed entries", longest: 1024) { input in
-      var bytes = InputBytes(input)
-      let length = Int(bytes.byte()) << 8 | Int(bytes.byte())
-      checkCompressed(bytes.all(), to: max(1, length))
-    },
-    FuzzTarget("pairing", "frames before READY, and the first record of a connection", longest: 128) { input in
-      let bytes = Array(input)
-      if let frame = read({ try PairingFrame(bytes.span) }) {
-        promise(frame.bytes == bytes, "a frame before READY is written differently")
-      }
-      if let length = read({ try PairingFrame.length(bytes.span.extracting(first: min(3, bytes.count))) }) {
-        promise((3...68).contains(length), "a frame before READY has \(length) bytes")
-      }
-      if let needed = FirstRecord(bytes.span).needed {
-        promise((5...16_389).contains(needed), "the first record needs \(needed) bytes")
-      }
-    },
+    FuzzTarget("paths", "paths, and names that are shown", longest: 300) { checkPath(Array($0)) },
   ]
 }
 
@@ -133,20 +116,24 @@ private func checkEntries(_ bytes: [UInt8], _ range: Range<Int>) {
   promise(writer.bytes.elementsEqual(bytes[range]), "entries are written differently")
 }
 
-/// The decoder of a stream, which later frames use again.
-private struct Decoder: ~Copyable {
-  var decompression = Decompression()
-}
-// Unsafe: libFuzzer calls from one thread, and a decoder is costly to make for each input.
-nonisolated(unsafe) private var decoder = Decoder()
-
-/// Unpacks a frame to exactly as many bytes as it states, and says so of its header too.
-private func checkCompressed(_ payload: [UInt8], to plainLength: Int) {
-  guard (try? decoder.decompression.unpack(payload, 0..<payload.count, to: plainLength)) != nil else { return }
-  promise(decoder.decompression.entries.count <= 1 << 16, "unpacked entries take more than they may")
-  guard let header = read({ try CompressedFrame(payload.span) }) else {
-    fatalError("a frame without a header is unpacked")
+/// A path has exactly the given bytes, and its parts put together are the path. Any bytes that are
+/// shown have nothing unsafe in them.
+private func checkPath(_ bytes: [UInt8]) {
+  for shown in [VisibleText.of(bytes), VisibleText.quoted(bytes), VisibleText.listed(bytes)] {
+    promise(!shown.unicodeScalars.contains(where: VisibleText.isUnsafe), "something unsafe is shown")
+    promise(shown.utf8.count <= 12 * bytes.count + 4, "what is shown is too long")
   }
-  promise(header.contentSize.map { $0 == UInt64(plainLength) } ?? true, "a frame is unpacked to another length")
-  promise(header.window <= Limits.compressionWindow && !header.usesDictionary, "a frame beyond the limits is unpacked")
+  guard let path = read({ try ArchivePath(bytes) }) else { return }
+  promise(path.bytes == bytes, "a path has other bytes")
+  promise(path.depth == path.components.count && path.depth <= Limits.depth, "a path has another depth")
+  promise(path.components.joined(separator: [UInt8(ascii: "/")]).elementsEqual(bytes), "the parts are another path")
+  promise(path.components.first == path.root && path.components.last == path.name, "a path has other parts")
+  promise(
+    path.components.allSatisfy { !$0.isEmpty && $0.count <= Limits.component && !$0.contains(0) }, "a name is bad")
+  if let parent = path.parent {
+    let again = read { try parent.appending(path.name.span) }
+    promise(again == path, "a parent with the name is another path")
+  } else {
+    promise(path.depth == 1, "a path has no parent")
+  }
 }

@@ -1,22 +1,22 @@
-import MigrationWire
+package import MigrationWire
 
 /// An input that is taken apart from its front. Bytes beyond its end are 0.
-struct InputBytes {
-  private(set) var rest: ArraySlice<UInt8>
+package struct InputBytes {
+  package private(set) var rest: ArraySlice<UInt8>
 
-  init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+  package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
-  var isEmpty: Bool { rest.isEmpty }
+  package var isEmpty: Bool { rest.isEmpty }
 
-  mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+  package mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
-  mutating func flag() -> Bool { byte() & 1 == 1 }
+  package mutating func flag() -> Bool { byte() & 1 == 1 }
 
   /// A number from 0 on, below `bound`, which is at most 256.
-  mutating func number(below bound: Int) -> Int { Int(byte()) % bound }
+  package mutating func number(below bound: Int) -> Int { Int(byte()) % bound }
 
   /// Small numbers, those around the limits of types, and any others.
-  mutating func u64() -> UInt64 {
+  package mutating func u64() -> UInt64 {
     let shape = byte()
     switch shape >> 6 {
     case 0: return UInt64(shape & 0x3F)
@@ -29,23 +29,23 @@ struct InputBytes {
   }
 
   /// Seconds: often few, rarely many.
-  mutating func seconds() -> Double {
+  package mutating func seconds() -> Double {
     let value = byte()
     return value < 192 ? Double(value) / 20 : Double(value - 191) * 20
   }
 
-  mutating func take(_ count: Int) -> [UInt8] {
+  package mutating func take(_ count: Int) -> [UInt8] {
     defer { rest = rest.dropFirst(count) }
     return Array(rest.prefix(count))
   }
 
   /// A part of the input with its length in front.
-  mutating func part() -> [UInt8] { take(Int(byte())) }
+  package mutating func part() -> [UInt8] { take(Int(byte())) }
 
-  mutating func all() -> [UInt8] { take(rest.count) }
+  package mutating func all() -> [UInt8] { take(rest.count) }
 
   /// One of a few paths, or any.
-  mutating func path() -> ArchivePath? {
+  package mutating func path() -> ArchivePath? {
     let shape = byte()
     let bytes = shape < 250 ? Array((shape & 1 == 0 ? "root" : "root/\(shape >> 1 & 7)").utf8) : part()
     return read { try ArchivePath(bytes) }
