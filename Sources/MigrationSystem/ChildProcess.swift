@@ -76,7 +76,7 @@ package struct ChildProcess: ~Copyable, Sendable {
     /// With these, a process ends as it does without a sanitizer: a confined one cannot search its
     /// memory for leaks.
     private static let variables = [
-      "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0", "TSAN_OPTIONS": "handle_segv=0",
+      "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0", "TSAN_OPTIONS": "handle_segv=0", "UBSAN_OPTIONS": "handle_segv=0",
     ]
   #else
     private static let variables: [String: String] = [:]
