@@ -45,10 +45,13 @@ package enum CurrentProcess {
     let status = try Directory.open("/proc/self").openChild("status")
     var text = [UInt8](repeating: 0, count: 4096)
     let count = try status.readFully(at: 0, into: &text)
-    for line in text[..<count].split(separator: UInt8(ascii: "\n")) {
-      let line = String(decoding: line, as: UTF8.self)
-      guard line.hasPrefix("Umask:") else { continue }
-      if let mask = UInt32(line.dropFirst(6).drop(while: \.isWhitespace), radix: 8) { return mask }
+    var rest = text[..<count]
+    while !rest.isEmpty {
+      let bytes = rest.prefix { $0 != UInt8(ascii: "\n") }
+      rest = rest.dropFirst(bytes.count + 1)
+      guard bytes.starts(with: "Umask:".utf8) else { continue }
+      let digits = String(decoding: bytes.dropFirst(6), as: UTF8.self).drop(while: \.isWhitespace)
+      if let mask = UInt32(digits, radix: 8) { return mask }
     }
     throw SystemError(errno: ENOSYS, operation: "read the umask")
   }
