@@ -6,8 +6,8 @@
 //   transfers of continuous integration need.
 // - When a thread was joined, it looks for the thread's handle in that table. Meanwhile another
 //   thread may have got the same handle, which is an address in its stack; that thread's join then
-//   finds the first one again, and ends the process. So no thread that can be joined gets an address
-//   that another one has had.
+//   finds the first one again, and ends the process. Each thread that can be joined gets an address
+//   that no other one has had.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
