@@ -33,8 +33,7 @@ package import MigrationWire
   /// Makes a tagger that begins with a given nonce, for vectors.
   init(key: [UInt8], firstNonce: ChunkNonce) throws(TLSError) {
     precondition(key.count == Self.keyByteCount, "a chunk key has 16 bytes")
-    OpenSSL.begin()
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     let operation = "the set-up of chunk tags"
     let cipher = try unsafe require(EVP_CIPHER_CTX_new(), operation)
     guard unsafe EVP_EncryptInit_ex(cipher, EVP_aes_128_gcm(), nil, key, nil) == 1 else {

@@ -27,7 +27,7 @@ func parseDER(
   return unsafe bytes.withUnsafeBufferPointer { buffer in
     var cursor = buffer.baseAddress
     guard let object = unsafe decode(&cursor, buffer.count) else {
-      ERR_clear_error()
+      OpenSSL.clearErrors()
       return nil
     }
     guard unsafe cursor == buffer.baseAddress.map({ unsafe $0 + buffer.count }) else {

@@ -21,7 +21,7 @@ package final class Identity: Sendable {
 
   /// Draws a fresh key and signs a certificate for it.
   package static func generate() throws(TLSError) -> Identity {
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     let key = try PrivateKey.generate()
     let certificate = try Certificate.selfSigned(by: key)
     return try Identity(key: key, certificate: certificate)
@@ -29,7 +29,7 @@ package final class Identity: Sendable {
 
   /// Restores an identity from what `encoded()` gave; throws `.invalidIdentity` for anything else.
   package convenience init(encoded: [UInt8]) throws(TLSError) {
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     var rest = encoded[...]
     guard let keyBytes = Self.takeField(from: &rest), let certificateBytes = Self.takeField(from: &rest), rest.isEmpty
     else { throw TLSError(.invalidIdentity, operation: "the reading of an identity", detail: "wrong length") }
@@ -45,7 +45,7 @@ package final class Identity: Sendable {
   /// The format is two fields, each a length in two bytes, big-endian, and that many bytes: the
   /// private key as PKCS #8 in DER, not encrypted, and the certificate in DER. Nothing follows.
   package func encoded() throws(TLSError) -> [UInt8] {
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     var keyBytes = try key.pkcs8()
     defer { cleanse(&keyBytes) }
     let certificateBytes = try certificate.der()

@@ -9,5 +9,12 @@ enum OpenSSL {
   /// the first one calls this.
   static func begin() { _ = keepsTables }
 
+  /// Empties this thread's error queue, so that it later has the reasons of the next calls only.
+  /// This may be the first use of OpenSSL, too.
+  static func clearErrors() {
+    begin()
+    ERR_clear_error()
+  }
+
   private static let keepsTables: Bool = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
 }

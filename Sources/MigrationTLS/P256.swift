@@ -19,8 +19,7 @@ import COpenSSL
 
   /// Sets the curve up.
   init() throws(TLSError) {
-    OpenSSL.begin()
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     let group = try unsafe require(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), Self.operation)
     guard let scratch = unsafe BN_CTX_secure_new() else {
       unsafe EC_GROUP_free(group)

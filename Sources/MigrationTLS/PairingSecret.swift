@@ -22,7 +22,7 @@ package final class PairingSecret: Sendable {
   /// connection.
   package static func scalar(fromDigits digits: [UInt8]) throws(TLSError) -> PairingSecret {
     precondition(digits.count == 8 && digits.allSatisfy { (0x30...0x39).contains($0) }, "a code has eight digits")
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     let stretched = try stretch(digits)
     let curve = try P256()
     return try stretched.withBytes { bytes throws(TLSError) in

@@ -99,7 +99,7 @@ package struct SealingKey: ~Copyable, Sendable {
     var none: Int32 = 0
     var rest: [UInt8] = [0]
     guard unsafe EVP_DecryptFinal_ex(cipher.raw, &rest, &none) > 0 else {
-      ERR_clear_error()
+      OpenSSL.clearErrors()
       cleanse(&message)
       return nil
     }
@@ -112,7 +112,7 @@ package struct SealingKey: ~Copyable, Sendable {
   let raw: OpaquePointer
 
   init(_ operation: String) throws(TLSError) {
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     unsafe raw = try unsafe require(EVP_CIPHER_CTX_new(), operation)
   }
 

@@ -80,7 +80,7 @@ package struct Spake2: ~Copyable {
 
   /// K, the point that only two sides with the same w agree on.
   func sharedPoint(peerShare: [UInt8]) throws(TLSError) -> SecretBytes {
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     let operation = "the check of a pairing share"
     guard peerShare != share else {
       throw TLSError(.invalidShare, operation: operation, detail: "the other side sent back this side's own share")

@@ -30,8 +30,7 @@ import MigrationWire
 
   /// Sets up a context; tests also make one that shows no certificate.
   convenience init(role: Role, showing identity: Identity?) throws(TLSError) {
-    OpenSSL.begin()
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     let operation = "the set-up of TLS"
     let method = unsafe role == .client ? TLS_client_method() : TLS_server_method()
     let context = try unsafe require(SSL_CTX_new(method), operation)
@@ -53,7 +52,7 @@ import MigrationWire
 
   /// Makes the C object of one session.
   func makeConnection() throws(TLSError) -> OpaquePointer {
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     let connection = try unsafe require(SSL_new(context), "the set-up of TLS")
     switch role {
     case .client: unsafe SSL_set_connect_state(connection)

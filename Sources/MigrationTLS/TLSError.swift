@@ -59,7 +59,7 @@ extension TLSError {
   /// Takes the reason from this thread's OpenSSL error queue, and empties the queue.
   static func fromQueue(_ code: Code, operation: String) -> TLSError {
     let first = ERR_peek_error()
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     guard first != 0, let reason = unsafe ERR_reason_error_string(first) else {
       return TLSError(code, operation: operation)
     }

@@ -160,7 +160,7 @@ extension TLSSession {
     guard isEstablished, !isClosing else { return }
     if let failure { throw failure }
     isClosing = true
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     // 0 means that the peer's close_notify has not come, which is no error. A second call would be
     // an error while the peer still sends.
     let result = unsafe SSL_shutdown(connection)
@@ -187,8 +187,14 @@ extension TLSSession {
 // MARK: - Plaintext
 
 extension TLSSession {
-  /// Reads as much plaintext as there is and as fits into `target`, across records.
-  package mutating func read(into target: UnsafeMutableRawBufferPointer) throws(TLSError) -> ReadStep {
+  /// Reads as much plaintext as there is and as fits into a part of an array, across records.
+  package mutating func read(into target: inout [UInt8], _ range: Range<Int>) throws(TLSError) -> ReadStep {
+    try target.withPart(range) { (part) throws(TLSError) in
+      try unsafe part.withUnsafeMutableBytes { (buffer) throws(TLSError) in try unsafe read(into: buffer) }
+    }
+  }
+
+  private mutating func read(into target: UnsafeMutableRawBufferPointer) throws(TLSError) -> ReadStep {
     precondition(isEstablished || failure != nil, "reading begins after the handshake")
     precondition(target.count > 0, "reading needs room")
     var total = 0
@@ -217,7 +223,11 @@ extension TLSSession {
 
   /// Encrypts as much of `source` as fits below the mark of the output. The caller offers the rest
   /// again.
-  package mutating func write(_ source: UnsafeRawBufferPointer) throws(TLSError) -> WriteStep {
+  package mutating func write(_ source: Span<UInt8>) throws(TLSError) -> WriteStep {
+    try unsafe source.withUnsafeBytes { (bytes) throws(TLSError) in try unsafe write(bytes) }
+  }
+
+  private mutating func write(_ source: UnsafeRawBufferPointer) throws(TLSError) -> WriteStep {
     precondition(isEstablished || failure != nil, "writing begins after the handshake")
     precondition(!isClosing, "nothing is written after the close")
     var total = 0
@@ -234,19 +244,6 @@ extension TLSSession {
       recordsUnderKey += 1
     }
     return .bytes(total)
-  }
-
-  /// Reads into a part of an array, as the other function of this name does.
-  package mutating func read(into target: inout [UInt8], _ range: Range<Int>) throws(TLSError) -> ReadStep {
-    var memory = target.mutableSpan
-    return try unsafe memory.withUnsafeMutableBytes { (buffer) throws(TLSError) in
-      try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[range]))
-    }
-  }
-
-  /// Encrypts as much of `source` as fits, as the other function of this name does.
-  package mutating func write(_ source: Span<UInt8>) throws(TLSError) -> WriteStep {
-    try unsafe source.withUnsafeBytes { (bytes) throws(TLSError) in try unsafe write(bytes) }
   }
 
   /// OpenSSL never renews a key by itself. No write is pending here, because a record is always
@@ -268,7 +265,7 @@ extension TLSSession {
   /// 32 bytes that both ends of this session share and that no other session has (RFC 9266).
   package func channelBinding() throws(TLSError) -> [UInt8] {
     precondition(isEstablished, "a channel binding exists after the handshake")
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     let label = "EXPORTER-Channel-Binding"
     var bytes = [UInt8](repeating: 0, count: 32)
     let done = unsafe SSL_export_keying_material(connection, &bytes, bytes.count, label, label.utf8.count, nil, 0, 1)
@@ -297,7 +294,7 @@ extension TLSSession {
     _ operation: String, _ body: (OpaquePointer) -> Int32
   ) throws(TLSError) -> Outcome {
     if let failure { throw failure }
-    ERR_clear_error()
+    OpenSSL.clearErrors()
     let result = unsafe body(connection)
     if result > 0 { return .done }
     switch unsafe SSL_get_error(connection, result) {

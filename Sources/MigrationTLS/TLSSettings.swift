@@ -40,7 +40,7 @@ enum TLSSettings {
   private static func chooseGroups(_ context: OpaquePointer, _ operation: String) throws(TLSError) {
     for list in groupLists where unsafe peer_SSL_CTX_set1_groups_list(context, list) == 1 {
       // An error that a refused longer list left in the queue does not count.
-      ERR_clear_error()
+      OpenSSL.clearErrors()
       return
     }
     throw .fromQueue(.library, operation: operation)

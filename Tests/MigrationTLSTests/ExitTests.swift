@@ -10,7 +10,8 @@ import Testing
 @Suite struct ExitTests {
   /// Each function with which the use of OpenSSL may begin.
   enum Beginning: String, CaseIterable, Codable {
-    case random, digest, authentication, sealing, drawing, tagging, curve, stretching, identity, reading, context
+    case random, digest, authentication, sealing, drawing, tagging, curve, stretching, code, key, reading, context
+    case identity, stored
 
     func use() throws {
       switch self {
@@ -24,9 +25,12 @@ import Testing
       case .tagging: _ = try ChunkTagger(key: [UInt8](repeating: 0, count: ChunkTagger.keyByteCount))
       case .curve: _ = try P256()
       case .stretching: _ = try PairingSecret.stretch(Array("12345678".utf8))
-      case .identity: _ = try PrivateKey.generate()
+      case .code: _ = try PairingSecret.scalar(fromDigits: Array("12345678".utf8))
+      case .key: _ = try PrivateKey.generate()
       case .reading: _ = try? PrivateKey(pkcs8: [0])
       case .context: _ = try TLSContext(role: .client, showing: nil)
+      case .identity: _ = try Identity.generate()
+      case .stored: _ = try? Identity(encoded: [0])
       }
     }
   }
