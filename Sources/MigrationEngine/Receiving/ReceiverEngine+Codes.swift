@@ -19,8 +19,9 @@ extension ReceiverEngine {
 
   /// Has a code made while one is wanted, or another one if it has expired.
   mutating func tendCodes() {
-    guard isInviting else { return }
+    // A code also ends while a known sender is served.
     if codes.expire(now: now) { act(.forgetCode) }
+    guard isInviting else { return }
     if codes.isExhausted {
       if let guessers = codes.tellEnd() {
         tell(.codesSpent(count: GuessLimit.most, from: guessers, isOver: !settings.asksRestart))

@@ -86,7 +86,7 @@ package struct ReceiverEngine: Sendable {
     var moments = conversations.values.compactMap(\.nextMoment)
     if case .away(_, let deadline, _) = phase { moments.append(deadline) }
     if let importUntil { moments.append(importUntil) }
-    if isInviting, let expiry = codes.expiry { moments.append(expiry) }
+    if let expiry = codes.expiry { moments.append(expiry) }
     if let moment = door.nextMoment(now: now, isEngaged: phase.isEngaged) { moments.append(moment) }
     return moments.min()
   }
