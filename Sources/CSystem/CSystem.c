@@ -272,8 +272,12 @@ int csystem_is_loop(void) { return is_loop; }
 int csystem_keep_memory_secret(void) {
   // The Swift runtime reacts to a crash by starting a program that prints registers and memory.
   static const int crashes[] = {SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
-  struct sigaction usual = {.sa_handler = SIG_DFL};
-  for (size_t index = 0; index < sizeof crashes / sizeof *crashes; index++) sigaction(crashes[index], &usual, NULL);
+  struct sigaction usual = {.sa_handler = SIG_DFL}, now;
+  for (size_t index = 0; index < sizeof crashes / sizeof *crashes; index++) {
+    // A signal that was ignored when the program started stays ignored.
+    int number = crashes[index];
+    if (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN) sigaction(number, &usual, NULL);
+  }
   return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 

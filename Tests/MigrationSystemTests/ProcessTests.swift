@@ -65,6 +65,16 @@ import Testing
     }
   }
 
+  @Test func `a process with secret memory still ignores the signals that it ignored when it began`() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      alarm(UInt32(patience))
+      signal(SIGQUIT, SIG_IGN)
+      try CurrentProcess.keepMemorySecret()
+      raise(SIGQUIT)
+      exit(42)
+    }
+  }
+
   @Test func `a process cannot become a file that is not a program`() {
     let error = CurrentProcess.replace(with: Array("/proc/none".utf8), arguments: [], environment: [:])
     #expect(error.errno == ENOENT)
