@@ -64,7 +64,7 @@ package enum ConformingTypes {
 
   init(_ address: UnsafeRawPointer) { unsafe self.address = address }
 
-  /// Whether the protocol has this name and is this module's.
+  /// Whether the protocol has this name, in this module.
   func isConformance(to name: String, of module: String) -> Bool {
     let descriptor = unsafe ContextDescriptor(RelativePointer.indirectableTarget(of: address))
     return descriptor.name == name && descriptor.parent?.name == module

@@ -3,12 +3,12 @@ import Glibc
 
 extension Descriptor {
   /// Reads as many bytes as one call returns, from an offset; 0 at the end of the file.
-  package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+  func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     try calling("read") { unsafe pread(raw, buffer.baseAddress, buffer.count, off_t(offset)) }
   }
 
   /// Reads until the buffer is full or the file ends. Returns the number of bytes read.
-  package func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+  func readFully(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     var done = 0
     while done < buffer.count {
       let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
@@ -33,7 +33,7 @@ extension Descriptor {
   }
 
   /// Writes all bytes at an offset.
-  package func write(at offset: Int64, _ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+  func write(at offset: Int64, _ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     var done = 0
     while done < bytes.count {
       done += try calling("write") {
@@ -48,7 +48,7 @@ extension Descriptor {
   }
 
   /// Writes all bytes at the position where the last write or read without an offset ended.
-  package func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+  func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     var done = 0
     while done < bytes.count {
       done += try calling("write") { unsafe Glibc.write(raw, bytes.baseAddress! + done, bytes.count - done) }
@@ -62,11 +62,12 @@ extension Descriptor {
 
   /// Reads as many bytes as one call returns, from the position where the last one ended; 0 at the
   /// end. Also works on pipes.
-  package func readNext(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+  func readNext(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     try calling("read") { unsafe Glibc.read(raw, buffer.baseAddress, buffer.count) }
   }
 
-  /// Reads as many bytes as one call returns, as the other function of this name does.
+  /// Reads as many bytes as one call returns, from the position where the last one ended; 0 at the
+  /// end. Also works on pipes.
   package func readNext(into bytes: inout [UInt8]) throws(SystemError) -> Int {
     var memory = bytes.mutableSpan
     return try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in

@@ -75,7 +75,7 @@ package struct HostAndPort: Equatable, Sendable {
     else {
       throw ParseError(code: .invalidHost, description: "'\(shown(text))' has no IPv6 address in its brackets")
     }
-    // The name of an interface may have other characters.
+    // Behind the percent sign there may be characters that no host has.
     _ = try host(parts[0], in: text)
     if parts[1].isEmpty { return HostAndPort(host: address, port: defaultPort) }
     guard parts[1].utf8.first == UInt8(ascii: ":") else {

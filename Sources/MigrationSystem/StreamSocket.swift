@@ -65,7 +65,7 @@ package struct StreamSocket: ~Copyable, Sendable {
   }
 
   /// Sends as many bytes as the kernel accepts; nil if it accepts none without waiting.
-  package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
+  func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
     do {
       return try calling("send") { unsafe Glibc.send(raw, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
     } catch let error where error.isWouldBlock {
@@ -79,7 +79,7 @@ package struct StreamSocket: ~Copyable, Sendable {
   }
 
   /// Receives the available bytes: 0 after the other end's last byte, nil if there are none yet.
-  package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+  func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     do {
       return try calling("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, 0) }
     } catch let error where error.isWouldBlock {
@@ -89,7 +89,7 @@ package struct StreamSocket: ~Copyable, Sendable {
 
   /// Reads the available bytes without removing them: 0 after the other end's last byte, nil if
   /// there are none yet.
-  package func peek(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+  func peek(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     do {
       return try calling("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, CInt(MSG_PEEK)) }
     } catch let error where error.isWouldBlock {
@@ -103,8 +103,8 @@ package struct StreamSocket: ~Copyable, Sendable {
     try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in try unsafe receive(into: buffer) }
   }
 
-  /// Reads the available bytes into an array without removing them, as the other function of this
-  /// name does.
+  /// Reads the available bytes without removing them: 0 after the other end's last byte, nil if
+  /// there are none yet.
   package func peek(into bytes: inout [UInt8]) throws(SystemError) -> Int? {
     var memory = bytes.mutableSpan
     return try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in try unsafe peek(into: buffer) }

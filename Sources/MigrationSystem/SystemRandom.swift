@@ -4,7 +4,7 @@ import Glibc
 /// Unpredictable random bytes, from the kernel.
 package enum SystemRandom {
   /// Fills a buffer.
-  package static func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError) {
+  static func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError) {
     var done = 0
     while done < buffer.count {
       done += try calling("get random bytes") {
