@@ -15,6 +15,8 @@ extension CredentialItem {
     fields.append(3, data)
     fields.append(4) { $0.timestamp(created) }
     fields.append(5) { $0.timestamp(modified) }
+    // A growing writer would leave copies of the secret in freed memory.
+    writer.reserve(fields.length)
     fields.write(to: &writer)
     return writer.bytes
   }

@@ -79,9 +79,14 @@ extension [UInt8] {
   /// An owned copy of borrowed bytes.
   package init(copying span: Span<UInt8>) {
     self = []
+    // The initializer with a capacity looks up the type's metadata for each array.
+    append(copying: span)
+  }
+
+  /// Appends borrowed bytes.
+  mutating func append(copying span: Span<UInt8>) {
     // An empty array's storage is everyone's, and `append(addingCapacity:)` would write its count.
     if span.isEmpty { return }
-    // The initializer with a capacity looks up the type's metadata for each array.
     append(addingCapacity: span.count) { copy in
       for index in span.indices { copy.append(span[index]) }
     }

@@ -21,13 +21,7 @@ package struct ByteWriter: Sendable {
   package mutating func array(_ value: [UInt8]) { bytes.append(contentsOf: value) }
 
   /// Appends borrowed bytes without another copy of them.
-  package mutating func array(_ value: Span<UInt8>) {
-    // An empty array's storage is everyone's, and `append(addingCapacity:)` would write its count.
-    if value.isEmpty { return }
-    bytes.append(addingCapacity: value.count) { copy in
-      for index in value.indices { copy.append(value[index]) }
-    }
-  }
+  package mutating func array(_ value: Span<UInt8>) { bytes.append(copying: value) }
 
   /// Makes room for bytes in advance: a writer that grows leaves copies of its bytes behind, which
   /// must not happen to secrets.

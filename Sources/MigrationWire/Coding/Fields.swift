@@ -54,7 +54,7 @@ package struct Fields: Equatable, Sendable {
   static func length(ofValue count: Int) -> Int { 1 + ByteWriter.varintSize(UInt64(count)) + count }
 
   /// How many bytes `write` writes.
-  var length: Int { fields.reduce(0) { $0 + Self.length(ofValue: $1.value.count) } }
+  package var length: Int { fields.reduce(0) { $0 + Self.length(ofValue: $1.value.count) } }
 
   package func write(to writer: inout ByteWriter) {
     for field in fields {

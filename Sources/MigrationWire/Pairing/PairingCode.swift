@@ -30,7 +30,7 @@ package struct PairingCode: Hashable, Sendable {
       case let byte where (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) && count < 8:
         let digit = byte - UInt8(ascii: "0")
         if count < 7 { number = number * 10 + UInt32(digit) }
-        check = Self.damm[Int(check)][Int(digit)]
+        check = Self.check(check, digit)
         count += 1
       default: throw .malformed
       }
@@ -43,14 +43,14 @@ package struct PairingCode: Hashable, Sendable {
   /// Eight digits in ASCII, the last of them the check digit; the caller cleanses them.
   package var digits: [UInt8] {
     var digits = [UInt8](repeating: UInt8(ascii: "0"), count: 8)
-    write { digits[$0] += $1 }
+    forEachDigit { digits[$0] += $1 }
     return digits
   }
 
   /// As it is shown: `4829-1367`. A text this short lies in the value itself, not on the heap.
   package var shown: String {
     var text = ""
-    write { place, digit in
+    forEachDigit { place, digit in
       if place == 4 { text.append("-") }
       text.append(Character(Unicode.Scalar(UInt8(ascii: "0") + digit)))
     }
@@ -58,11 +58,11 @@ package struct PairingCode: Hashable, Sendable {
   }
 
   /// Gives each of the eight digits with its place.
-  private func write(_ body: (_ place: Int, _ digit: UInt8) -> Void) {
+  private func forEachDigit(_ body: (_ place: Int, _ digit: UInt8) -> Void) {
     var (check, unit) = (UInt8(0), UInt32(1_000_000))
     for place in 0..<7 {
       let digit = UInt8(number / unit % 10)
-      check = Self.damm[Int(check)][Int(digit)]
+      check = Self.check(check, digit)
       body(place, digit)
       unit /= 10
     }
@@ -70,10 +70,9 @@ package struct PairingCode: Hashable, Sendable {
     body(7, check)
   }
 
-  /// Damm's interim digit after all of `digits`; 0 when the last of them is their check digit.
-  package static func check(_ digits: [UInt8]) -> UInt8 {
-    digits.reduce(0) { damm[Int($0)][Int($1 - UInt8(ascii: "0"))] }
-  }
+  /// Damm's next interim digit after one more digit. It begins at 0, and is 0 again after the check
+  /// digit.
+  static func check(_ interim: UInt8, _ digit: UInt8) -> UInt8 { damm[Int(interim)][Int(digit)] }
 
   private static let damm: [[UInt8]] = [
     [0, 3, 1, 7, 5, 9, 8, 6, 4, 2],

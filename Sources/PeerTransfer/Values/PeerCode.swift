@@ -17,7 +17,7 @@ public struct PeerCode: Hashable, Sendable {
   ///   digit is wrong or two are swapped.
   public init(_ typed: String) throws(PeerError) {
     do throws(PairingCode.Mistake) {
-      pairing = try PairingCode(typed: Array(typed.utf8))
+      pairing = try PairingCode(typed: typed.utf8.span)
     } catch {
       let message =
         switch error {
