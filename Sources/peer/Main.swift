@@ -9,14 +9,14 @@ import PeerTransfer
     // A transfer must not end when the reader of the output disappears.
     SignalSource.ignoreBrokenPipe()
     if let code = ConfinementTrial.perform(CurrentProcess.arguments) { LocalSystem.exit(code) }
-    protectMemory()
+    try? protectMemory()
     LocalSystem.exit(run(CurrentProcess.arguments))
   }
 
   /// Keeps keys, codes and data out of core files, of traces of a crash, and from other processes,
   /// unless the user wants to look for a mistake in this program.
-  private static func protectMemory() {
-    if Environment.get(debuggable) != "1" { try? CurrentProcess.keepMemorySecret() }
+  static func protectMemory() throws(SystemError) {
+    if Environment.get(debuggable) != "1" { try CurrentProcess.keepMemorySecret() }
   }
 
   /// The environment variable for debugging.

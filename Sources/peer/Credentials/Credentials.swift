@@ -48,7 +48,7 @@ enum Credentials {
   /// Protects the process's memory; called before a key is read.
   private static func keepSecrets() throws(TransferFailure) {
     do {
-      try CurrentProcess.keepMemorySecret()
+      try Peer.protectMemory()
     } catch {
       throw TransferFailure(.failed, error.description)
     }
