@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 INPUTS = f"{ROOT}/Tests/Fuzzing"
@@ -21,12 +22,18 @@ MEMORY = 512
 """How many MiB a program may take: most of it is the sanitizer's and libFuzzer's."""
 
 INPUT_SECONDS = 5
-"""How many seconds one input may take, on a busy machine too: the slowest takes some
-milliseconds."""
+"""After how many seconds an input counts as one that never ends. The program itself measures the
+processor time of each input, and compares it with what the target states."""
+
+ALLOCATION = 2
+"""How many MiB a single allocation may have, before it is made."""
 
 GROWTH = 48
-"""How many MiB a program may grow in the second half of a run, whose inputs are those of the first
-half."""
+"""How many MiB a program may grow in the second half of a run, whose inputs are like those of the
+first half."""
+
+WATCH_SECONDS = 0.25
+"""How often a program's memory is looked at."""
 
 SANITIZER = "detect_leaks=0:quarantine_size_mb=2:thread_local_quarantine_size_kb=64:allocator_may_return_null=0:abort_on_error=0"
 """The runtime keeps the memory that it allocated for its types, which is no leak; growth shows one.
@@ -40,12 +47,12 @@ of an input tells it."""
 class Target:
     def __init__(self, program, line):
         self.program = program
-        self.name, self.longest, self.allocation, self.title = line.split("|", 3)
+        self.name, self.longest, self.memory, self.time, self.title = line.split("|", 4)
 
     def command(self, folder):
         """libFuzzer's command, without its work."""
         words = [self.program, f"-max_len={self.longest}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={MEMORY}",
-                 f"-malloc_limit_mb={self.allocation}", f"-artifact_prefix={folder}/"]
+                 f"-malloc_limit_mb={ALLOCATION}", f"-artifact_prefix={folder}/"]
         dictionary = f"{INPUTS}/Dictionaries/{self.name}.dict"
         return words + ([f"-dict={dictionary}"] if os.path.exists(dictionary) else [])
 
@@ -65,10 +72,30 @@ def targets(folder):
     return found
 
 
-def grown(log):
-    """How many MiB a run has grown in its second half."""
-    sizes = [int(size) for size in re.findall(r"rss: (\d+)Mb", log)]
-    return sizes[-1] - sizes[len(sizes) // 2] if len(sizes) > 8 else 0
+def resident(process):
+    """How many MiB a process has in memory; None after its end."""
+    try:
+        with open(f"/proc/{process}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") / (1 << 20)
+    except (OSError, IndexError):
+        return None
+
+
+def run(words, environment, log):
+    """Runs a program; its exit code, and how many MiB it has grown in the second half of its
+    time."""
+    sizes = []
+    with subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT) as program:
+        while True:
+            try:
+                code = program.wait(WATCH_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                sizes.append((time.monotonic(), resident(program.pid) or 0))
+    if len(sizes) < 4:
+        return code, 0
+    middle = (sizes[0][0] + sizes[-1][0]) / 2
+    return code, sizes[-1][1] - max(size for moment, size in sizes if moment <= middle)
 
 
 def figure(log, name):
@@ -81,18 +108,29 @@ def fuzz(target, seed, seconds):
     folder = f"{ROOT}/.build/fuzz/{target.name}"
     os.makedirs(f"{folder}/corpus", exist_ok=True)
     corpus = f"{INPUTS}/Corpus/{target.name}"
-    words = target.command(folder) + [f"-seed={seed}", f"-max_total_time={seconds}", "-print_final_stats=1", "-reload=0", "-verbosity=1",
-                                               f"{folder}/corpus", *([corpus] if os.path.isdir(corpus) else [])]
+    firsts = sorted(f"{corpus}/{name}" for name in os.listdir(corpus)) if os.path.isdir(corpus) else []
+    growth = 0
     with open(f"{folder}/log", "wb") as log:
-        code = subprocess.run(words, env=target.environment(FAST), stdout=log, stderr=subprocess.STDOUT, check=False).returncode
+        # Each first input is read whole, before others are made of its beginning.
+        code = run(target.command(folder) + firsts, target.environment(FAST), log)[0] if firsts else 0
+        if code == 0:
+            words = [f"-seed={seed}", f"-max_total_time={seconds}", "-print_final_stats=1", "-reload=0", "-verbosity=1",
+                     f"{folder}/corpus", *([corpus] if firsts else [])]
+            code, growth = run(target.command(folder) + words, target.environment(FAST), log)
     with open(f"{folder}/log", encoding="utf-8", errors="replace") as file:
         log = file.read()
-    figures = f"{figure(log, 'average_exec_per_sec'):,} executions a second, {figure(log, 'peak_rss_mb')} MiB"
-    growth = grown(log)
-    if code == 0 and growth <= GROWTH:
+    executions = figure(log, "number_of_executed_units")
+    figures = f"{figure(log, 'average_exec_per_sec'):,} executions a second, {figure(log, 'peak_rss_mb')} MiB{costs(log)}"
+    if code == 0 and growth <= GROWTH and executions > 0:
         return f"{target.name:<16} | ok | {figures}", None
     reason, what = broken(target, log, code, growth)
     return f"{target.name:<16} | FAILED | {figures}: {reason}", f"error: {what}\nhint: The whole output is in {folder}/log."
+
+
+def costs(log):
+    """The cost of the costliest inputs, as the program says it at its end."""
+    found = re.findall(r"^the costliest inputs: (.*)$", log, re.MULTILINE)
+    return f"; at most {found[-1]} for an input" if found else ""
 
 
 def broken(target, log, code, growth):
@@ -105,7 +143,7 @@ def broken(target, log, code, growth):
         return f"{reason}; {short[1][:400] if short else 'a long input'}", \
             f"An input broke a promise of {target.name}; 'Scripts/fuzz {target.name} {found[1]}' repeats it."
     if code == 0:
-        reason = f"it has grown by {growth} MiB in the second half of its run"
+        reason = f"it has grown by {growth:.0f} MiB in the second half of its run" if growth > GROWTH else "it has read no input"
     return reason, f"{target.name}: {reason}."
 
 
@@ -114,14 +152,14 @@ def main(arguments):
     known = targets(programs)
     if words == ["--list"]:
         for target in known:
-            print(f"{target.name:<16} | {target.title}, at most {target.longest} bytes, allocations of {target.allocation} MiB")
+            print(f"{target.name:<16} | {target.title}, at most {target.longest} bytes, {target.memory} KiB and {target.time} ms for an input")
         return 0
     name, what = (words + ["all", "60"][len(words):])[:2]
     chosen = [target for target in known if name in ("all", target.name)]
     if not chosen:
         print(f"error: There is no target {name!r}.\nhint: Scripts/fuzz --list lists them.", file=sys.stderr)
         return 2
-    if not what.isdigit():
+    if not what.isdigit() or int(what) == 0:
         if name == "all" or not os.path.isfile(what):
             print(f"error: {what!r} is neither a number of seconds nor an input of one target.", file=sys.stderr)
             return 2

@@ -6,27 +6,29 @@ package struct FuzzTarget: Sendable {
   package let name: String
   /// The reader, for people.
   package let title: String
-  /// The most bytes of an input.
+  /// The most bytes of an input that is made up. The first inputs may be longer.
   package let longest: Int
-  /// How many MiB one allocation may have. The program's whole memory has one limit for all
-  /// targets, which is the sanitizer's more than theirs.
-  package let allocation: Int
+  /// How many KiB all allocations of one input may have together.
+  package let memory: Int
+  /// How much processor time one input may take, in milliseconds, also with the sanitizer.
+  package let time: Int
   /// Reads an input. Ends the program where a promise is broken.
   package let run: @Sendable (ArraySlice<UInt8>) -> Void
 
   package init(
-    _ name: String, _ title: String, longest: Int, allocation: Int = 2,
+    _ name: String, _ title: String, longest: Int, memory: Int = 256, time: Int = 20,
     run: @escaping @Sendable (ArraySlice<UInt8>) -> Void
   ) {
     self.name = name
     self.title = title
     self.longest = longest
-    self.allocation = allocation
+    self.memory = memory
+    self.time = time
     self.run = run
   }
 
   /// The target as Scripts/fuzz reads it.
-  package var line: String { "\(name)|\(longest)|\(allocation)|\(title)" }
+  package var line: String { "\(name)|\(longest)|\(memory)|\(time)|\(title)" }
 }
 
 /// Whether a walk keeps its events and prints them: it does when an input is repeated.

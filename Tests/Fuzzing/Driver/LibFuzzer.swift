@@ -12,16 +12,20 @@ extension FuzzTarget {
       print("There is no target \(name).")
       exit(2)
     }
-    chosen = target.run
+    chosen = target
+    cost = InputCost()
     var count = CommandLine.argc
     var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-    exit(runFuzzer(&count, &arguments, testOneInput))
+    let code = runFuzzer(&count, &arguments, testOneInput)
+    print(cost.line)
+    exit(code)
   }
 }
 
-/// The reader of each input.
-// Unsafe: it is set once, before libFuzzer calls it, and this program has one thread.
-nonisolated(unsafe) private var chosen: (ArraySlice<UInt8>) -> Void = { _ in }
+/// The target that reads each input, and the cost of the inputs.
+// Unsafe: both are set before libFuzzer calls them, and it does so from one thread.
+nonisolated(unsafe) private var chosen = FuzzTarget("", "", longest: 0) { _ in }
+nonisolated(unsafe) private var cost = InputCost()
 
 /// libFuzzer's main function, for programs that have one of their own.
 @_silgen_name("LLVMFuzzerRunDriver")
@@ -32,6 +36,6 @@ private func runFuzzer(
 ) -> Int32
 
 private let testOneInput: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32 = { start, count in
-  chosen(ArraySlice(UnsafeBufferPointer(start: start, count: count)))
+  cost.run(chosen, ArraySlice(UnsafeBufferPointer(start: start, count: count)))
   return 0
 }

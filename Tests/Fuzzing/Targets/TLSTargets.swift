@@ -18,7 +18,7 @@ extension FuzzTarget {
     FuzzTarget("tls-attack", "records that the network changes, each in a session of its own", longest: 64) { input in
       TLSWalk.shared.attack(InputBytes(input))
     },
-    FuzzTarget("keys", "identities, certificates, and points of the curve", longest: 512) { checkKeys($0) },
+    FuzzTarget("keys", "identities, certificates, and points of the curve", longest: 640) { checkKeys($0) },
   ]
 }
 
@@ -84,8 +84,11 @@ private func checkKeys(_ input: ArraySlice<UInt8>) {
     switch (input.first ?? 0) % 3 {
     case 0:
       let identity = try Identity(encoded: bytes)
-      let again = try Identity(encoded: try identity.encoded())
+      // A key in PKCS #8 has several encodings. The program writes one of them.
+      let encoded = try identity.encoded()
+      let again = try Identity(encoded: encoded)
       promise(again.fingerprint == identity.fingerprint, "an identity is written as another one")
+      promise(try again.encoded() == encoded, "an identity is written differently the second time")
     case 1:
       let certificate = try Certificate(der: bytes[...])
       try certificate.requireForm(bytes[...])

@@ -45,7 +45,7 @@ private func checkTexts(_ bytes: [UInt8]) {
 }
 
 /// Datagrams of a route socket: never more links or addresses than the bytes have room for, and the
-/// same ones if the datagrams come in one.
+/// same ones if each message comes in a datagram of its own.
 private func checkRoutes(_ input: ArraySlice<UInt8>) {
   let bytes = Array(input)
   var records = RouteRecords()
@@ -60,8 +60,19 @@ private func checkRoutes(_ input: ArraySlice<UInt8>) {
   }
   var again = RouteRecords()
   again.begin()
-  again.add(bytes)
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    let length = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+    let isWhole = length >= 16 && length <= rest.count
+    again.add(Array(isWhole ? rest.prefix(length) : rest))
+    // Another message begins at a multiple of four bytes.
+    rest = isWhole ? rest.dropFirst((length + 3) & ~3) : []
+  }
   promise(
-    again.isAtEnd == records.isAtEnd && again.interfaces.map(\.index) == records.interfaces.map(\.index),
+    again.isAtEnd == records.isAtEnd && again.failure == records.failure
+      && again.isInterrupted == records.isInterrupted
+      && again.interfaces.map(\.index) == records.interfaces.map(\.index)
+      && again.interfaces.map(\.name) == records.interfaces.map(\.name)
+      && again.interfaces.map(\.addresses.count) == records.interfaces.map(\.addresses.count),
     "the same messages are read as others")
 }
