@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationSystem
 package import MigrationWire
 
 /// One TLS session over memory: ciphertext goes in and out through two bounded buffers, and no

@@ -101,7 +101,7 @@ extension TLSSession {
 
   /// Writes bytes that must all fit.
   mutating func writeAll(_ bytes: [UInt8]) throws -> Bool {
-    try bytes.withUnsafeBytes { try write($0) == .bytes(bytes.count) }
+    try write(bytes.span) == .bytes(bytes.count)
   }
 
   /// Reads until nothing is left. Throws the session's final error.
@@ -109,7 +109,7 @@ extension TLSSession {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 10_000)
     while true {
-      let step = try buffer.withUnsafeMutableBytes { try read(into: $0) }
+      let step = try read(into: &buffer, 0..<buffer.count)
       switch step {
       case .bytes(let count): bytes += buffer[..<count]
       case .needsInput: return (bytes, false)

@@ -32,7 +32,7 @@ import Testing
     var received: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1_000)
     let error = #expect(throws: TLSError.self) {
-      while case .bytes(let count) = try buffer.withUnsafeMutableBytes({ try link.server.read(into: $0) }) {
+      while case .bytes(let count) = try link.server.read(into: &buffer, 0..<buffer.count) {
         received += buffer[..<count]
       }
     }

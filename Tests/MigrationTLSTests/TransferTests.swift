@@ -57,15 +57,15 @@ import Testing
   @Test func `the output stops at its mark and resumes when it is sent`() throws {
     var link = try Link.established(bufferSize: 50_000)
     let message = pattern(1 << 20, seed: 5)
-    let first = try message.withUnsafeBytes { try link.client.write($0) }
+    let first = try link.client.write(message.span)
     // The record that crosses the mark is the last.
     #expect(first == .bytes(4 * 16_384))
     let pending = link.client.pendingOutput
     #expect(pending == 4 * (16_384 + 22))
-    let refused = try message.withUnsafeBytes { try link.client.write($0) }
+    let refused = try link.client.write(message.span)
     #expect(refused == .full)
     link.carryToServer(20_000)
-    let next = try message.withUnsafeBytes { try link.client.write(UnsafeRawBufferPointer(rebasing: $0[65_536...])) }
+    let next = try link.client.write(message.span.extracting(droppingFirst: 65_536))
     #expect(next == .bytes(16_384))
     let room = link.server.inputSpace
     #expect(room == 30_000)
@@ -77,13 +77,13 @@ import Testing
     _ = try link.client.writeAll(message)
     link.carryToServer()
     var buffer = [UInt8](repeating: 0, count: 70_000)
-    let first = try buffer.withUnsafeMutableBytes { try link.server.read(into: $0) }
+    let first = try link.server.read(into: &buffer, 0..<buffer.count)
     #expect(first == .bytes(70_000))
     #expect(buffer == Array(message.prefix(70_000)))
-    let second = try buffer.withUnsafeMutableBytes { try link.server.read(into: $0) }
+    let second = try link.server.read(into: &buffer, 0..<buffer.count)
     #expect(second == .bytes(30_000))
     #expect(Array(buffer.prefix(30_000)) == Array(message.suffix(30_000)))
-    let third = try buffer.withUnsafeMutableBytes { try link.server.read(into: $0) }
+    let third = try link.server.read(into: &buffer, 0..<buffer.count)
     #expect(third == .needsInput)
   }
 
@@ -137,12 +137,12 @@ private struct Flow {
 
   mutating func write(to session: inout TLSSession) throws {
     let end = min(bytes.count, written + 1 << 20)
-    let step = try bytes.withUnsafeBytes { try session.write(UnsafeRawBufferPointer(rebasing: $0[written..<end])) }
+    let step = try session.write(bytes.span.extracting(written..<end))
     if case .bytes(let count) = step { written += count }
   }
 
   mutating func read(from session: inout TLSSession) throws {
-    while case .bytes(let count) = try buffer.withUnsafeMutableBytes({ try session.read(into: $0) }) {
+    while case .bytes(let count) = try session.read(into: &buffer, 0..<buffer.count) {
       isIntact =
         isIntact && read + count <= bytes.count
         && bytes.withUnsafeBytes { CRYPTO_memcmp(buffer, $0.baseAddress! + read, count) == 0 }

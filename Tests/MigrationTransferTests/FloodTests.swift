@@ -22,7 +22,8 @@ import Testing
         throw TookTooLong("the end of a silent connection")
       }
       do {
-        if try bytes.withUnsafeMutableBytes({ try socket.receive(into: $0) }) == 0 { break }
+        var memory = bytes.mutableSpan
+        if try socket.receive(into: &memory) == 0 { break }
       } catch {
         break
       }

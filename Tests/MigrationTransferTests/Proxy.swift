@@ -143,9 +143,8 @@ final class Proxy: Sendable {
         guard try server!.finishConnecting() else { return 0 }
         isConnected = true
       }
-      let count = try buffer.withUnsafeMutableBytes { bytes in
-        fromClient ? try client!.receive(into: bytes) : try server!.receive(into: bytes)
-      }
+      var memory = buffer.mutableSpan
+      let count = fromClient ? try client!.receive(into: &memory) : try server!.receive(into: &memory)
       guard let count else { return 0 }
       guard count > 0 else { return -1 }
       if fromClient {
@@ -169,10 +168,8 @@ final class Proxy: Sendable {
       var sent = 0
       let deadline = soon()
       while sent < count, !mustStop.isSet, BootInstant.now() < deadline {
-        let more = try buffer.withUnsafeBytes { bytes in
-          let rest = UnsafeRawBufferPointer(rebasing: bytes[sent..<count])
-          return fromClient ? try server!.send(rest) : try client!.send(rest)
-        }
+        let rest = Array(buffer[sent..<count])
+        let more = fromClient ? try server!.send(rest.span) : try client!.send(rest.span)
         if let more {
           sent += more
         } else {

@@ -29,8 +29,8 @@ extension StreamSocket {
     guard try !poller.wait(for: .readable, on: raw, until: deadline).isEmpty else {
       throw TookTooLong("the first word of a connection")
     }
-    let count = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { try? peek(into: $0) }
-    return count == 1
+    var first: [UInt8] = [0]
+    return (try? peek(into: &first)) == 1
   }
 }
 
