@@ -36,7 +36,7 @@ import Testing
     #expect(script.feed(.timePassed, after: 599.9) == [])
     #expect(
       script.feed(.timePassed, after: 0.1) == [
-        "finish: 5 the other device did not come back: the connection was lost"
+        "forget code", "finish: 5 the other device did not come back: the connection was lost",
       ])
   }
 
