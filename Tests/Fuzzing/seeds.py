@@ -114,4 +114,4 @@ def discovery(add):
     for target in ["dns", "discovery"]:
         add(target, "question", question)
         add(target, "pointer", pointer)
-    add("discovery", "events", bytes([4, 0x10, 0, 0, 2, 5, 0xff, 0, 1, 1, 30, 0, 3, 2, 40, 3, 12]) + question)
+    add("discovery", "events", bytes([4, 0x10, 0, 0, 2, 5, 0xff, 0, 1, 1, 30, 0, 3, 2, 40, 3, 12, 250]) + question)

@@ -16,9 +16,9 @@ extension FuzzTarget {
     cost = InputCost()
     var count = CommandLine.argc
     var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-    let code = runFuzzer(&count, &arguments, testOneInput)
-    print(cost.line)
-    exit(code)
+    // libFuzzer mostly ends the program itself.
+    atexit { print(cost.line) }
+    exit(runFuzzer(&count, &arguments, testOneInput))
   }
 }
 

@@ -6,19 +6,23 @@ import FuzzDriver
 extension FuzzTarget {
   /// Records, and the keys of both ends.
   static let tls = [
-    FuzzTarget("tls-server", "records to a server that has not shaken hands", longest: 1024) { input in
+    FuzzTarget("tls-server", "records to a server that has not shaken hands", longest: 1024, memory: 2048) { input in
       feed(input, to: contexts.server)
     },
-    FuzzTarget("tls-client", "records to a client that has not shaken hands", longest: 1024) { input in
+    FuzzTarget("tls-client", "records to a client that has not shaken hands", longest: 1024, memory: 2048) { input in
       feed(input, to: contexts.client)
     },
-    FuzzTarget("tls-session", "records between two ends that have shaken hands", longest: 16) { input in
+    FuzzTarget("tls-session", "records between two ends that have shaken hands", longest: 16, memory: 4096) { input in
       TLSWalk.shared.run(InputBytes(input))
     },
-    FuzzTarget("tls-attack", "records that the network changes, each in a session of its own", longest: 64) { input in
+    FuzzTarget(
+      "tls-attack", "records that the network changes, each in a session of its own", longest: 64, memory: 4096
+    ) { input in
       TLSWalk.shared.attack(InputBytes(input))
     },
-    FuzzTarget("keys", "identities, certificates, and points of the curve", longest: 640) { checkKeys($0) },
+    FuzzTarget("keys", "identities, certificates, and points of the curve", longest: 640, memory: 2048) {
+      checkKeys($0)
+    },
   ]
 }
 

@@ -94,13 +94,13 @@ private struct Ends: ~Copyable {
 
   private mutating func writeClient(_ count: Int) throws {
     let bytes = bytes(count)
-    let step = try bytes.withUnsafeBytes { try link.client.write($0) }
+    let step = try link.client.write(bytes.span)
     if case .bytes(let taken) = step { toServer += bytes.prefix(taken) }
   }
 
   private mutating func writeServer(_ count: Int) throws {
     let bytes = bytes(count)
-    let step = try bytes.withUnsafeBytes { try link.server.write($0) }
+    let step = try link.server.write(bytes.span)
     if case .bytes(let taken) = step { toClient += bytes.prefix(taken) }
   }
 
@@ -128,7 +128,7 @@ private struct Ends: ~Copyable {
 
   private static func readOnce(_ end: inout TLSSession, _ count: Int) throws -> (ReadStep, [UInt8]) {
     var buffer = [UInt8](repeating: 0, count: count)
-    let step = try buffer.withUnsafeMutableBytes { try end.read(into: $0) }
+    let step = try end.read(into: &buffer, 0..<count)
     return (step, buffer)
   }
 

@@ -12,7 +12,7 @@ extension FuzzTarget {
     },
     FuzzTarget("routes", "the kernel's messages about links and addresses", longest: 512) { checkRoutes($0) },
     FuzzTarget("dns", "packets of multicast DNS", longest: 384) { checkPacket(Array($0)) },
-    FuzzTarget("discovery", "the responder and the browser of nearby devices", longest: 64) { input in
+    FuzzTarget("discovery", "the responder and the browser of nearby devices", longest: 32, memory: 4096) { input in
       let bytes = Array(input)
       // Before the name is established, and after.
       var run = bytes.count % 2 == 0 ? DiscoveryWalk.starting : .standing

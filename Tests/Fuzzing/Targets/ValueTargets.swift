@@ -3,7 +3,7 @@ import FuzzDriver
 extension FuzzTarget {
   /// The small values below the engines.
   static let values = [
-    FuzzTarget("admission", "the admission of connections", longest: 48) { input in
+    FuzzTarget("admission", "the admission of connections", longest: 24, memory: 4096) { input in
       var walk = AdmissionWalk(input)
       walk.run()
     },
