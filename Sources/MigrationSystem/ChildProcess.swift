@@ -74,9 +74,10 @@ package struct ChildProcess: ~Copyable, Sendable {
 
   #if PEER_SANITIZED
     /// With these, a process ends as it does without a sanitizer: a confined one cannot search its
-    /// memory for leaks.
+    /// memory for leaks. A report ends it, so that the test that started it fails.
     private static let variables = [
-      "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0", "TSAN_OPTIONS": "handle_segv=0", "UBSAN_OPTIONS": "handle_segv=0",
+      "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0", "TSAN_OPTIONS": "handle_segv=0:halt_on_error=1",
+      "UBSAN_OPTIONS": "handle_segv=0:halt_on_error=1",
     ]
   #else
     private static let variables: [String: String] = [:]
