@@ -2,7 +2,6 @@
 with their resources."""
 
 import contextlib
-import glob
 import itertools
 import json
 import os
@@ -14,6 +13,7 @@ import tempfile
 import threading
 import time
 
+from attack_delay import Delay
 from outside import IS_ROOT, MIB, SCRIPTS, Failure, Skip, remove, require, wait_for
 
 STATUSES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143}
@@ -241,24 +241,14 @@ class Run:
 
     def terminate(self, seconds=PATIENCE):
         """One SIGTERM: returns the exit code, and the seconds until the end; no code if it did not
-        end. The time in which its thread that waited most for a processor waited for one does not
-        count: it says how busy this machine is."""
-        begun = time.monotonic()
-        before = self.queued()
-        after = before
+        end. The time that it lost to other processes does not count: it says how busy this machine
+        is."""
+        begun, delay = time.monotonic(), Delay(self.pid)
         self.signal(signal.SIGTERM)
         while self.wait(0.02) is None and time.monotonic() < begun + seconds:
-            after = {**after, **self.queued()}
+            delay.look()
         took = (self.ended_at or time.monotonic()) - begun
-        return self.code, took - max((total - before.get(thread, 0) for thread, total in after.items()), default=0)
-
-    def queued(self):
-        """How many seconds each of its threads has waited for a processor so far."""
-        found = {}
-        for path in glob.glob(f"/proc/{self.pid}/task/*/schedstat"):
-            with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
-                found[path] = int(file.read().split()[1]) / 1e9
-        return found
+        return self.code, took - delay.seconds
 
     def words(self):
         with open(self.err_path, "rb") as err:

@@ -98,6 +98,7 @@ def tests():
         Stage("mutants", 90, script("mutants", "--sample", "12", "--tests-only", "--debug"), room=2,
               reader=lambda: Table(CHECKS), alone="mutants"),
         Stage("chaos's own test", 45, script("chaos", "--self-test"), reader=lambda: Table(CHECKS), **release),
+        Stage("attack's own test", 30, script("attack", "--self-test"), room=2, reader=lambda: Table(CHECKS)),
         Stage("bench's own test", 30, script("bench", "--self-test"), reader=lambda: Table(CHECKS), **release),
         Stage("soak's own test", 10, script("soak", "--self-test"), reader=lambda: Table(CHECKS)),
         Stage("mutants' own test", 30, script("mutants", "--self-test"), alone="mutants", reader=lambda: Table(CHECKS)),
