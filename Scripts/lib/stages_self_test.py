@@ -1,5 +1,6 @@
 """Proof that stages find errors: each way to fail, with commands that only fail in that way."""
 
+import glob
 import json
 import os
 import re
@@ -10,9 +11,9 @@ import time
 sys.dont_write_bytecode = True
 
 import command  # noqa: E402
-from outside import equal, require  # noqa: E402
+from outside import ROOT, equal, require  # noqa: E402
 from self_tests import run as run_tests  # noqa: E402
-from test_stages import CHECKS  # noqa: E402
+from test_stages import CHECKS, PROBES  # noqa: E402
 from stages import Run, Stage, Table  # noqa: E402
 from swift_suites import SwiftSuites  # noqa: E402
 
@@ -117,11 +118,23 @@ def tests_that_failed_or_never_ended_are_found(logs):
     equal(empty[:2], (False, ["FAILED"]), "a run without tests")
 
 
+def suites_that_a_test_starts_are_left_out(_):
+    started = set()
+    for path in glob.glob(f"{ROOT}/Tests/*Tests/*.swift"):
+        with open(path, encoding="utf-8") as file:
+            started |= set(re.findall(r'runAgain\("(\w+)"|swift-testing --filter (\w+)', file.read()))
+    names = {name for pair in started for name in pair if name}
+    require(names, "no test starts a suite")
+    equal([name for name in sorted(names) if not re.search(PROBES, f"Module.{name}/`one`()/File.swift:1:1")], [], "suites that run as tests")
+    require(not re.search(PROBES, "MigrationArchiveTests.DiskProbeTests/`one`()/File.swift:1:1"), "suites of a probe are left out")
+    return f"{len(names)} suites"
+
+
 TESTS = [
     an_exit_code_fails_a_stage_and_what_needs_it_is_not_run, a_line_of_a_table_that_failed_fails_its_stage,
     a_skip_is_a_failure_where_nothing_may_be_skipped, a_forbidden_word_fails_a_stage,
     what_hangs_is_ended_with_all_that_it_started, what_holds_the_output_of_an_ended_command_counts_as_hanging, stages_that_share_something_do_not_overlap,
-    tests_that_failed_or_never_ended_are_found,
+    tests_that_failed_or_never_ended_are_found, suites_that_a_test_starts_are_left_out,
 ]
 
 

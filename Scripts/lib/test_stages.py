@@ -25,8 +25,8 @@ CHECKS = r"^(?P<name>.*\S) *\| (?P<outcome>ok|FAILED|skipped) *\| ?(?P<figure>.*
 OWN_SUITES = ["MigrationTransferTests", "MigrationArchiveTests", "MigrationHostTests", "AppMigrationKitTests"]
 """Suites that wait much, so that they get a process each, or two; all others share one."""
 
-NO_TESTS = ["DefaultsProbe"]
-"""Functions that only look like tests: a test starts each of them in a process of its own."""
+PROBES = r"\.\w+Probe(/|$)"
+"""The suites that a test starts in a process of its own, by their names; they are left out."""
 
 PROGRAMS = ["peer", "TestApp", "TestAppExtension", "simulate", "carry"]
 
@@ -42,8 +42,7 @@ def script(name, *words):
 
 def suites(name, budget, *words):
     """Tests of the suites, in a process of their own."""
-    words = [*words, *(word for probe in NO_TESTS for word in ("--skip", probe))]
-    return swift_tests(name, budget, shell(f"run_tests peer {shlex.join(words)}"), needs=["debug build"])
+    return swift_tests(name, budget, shell(f"run_tests peer {shlex.join([*words, '--skip', PROBES])}"), needs=["debug build"])
 
 
 def swift_tests(name, budget, command, **options):
