@@ -10,6 +10,7 @@ import named_tests  # noqa: E402
 import weakened  # noqa: E402
 from defence import Defence  # noqa: E402
 from defences_table import DEFENCES  # noqa: E402
+from mutants_runs import NO_END, run  # noqa: E402
 from outside import ROOT, Failure, equal, require  # noqa: E402
 from self_tests import run as run_tests  # noqa: E402
 
@@ -82,9 +83,52 @@ def the_test_that_noticed_is_named(_):
     equal(defences.told("ended with -5"), "ended with -5", "a crash")
 
 
+def only_tests_that_ran_notice(_):
+    def result(text, mark, may_crash=False):
+        done = run(["sh", "-c", text], {}, 20, mark, patience=20)
+        try:
+            return defences.noticed(done, mark, may_crash)
+        except Failure as failure:
+            require("did not run" in str(failure) or "no test ran" in str(failure), failure)
+            return Failure
+
+    issue = "Test \"a\" recorded an issue at A.swift:1:2"
+    equal(result(f"echo '{issue}'; exit 1", defences.ISSUE), issue, "an issue")
+    equal(result("echo 'a check | FAILED | why'; exit 1", defences.FAILED), "a check | FAILED | why", "a failed check")
+    equal(result("kill -ABRT $$", defences.ISSUE, may_crash=True), "ended with -6", "a crash of the suites")
+    equal(result("ulimit -t 1; while :; do :; done", defences.FAILED), NO_END, "tests without an end")
+    equal(result("echo passed", defences.ISSUE), None, "tests that pass")
+    # 69 is that of the suites without a test, the others are those of pytest.
+    for code in (1, 2, 3, 4, 5, 69, 127):
+        equal(result(f"exit {code}", defences.FAILED), Failure, f"the exit code {code} alone")
+    equal(result("echo 'Test run with 0 tests passed'", defences.ISSUE), Failure, "a run without tests")
+    equal(result("kill -ABRT $$", defences.FAILED), Failure, "a crash of pytest")
+
+
+def each_pattern_needs_a_test(_):
+    listed = "Module.SuiteTests/`a name`()\nModule.SuiteTests/probe(_:)"
+    defences.require_matches([r"^Module\.SuiteTests/`a\ name`\(", r"^Module\.SuiteTests/probe\("], listed)
+    try:
+        defences.require_matches([r"^Module\.SuiteTests/`a\ name`\(", r"^Module\.SuiteTests/`another`\("], listed)
+    except Failure as failure:
+        require("another" in str(failure) and "a\\ name" not in str(failure), failure)
+        return
+    raise Failure("a pattern without a test is accepted")
+
+
+def a_defence_whose_tests_did_not_run_fails(_):
+    class Programs:
+        def notice(self, tests, defence):
+            raise Failure("the tests did not run")
+
+    line, is_noticed = defences.judge(Programs(), Defence("x", "what", ["a_test.py: test"], []))
+    require("FAILED" in line and not is_noticed, line)
+
+
 TESTS = [
     every_change_finds_its_place, every_test_of_a_defence_exists, every_row_of_the_security_page_has_tests,
     the_security_page_has_every_defence, a_change_that_does_not_fit_is_refused, the_test_that_noticed_is_named,
+    only_tests_that_ran_notice, each_pattern_needs_a_test, a_defence_whose_tests_did_not_run_fails,
 ]
 
 

@@ -19,9 +19,14 @@ MEMORY = 6 << 30
 """The longest run without an error."""
 
 
+NO_END = "it does not end"
+
+
 class Outcome:
-    def __init__(self, caught, seconds, text):
-        self.caught, self.seconds, self.text = caught, seconds, text
+    """The end of a run: the reason why the change is caught, or None; and the run's exit code."""
+
+    def __init__(self, caught, seconds, text, code=None):
+        self.caught, self.seconds, self.text, self.code = caught, seconds, text, code
 
 
 def changing(number):
@@ -61,8 +66,8 @@ def run(command, variables, seconds, stops_at=None, on_line=None, patience=None)
         timer.cancel()
         process.stdout.close()
     if reason is None and code != 0:
-        reason = {-signal.SIGXCPU: "it does not end", -signal.SIGKILL: "it does not end"}.get(code, f"ended with {code}")
-    return Outcome(reason, time.monotonic() - begun, "\n".join(lines))
+        reason = {-signal.SIGXCPU: NO_END, -signal.SIGKILL: NO_END}.get(code, f"ended with {code}")
+    return Outcome(reason, time.monotonic() - begun, "\n".join(lines), code)
 
 
 ISSUE = "recorded an issue"
