@@ -27,11 +27,13 @@ def forms(code):
     stretched = hashlib.scrypt(digits.encode(), salt=b"peer-pair-v1 scrypt", n=1 << 14, r=8, p=1, maxmem=64 << 20, dklen=48)
     number = 1 + int.from_bytes(stretched, "big") % (ORDER - 1)
     text = {"the code": code.encode(), "its digits": digits.encode()}
-    return text, {
+    computed = {
         "the stretched code": stretched,
         "its secret number": number.to_bytes(32, "big"),
         "its secret number in OpenSSL's order": number.to_bytes(32, "little"),
     }
+    # The C library writes to the first 16 bytes of memory that is freed, wiped or not.
+    return text, {name: secret[16:] for name, secret in computed.items()}
 
 
 def areas(pid):
