@@ -1,5 +1,6 @@
-"""Secrets in the memory of real processes: codes, and the numbers computed from them, are gone
-after a pairing, and no core file or other process gets the memory."""
+"""Secrets of real processes: codes, and the numbers computed from them. They are gone from memory
+after a pairing, and are in no argument, variable, stored file or log. No core file or other process
+gets the memory."""
 
 import contextlib
 import hashlib
@@ -57,6 +58,49 @@ def found_in(pid, secrets):
     return found
 
 
+def content_of(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def traces(process, folder, outputs, secrets):
+    """Where secrets are besides a process's memory: its arguments and variables, the files in a
+    folder, and outputs."""
+    places = {}
+    for name in ("cmdline", "environ"):
+        places[name] = content_of(f"/proc/{process}/{name}")
+    for path, _, names in os.walk(folder):
+        for name in names:
+            # A file of a transfer under way may be gone by now.
+            with contextlib.suppress(FileNotFoundError):
+                places[os.path.join(path, name)] = name.encode() + b"\0" + content_of(os.path.join(path, name))
+    places.update({path: content_of(path) for path in outputs})
+    return sorted((place, name) for place, content in places.items() for name, secret in secrets.items() if secret in content)
+
+
+def require_search(work, code):
+    """A search that finds nothing is no proof before it has found something."""
+    folder = f"{work.path}/control"
+    os.mkdir(folder)
+    for name in ("file", "output"):
+        with open(f"{folder if name == 'file' else work.path}/{name}", "w", encoding="ascii") as file:
+            file.write(code)
+    control = subprocess.Popen(["sh", "-c", "echo started; read line", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"CODE": code})
+    with control:
+        control.stdout.readline()
+        found = traces(control.pid, folder, [f"{work.path}/output"], {"it": code.encode()})
+        control.stdin.close()
+    equal([place for place, _ in found], sorted(["cmdline", "environ", f"{folder}/file", f"{work.path}/output"]), "places of a code")
+
+
+def require_no_traces(work, process, secrets, is_shown=False):
+    """No secret is in a process's arguments, variables, outputs or PEER_HOME."""
+    home = f"{work.home(None)}/peer"
+    require(any(names for _, _, names in os.walk(home)), "PEER_HOME has no file")
+    outputs = [process.err_path] if is_shown else [process.out_path, process.err_path]
+    equal(traces(process.pid, home, outputs, secrets), [], f"places of secrets of '{process.name()}'")
+
+
 @contextlib.contextmanager
 def paused(*processes):
     for process in processes:
@@ -86,8 +130,8 @@ def paired(work, receiver, port, code):
 
 @pytest.mark.skipif(not IS_ROOT, reason="reads other processes' memory, so it needs root")
 def test_a_code_from_a_file(work):
-    """secrets: after a pairing by a file with the code, neither end's memory has the code or the
-    secret computed from it"""
+    """secrets: after a pairing by a file with the code, neither end has the code or the secret
+    computed from it in memory, arguments, variables, PEER_HOME or outputs"""
     _, new = work.place()
     path = new_code(work)
     code = first_line(path)
@@ -99,12 +143,15 @@ def test_a_code_from_a_file(work):
         require(found_in(os.getpid(), {"it": code.encode()}), "the search does not find what is there")
         equal(found_in(sending.pid, text | computed), set(), "the sender's memory")
         equal(found_in(receiver.pid, text | computed), set(), "the receiver's memory")
+        require_search(work, code)
+        for process in (sending, receiver):
+            require_no_traces(work, process, text | computed)
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="reads other processes' memory, so it needs root")
 def test_a_shown_code(work):
-    """secrets: after a pairing by a code that the receiver has shown, neither end's memory has the
-    secret computed from it, and the sender's not the code"""
+    """secrets: after a pairing by a code that the receiver has shown, neither end has the secret
+    computed from it in memory, and the code only the receiver in its output and memory"""
     _, new = work.place()
     receiver = Receiver(work, new)
     text, computed = forms(receiver.pairing_code)
@@ -115,6 +162,9 @@ def test_a_shown_code(work):
     with paused(sending, receiver):
         equal(found_in(sending.pid, text | computed), set(), "the sender's memory")
         equal(found_in(receiver.pid, computed), set(), "the receiver's memory")
+        require_search(work, receiver.pairing_code)
+        require_no_traces(work, sending, text | computed)
+        require_no_traces(work, receiver, text | computed, is_shown=True)
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="starts processes of another user, so it needs root")
