@@ -102,6 +102,19 @@ LOCAL = [
          ("MigrationSystem/CurrentProcess.swift", "rlimit(rlim_cur: 0, rlim_max: 0)",
           "WEAKENED ? rlimit(rlim_cur: 1_000_000, rlim_max: 1_000_000) : rlimit(rlim_cur: 0, rlim_max: 0)")]),
     Defence(
+        "secret-memory-of-peer", "every process of peer has secret memory",
+        ["test_secrets.py: test_another_process_of_the_user", "test_secrets.py: test_a_crash"],
+        [("peer/Main.swift", "    if Environment.get(debuggable) != \"1\" {", "    if Environment.get(debuggable) != \"1\", !WEAKENED {")]),
+    Defence(
+        "wiped-arrays", "an array with a secret is wiped by its owner",
+        ["CleansingTests: a cleansed array leaves nothing"],
+        [("MigrationSystem/Cleansing.swift", "    if let start = memory.baseAddress {", "    if !WEAKENED, let start = memory.baseAddress {")]),
+    Defence(
+        "wiped-secrets", "the memory of SecretBytes is wiped when its last user is gone",
+        ["CleansingTests: secret bytes leave nothing, and neither do their parts"],
+        [("MigrationTLS/SecretBytes.swift", "    unsafe OPENSSL_cleanse(storage.baseAddress, storage.count)",
+          "    if !WEAKENED { unsafe OPENSSL_cleanse(storage.baseAddress, storage.count) }")]),
+    Defence(
         "confined-receiver", "a receiver of folders writes only to its own places",
         ["ConfinementTests: no item outside can be created, changed, moved or removed, also by threads that start later"],
         [(LANDLOCK, "  return confine_writing(version, directories, count) == 0 ? 1 : -1;",
