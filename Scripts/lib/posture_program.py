@@ -3,10 +3,6 @@
 import re
 import subprocess
 
-C_FUNCTIONS = "csystem_"
-"""How the names of this project's own functions in C begin."""
-
-
 def readelf(program, *options):
     run = subprocess.run(["readelf", "--wide", *options, program], capture_output=True, text=True, check=True)
     return run.stdout
@@ -22,27 +18,11 @@ def segments(program):
     return found
 
 
-def guarded_functions(program):
-    """How many functions of this project's C look whether their frame is intact; nil if the names
-    of functions are stripped."""
-    run = subprocess.run(["objdump", "--disassemble", "--no-show-raw-insn", program], capture_output=True, text=True, check=True)
-    name, guarded, is_named = None, set(), False
-    for line in run.stdout.split("\n"):
-        heading = re.match(r"[0-9a-f]+ <(\w+)", line)
-        if heading:
-            name = heading[1]
-            is_named = is_named or name.startswith(C_FUNCTIONS)
-        elif name and name.startswith(C_FUNCTIONS) and "<__stack_chk_fail" in line:
-            guarded.add(name)
-    return len(guarded) if is_named else None
-
-
 def findings(program):
     """A sentence for each protection that is missing."""
     header, dynamic = readelf(program, "--file-header"), readelf(program, "--dynamic")
     kinds, symbols = segments(program), readelf(program, "--dyn-syms")
     named = {symbol.split("@")[0] for symbol in re.findall(r"UND (\S+)", symbols)}
-    guarded = guarded_functions(program)
     rules = {
         "it is not position-independent": re.search(r"Type:\s+DYN", header) and re.search(r"FLAGS_1\).*\bPIE\b", dynamic),
         "its tables of functions stay writable: they are not filled at the start":
@@ -52,8 +32,6 @@ def findings(program):
         "it has memory that is writable and executable": not any("W" in rights and "E" in rights for rights in kinds.get("LOAD", ["WE"])),
         "its code is changed when it is loaded": not re.search(r"\(TEXTREL\)|\bTEXTREL\b", dynamic),
         "it looks for libraries in a folder of its own": not re.search(r"\((?:RPATH|RUNPATH)\)", dynamic),
-        "no function looks whether its frame is intact": "__stack_chk_fail" in named,
-        "no function of C looks whether its frame is intact": guarded is None or guarded > 0,
         "the functions of C do not check the sizes of what they fill":
             any(re.fullmatch(r"__\w+_chk", name) for name in named),
     }

@@ -1,5 +1,6 @@
 """The code of the product that marks anything as unsafe: it is in MigrationSystem and MigrationTLS
-only, and the compiler looks for unmarked code in every module."""
+only, and the compiler looks for unmarked code in every module. A header in C marks what a table
+here lists."""
 
 import glob
 import os
@@ -13,6 +14,18 @@ SETTINGS = "swiftSettings: product"
 
 MARKS = re.compile(r"(?<![\w.`])unsafe(?![\w`])|@safe\b|@unsafe\b")
 """A mark at an expression, at a declaration, or in nonisolated(unsafe) and unowned(unsafe)."""
+
+HEADERS = {
+    ("CAppMigrationKit/include/CAppMigrationKit.h", "appmigrationkit_test_preferences"):
+        "it returns a text that never changes and lives as long as the process",
+}
+"""The functions that a header in C marks for Swift as safe, and the reason of each."""
+
+HEADER_MARK = re.compile(r'swift_attr\s*\(\s*"[^"]*safe[^"]*"[^;{}]*?\b(?P<name>\w+)\s*(?:\([^()]*\)\s*)?[;{]')
+"""The attribute of a declaration in C that Swift reads as @safe or @unsafe, and the declared
+name."""
+
+HEADER_ATTRIBUTE = re.compile(r'swift_attr\s*\(\s*"[^"]*safe')
 
 STRING = re.compile(r'(?P<hashes>#*)(?P<quotes>"""|")')
 
@@ -94,6 +107,27 @@ def unsafe_lines(text):
     return [number for number, line in enumerate(code(text).split("\n"), 1) if MARKS.search(line)]
 
 
+def header_findings(root):
+    """A sentence for each mark in a header that the table lacks, and for each in the table that no
+    header has. Notes for the compiler (API notes) could carry marks as well: there are none."""
+    found, marked = [], set()
+    for path in sorted(glob.glob(f"{root}/Sources/**/*.h", recursive=True)):
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r"//[^\n]*|/\*.*?\*/", lambda comment: blank(comment[0]), file.read(), flags=re.DOTALL)
+        place = os.path.relpath(path, f"{root}/Sources")
+        names = {match.start(): match["name"] for match in HEADER_MARK.finditer(text)}
+        for attribute in HEADER_ATTRIBUTE.finditer(text):
+            one = place, names.get(attribute.start(), "a declaration")
+            if one in HEADERS and one not in marked:
+                marked.add(one)
+            else:
+                line = text.count("\n", 0, attribute.start()) + 1
+                found.append(f"Sources/{place}:{line}: {one[1]} is marked for Swift; the table in posture_sources.py does not list it")
+    found += [f"Sources/{place}: {name} is in the table of posture_sources.py, and has no mark" for place, name in HEADERS if (place, name) not in marked]
+    notes = sorted(glob.glob(f"{root}/Sources/**/*.apinotes", recursive=True))
+    return found + [f"{os.path.relpath(path, root)}: API notes may mark anything as safe" for path in notes]
+
+
 def modules(root):
     """The modules of the product that have code in Swift."""
     return sorted({os.path.relpath(path, f"{root}/Sources").split("/")[0] for path in glob.glob(f"{root}/Sources/**/*.swift", recursive=True)})
@@ -109,11 +143,12 @@ def findings(root):
             with open(path, encoding="utf-8") as file:
                 numbers = unsafe_lines(file.read())
             found += [f"{os.path.relpath(path, root)}:{number}: unsafe code; only {' and '.join(ALLOWED)} may have it" for number in numbers]
-    return found + unchecked_modules(root)
+    return found + header_findings(root) + unchecked_modules(root)
 
 
 def unchecked_modules(root):
-    """A sentence for each module whose unsafe code the compiler would not report."""
+    """A sentence for each module whose unsafe code the compiler would not report, and for each
+    unsafe flag."""
     with open(f"{root}/Package.swift", encoding="utf-8") as file:
         manifest = file.read()
     targets = {}
@@ -122,6 +157,9 @@ def unchecked_modules(root):
         if name:
             targets[name[1]] = part
     found = [] if ".strictMemorySafety()" in manifest else ["Package.swift: strict memory safety is not demanded"]
+    for number, line in enumerate(code(manifest).split("\n"), 1):
+        if "unsafeFlags" in line:
+            found.append(f"Package.swift:{number}: unsafe flags; no package could depend on this one")
     for module in modules(root):
         if SETTINGS not in targets.get(module, ""):
             found.append(f"Package.swift: {module} is not built with '{SETTINGS}'")
