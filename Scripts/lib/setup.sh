@@ -8,6 +8,8 @@
 #   set_up_leaks     the same for finding leaks; the library that finds them is then $leak_checker
 #   set_up_disks     the same for checks on file systems, as far as possible
 #   set_up_networks  the same for checks with their own networks, as far as possible
+#   set_up_alone     the same for runs with processes, folders and networks of their own, as far as
+#                    possible
 #   set_up_packaging the same for making and checking Debian packages, as far as possible
 #   set_up_interop   the same for checks of the second implementation, as far as possible
 #   set_up_arm       the same for checks of code for 64-bit ARM, as far as possible
@@ -237,6 +239,18 @@ need_networks() {
   need dbus-daemon dbus-daemon
   need avahi-daemon avahi-daemon
   need avahi-utils avahi-browse
+}
+
+# The tools that give a run its own processes, folders and network; without root, only those already
+# installed are used.
+set_up_alone() {
+  if [ "$(id -u)" -ne 0 ]; then return; fi
+  if ! (need_alone; install_missing); then say "Without these, a run cannot be alone."; fi
+}
+
+need_alone() {
+  need iproute2 ip
+  need util-linux unshare
 }
 
 # The Python packages that the second implementation (Tests/Interop) imports; without root, only

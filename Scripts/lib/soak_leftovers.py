@@ -69,8 +69,10 @@ def mounts(process="self"):
 class Leftovers:
     """The things outside of the standing processes that must not become more."""
 
-    def __init__(self, place, is_alone, homes):
+    def __init__(self, place, is_alone, folders, homes):
         self.place, self.is_alone = place, is_alone
+        self.folders = folders
+        """The system's temporary folders that are this run's alone."""
         self.homes = homes
         """Each PEER_HOME by the name of its device."""
         self.zombies, self.seen = set(), set()
@@ -80,11 +82,10 @@ class Leftovers:
         self.before = set(self.temporary())
 
     def temporary(self):
-        """The paths that have appeared in temporary folders, as far as these are this run's
-        alone."""
+        """The paths that have appeared in the temporary folders of this run alone."""
         own = os.environ["TMPDIR"]
         found = []
-        for folder in [own, *(TEMPORARY if self.is_alone else [])]:
+        for folder in [own, *self.folders]:
             for path, folders, names in os.walk(folder):
                 folders[:] = [name for name in folders if os.path.join(path, name) != self.place]
                 found += [os.path.join(path, name) for name in sorted([*names, *folders])]
@@ -92,30 +93,38 @@ class Leftovers:
 
     def look_for_zombies(self):
         found = {
-            (number, command) for number, (parent, state, command) in processes().items()
-            if state == "Z" and parent != os.getpid()} if self.is_alone else set()
+            (number, command) for number, (parent, state, command) in processes().items() if state == "Z" and parent != os.getpid()}
         self.zombies |= found & self.seen
         self.seen = found
 
     def others(self):
         """The commands of the processes besides this script's own."""
         own = {1, os.getpid()}
-        return sorted(command for number, (_, _, command) in processes().items() if number not in own) if self.is_alone else []
+        return sorted(command for number, (_, _, command) in processes().items() if number not in own)
 
     def look(self):
-        """A line of the table over time: numbers by name."""
+        """A line of the table over time: numbers by name; a dash is for numbers that it cannot tell
+        from those of other programs."""
         found = {"temporary files": len(self.temporary())}
         for name, home in self.homes.items():
             found[f"{name}: files"], size = size_of(home)
             found["KiB"] = found.get("KiB", 0) + (size >> 10)
-        self.look_for_zombies()
-        found.update({"zombies": len(self.zombies), "processes": len(self.others()), "mounts": mounts()})
+        if self.is_alone:
+            self.look_for_zombies()
+        found.update({
+            "zombies": len(self.zombies) if self.is_alone else "-", "processes": len(self.others()) if self.is_alone else "-",
+            "mounts": mounts()})
         return found
 
     def checks(self):
-        """The leftovers when everything has ended: names, whether each is good, and figures."""
-        found = {"temporary folders": self.temporary(), "processes": self.others(), "zombies": sorted(self.zombies)}
+        """The leftovers when everything has ended: names, whether each is good, or None if nothing
+        looked at it, and figures."""
+        found = {"temporary folders": self.temporary()}
+        if self.is_alone:
+            found.update({"processes": self.others(), "zombies": sorted(self.zombies)})
         found.update({f"{name}: PEER_HOME": undocumented(home) for name, home in self.homes.items()})
+        skipped = [folder for folder in TEMPORARY if folder not in self.folders] + ([] if self.is_alone else ["processes", "zombies"])
         return [
-            (f"left over, {name}", not there, f"{len(there)}: {', '.join(map(str, there))[:300]}" if there else "nothing")
-            for name, there in found.items()]
+            *((f"left over, {name}", not there, f"{len(there)}: {', '.join(map(str, there))[:300]}" if there else "nothing")
+              for name, there in found.items()),
+            *((f"left over, {name}", None, "other programs have some too") for name in skipped)]

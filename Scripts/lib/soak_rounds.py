@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 
+import soak_alone
 from attack_hostile import Gone, Hostile, frame
 from attack_multicast import GROUP, PORT, answer, noise, question
 from attack_place import Run
@@ -21,7 +22,8 @@ INTERRUPTED, REFUSED, WRONG_CODE, NO_ROOM = 130, 4, 3, 6
 
 
 class Folders(Sending):
-    """The kinds of rounds, by their names."""
+    """The kinds of rounds, by their names. A round that this system does not allow becomes another
+    one, and returns its kind."""
 
     def __init__(self, place, receiver, draw):
         super().__init__(place, receiver, draw)
@@ -120,7 +122,9 @@ class Folders(Sending):
         """The receiver's disk becomes full in the middle."""
         folder = self.receiver.destination
         if not os.path.ismount(folder):
-            return self.do_plain()
+            require(not soak_alone.is_alone(), "the standing receiver has no disk of its own")
+            self.do_plain()
+            return "plain"
         path, home, run, _ = self.begin(self.random.uniform(0.1, 0.3))
         ballast = f"{folder}/ballast"
         try:
@@ -172,16 +176,25 @@ class Folders(Sending):
                 with contextlib.suppress(OSError):
                     one.sendto(self.random.choice([question, answer, noise])(number), (GROUP, PORT))
         path, home = self.tree(), self.place.folder()
-        search = Run(self.place, ["discover", "--for", "1", "--json"], home=home)
-        equal(search.wait(), 0, "exit code of the search")
-        is_found = any(event.get("label") == "standing" for event in search.events)
-        search.end()
-        if not is_found:
-            # There is no network here on which devices find each other.
-            return self.finish(path, home, self.send(path, home))
+        if not self.is_found(home):
+            # A network that is not the run's own may let no devices find each other.
+            require(not soak_alone.is_alone(), "a search does not find the standing receiver")
+            self.finish(path, home, self.send(path, home))
+            return "plain"
         run = self.place.start(
             ["send", path, "--code-file", "-", "--json"], text=self.receiver.pairing_code() + "\n", home=home)
         return self.finish(path, home, run)
+
+    def is_found(self, home):
+        """Whether a search finds the standing receiver, with more time for a busy machine."""
+        for seconds in ("1", "5"):
+            search = Run(self.place, ["discover", "--for", seconds, "--json"], home=home)
+            equal(search.wait(), 0, "exit code of the search")
+            labels = [event.get("label") for event in search.events]
+            search.end()
+            if "standing" in labels:
+                return True
+        return False
 
     def do_chaos(self):
         """A round of chaos: a receiver and a sender of their own, both of which are killed."""

@@ -101,6 +101,14 @@ class LongTransfer:
         self.relay.close()
 
 
+def broker_among(found, others):
+    """The number of the app's broker: `peer` becomes the app, and the broker is another new process
+    of that name."""
+    number = next((number for number, (_, _, command) in sorted(found.items()) if number not in others and command.startswith("peer")), None)
+    require(number, "the app with credentials has no broker")
+    return number
+
+
 class StandingApp(threading.Thread):
     """An app that keeps, reads, changes and removes credentials all the time, through its
     broker."""
@@ -118,10 +126,7 @@ class StandingApp(threading.Thread):
         self.is_over = threading.Event()
         self.failure, self.asked = None, 0
         self.ask("add account=first secret=hidden", "add 0")
-        # `peer` becomes the app; the broker is another process.
-        self.broker = next((
-            number for number, (_, _, command) in sorted(processes().items())
-            if number not in before and number != self.popen.pid and command.startswith("peer")), None)
+        self.broker = broker_among(processes(), {*before, self.popen.pid})
         self.start()
 
     def ask(self, line, expected):
