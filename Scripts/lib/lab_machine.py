@@ -17,6 +17,7 @@ import subprocess
 import threading
 import time
 
+from lab_nbd import SECTOR
 from outside import SCRIPTS, Failure, require, wait_for
 
 PR_SET_PDEATHSIG = 1
@@ -113,7 +114,7 @@ class Machine:
             "-smp", "1", "-m", str(MEMORY), "-display", "none", "-nodefaults", "-no-reboot", "-kernel", parts.kernel, "-initrd", parts.initramfs,
             "-append", "console=ttyS0 panic=1 quiet mitigations=off no_timer_check" + (" lab.root=disk" if root else ""), "-serial", f"file:{self.folder}/console",
             "-netdev", f"user,id=net,hostfwd=tcp:127.0.0.1:{self.port}-:{PORT}", "-device", "virtio-net-pci,netdev=net,romfile=",
-            "-device", "virtio-rng-pci", "-device", "virtio-serial-pci",
+            "-global", f"virtio-blk-pci.physical_block_size={SECTOR}", "-device", "virtio-rng-pci", "-device", "virtio-serial-pci",
             "-chardev", "socket,id=agent,path=agent,server=on,wait=off", "-device", "virtserialport,chardev=agent", *extra]
         if root:
             words += ["-drive", f"file={root},format=raw,if=virtio,readonly=on"]

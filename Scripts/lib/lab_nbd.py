@@ -15,7 +15,12 @@ import socket
 import struct
 import threading
 
-SECTOR = 512
+SECTOR = 4096
+"""The size of a physical sector, which a disk writes as a whole or not at all. The machine knows
+it: the superblock of btrfs and a commit of ext4's journal have this size and one checksum, and a
+mount takes no other copy of them. A disk that tears them loses the file system, with any program.
+"""
+
 CACHE = 256 << 20
 """How many bytes the cache holds; before it grows larger, its oldest writes become durable."""
 
@@ -38,6 +43,11 @@ PUNCH_HOLE = 2 | 1
 
 library = ctypes.CDLL(None, use_errno=True)
 library.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+
+
+def boundaries(offset, data):
+    """The places between two sectors in a write."""
+    return range(SECTOR - offset % SECTOR, len(data), SECTOR)
 
 
 class Cache:
@@ -102,12 +112,12 @@ class Cache:
         """Leaves what a power cut leaves; returns the numbers of kept, torn and dropped writes."""
         share, torn = draw.choice(SHARES), None
         kept = [draw.random() < share for _ in self.writes]
-        large = [number for number, (_, data) in enumerate(self.writes) if not isinstance(data, int) and len(data) > SECTOR]
+        large = [number for number, (offset, data) in enumerate(self.writes) if not isinstance(data, int) and boundaries(offset, data)]
         if large and draw.random() < 0.5:
             torn = draw.choice(large)
         for number, (offset, data) in enumerate(self.writes):
             if number == torn:
-                self.put(self.durable, offset, data[:SECTOR * draw.randrange(1, -(-len(data) // SECTOR))])
+                self.put(self.durable, offset, data[:draw.choice(boundaries(offset, data))])
             elif kept[number]:
                 self.put(self.durable, offset, data)
         for offset, data in self.writes:

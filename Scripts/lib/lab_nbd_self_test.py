@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 import lab_nbd  # noqa: E402
 from lab_nbd import (  # noqa: E402
-    FLUSH, FUA, GO, HELLO, OPTION, READ, REQUEST, SECTOR, TRIM, WRITE, WRITE_ZEROES, Cache, Server, take)
+    FLUSH, FUA, GO, HELLO, OPTION, READ, REQUEST, SECTOR, TRIM, WRITE, WRITE_ZEROES, Cache, Server, boundaries, take)
 from outside import MIB, equal, require  # noqa: E402
 from self_tests import run  # noqa: E402
 
@@ -109,12 +109,15 @@ def what_is_flushed_survives_and_the_rest_is_dropped_at_random(folder):
 
 
 def one_write_may_be_torn_between_two_sectors(folder):
+    # The last one begins and ends in the middle of a sector.
+    for offset, length, expected in (0, SECTOR, []), (SECTOR, 512, []), (512, SECTOR, [SECTOR - 512]), (7 * SECTOR - 512, 2 * SECTOR, [512, SECTOR + 512]):
+        equal(list(boundaries(offset, bytes(length))), expected, f"the boundaries in {length} bytes at {offset}")
     lengths = set()
     for seed in range(SEEDS):
         cache = Cache(folder, str(seed), SIZE)
-        cache.write(4096, bytes([5]) * 8 * SECTOR)
+        cache.write(SECTOR, bytes([5]) * 8 * SECTOR)
         torn = cache.cut(random.Random(seed))[1]
-        found = cache.read(4096, 8 * SECTOR)
+        found = cache.read(SECTOR, 8 * SECTOR)
         count = found.count(5)
         equal(found, bytes([5]) * count + bytes(8 * SECTOR - count), "what survived")
         require(count % SECTOR == 0, f"a write was torn at {count} bytes")

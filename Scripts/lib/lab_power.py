@@ -16,7 +16,7 @@ Usage: Scripts/lab power [--rounds N] [--seed N] [--round N] [--only FS] [--keep
                    directories, and the lying disk: each must be caught
 
 The disk is a server of this script with a volatile cache. A cut drops a random part of the writes
-that the machine has not flushed, by the seed, and perhaps tears one between two sectors; then the
+that the machine has not flushed, by the seed, and perhaps tears one between two physical sectors of 4,096 bytes; then the
 emulator is killed. PEER_HOME, the staging and the destination are on that disk.
 
 A round has one or two cuts. It is good if both ends then end with the same commands and without

@@ -4,7 +4,7 @@ cache, for any number of rounds and cuts."""
 import os
 
 from lab_machine import Machine
-from lab_nbd import Server
+from lab_nbd import SECTOR, Server
 from outside import Failure, require, wait_for
 
 SIZE = 2 << 30
@@ -54,6 +54,8 @@ class Place:
         if not self.is_made:
             cache = self.machine.shell("cat /sys/block/vda/queue/write_cache")
             require(cache == "write back", f"the machine takes its disk's cache for '{cache}', so that it would not flush")
+            sector = self.machine.shell("cat /sys/block/vda/queue/physical_block_size")
+            require(sector == str(SECTOR), f"the machine takes its disk's sectors for {sector} bytes, not {SECTOR}")
             self.machine.shell(f"{MAKING[self.kind]} /dev/vda")
         try:
             self.machine.shell(f"mount -t {self.kind} /dev/vda {DISK}")
