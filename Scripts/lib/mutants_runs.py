@@ -40,7 +40,8 @@ def run(command, variables, seconds, stops_at=None, on_line=None, patience=None)
     def bound():
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # The upper limit stays: a test may want a core file.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
     environment = {**os.environ, "NO_COLOR": "1", **variables, "SWIFT_BACKTRACE": "enable=no"}
     begun = time.monotonic()

@@ -185,9 +185,10 @@ def test_another_process_of_the_user(work):
 def crashed(work, folder, command, is_debuggable):
     """Whether the kernel writes a core of a program that is aborted once it has written a line, in
     a folder in which it may write."""
+    most = resource.getrlimit(resource.RLIMIT_CORE)[1]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (most, most)),
         env={**os.environ, "PEER_HOME": f"{work.home(None)}/peer", "PEER_DEBUGGABLE": is_debuggable,
              # The runtime's trace of a crash takes minutes.
              "SWIFT_BACKTRACE": "enable=no"})
