@@ -108,6 +108,14 @@ import Testing
     #expect(try ledger.receive(file("big"), hasContent: false) == .refused)
   }
 
+  @Test func `a journal that claims an item first as complete and then as refused counts it once`() throws {
+    var ledger = ledger()
+    try ledger.finish(file("a", 7))
+    ledger.restore(refused: path("a"), 1, size: 7)
+    #expect(ledger.marks == [mark(file("a", 7))] && ledger.agrees(with: finish([file("a", 7)])))
+    #expect(ledger.total == Tally() && ledger.refusedTotal == Tally(items: 1, bytes: 7))
+  }
+
   @Test func `an item that is complete and cannot be put in its place counts as refused`() throws {
     var ledger = ledger()
     let link = ItemRecord(path: path("again"), generation: 3, body: .hardLink(target: path("a")))

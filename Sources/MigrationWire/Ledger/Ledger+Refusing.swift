@@ -62,7 +62,11 @@ extension Ledger {
   package mutating func restore(refused path: ArchivePath, _ generation: Generation, size: UInt64?) {
     if let size {
       if let file = incomplete[path], file.generation == generation { discard(path) }
-      refused.add(path, keys.mark(path: path, generation: generation), size: size)
+      let mark = keys.mark(path: path, generation: generation)
+      // An earlier claim that the item is complete no longer counts.
+      deferred.remove(path, mark)
+      forget(mark, size: size)
+      refused.add(path, mark, size: size)
     } else {
       // Another generation came before this one, and gave way.
       discard(path)

@@ -185,7 +185,7 @@ package struct Ledger: Sendable {
     forget(mark, size: record.size)
   }
 
-  private mutating func forget(_ mark: Mark, size: UInt64) {
+  mutating func forget(_ mark: Mark, size: UInt64) {
     guard complete.remove(mark) != nil else { return }
     total.items -= 1
     // Another device could have told of one state with two sizes.
