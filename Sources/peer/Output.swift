@@ -15,15 +15,6 @@ import Synchronization
 final class Output: Sendable {
   /// The longest time without an event before progress is shown again.
   private static let longestSilence = Duration.milliseconds(500)
-  /// At the end: the longest time in which a reader may take nothing, the time for the whole queue,
-  /// and the time for the last word.
-  private static let patience = (
-    still: Duration.seconds(1), whole: Duration.seconds(30), lastWord: Duration.milliseconds(250)
-  )
-  /// The time for the whole queue when the user wants the program to end.
-  private static let hurry = Duration.milliseconds(300)
-  /// The time for output of the last moment.
-  private static let shortest = Duration.milliseconds(150)
 
   /// Writes a text to a stream.
   private typealias Put = (String, StandardStream) -> Void
@@ -73,14 +64,16 @@ final class Output: Sendable {
       state.broadcast()
     }
     // A stopped reader does not delay a question to the user.
-    _ = state.wait(until: .now().advanced(by: Self.patience.still)) { if case .granted = $0.hold { true } else { nil } }
+    _ = state.wait(until: .now().advanced(by: OutputPatience.still)) {
+      if case .granted = $0.hold { true } else { nil }
+    }
     return try body()
   }
 
   /// Hurries because the user wants the program to end: the end no longer waits for a reader that
   /// has much to read.
   func hurry() {
-    state.withLock { $0.hurry(to: BootInstant.now().advanced(by: Self.hurry)) }
+    state.withLock { $0.hurry(to: BootInstant.now().advanced(by: OutputPatience.wholeInHurry)) }
     state.broadcast()
   }
 
@@ -102,9 +95,9 @@ final class Output: Sendable {
   private func end(_ word: OutputState.LastWord) {
     let hasWriter = state.withLock { state in
       startWriter(&state)
-      let patience = state.writer == nil ? Self.hurry : Self.patience.whole
+      let patience = state.writer == nil ? OutputPatience.wholeInHurry : OutputPatience.whole
       let now = BootInstant.now()
-      state.end(with: word, by: now.advanced(by: patience), notBefore: now.advanced(by: Self.shortest))
+      state.end(with: word, by: now.advanced(by: patience), notBefore: now.advanced(by: OutputPatience.shortest))
       return state.writer != nil
     }
     state.broadcast()
@@ -117,12 +110,12 @@ final class Output: Sendable {
 
   /// Waits until the thread has written the last word; false if its readers prevent that.
   private func waitForWriter() -> Bool {
-    noteMove()
+    if !state.withLock({ $0.isInHurriedWrite }) { noteMove() }
     while true {
       let deadline = state.withLock { $0.ending?.deadline ?? .now() }
+      let end = deadline.advanced(by: OutputPatience.lastWord)
       let move = lastMove.load(ordering: .relaxed)
-      let end = deadline.advanced(by: Self.patience.lastWord)
-      let still = BootInstant(nanoseconds: move).advanced(by: Self.patience.still)
+      let still = state.withLock { $0.endOfStandstill(since: BootInstant(nanoseconds: move)) }
       let isOver = state.wait(until: min(still, end)) { state -> Bool? in
         if state.isOver { return true }
         return state.ending?.deadline == deadline ? nil : false

@@ -3,6 +3,22 @@ import MigrationSystem
 import MigrationTransfer
 import PeerTransfer
 
+/// How long the program waits at the end for the readers of its output.
+enum OutputPatience {
+  /// For a reader that takes nothing.
+  static let still = Duration.seconds(1)
+  /// For the whole queue.
+  static let whole = Duration.seconds(30)
+  /// For the last word.
+  static let lastWord = Duration.milliseconds(250)
+  /// For a reader that takes nothing when the user wants the program to end.
+  static let stillInHurry = Duration.milliseconds(250)
+  /// For the whole queue when the user wants the program to end.
+  static let wholeInHurry = Duration.milliseconds(300)
+  /// For output of the last moment.
+  static let shortest = Duration.milliseconds(150)
+}
+
 /// The shared state of the threads that report events and the thread that writes them.
 struct OutputState: Sendable {
   /// The last output of the program.
@@ -60,6 +76,15 @@ struct OutputState: Sendable {
     case .wanted(let number): queue.hasEvents(before: number) ? queue.take().map { .say($0) } : .makeWay
     case .granted: nil
     }
+  }
+
+  /// Whether a write has not ended although the user wants the program to end. It gets no new time
+  /// at the end, since its reader has had some.
+  var isInHurriedWrite: Bool { hurried != nil && stream != nil }
+
+  /// When a reader that last took something at `move` is waited for no more.
+  func endOfStandstill(since move: BootInstant) -> BootInstant {
+    move.advanced(by: hurried == nil ? OutputPatience.still : OutputPatience.stillInHurry)
   }
 
   /// Ends with a last word, by a deadline or by the earlier deadline of a hurry, but not before

@@ -56,6 +56,21 @@ import Testing
     #expect(script.engine.nextMoment == 0.1 + Curfew.atTheEnd)
   }
 
+  @Test func `a stop hurries a connection that is being closed at leisure, but no closed one`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    let violation = Fault(.violation, "nonsense")
+    #expect(script.feed(.broke(Script.id(1), violation)).last == "close 1 until 2.0")
+    // The session has ended, and its connection has not.
+    _ = script.feed(.syncEnded(number, nil))
+    _ = script.feed(.noted(Script.transfer))
+    var closed = script
+    _ = closed.feed(.closed(Script.id(1)))
+    #expect(script.feed(.stop(.terminated), after: 0.1) == ["hurry to close 1 until 0.5"])
+    #expect(!closed.feed(.stop(.terminated), after: 0.1).contains { $0.hasPrefix("hurry") })
+  }
+
   @Test func `a stop late in an ending run does not lengthen it`() {
     var script = Script()
     script.open()

@@ -43,9 +43,13 @@ extension ReceiverTable {
         dismiss 3
         dismiss all
         => finishing until 1.0, 143 interrupted
-      importing, importingAlone
+      importing
+        interrupt import 100
+      importingAlone
+        hurry to close 1 until 0.5
         interrupt import 100
       ending
+        hurry to close 1 until 0.5
         dismiss 3
         dismiss all
         => finishing until 1.0, 1 VIOLATION the receipt came at the wrong time
@@ -54,10 +58,13 @@ extension ReceiverTable {
         dismiss all
         => finishing until 1.0, 143 interrupted
       lingering
+        hurry to close 1 until 0.5
         tell done 5/50, RESULT
         dismiss 3
         dismiss all
         => finishing until 1.0, 5/50, RESULT
+      finishing
+        hurry to close 1 until 0.5
     news
       starting...finishing
         tell staged

@@ -254,6 +254,7 @@ struct ReceiverWalk {
       move(id, from: [.conversing], to: .closing, "close")
       talks[id] = nil
       start(.close(id))
+    case .hurryClosing(let id, _): move(id, from: [.closing], to: .closing, "hurry to close")
     case .examine(let number, let transfer, _, _):
       for (older, other) in transfers where other == transfer && older < number && isWorking(older) {
         fail("an older session works while an offer is judged")

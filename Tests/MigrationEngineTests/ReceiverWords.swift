@@ -35,6 +35,7 @@ enum Words {
     case .converse(let id): "converse \(id.number)"
     case .say(let id, let message): "say \(id.number) \(text(message))"
     case .close(let id, let until): "close \(id.number) until \(until)"
+    case .hurryClosing(let id, let until): "hurry to close \(id.number) until \(until)"
     case .examine(let number, let id, let offer, let held):
       "examine \(number.value): \(offer.items) for \(id), held \(text(held))"
     case .stage(let number, let order): "stage \(number.value): \(text(order))"

@@ -22,14 +22,15 @@ extension SenderTable {
     losses 1 left out 3 not stored 1 left behind 1 | finishing done
     3 s | finish interrupted: interrupted | over
     # closing done
-    stop | forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 \
-    left behind 1 | finishing done
+    stop | hurry to close 1 until 100.4; forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 \
+    left out 3 not stored 1 left behind 1 | finishing done
     closed | forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 \
     left behind 1 | finishing done
     # forgetting
     forgot | finish done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind \
     1 | over
     # closing cut
+    stop | hurry to close 1 until 100.4 | closing
     closed | read window 1 | counting
     # counting
     window | note 77 4/400 of 10/1000 at host:7; tell interrupted cut | waiting until 100.1

@@ -53,6 +53,8 @@ extension SenderWalk {
     case .close(let closed, let until):
       expect(closed == connection && !isClosing && until > now, "\(closed) is closed, which is not there")
       isClosing = true
+    case .hurryClosing(let closing, let until):
+      expect(closing == connection && isClosing && until > now, "\(closing) is hurried, which is not being closed")
     case .export(let number, _):
       expect(session.map { $0 < number } ?? true, "a session has the number of an older one")
       session = number

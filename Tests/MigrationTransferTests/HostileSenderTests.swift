@@ -158,7 +158,7 @@ import Testing
         try sender.passOn()
       }
     }
-    #expect(failure?.message.contains("the unsent items exceeds its limit") == true)
+    #expect(failure?.message.contains("the list of unsent items exceeds its limit") == true)
     #expect(code == .violation)
   }
 

@@ -309,7 +309,7 @@ import Testing
   @Test func `256 files may be incomplete, and not one more`() throws {
     var ledger = ledger()
     for index in 0..<256 { _ = try write(place(0..<1, "f\(index)"), to: &ledger) }
-    #expect(throws: Violation(.limit, "the incomplete files")) { try ledger.admit(place(0..<1, "one more")) }
+    #expect(throws: Violation(.limit, "the list of incomplete files")) { try ledger.admit(place(0..<1, "one more")) }
     #expect(throws: Violation.self) { try ledger.await(file("one more")) }
     #expect(try ledger.admit(place(0..<1, "f0", generation: 2)) == .write(256, isNew: true, discarded: 0))
     #expect(ledger.partials.count == 255)

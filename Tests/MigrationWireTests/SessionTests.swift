@@ -346,7 +346,7 @@ enum Sample {
       _ = try talk.toSender(try #require(message))
     }
     #expect(talk.receiver.refused(Sample.refused) == nil)
-    #expect(throws: Violation(.limit, "the items that are not stored")) {
+    #expect(throws: Violation(.limit, "the list of items that are not stored")) {
       try talk.toSender(.refused(Sample.refused))
     }
     let long = Refusal(path: path("a"), generation: 1, reason: .other, message: String(repeating: "b", count: 1_023))
@@ -496,7 +496,7 @@ enum Sample {
     }
     // 64 bytes are left.
     #expect(sender.unsent(long) == nil)
-    #expect(throws: Violation(.limit, "the unsent items")) { try receiver.received(.unsent(long)) }
+    #expect(throws: Violation(.limit, "the list of unsent items")) { try receiver.received(.unsent(long)) }
     let short = Unsent(path: [UInt8](repeating: 0x61, count: 64), reason: .vanished)
     let said = sender.unsent(short)
     _ = try receiver.received(try #require(said))

@@ -92,6 +92,19 @@ final class HeldPipe: Sendable {
     withExtendedLifetime(pipe) {}
   }
 
+  @Test func `a reader that has taken nothing since the user's stop gets no new time at the end`() {
+    let move = BootInstant.now()
+    var state = OutputState()
+    state.stream = .output
+    #expect(!state.isInHurriedWrite)
+    #expect(state.endOfStandstill(since: move) == move.advanced(by: .seconds(1)))
+    state.hurry(to: move)
+    #expect(state.isInHurriedWrite)
+    #expect(state.endOfStandstill(since: move) == move.advanced(by: .milliseconds(250)))
+    state.stream = nil
+    #expect(!state.isInHurriedWrite)
+  }
+
   @Test func `a failure is written to standard error even if the reader of standard output has stopped`() throws {
     let errors = try HeldPipe()
     let output = Output(JSONReport(), to: .descriptors(output: pipe.writing, error: errors.writing))

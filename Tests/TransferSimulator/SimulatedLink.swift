@@ -51,7 +51,8 @@ final class SimulatedLink {
   }
 
   func close(until deadline: Double) {
-    self.deadline = deadline
+    if state == .closed { return }
+    self.deadline = state == .closing ? min(self.deadline, deadline) : deadline
     state = .closing
     stepSoon()
     device.run(after: device.world.delay(until: deadline) + 1) { [self] in step() }

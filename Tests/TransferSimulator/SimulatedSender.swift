@@ -155,7 +155,7 @@ final class SimulatedSender: Device {
     case .stopDialing: dialer?.end()
     case .converse(let id): converse(id)
     case .say(let id, let message): links[id]?.say(message)
-    case .close(let id, let deadline): links[id]?.close(until: deadline)
+    case .close(let id, let deadline), .hurryClosing(let id, let deadline): links[id]?.close(until: deadline)
     case .keepHeld, .keepPartial, .export, .openStream, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow,
       .stopSession, .noteFinish, .readWindow:
       performInSession(action)

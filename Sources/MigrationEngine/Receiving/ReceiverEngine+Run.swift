@@ -53,6 +53,7 @@ extension ReceiverEngine {
     // This includes the sessions beside an import: the run waits for none of them when the import
     // has ended.
     hurryAsides()
+    hurryClosings()
     switch phase {
     case .open where hasAsides: break
     case .starting, .open: endRun(interrupted)
@@ -71,6 +72,11 @@ extension ReceiverEngine {
       phase = .finishing(outcome, until: min(deadline, curfew))
     case .over: break
     }
+  }
+
+  /// The other ends of connections that were being closed at leisure have only a moment more.
+  private mutating func hurryClosings() {
+    for connection in workers.closing { act(.hurryClosing(connection, until: now + Curfew.forWords)) }
   }
 
   /// The outcome of the run is decided: all work is to end.

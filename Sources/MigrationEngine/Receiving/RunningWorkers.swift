@@ -43,7 +43,8 @@ extension ReceiverEngine {
         .retake(let transfer):
         self = .store(transfer)
       case .tell, .tellProgress, .finish, .announce, .withdrawAnnouncement, .drop, .pauseAccepting, .dismiss,
-        .forgetCode, .withdrawQuestion, .converse, .say, .endStream, .endSync, .closeGate, .interruptImport:
+        .forgetCode, .withdrawQuestion, .converse, .say, .hurryClosing, .endStream, .endSync, .closeGate,
+        .interruptImport:
         return nil
       }
     }
@@ -89,6 +90,11 @@ extension ReceiverEngine {
     var isStoreBusy: Bool { running.contains(where: \.isOfStore) }
 
     func contains(_ worker: Worker) -> Bool { running.contains(worker) }
+
+    /// The connections that are being closed, also those whose session has ended.
+    var closing: [ConnectionID] {
+      running.compactMap { if case .closing(let id) = $0 { id } else { nil } }.sorted()
+    }
 
     mutating func start(_ worker: Worker) {
       let isNew = running.insert(worker).inserted

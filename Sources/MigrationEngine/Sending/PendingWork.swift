@@ -132,9 +132,8 @@ extension SenderEngine.Action {
     case .noteFinish(let session, let transfer, _): .finishNote(session, transfer)
     case .note(let transfer, _, _, _): .note(transfer)
     case .forget(let transfer): .forget(transfer)
-    case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .keepHeld, .keepPartial,
-      .moveFrames,
-      .retire, .forgetStream, .refuse, .finishWindow, .stopSession:
+    case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .hurryClosing, .keepHeld,
+      .keepPartial, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow, .stopSession:
       nil
     }
   }

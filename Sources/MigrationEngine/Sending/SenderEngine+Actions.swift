@@ -50,6 +50,8 @@ extension SenderEngine {
     /// Sends everything that is queued and close_notify, and waits for the other end's
     /// close_notify, until a moment. Leads to `closed`.
     case close(ConnectionID, until: Double)
+    /// The other end of a connection that is being closed has less time. `closed` still follows.
+    case hurryClosing(ConnectionID, until: Double)
 
     // MARK: Workers of a session
 

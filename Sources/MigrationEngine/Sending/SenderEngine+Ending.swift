@@ -4,6 +4,10 @@ import MigrationWire
 extension SenderEngine {
   /// The user stops the run.
   mutating func stop(_ kind: TransferFailure.Kind, _ now: Double, _ actions: inout [Action]) {
+    // It was being closed at leisure.
+    if curfew == nil, case .closing(let end) = phase, work.isOpen(end.connection) {
+      actions.append(.hurryClosing(end.connection, until: now + Curfew.forWords))
+    }
     setCurfew(now)
     abandon(.interrupted(.sender, by: kind), now, &actions)
   }

@@ -30,8 +30,8 @@ struct ControlConnections {
   /// Queues a message.
   func say(_ id: ConnectionID, _ message: ControlMessage) { links[id]?.say(message) }
 
-  /// Ends a connection with the given last messages, at the given moment of the clock at the
-  /// latest.
+  /// Ends a connection with the queued last messages, at the given moment of the clock at the
+  /// latest. While it is being closed, a moment counts only if it is earlier.
   func close(_ id: ConnectionID, until deadline: Double) { links[id]?.close(until: deadline) }
 
   /// When something is due though nothing comes.

@@ -44,7 +44,11 @@ final class ControlLink {
   }
 
   func close(until deadline: Double) {
-    state = .closing(until: deadline)
+    switch state {
+    case .open, .broken: state = .closing(until: deadline)
+    case .closing(let earlier): state = .closing(until: min(earlier, deadline))
+    case .closed: return
+    }
     mayHaveMore = true
   }
 

@@ -33,7 +33,8 @@ extension ReceiverLoop {
 
     case .converse(let connection): converse(connection)
     case .say(let connection, let message): controls.say(connection, message)
-    case .close(let connection, let deadline): controls.close(connection, until: deadline)
+    case .close(let connection, let deadline), .hurryClosing(let connection, let deadline):
+      controls.close(connection, until: deadline)
 
     case .examine(let session, let transfer, let offer, let held): examine(session, transfer, offer, held)
     case .stage(let session, let order): stage(session, order)

@@ -141,7 +141,7 @@ struct ReceiverLoop: ~Copyable {
       if let product = report.product { keep(product) }
       switch report.event {
       case .stop: stoppedAt = stoppedAt ?? .now()
-      case .departed(let id), .streamEnded(let id, _, _): served[id] = nil
+      case .departed(let id), .streamEnded(let id, .over, _): served[id] = nil
       default: break
       }
       feed(report.event)

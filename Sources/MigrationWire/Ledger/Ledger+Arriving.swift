@@ -125,7 +125,7 @@ extension Ledger {
     if incomplete.count >= Limits.incompleteFiles {
       let refused = incomplete.values.count { $0.isRefused }
       guard incomplete.count - refused < Limits.incompleteFiles, refused < Limits.incompleteFiles else {
-        throw Violation(.limit, "the incomplete files")
+        throw Violation(.limit, "the list of incomplete files")
       }
     }
     let file = Incomplete(number: takeNumber(), generation: generation)

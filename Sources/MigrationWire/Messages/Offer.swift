@@ -123,7 +123,7 @@ package struct Offer: Equatable, Sendable {
 
   private static func optionalTotal(_ fields: Fields, _ tag: UInt8) throws(Violation) -> UInt64? {
     let total = try fields.read(tag, "the offer") { reader, bytes throws(Violation) in try reader.u64(bytes) }
-    guard total ?? 0 <= Limits.fileSize else { throw Violation(.limit, "the offer's totals") }
+    guard total ?? 0 <= Limits.fileSize else { throw Violation(.limit, "an offer's total") }
     return total
   }
 

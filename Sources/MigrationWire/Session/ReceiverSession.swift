@@ -89,7 +89,7 @@ package struct ReceiverSession: Equatable, Sendable {
 
   private mutating func named(_ unsent: Unsent) throws(Violation) -> Action {
     guard case .receiving(let last, var budget) = state else { throw Violation(.state, "an unsent item") }
-    guard budget.take(unsent.size) else { throw Violation(.limit, "the unsent items") }
+    guard budget.take(unsent.size) else { throw Violation(.limit, "the list of unsent items") }
     state = .receiving(lastDropped: last, budget)
     return .noteUnsent(unsent)
   }

@@ -125,7 +125,7 @@ package struct SenderSession: Equatable, Sendable {
       guard mayRefuse else { throw Violation(.state, "an item that is not stored") }
     case .greeting, .preparing, .comparing, .done, .closed: throw Violation(.state, "an item that is not stored")
     }
-    guard refusals.take(refusal.size) else { throw Violation(.limit, "the items that are not stored") }
+    guard refusals.take(refusal.size) else { throw Violation(.limit, "the list of items that are not stored") }
     return .noteRefused(refusal)
   }
 
@@ -221,7 +221,7 @@ struct LedgerOrder: Equatable, Sendable {
 
   mutating func countPartial() throws(Violation) {
     partials += 1
-    guard partials <= Limits.incompleteFiles else { throw Violation(.limit, "the incomplete files") }
+    guard partials <= Limits.incompleteFiles else { throw Violation(.limit, "the list of incomplete files") }
   }
 }
 

@@ -18,7 +18,7 @@ struct IncomingStreamWorker: Sendable {
       var incoming = try incoming(connection, durability)
       serve(&incoming)
     } catch {
-      end(.failed(Fault(error)))
+      fail(Fault(error)) {}
     }
   }
 
@@ -43,10 +43,16 @@ struct IncomingStreamWorker: Sendable {
       // The sender replaces a stream that was cut; the control connection knows when it cannot.
       if let error = error as? ConnectionError, error.code != .violated { return end(.over) }
       let fault = Fault(error)
-      end(.failed(fault))
-      // The remaining messages delay no other work: the stream writes no more.
-      incoming.close(fault.isTold ? nil : fault.close)
+      fail(fault) { incoming.close(fault.isTold ? nil : fault.close) }
     }
+  }
+
+  /// The stream writes no more, so its last messages delay no other work. The loop keeps the
+  /// connection until they are said, and can dismiss it.
+  private func fail(_ fault: Fault, _ farewell: () -> Void) {
+    end(.failed(fault))
+    farewell()
+    setup.post(.departed(served.id))
   }
 
   private func end(_ end: ReceiverEngine.StreamEnd) {

@@ -25,7 +25,7 @@ extension SenderLoop {
 
     case .converse(let id): if let connection = encounter?.connection.take() { controls.add(id, connection) }
     case .say(let id, let message): controls.say(id, message)
-    case .close(let id, let deadline): controls.close(id, until: deadline)
+    case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
 
     case .keepHeld(let number, let page): held[number, default: HeldItems()].add(page)
     case .keepPartial(let number, let partial): held[number, default: HeldItems()].add(partial)
