@@ -44,7 +44,8 @@ class Command:
         """Its exit code; a failure if it does not end in time."""
         with self.machine.change:
             self.machine.change.wait_for(lambda: self.status is not None or self.machine.is_over, seconds)
-        require(self.status is not None, f"the command in the machine did not end within {seconds} s: {self.words()}")
+        end = "the machine ended before the command in it" if self.machine.is_over else f"the command in the machine did not end within {seconds} s"
+        require(self.status is not None, f"{end}: {self.words()}")
         return self.status
 
     def wait_line(self, wanted, seconds):
@@ -74,8 +75,8 @@ class Command:
 class Machine:
     """One run of the emulator. `folder` is shared as /lab; `disks` are images, /dev/vda and so on
     in the machine. `extra` are further words for the emulator, whose current folder is `folder`.
-    With `can_sleep`, its root is on a disk of its own, before the others, and it may let go of the
-    share.
+    With `can_sleep`, its root is on a disk of its own, before the others, it may let go of the share,
+    and its kernel starts as on a real machine.
 
     `seconds` bounds the whole run: the emulator is then ended, even if this process has died.
     """
@@ -111,7 +112,7 @@ class Machine:
         # On a busy host, the kernel would take the emulator's timer for broken, and panic.
         words = [
             "timeout", "-k", "5", str(seconds), "nice", "-n", "10", "qemu-system-x86_64", "-accel", "tcg", "-cpu", "qemu64",
-            "-smp", "1", "-m", str(MEMORY), "-display", "none", "-nodefaults", "-no-reboot", "-kernel", parts.kernel, "-initrd", parts.initramfs,
+            "-smp", "1", "-m", str(MEMORY), "-display", "none", "-nodefaults", "-no-reboot", "-kernel", parts.packed_kernel if root else parts.kernel, "-initrd", parts.initramfs,
             "-append", "console=ttyS0 panic=1 quiet mitigations=off no_timer_check" + (" lab.root=disk" if root else ""), "-serial", f"file:{self.folder}/console",
             "-netdev", f"user,id=net,hostfwd=tcp:127.0.0.1:{self.port}-:{PORT}", "-device", "virtio-net-pci,netdev=net,romfile=",
             "-global", f"virtio-blk-pci.physical_block_size={SECTOR}", "-device", "virtio-rng-pci", "-device", "virtio-serial-pci",

@@ -134,9 +134,9 @@ class Parts:
     def make(self):
         self.unpack("kernel", self.kernel_package, "boot/vmlinuz-*")
         self.unpack("busybox", lambda: "busybox-static", "bin/busybox")
-        packed = glob.glob(f"{self.folder}/kernel/boot/vmlinuz-*")[0]
-        self.version = os.path.basename(packed).removeprefix("vmlinuz-")
-        self.kernel = self.unpacked(packed)
+        self.packed_kernel = glob.glob(f"{self.folder}/kernel/boot/vmlinuz-*")[0]
+        self.version = os.path.basename(self.packed_kernel).removeprefix("vmlinuz-")
+        self.kernel = self.unpacked(self.packed_kernel)
         self.make_root()
         self.make_initramfs()
 
@@ -166,7 +166,7 @@ class Parts:
 
     def unpacked(self, packed):
         """The kernel without its compression, which the machine would need seconds to undo; the
-        same file if it is not compressed by xz."""
+        same file if it is not compressed by xz. Started this way, it does not survive a sleep."""
         path = f"{self.folder}/vmlinux-{self.version}"
         if os.path.isfile(path):
             return path
