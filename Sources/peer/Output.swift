@@ -63,9 +63,9 @@ final class Output: Sendable {
       state.withLock { $0.hold = .none }
       state.broadcast()
     }
-    // A stopped reader does not delay a question to the user.
+    // A stopped reader does not delay a question to the user, nor the end.
     _ = state.wait(until: .now().advanced(by: OutputPatience.still)) {
-      if case .granted = $0.hold { true } else { nil }
+      if case .granted = $0.hold { true } else { $0.hurriedAt == nil ? nil : true }
     }
     return try body()
   }
@@ -73,7 +73,7 @@ final class Output: Sendable {
   /// Hurries because the user wants the program to end: the end no longer waits for a reader that
   /// has much to read.
   func hurry() {
-    state.withLock { $0.hurry(to: BootInstant.now().advanced(by: OutputPatience.wholeInHurry)) }
+    state.withLock { $0.hurry(now: .now()) }
     state.broadcast()
   }
 

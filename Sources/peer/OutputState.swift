@@ -54,8 +54,8 @@ struct OutputState: Sendable {
   var unsent = UnsentList()
   var writer: OwnerThread?
   var hold = Hold.none
-  /// The deadline for the queue, set when the user wants the program to end.
-  private(set) var hurried: BootInstant?
+  /// When the user first wanted the program to end.
+  private(set) var hurriedAt: BootInstant?
   var ending: Ending?
   /// The stream of the current write.
   var stream: StandardStream?
@@ -78,24 +78,28 @@ struct OutputState: Sendable {
     }
   }
 
-  /// Whether a write has not ended although the user wants the program to end. It gets no new time
-  /// at the end, since its reader has had some.
-  var isInHurriedWrite: Bool { hurried != nil && stream != nil }
+  /// Whether a write has not ended although the user wants the program to end. Its reader has had
+  /// time since then, and gets no new time at the end.
+  var isInHurriedWrite: Bool { hurriedAt != nil && stream != nil }
 
   /// When a reader that last took something at `move` is waited for no more.
   func endOfStandstill(since move: BootInstant) -> BootInstant {
-    move.advanced(by: hurried == nil ? OutputPatience.still : OutputPatience.stillInHurry)
+    guard let hurriedAt else { return move.advanced(by: OutputPatience.still) }
+    return max(move, hurriedAt).advanced(by: OutputPatience.stillInHurry)
   }
 
   /// Ends with a last word, by a deadline or by the earlier deadline of a hurry, but not before
   /// `earliest`: a working reader still gets the output since the hurry.
   mutating func end(with word: LastWord, by deadline: BootInstant, notBefore earliest: BootInstant) {
-    ending = Ending(word: word, deadline: min(deadline, hurried.map { max($0, earliest) } ?? deadline))
+    ending = Ending(word: word, deadline: min(deadline, hurriedDeadline.map { max($0, earliest) } ?? deadline))
   }
 
-  /// Ends by a deadline, or by an earlier one that was set before.
-  mutating func hurry(to deadline: BootInstant) {
-    hurried = min(hurried ?? deadline, deadline)
-    if let ending { self.ending?.deadline = min(ending.deadline, deadline) }
+  /// The user wants the program to end: less time is left.
+  mutating func hurry(now: BootInstant) {
+    hurriedAt = hurriedAt ?? now
+    if let ending, let hurriedDeadline { self.ending?.deadline = min(ending.deadline, hurriedDeadline) }
   }
+
+  /// The deadline for the queue after the user's wish.
+  private var hurriedDeadline: BootInstant? { hurriedAt?.advanced(by: OutputPatience.wholeInHurry) }
 }

@@ -27,6 +27,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   }
   // Threads may start after this.
   try interruption.watch()
+  interruption.tell { _ in output.hurry() }
   let importer = try interruption.honoured { () throws(TransferFailure) in
     try Ends.importer(options, home: home, until: interruption.early) { output.handle($0) }
   }
@@ -47,6 +48,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   prepareProcess()
   let home = try Home.path()
   try interruption.watch()
+  interruption.tell { _ in output.hurry() }
   let source = try interruption.honoured { () throws(TransferFailure) in
     try Ends.source(options, selection, home: home, until: interruption.early) { output.handle($0) }
   }

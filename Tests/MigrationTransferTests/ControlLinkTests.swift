@@ -64,6 +64,20 @@ import Testing
     }
   }
 
+  @Test func `a link that is being closed takes an earlier moment, and no later one`() throws {
+    let isOver = Outcome<Void>(of: "the end")
+    try meet { _ in
+      try isOver.wait(until: soon())
+    } _: { link in
+      link.close(until: 105)
+      link.close(until: 103)
+      #expect(link.nextMoment == 103)
+      link.close(until: 109)
+      #expect(link.nextMoment == 103)
+      isOver.set(.success(()))
+    }
+  }
+
   @Test func `an other end that does not stop talking holds a link that closes no longer than its time`() throws {
     let mayStop = Flag()
     let isFlooding = Outcome<Void>(of: "a flood")

@@ -92,15 +92,19 @@ final class HeldPipe: Sendable {
     withExtendedLifetime(pipe) {}
   }
 
-  @Test func `a reader that has taken nothing since the user's stop gets no new time at the end`() {
+  @Test func `a reader that takes nothing has a quarter of a second after the user's stop`() {
     let move = BootInstant.now()
     var state = OutputState()
     state.stream = .output
     #expect(!state.isInHurriedWrite)
     #expect(state.endOfStandstill(since: move) == move.advanced(by: .seconds(1)))
-    state.hurry(to: move)
+    let stop = move.advanced(by: .seconds(5))
+    state.hurry(now: stop)
+    state.hurry(now: stop.advanced(by: .seconds(5)))
     #expect(state.isInHurriedWrite)
-    #expect(state.endOfStandstill(since: move) == move.advanced(by: .milliseconds(250)))
+    #expect(state.endOfStandstill(since: move) == stop.advanced(by: .milliseconds(250)))
+    let later = stop.advanced(by: .milliseconds(200))
+    #expect(state.endOfStandstill(since: later) == later.advanced(by: .milliseconds(250)))
     state.stream = nil
     #expect(!state.isInHurriedWrite)
   }

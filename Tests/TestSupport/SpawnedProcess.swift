@@ -13,7 +13,8 @@ package final class SpawnedProcess: Sendable {
   ///
   /// - Parameters:
   ///   - words: its arguments, of which the first is its own name.
-  ///   - environment: "NAME=value" each.
+  ///   - environment: "NAME=value" each. If the lines of the tests are counted, those of the
+  ///     process are too.
   ///   - descriptors: by the numbers that they have in the process; standard descriptors that are
   ///     not given lead nowhere.
   package init(
@@ -27,7 +28,8 @@ package final class SpawnedProcess: Sendable {
       posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
     }
     let copy = { (texts: [String]) in texts.map { (text: String) in strdup(text) } + [nil] }
-    let (arguments, variables) = (copy(words), copy(environment))
+    let counts = getenv("LLVM_PROFILE_FILE").map { ["LLVM_PROFILE_FILE=" + String(cString: $0)] } ?? []
+    let (arguments, variables) = (copy(words), copy(environment + counts))
     defer { for text in arguments + variables { free(text) } }
     var process: pid_t = 0
     let error = posix_spawn(&process, program, &actions, nil, arguments, variables)

@@ -29,7 +29,7 @@ extension ReceiverEngine {
     case spoke(ConnectionID)
     /// A connection in the lobby has ended, or does not speak TLS; or the worker of `greet`,
     /// `exchange`, `confirm`, `welcome` or `turnAway` has ended without a result. The connection is
-    /// closed. A failed stream reports this after `streamEnded`, when its last messages are said.
+    /// closed.
     case departed(ConnectionID)
     /// The loop cannot accept a connection, because no descriptors are left.
     case outOfDescriptors(chance: UInt64)

@@ -107,6 +107,7 @@ struct ReceiverLoop: ~Copyable {
   /// on a disk that stands still.
   private mutating func end(_ result: Result<TransferResult, TransferFailure>) -> End {
     for connection in served.values { connection.dismissal.dismiss(makesRoom: false) }
+    if stoppedAt != nil { setup.farewells.dismiss() }
     for session in sessions.values { session.halt() }
     questionEnding.signal()
     let rest = Handover((entries, transfers, sessions))
@@ -141,7 +142,7 @@ struct ReceiverLoop: ~Copyable {
       if let product = report.product { keep(product) }
       switch report.event {
       case .stop: stoppedAt = stoppedAt ?? .now()
-      case .departed(let id), .streamEnded(let id, .over, _): served[id] = nil
+      case .departed(let id), .streamEnded(let id, _, _): served[id] = nil
       default: break
       }
       feed(report.event)

@@ -37,6 +37,7 @@ struct ReceiverSetup: Sendable {
   let context: TLSContext
   let queue: EventQueue<WorkerReport>
   let workers = Workers()
+  let farewells = Farewells()
   /// Handshakes at a time: as many as there are processors.
   let handshakes = ComputeGate()
 

@@ -18,7 +18,7 @@ struct IncomingStreamWorker: Sendable {
       var incoming = try incoming(connection, durability)
       serve(&incoming)
     } catch {
-      fail(Fault(error)) {}
+      end(.failed(Fault(error)))
     }
   }
 
@@ -43,16 +43,12 @@ struct IncomingStreamWorker: Sendable {
       // The sender replaces a stream that was cut; the control connection knows when it cannot.
       if let error = error as? ConnectionError, error.code != .violated { return end(.over) }
       let fault = Fault(error)
-      fail(fault) { incoming.close(fault.isTold ? nil : fault.close) }
+      setup.farewells.during(served) {
+        end(.failed(fault))
+        // The remaining messages delay no other work: the stream writes no more.
+        incoming.close(fault.isTold ? nil : fault.close)
+      }
     }
-  }
-
-  /// The stream writes no more, so its last messages delay no other work. The loop keeps the
-  /// connection until they are said, and can dismiss it.
-  private func fail(_ fault: Fault, _ farewell: () -> Void) {
-    end(.failed(fault))
-    farewell()
-    setup.post(.departed(served.id))
   }
 
   private func end(_ end: ReceiverEngine.StreamEnd) {
