@@ -181,26 +181,25 @@ def test_the_limit_of_folders(work):
 def test_the_limit_of_a_growing_folder(work):
     """--max-size of a folder that grows: refused in the middle, and resumes with a greater one"""
     old, new = work.place()
-    random_file(f"{old}/first", 16 * MIB)
+    random_file(f"{old}/first", 80 * MIB)
     os.mkdir(f"{old}/tree")
-    for number in range(20):
-        random_file(f"{old}/tree/{number}", MIB // 2)
-    # It comes last, seconds after the first bytes.
+    # The sender reads ahead, and a second stream would take another file; it has not read this one
+    # when the first bytes arrive.
     last = f"{old}/tree/last"
-    random_file(last, MIB // 2)
-    receiver = Receiver(work, new, options=["--max-size", "30M"])
-    link = work.slow_link(receiver.port)
-    sending = sender(work, [f"{old}/first", f"{old}/tree"], link.port, receiver.pairing_code)
+    random_file(last, MIB)
+    receiver = Receiver(work, new, options=["--max-size", "100M"])
+    link = work.slow_link(receiver.port, 24 * MIB)
+    sending = sender(work, ["--streams", "1", f"{old}/first", f"{old}/tree"], link.port, receiver.pairing_code)
     wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > MIB for event in receiver.events("progress")))
-    random_file(last, 12 * MIB)
+    random_file(last, 24 * MIB)
     for error in ends(receiver, sending, 6):
         require("(--max-size)" in error["message"], error["message"])
     equal([name for name in os.listdir(new) if not name.startswith(".")], [], "the destination holds")
-    receiver = Receiver(work, new, options=["--max-size", "50M"])
+    receiver = Receiver(work, new, options=["--max-size", "200M"])
     second = sender(work, [f"{old}/first", f"{old}/tree"], receiver.port, None)
     end_well(second, receiver)
     require(second.events("done")[0]["heldBytes"] > 0, "nothing was held")
-    equal(os.path.getsize(f"{new}/tree/last"), 12 * MIB, "the size of what has grown")
+    equal(os.path.getsize(f"{new}/tree/last"), 24 * MIB, "the size of what has grown")
 
 
 def test_the_limit_after_a_rename(work):
