@@ -16,7 +16,7 @@ package struct FuzzTarget: Sendable {
   package let run: @Sendable (ArraySlice<UInt8>) -> Void
 
   package init(
-    _ name: String, _ title: String, longest: Int, memory: Int = 1024, time: Int = 20,
+    _ name: String, _ title: String, longest: Int, memory: Int = 512, time: Int = 20,
     run: @escaping @Sendable (ArraySlice<UInt8>) -> Void
   ) {
     self.name = name

@@ -11,7 +11,7 @@ extension FuzzTarget {
   static let apps = [
     FuzzTarget("extension", "messages between a host and an extension", longest: 512) { checkMessages(Array($0)) },
     FuzzTarget("packets", "packets of the channel to an extension", longest: 512) { checkPackets($0) },
-    FuzzTarget("bundles", "property lists of bundles", longest: 1024, memory: 16_384) { checkPropertyList(Array($0)) },
+    FuzzTarget("bundles", "property lists of bundles", longest: 1024, memory: 8192) { checkPropertyList(Array($0)) },
     FuzzTarget("records", "records of apps in PEER_HOME", longest: 512) { checkRecords(Array($0)) },
     FuzzTarget("credentials", "requests for credentials, and the answers", longest: 512) {
       checkCredentials(Array($0))

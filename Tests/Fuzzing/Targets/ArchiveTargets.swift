@@ -8,9 +8,7 @@ extension FuzzTarget {
   /// Files of the archive.
   static let archive = [
     FuzzTarget("journal", "records of the journal", longest: 512) { JournalCheck.records($0) },
-    FuzzTarget("recovery", "the recovery of staged data from a journal", longest: 96, memory: 2048) {
-      JournalCheck.recovery($0)
-    },
+    FuzzTarget("recovery", "the recovery of staged data from a journal", longest: 96) { JournalCheck.recovery($0) },
     FuzzTarget("ledger", "the ledger of what a receiver holds", longest: 128) { input in
       var walk = LedgerWalk(input)
       walk.run()
