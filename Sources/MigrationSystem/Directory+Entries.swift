@@ -71,6 +71,16 @@ extension Directory {
 }
 
 extension Directory {
+  /// Whether it has no entries.
+  package func isEmpty() throws(SystemError) -> Bool {
+    var isEmpty = true
+    try forEachEntry { (_, _) throws(SystemError) in
+      isEmpty = false
+      return false
+    }
+    return isEmpty
+  }
+
   /// Whether an entry has exactly this name; a file system may find it by other names, too.
   package func lists(_ name: ArraySlice<UInt8>) throws(SystemError) -> Bool {
     var isListed = false

@@ -75,6 +75,9 @@ package struct FileStatus: Equatable, Sendable {
     self.changed = changed
   }
 
+  /// Whether both are of one inode.
+  package func isSame(as other: FileStatus) -> Bool { (device, inode) == (other.device, other.inode) }
+
   init(_ status: stat) {
     // The kernel has no other types; a future type would not be readable.
     kind = FileKind(mode: status.st_mode) ?? .characterDevice

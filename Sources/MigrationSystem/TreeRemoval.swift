@@ -25,6 +25,17 @@ extension Directory {
       // It was removed before, or never existed.
     }
   }
+
+  /// Removes everything in this directory, the named entry last.
+  package func removeContents(last: [UInt8]) throws(SystemError) {
+    var names: [[UInt8]] = []
+    try forEachEntry { (name, _) throws(SystemError) in
+      names.append(try unsafe name.withPathBytes { (bytes) throws(SystemError) in unsafe Array(bytes) })
+      return true
+    }
+    for name in names where name != last { try removeTree(ifThere: name) }
+    try removeTree(ifThere: last)
+  }
 }
 
 /// The removal of one tree, in a loop instead of a recursion.

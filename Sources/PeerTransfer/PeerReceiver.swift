@@ -111,9 +111,6 @@ extension PeerReceiver {
       throw TransferFailure(.usage, "the directory to receive into is an empty string", hint: "Name a directory.")
     }
     do throws(ArchiveError) {
-      // This fails before a sender comes if the directory cannot be created; only an existing
-      // directory can be locked.
-      _ = try StagingArea.openOrMake(destination.bytes)
       let area = try StagingArea(
         at: destination.bytes,
         preserving: Preserved(owners: options.keepsOwners, setIDBits: options.keepsSetIDBits),

@@ -304,7 +304,7 @@ def listed(work, old):
 
 @pytest.mark.takes(5)
 def test_a_damaged_journal(work):
-    """a damaged journal: set aside, reported, and everything is sent again"""
+    """a damaged journal: left, reported, and everything is sent again"""
     old, new, first, receiver = interrupted(work, False)
     first.signal(signal.SIGKILL)
     first.wait()
@@ -315,7 +315,7 @@ def test_a_damaged_journal(work):
     again = Receiver(work, new, port=receiver.port)
     second = sender(work, [f"{old}/file"], receiver.port, None)
     end_well(second, again)
-    equal(sorted(os.listdir(new)), sorted(["file", f"{staged}.refused-1"]), "the destination holds")
+    equal(sorted(os.listdir(new)), sorted(["file", staged]), "the destination holds")
     require(again.events("notice"), "no notice")
     work.figure = again.events("notice")[0]["message"].replace(staged, ".peer-...")
 

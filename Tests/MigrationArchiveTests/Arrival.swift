@@ -21,7 +21,6 @@ struct Arrival {
     importer = try FolderImporter(scratch, preserving: preserving, existing: existing)
     let terms = importer.terms(of: transfer, keys: testKeys)
     judgement = try importer.judge(offer, held: Tally(), on: terms)
-    try importer.area.lockOnceFree()
     staging = try importer.area.stage(offer, on: terms)
   }
 
@@ -40,7 +39,7 @@ struct Arrival {
     return losses
   }
 
-  func clear() throws { try importer.area.clear(staging.transfer) }
+  func clear() throws { try importer.area.clear(staging.transfer, testKeys) }
 
   /// The path of the archive in the scratch directory.
   var tree: String { "destination/\(String(decoding: staging.disk.name, as: UTF8.self))/tree" }
@@ -182,18 +181,9 @@ extension FolderImporter {
   }
 }
 
-extension StagingArea {
-  /// Locks the destination after another area has released it. A process that another test is
-  /// starting has a copy of every descriptor, including locks, until its program is loaded.
-  func lockOnceFree() throws {
-    let deadline = soon()
-    while true {
-      do {
-        return try lock()
-      } catch {
-        guard error.code == .inUse, BootInstant.now() < deadline else { throw error }
-        sched_yield()
-      }
-    }
-  }
+/// The staging directory of a transfer, as another process finds it.
+func reopened(
+  _ name: [UInt8], in directory: SharedDirectory, of transfer: TransferID = 0xABC
+) throws -> DirectoryDisk {
+  try #require(try DirectoryDisk.find(name, in: directory, of: transfer, key: testKeys.journalKey))
 }

@@ -109,7 +109,8 @@ import Testing
     #expect(disk.abilities == DiskProbe.run(in: scratch.directory))
     #expect(scratch.names("staging") == ["journal", "tree"] && scratch.names("staging/tree") == [])
     scratch.makeDirectory("staging/probe/left")
-    let again = try DirectoryDisk(opening: Array("staging".utf8), in: scratch.open("."))
+    _ = try Staging(on: disk, for: offer(), transfer: 0xABC, keys: testKeys)
+    let again = try reopened(Array("staging".utf8), in: scratch.open("."))
     #expect(again.abilities == disk.abilities)
     #expect(scratch.names("staging") == ["journal", "tree"])
   }

@@ -159,7 +159,7 @@ import Testing
     arrival.staging.setExtended(in: places, directory, isRoot: false)
     let tree = "\(arrival.tree)/root/directory"
     #expect(try metadata(scratch, tree).defaultAccessList == Self.list)
-    let disk = try DirectoryDisk(opening: arrival.staging.disk.name, in: scratch.open("destination"))
+    let disk = try reopened(arrival.staging.disk.name, in: scratch.open("destination"))
     _ = try Staging.recover(
       from: disk, for: offer(), transfer: arrival.staging.transfer, keys: testKeys, sealer: HashSealer())
     #expect(try metadata(scratch, tree) == ExtendedMetadata())

@@ -54,6 +54,9 @@ struct FoldingDestination: ImportDestination {
   func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? {
     try disk.names(in: directory.map { (path) throws(SystemError) in try listed(path) })
   }
-  func arrivedPlaces() -> any StagingPlaces { disk.arrivedPlaces() }
+  func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile { try disk.open(staged: path) }
+  func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile {
+    try disk.open(target, seen: seen)
+  }
   func synchronize() throws(SystemError) { try disk.synchronize() }
 }

@@ -26,7 +26,7 @@ import Testing
 
   /// The import, as another process would begin it.
   private func moves(_ export: Export) throws -> FolderImport {
-    let disk = try DirectoryDisk(opening: Staging.name(of: 0xABC), in: try scratch.open("destination"))
+    let disk = try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination"))
     let staging = try Staging.recover(
       from: disk, for: export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
     return FolderImport(staging, to: FoldingDestination(disk: disk))
@@ -95,7 +95,7 @@ import Testing
     write("A", "Folder/x", "a", "b", "folder/x")
     let export = try arrive(.replace)
     // The first run moved these, and then died.
-    let disk = try DirectoryDisk(opening: Staging.name(of: 0xABC), in: try scratch.open("destination"))
+    let disk = try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination"))
     for name in ["root/A", "root/Folder"] {
       let path = try ArchivePath(Array(name.utf8))
       try disk.replace(path, with: path)

@@ -89,7 +89,7 @@ import Testing
       let arrival = try ground.arrive(existing)
       try arrival.staging.complete(ground.export.result.finish) { _ in }
     }
-    let disk = try DirectoryDisk(opening: Staging.name(of: 0xABC), in: try ground.scratch.open("destination"))
+    let disk = try reopened(Staging.name(of: 0xABC), in: try ground.scratch.open("destination"))
     let mortal = MortalDisk(disk, dyingAt: nil, diesAfter: course.diesAfter, renaming: course.renaming)
     let staging = try Staging.recover(
       from: mortal, for: ground.export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
@@ -101,6 +101,7 @@ import Testing
     var moves = FolderImport(staging, to: mortal)
     do {
       try moves.run { _ in }
+      try staging.finishImport()
     } catch {
       #expect(mortal.hasDied, "\(error)")
     }

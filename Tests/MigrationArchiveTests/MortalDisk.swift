@@ -66,7 +66,19 @@ final class MortalDisk: StagingDisk, ImportDestination {
   var name: [UInt8] { disk.name }
   var journal: any StagedFile { MortalFile(disk.journal, self) }
   func places() -> any StagingPlaces { MortalPlaces(disk.places(), self) }
-  func arrivedPlaces() -> any StagingPlaces { MortalPlaces(disk.arrivedPlaces(), self) }
+  var abilities: DiskAbilities {
+    var abilities = DiskAbilities()
+    abilities.keepsNumbers = ![.linkingByPath, .claimingByPath].contains(renaming)
+    return abilities
+  }
+  func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile {
+    try operate { () throws(SystemError) in MortalFile(try disk.open(staged: path), self) }
+  }
+  func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile {
+    // Where the numbers are made up, they show nothing.
+    let known = abilities.keepsNumbers ? seen : try disk.occupant(at: target) ?? seen
+    return try operate { () throws(SystemError) in MortalFile(try disk.open(target, seen: known), self) }
+  }
   func synchronize() throws(SystemError) { try operate { () throws(SystemError) in try disk.synchronize() } }
   func space() -> FileSystemSpace? { disk.space() }
 
@@ -155,12 +167,18 @@ private final class MortalFile: StagedFile {
     try disk.operate { () throws(SystemError) in try file.synchronize() }
   }
   func clear(_ range: Range<UInt64>) throws(SystemError) { try file.clear(range) }
-  func setMode(_ mode: UInt32) throws(SystemError) { try file.setMode(mode) }
+  func setMode(_ mode: UInt32) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try file.setMode(mode) }
+  }
   func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) { try file.setOwner(owner) }
   func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) { try file.setAttribute(attribute) }
-  func setAccessList(_ list: [AccessEntry]) throws(SystemError) { try file.setAccessList(list) }
+  func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
+    try file.setAccessList(list, kind)
+  }
   func clearExtendedMetadata() throws(SystemError) { try file.clearExtendedMetadata() }
-  func setTimes(modified: Timestamp) throws(SystemError) { try file.setTimes(modified: modified) }
+  func setTimes(modified: Timestamp) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try file.setTimes(modified: modified) }
+  }
 }
 
 /// A tree of a mortal disk.

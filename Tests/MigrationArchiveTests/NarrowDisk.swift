@@ -129,7 +129,9 @@ private final class NarrowFile: StagedFile {
   func setMode(_ mode: UInt32) throws(SystemError) { try file.setMode(mode) }
   func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) { try file.setOwner(owner) }
   func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) { try file.setAttribute(attribute) }
-  func setAccessList(_ list: [AccessEntry]) throws(SystemError) { try file.setAccessList(list) }
+  func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
+    try file.setAccessList(list, kind)
+  }
   func clearExtendedMetadata() throws(SystemError) { try file.clearExtendedMetadata() }
   func setTimes(modified: Timestamp) throws(SystemError) { try file.setTimes(modified: modified) }
 }

@@ -88,7 +88,7 @@ import Testing
       try write(again.outlet.frames, to: staging)
       try check(staging, disk)
       try Directory.open(scratch.at("destination")).removeTree(Array("source".utf8))
-      _ = try StagingArea.discard(0xABC, from: scratch.at("destination"))
+      _ = try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination"))
     }
   }
 

@@ -88,7 +88,7 @@ struct PreparedGround {
     let staging = try #require(
       try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
     _ = try importer.importItems(of: staging) { _ in }
-    try importer.area.clear(0xABC)
+    try importer.area.clear(0xABC, testKeys)
   }
 
   /// The violations of a mode: forbidden changes, and, once the import is complete, missing

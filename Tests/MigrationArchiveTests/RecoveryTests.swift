@@ -61,14 +61,13 @@ private final class Interruption {
   /// every case.
   func resume() throws -> Outcome {
     let importer = try FolderImporter(scratch)
-    try importer.area.lockOnceFree()
     var outcome = Outcome.refused
     var staging: Staging?
     do {
       staging = try importer.recover(export.offer, transfer: Self.transfer, keys: testKeys, sealer: HashSealer())
       outcome = .resumed(staging?.held ?? Tally())
     } catch let error as ArchiveError where error.code == .journal {
-      _ = try importer.area.setAside(Self.transfer)
+      // It is left as it is, and the transfer starts afresh beside it.
     }
     let recovered = try staging ?? importer.stage(export.offer, transfer: Self.transfer)
     if recovered.stage == .receiving {
@@ -80,7 +79,7 @@ private final class Interruption {
       try recovered.complete(again.result.finish) { _ in }
     }
     _ = try importer.importItems(of: recovered) { _ in }
-    try importer.area.clear(Self.transfer)
+    try importer.area.clear(Self.transfer, testKeys)
     #expect(scratch.snapshot("destination/source").differences(from: wanted) == [])
     return outcome
   }
@@ -280,7 +279,7 @@ private final class Interruption {
     let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
     #expect(again.stage == .imported(export.result.finish.total))
     _ = try importer.importItems(of: again) { _ in }
-    try importer.area.clear(0xABC)
+    try importer.area.clear(0xABC, testKeys)
     #expect(scratch.snapshot("destination").differences(from: before) == [])
   }
 
@@ -294,7 +293,7 @@ private final class Interruption {
     // The process dies while it makes the last record durable.
     let last = try #require(try JournalReading(scratch, arrival).positions.dropLast().last)
     let disk = ForgetfulDisk(
-      try DirectoryDisk(opening: Staging.name(of: 0xABC), in: scratch.open("destination")),
+      try reopened(Staging.name(of: 0xABC), in: scratch.open("destination")),
       durable: Array(scratch.read(arrival.journal).prefix(Int(last))))
     for _ in 0..<2 {
       let staging = try Staging.recover(

@@ -27,7 +27,6 @@ import Testing
         said.syncs += 1
       }
     }
-    func letGo() { disk.letGo() }
     var looks: Int { said.withLock { $0.looks } }
     var syncs: Int { said.withLock { $0.syncs } }
 

@@ -122,7 +122,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     staging.drop(again.result.stale)
     try staging.complete(again.result.finish) { _ in }
     _ = try importer.importItems(of: staging) { _ in }
-    try importer.area.clear(0xABC)
+    try importer.area.clear(0xABC, testKeys)
     return again.outlet.skipped
   }
 

@@ -131,7 +131,7 @@ import Testing
     arrival.staging.beginSession(offer(items: 20))
     let directory = SharedDirectory(try Directory.open(scratch.at("destination")))
     let again = try Staging.recover(
-      from: try DirectoryDisk(opening: arrival.staging.disk.name, in: directory), for: offer(items: 20),
+      from: try reopened(arrival.staging.disk.name, in: directory), for: offer(items: 20),
       transfer: arrival.staging.transfer, keys: testKeys, sealer: HashSealer())
     for staging in [arrival.staging, again] {
       let path = try ArchivePath(Array("root/d1".utf8))

@@ -130,7 +130,7 @@ import Testing
       }
       #expect(staging.held == Tally(items: 1, bytes: 103) && staging.notStored == 2)
     }
-    let disk = NarrowDisk(try DirectoryDisk(opening: name, in: directory))
+    let disk = NarrowDisk(try reopened(name, in: directory))
     let staging = try Staging.recover(
       from: disk, for: offer(), transfer: 0xABC, keys: testKeys, sealer: HashSealer())
     check(staging)

@@ -135,7 +135,7 @@ struct Migration {
     for frame in outlet.frames { try writer.write(frame.span, entries: 0..<frame.count) }
     try staging.complete(result.finish) { _ in }
     _ = try importer.importItems(of: staging, progress: progress)
-    try importer.area.clear(Self.transfer)
+    try staging.remove()
   }
 }
 

@@ -53,5 +53,6 @@ private struct NarrowDisk: StagingDisk {
   func places() -> any StagingPlaces { disk.places() }
   func synchronize() throws(SystemError) { try disk.synchronize() }
   func space() -> FileSystemSpace? { disk.space() }
-  func letGo() { disk.letGo() }
+  var destination: (any ImportDestination)? { disk }
+  func remove() throws(SystemError) { try disk.remove() }
 }

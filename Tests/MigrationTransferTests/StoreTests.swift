@@ -162,14 +162,19 @@ import Testing
     #expect(try store.list().damaged.isEmpty)
   }
 
-  @Test func `forgetting removes only the staged data and the data that was set aside`() throws {
+  @Test func `forgetting removes only the staged data of the transfer`() throws {
     let identifier: TransferID = 0xFEDC << 112
     let destination = scratch.at("destination")
     scratch.write("destination/mine", Data("mine".utf8))
-    scratch.write("destination/.peer-\(identifier.hexadecimal)/tree/x", Data("x".utf8))
-    scratch.write("destination/.peer-\(identifier.hexadecimal).refused-3/tree/x", Data("x".utf8))
+    let remembered = try receiving(identifier, into: destination)
+    let known = try #require(remembered.destination)
+    let area = try StagingArea(at: destination)
+    for _ in 1...2 {
+      _ = try area.stage(
+        known.offer, on: TransferTerms(transfer: identifier, keys: known.keys, existing: .refuse))
+    }
     scratch.write("destination/.peer-\(TransferID(1).hexadecimal)/tree/x", Data("x".utf8))
-    _ = try store.create(try receiving(identifier, into: destination))
+    _ = try store.create(remembered)
     _ = try store.create(try sending(identifier))
     #expect(try store.forget("fedc") == TransferStore.Forgotten(transfer: identifier, notice: nil))
     let left = try FileManager.default.contentsOfDirectory(atPath: scratch.path + "/destination").sorted()

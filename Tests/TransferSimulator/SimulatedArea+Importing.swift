@@ -68,7 +68,19 @@ extension SimulatedArea: ImportDestination {
     disk.unlink(to, Array(target.name))
   }
 
-  func arrivedPlaces() -> any StagingPlaces { SimulatedPlaces(disk, beneath: disk.destination) }
+  func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile { try open(path, in: tree) }
+
+  func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile {
+    try open(target, in: disk.destination)
+  }
+
+  private func open(_ path: ArchivePath, in root: Node) throws(SystemError) -> SimulatedFile {
+    try disk.operate(mayFail: false)
+    guard let node = try directory(of: path, in: root).entries[Array(path.name)] else {
+      throw SystemError(noSuchFile: "open")
+    }
+    return SimulatedFile(node, disk)
+  }
 
   private func directory(of path: ArchivePath, in root: Node) throws(SystemError) -> Node {
     var node = root

@@ -199,5 +199,4 @@ extension SimulatedArea: StagingDisk {
   func places() -> any StagingPlaces { SimulatedPlaces(disk, beneath: tree) }
   func synchronize() throws(SystemError) { try disk.synchronizeAll() }
   func space() -> FileSystemSpace? { nil }
-  func letGo() {}
 }

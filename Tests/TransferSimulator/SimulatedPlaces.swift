@@ -74,9 +74,9 @@ final class SimulatedFile: StagedFile, @unchecked Sendable {
     node.write(.attribute(attribute.name, attribute.value))
   }
 
-  func setAccessList(_ list: [AccessEntry]) throws(SystemError) {
+  func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
     try disk.operate(mayFail: false)
-    node.write(.attribute(SimulatedPlaces.listName(.access), SimulatedPlaces.bytes(list)))
+    node.write(.attribute(SimulatedPlaces.listName(kind), SimulatedPlaces.bytes(list)))
   }
 
   func clearExtendedMetadata() throws(SystemError) {

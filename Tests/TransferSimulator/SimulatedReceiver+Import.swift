@@ -164,6 +164,7 @@ extension SimulatedReceiver {
         }
         var moves = FolderImport(staging, to: try area(of: transfer.identifier))
         try moves.run { feed(.importing(transfer.identifier, $0)) }
+        try staging.finishImport()
         try disk.operate(mayFail: false)
         tellRefusals(transfer)
         let done = Done(total: total, notStored: staging.notStored)

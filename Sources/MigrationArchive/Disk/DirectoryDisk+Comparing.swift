@@ -5,7 +5,7 @@ extension DirectoryDisk {
   private static let block = 1 << 20
 
   package func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool {
-    let (from, to) = (try Self.directory(of: path, in: tree), try Self.directory(of: target, in: parent))
+    let (from, to) = (try Self.directory(of: path, in: tree), try arrival(of: target))
     let (staged, there) = (try from.directory.status(path.name), try to.directory.status(target.name))
     guard staged.kind == there.kind, staged.modified == there.modified, staged.size == there.size else { return false }
     switch staged.kind {
@@ -21,7 +21,7 @@ extension DirectoryDisk {
 
   package func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool {
     do {
-      let (from, to) = (try Self.directory(of: path, in: tree), try Self.directory(of: target, in: parent))
+      let (from, to) = (try Self.directory(of: path, in: tree), try arrival(of: target))
       let (staged, there) = (try from.directory.status(path.name), try to.directory.status(target.name))
       switch (staged.kind, there.kind) {
       case (.regular, .regular):

@@ -4,7 +4,7 @@ package import MigrationWire
 extension DirectoryDisk: ImportDestination {
   package func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? {
     do {
-      return try Self.occupant(path, in: tree)
+      return try Self.occupant(path.name, in: Self.directory(of: path, in: tree))
     } catch  where error.isNotFound || error.isNotDirectory {
       // The parent directory no longer exists.
       return nil
@@ -12,13 +12,14 @@ extension DirectoryDisk: ImportDestination {
   }
 
   package func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? {
-    try Self.occupant(target, in: parent)
+    try Self.occupant(target.name, in: arrival(of: target))
   }
 
-  private static func occupant(_ path: ArchivePath, in root: SharedDirectory) throws(SystemError) -> Occupant? {
-    let directory = try directory(of: path, in: root)
+  private static func occupant(_ name: ArraySlice<UInt8>, in directory: SharedDirectory) throws(SystemError)
+    -> Occupant?
+  {
     do {
-      return Occupant(try directory.directory.status(path.name))
+      return Occupant(try directory.directory.status(name))
     } catch  where error.isNotFound {
       return nil
     }
@@ -35,24 +36,24 @@ extension DirectoryDisk: ImportDestination {
   private func rename(_ path: ArchivePath, to target: ArchivePath, noReplace: Bool) throws(SystemError) {
     let from = try Self.directory(of: path, in: tree)
     try from.directory.rename(
-      path.name, to: Self.directory(of: target, in: parent).directory, as: target.name, noReplace: noReplace)
+      path.name, to: arrival(of: target).directory, as: target.name, noReplace: noReplace)
   }
 
   package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
     let from = try Self.directory(of: path, in: tree)
     try from.directory.makeHardLink(
-      path.name, in: Self.directory(of: target, in: parent).directory, as: target.name)
+      path.name, in: arrival(of: target).directory, as: target.name)
   }
 
   package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
-    let directory = try Self.directory(of: target, in: parent)
+    let directory = try arrival(of: target)
     guard isDirectory else { return Occupant(try directory.directory.createFile(target.name).status()) }
     try directory.directory.makeDirectory(target.name)
     return Occupant(try directory.directory.status(target.name))
   }
 
   package func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) {
-    let directory = try Self.directory(of: target, in: parent)
+    let directory = try arrival(of: target)
     if isDirectory {
       try directory.directory.removeDirectory(target.name)
     } else {
@@ -63,8 +64,7 @@ extension DirectoryDisk: ImportDestination {
   package func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? {
     var names: [[UInt8]] = []
     // One handle serves one iteration at a time, and no other code lists the destination now.
-    var place = parent
-    if let directory { place = SharedDirectory(try parent.directory.openDirectoryBeneath(directory.bytes)) }
+    let place = try directory.map { (path) throws(SystemError) in try arrival(path) } ?? parent
     try place.directory.forEachEntry { (name, _) throws(SystemError) in
       names.append([UInt8](copying: name))
       return true
@@ -72,12 +72,45 @@ extension DirectoryDisk: ImportDestination {
     return names
   }
 
+  package func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile {
+    DiskFile(try Self.directory(of: path, in: tree).directory.openChildDirectory(path.name).release())
+  }
+
+  package func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile {
+    let directory = try arrival(of: target).directory.openChildDirectory(target.name)
+    try check(target, directory, seen)
+    return DiskFile(directory.release())
+  }
+
+  package func enter(_ target: ArchivePath, seen: Occupant) throws(SystemError) {
+    let directory = try parent.directory.openDirectoryBeneath(target.bytes)
+    try check(target, directory, seen)
+    let shared = SharedDirectory(directory)
+    entered.withLock { $0 = (target, shared) }
+  }
+
+  private func check(
+    _ target: ArchivePath, _ directory: borrowing Directory, _ seen: Occupant
+  ) throws(SystemError) {
+    guard abilities.tellsEntriesApart, !Occupant(try directory.status()).hasInode(of: seen) else { return }
+    throw SystemError(
+      reason: "another program has put a directory in its place", operation: "open", subject: target.bytes.escapedText)
+  }
+
+  /// The directory at the destination that contains an entry.
+  func arrival(of target: ArchivePath) throws(SystemError) -> SharedDirectory {
+    try target.parent.map { (path) throws(SystemError) in try arrival(path) } ?? parent
+  }
+
+  private func arrival(_ path: ArchivePath) throws(SystemError) -> SharedDirectory {
+    if let entered = entered.withLock({ $0?.path == path ? $0?.directory : nil }) { return entered }
+    return SharedDirectory(try parent.directory.openDirectoryBeneath(path.bytes))
+  }
+
   static func directory(of path: ArchivePath, in root: SharedDirectory) throws(SystemError) -> SharedDirectory {
     guard let parent = path.parent else { return root }
     return SharedDirectory(try root.directory.openDirectoryBeneath(parent.bytes))
   }
-
-  package func arrivedPlaces() -> any StagingPlaces { DirectoryPlaces(tree: parent, directoryMode: 0o700) }
 }
 
 extension Occupant {

@@ -1,8 +1,12 @@
 package import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// A staging directory on a real file system: `tree` with every item in its final place, and
 /// `journal` next to it.
+///
+/// The directory is held open from its creation to its end. Other users may be able to rename
+/// entries of the directory that contains it, so its name counts only while it leads to the
+/// directory that is held.
 package final class DirectoryDisk: StagingDisk {
   package let name: [UInt8]
   package let journal: any StagedFile
@@ -11,48 +15,101 @@ package final class DirectoryDisk: StagingDisk {
   let tree: SharedDirectory
   /// Whether the directory had no `tree` when it was opened.
   let hadNoTree: Bool
+  private let own: Directory
   private let probed = Mutex<DiskAbilities?>(nil)
+  /// The directory at the destination that the import has entered.
+  let entered = Mutex<(path: ArchivePath, directory: SharedDirectory)?>(nil)
 
-  /// Creates the staging directory, private, with an empty journal.
-  package init(making name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
+  private static let journalName = Array("journal".utf8)
+  private static let treeName = Array("tree".utf8)
+
+  private init(
+    _ name: [UInt8], in parent: SharedDirectory, _ own: consuming Directory, journal: consuming Descriptor
+  ) throws(SystemError) {
     self.name = name
     self.parent = parent
-    let parts = try Self.make(name, in: parent.directory)
-    hadNoTree = false
-    tree = parts.tree
-    journal = parts.journal
-  }
-
-  /// Opens an existing staging directory. A kill or a power loss right after it was made may have
-  /// left only a part of it: the missing part is made.
-  package init(opening name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
-    self.name = name
-    self.parent = parent
-    let directory = try parent.directory.openChildDirectory(name)
+    self.journal = DiskFile(journal)
     do {
-      tree = SharedDirectory(try directory.openChildDirectory("tree"))
-      hadNoTree = false
-    } catch  where error.isNotFound {
-      try directory.makeDirectory("tree", mode: 0o700)
-      tree = SharedDirectory(try directory.openChildDirectory("tree"))
+      try own.makeDirectory(Self.treeName, mode: 0o700)
       hadNoTree = true
+    } catch  where error.isAlreadyExisting {
+      hadNoTree = false
     }
-    journal = DiskFile(try directory.openOrCreateFile("journal"))
+    tree = SharedDirectory(try own.openChildDirectory(Self.treeName))
+    self.own = own
   }
 
-  private static func make(
-    _ name: [UInt8], in parent: borrowing Directory
-  ) throws(SystemError) -> (tree: SharedDirectory, journal: DiskFile) {
-    try parent.makeDirectory(name, mode: 0o700)
+  /// Creates the staging directory, private, with an empty journal; EEXIST if the name is taken. A
+  /// directory that a kill has left empty counts as created.
+  package convenience init(making name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
     do {
-      let directory = try parent.openChildDirectory(name)
-      try directory.makeDirectory("tree", mode: 0o700)
-      let journal = DiskFile(try directory.openOrCreateFile("journal"))
-      return (SharedDirectory(try directory.openChildDirectory("tree")), journal)
-    } catch {
-      try? parent.removeTree(name)
-      throw error
+      try parent.directory.makeDirectory(name, mode: 0o700)
+    } catch  where error.isAlreadyExisting {
+      // It may be unused.
     }
+    guard let own = try Self.open(name, in: parent), try Self.isUnused(own) else {
+      throw SystemError(alreadyExisting: "create")
+    }
+    let journal = try own.openOrCreateFile(Self.journalName)
+    guard try Self.isPrivate(own, like: journal) else {
+      try own.remove(Self.journalName)
+      throw SystemError(alreadyExisting: "create")
+    }
+    try self.init(name, in: parent, own, journal: journal)
+  }
+
+  /// Opens the staging directory of an earlier run; nil unless it is private and its journal begins
+  /// with this transfer's first record. A kill or a power loss right after it was made may have
+  /// left only a part of it: the missing part is made.
+  package static func find(
+    _ name: [UInt8], in parent: SharedDirectory, of transfer: TransferID, key: UInt128
+  ) throws(SystemError) -> DirectoryDisk? {
+    guard let own = try open(name, in: parent) else { return nil }
+    do throws(SystemError) {
+      let journal = try own.openChild(journalName, .readWrite)
+      guard try isPrivate(own, like: journal) else { return nil }
+      let file = DiskFile(try journal.duplicate())
+      var reader = JournalReader(file, key: key, end: try file.size(), block: 4096)
+      guard case .record(.opened(transfer), 0) = try reader.next() else { return nil }
+      return try DirectoryDisk(name, in: parent, own, journal: journal)
+    } catch {
+      guard error.isNotFound || error.isNotDirectory || error.isDirectory || error.isSymbolicLink else { throw error }
+      return nil
+    }
+  }
+
+  private static func open(_ name: [UInt8], in parent: SharedDirectory) throws(SystemError) -> Directory? {
+    do {
+      return try parent.directory.openChildDirectory(name)
+    } catch  where error.isNotFound || error.isNotDirectory || error.isSymbolicLink || error.isPermissionDenied {
+      return nil
+    }
+  }
+
+  /// Whether only this process's user can have made a directory and can change it: it has the owner
+  /// and the lack of rights for others that a new file in it has. Where every entry has the same
+  /// owner and rights, nothing more can be known.
+  private static func isPrivate(_ own: borrowing Directory, like file: borrowing Descriptor) throws(SystemError) -> Bool
+  {
+    let (directory, sample) = (try own.status(), try file.status())
+    return sample.kind == .regular && directory.owner == sample.owner
+      && (directory.mode & 0o077 == 0 || sample.mode & 0o077 != 0)
+  }
+
+  /// Whether a directory has no more than a kill can leave of a new staging directory.
+  private static func isUnused(_ own: borrowing Directory) throws(SystemError) -> Bool {
+    var isUnused = true
+    try own.forEachEntry { (entry, _) throws(SystemError) in
+      let name = [UInt8](copying: entry)
+      let status = try own.status(name)
+      switch name {
+      case journalName: isUnused = status.kind == .regular && status.size == 0
+      case treeName where status.kind == .directory: isUnused = try own.openChildDirectory(name).isEmpty()
+      default: isUnused = false
+      }
+      return isUnused
+    }
+    return isUnused
   }
 
   package func places() -> any StagingPlaces {
@@ -63,8 +120,7 @@ package final class DirectoryDisk: StagingDisk {
   package var abilities: DiskAbilities {
     probed.withLock { probed in
       if let probed { return probed }
-      guard let staging = try? parent.directory.openChildDirectory(name) else { return DiskAbilities() }
-      let abilities = DiskProbe.run(in: staging)
+      let abilities = DiskProbe.run(in: own)
       probed = abilities
       return abilities
     }
@@ -73,4 +129,22 @@ package final class DirectoryDisk: StagingDisk {
   package func synchronize() throws(SystemError) { try tree.directory.descriptor.synchronizeFileSystem() }
 
   package func space() -> FileSystemSpace? { try? FileSystemSpace.of(tree.directory.descriptor) }
+
+  package var destination: (any ImportDestination)? { self }
+
+  /// The journal goes last: a directory whose removal was interrupted is still known by it.
+  package func remove() throws(SystemError) {
+    // NFS and CIFS do not remove files that are still open. Descriptors that cannot be closed stay
+    // open until the process ends.
+    (journal as? DiskFile)?.letGo()
+    try? tree.directory.descriptor.letGo()
+    try own.removeContents(last: Self.journalName)
+    guard let there = try? parent.directory.status(name), try there.isSame(as: own.status()) else {
+      throw SystemError(
+        reason: "it was moved away by another program; it was emptied", operation: "remove", subject: name.escapedText)
+    }
+    try? own.descriptor.letGo()
+    try parent.directory.removeDirectory(name)
+    try parent.directory.synchronize()
+  }
 }

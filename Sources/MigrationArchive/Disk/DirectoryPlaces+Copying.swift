@@ -17,7 +17,7 @@ extension DirectoryPlaces {
     for attribute in extended.attributes { try copy.setAttribute(attribute) }
     // A process that may not set the owner already owns both files.
     try? copy.setOwner(ItemRecord.Owner(user: status.owner, group: status.group))
-    if !extended.accessList.isEmpty { try copy.setAccessList(extended.accessList) }
+    if !extended.accessList.isEmpty { try copy.setAccessList(extended.accessList, .access) }
     try copy.setMode(status.mode)
     try copy.setTimes(modified: status.modified)
   }

@@ -40,6 +40,10 @@ package struct DiskAbilities: Equatable, Sendable {
   /// Whether a file keeps its inode number when it is renamed.
   package var keepsNumbers = true
 
+  /// Whether an inode number tells an entry from every other one for as long as it exists. File
+  /// systems without permissions make the numbers up.
+  package var tellsEntriesApart: Bool { keepsNumbers && fixedRights == nil }
+
   /// The permissions that files and directories have, regardless of the mode that is set.
   package struct FixedRights: Equatable, Sendable {
     package let file: UInt32

@@ -1,7 +1,7 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// A file of a real staging directory.
+/// An open file or directory of a real file system.
 package final class DiskFile: StagedFile {
   private let descriptor: Descriptor
 
@@ -39,8 +39,8 @@ package final class DiskFile: StagedFile {
     try descriptor.setAttribute(attribute.name, attribute.value)
   }
 
-  package func setAccessList(_ list: [AccessEntry]) throws(SystemError) {
-    try descriptor.setAccessList(list, .access)
+  package func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
+    try descriptor.setAccessList(list, kind)
   }
 
   package func clearExtendedMetadata() throws(SystemError) { try descriptor.clearExtendedMetadata() }

@@ -24,6 +24,10 @@ package struct Occupant: Equatable, Sendable {
     self.modified = modified
   }
 
+  /// Whether both have one inode. Only on some file systems (`DiskAbilities.tellsEntriesApart`)
+  /// does that show that an entry was moved, or was replaced.
+  func hasInode(of other: Occupant) -> Bool { (device, inode) == (other.device, other.inode) }
+
   /// Whether both are names of one entry. On a file system with unreliable inode numbers, two
   /// different entries would not also have equal times.
   func isSame(as other: Occupant) -> Bool {
@@ -65,8 +69,14 @@ package protocol ImportDestination {
   /// The names in a directory of the destination as it lists them; nil if the file system finds
   /// each entry by exactly one name.
   func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]?
-  /// Access to the destination for one thread: for metadata; it creates nothing.
-  func arrivedPlaces() -> any StagingPlaces
+  /// Opens a staged directory, which keeps its metadata wherever it is moved.
+  func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile
+  /// Opens a directory at the destination. Fails if it is not the entry that was seen there.
+  func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile
+  /// Goes to a directory at the destination: its items are the entries of this directory, wherever
+  /// its name leads, until another one is entered. Fails if it is not the entry that was seen
+  /// there.
+  func enter(_ target: ArchivePath, seen: Occupant) throws(SystemError)
   /// Returns when all changes are durable.
   func synchronize() throws(SystemError)
 }
@@ -82,4 +92,5 @@ extension ImportDestination {
 
   package func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool { false }
   package func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? { nil }
+  package func enter(_ target: ArchivePath, seen: Occupant) throws(SystemError) {}
 }

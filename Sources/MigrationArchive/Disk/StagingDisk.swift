@@ -18,13 +18,17 @@ package protocol StagingDisk: Sendable {
   func space() -> FileSystemSpace?
   /// The abilities of its file system.
   var abilities: DiskAbilities { get }
-  /// Closes its open files before the directory is removed. The disk is unusable afterwards.
-  func letGo()
+  /// The destination of its archive; nil for a disk from which nothing is imported.
+  var destination: (any ImportDestination)? { get }
+  /// Removes the staging directory, durably. The disk is unusable afterwards.
+  func remove() throws(SystemError)
 }
 
 extension StagingDisk {
   /// Its abilities are unknown.
   package var abilities: DiskAbilities { DiskAbilities() }
+  package var destination: (any ImportDestination)? { nil }
+  package func remove() throws(SystemError) {}
   /// The traits of its file system.
   package var traits: DestinationTraits { abilities.traits }
 }
@@ -68,7 +72,8 @@ package protocol StagingPlaces: AnyObject {
   func entries(of directory: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)]
 }
 
-/// A file in staging: a received file, or the journal.
+/// An open file or directory: a received one, or the journal. It stays the same one wherever its
+/// name leads.
 package protocol StagedFile: AnyObject, Sendable {
   /// Writes all of the bytes.
   func write(at offset: UInt64, _ bytes: Span<UInt8>) throws(SystemError)
@@ -82,7 +87,7 @@ package protocol StagedFile: AnyObject, Sendable {
   func setMode(_ mode: UInt32) throws(SystemError)
   func setOwner(_ owner: ItemRecord.Owner) throws(SystemError)
   func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError)
-  func setAccessList(_ list: [AccessEntry]) throws(SystemError)
+  func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError)
   /// Removes the extended attributes and access lists.
   func clearExtendedMetadata() throws(SystemError)
   func setTimes(modified: Timestamp) throws(SystemError)

@@ -1,44 +1,31 @@
 import MigrationSystem
 import MigrationWire
 
-/// The directory that receives folders. If it does not exist, it is created when the first offer is
-/// accepted.
+/// The directory that receives: held open, so that it stays the same one wherever its path leads
+/// later.
 struct Destination: Sendable {
+  /// The path that the user named.
   let path: [UInt8]
+  let directory: SharedDirectory
 
-  /// Opens the directory, or its parent if the directory does not exist yet.
-  private func openNearest() throws(ArchiveError) -> (SharedDirectory, exists: Bool) {
+  /// Opens the directory, after creating it if it is missing. Fails unless this process may write
+  /// to it.
+  init(openingOrMaking path: [UInt8]) throws(ArchiveError) {
+    self.path = path
+    var failure: SystemError?
     do {
-      return (SharedDirectory(try Directory.open(path)), true)
-    } catch  where error.isNotFound {
-      return (try openParent(), false)
+      try Directory.make(path, mode: 0o777)
+    } catch {
+      // A directory may exist where none can be created.
+      failure = error.isAlreadyExisting ? nil : error
+    }
+    do {
+      directory = SharedDirectory(try Directory.open(path))
     } catch {
       throw ArchiveError(
-        .destination, "the destination \(VisibleText.quoted(path)) cannot be used", name: path, cause: error)
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be \(failure == nil ? "used" : "created")",
+        name: path, cause: failure ?? error)
     }
-  }
-
-  private func openParent() throws(ArchiveError) -> SharedDirectory {
-    var trimmed = path[...]
-    while trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
-    var parent = trimmed
-    while let last = parent.last, last != UInt8(ascii: "/") { parent.removeLast() }
-    do throws(SystemError) {
-      let directory = SharedDirectory(try Directory.open(parent.isEmpty ? Array(".".utf8)[...] : parent))
-      // The name exists and points to nothing; a name that is invalid can never exist.
-      if try !directory.directory.isFree(trimmed[parent.endIndex...]) {
-        throw SystemError(reason: "it is a dangling symbolic link", operation: "open")
-      }
-      return directory
-    } catch {
-      throw ArchiveError(
-        .destination, "the destination \(VisibleText.quoted(path)) cannot be created", name: path, cause: error)
-    }
-  }
-
-  /// Fails unless the directory exists and is writable, or can be created.
-  func check() throws(ArchiveError) {
-    let (directory, _) = try openNearest()
     do {
       try directory.directory.checkWritable()
     } catch {
@@ -47,9 +34,22 @@ struct Destination: Sendable {
     }
   }
 
+  /// Fails if the path leads elsewhere by now.
+  func checkPlace(_ code: ArchiveError.Code = .destination) throws(ArchiveError) {
+    let status = try? directory.directory.status()
+    if let status, let there = try? Directory.open(path).status(), there.isSame(as: status) { return }
+    let place = (try? directory.directory.canonicalPath()).map {
+      "; the received items are in \(VisibleText.quoted($0))"
+    }
+    throw ArchiveError(
+      code,
+      "the destination \(VisibleText.quoted(path)) was moved or removed, or something else is in its place"
+        + (place ?? ""),
+      hint: "Put it back, and run both commands again.", name: path)
+  }
+
   /// The space on its file system.
   func space() throws(ArchiveError) -> FileSystemSpace {
-    let (directory, _) = try openNearest()
     do {
       return try FileSystemSpace.of(directory.directory.descriptor)
     } catch {
@@ -60,14 +60,9 @@ struct Destination: Sendable {
 
   /// The first of the names that is taken.
   func taken(of names: [[UInt8]]) throws(ArchiveError) -> [UInt8]? {
-    let (directory, exists) = try openNearest()
-    guard exists else { return nil }
     for name in names {
       do {
-        _ = try directory.directory.status(name)
-        return name
-      } catch  where error.isNotFound {
-        continue
+        if try !directory.directory.isFree(name) { return name }
       } catch {
         throw ArchiveError(
           .destination, "the destination cannot hold \(VisibleText.quoted(name))", name: name, cause: error)
@@ -76,40 +71,13 @@ struct Destination: Sendable {
     return nil
   }
 
-  /// The absolute path, even if the directory does not exist yet.
+  /// Its absolute path.
   func canonicalPath() throws(ArchiveError) -> [UInt8] {
-    let (directory, exists) = try openNearest()
-    do throws(SystemError) {
-      let base = try directory.directory.canonicalPath()
-      guard !exists else { return base }
-      var trimmed = path[...]
-      while trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
-      let name = trimmed.lastIndex(of: UInt8(ascii: "/")).map { trimmed[($0 + 1)...] } ?? trimmed
-      return base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + name
+    do {
+      return try directory.directory.canonicalPath()
     } catch {
       throw ArchiveError(
         .destination, "the destination \(VisibleText.quoted(path)) cannot be used", name: path, cause: error)
-    }
-  }
-
-  /// Opens the directory; nil if it does not exist yet.
-  func openIfThere() throws(ArchiveError) -> SharedDirectory? {
-    let (directory, exists) = try openNearest()
-    return exists ? directory : nil
-  }
-
-  /// Opens the directory; creates it if necessary.
-  func open() throws(ArchiveError) -> SharedDirectory {
-    do {
-      do {
-        try Directory.make(path, mode: 0o777)
-      } catch  where error.isAlreadyExisting {
-        // The usual case.
-      }
-      return SharedDirectory(try Directory.open(path))
-    } catch {
-      throw ArchiveError(
-        .destination, "the destination \(VisibleText.quoted(path)) cannot be created", name: path, cause: error)
     }
   }
 }

@@ -14,8 +14,8 @@ extension FolderImport {
     case arrives(at: ArchivePath)
     /// The item replaces a file or link.
     case replaces
-    /// A directory exists; the contents of the staged directory are moved into it.
-    case merges
+    /// This directory exists; the contents of the staged directory are moved into it.
+    case merges(Occupant)
     /// An existing entry is kept, and the item is not imported.
     case stays
     /// The item has both names.
@@ -27,6 +27,8 @@ extension FolderImport {
     var target: ArchivePath? {
       if case .arrives(let target) = self { target } else { nil }
     }
+
+    var isMerging: Bool { if case .merges = self { true } else { false } }
   }
 
   /// The number of names to try for an item that is imported next to an existing one.
@@ -46,10 +48,10 @@ extension FolderImport {
     switch existing {
     case .refuse: throw taken(path)
     case .keepBoth: return try beside(item)
-    case .skip: return isDirectory && occupant.kind == .directory ? .merges : .stays
+    case .skip: return isDirectory && occupant.kind == .directory ? .merges(occupant) : .stays
     case .replace:
       switch occupant.kind {
-      case .directory where isDirectory: return .merges
+      case .directory where isDirectory: return .merges(occupant)
       case .regular where !isDirectory, .symbolicLink where !isDirectory: return .replaces
       // Entries of other types are kept: a file's new content cannot restore them.
       case .directory, .regular, .symbolicLink, .fifo, .socket, .blockDevice, .characterDevice:
@@ -95,10 +97,8 @@ extension FolderImport {
 
   /// Items are not renamed from one file system to another: an import that meets a mount point in
   /// the destination names it and leaves it unchanged.
-  func checkFileSystem(of directory: ArchivePath) throws(ArchiveError) {
-    let here = try stagedOccupant(directory)
-    let there = try importing(directory) { () throws(SystemError) in try destination.occupant(at: directory) }
-    guard let there, there.device != here.device else { return }
+  func checkFileSystem(of directory: ArchivePath, _ there: Occupant) throws(ArchiveError) {
+    guard try there.device != stagedOccupant(directory).device else { return }
     throw ArchiveError(
       .importFailed,
       "\(VisibleText.quoted(directory)) in the destination is a mount point; items are not moved into another file system",
@@ -135,18 +135,5 @@ extension FolderImport {
         + "and the received data is kept in \(VisibleText.quoted(staging.disk.name))",
       hint: "Move it away, or start 'peer receive' with --existing keep-both, and run 'peer send' again.",
       name: root.bytes)
-  }
-}
-
-extension ItemRecord {
-  /// The same directory, at another path.
-  func moved(to target: ArchivePath) -> ItemRecord {
-    if target == path { return self }
-    var record = ItemRecord(path: target, generation: generation, body: body, mode: mode, modified: modified)
-    record.owner = owner
-    record.attributes = attributes
-    record.accessList = accessList
-    record.defaultAccessList = defaultAccessList
-    return record
   }
 }

@@ -60,10 +60,14 @@ extension FolderImport {
 
   private mutating func isOfArchive(_ path: ArchivePath) throws(ArchiveError) -> Bool {
     if let archivePaths { return archivePaths.contains(path) }
+    let all = try reading { try ArchivePaths(of: staging) }
+    archivePaths = all
+    return all.contains(path)
+  }
+
+  func reading<Result>(_ body: () throws -> Result) throws(ArchiveError) -> Result {
     do {
-      let all = try ArchivePaths(of: staging)
-      archivePaths = all
-      return all.contains(path)
+      return try body()
     } catch {
       throw ArchiveError(.importFailed, "the journal cannot be read", cause: error as? SystemError)
     }

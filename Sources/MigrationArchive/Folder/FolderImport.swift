@@ -13,15 +13,18 @@ package struct FolderImport {
   let destination: any ImportDestination
   let existing: Existing
   let staged: any StagingPlaces
-  let arrived: any StagingPlaces
   /// The most items to process: the roots, or all items if some directories are merged.
   private var total: UInt64 = 0
   private var done: UInt64 = 0
+  /// A directory that exists on both sides, and the entry that it is at the destination.
+  private typealias Merging = (path: ArchivePath, there: Occupant)
   /// The directories that existed already. They get the metadata of the received directories when
   /// their contents are complete.
-  private var merged: [ArchivePath] = []
+  private var merged: [Merging] = []
   /// The directories that exist on both sides and have not been processed yet.
-  private var pending: [ArchivePath] = []
+  private var pending: [Merging] = []
+  /// The roots that are in place: their names, and which entries they are.
+  private var placedRoots: [(target: ArchivePath, entry: Occupant)] = []
   /// Whether the file system can rename without replacing, as far as known.
   var renamesSafely = true
   /// The items that are about to be moved, and those of them that are in the journal.
@@ -40,35 +43,73 @@ package struct FolderImport {
     self.destination = destination
     existing = staging.existing
     staged = staging.disk.places()
-    arrived = destination.arrivedPlaces()
   }
 
-  /// Moves every item and makes the result durable; the staging directory is not needed afterwards.
+  /// Moves every item, makes the result durable, and checks that the roots are where they were put.
+  /// `Staging.finishImport` records the success.
   package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
     guard case .concluded(let tally) = staging.stage else { return }
     try settleEarlierPlacing()
     try finishEarlierMoves()
     let roots = try entries(of: nil)
+    try checkPresence(of: roots)
     // All roots are checked before the first is moved, so that a name that was taken meanwhile does
     // not leave the import half done.
     let fates = try fates(of: roots[...])
-    try announce(upcoming)
-    total = fates.contains(.merges) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
+    // A root that replaces a file is looked up by the next run, too.
+    let replacing = zip(roots, fates).filter { $1 == .replaces }.map { (path: $0.0.path, target: $0.0.path) }
+    try announce(upcoming + replacing)
+    total = fates.contains(where: \.isMerging) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
     for (root, fate) in zip(roots, fates) {
       try perform(fate, on: root)
       try mergeDirectories(progress)
       done += 1
       tell(progress)
     }
-    for directory in merged.sorted(by: Staging.deeperFirst) { try setMetadata(ofMerged: directory) }
+    for merging in merged.sorted(by: { Staging.deeperFirst($0.path, $1.path) }) { try setMetadata(of: merging) }
     do {
       try destination.synchronize()
     } catch {
       throw ArchiveError(.importFailed, "the imported items cannot be made durable", cause: error)
     }
+    try checkPlacedRoots()
     try staging.refuseStaged(notStored)
-    try staging.finishImport()
   }
+
+  /// Fails if a root of the archive is neither staged nor moved.
+  private func checkPresence(of roots: [Item]) throws(ArchiveError) {
+    guard let offered = staging.roots else { return }
+    let moved = staging.shared.withLock { $0.moving.keys.filter { $0.parent == nil }.map { Array($0.name) } }
+    let missing = offered.subtracting(roots.map { Array($0.path.name) } + moved)
+    // A root may have been refused, or was never sent.
+    for name in missing.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      guard let path = try? ArchivePath(name) else { continue }
+      let isHeld = try reading { try ArchivePaths(of: staging).contains(path) }
+      guard isHeld, !staging.shared.withLock({ $0.ledger.refuses(path: path) }) else { continue }
+      throw ArchiveError(
+        .importFailed,
+        "\(VisibleText.quoted(path)) had arrived, and another program has removed it from "
+          + VisibleText.quoted(staging.disk.name), name: name)
+    }
+  }
+
+  /// Fails if a root is not, or no longer, where it was put.
+  private func checkPlacedRoots() throws(ArchiveError) {
+    for (target, entry) in placedRoots {
+      let there = try importing(target) { () throws(SystemError) in try destination.occupant(at: target) }
+      let isSame = there.map { $0.kind == entry.kind && ($0.hasInode(of: entry) || !tellsEntriesApart) } ?? false
+      guard isSame else { throw displaced(target) }
+    }
+  }
+
+  private func displaced(_ root: ArchivePath) -> ArchiveError {
+    ArchiveError(
+      .importFailed,
+      "\(VisibleText.quoted(root)) was put into the destination, and another program has moved, replaced or removed it",
+      hint: "Find out who else can write there; 'peer forget' gives the transfer up.", name: root.bytes)
+  }
+
+  private var tellsEntriesApart: Bool { staging.abilities.tellsEntriesApart }
 
   /// Sets the remaining permissions and times of the items that a killed import had moved, and
   /// reports their names to the user.
@@ -78,10 +119,24 @@ package struct FolderImport {
       let there = try importing(path) { () throws(SystemError) in
         try staged.kind(of: path) == nil ? destination.occupant(at: move.target) : nil
       }
-      guard let there, try hasMoved(path, move, there) else { continue }
+      guard let there, try hasMoved(path, move, there) else {
+        let isGone = try importing(path) { () throws(SystemError) in try staged.kind(of: path) == nil }
+        if isGone, path.parent == nil, there == nil || tellsEntriesApart { throw displaced(move.target) }
+        continue
+      }
       noteArrival(at: move.target, of: path)
       if move.target != path { staging.shared.withLock { $0.nameConflicts.noteRenamed(path, move.target) } }
-      try finish(path, at: move.target)
+      if path.parent == nil { placedRoots.append((move.target, there)) }
+      guard there.kind == .directory else { continue }
+      let folder: any StagedFile
+      do {
+        folder = try destination.open(move.target, seen: there)
+      } catch {
+        // The mode comes last: a directory that this process may not open has all of it.
+        if error.isPermissionDenied { continue }
+        throw failed(path, error)
+      }
+      try finish(path, folder)
     }
   }
 
@@ -100,8 +155,9 @@ package struct FolderImport {
 
   /// Descends into the directories that exist on both sides, one at a time.
   private mutating func mergeDirectories(_ progress: (ImportProgress) -> Void) throws(ArchiveError) {
-    while let directory = pending.popLast() {
-      try checkFileSystem(of: directory)
+    while let (directory, there) = pending.popLast() {
+      try checkFileSystem(of: directory, there)
+      try importing(directory) { () throws(SystemError) in try destination.enter(directory, seen: there) }
       var items = try entries(of: directory)[...]
       while !items.isEmpty {
         let next = items.prefix(Self.together)
@@ -141,18 +197,22 @@ package struct FolderImport {
     switch fate {
     case .arrives(let target): try place(item, at: target)
     case .replaces:
+      let entry = try stagedOccupant(item.path)
       do {
         try destination.replace(item.path, with: item.path)
       } catch {
-        try refuse(item, error)
+        return try refuse(item, error)
       }
-    case .merges:
-      pending.append(item.path)
-      if existing == .replace { merged.append(item.path) }
+      notePlaced(item, at: item.path, entry)
+    case .merges(let there):
+      pending.append((item.path, there))
+      notePlaced(item, at: item.path, there)
+      if existing == .replace { merged.append((item.path, there)) }
     case .stays: stays(item)
     case .isThere:
       // A link was made and the other name not removed, on a file system that cannot rename without
       // replacing.
+      notePlaced(item, at: item.path, try stagedOccupant(item.path))
       try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) }
     case .cannotBeStored(let reason, let cause): try cannotStore(item, reason, cause)
     }
@@ -163,8 +223,17 @@ package struct FolderImport {
     try cannotStore(item, reason, error)
   }
 
+  private mutating func notePlaced(_ item: Item, at target: ArchivePath, _ entry: Occupant) {
+    if item.path.parent == nil { placedRoots.append((target, entry)) }
+  }
+
   private mutating func place(_ item: Item, at target: ArchivePath) throws(ArchiveError) {
     let mustFinish = try prepare(item, for: target)
+    let entry = try stagedOccupant(item.path)
+    // The directory is opened before another user can reach it.
+    let folder =
+      try mustFinish && item.kind == .directory
+      ? importing(item.path) { () throws(SystemError) in try destination.open(staged: item.path) } : nil
     switch try carry(item, to: target) {
     case .placed: noteArrival(at: target, of: item.path)
     // Another program created the name first, or another item of the archive has it here.
@@ -172,7 +241,8 @@ package struct FolderImport {
     case .failed(let error): return try refuse(item, error)
     }
     if target != item.path { staging.shared.withLock { $0.nameConflicts.noteRenamed(item.path, target) } }
-    if mustFinish { try finish(item.path, at: target) }
+    notePlaced(item, at: target, entry)
+    if let folder { try finish(item.path, folder) }
   }
 
   /// Makes sure that a directory can be moved, and journals the move, so that a process after a
@@ -212,17 +282,16 @@ package struct FolderImport {
     try journal(records)
   }
 
-  /// Done only now: only root can move a directory without write permission.
-  private func finish(_ path: ArchivePath, at target: ArchivePath) throws(ArchiveError) {
-    guard let record = try staging.directoryRecord(path)?.moved(to: target) else { return }
-    staging.setTime(in: arrived, record)
+  /// Sets the rest of a directory's metadata. Done only now: only root can move a directory without
+  /// write permission.
+  private func finish(_ path: ArchivePath, _ folder: any StagedFile) throws(ArchiveError) {
+    guard let record = try staging.directoryRecord(path) else { return }
+    staging.setTime(of: folder, record)
     if !record.accessList.isEmpty {
-      staging.keep(.accessList) { () throws(SystemError) in
-        try arrived.setAccessList(target, record.accessList, .access)
-      }
+      staging.keep(.accessList) { () throws(SystemError) in try folder.setAccessList(record.accessList, .access) }
     }
     do {
-      try arrived.setMode(target, staging.mode(of: record))
+      try folder.setMode(staging.mode(of: record))
     } catch {
       guard error.isMetadataRefused else { throw failed(path, error) }
       // Permissions that this file system cannot keep are counted with the record.
@@ -232,10 +301,16 @@ package struct FolderImport {
 
   /// Gives an existing directory the metadata of the received one. A directory of another user
   /// keeps its own.
-  private func setMetadata(ofMerged path: ArchivePath) throws(ArchiveError) {
-    guard let record = try staging.directoryRecord(path) else { return }
-    staging.setExtended(in: arrived, record, isRoot: false)
-    staging.setTime(in: arrived, record)
-    staging.keep(.mode) { () throws(SystemError) in try arrived.setMode(path, staging.mode(of: record)) }
+  private func setMetadata(of merging: Merging) throws(ArchiveError) {
+    guard let record = try staging.directoryRecord(merging.path) else { return }
+    let folder: any StagedFile
+    do {
+      folder = try destination.open(merging.path, seen: merging.there)
+    } catch {
+      return staging.lost(.mode)
+    }
+    staging.setExtended(of: folder, record)
+    staging.setTime(of: folder, record)
+    staging.keep(.mode) { () throws(SystemError) in try folder.setMode(staging.mode(of: record)) }
   }
 }

@@ -69,16 +69,15 @@ package final class FolderImporter: Importer {
     return try look(for: offer, staging.keys, timeGranularity: granularity) ?? PresentItems()
   }
 
-  /// Lists the contents of the roots; nil if the directory does not exist.
+  /// Lists the contents of the roots.
   private func look(
     for offer: Offer, _ keys: TransferKeys, timeGranularity: UInt32
   ) throws(ArchiveError) -> PresentItems? {
-    guard case .folders(let roots) = offer.contents, let directory = try area.destination.openIfThere() else {
-      return nil
-    }
+    guard case .folders(let roots) = offer.contents else { return nil }
     do {
       return try PresentItems(
-        beneath: roots.map(\.name), of: directory.directory, keys: keys, timeGranularity: timeGranularity)
+        beneath: roots.map(\.name), of: area.destination.directory.directory, keys: keys,
+        timeGranularity: timeGranularity)
     } catch {
       throw ArchiveError(.destination, "the contents of the destination cannot be read", cause: error)
     }
@@ -87,10 +86,13 @@ package final class FolderImporter: Importer {
   package func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss] {
-    if let disk = try area.disk(of: staging.transfer) {
-      var moves = FolderImport(staging, to: disk)
-      try moves.run(progress: progress)
-    }
+    if case .imported = staging.stage { return staging.losses }
+    guard let disk = staging.disk.destination else { preconditionFailure("folders have a destination") }
+    try area.checkPlace()
+    var moves = FolderImport(staging, to: disk)
+    try moves.run(progress: progress)
+    try area.checkPlace()
+    try staging.finishImport()
     return staging.losses
   }
 

@@ -72,6 +72,17 @@ package final class FolderSource: ItemSource {
     _ = export.add(SourceBatch(roots: places, tree: tree, withOwners: withOwners))
     begin(export)
     try export.waitUntilRead()
+    try checkRoots()
     return export.result
+  }
+
+  /// Fails if a source has gone: then the rest of it could not be read.
+  private func checkRoots() throws(ArchiveError) {
+    for root in roots {
+      if (try? root.parent.directory.isFree(root.name)) != true { continue }
+      throw ArchiveError(
+        .exportFailed, "the source \(VisibleText.quoted(root.name)) was moved away or removed while it was sent",
+        hint: "Put it back, and run both commands again: the transfer resumes.", name: root.name)
+    }
   }
 }

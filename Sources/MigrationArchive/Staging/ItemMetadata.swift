@@ -33,7 +33,7 @@ extension Staging {
   /// Sets the metadata that must be set before the mode: attributes need write permission, and a
   /// change of the owner clears set-id bits. Metadata that the file system cannot hold is counted,
   /// once per item.
-  private func setExtended(of file: any StagedFile, _ record: ItemRecord) {
+  func setExtended(of file: any StagedFile, _ record: ItemRecord) {
     if !record.attributes.isEmpty {
       keep(.attribute) { () throws(SystemError) in
         try record.attributes.forEachTried { (attribute) throws(SystemError) in try file.setAttribute(attribute) }
@@ -42,8 +42,10 @@ extension Staging {
     if let owner = record.owner, preserved.owners {
       keep(.owner) { () throws(SystemError) in try file.setOwner(owner) }
     }
-    if !record.accessList.isEmpty {
-      keep(.accessList) { () throws(SystemError) in try file.setAccessList(record.accessList) }
+    guard !record.accessList.isEmpty || !record.defaultAccessList.isEmpty else { return }
+    keep(.accessList) { () throws(SystemError) in
+      if !record.defaultAccessList.isEmpty { try file.setAccessList(record.defaultAccessList, .default) }
+      if !record.accessList.isEmpty { try file.setAccessList(record.accessList, .access) }
     }
   }
 

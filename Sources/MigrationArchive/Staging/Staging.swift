@@ -76,7 +76,7 @@ package final class Staging: Sendable {
   package let keys: TransferKeys
   /// The permitted first components of paths; nil for an app, which announces none.
   let roots: Set<[UInt8]>?
-  let disk: any StagingDisk
+  package let disk: any StagingDisk
   /// The abilities of the disk's file system.
   package let abilities: DiskAbilities
   let journal: JournalFile
@@ -140,9 +140,10 @@ package final class Staging: Sendable {
     if case .folders(let roots) = offer.contents { Set(roots.map(\.name)) } else { nil }
   }
 
-  /// The name of the staging directory.
-  package static func name(of transfer: TransferID) -> [UInt8] {
-    Array(".peer-\(transfer.hexadecimal)".utf8)
+  /// The name of the staging directory. While another entry has that name, the name with the next
+  /// number serves.
+  package static func name(of transfer: TransferID, number: Int = 1) -> [UInt8] {
+    Array(".peer-\(transfer.hexadecimal)\(number == 1 ? "" : ".\(number)")".utf8)
   }
 
   package var stage: Stage { shared.withLock { $0.stage } }
@@ -201,8 +202,15 @@ package final class Staging: Sendable {
     shared.withLock { $0.stage = .imported(total) }
   }
 
-  /// Closes the staging directory before it is removed; its ledger remains.
-  package func letGo() { disk.letGo() }
+  /// Removes the staging directory, durably; the ledger remains.
+  package func remove() throws(ArchiveError) {
+    do {
+      try disk.remove()
+    } catch {
+      let name = VisibleText.quoted(disk.name)
+      throw ArchiveError(.storage, "the staging directory \(name) cannot be removed", cause: error)
+    }
+  }
 
   /// Makes everything written before the call durable, and records that in the journal.
   ///

@@ -1,8 +1,12 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// A directory in which transfers are staged, each in a directory of its own, next to the existing
-/// items.
+/// The directory in which transfers are staged, each in a directory of its own, next to the
+/// existing items.
+///
+/// Other users may be able to change the names in this directory, so no name in it proves anything.
+/// A staging directory counts as this program's own only if it is private and its journal begins
+/// with the record that the transfer's key authenticates (`DirectoryDisk.find`).
 package final class StagingArea: Sendable {
   let destination: Destination
   /// The most bytes accepted of one transfer; nil to accept as much as there is space for.
@@ -10,10 +14,8 @@ package final class StagingArea: Sendable {
   private let preserved: Preserved
   /// The disk that staging uses for a directory; tests replace it with a less capable one.
   private let known: @Sendable (DirectoryDisk) -> any StagingDisk
-  /// The lock that keeps other receivers away.
-  private let held = Mutex<SharedDirectory?>(nil)
 
-  /// Fails unless the directory exists and is writable, or can be created.
+  /// Opens the directory; creates it if it is missing. Fails unless it is writable.
   package convenience init(
     at path: [UInt8], preserving preserved: Preserved = Preserved(), atMost most: MostBytes? = nil
   ) throws(ArchiveError) {
@@ -27,16 +29,13 @@ package final class StagingArea: Sendable {
     self.most = most
     self.preserved = preserved
     self.known = known
-    destination = Destination(path: path)
-    try destination.check()
+    destination = try Destination(openingOrMaking: path)
   }
 
   /// Opens the directory to receive into; creates it if it is missing.
   package static func openOrMake(_ path: [UInt8]) throws(ArchiveError) -> Directory {
-    let destination = Destination(path: path)
-    try destination.check()
     do {
-      return try destination.open().directory.duplicate()
+      return try Destination(openingOrMaking: path).directory.directory.duplicate()
     } catch let error as ArchiveError {
       throw error
     } catch {
@@ -47,30 +46,17 @@ package final class StagingArea: Sendable {
   /// Its identity from run to run: its absolute path.
   package func place() throws(ArchiveError) -> [UInt8] { try destination.canonicalPath() }
 
-  /// Keeps other receivers away for the lifetime of this object, if the directory exists.
-  package func lock() throws(ArchiveError) {
-    // A directory that does not exist yet is locked when it is created.
-    guard let directory = try destination.openIfThere() else { return }
-    try lock(directory)
+  /// The directory's status, by which other processes recognise it.
+  package func status() throws(ArchiveError) -> FileStatus {
+    do {
+      return try destination.directory.directory.status()
+    } catch {
+      throw ArchiveError(.destination, "the destination cannot be examined", name: destination.path, cause: error)
+    }
   }
 
-  private func lock(_ directory: SharedDirectory) throws(ArchiveError) {
-    guard held.withLock({ $0 == nil }) else { return }
-    let isOurs: Bool
-    do {
-      isOurs = try directory.directory.descriptor.lockOnceFree()
-    } catch {
-      // A file system without locks cannot detect other receivers.
-      return
-    }
-    guard isOurs else {
-      let holder = directory.directory.descriptor.lockHolder().map { " (process \($0))" } ?? ""
-      throw ArchiveError(
-        .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(destination.path))",
-        name: destination.path)
-    }
-    held.withLock { $0 = directory }
-  }
+  /// Fails if the path that the user named leads to another directory by now.
+  func checkPlace() throws(ArchiveError) { try destination.checkPlace(.importFailed) }
 
   /// Fails if a transfer is known to be larger than the user accepts.
   package func checkSize(of offer: Offer) throws(ArchiveError) { try most?.check(total: offer.bytes) }
@@ -92,110 +78,125 @@ package final class StagingArea: Sendable {
 
   // MARK: Transfers
 
-  /// Creates the staging directory of a new transfer.
+  /// The most names that are tried for the staging directory of one transfer.
+  private static let names = 20
+
+  private static func names(of transfer: TransferID) -> [[UInt8]] {
+    (1...names).map { Staging.name(of: transfer, number: $0) }
+  }
+
+  /// Creates the staging directory of a new transfer, under a name that no other entry has.
   package func stage(_ offer: Offer, on terms: TransferTerms) throws(ArchiveError) -> Staging {
-    let directory = try destination.open()
-    try lock(directory)
-    let name = Staging.name(of: terms.transfer)
-    let disk: DirectoryDisk
-    do {
-      disk = try DirectoryDisk(making: name, in: directory)
-    } catch {
-      throw ArchiveError(.destination, "the staging directory cannot be created", cause: error)
-    }
+    try destination.checkPlace()
+    let disk = try makeDisk(of: terms.transfer)
     do {
       return try Staging(
         on: known(disk), for: offer, transfer: terms.transfer, keys: terms.keys, preserving: preserved,
         existing: terms.existing)
     } catch {
-      try? directory.directory.removeTree(name)
+      try? disk.remove()
       throw error
     }
+  }
+
+  private func makeDisk(of transfer: TransferID) throws(ArchiveError) -> DirectoryDisk {
+    var failure = SystemError(alreadyExisting: "create")
+    for name in Self.names(of: transfer) {
+      do {
+        return try DirectoryDisk(making: name, in: destination.directory)
+      } catch {
+        failure = error
+        guard error.isAlreadyExisting else { break }
+      }
+    }
+    throw ArchiveError(.destination, "the staging directory cannot be created", cause: failure)
   }
 
   /// Recovers the data staged by an earlier run; nil if there is none. `existing` sets how taken
   /// names are treated from now on, if that differs from the setting at the beginning.
   ///
-  /// Throws an `ArchiveError`, with the code `journal` if the data cannot be trusted.
+  /// Throws an `ArchiveError`, with the code `journal` if there is data that cannot be trusted. It
+  /// is left where it is.
   package func recover(
     _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing, existing: Existing? = nil,
     import fate: Staging.ImportFate = .told
   ) throws -> Staging? {
-    guard let disk = try disk(of: transfer) else { return nil }
-    return try Staging.recover(
-      from: known(disk), for: offer, transfer: transfer, keys: keys, sealer: sealer, preserving: preserved,
-      existing: existing, import: fate, hadNoTree: disk.hadNoTree)
+    let found = try Found(transfer, keys, in: destination.directory)
+    var distrust: ArchiveError?
+    for disk in found.own {
+      do {
+        return try Staging.recover(
+          from: known(disk), for: offer, transfer: transfer, keys: keys, sealer: sealer, preserving: preserved,
+          existing: existing, import: fate, hadNoTree: disk.hadNoTree)
+      } catch let error as ArchiveError where error.code == .journal {
+        distrust = distrust ?? ArchiveError(.journal, "\(error.description), in \(VisibleText.quoted(disk.name))")
+      }
+    }
+    if let distrust { throw distrust }
+    if !found.others.isEmpty { throw ArchiveError(.journal, Self.strange(found.others)) }
+    return nil
   }
 
-  /// The staging directory of an earlier run; nil if there is none.
-  func disk(of transfer: TransferID) throws(ArchiveError) -> DirectoryDisk? {
-    guard let directory = try destination.openIfThere() else { return nil }
-    let name = Staging.name(of: transfer)
-    do throws(SystemError) {
-      _ = try directory.directory.status(name)
-    } catch {
-      if error.isNotFound { return nil }
-      throw ArchiveError(.storage, "the staged data cannot be read", cause: error)
+  /// The entries of a directory that have the names of a transfer's staging directories.
+  private struct Found {
+    var own: [DirectoryDisk] = []
+    /// New ones that a kill has left without data.
+    var unused: [DirectoryDisk] = []
+    var others: [[UInt8]] = []
+
+    init(_ transfer: TransferID, _ keys: TransferKeys, in directory: SharedDirectory) throws(ArchiveError) {
+      for name in StagingArea.names(of: transfer) {
+        do throws(SystemError) {
+          if try directory.directory.isFree(name) { continue }
+          if let disk = try DirectoryDisk.find(name, in: directory, of: transfer, key: keys.journalKey) {
+            own.append(disk)
+          } else if let disk = try? DirectoryDisk(making: name, in: directory) {
+            unused.append(disk)
+          } else {
+            others.append(name)
+          }
+        } catch {
+          throw ArchiveError(.storage, "the staged data in \(VisibleText.quoted(name)) cannot be read", cause: error)
+        }
+      }
     }
-    do {
-      return try DirectoryDisk(opening: name, in: directory)
-    } catch {
-      throw ArchiveError(
-        .journal, "\(VisibleText.quoted(name)) has been changed since the last run", name: name, cause: error)
+
+    /// Removes this program's own directories. Returns a clause about the other entries, if any.
+    func remove() throws(ArchiveError) -> String? {
+      do {
+        for disk in own + unused { try disk.remove() }
+      } catch {
+        throw ArchiveError(.storage, "the staging directory cannot be removed", cause: error)
+      }
+      return others.isEmpty ? nil : "\(StagingArea.strange(others)), and was left as it is"
     }
+  }
+
+  private static func strange(_ names: [[UInt8]]) -> String {
+    "\(names.map { VisibleText.quoted($0) }.joined(separator: ", ")) cannot be shown to be a directory of this transfer"
   }
 
   // MARK: Removing staged data
 
-  /// The most directories of one transfer's staged data that are set aside.
-  private static let asides = 100
-
-  private static func refused(_ number: Int) -> [UInt8] { Array(".refused-\(number)".utf8) }
-
-  /// Moves untrusted data out of the way. Returns its new name.
-  package func setAside(_ transfer: TransferID) throws(ArchiveError) -> [UInt8] {
-    let name = Staging.name(of: transfer)
-    guard let directory = try destination.openIfThere() else { return name }
-    for number in 1...Self.asides {
-      let aside = name + Self.refused(number)
-      do {
-        try directory.directory.renameAmongOwn(name, to: directory.directory, as: aside)
-        return aside
-      } catch  where error.isAlreadyExisting {
-        continue
-      } catch {
-        throw ArchiveError(.storage, "\(VisibleText.quoted(name)) cannot be set aside", cause: error)
-      }
-    }
-    throw ArchiveError(.storage, "too many directories were set aside next to \(VisibleText.quoted(name))")
+  /// Removes the staged data that an earlier run of a transfer left. After a power loss, too, it is
+  /// gone: the record of the transfer, which would tell of it, may be removed next.
+  package func clear(_ transfer: TransferID, _ keys: TransferKeys) throws(ArchiveError) {
+    _ = try Found(transfer, keys, in: destination.directory).remove()
   }
 
-  /// Removes the staged data of a transfer, if any is left. After a power loss, too, it is gone:
-  /// the record of the transfer, which would tell of it, may be removed next.
-  package func clear(_ transfer: TransferID) throws(ArchiveError) {
-    guard let directory = try destination.openIfThere() else { return }
+  /// Removes all staged data of a transfer from a directory. Returns a clause about the
+  /// part that may be left, if any.
+  package static func discard(
+    _ transfer: TransferID, _ keys: TransferKeys, from path: [UInt8]
+  ) throws(ArchiveError) -> String? {
+    let directory: SharedDirectory
     do {
-      try directory.directory.removeTree(ifThere: Staging.name(of: transfer))
-      try directory.directory.synchronize()
+      directory = SharedDirectory(try Directory.open(path))
     } catch {
-      throw ArchiveError(.storage, "the staging directory cannot be removed", cause: error)
-    }
-  }
-
-  /// Removes all staged data of a transfer from a directory, including data that was set aside;
-  /// false if the directory does not exist.
-  package static func discard(_ transfer: TransferID, from path: [UInt8]) throws(ArchiveError) -> Bool {
-    let name = Staging.name(of: transfer)
-    let names = [name] + (1...asides).map { name + refused($0) }
-    do throws(SystemError) {
-      let directory = try Directory.open(path)
-      for name in names { try directory.removeTree(ifThere: name) }
-      try directory.synchronize()
-      return true
-    } catch {
-      if error.isNotFound { return false }
+      if error.isNotFound { return "\(VisibleText.quoted(path)) is not there, and nothing was removed in it" }
       throw ArchiveError(
         .storage, "the staged data in \(VisibleText.quoted(path)) cannot be removed", name: path, cause: error)
     }
+    return try Found(transfer, keys, in: directory).remove()
   }
 }

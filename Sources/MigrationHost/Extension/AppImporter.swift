@@ -138,7 +138,7 @@ package final class AppImporter: Importer {
       if try app.holdsData { try app.setContainerAside() }
       try app.beginImport(transfer: transfer)
     }
-    let directory = "\(app.stagingPath)/\(String(decoding: Staging.name(of: staging.transfer), as: UTF8.self))/tree"
+    let directory = "\(app.stagingPath)/\(String(decoding: staging.disk.name, as: UTF8.self))/tree"
     let conversation = try start(directory, staging)
     let run = AppImport(conversation, until: stop) { [launch] notice in
       if let words = notice.words { launch.observe(.notice("the extension of \(launch.site.identifier) \(words)")) }

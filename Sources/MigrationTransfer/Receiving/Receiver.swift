@@ -65,15 +65,16 @@ package final class Receiver: Sendable {
     observer: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     do {
-      try importer.area.lock()
-      let known = try Self.known(to: store, at: importer.area)
+      let area = importer.area
+      let hold = try store.map { try $0.lock(try area.status(), at: try area.place()) }
+      let known = try Self.known(to: store, at: area)
       // One key serves all unfinished transfers of a destination: a sender sees it before the
       // receiver knows which sender connects. It is the remembered transfers' key, also while
       // another process holds one of them.
       let identity = try known.first.map { try Identity(encoded: $0.identity) } ?? Identity.generate()
       let entries = known.compactMap { RememberedEntry.take($0, in: store, isKept: options.keeps) }
       setup = ReceiverSetup(
-        options: options, importer: importer, store: store, observer: observer, identity: identity,
+        options: options, importer: importer, store: store, hold: hold, observer: observer, identity: identity,
         context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())
       self.entries = Mutex(Entries(all: entries))
     } catch {

@@ -47,8 +47,8 @@ extension ReceiverLoop {
     // A released transfer may be on a disk that stands still, so the worker releases it.
     sessions = sessions.filter { $0.value.transfer.identifier != identifier }
     tend(identifier) { transfer, setup in
+      try? transfer.staging?.remove()
       transfer.releaseStaging()
-      try? setup.importer.area.clear(identifier)
       transfer.forget(in: setup.store)
     }
     transfers[identifier] = nil

@@ -32,6 +32,8 @@ struct ReceiverSetup: Sendable {
   let options: Receiver.Options
   let importer: any Importer
   let store: TransferStore?
+  /// Keeps other receivers away from the destination, until the last worker has ended.
+  let hold: DiskFile?
   let observer: @Sendable (TransferEvent) -> Void
   let identity: Identity
   let context: TLSContext

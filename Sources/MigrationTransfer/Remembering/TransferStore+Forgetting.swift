@@ -93,10 +93,7 @@ extension TransferStore {
     }
     guard let destination = remembered.destination else { return nil }
     do {
-      guard try StagingArea.discard(remembered.transfer, from: destination.path) else {
-        return "\(VisibleText.quoted(destination.path)) is not there, and nothing was removed in it"
-      }
-      return nil
+      return try StagingArea.discard(remembered.transfer, destination.keys, from: destination.path)
     } catch {
       throw TransferFailure(error)
     }

@@ -104,6 +104,24 @@ package final class TransferStore: Sendable {
     try list().transfers.filter { $0.remembered.destination?.path == destination }
   }
 
+  /// Keeps other receivers of this store away from a directory as long as the result lives.
+  ///
+  /// The lock is on a file of the store, named for the directory: any user who may read the
+  /// directory could lock the directory itself. An empty file remains.
+  func lock(_ directory: FileStatus, at path: [UInt8]) throws -> DiskFile {
+    let file = try storing { () throws(SystemError) in
+      try Directory.openOrMake(home + Array("/destinations".utf8), mode: 0o700)
+        .openOrCreateFile(Array("\(directory.device)-\(directory.inode)".utf8))
+    }
+    // A file system without locks cannot detect other receivers.
+    guard (try? file.lockOnceFree()) != false else {
+      let holder = file.lockHolder().map { " (process \($0))" } ?? ""
+      throw ArchiveError(
+        .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(path))", name: path)
+    }
+    return DiskFile(file)
+  }
+
   /// Removes tombstones that are old enough, and the incomplete records of a crash.
   package func purge(now: Int64) throws(StoreError) {
     guard let transfers = try openIfThere() else { return }
@@ -178,7 +196,7 @@ package final class TransferStore: Sendable {
     return SharedDirectory(try home.openChildDirectory(Self.folder))
   }
 
-  private func storing<Value>(_ body: () throws(SystemError) -> Value) throws(StoreError) -> Value {
+  private func storing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(StoreError) -> Value {
     do {
       return try body()
     } catch {

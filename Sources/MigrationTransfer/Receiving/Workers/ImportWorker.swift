@@ -83,10 +83,9 @@ struct ImportWorker: Sendable {
   private func leaveTombstone(_ done: Done, _ refused: [Refusal], _ staging: Staging) {
     do {
       try transfer.entry?.finish(done, notStored: (refused + withheld).nameable)
-      staging.letGo()
-      try setup.importer.area.clear(transfer.identifier)
+      try staging.remove()
     } catch {
-      setup.notice("the staging directory could not be removed: \(error)")
+      setup.notice("\(error)")
     }
   }
 }

@@ -49,7 +49,7 @@ struct RecoveryWorker: Sendable {
     if let finished = remembered.done {
       // An earlier run was removing the staging directory. This removes the rest.
       do {
-        try setup.importer.area.clear(transfer.identifier)
+        if let keys = remembered.destination?.keys { try setup.importer.area.clear(transfer.identifier, keys) }
       } catch {
         guard setup.options.keeps else { throw error }
         // All is imported: the rest is rubbish.
@@ -58,7 +58,7 @@ struct RecoveryWorker: Sendable {
       return describe(remembered, held: finished.done.total, isStaged: false, standing: .done(finished.done))
     }
     guard let destination = remembered.destination,
-      let staging = try recoverOrSetAside(transfer.identifier, destination)
+      let staging = try recoverIfTrusted(transfer.identifier, destination)
     else { return describe(remembered, held: Tally(), isStaged: false, standing: .receiving) }
     transfer.keep(staging)
     if let former = staging.formerExisting {
@@ -96,15 +96,14 @@ struct RecoveryWorker: Sendable {
   }
 
   /// The staged items; nil if there are none, or none that can be trusted.
-  private func recoverOrSetAside(
+  private func recoverIfTrusted(
     _ identifier: TransferID, _ destination: RememberedTransfer.Destination
   ) throws -> Staging? {
     do {
       return try setup.importer.recover(
         destination.offer, transfer: identifier, keys: destination.keys, sealer: try ChunkSealer(destination.keys))
     } catch let error as ArchiveError where error.code == .journal {
-      let aside = try setup.importer.area.setAside(identifier)
-      setup.notice("\(error); it is kept as \(VisibleText.quoted(aside)) and everything is sent again")
+      setup.notice("\(error); it is left as it is, and everything is sent again")
       return nil
     }
   }
