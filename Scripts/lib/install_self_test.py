@@ -1,5 +1,5 @@
 """Installs the present release into its own folders, and checks that it works and is removed
-completely.
+completely, and small trees among links and folders of others.
 
 PEER_BINARY names the release (default: Scripts/install builds one).
 """
@@ -14,11 +14,8 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-import installation_self_test  # noqa: E402
-import package_self_test  # noqa: E402
-import places_self_test  # noqa: E402
-from installation_self_test import tree, write  # noqa: E402
-from outside import ROOT, SCRIPTS, equal, require  # noqa: E402
+import installation  # noqa: E402
+from outside import IS_ROOT, NOBODY, ROOT, SCRIPTS, equal, require  # noqa: E402
 from self_tests import run  # noqa: E402
 
 LISTED = [
@@ -30,6 +27,19 @@ LISTED = [
     "share/peer/manifest",
 ]
 """Some of the required files, of each kind."""
+
+
+def tree(folder):
+    """The files below a folder, with their contents."""
+    return {os.path.relpath(path, folder): open(path, "rb").read() for place, _, names in os.walk(folder)
+            for path in (os.path.join(place, name) for name in names)}
+
+
+def write(folder, path, content=""):
+    place = os.path.join(folder, path)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    with open(place, "w", encoding="utf-8") as file:
+        file.write(content)
 
 
 def ended(words, code=0, **options):
@@ -65,7 +75,8 @@ def what_is_installed_works_and_goes_away_whole(folder):
     require("PATH" not in script("--prefix", prefix, env=found), "a folder in PATH is said to be missing there")
     command = re.search(r"Scripts/install (--uninstall .*) takes it away\.", text).group(1)
     script(*shlex.split(command))
-    equal(os.listdir(folder), [], "what is left")
+    equal(tree(folder), {}, "what is left")
+    equal(os.listdir(prefix), [], "what is left")
     return version
 
 
@@ -90,7 +101,6 @@ def authors_of_apps_get_every_file_of_the_kit_and_an_example_that_uses_it(folder
     with open(f"{folder}/usr/share/doc/peer/examples/Notes/Package.swift", encoding="utf-8") as file:
         require('path: "/usr/share/peer/package"' in file.read(), "the example does not name the package")
     links = check_links(f"{folder}/usr/share/doc/peer")
-    script("--root", folder, "--prefix", "/usr", "--uninstall")
     return f"{len(found)} modules, {sum(map(len, found.values()))} files; {links} links"
 
 
@@ -120,10 +130,99 @@ def bad_prefixes_are_refused_before_anything_is_built(folder):
     equal(tree(folder), {"file": b""}, "what is there")
 
 
+def refused(path, action, *arguments):
+    """The sentence with which an action is refused; it must change no file."""
+    before = tree(path)
+    try:
+        action(*arguments)
+    except installation.Failure as failure:
+        equal(tree(path), before, "what is there")
+        return failure.args[0]
+    require(False, "it was not refused")
+
+
+def nothing_is_written_or_removed_through_a_link(folder):
+    stage, prefix = f"{folder}/stage", f"{folder}/prefix"
+    write(stage, "bin/peer", "new")
+    write(folder, "elsewhere/peer", "theirs")
+    write(prefix, "bin/other", "theirs")
+    # Names that somebody planted: the unfinished file, and the file itself.
+    for name in ".peer.peer-new", "peer":
+        os.symlink(f"{folder}/elsewhere/peer", f"{prefix}/bin/{name}")
+    installation.install(prefix, stage)
+    write(stage, "lib/peer", "new")
+    os.symlink(f"{folder}/elsewhere", f"{prefix}/lib")
+    require("a link is not followed" in refused(folder, installation.install, prefix, stage), "another sentence")
+    os.unlink(f"{prefix}/lib")
+    installation.install(prefix, stage)
+    os.rename(f"{prefix}/lib", f"{prefix}/moved")
+    os.symlink(f"{folder}/elsewhere", f"{prefix}/lib")
+    require("a link is not followed" in refused(folder, installation.uninstall, prefix), "another sentence")
+    os.unlink(f"{prefix}/lib")
+    installation.uninstall(prefix)
+    equal(tree(folder)["elsewhere/peer"], b"theirs", "the file elsewhere")
+    equal(tree(prefix), {"bin/other": b"theirs", "moved/peer": b"new"}, "what is left")
+
+
+def a_later_version_takes_the_place_of_an_earlier_one(folder):
+    stage, prefix = f"{folder}/stage", f"{folder}/prefix"
+    write(stage, "bin/peer", "new")
+    # As the version before wrote its list.
+    write(prefix, "share/peer/manifest", f"# old\ndirectory ..\ndirectory share/gone\nfile {'0' * 64} share/gone/a b\n")
+    write(prefix, "share/gone/a b", "old")
+    write(prefix, "share/peer/transfers/one", "what peer remembers")
+    installation.install(prefix, stage)
+    require(not os.path.exists(f"{prefix}/share/gone"), "a file of the earlier version is left")
+    installation.uninstall(prefix)
+    equal(tree(prefix), {"share/peer/transfers/one": b"what peer remembers"}, "what is left")
+    write(prefix, "share/peer/manifest", "share/../../other\n")
+    require("is no list" in refused(folder, installation.uninstall, prefix), "another sentence")
+
+
+def root_installs_only_where_others_change_nothing(folder):
+    if not IS_ROOT:
+        return
+    stage, prefix = f"{folder}/stage", f"{folder}/prefix"
+    write(stage, "bin/peer", "new")
+    installation.install(prefix, stage)
+    for place, owner, mode in (("", NOBODY, 0o755), ("/bin", NOBODY, 0o755), ("/bin", 0, 0o777)):
+        os.chown(prefix + place, owner, owner)
+        os.chmod(prefix + place, mode)
+        for action in (installation.install, prefix, stage), (installation.uninstall, prefix):
+            require("other users may change" in refused(folder, *action), "another sentence")
+        os.chown(prefix + place, 0, 0)
+        os.chmod(prefix + place, 0o755)
+    os.symlink(prefix, f"{folder}/link")
+    require("a link is not followed" in refused(folder, installation.uninstall, f"{folder}/link"), "another sentence")
+
+
+def the_folder_of_transfers_is_the_owners_alone(folder):
+    stage, home = f"{folder}/stage", os.environ.get("XDG_DATA_HOME")
+    write(stage, "bin/peer", "new")
+    try:
+        os.environ["XDG_DATA_HOME"] = f"{folder}/prefix/share"
+        installation.install(f"{folder}/prefix", stage)
+    finally:
+        os.environ.pop("XDG_DATA_HOME")
+        if home is not None:
+            os.environ["XDG_DATA_HOME"] = home
+    equal([os.stat(f"{folder}/prefix/{path}").st_mode & 0o777 for path in ("share", "share/peer")], [0o755, 0o700], "modes")
+
+
+def only_files_that_git_tracks_are_installed(folder):
+    project = f"{folder}/project"
+    write(project, "docs/known")
+    lines = ('. "$1/lib/setup.sh"; . "$1/lib/layout.sh"; root=$2; git init -q "$root"; git -C "$root" add .; '
+             'touch "$root/docs/stray"; copy docs "$3"')
+    ended(["bash", "-euo", "pipefail", "-c", lines, "bash", SCRIPTS, project, f"{folder}/taken"])
+    equal(tree(f"{folder}/taken"), {"known": b""}, "what is taken of a clone")
+
+
 TESTS = [
     what_is_installed_works_and_goes_away_whole, authors_of_apps_get_every_file_of_the_kit_and_an_example_that_uses_it,
-    bad_prefixes_are_refused_before_anything_is_built, *installation_self_test.TESTS, *places_self_test.TESTS,
-    *package_self_test.TESTS,
+    bad_prefixes_are_refused_before_anything_is_built, nothing_is_written_or_removed_through_a_link,
+    a_later_version_takes_the_place_of_an_earlier_one, root_installs_only_where_others_change_nothing,
+    the_folder_of_transfers_is_the_owners_alone, only_files_that_git_tracks_are_installed,
 ]
 
 

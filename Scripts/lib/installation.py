@@ -1,201 +1,210 @@
-"""Installs a tree of files below a prefix, and removes the installed files.
+"""Installs a tree of files below a prefix, as `install -D` does, and removes the installed files.
 
-Usage: installation.py install PREFIX STAGE           installs all files of STAGE
+Usage: installation.py check PREFIX            whether this user may install there
+       installation.py install PREFIX STAGE    installs all files of STAGE
        installation.py uninstall PREFIX
-       installation.py check install PREFIX [STAGE]   whether this user could do that
-       installation.py check uninstall PREFIX
 
-PREFIX/share/peer/manifest lists the files with their digests, and the directories that were made. A
-file counts as installed if both path and digest are listed: a file that has since been replaced or
-changed is never removed. A document that was changed gets another name when a later version brings
-a new one; any other file in the way ends the installation before it begins.
-
-The manifest is written before the first file, with all present and future files, and again after
-the last. This way, an installation that was cut off can be repeated and removed. Exit codes: 0
-done; 1 failed, with a sentence; 3 failed, but root could do it; 130 and 143 interrupted.
+PREFIX/share/peer/manifest lists the files, one a line, and with a slash at the end the folders that
+were made. Each folder is opened in the one above it, and through no link below the prefix; for root
+through no link at all, and only if other users cannot change it. Exit codes: 0 done; 1 failed, with
+a sentence.
 """
 
-import hashlib
+import contextlib
+import errno
 import os
-import signal
+import re
 import stat
 import sys
 
-sys.dont_write_bytecode = True
-
-import places  # noqa: E402
-from manifest import MANIFEST, Failure, Manifest, part_of, remove_file, replace  # noqa: E402
-from places import NeedsRoot, alone, folders, make  # noqa: E402
-
-DOCUMENTS = "share/doc/peer/"
-"""Files into which users may have written."""
-
-NEEDS_ROOT = 3
+MANIFEST = "share/peer/manifest"
+OPENING = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
-class Interrupted(BaseException):
-    """A signal that asks for the end."""
+class Failure(Exception):
+    """The reason why an action is impossible, and the remedy."""
 
-    def __init__(self, number):
-        super().__init__()
-        self.code = 128 + number
+
+def opened(top, path, made=None, shown=""):
+    """A folder below an opened one, and below no link. With a list, missing folders are made and
+    added to it."""
+    folder, place = os.dup(top), ""
+    for name in path.split("/") if path else ():
+        place = f"{place}/{name}".removeprefix("/")
+        try:
+            inside = enter(folder, name, place, made, f"{shown}/{place}")
+        finally:
+            os.close(folder)
+        folder = inside
+    return folder
+
+
+def enter(folder, name, place, made, shown):
+    if made is not None:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, 0o700 if shown == private_folder() else 0o755, dir_fd=folder)
+            made.append(f"{place}/")
+    try:
+        inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | OPENING, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP):
+            raise
+        raise Failure(f"{shown} is not a directory, and a link is not followed",
+                      "Name another place, without links: Scripts/install --prefix DIR") from None
+    status = os.fstat(inside)
+    is_open = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
+    if os.geteuid() == 0 and (status.st_uid != 0 or is_open):
+        os.close(inside)
+        raise Failure(f"other users may change {shown}, so root neither installs nor removes anything there",
+                      "Run this as the owner of that folder, or name another one: Scripts/install --prefix DIR")
+    return inside
+
+
+def private_folder():
+    """The folder in which this user's peer keeps keys and names of files (Home.swift)."""
+    home = os.environ.get("XDG_DATA_HOME", "")
+    return os.path.realpath(home if home.startswith("/") else os.path.expanduser("~/.local/share")) + "/peer"
+
+
+class Prefix:
+    """An opened prefix."""
+
+    def __init__(self, path, makes=False):
+        self.path = os.path.normpath(path) if os.geteuid() == 0 else os.path.realpath(path)
+        self.top = opened(os.open("/", os.O_RDONLY | os.O_CLOEXEC), self.path.strip("/"), [] if makes else None)
+
+    def opened(self, path, made=None):
+        return opened(self.top, path, made, self.path)
+
+    def listed(self):
+        """The paths in the manifest; None if there is none."""
+        try:
+            place = self.opened(os.path.dirname(MANIFEST))
+            file = os.open(os.path.basename(MANIFEST), os.O_RDONLY | OPENING, dir_fd=place)
+        except FileNotFoundError:
+            return None
+        with open(file, encoding="utf-8", errors="surrogateescape", newline="\n") as text:
+            lines = [line for line in text.read().split("\n") if line and not line.startswith("#")]
+        # Version 0.2.0 and earlier wrote the digest of each file, and `directory` before a folder.
+        lines = [re.sub(r"^file [0-9a-f]{64} ", "", re.sub(r"^directory (.*)$", r"\1/", line)) for line in lines]
+        lines = [line for line in lines if not line.startswith(("../", "./"))]
+        if any(part in ("", ".", "..") for line in lines for part in line.removesuffix("/").split("/")):
+            raise Failure(f"{self.path}/{MANIFEST} is no list of what was installed", "Remove the files by hand.")
+        return set(lines)
+
+    def write_list(self, paths):
+        text = "# Installed by Scripts/install of peer, which removes it by this list.\n" + "".join(f"{path}\n" for path in sorted(paths))
+        self.put(MANIFEST, text.encode(errors="surrogateescape"), 0o644)
+
+    def put(self, path, content, mode):
+        """Writes a file beside its place, and moves it there."""
+        folder, name = os.path.split(path)
+        place = self.opened(folder)
+        part = part_of(name)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part, dir_fd=place)
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPENING, 0o600, dir_fd=place), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fchmod(file.fileno(), mode)
+                os.fsync(file.fileno())
+            os.rename(part, name, src_dir_fd=place, dst_dir_fd=place)
+        finally:
+            os.close(place)
+
+    def remove(self, paths):
+        """Removes files, then folders that are empty; returns the folders that stay."""
+        # Nothing is removed if one of them is behind a link.
+        for folder in sorted({os.path.dirname(path.removesuffix("/")) for path in paths}):
+            with contextlib.suppress(FileNotFoundError):
+                os.close(self.opened(folder))
+        for path in sorted(paths, key=lambda path: (not path.endswith("/"), path), reverse=True):
+            folder, name = os.path.split(path.removesuffix("/"))
+            with contextlib.suppress(FileNotFoundError):
+                place = self.opened(folder)
+                try:
+                    if path.endswith("/"):
+                        remove_folder(place, name)
+                    else:
+                        remove_file(place, name)
+                finally:
+                    os.close(place)
+        return {path for path in paths if path.endswith("/") and os.path.isdir(f"{self.path}/{path}")}
+
+
+def part_of(name):
+    """The name of a file until it is complete."""
+    return f".{name}.peer-new"
+
+
+def remove_file(place, name):
+    for one in name, part_of(name):
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+            os.unlink(one, dir_fd=place)
+
+
+def remove_folder(place, name):
+    try:
+        os.rmdir(name, dir_fd=place)
+    except OSError as error:
+        # It holds what others put there, or something else has its name now.
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ENOENT):
+            raise
 
 
 def staged(stage):
-    """The files of a tree: their paths, contents and modes."""
-    found = {}
-    for folder, _, names in os.walk(stage):
-        for name in names:
-            path = os.path.join(folder, name)
-            with open(path, "rb") as file:
-                found[os.path.relpath(path, stage)] = (file.read(), stat.S_IMODE(os.lstat(path).st_mode))
-    return found
+    return {os.path.relpath(os.path.join(folder, name), stage) for folder, _, names in os.walk(stage) for name in names}
 
 
-def folders_of(files):
-    return sorted({folder for path in [MANIFEST, *files] for folder in folders(path)})
+def install(path, stage):
+    files, made = staged(stage), []
+    prefix = Prefix(path, makes=True)
+    old = prefix.listed() or set()
+    for folder in sorted({os.path.dirname(file) for file in [MANIFEST, *files]}):
+        os.close(prefix.opened(folder, made))
+    # An installation that is cut off can be repeated or removed.
+    prefix.write_list(old | files | set(made))
+    for file in sorted(files):
+        with open(os.path.join(stage, file), "rb") as content:
+            prefix.put(file, content.read(), stat.S_IMODE(os.fstat(content.fileno()).st_mode))
+    stay = prefix.remove({path for path in old | set(made) if path not in files})
+    prefix.write_list(files | stay)
 
 
-class Plan:
-    """The steps of an installation; making the plan changes nothing, and fails if they are not
-    possible."""
-
-    def __init__(self, prefix, files):
-        self.wanted, self.changed = folders_of(files), []
-        check(prefix, self.wanted)
-        self.new = Manifest({path: {hashlib.sha256(content).hexdigest()} for path, (content, _) in files.items()})
-        self.old = Manifest.read(prefix)
-        self.both = self.old | self.new
-        self.both.directories |= {folder for folder in self.wanted if not os.path.lexists(os.path.join(prefix, folder))}
-        self.both.text()
-        for path in sorted(files):
-            place = os.path.join(prefix, path)
-            if not os.path.lexists(place) or self.both.has(prefix, path):
-                continue
-            if not path.startswith(DOCUMENTS) or path not in self.old.digests or not stat.S_ISREG(os.lstat(place).st_mode):
-                raise Failure(
-                    f"{place} is there already, and Scripts/install did not put it there like this",
-                    "Remove it, or install elsewhere: Scripts/install --prefix DIR")
-            self.changed.append(path)
+def uninstall(path):
+    try:
+        prefix = Prefix(path)
+        listed = prefix.listed()
+    except FileNotFoundError:
+        listed = None
+    if listed is None:
+        raise Failure(f"nothing was installed in {path}: {path}/{MANIFEST} is missing",
+                      "Name the folder that it was installed in: Scripts/install --uninstall --prefix DIR")
+    folders = {path for path in listed if path.endswith("/")}
+    prefix.remove(listed - folders)
+    prefix.remove({MANIFEST} | folders)
 
 
-def check(prefix, wanted):
-    """Fails unless files can be made in the listed directories, and those installed before be
-    removed."""
-    places.check(prefix, wanted)
-    installed = {os.path.dirname(path) for path in Manifest.read(prefix).digests}
-    places.check(prefix, [folder for folder in installed if os.path.isdir(os.path.join(prefix, folder))])
-
-
-def check_action(action, prefix, stage=None):
-    if action == "uninstall":
-        require_installed(prefix)
-        check(prefix, [])
-    elif stage is None:
-        check(prefix, folders_of(["bin/peer"]))
-    else:
-        Plan(prefix, staged(stage))
-
-
-def install(prefix, stage):
-    files = staged(stage)
-    Plan(prefix, files)
-    with alone(prefix, makes=True) as made:
-        try:
-            # Again, because another installation may have ended meanwhile.
-            plan = Plan(prefix, files)
-            plan.both.directories |= made
-            made |= make(prefix, folders(MANIFEST))
-            plan.both.write(prefix)
-        except BaseException:
-            places.remove(prefix, made)
-            raise
-        return carry_out(plan, prefix, files)
-
-
-def carry_out(plan, prefix, files):
-    make(prefix, plan.wanted)
-    said = []
-    for path in sorted(files):
-        place = os.path.join(prefix, path)
-        if path in plan.changed:
-            kept = free_name(place)
-            os.rename(place, kept)
-            said.append(f"Kept as {kept}, since it was changed after it was installed: {place}")
-        replace(place, *files[path])
-    gone = plan.old.digests.keys() - plan.new.digests.keys()
-    said += take_away(prefix, Manifest({path: plan.both.digests[path] for path in gone}))
-    above = {folder for folder in plan.both.directories if places.depth(folder) < 0}
-    places.remove(prefix, plan.both.directories - above - set(plan.wanted))
-    plan.new.directories = plan.both.directories & (above | set(plan.wanted))
-    plan.new.write(prefix)
-    return said
-
-
-def free_name(place):
-    """An unused name for a file that a user changed."""
-    name, count = f"{place}.old", 1
-    while os.path.lexists(name):
-        count += 1
-        name = f"{place}.old{count}"
-    return name
-
-
-def take_away(prefix, manifest):
-    """Removes the listed files; names those that have changed since the installation, which
-    stay."""
-    said = []
-    for path in sorted(manifest.digests):
-        place = os.path.join(prefix, path)
-        if manifest.has(prefix, path):
-            os.unlink(place)
-        elif os.path.lexists(place):
-            said.append(f"Left as it is, since it was changed after it was installed: {place}")
-        remove_file(part_of(place))
-    return said
-
-
-def require_installed(prefix):
-    if not os.path.isfile(os.path.join(prefix, MANIFEST)):
-        raise Failure(
-            f"nothing was installed in {prefix}: {prefix}/{MANIFEST} is missing",
-            "Name the folder that it was installed in: Scripts/install --uninstall --prefix DIR")
-
-
-def uninstall(prefix):
-    require_installed(prefix)
-    with alone(prefix, makes=False):
-        require_installed(prefix)
-        check(prefix, [])
-        manifest = Manifest.read(prefix)
-        said = take_away(prefix, manifest)
-        remove_file(part_of(os.path.join(prefix, MANIFEST)))
-        os.unlink(os.path.join(prefix, MANIFEST))
-        places.remove(prefix, manifest.directories)
-        return said
-
-
-def interrupt(number, _):
-    raise Interrupted(number)
+def check(path):
+    with contextlib.suppress(FileNotFoundError):
+        Prefix(path)
 
 
 def main(arguments):
-    for number in signal.SIGINT, signal.SIGTERM:
-        signal.signal(number, interrupt)
-    action, rest = arguments[0], arguments[1:]
+    os.umask(0o022)
     try:
-        for sentence in {"install": install, "uninstall": uninstall, "check": check_action}[action](*rest) or ():
-            print(sentence, file=sys.stderr)
+        {"check": check, "install": install, "uninstall": uninstall}[arguments[0]](*arguments[1:])
         return 0
     except Failure as failure:
-        code, sentence, hint = NEEDS_ROOT if isinstance(failure, NeedsRoot) else 1, str(failure), failure.hint
+        sentence, hint = failure.args
     except OSError as error:
-        code, hint = 1, "Fix the cause, then run this again: it continues from here."
-        sentence = f"{error.filename or 'a file'}: {error.strerror}"
-    except Interrupted as interrupted:
-        code, sentence, hint = interrupted.code, "interrupted before the end", "Run this again: it continues from here."
+        sentence = f"{arguments[1]}: {error.filename or 'a file'}: {error.strerror}"
+        hint = "Fix the cause, then run this again: it continues from here."
+    except KeyboardInterrupt:
+        return 130
     print(f"error: {sentence}\nhint: {hint}", file=sys.stderr)
-    return code
+    return 1
 
 
 if __name__ == "__main__":
