@@ -146,7 +146,7 @@ def nothing_is_written_or_removed_through_a_link(folder):
     write(stage, "bin/peer", "new")
     write(folder, "elsewhere/peer", "theirs")
     write(prefix, "bin/other", "theirs")
-    # Names that somebody planted: the unfinished file, and the file itself.
+    # Names that another user planted: the unfinished file, and the file itself.
     for name in ".peer.peer-new", "peer":
         os.symlink(f"{folder}/elsewhere/peer", f"{prefix}/bin/{name}")
     installation.install(prefix, stage)

@@ -1,4 +1,4 @@
-"""The vectors, and the page of Protocol.md, against the second implementation (Tests/Interop)."""
+"""The vectors, and the printed transfer, against the second implementation (Tests/Interop)."""
 
 import glob
 import os
@@ -61,7 +61,7 @@ def test_vectors_are_made(tmp_path):
 
 
 def test_the_page():
-    """interop: Protocol.md's page "One transfer, frame by frame" is what frames.py makes"""
+    """interop: the printed transfer is what frames.py makes"""
     found = subprocess.run([sys.executable, "-B", f"{ROOT}/Tests/Interop/frames.py", "--check"], stderr=subprocess.PIPE, text=True,
                            timeout=60, check=False)
     require(found.returncode == 0, found.stderr)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Makes "One transfer, frame by frame" of Protocol.md, with fixed ids, keys and nonces.
+"""Makes transfer.md, one transfer frame by frame, with fixed ids, keys and nonces.
 
 Usage: frames.py [--write | --check]
-Prints the page, or writes it into Protocol.md, or exits with 1 if Protocol.md has another one.
+Prints the frames, or writes them into transfer.md, or exits with 1 if transfer.md has others.
 """
 
 import os
@@ -21,7 +21,7 @@ import sender as sending
 import tree
 import wire
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transfer.md")
 BEGIN, END = "<!-- frames: begin -->\n", "<!-- frames: end -->"
 CONTENTS = {"film.mov": b"a film in two chunks, sent before its ITEM", "hello.txt": b"Hello, peer!\n"}
 MOMENT = 1_700_000_000_000_000_005
@@ -216,15 +216,14 @@ def main():
     if sys.argv[1:] not in (["--write"], ["--check"]):
         print(made)
         return 0
-    with open(f"{ROOT}/Protocol.md", encoding="utf-8") as file:
+    with open(PAGE, encoding="utf-8") as file:
         before, _, rest = file.read().partition(BEGIN)
     there, _, behind = rest.partition(END)
     if sys.argv[1] == "--check":
         if there != made:
-            print("Protocol.md: the page 'One transfer, frame by frame' is not what Tests/Interop/frames.py makes; run it with --write",
-                  file=sys.stderr)
+            print("transfer.md is not what Tests/Interop/frames.py makes; run it with --write", file=sys.stderr)
         return int(there != made)
-    with open(f"{ROOT}/Protocol.md", "w", encoding="utf-8") as file:
+    with open(PAGE, "w", encoding="utf-8") as file:
         file.write(before + BEGIN + made + END + behind)
     return 0
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes peer-pair-v1.txt beside it, and prints the pairing in Protocol.md §14.3.
+"""Writes peer-pair-v1.txt beside it, and prints the pairing in Tests/Interop/vectors.md.
 
 The computation is that of Tests/Interop, which follows Protocol.md and knows nothing of the Swift code.
 """
@@ -49,7 +49,7 @@ def exchange(binding):
 
 
 def printed(values):
-    """The pairing as Protocol.md shows it: a name, then its bytes in lines of 64 digits."""
+    """The pairing as vectors.md shows it: a name, then its bytes in lines of 64 digits."""
     lines = []
     for name, value in values.items():
         text = value.hex()
@@ -67,12 +67,12 @@ def main():
     with open(f"{HERE}/peer-pair-v1.txt", "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
 
-    with open(f"{ROOT}/Protocol.md", encoding="utf-8") as file:
+    with open(f"{ROOT}/Tests/Interop/vectors.md", encoding="utf-8") as file:
         text = file.read()
     begin, end = "<!-- pairing: begin -->\n", "<!-- pairing: end -->"
     before, rest = text.split(begin)
     text = f"{before}{begin}\n{printed(values)}\n\n{end}{rest.split(end)[1]}"
-    with open(f"{ROOT}/Protocol.md", "w", encoding="utf-8") as file:
+    with open(f"{ROOT}/Tests/Interop/vectors.md", "w", encoding="utf-8") as file:
         file.write(text)
 
 
