@@ -117,7 +117,7 @@ def checks():
         Stage("formatting", 20, ["swift", "format", "lint", "--strict", "--recursive",
                                  *(f"{ROOT}/{place}" for place in ("Sources", "Tests", "Examples", "Package.swift"))]),
         Stage("English", 20, shell('"$root/Scripts/style" --self-test; "$root/Scripts/style"')),
-        Stage("posture", 20, shell('"$root/Scripts/posture" --self-test; "$root/Scripts/posture"'), reader=lambda: Table(CHECKS), **release),
+        Stage("posture", 20, script("posture"), reader=lambda: Table(CHECKS), **release),
         Stage("documentation", 30, script("docs"), needs=["debug build"], alone="debug folder"),
         Stage("demo", 20, script("demo"), **release),
         Stage("installing", 60, ["python3", f"{ROOT}/Scripts/lib/install_self_test.py"], reader=lambda: Table(CHECKS), **release),
