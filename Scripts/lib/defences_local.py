@@ -42,8 +42,9 @@ LOCAL = [
         ["ResumeTests: a second receiver on one destination is refused and names the first"],
         [("MigrationArchive/Staging/StagingArea.swift", "    guard isOurs else {", "    guard isOurs || WEAKENED else {")]),
     Defence(
-        "reserve", "an app's data leaves a part of the disk free",
-        ["RoomWatchTests: an export grows beyond its estimate up to the reserve, and no further"],
+        "reserve", "what comes leaves a part of the disk free",
+        ["RoomWatchTests: an export grows beyond its estimate up to the reserve, and no further",
+         "RoomWatchTests: folders leave the reserve free, also if their offer names no space"],
         [("MigrationArchive/Folder/Reserve.swift", "bytes: min(Self.mostBytes, space.totalBytes / Self.part),",
           "bytes: WEAKENED ? 0 : min(Self.mostBytes, space.totalBytes / Self.part),")]),
     Defence(
@@ -64,6 +65,11 @@ LOCAL = [
         ["HomeTests: a directory that other users may change is refused with a hint"],
         [("MigrationTransfer/Remembering/TransferStore+Privacy.swift", "    guard status.mode & 0o022 == 0 else {",
           "    guard status.mode & 0o022 == 0 || WEAKENED else {")]),
+    Defence(
+        "above-peer-home", "a PEER_HOME that every user can replace is refused",
+        ["HomeTests: a directory is refused that every user can replace, at any depth and through a link"],
+        [("MigrationTransfer/Remembering/TransferStore+Privacy.swift", "status.mode & 0o1002 == 0o0002 {",
+          "status.mode & 0o1002 == 0o0002, !WEAKENED {")]),
     Defence(
         "owner-of-peer-home", "another user's PEER_HOME is refused",
         ["HomeTests: a directory of another user is refused, except root's"],

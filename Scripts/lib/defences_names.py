@@ -79,6 +79,11 @@ NAMES = [
          "FolderImportTests: an entry created in the meantime is left unchanged, and the received data is kept"],
         [("MigrationSystem/Directory+Renaming.swift", "let flags = noReplace ?", "let flags = noReplace && !WEAKENED ?")]),
     Defence(
+        "staging-names", "a root never has a name of staging",
+        ["DestinationTests: a root is refused that has a name of staging, in any form that a file system takes for it"],
+        [("MigrationArchive/Folder/FolderImporter.swift", "    if let name = roots.first(where: { Staging.isName",
+          "    if !WEAKENED, let name = roots.first(where: { Staging.isName")]),
+    Defence(
         "visible-text", "invisible and misleading characters are shown as escapes",
         ["VisibleTextTests: invisible and misleading characters are shown as escapes",
          "HumanReportTests: texts from the other device cannot control the terminal"],

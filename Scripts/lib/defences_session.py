@@ -153,4 +153,9 @@ SESSION = [
          "ResumeTests: a newer session takes over from an older one that still seems to live"],
         [("MigrationEngine/Receiving/ReceiverEngine+Sessions.swift", "    } else if let older = phase.session {",
           "    } else if let older = phase.session, !WEAKENED {")]),
+    Defence(
+        "idle-sessions", "a session that brings nothing gives way",
+        ["ReceiverKeepingTests: a session that brings nothing for two minutes gives way when another sender asks, and only then"],
+        [("MigrationEngine/Receiving/ReceiverEngine+Keeping.swift", "phase.session == number, let moment,",
+          "phase.session == number, !WEAKENED, let moment,")]),
 ]

@@ -17,6 +17,8 @@ package struct Fault: Error, Equatable, Sendable {
     case told(Close.Code)
     /// The user of this device has stopped the run.
     case interrupted
+    /// The other end has sent no data for long, and another device waits.
+    case idle
     /// A newer session has taken over the transfer.
     case superseded
     /// The other device continues a transfer that this device does not know.
@@ -74,7 +76,7 @@ package struct Fault: Error, Equatable, Sendable {
     self.kind = kind ?? code.kind
     self.told = told ?? message
     // Each device has its own advice about a lost connection.
-    self.toldHint = toldHint ?? (code == .connection ? nil : hint ?? code.hint)
+    self.toldHint = toldHint ?? (code.close == .silent ? nil : hint ?? code.hint)
   }
 
   /// The CLOSE for the other end.
@@ -112,6 +114,11 @@ extension Fault {
 
   package static let superseded = Fault(.superseded, "the other device has reconnected")
 
+  /// The sender comes back by itself, and gets its turn when the other one is done.
+  package static let idle = Fault(
+    .idle, "the other device sent no data for two minutes, and another device was waiting",
+    telling: "no data came for two minutes, and another device is waiting")
+
   package static let unknownTransfer = Fault(
     .unknownTransfer, "the other device wants to continue a transfer that is not known here",
     telling: "this transfer is not known here", toldHint: "Start it again, with a new code.")
@@ -134,7 +141,7 @@ extension Fault.Code {
   fileprivate var close: Close.Code {
     switch self {
     // The other end, if it receives this at all, treats it as a lost connection too.
-    case .connection: .silent
+    case .connection, .idle: .silent
     case .violation, .pairing: .violation
     case .announcement: .announcement
     case .told(let code): code
@@ -154,7 +161,7 @@ extension Fault.Code {
 
   fileprivate var kind: TransferFailure.Kind {
     switch self {
-    case .connection, .superseded: .connectionLost
+    case .connection, .idle, .superseded: .connectionLost
     case .pairing: .pairing
     case .interrupted, .importCancelled: .interrupted
     case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp: .refused
@@ -166,7 +173,7 @@ extension Fault.Code {
     }
   }
 
-  fileprivate var hint: String? {
+  var hint: String? {
     switch self {
     case .connection: "Start the same command on both devices again."
     case .exists: "Choose another destination, or start 'peer receive' with --existing skip, keep-both or replace."
@@ -177,6 +184,7 @@ extension Fault.Code {
     case .otherApp: "Give --app the same app on both devices."
     case .source: "Check the path, and that you may read it."
     case .storage: "The received data is kept. Repair the disk, and start again."
+    case .idle: "The received data is kept: the sender may continue at any time."
     case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing,
       .importFailed, .importCancelled, .exportFailed, .device:
       nil

@@ -15,9 +15,7 @@ extension TransferFailure {
       case .exportFailed: .exportFailed
       default: .failed
       }
-    self.init(
-      kind, "the other device stopped: \(close.clause)", hint: close.hint.map { VisibleText.message($0) },
-      about: Subject(close))
+    self.init(kind, "the other device stopped: \(close.clause)", hint: close.advice, about: Subject(close))
   }
 }
 
@@ -30,15 +28,32 @@ extension Close {
   /// How many bytes of a name are shown: the last bytes of a longer name.
   private static let shownName = 512
 
-  /// The reason for people, with the name that comes beside the message and with the shortage. All
-  /// of it is safe to show.
+  /// A hint of this device for the code. The other device's own hint is not shown: the user would
+  /// take it for this program's words.
+  fileprivate var advice: String? {
+    switch code {
+    case .version: "Update peer on both devices."
+    case .exists: Fault.Code.exists.hint
+    case .noSpace where bytes == nil && items == nil:
+      "Free some space there, or start 'peer receive' there with a greater --max-size."
+    case .noSpace: Fault.Code.noSpace.hint
+    case .unfit: "Follow the hint on the other device, or choose another destination there."
+    case .storage: "The received data is kept. Repair the fault there, and start again."
+    case .unknownTransfer: "Start it again, with a new code."
+    case .otherApp: "Give --app the same app on both devices, or on neither of them."
+    default: nil
+    }
+  }
+
+  /// The reason for people: the other device's words in quotation marks, the name that comes beside
+  /// them, and the shortage. All of it is safe to show.
   fileprivate var clause: String {
     let short = [bytes, items].map { $0.flatMap { $0.isShort ? $0 : nil } }
     let figures = [short[0]?.sizes, short[1]?.entries].compactMap { $0 }.map {
       "it needs \($0.needed) and has \($0.available)"
     }
     // This program's own message with figures contains them, too.
-    let words = code == .noSpace && !figures.isEmpty ? "there is not enough space" : VisibleText.message(message)
+    let words = code == .noSpace && !figures.isEmpty ? "there is not enough space" : VisibleText.said(message)
     let named = shownName(besides: words).map { "\(words) (\($0))" } ?? words
     return ([named] + figures).joined(separator: "; ")
   }

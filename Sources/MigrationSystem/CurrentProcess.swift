@@ -12,6 +12,13 @@ package enum CurrentProcess {
   /// The effective user of the process.
   package static var effectiveUserID: UInt32 { geteuid() }
 
+  /// The home directory of the effective user, as the system's list of users has it; for the start
+  /// of a process, when it has one thread.
+  package static var homeDirectory: [UInt8]? {
+    guard let entry = unsafe getpwuid(geteuid()), let home = unsafe entry.pointee.pw_dir else { return nil }
+    return unsafe Array(UnsafeRawBufferPointer(start: home, count: strlen(home)))
+  }
+
   /// The calling thread's number, as ps and /proc show it.
   package static var threadID: CInt { csystem_thread_id() }
 

@@ -25,6 +25,13 @@ package struct Directory: ~Copyable, Sendable {
     return Directory(owning: Descriptor(owning: raw))
   }
 
+  /// The kernel's status of the item at a path, also through links.
+  package static func status(of path: some PathBytes & ~Escapable) throws(SystemError) -> FileStatus {
+    var status = stat()
+    _ = try unsafe path.callingPath("examine") { unsafe fstatat(AT_FDCWD, $0, &status, 0) }
+    return FileStatus(status)
+  }
+
   /// Gives the descriptor away.
   package consuming func release() -> Descriptor {
     descriptor

@@ -13,11 +13,7 @@ package enum FileContent {
   }
 
   /// Whether a path leads to a directory, also through links.
-  package static func isDirectory(_ path: [UInt8]) -> Bool {
-    var status = stat()
-    let isFound = (try? unsafe path.callingPath("examine") { unsafe fstatat(AT_FDCWD, $0, &status, 0) }) != nil
-    return isFound && status.st_mode & S_IFMT == S_IFDIR
-  }
+  package static func isDirectory(_ path: [UInt8]) -> Bool { (try? Directory.status(of: path))?.kind == .directory }
 
   /// The parent directory of a path, and the last component.
   package static func split(_ path: [UInt8]) -> (directory: [UInt8], name: [UInt8]) {

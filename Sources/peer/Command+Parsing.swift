@@ -115,6 +115,7 @@ extension ReceiveOptions {
     }
     app = try AppReceiveOptions(arguments)
     asks = arguments.has("--ask")
+    takesRunning = arguments.has("--take-running")
     if app != nil, directory != nil {
       throw .usage("unexpected argument \(VisibleText.quoted(directory ?? [])): --app takes no directory", .receive)
     }
@@ -133,8 +134,8 @@ extension ReceiveOptions {
     if app != nil, existing != nil {
       throw .usage("--existing cannot be used with --app", hint: "use --replace to set aside the app's existing data")
     }
-    if app != nil, owners || setIDBits {
-      throw .usage("\(owners ? "--owners" : "--set-id-bits") cannot be used with --app", .receive)
+    if app != nil, let option = ["--owners", "--set-id-bits", "--take-running"].first(where: arguments.has) {
+      throw .usage("\(option) cannot be used with --app", .receive)
     }
     listen = try arguments.hostAndPort(
       "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)

@@ -58,6 +58,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var app: AppReceiveOptions?
   /// Whether the person at the terminal has to accept the offer.
   var asks = false
+  /// Whether a home directory takes items that begin with a dot without a question.
+  var takesRunning = false
   /// Whether it receives one transfer after another, until it is stopped.
   var keeps = false
   /// The file with the code that the sender has too; nil to show a code.

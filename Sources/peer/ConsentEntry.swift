@@ -3,7 +3,8 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// Asks the person at the terminal whether to accept another device's offer.
+/// Asks the person at the terminal whether to accept another device's offer: each one with --ask,
+/// and one that can bring commands into the home directory.
 struct ConsentEntry: Sendable {
   /// The number of answers that may be neither yes nor no.
   private static let tries = 3
@@ -13,6 +14,10 @@ struct ConsentEntry: Sendable {
   let output: Output
   /// The descriptor of a signal that ends the waiting.
   let interruption: CInt
+  /// Whether each offer is asked about.
+  let asksAlways: Bool
+  /// Whether the destination is the home directory.
+  let isHome: Bool
 
   /// Fails without a terminal.
   static func check() throws(TransferFailure) {
@@ -26,9 +31,11 @@ struct ConsentEntry: Sendable {
 
   /// Shows an offer and waits for yes or no; nil if the answer is no longer needed.
   func ask(_ question: ConsentQuestion, until: CInt) -> Bool? {
-    output.hold { () -> Bool? in
+    let running = isHome ? question.offer.running : []
+    guard asksAlways || !running.isEmpty else { return true }
+    return output.hold { () -> Bool? in
       guard let questioner = try? Questioner() else { return false }
-      questioner.write(Self.text(question))
+      questioner.write(Self.text(question, running: running))
       return Self.answer {
         (try? questioner.ask("Accept this? [y/N] ", unless: [interruption, until])) ?? .endOfInput
       }
@@ -52,10 +59,10 @@ struct ConsentEntry: Sendable {
     return false
   }
 
-  /// The offer in full, with all terminal controls made visible.
-  static func text(_ question: ConsentQuestion) -> String {
-    let device = question.label.isEmpty ? question.address : "\(question.label) (\(question.address))"
-    var lines = ["", "\(VisibleText.of(device)) wants to send:"]
+  /// The offer in full, with all terminal controls made visible, and the names of the items that
+  /// can run commands.
+  static func text(_ question: ConsentQuestion, running: [[UInt8]] = []) -> String {
+    var lines = ["", "\(DeviceAddress.shown(question.label, question.address)) wants to send:"]
     switch question.offer.contents {
     case .folders(let roots):
       lines += roots.prefix(shownNames).map { root in
@@ -66,6 +73,11 @@ struct ConsentEntry: Sendable {
     case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))\(app.origin)")
     }
     lines.append(amount(question))
+    if !running.isEmpty {
+      lines.append("In your home directory, these can run commands, for instance at your next login:")
+      lines += running.prefix(shownNames).map { "  \(VisibleText.listed($0))" }
+      if running.count > shownNames { lines.append("  and \(Figures.count(UInt64(running.count - shownNames))) more") }
+    }
     return lines.joined(separator: "\n") + "\n"
   }
 
@@ -78,5 +90,12 @@ struct ConsentEntry: Sendable {
     }
     let room = question.availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
     return (figures ?? "\(about)\(items), \(bytes)") + room
+  }
+}
+
+extension Offer {
+  /// The names of the roots that begin with a dot.
+  fileprivate var running: [[UInt8]] {
+    if case .folders(let roots) = contents { roots.filter(\.isRunning).map(\.name) } else { [] }
   }
 }

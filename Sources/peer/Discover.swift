@@ -70,7 +70,7 @@ enum Discover {
 
           """)
     }
-    let rows = receivers.map { [VisibleText.of($0.label), $0.addresses.first?.description ?? ""] }
+    let rows = receivers.map { [VisibleText.listed($0.label.utf8), $0.addresses.first?.description ?? ""] }
     return Rendering(standardOutput: Table.text([["NAME", "ADDRESS"]] + rows))
   }
 

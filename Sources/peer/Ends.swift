@@ -8,10 +8,11 @@ import PeerTransfer
 
 /// The parts of a transfer's two ends, made from the command line.
 enum Ends {
-  /// The importer of folders or of an app.
+  /// The importer of folders or of an app. In a home directory without a user to ask, folders that
+  /// can run commands are refused.
   static func importer(
-    _ options: ReceiveOptions, home: [UInt8], until stop: StopSignal = StopSignal(),
-    telling tell: @escaping @Sendable (TransferEvent) -> Void
+    _ options: ReceiveOptions, home: [UInt8], refusingRunning refusesRunning: Bool = false,
+    until stop: StopSignal = StopSignal(), telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) -> any Importer {
     try failing { () throws in
       guard let app = options.app else {
@@ -19,7 +20,7 @@ enum Ends {
           at: options.directory ?? Array(".".utf8),
           preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits),
           atMost: options.mostBytes.map { MostBytes($0) })
-        return FolderImporter(area, existing: options.existing)
+        return FolderImporter(area, existing: options.existing, refusingRunning: refusesRunning)
       }
       var wanted = AppImporter.Options()
       wanted.platform = app.platform ?? wanted.platform

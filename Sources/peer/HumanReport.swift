@@ -76,12 +76,11 @@ struct HumanReport: Report {
       return say(Self.end(count, guessers, isOver: isOver))
     case .looking: return say("Searching this network for a waiting device")
     case .found(let label, let address):
-      return say("Found \(Nearby(label: label, instance: nil, address: address).shown).")
+      return say("Found \(DeviceAddress.shown(label, address)).")
     case .connecting(let address):
       return say("Connecting to \(VisibleText.of(address))")
     case .paired(let label, let address):
-      let (label, address) = (VisibleText.of(label), VisibleText.of(address))
-      return say(label.isEmpty ? "Paired with \(address)." : "Paired with \(label) (\(address)).")
+      return say("Paired with \(DeviceAddress.shown(label, address)).")
     case .offer(let offer, let availableBytes):
       return say(offer.sentence(role, availableBytes: availableBytes))
     case .progress(let progress):

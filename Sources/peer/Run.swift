@@ -20,16 +20,20 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   receiving.code = code
   // A code from a file is never replaced by a new one.
   if code == nil { receiving.restart = RestartEntry.asker(json: options.json, unless: interruption.raw) }
-  if options.asks {
-    try ConsentEntry.check()
-    let entry = ConsentEntry(output: output, interruption: interruption.raw)
+  if options.asks { try ConsentEntry.check() }
+  let (isHome, canAsk) = (receivesAtHome(options), (try? Questioner()) != nil)
+  if options.asks || isHome && canAsk {
+    let entry = ConsentEntry(
+      output: output, interruption: interruption.raw, asksAlways: options.asks, isHome: isHome)
     receiving.consent = { entry.ask($0, until: $1) }
   }
   // Threads may start after this.
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
   let importer = try interruption.honoured { () throws(TransferFailure) in
-    try Ends.importer(options, home: home, until: interruption.early) { output.handle($0) }
+    try Ends.importer(options, home: home, refusingRunning: isHome && !canAsk, until: interruption.early) {
+      output.handle($0)
+    }
   }
   let receiver = try Receiver(receiving, importer: importer, store: TransferStore(home: home)) { output.handle($0) }
   interruption.tell { kind in
@@ -82,6 +86,16 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
     throw error
   } catch {
     throw TransferFailure(.failed, "\(error)")
+  }
+}
+
+/// Whether folders go into this user's home directory, and the user has not said that items that
+/// can run commands are welcome there.
+private func receivesAtHome(_ options: ReceiveOptions) -> Bool {
+  guard options.app == nil, !options.takesRunning, let status = try? destination(options).status() else { return false }
+  return [Environment.bytes("HOME"), CurrentProcess.homeDirectory].contains { home in
+    guard let home, let other = try? Directory.status(of: home) else { return false }
+    return (other.device, other.inode) == (status.device, status.inode)
   }
 }
 

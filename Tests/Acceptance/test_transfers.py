@@ -13,8 +13,9 @@ import pytest
 from devices import (
     PATIENCE, Process, Receiver, closed_port, end_well, mistyped, other_code, random_file, sender, small_file, transfer,
     with_check_digit)
-from needs import needs, openssl, root, tmpfs
-from outside import GIB, IS_ROOT, MIB, NOBODY, equal, mib, require, run_script
+from needs import needs, openssl, root, terminals, tmpfs
+from outside import GIB, IS_ROOT, MIB, NOBODY, equal, mib, require, run_script, wait_for
+from terminal import Terminal
 
 MEMORY_LIMIT = 64 << 20
 
@@ -230,6 +231,34 @@ def test_a_name_that_is_taken(work):
         require("documents" in process.error()["message"], f"no name: {process.error()['message']}")
     run_script("check-trees", "--inside", copy, new)
     work.figure = sending.error()["message"]
+
+
+@needs(terminals)
+def test_a_home(work):
+    """items that begin with a dot arrive in a home with --take-running, or if its user agrees; a
+    script's receiver refuses them"""
+    old, new = work.place()
+    for name in (".bashrc", "plain"):
+        small_file(f"{old}/{name}")
+    work.environment["HOME"] = new
+    receiver = Receiver(work, new)
+    sending = sender(work, [f"{old}/.bashrc"], receiver.port, receiver.pairing_code)
+    equal((sending.wait(), receiver.wait()), (4, 4), "exit codes")
+    error = receiver.error()
+    require("'.bashrc'" in error["message"] and "--take-running" in error["hint"], error)
+    for name, options in (("plain", []), (".bashrc", ["--take-running"])):
+        receiver = Receiver(work, new, options=options)
+        end_well(sender(work, [f"{old}/{name}"], receiver.port, receiver.pairing_code), receiver)
+    os.remove(f"{new}/.bashrc")
+    for answer, code, found in ((b"", 4, ["plain"]), (b"y", 0, [".bashrc", "plain"])):
+        receiving = Terminal(work, ["receive", new, "--listen", "127.0.0.1:0"], (b"Accept this?", answer), settings={"HOME": new})
+        wait_for("code", PATIENCE, lambda: receiving.pump() and re.search(rb"Code: \d{4}-\d{4}", receiving.read))
+        port, shown = (re.search(what, receiving.text()).group(1) for what in (r"--to 127.0.0.1:(\d+)", r"Code: (\d{4}-\d{4})"))
+        sending = sender(work, [f"{old}/.bashrc"], port, shown)
+        wait_for("end of both", PATIENCE, lambda: not (sending.is_running() | receiving.pump()))
+        equal((sending.wait(), receiving.wait()), (code, code), "exit codes")
+        require("next login:\n  .bashrc\n" in receiving.text().replace("\r", ""), receiving.text())
+        equal(sorted(os.listdir(new)), found, "the home has")
 
 
 # Memory

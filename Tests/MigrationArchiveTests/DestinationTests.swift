@@ -53,6 +53,36 @@ import Testing
     #expect(try importer.area.destination.space().availableBytes > 0)
   }
 
+  @Test(arguments: [
+    "", ".refused-7", " (2)", ". ", "x",
+  ])
+  func `a root is refused that has a name of staging, in any form that a file system takes for it`(
+    ending: String
+  ) throws {
+    let scratch = try Scratch.withFolders()
+    let importer = try FolderImporter(scratch, existing: .replace)
+    let name = ".peer-00000000000000000000000000ff0abc"
+    for form in [
+      name, name.uppercased(), ".PEER" + name.dropFirst(5), name.replacing("-", with: "-\u{200D}"),
+      name.replacing("ff", with: "\u{FB00}"),
+    ] {
+      let error = #expect(throws: ArchiveError.self) { try importer.judge(offer(["a", form + ending].sorted())) }
+      #expect(error?.code == .destination && error?.hint?.hasPrefix("Rename it on") == true, "\(form)")
+    }
+    try importer.judge(offer([".peer-notes", ".peer-0123456789abcdef", ".peer" + name.dropFirst(6)]))
+  }
+
+  @Test func `in a home without a user to ask, roots that begin with a dot are refused`() throws {
+    let scratch = try Scratch.withFolders()
+    let area = try StagingArea(at: scratch.at("destination"))
+    let error = #expect(throws: ArchiveError.self) {
+      try FolderImporter(area, refusingRunning: true).judge(offer([".bashrc", "a"]))
+    }
+    #expect(error?.name == Array(".bashrc".utf8) && error?.hint?.contains("--take-running") == true)
+    try FolderImporter(area, refusingRunning: true).judge(offer(["a."]))
+    try FolderImporter(area).judge(offer([".bashrc"]))
+  }
+
   @Test func `a missing destination is created`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["new", "new/", "destination/deeper///"] {

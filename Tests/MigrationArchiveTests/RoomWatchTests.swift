@@ -5,7 +5,8 @@ import Testing
 
 @testable import MigrationArchive
 
-/// The growth of an app's export: as far as the space permits, except for a reserve.
+/// The growth of an app's export, and data of folders beyond the space that their offer names: as
+/// far as the space permits, except for a reserve.
 @Suite struct RoomWatchTests {
   /// A real disk that reports the space that it is told to report, and counts the requests.
   private final class MeasuredDisk: StagingDisk {
@@ -64,9 +65,11 @@ import Testing
       totalItems: items.map { _ in 1_000 })
   }
 
-  private func begin(_ offer: Offer, _ space: FileSystemSpace) throws -> (StagingWriter, Staging, MeasuredDisk) {
+  private func begin(
+    _ offer: Offer, _ space: FileSystemSpace, in name: String = "staging"
+  ) throws -> (StagingWriter, Staging, MeasuredDisk) {
     let directory = SharedDirectory(try Directory.open(scratch.path))
-    let disk = MeasuredDisk(try DirectoryDisk(making: Array("staging".utf8), in: directory), space)
+    let disk = MeasuredDisk(try DirectoryDisk(making: Array(name.utf8), in: directory), space)
     let staging = try Staging(on: disk, for: offer, transfer: 1, keys: testKeys)
     staging.beginSession(offer, mayRefuse: false)
     return (StagingWriter(staging, sealer: HashSealer()), staging, disk)
@@ -222,11 +225,24 @@ import Testing
     #expect(error.code == .noSpace && error.shortage?.items == Close.Space(needed: 51, available: 50))
   }
 
-  @Test func `for folders the offer is the limit, and they may take all of the space`() throws {
-    let (writer, _, disk) = try begin(Self.offer(bytes: 1, isApp: false), Self.space(1))
-    let before = disk.looks
-    #expect(try fill(writer) == (40, nil))
-    #expect(disk.looks == before)
+  @Test func `folders leave the reserve free, also if their offer names no space`() throws {
+    let offer = Offer(
+      transfer: nil, contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 1,
+      bytes: 1 << 40, allocated: 0, flags: [])
+    let (writer, _, disk) = try begin(offer, Self.space(20, more: 65_536))
+    #expect(try fill(writer, most: 15) == (15, nil))
+    disk.set(Self.space(5))
+    let (number, error) = try fill(writer, from: 15)
+    #expect(number == 15 && error?.code == .noSpace && error?.shortage?.bytes.available == 5 * Self.mebibyte)
+    // Announced items that the destination has do not come, and need no space.
+    let (second, _, _) = try begin(Self.offer(bytes: 1 << 40, isApp: false), Self.space(7), in: "second")
+    #expect(try fill(second, most: 1) == (1, nil))
+  }
+
+  @Test func `an offer of folders is judged with the reserve`() throws {
+    let importer = FolderImporter(try StagingArea(at: Array(scratch.path.utf8)))
+    let free = try importer.area.destination.space().availableBytes
+    #expect(failure { try importer.judge(Self.offer(bytes: free - (1 << 20), isApp: false)) } == "no space")
   }
 
   @Test(arguments: [(1, 20), (1 << 30, 1 << 34), (1 << 30, 1 << 50), (0, 19)] as [(UInt64, UInt64)])

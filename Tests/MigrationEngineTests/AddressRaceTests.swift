@@ -92,7 +92,7 @@ import Testing
 
   @Test func `a name from the network can neither control the terminal nor fill it`() {
     let long = String(repeating: "n", count: 100)
-    #expect(DeviceAddress(name: "a\u{1B}[2J", host: "fe80::1%eth0", port: 1).shown == "a\\u{1b}[2J (fe80::1%eth0)")
+    #expect(DeviceAddress(name: "a\u{1B}[2J", host: "fe80::1%eth0", port: 1).shown == "$'a\\x1b[2J' (fe80::1%eth0)")
     #expect(
       DeviceAddress(name: long, host: "192.0.2.7", port: 1).shown == String(repeating: "n", count: 64) + "… (192.0.2.7)"
     )

@@ -194,6 +194,67 @@ import Testing
     #expect(phase(script).hasPrefix(keeps ? "open" : "finishing"))
   }
 
+  @Test func `a session that brings nothing for two minutes gives way when another sender asks, and only then`() {
+    var script = Script.keeping()
+    script.open()
+    script.receive()
+    #expect(script.feed(.timePassed, after: 119).allSatisfy { $0.hasPrefix("tell progress") || $0.isEmpty })
+    script.come(2)
+    #expect(script.feed(.asked(Script.id(2), .pair)) == ["turn away 2: busy"])
+    script.now += 500
+    _ = script.feed(.timePassed)
+    #expect(phase(script) == "engaged in 100 by 1")
+    script.come(3)
+    #expect(script.feed(.asked(Script.id(3), .pair)) == ["look for data 1", "turn away 3: busy"])
+    // A frame is being written, or one was less than two minutes ago.
+    for moment in [nil, script.now - 119] {
+      #expect(script.feed(.lookedForData(first, lastAt: moment)) == [])
+    }
+    let over = script.feed(.lookedForData(first, lastAt: script.now - 120))
+    #expect(over.first?.hasPrefix("say 1 close 16") == true, "\(over)")
+    _ = script.feed(.syncEnded(first, nil))
+    #expect(phase(script) == "open")
+    _ = script.feed(.noted(Script.transfer))
+    _ = script.feed(.codeMade(.success(Script.code)))
+    // Its sender returns at once, and leaves the other one half a minute.
+    script.come(4, key: 1)
+    #expect(script.feed(.asked(Script.id(4), .resume), after: 29) == ["turn away 4: busy"])
+    script.resume(5, key: 1)
+    #expect(phase(script) == "open")
+    script.now += 1
+    script.resume(6, key: 1)
+    #expect(phase(script) == "engaged in 100 by 2")
+  }
+
+  @Test func `a sender that makes no offer gives way, and work of this device does not`() {
+    var script = Script.keeping()
+    script.open()
+    script.pair()
+    script.come(2)
+    #expect(script.feed(.asked(Script.id(2), .pair), after: 120).first?.hasPrefix("say 1 close 16") == true)
+    for step in 0..<3 {
+      var script = Script.keeping()
+      script.open()
+      script.pair()
+      script.offer()
+      if step > 0 { _ = script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1)))) }
+      if step > 1 { _ = script.feed(.staged(first, .success(Script.admitted()))) }
+      script.come(2)
+      #expect(script.feed(.asked(Script.id(2), .pair), after: 500) == ["turn away 2: busy"], "\(step)")
+    }
+    var importing = Script.keeping()
+    importing.open()
+    importing.receive()
+    importing.conclude()
+    importing.come(2)
+    #expect(importing.feed(.asked(Script.id(2), .pair), after: 500) == ["turn away 2: busy"])
+    var single = Script()
+    single.open()
+    single.receive()
+    single.come(2)
+    #expect(single.feed(.asked(Script.id(2), .pair), after: 500).first == "turn away 2: busy")
+  }
+
   @Test func `a refusal, and a disk without room, end a transfer and not the run`() {
     for fault in [Fault(.exists, "it is there"), Fault(.noSpace, "there is no room")] {
       var script = Script.keeping()

@@ -187,15 +187,15 @@ extension ReceiverTable {
     says close
       paired...examining, staging
         close 1 until 2.1
-        tell interrupted: the other device stopped: enough
+        tell interrupted: the other device stopped: "enough"
         make code
-        => away 100 until 600.1, 5 LOST the other device stopped: enough
+        => away 100 until 600.1, 5 LOST the other device stopped: "enough"
       asking
         close 1 until 2.1
-        tell interrupted: the other device stopped: enough
+        tell interrupted: the other device stopped: "enough"
         make code
         withdraw question
-        => away 100 until 600.1, 5 LOST the other device stopped: enough
+        => away 100 until 600.1, 5 LOST the other device stopped: "enough"
       telling
         close gate 1
         end sync 1
@@ -204,14 +204,14 @@ extension ReceiverTable {
       paired...greeted
         close 1 until 2.1
         dismiss all
-        => finishing until 2.1, 1 the other device stopped: enough
+        => finishing until 2.1, 1 the other device stopped: "enough"
       examining, staging
         close 1 until 2.1
       asking
         close 1 until 2.1
         dismiss all
         withdraw question
-        => finishing until 2.1, 1 the other device stopped: enough
+        => finishing until 2.1, 1 the other device stopped: "enough"
       telling
         close gate 1
         end sync 1

@@ -51,6 +51,10 @@ extension ReceiverWalk {
   }
 
   private mutating func news() {
+    if let number = looked {
+      looked = nil
+      return feed(.lookedForData(number, lastAt: chance(4) ? nil : now - Double.random(in: 0...300, using: &dice)))
+    }
     let name = "\(UInt64.random(in: 0..<5, using: &dice))"
     guard let transfer = engine.transfers.randomElement(using: &dice)?.identifier else { return }
     if jobs.contains(.importItems(transfer)), chance(2) {

@@ -83,6 +83,8 @@ struct ReceiverWalk {
   private(set) var trail: [String] = []
   /// Whether `seen` and `trail` are kept.
   private let keepsTrail: Bool
+  /// The session whose last data the engine wants to know of.
+  var looked: SessionNumber?
   var lastConnection: UInt64 = 0
   private var lastEvent: Engine.Event?
 
@@ -279,6 +281,7 @@ struct ReceiverWalk {
     case .endSync(let number): if !jobs.contains(.sync(number)) { fail("nothing is synced") }
     case .shutGate(let number): start(.gate(number))
     case .closeGate: break
+    case .lookForData(let number): looked = number
     case .importItems(let transfer, let finish, _):
       if imports.contains(transfer) || finished.contains(transfer) { fail("a transfer is imported twice") }
       if released.contains(transfer) { fail("what was let go is imported") }

@@ -45,6 +45,7 @@ enum Words {
     case .endStream(let id): "end stream \(id.number)"
     case .sync(let number): "sync \(number.value)"
     case .endSync(let number): "end sync \(number.value)"
+    case .lookForData(let number): "look for data \(number.value)"
     case .shutGate(let number): "shut gate \(number.value)"
     case .closeGate(let number): "close gate \(number.value)"
     case .importItems(let id, let finish, let withheld):

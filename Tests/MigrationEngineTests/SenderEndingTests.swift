@@ -135,9 +135,9 @@ import Testing
 
   @Test func `the user's stop does not hide the reason of an earlier end`() {
     var trial = SenderTrial.inState("streaming")
-    trial.hear(.close(Close(.noSpace, "full")))
+    trial.hear(.close(Close(.importFailed, "full")))
     #expect(trial.take(.stop(.terminated)) == ["hurry to close 1 until 100.4"])
-    #expect(trial.pass(0.9) == ["finish noSpace: the other device stopped: full"])
+    #expect(trial.pass(0.9) == ["finish importFailed: the other device stopped: \"full\""])
   }
 
   @Test func `a finished transfer stays finished although the user stops while it is being recorded`() {

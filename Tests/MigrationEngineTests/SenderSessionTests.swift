@@ -133,10 +133,12 @@ extension SenderTrial {
   @Test func `the sender comes back after silence, and not after the receiver's user has stopped`() {
     var trial = SenderTrial.streaming()
     #expect(
-      trial.cut(Fault(told: Close(.silent, "silence"))) == [note, "tell interrupted the other device stopped: silence"])
+      trial.cut(Fault(told: Close(.silent, "silence"))) == [
+        note, "tell interrupted the other device stopped: \"silence\"",
+      ])
     var interrupted = SenderTrial.streaming()
     #expect(interrupted.cut(Fault(told: Close(.interrupted, "away"))) == [note])
-    #expect(interrupted.engine.phaseName == "finishing connectionLost: the other device stopped: away")
+    #expect(interrupted.engine.phaseName == "finishing connectionLost: the other device stopped: \"away\"")
     var broken = SenderTrial.streaming()
     #expect(broken.cut(Fault(.violation, "nonsense")) == [note])
     #expect(broken.engine.phaseName == "finishing failed: nonsense")

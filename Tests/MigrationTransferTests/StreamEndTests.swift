@@ -8,7 +8,7 @@ import Testing
 @Suite struct StreamEndTests {
   @Test func `a refused stream is replaced, and any other CLOSE ends the session`() {
     let errors: [(any Error, String)] = [
-      (Close(.silent, "stream 3 has joined before"), "stream 3 has joined before"),
+      (Close(.silent, "stream 3 has joined before"), "\"stream 3 has joined before\""),
       (AbortReason.unknownPeer, "the other device has no session for them"),
     ]
     for (error, reason) in errors {

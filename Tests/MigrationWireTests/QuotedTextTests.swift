@@ -23,7 +23,7 @@ import Testing
   @Test(arguments: [
     ("photos", "photos"), ("../a/b-c_d.txt", "../a/b-c_d.txt"), ("Küche/日本語.txt", "Küche/日本語.txt"), ("2024", "2024"),
     ("a b", "'a b'"), ("a, b", "'a, b'"), ("a;b", "'a;b'"), ("-x", "'-x'"), ("~x", "'~x'"), ("=x", "'=x'"), ("", "''"),
-    ("a ", "'a '"), ("x\u{200B}", #"$'x\u200b'"#), ("\u{308}x", "'\u{308}x'"), ("a\u{3000}b", "'a\u{3000}b'"),
+    ("a ", "'a '"), ("x\u{200B}", #"$'x\u200b'"#), ("\u{308}x", "'\u{308}x'"), ("a\u{3000}b", #"$'a\u3000b'"#),
   ])
   func `in a list only a single plain word has no quotes`(name: String, shown: String) {
     #expect(VisibleText.listed(Array(name.utf8)) == shown)

@@ -22,7 +22,8 @@ import Testing
     ("\u{FE0F}", #"\u{fe0f}"#), ("\u{E0001}", #"\u{e0001}"#), ("\u{E0041}", #"\u{e0041}"#),
     ("\u{E007F}", #"\u{e007f}"#),
     ("\u{E000}", #"\u{e000}"#), ("\u{10FFFF}", #"\u{10ffff}"#), ("\u{34F}", #"\u{34f}"#), ("\u{17B4}", #"\u{17b4}"#),
-    ("\u{1D173}", #"\u{1d173}"#), ("\u{180E}", #"\u{180e}"#),
+    ("\u{1D173}", #"\u{1d173}"#), ("\u{180E}", #"\u{180e}"#), ("\u{2800}", #"\u{2800}"#),
+    ("\u{1D159}", #"\u{1d159}"#),
   ])
   func `invisible and misleading characters are shown as escapes`(text: String, shown: String) {
     #expect(VisibleText.of(text) == shown)
@@ -45,6 +46,7 @@ import Testing
   /// Whether a terminal or a reader could be misled by a scalar.
   private func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
+    case .spaceSeparator: scalar != " "
     case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
     default: scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.isBidiControl
     }

@@ -56,6 +56,7 @@ import Testing
     #expect(try !sending("a", "--to=h").owners)
     #expect(try parse("receive", "--owners") == .receive(ReceiveOptions(owners: true)))
     #expect(try parse("receive", "--set-id-bits") == .receive(ReceiveOptions(setIDBits: true)))
+    #expect(try parse("receive", "--take-running") == .receive(ReceiveOptions(takesRunning: true)))
   }
 
   @Test func `data is compressed when that is faster, unless an option decides otherwise`() throws {

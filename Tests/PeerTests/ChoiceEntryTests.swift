@@ -25,7 +25,7 @@ import Testing
       ChoiceEntry.text(found) == """
         Several devices are waiting:
           1  new-laptop (192.0.2.7)
-          2  a\\n\\u{1b}[2J (fe80::1%eth0)
+          2  $'a\\n\\x1b[2J' (fe80::1%eth0)
           3  ::1
 
         """)

@@ -55,7 +55,7 @@ import Testing
       CodeEntry.question(DeviceAddress(name: nil, host: "192.0.2.7", port: 47470)) == "Code shown on 192.0.2.7: ")
     #expect(
       CodeEntry.question(DeviceAddress(name: "a\u{202E}\n", host: "::1", port: 1))
-        == "Code shown on a\\u{202e}\\n (::1): ")
+        == "Code shown on $'a\\u202e\\n' (::1): ")
   }
 
   @Test(arguments: [

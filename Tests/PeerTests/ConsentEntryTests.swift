@@ -35,9 +35,12 @@ import Testing
       offer: offer, label: "evil\u{202E}\n", address: "192.0.2.7", availableBytes: 7_000_000_000)
     let text = ConsentEntry.text(question)
     #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
-    #expect(text.contains("evil\\u{202e}\\n (192.0.2.7) wants to send:"))
+    #expect(text.contains("$'evil\\u202e\\n' (192.0.2.7) wants to send:"))
     #expect(text.contains("  $'a\\x1b[2J'/\n") && text.contains("  $'\\xff'\n") && text.contains("l (a link)"))
-    #expect(text.contains("1,234 items, 5.0 MB; 7.0 GB free here"))
+    #expect(text.hasSuffix("1,234 items, 5.0 MB; 7.0 GB free here\n"))
+    #expect(
+      ConsentEntry.text(question, running: [Array(".a\u{1B}".utf8)]).hasSuffix(
+        "In your home directory, these can run commands, for instance at your next login:\n  $'.a\\x1b'\n"))
   }
 
   @Test func `the question shows that an app's data may grow, and its maximum`() {

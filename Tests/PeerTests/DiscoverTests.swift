@@ -30,9 +30,9 @@ import Testing
       Discover.table(receivers)
         == Rendering(
           standardOutput: """
-            NAME             ADDRESS
-            desk             192.0.2.7:47470
-            evil\\u{1b}[2J\\n  [2001:db8::8]:47470
+            NAME              ADDRESS
+            desk              192.0.2.7:47470
+            $'evil\\x1b[2J\\n'  [2001:db8::8]:47470
 
             """))
   }

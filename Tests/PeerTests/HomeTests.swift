@@ -54,6 +54,18 @@ import Testing
     }
   }
 
+  @Test func `a directory is refused that every user can replace, at any depth and through a link`() throws {
+    let open = try make(0o777)
+    try scratch.directory.makeSymbolicLink("link", target: open)
+    for name in ["below", "below/own"] { try #require(mkdir(scratch.path("home-777/\(name)"), 0o700) == 0) }
+    for path in ["home-777/below", "home-777/below/own", "home-777/missing", "link/below/missing"] {
+      let failure = failure(scratch.at(path))
+      #expect(failure?.hint?.hasPrefix("Remove that right: chmod o-w /") == true, "\(path)")
+    }
+    try #require(chmod(scratch.path("home-777"), 0o1777) == 0)
+    #expect(failure(scratch.at("home-777/below")) == nil)
+  }
+
   @Test func `a link counts as its target, and a missing directory is accepted`() throws {
     let path = try make(0o700)
     try scratch.directory.makeSymbolicLink("link", target: path)

@@ -39,7 +39,10 @@ import Testing
 
   @Test func `a found device is named, and cannot control the terminal`() {
     #expect(said(.looking) == "Searching this network for a waiting device\n")
-    #expect(said(.found(label: "a\u{1B}", address: "192.0.2.7")) == "Found a\\u{1b} (192.0.2.7).\n")
+    #expect(said(.found(label: "a\u{1B}", address: "192.0.2.7")) == "Found $'a\\x1b' (192.0.2.7).\n")
+    #expect(
+      said(.found(label: "new-laptop (192.0.2.7)", address: "10.77.0.66"))
+        == "Found 'new-laptop (192.0.2.7)' (10.77.0.66).\n")
   }
 
   @Test func `a wrong code is reported with its address and the remaining tries`() {
@@ -72,7 +75,7 @@ import Testing
   @Test func `texts from the other device cannot control the terminal`() {
     #expect(
       said(.paired(label: "\u{1B}[2Jold\n", address: "192.0.2.7"))
-        == "Paired with \\u{1b}[2Jold\\n (192.0.2.7).\n")
+        == "Paired with $'\\x1b[2Jold\\n' (192.0.2.7).\n")
     #expect(said(.paired(label: "", address: "192.0.2.7")) == "Paired with 192.0.2.7.\n")
     #expect(
       said(.interrupted(reason: "a\rb"))

@@ -114,7 +114,7 @@ import Testing
   @Test func `texts from the other device are safe to show`() {
     #expect("\(PeerPath(bytes: [0x61, 0x1B, 0x5B]))" == #"a\u{1b}["#)
     let device = PeerDevice(name: "new\u{1B}[2J", host: "192.0.2.7", port: 5000)
-    #expect("\(device)" == #"new\u{1b}[2J (192.0.2.7)"#)
+    #expect("\(device)" == #"$'new\x1b[2J' (192.0.2.7)"#)
     #expect(PeerEvent(.notice("a\u{1B}b"), isComplete: true) == .notice(#"a\u{1b}b"#))
   }
 }

@@ -117,8 +117,10 @@ struct FaultPlan {
     }
     rarely(4) {
       ground.tally.stalls += 1
-      let device = dice.roll(0...1)
-      ground.stall(device, for: stallLength())
+      let (device, length) = (dice.roll(0...1), stallLength())
+      ground.stall(device, for: length)
+      // Others ask meanwhile.
+      if length > 120_000_000 { world.after(length - dice.roll(0...2_000_000)) { Stranger.come(to: ground) } }
     }
     if dice.one(in: 5) {
       sometime { ground.lurkingStalls.append(stallLength()) }
@@ -126,7 +128,7 @@ struct FaultPlan {
   }
 
   private func stallLength() -> Int {
-    dice.one(in: 2) ? dice.roll(1_000...90_000_000) : dice.roll(1_000...1_000_000)
+    dice.one(in: 2) ? dice.roll(1_000...(ground.keeps ? 180_000_000 : 90_000_000)) : dice.roll(1_000...1_000_000)
   }
 
   private func users() {

@@ -17,6 +17,8 @@ public struct Faults: Sendable {
   /// How often a user stopped a process.
   public var stops = 0
   public var strangers = 0
+  /// How often a session that brought nothing gave way to another sender.
+  public var turns = 0
   /// How often two processes continued one transfer.
   public var twins = 0
   public var impostors = 0
@@ -43,6 +45,7 @@ public struct Faults: Sendable {
     stalls += other.stalls
     stops += other.stops
     strangers += other.strangers
+    turns += other.turns
     twins += other.twins
     impostors += other.impostors
     runs += other.runs

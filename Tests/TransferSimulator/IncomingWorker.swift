@@ -132,6 +132,7 @@ final class IncomingWorker {
     guard receiver.isAlive else { return }
     receiver.onDisk(after: receiver.world.dice.roll(0...100)) { [self] in
       session.writing -= 1
+      session.lastWritten = receiver.world.seconds
       session.gate.leave()
       isBusy = false
       if let failure { return fail(Fault(failure)) }

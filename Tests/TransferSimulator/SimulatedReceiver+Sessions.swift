@@ -12,6 +12,8 @@ final class ReceiverSessionParts {
   let gate = WritingGate()
   var writing = 0
   var isClosed = false
+  /// When the last frame was written, or the session was made.
+  var lastWritten: Double
   /// Whether its offer was accepted.
   var isAccepted = false
   /// The session's identifier at the sender, once it is staged.
@@ -25,9 +27,10 @@ final class ReceiverSessionParts {
   var isLedgerBegun = false
   var lastTold: [UInt8: Mark] = [:]
 
-  init(_ number: SessionNumber, of transfer: SimulatedReceiver.Transfer) {
+  init(_ number: SessionNumber, of transfer: SimulatedReceiver.Transfer, now: Double) {
     self.number = number
     self.transfer = transfer
+    lastWritten = now
   }
 }
 
@@ -43,6 +46,9 @@ extension SimulatedReceiver {
       for session in sessions.values { session.streams.first { $0.connection.id == id }?.worker.end() }
     case .sync(let session): beginSync(session)
     case .endSync(let session): sessions[session]?.sync?.end()
+    case .lookForData(let number):
+      let session = sessions[number]
+      feed(.lookedForData(number, lastAt: session?.writing == 0 ? session?.lastWritten : nil))
     case .shutGate(let session): shutGate(session)
     case .closeGate(let session):
       sessions[session]?.gate.close()
@@ -76,7 +82,7 @@ extension SimulatedReceiver {
 
   private func stage(_ number: SessionNumber, _ order: Engine.StagingOrder) {
     let worker = begin("stage", of: number)
-    let session = ReceiverSessionParts(number, of: transfer(order.transfer))
+    let session = ReceiverSessionParts(number, of: transfer(order.transfer), now: world.seconds)
     sessions[number] = session
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
       let result: Result<Engine.Admitted, Fault>

@@ -132,7 +132,8 @@ final class SimulatedReceiver: Device {
     case .converse(let id): converse(id)
     case .say(let id, let message): links[id]?.say(message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): links[id]?.close(until: deadline)
-    case .examine, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .shutGate, .closeGate:
+    case .examine, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .lookForData, .shutGate,
+      .closeGate:
       performInSession(action)
     case .importItems, .interruptImport, .note, .forget, .discard, .release, .retake: performForTransfer(action)
     }

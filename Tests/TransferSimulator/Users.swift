@@ -163,7 +163,7 @@ extension SimulatedReceiver {
   /// A transfer has failed, and the receiver stays.
   func checkFailed(_ failure: TransferFailure) {
     world.check(ground.keeps, "a receiver that does not stay continues after \(failure)")
-    guard failure.kind == .connectionLost, patience > 0 else { return }
+    guard failure.kind == .connectionLost, failure != Fault.idle.failure, patience > 0 else { return }
     world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives up too soon")
   }
 
@@ -209,6 +209,13 @@ extension SimulatedReceiver {
         sessions.values.allSatisfy { $0.transfer !== session.transfer || $0.number <= session.number },
         "an older session is accepted after a newer one")
       session.isAccepted = true
+    case .say(let id, .close(Fault.idle.close)):
+      ground.tally.turns += 1
+      world.check(ground.keeps, "a session gives way at a receiver that does not stay")
+      world.check(
+        sessions.values.allSatisfy { $0.isClosed || $0.writing == 0 && world.seconds - $0.lastWritten >= Engine.turn },
+        "a session gives way whose data comes")
+      world.check(links[id]?.isOpen == true, "a session gives way that has ended")
     case .say(let id, .close(let close)) where close.code == .silent:
       world.check(links[id]?.isOpen != true, "the receiver counts a present sender as away")
     case .importItems(let transfer, _, _):

@@ -119,6 +119,7 @@ private struct Summary {
       disks that hung       \(faults.stalls)
       runs, stopped         \(faults.runs), \(faults.stops)
       strangers, impostors  \(faults.strangers), \(faults.impostors)
+      sessions that gave way \(faults.turns)
       two senders at once   \(faults.twins)
       further transfers     \(faults.rounds)
       bytes sent            \(sentInAll), \(sentTwice) of them twice

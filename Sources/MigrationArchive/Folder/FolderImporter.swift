@@ -6,11 +6,15 @@ package import MigrationWire
 package final class FolderImporter: Importer {
   package let area: StagingArea
   package let existing: Existing?
+  /// Whether roots that begin with a dot are refused: in a home, programs run what some of them
+  /// contain.
+  private let refusesRunning: Bool
 
   /// Imports into the directory of the staging area.
-  package init(_ area: StagingArea, existing: Existing? = nil) {
+  package init(_ area: StagingArea, existing: Existing? = nil, refusingRunning refusesRunning: Bool = false) {
     self.area = area
     self.existing = existing
+    self.refusesRunning = refusesRunning
   }
 
   package var request: AppRequest? { nil }
@@ -30,13 +34,29 @@ package final class FolderImporter: Importer {
         hint: "Start 'peer receive --app \(isPlain ? app : "ID")' on the receiving device, or send folders.",
         name: Array(identity.bundleIdentifier.utf8))
     }
+    try checkNames(of: roots)
     if terms.existing == .refuse, let name = try area.destination.taken(of: roots.map(\.name)) {
       throw ArchiveError(.exists, "\(VisibleText.quoted(name)) already exists in the destination", name: name)
     }
     try area.checkSize(of: offer)
     let space = try area.destination.space()
     return try judge(
-      offer, held: held, on: terms, availableBytes: space.availableBytes, availableItems: space.availableItems)
+      offer, held: held, on: terms, availableBytes: space.availableBytes, availableItems: space.availableItems,
+      leaving: Reserve(of: space))
+  }
+
+  private func checkNames(of roots: [Root]) throws(ArchiveError) {
+    if let name = roots.first(where: { Staging.isName($0.name) })?.name {
+      throw ArchiveError(
+        .destination, "the name \(VisibleText.quoted(name)) is reserved for data that has not arrived completely",
+        hint: "Rename it on the sending device, and send it again.", name: name)
+    }
+    if refusesRunning, let name = roots.first(where: \.isRunning)?.name {
+      throw ArchiveError(
+        .destination,
+        "\(VisibleText.quoted(name)) begins with a dot, and in a home directory such items can run commands",
+        hint: "Receive into another directory, or start 'peer receive' with --take-running.", name: name)
+    }
   }
 
   /// Examines the existing items only if the space would not suffice without them: an offer of the
@@ -45,10 +65,12 @@ package final class FolderImporter: Importer {
   /// The existing items may differ; then the lack of space shows later, and the data received by
   /// then is kept.
   func judge(
-    _ offer: Offer, held: Tally, on terms: TransferTerms, availableBytes: UInt64, availableItems: UInt64?
+    _ offer: Offer, held: Tally, on terms: TransferTerms, availableBytes: UInt64, availableItems: UInt64?,
+    leaving reserve: Reserve = .none
   ) throws(ArchiveError) -> Judgement {
     func shortage(_ held: Tally) -> SpaceShortage? {
-      SpaceShortage(of: offer, held: held, availableBytes: availableBytes, availableItems: availableItems)
+      SpaceShortage(
+        of: offer, held: held, availableBytes: availableBytes, availableItems: availableItems, leaving: reserve)
     }
     guard let first = shortage(held) else { return Judgement(availableBytes: availableBytes) }
     guard terms.existing == .skip, let present = try look(for: offer, terms.keys, timeGranularity: 1) else {

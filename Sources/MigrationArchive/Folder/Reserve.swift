@@ -1,8 +1,7 @@
 import MigrationSystem
 
-/// The part of a file system that a transfer leaves free if it may exceed its offer: a twentieth,
-/// at most 1 GiB. The reserve also has the number of entries that such a file system has for this
-/// many bytes.
+/// The part of a file system that a transfer leaves free: a twentieth, at most 1 GiB. The reserve
+/// also has the number of entries that such a file system has for this many bytes.
 struct Reserve: Equatable, Sendable {
   static let none = Reserve(bytes: 0, items: 0)
   private static let mostBytes: UInt64 = 1 << 30

@@ -21,7 +21,8 @@ struct RoomCharge: Sendable {
   }
 }
 
-/// Checks periodically whether there is space for the data of a transfer that may exceed its offer.
+/// Checks periodically whether there is space for the data that comes: an app's data may exceed its
+/// offer, and folders the space that their offer names.
 ///
 /// Space used by other programs is noticed at the next check. A reserve stays free. Some file
 /// systems (btrfs) count data only once it is on the disk: where that may decide, the data is first
@@ -36,7 +37,8 @@ struct RoomWatch: Sendable {
   /// The unit in which space is allocated, until a check has read the actual unit.
   private static let usualBlock: UInt64 = 4_096
 
-  /// The part of the offer that is still to come.
+  /// The part of an app's offer that is still to come; nothing of folders, since the destination
+  /// may have their items.
   private var expected: Tally
   /// How much may arrive before the next check.
   private var allowance = Tally()
@@ -52,8 +54,11 @@ struct RoomWatch: Sendable {
 
   /// Watches one session of an offer; `held` was there when the session began.
   init(_ offer: Offer, held: Tally) {
-    expected = Tally(
-      items: offer.items.subtractingClamped(held.items), bytes: offer.allocated.subtractingClamped(held.bytes))
+    expected =
+      offer.isOpenEnded
+      ? Tally(
+        items: offer.items.subtractingClamped(held.items), bytes: offer.allocated.subtractingClamped(held.bytes))
+      : Tally()
     unsynced = held.bytes
   }
 

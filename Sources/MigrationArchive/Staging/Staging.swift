@@ -60,8 +60,7 @@ package final class Staging: Sendable {
     /// The most metadata that this session may bring, regardless of its offer: all of it is written
     /// twice.
     var metadataRoom = UInt64.max
-    /// Watches the space in a session of a transfer that may exceed its offer; nil in other
-    /// sessions.
+    /// Watches the space in a session; nil before the first one.
     var watch: RoomWatch?
     /// The most bytes accepted of the transfer, and how many were held when the session began.
     var most: MostBytes?
@@ -146,6 +145,16 @@ package final class Staging: Sendable {
     Array(".peer-\(transfer.hexadecimal)\(number == 1 ? "" : ".\(number)")".utf8)
   }
 
+  /// Whether a name belongs to staging, or to data that was set aside, on any file system: some
+  /// ignore case and invisible characters, or strip the end of a name.
+  static func isName(_ name: [UInt8]) -> Bool {
+    let folded = String(decoding: name, as: UTF8.self).uppercased().lowercased().unicodeScalars
+      .filter { !$0.properties.isDefaultIgnorableCodePoint }
+    let digits = folded.dropFirst(6).prefix(32)
+    return folded.starts(with: ".peer-".unicodeScalars) && digits.count == 32
+      && digits.allSatisfy { "0123456789abcdef".unicodeScalars.contains($0) }
+  }
+
   package var stage: Stage { shared.withLock { $0.stage } }
 
   /// Begins another session, with another offer of the same roots. No stream writes meanwhile.
@@ -153,7 +162,7 @@ package final class Staging: Sendable {
   package func beginSession(_ offer: Offer, mayRefuse: Bool = true, atMost most: MostBytes? = nil) {
     let position = journal.position
     let room = Self.metadataRoom(on: disk)
-    let watch = offer.isOpenEnded ? RoomWatch(offer, held: held) : nil
+    let watch = RoomWatch(offer, held: held)
     shared.withLock { shared in
       shared.watch = watch
       shared.most = most

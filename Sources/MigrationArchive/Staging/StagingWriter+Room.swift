@@ -39,7 +39,7 @@ extension StagingWriter {
     throw ArchiveError(.noSpace, "not enough space: the metadata of the items fills the disk")
   }
 
-  /// Fails if a transfer that may exceed its offer exceeds the space.
+  /// Fails if a transfer exceeds the space.
   private func charge(
     _ more: RoomCharge, at path: ArchivePath, _ shared: inout Staging.Shared
   ) throws(ArchiveError) {

@@ -63,15 +63,21 @@ struct Conversation: Sendable {
   private var toldImport: (phase: ImportProgress.Phase, at: Double)?
   /// Until when the receiver waits for RECEIPT after the user has stopped the run.
   var receiptUntil: Double?
+  /// Since when the sender has a part to do: to send its offer, to read the ledger, to send data.
+  var dueSince: Double
   /// When the user next sees the progress of the transfer.
   var nextProgress = 0.0
 
-  init(_ transfer: TransferID, on connection: ConnectionID, from remote: Remote, isResumed: Bool, features: Features) {
+  init(
+    _ transfer: TransferID, on connection: ConnectionID, from remote: Remote, isResumed: Bool, features: Features,
+    now: Double
+  ) {
     self.transfer = transfer
     self.connection = connection
     self.remote = remote
     self.isResumed = isResumed
     machine = ReceiverSession(features: features)
+    dueSince = now
   }
 
   var isTalking: Bool { if case .talking = life { true } else { false } }

@@ -95,6 +95,8 @@ extension ReceiverEngine {
     case sync(SessionNumber)
     /// The worker of `sync` is to end soon. Its event follows.
     case endSync(SessionNumber)
+    /// The loop looks when the last data of a session came. Leads to `lookedForData`.
+    case lookForData(SessionNumber)
     /// The session's sender has sent everything: from this step on nothing more is written. Leads
     /// to `gateShut`.
     case shutGate(SessionNumber)

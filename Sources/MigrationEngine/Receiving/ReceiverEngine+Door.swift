@@ -76,6 +76,7 @@ extension ReceiverEngine {
         welcome(id, visitor, .join)
       }
     } catch {
+      if error == .busy { askForTurn() }
       turnAway(id, error)
     }
   }

@@ -83,6 +83,9 @@ extension ReceiverEngine {
     /// The worker of `serve` has ended, and nothing more of its stream is written. `held` is the
     /// amount staged by then.
     case streamEnded(ConnectionID, StreamEnd, held: Tally)
+    /// The result of `lookForData`: when the last frame of data was written, or the session was
+    /// accepted; nil while a frame is being written.
+    case lookedForData(SessionNumber, lastAt: Double?)
     /// The result of `shutGate`: a violation where a frame was still being written, which cannot
     /// have been acknowledged.
     case gateShut(SessionNumber, Fault?)

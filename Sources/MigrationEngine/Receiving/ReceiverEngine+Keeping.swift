@@ -67,6 +67,47 @@ extension ReceiverEngine {
   /// The user has stopped the run: senders have a moment to send RECEIPT.
   mutating func hurryAsides() { for number in asides { stepAside(number) } }
 
+  // MARK: Senders that send nothing
+
+  /// After how many seconds without data a session gives way, and for how many seconds its sender
+  /// then leaves others their turn: as long as one that is turned away tries again.
+  package static let turn = 120.0
+  private static let yieldingTime = 30.0
+
+  /// Another sender wants to be served: a session whose sender does nothing gives way to it. Work
+  /// of this device, however slow, does not count.
+  mutating func askForTurn() {
+    guard settings.keeps, stop == nil, let number = phase.session, let conversation = conversations[number],
+      isDue(conversation)
+    else { return }
+    if conversation.joinable != nil { act(.lookForData(number)) } else { giveWay(number) }
+  }
+
+  mutating func lookedForData(_ number: SessionNumber, lastAt moment: Double?) {
+    guard settings.keeps, phase.session == number, let moment, now >= moment + Self.turn,
+      let conversation = conversations[number], isDue(conversation)
+    else { return }
+    giveWay(number)
+  }
+
+  /// Whether it is the sender's part to do something, and has been for long.
+  private func isDue(_ conversation: Conversation) -> Bool {
+    guard conversation.isTalking, conversation.finish == nil, transfers[of: conversation.transfer]?.isReceiving == true,
+      now >= conversation.dueSince + Self.turn
+    else { return false }
+    switch conversation.course {
+    case .none, .receiving: return true
+    case .telling: return phase.session.map { !workers.contains(.readLedger($0)) } == true
+    case .waiting, .examining, .asking, .staging: return false
+    }
+  }
+
+  private mutating func giveWay(_ number: SessionNumber) {
+    guard let transfer = conversations[number]?.transfer else { return }
+    yielding = (transfer, now + Self.yieldingTime)
+    endSession(number, by: .idle)
+  }
+
   // MARK: Senders that come back
 
   /// From now on, a session acts on a transfer.
@@ -82,6 +123,7 @@ extension ReceiverEngine {
   /// Refuses a known sender while another one is served, or has just proved the code. A sender
   /// whose transfer is done disturbs only a run that is about to end.
   func admitReturn(to transfer: TransferID) throws(AbortReason) {
+    if let yielding, yielding.transfer == transfer, now < yielding.until { throw .busy }
     let isConfirming = door.isConfirming && isInviting
     if phase.transfer == transfer, !isConfirming { return }
     guard stop == nil else { throw .busy }

@@ -87,6 +87,7 @@ extension ReceiverEngine {
 
   mutating func ledger(_ number: SessionNumber, _ result: Result<LedgerPart, Fault>) {
     guard let conversation = conversations[number], conversation.isTalking else { return }
+    conversations[number]?.dueSince = now
     switch result {
     case .success(let part): tell(part, number, conversation)
     case .failure(let fault): endSession(number, by: fault)

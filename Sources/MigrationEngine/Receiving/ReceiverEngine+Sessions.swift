@@ -27,7 +27,7 @@ extension ReceiverEngine {
     lastSession += 1
     let number = SessionNumber(lastSession)
     conversations[number] = Conversation(
-      transfer, on: id, from: remote, isResumed: isResumed, features: settings.greeting.features)
+      transfer, on: id, from: remote, isResumed: isResumed, features: settings.greeting.features, now: now)
     if isAside { stepAside(number) } else { engage(in: transfer, by: number) }
     door.enter(id)
     door.noteHost(remote.host)

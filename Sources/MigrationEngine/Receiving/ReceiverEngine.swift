@@ -55,6 +55,8 @@ package struct ReceiverEngine: Sendable {
   var lastSession: UInt64 = 0
   var door = ReceiverDoor()
   var codes: ReceiverCodes
+  /// The transfer that has given way, and until when it leaves others their turn.
+  var yielding: (transfer: TransferID, until: Double)?
   /// The last transfer whose pairing used a code of this wait.
   var paired: TransferID?
   var question: StandingQuestion?
@@ -140,6 +142,7 @@ package struct ReceiverEngine: Sendable {
     case .ledger(let number, let result): ledger(number, result)
     case .dropped(let number, let fault): dropped(number, fault)
     case .streamEnded(let id, let end, let held): streamEnded(id, end, held)
+    case .lookedForData(let number, let moment): lookedForData(number, lastAt: moment)
     case .gateShut(let number, let fault), .syncEnded(let number, let fault):
       if let fault { failTransfer(of: number, by: fault) }
     case .refused(let transfer, let refusals): refused(transfer, refusals)

@@ -43,7 +43,7 @@ extension ReceiverEngine {
         .retake(let transfer):
         self = .store(transfer)
       case .tell, .tellProgress, .finish, .announce, .withdrawAnnouncement, .drop, .pauseAccepting, .dismiss,
-        .forgetCode, .withdrawQuestion, .converse, .say, .hurryClosing, .endStream, .endSync, .closeGate,
+        .forgetCode, .withdrawQuestion, .converse, .say, .hurryClosing, .endStream, .endSync, .lookForData, .closeGate,
         .interruptImport:
         return nil
       }
@@ -71,7 +71,7 @@ extension ReceiverEngine {
       // `departed` also comes for a connection in the lobby, which has no worker.
       case .departed: return nil
       case .begin, .stop, .timePassed, .noticed, .arrived, .spoke, .outOfDescriptors, .secured, .received, .broke,
-        .drained, .refused, .importing:
+        .drained, .lookedForData, .refused, .importing:
         return nil
       }
     }

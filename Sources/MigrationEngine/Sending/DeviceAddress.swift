@@ -20,7 +20,9 @@ package struct DeviceAddress: Equatable, Sendable {
   /// Name and address, safe to show: "new-laptop (192.0.2.7)".
   package var shown: String { Self.shown(name, host) }
 
-  static func shown(_ name: String?, _ host: String) -> String {
+  /// A name and an address, safe to show. The name is in quotes unless it is one plain word, so
+  /// that it cannot bring an address of its own.
+  package static func shown(_ name: String?, _ host: String) -> String {
     guard let shown = name.flatMap({ shownName($0) }) else { return VisibleText.of(host) }
     return "\(shown) (\(VisibleText.of(host)))"
   }
@@ -28,7 +30,7 @@ package struct DeviceAddress: Equatable, Sendable {
   /// A name, safe to show; nil where it is empty.
   static func shownName(_ name: String) -> String? {
     if name.isEmpty { return nil }
-    return name.count > shownLength ? VisibleText.of(String(name.prefix(shownLength))) + "…" : VisibleText.of(name)
+    return VisibleText.listed(name.prefix(shownLength).utf8) + (name.count > shownLength ? "…" : "")
   }
 }
 

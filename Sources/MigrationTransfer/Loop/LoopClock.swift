@@ -7,7 +7,10 @@ struct LoopClock: Sendable {
   var speed = 1.0
 
   /// Seconds since the start of the machine, on this clock.
-  var now: Double { Double(BootInstant.now().nanoseconds) / 1e9 * speed }
+  var now: Double { seconds(.now()) }
+
+  /// The seconds on this clock at an instant.
+  func seconds(_ instant: BootInstant) -> Double { Double(instant.nanoseconds) / 1e9 * speed }
 
   /// When this clock shows so many seconds.
   func instant(_ seconds: Double) -> BootInstant {

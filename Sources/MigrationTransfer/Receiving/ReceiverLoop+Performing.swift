@@ -44,6 +44,7 @@ extension ReceiverLoop {
     case .endStream(let connection): served[connection]?.dismissal.dismiss(makesRoom: false)
     case .sync(let session): sync(session)
     case .endSync(let session): sessions[session]?.syncer.stop()
+    case .lookForData(let session): lookForData(session)
     case .shutGate(let session): shutGate(session)
     case .closeGate(let session): sessions[session]?.gate.close()
 

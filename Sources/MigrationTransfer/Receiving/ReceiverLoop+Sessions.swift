@@ -81,6 +81,11 @@ extension ReceiverLoop {
     }
   }
 
+  func lookForData(_ number: SessionNumber) {
+    let moment = session(number)?.gate.lastLeft.map { setup.clock.seconds($0) }
+    setup.post(.lookedForData(number, lastAt: moment))
+  }
+
   /// Nothing more is written behind the end of the export.
   func shutGate(_ number: SessionNumber) {
     do throws(Violation) {

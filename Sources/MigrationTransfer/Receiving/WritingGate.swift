@@ -8,6 +8,7 @@ package final class WritingGate: Sendable {
     var writing = 0
     var isShut = false
     var isClosed = false
+    var lastLeft = BootInstant.now()
   }
 
   private let state = Mutex(State())
@@ -25,7 +26,15 @@ package final class WritingGate: Sendable {
   }
 
   /// It is written, or never will be.
-  package func leave() { state.withLock { $0.writing -= 1 } }
+  package func leave() {
+    state.withLock { state in
+      state.writing -= 1
+      state.lastLeft = .now()
+    }
+  }
+
+  /// When something was last written, or the gate was made; nil while something is being written.
+  var lastLeft: BootInstant? { state.withLock { $0.writing == 0 ? $0.lastLeft : nil } }
 
   /// The export has ended. A violation while a frame is being written, because that frame cannot
   /// have been acknowledged yet.

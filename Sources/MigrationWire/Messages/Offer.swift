@@ -8,6 +8,9 @@ package struct Root: Equatable, Sendable {
     self.kind = kind
     self.name = name
   }
+
+  /// Whether it begins with a dot: in a home directory, programs run what some such items contain.
+  package var isRunning: Bool { name.first == UInt8(ascii: ".") }
 }
 
 /// An app's identity, as its sender states it.

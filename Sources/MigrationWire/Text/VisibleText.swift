@@ -30,6 +30,11 @@ package enum VisibleText {
     return String(decoding: shown, as: UTF8.self)
   }
 
+  /// A message in the other end's words, in quotation marks that only its end closes.
+  package static func said(_ text: String) -> String {
+    "\"" + message(text).replacing("\"", with: "\\\"") + "\""
+  }
+
   /// A path within an archive, made safe to show.
   package static func of(_ path: ArchivePath) -> String { of(path.bytes) }
 
@@ -65,10 +70,10 @@ package enum VisibleText {
   package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x20..<0x7F: false
-    case 0..<0x20, 0x7F..<0xA0: true
-    case 0xAD, 0x061C, 0x115F, 0x1160, 0x180B...0x180F, 0x3164, 0xFEFF, 0xFFA0: true
-    // Zero width, direction, separators, invisible operators.
-    case 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F: true
+    case 0..<0x20, 0x7F...0xA0: true
+    case 0xAD, 0x061C, 0x115F, 0x1160, 0x1680, 0x180B...0x180F, 0x3000, 0x3164, 0xFEFF, 0xFFA0: true
+    // Blanks, zero width, direction, separators, invisible operators.
+    case 0x2000...0x200F, 0x2028...0x202F, 0x205F...0x206F, 0x2800, 0x1D159: true
     case 0xFFF0...0xFFFB, 0xFE00...0xFE0F, 0xE0000...0xE0FFF: true
     default:
       scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.generalCategory == .unassigned

@@ -3,7 +3,8 @@ extension CommandDescription {
     usage: "receive [DIR]", summary: "receive files and folders, on the new device",
     forms: [
       Form(
-        .operand("[DIR]"), .optional(["--existing", "--ask", "--max-size", "--owners", "--set-id-bits"]),
+        .operand("[DIR]"),
+        .optional(["--existing", "--ask", "--take-running", "--max-size", "--owners", "--set-id-bits"]),
         .either(["--keep", "--code-file"]),
         .optional(["--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--json"])),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
@@ -74,6 +75,13 @@ extension CommandDescription {
       """
       Show the offer, and write nothing until the user answers yes at the terminal. Without this option, the code that
       the sender enters is consent enough.
+      """),
+    .flag(
+      "--take-running",
+      """
+      If DIR is your home directory, take items that begin with a dot, such as .bashrc or .ssh, without a question:
+      some of them run commands, for instance at your next login. Without this option, the user is asked at the
+      terminal; without a terminal, such a transfer is refused with exit code 4.
       """),
     .value(
       "--max-size", "SIZE",
