@@ -69,7 +69,8 @@ public final class PeerReceiver: Sendable {
   private let options: Options
   private let running = Running()
 
-  /// Receives into a directory, which is created if it is missing.
+  /// Receives into a directory, which is created if it is missing. Names that begin with a dot are
+  /// taken like all others: in a home directory, some of these items run commands.
   public init(into destination: PeerPath, options: Options = Options()) {
     self.destination = destination
     self.options = options

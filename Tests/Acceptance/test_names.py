@@ -166,7 +166,7 @@ def test_names_in_errors(work):
         for process in (sending, receiver):
             clean(process.errors(), "standard error")
             message = [event for event in lines(process.out_path) if event["event"] == "error"][0]["message"]
-            quoted = re.search(r"(\$?'.*') already exists in the destination$", message).group(1)
+            quoted = re.search(r"(\$?'.*') already exists in the destination\"?$", message).group(1)
             equal(as_words(quoted), [name], "the name in the error")
 
 
