@@ -204,6 +204,11 @@ import Testing
     script.now += 500
     _ = script.feed(.timePassed)
     #expect(phase(script) == "engaged in 100 by 1")
+    // A sender looks whether a receiver is here before its user types a code.
+    for mayPair in [false, true] {
+      _ = script.feed(.arrived(Script.id(9), Remote(host: "h", network: "h", mayPair: mayPair), chance: 1))
+      #expect(script.feed(.departed(Script.id(9))) == (mayPair ? ["look for data 1"] : []))
+    }
     script.come(3)
     #expect(script.feed(.asked(Script.id(3), .pair)) == ["look for data 1", "turn away 3: busy"])
     // A frame is being written, or one was less than two minutes ago.
@@ -216,9 +221,9 @@ import Testing
     #expect(phase(script) == "open")
     _ = script.feed(.noted(Script.transfer))
     _ = script.feed(.codeMade(.success(Script.code)))
-    // Its sender returns at once, and leaves the other one half a minute.
+    // Its sender returns at once, and leaves the other one two minutes.
     script.come(4, key: 1)
-    #expect(script.feed(.asked(Script.id(4), .resume), after: 29) == ["turn away 4: busy"])
+    #expect(script.feed(.asked(Script.id(4), .resume), after: 119) == ["turn away 4: busy"])
     script.resume(5, key: 1)
     #expect(phase(script) == "open")
     script.now += 1

@@ -46,6 +46,8 @@ extension ReceiverEngine {
   mutating func departed(_ id: ConnectionID) {
     _ = workers.end(.door(id))
     if door[id]?.step == .confirming { codes.reopen() }
+    // A sender looks whether a receiver is here before its user types a code.
+    if let visitor = door[id], visitor.step == .lobby, visitor.remote.mayPair { askForTurn() }
     door.forget(id)
   }
 

@@ -70,9 +70,8 @@ extension ReceiverEngine {
   // MARK: Senders that send nothing
 
   /// After how many seconds without data a session gives way, and for how many seconds its sender
-  /// then leaves others their turn: as long as one that is turned away tries again.
+  /// then leaves others their turn: a person has to read and type a code.
   package static let turn = 120.0
-  private static let yieldingTime = 30.0
 
   /// Another sender wants to be served: a session whose sender does nothing gives way to it. Work
   /// of this device, however slow, does not count.
@@ -104,7 +103,7 @@ extension ReceiverEngine {
 
   private mutating func giveWay(_ number: SessionNumber) {
     guard let transfer = conversations[number]?.transfer else { return }
-    yielding = (transfer, now + Self.yieldingTime)
+    yielding = (transfer, now + Self.turn)
     endSession(number, by: .idle)
   }
 
