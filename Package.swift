@@ -15,11 +15,11 @@ let features: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Whether Scripts/fuzz builds its programs.
+/// Whether Lab/fuzz builds its programs.
 let isFuzzed = isWhole && Context.environment["PEER_FUZZ"] != nil
 
 /// Whether warnings are errors. The warnings of a later compiler must not break the build of an
-/// app, and the settings of Scripts/fuzz cause some.
+/// app, and the settings of Lab/fuzz cause some.
 let isStrict = isWhole && !isFuzzed
 
 /// The settings of every Swift target.
@@ -222,7 +222,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Scripts/fuzz builds the programs that feed every reader with made-up bytes. They look inside the
+// Lab/fuzz builds the programs that feed every reader with made-up bytes. They look inside the
 // modules and have no Swift Testing, so that they are part of no other build. Tests/Fuzzing/Shared
 // has links to the sources that they share with the suites.
 if isFuzzed {
@@ -246,7 +246,7 @@ if isFuzzed {
   ]
 }
 
-/// The targets that are built, with their dependencies; nil for all. Scripts/sanitize names a few.
+/// The targets that are built, with their dependencies; nil for all. Lab/sanitize names a few.
 let chosen: Set<String>? =
   isWhole
   ? Context.environment["PEER_TARGETS"].map { Set($0.split(separator: " ").map(String.init)) }

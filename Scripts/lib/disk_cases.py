@@ -29,7 +29,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from disk_trial import Kept, refused  # noqa: E402
 
-SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
 SECOND = 10**9
 MIB = 1 << 20
 VIDEO = 30 * MIB
@@ -95,7 +95,7 @@ def make_pairs(folder):
 
 def make_tree(folder):
     """A folder `tree` with all kinds of items that make-tree knows."""
-    subprocess.run([sys.executable, f"{SCRIPTS}/make-tree", os.path.join(folder, "tree")], check=True)
+    subprocess.run([sys.executable, f"{HERE}/make-tree", os.path.join(folder, "tree")], check=True)
 
 
 TREES = {"plain": make_plain, "pairs": make_pairs, "tree": make_tree}
@@ -152,7 +152,7 @@ def equal_trees(source, destination, left_out=(), scratch=None):
         file.writelines(escaped(path) + "\n" for path in left_out)
         file.flush()
         result = subprocess.run(
-            [sys.executable, f"{SCRIPTS}/check-trees", "--inside", "--as-kept", scratch or destination, "--left-out", file.name,
+            [sys.executable, f"{HERE}/check-trees", "--inside", "--as-kept", scratch or destination, "--left-out", file.name,
              source, destination],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
     if result.returncode != 0:

@@ -57,10 +57,15 @@ def mib(count):
     return f"{count / MIB:.0f} MiB" if count < 10 * GIB else f"{count / GIB:.0f} GiB"
 
 
+def tool(name):
+    """The path of a tool, of the scripts or of the laboratory."""
+    return next(path for folder in ("Scripts", "Lab") if os.path.exists(path := f"{ROOT}/{folder}/lib/{name}"))
+
+
 def run_script(name, *arguments, seconds=600):
-    """Runs another script of this folder; returns its output. Fails unless its exit code is 0."""
+    """Runs a tool; returns its output. Fails unless its exit code is 0."""
     result = subprocess.run(
-        [sys.executable, f"{SCRIPTS}/{name}", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [sys.executable, tool(name), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, timeout=seconds, check=False)
     text = result.stdout.decode(errors="replace").strip()
     require(result.returncode == 0, f"{name}: {text[:600]}")

@@ -11,7 +11,9 @@ import stat
 import subprocess
 import sys
 
-from lab_parts import mirror, release
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Lab/lib"))
+
+from lab_parts import mirror, release  # noqa: E402
 from outside import ROOT, Failure, equal, require
 
 FOLDER = f"{ROOT}/.build/roots"

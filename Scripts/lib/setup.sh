@@ -199,11 +199,11 @@ set_up() {
   install_missing
 }
 
-# Prints the first interpreter that has pytest with its workers.
+# Prints the first interpreter that has pytest, and the modules named.
 find_pytest() {
   local found
   for found in "$(command -v python3 || true)" /usr/bin/python3; do
-    if [ -x "$found" ] && "$found" -c 'import pytest, xdist' 2>/dev/null; then
+    if [ -x "$found" ] && "$found" -c "import pytest${1:+, $1}" 2>/dev/null; then
       printf '%s\n' "$found"
       return
     fi
@@ -211,12 +211,13 @@ find_pytest() {
   return 1
 }
 
-# The requirements of the acceptance tests; its interpreter is then $python.
+# The requirements of the acceptance tests, with workers if the word is xdist; its interpreter is
+# then $python.
 set_up_pytest() {
   need openssl openssl
-  find_pytest >/dev/null || missing+=(python3 python3-pytest python3-pytest-xdist)
+  find_pytest "$@" >/dev/null || missing+=(python3 python3-pytest ${1:+"python3-pytest-$1"})
   install_missing
-  python=$(find_pytest) || fail "There is no python3 with pytest and pytest-xdist." "In a virtual environment: pip install pytest pytest-xdist"
+  python=$(find_pytest "$@") || fail "There is no python3 with pytest${1:+ and $1}." "In a virtual environment: pip install pytest${1:+ pytest-$1}"
 }
 
 # The library that looks for leaks in any program that loads it first.
@@ -372,7 +373,7 @@ build_mutants() {
     -Xswiftc -enable-testing -Xswiftc -gnone "$@"
 }
 
-# The programs of Scripts/fuzz: every module counts the branches that it takes, for libFuzzer. The
+# The programs of Lab/fuzz: every module counts the branches that it takes, for libFuzzer. The
 # option for this goes to the compiler alone, and the linker gets the library: the driver would add
 # libFuzzer's main function to the programs' own.
 build_fuzz() {
@@ -423,12 +424,17 @@ run_stages() {
   done
   set_up
   # Here, so that the messages of the installation appear at once and not in a log.
-  set_up_pytest
-  set_up_leaks
-  set_up_disks
-  set_up_packaging
-  set_up_interop
-  set_up_arm
-  set_up_shells
-  exec python3 "$root/Scripts/lib/test_stages.py" "$@"
+  if [ "$1" = test ]; then
+    set_up_pytest
+  else
+    set_up_pytest xdist
+    set_up_leaks
+    set_up_disks
+    set_up_networks
+    set_up_packaging
+    set_up_interop
+    set_up_arm
+    set_up_shells
+  fi
+  exec python3 "$root/Scripts/lib/stages.py" "$@"
 }

@@ -1,227 +1,245 @@
-"""Stages of a long check: their order, their time budgets, and their reports.
+"""The stages of Scripts/test and Scripts/check: their table, their order and their report.
+
+Usage: stages.py test|check [--require] [FILTER]
 
 A stage is one command. It starts when the stages that it needs have passed and there is room for
-it. Its output goes to its own log file, and a reader makes lines for people from it while it runs.
+it, in a session of its own, so that a terminal or a background job changes nothing. Its output is
+in .build/logs. Scripts/test runs the stages whose table has `test`, Scripts/check all others too.
 """
 
 import os
 import re
+import shlex
+import signal
+import subprocess
+import sys
 import threading
 import time
+from dataclasses import dataclass, field
 
-from command import Command
-
-OUTCOMES = ("ok", "FAILED", "skipped")
-
-
-class Result:
-    """One suite or check: its outcome, name and figure, the number of its tests, and its complete
-    failure."""
-
-    def __init__(self, outcome, name, figure="", tests=1, detail=""):
-        self.outcome, self.name, self.figure, self.tests, self.detail = outcome, name, figure, tests, detail
-
-
-class Silent:
-    """Reads a stage whose output is only for its log: the stage itself is the one check."""
-
-    def line(self, _):
-        return []
-
-    def end(self):
-        return []
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LOGS = f"{ROOT}/.build/logs"
+CHECK = re.compile(r"^(?P<name>.*\S) *\| (?P<outcome>ok|FAILED|skipped) *\| ?(?P<figure>.*)$")
+"""A script's line for a check."""
+TESTS = re.compile(r"Test run with (\d+) tests? .*(?:passed|failed)")
+SKIPPED = re.compile(r'Test "?(?P<name>.*?)"? skipped: (?P<figure>.*)$')
+WRONG = re.compile(r" recorded an issue |: (?:fatal )?error: |Fatal error|\| FAILED")
+"""A line that tells a failure."""
+PROBES = r"\.\w+Probe(/|$)"
+"""The suites that a test starts in a process of its own; they are left out."""
+PROGRAMS = ["peer", "TestApp", "TestAppExtension", "simulate", "carry"]
+RELEASE = {"PEER_PROGRAMS": f"{ROOT}/.build/release-static/release", "PEER_BINARY": f"{ROOT}/.build/release-static/release/peer"}
+DEBUG = {"PEER_PROGRAMS": f"{ROOT}/.build/debug", "PEER_BINARY": f"{ROOT}/.build/debug/peer"}
+BOUND = 1800
+"""How many seconds a stage may take: a guard against hangs, not a promise."""
 
 
-class Table:
-    """Reads a stage that prints a line for each check, whose parts a pattern names: name, outcome,
-    figure."""
-
-    def __init__(self, pattern):
-        self.pattern = re.compile(pattern)
-        self.others, self.failed = [], []
-
-    def line(self, text):
-        found = self.pattern.match(text)
-        if found is None:
-            self.others.append(text)
-            return []
-        parts = found.groupdict()
-        result = Result(parts["outcome"], parts["name"].strip(), parts["figure"] or "")
-        if result.outcome == "FAILED":
-            self.failed.append(result)
-        return [result]
-
-    def end(self):
-        # Lines that are not in the table belong to the failures.
-        if self.failed:
-            self.failed[-1].detail = "\n".join(self.others)
-        return []
-
-
+@dataclass(eq=False)
 class Stage:
-    """One command with its budget in seconds; far beyond its budget it counts as hanging and is
-    ended.
+    """A line of the table. `alone` names something that exists once, such as a build folder: stages
+    that share one do not overlap."""
 
-    `needs` names the stages that must have passed before. `room` is how much of the `Run`'s room it
-    takes while it runs. `alone` names something that exists once, such as a build folder: stages
-    that share one do not overlap.
-    """
+    name: str
+    command: str
+    needs: str = ""
+    room: int = 1
+    alone: str = ""
+    environment: dict = field(default_factory=dict)
+    refuses: str = ""
+    outcome: str = ""
+    seconds: float = 0
+    counts: dict = field(default_factory=lambda: {"ok": 0, "FAILED": 0, "skipped": 0})
+    told: list = field(default_factory=list)
 
-    def __init__(self, name, budget, command, needs=(), room=1, alone=None, reader=Silent, refuses=None, environment=None):
-        self.name, self.budget, self.command = name, budget, command
-        self.needs, self.room, self.alone, self.reader = needs, room, alone, reader
-        self.refuses = refuses
-        self.environment = environment or {}
-        self.outcome = None
-        self.seconds = self.cpu = 0.0
-        self.results = []
 
-    HANGS_AFTER = 8
-    """A stage that takes so many times its budget hangs."""
+def suites(name, *words):
+    return Stage(name, f"run_tests peer {shlex.join([*words, '--skip', PROBES])}", needs="debug build")
 
-    def bound(self):
-        return max(600, self.HANGS_AFTER * self.budget)
+
+def test_stages(pattern):
+    """What a newcomer runs."""
+    build = Stage("debug build", "build --build-tests", room=2, alone="debug folder")
+    if pattern is not None:
+        return [build, suites("suites", "--filter", pattern)]
+    waiting = r"^Migration(Transfer|Archive)Tests\."
+    return [
+        build,
+        suites("transfer suites", "--filter", r"^MigrationTransferTests\."),
+        suites("archive suites", "--filter", r"^MigrationArchiveTests\."),
+        suites("other suites", "--skip", waiting),
+        Stage("promises", "Scripts/acceptance --promises", needs="debug build", environment=DEBUG),
+    ]
+
+
+def check_stages():
+    """All others."""
+    programs = "; ".join(f"build_program {name}" for name in PROGRAMS)
+
+    def released(name, command, **options):
+        return Stage(name, command, needs="release build", environment=RELEASE, **options)
+
+    return [
+        Stage("release build", programs, room=2, alone="release folder"),
+        released("acceptance", "Scripts/acceptance --jobs 4"),
+        Stage("formatting", "swift format lint --strict --recursive Sources Tests Examples Package.swift"),
+        Stage("words", "Scripts/style"),
+        released("posture", "Scripts/posture"),
+        Stage("documentation", "Scripts/docs", needs="debug build", alone="debug folder"),
+        Stage("dependent package", "Scripts/lib/dependent-package", needs="debug build", alone="debug folder"),
+        Stage("example app", "package=$root/Examples/Notes; build --build-tests; run_tests Notes", needs="debug build", alone="debug folder"),
+        released("demo", "Scripts/demo", alone="release folder"),
+        released("demo of an app", "Scripts/demo --app", alone="release folder"),
+        released("demo of a clip", "Scripts/demo --clip", alone="release folder"),
+        released("installing", 'python3 "$root/Scripts/lib/install_self_test.py"'),
+        released("Debian package", 'folder=$(mktemp -d); trap \'rm -rf "$folder"\' EXIT; Scripts/package --check "$folder"', alone="release folder"),
+        released("simulations", "Scripts/simulate --seeds 5000 --mutations", alone="release folder"),
+        released("simulations of a receiver that stays", "Scripts/simulate --seeds 2000 --keep", alone="release folder"),
+        released("chaos", "Scripts/chaos --rounds 3"),
+        released("attacks", "Lab/attack", room=4),
+        Stage("fuzzing", "Lab/fuzz --jobs 2 --seed 1 all 2", room=2),
+        Stage("leaks", r"Lab/sanitize leaks '^PeerTransferTests\.|^MigrationTransferTests\.(ReleaseTests|OneProcessTests)'",
+              needs="debug build", alone="debug folder"),
+    ]
+
+
+def plan(kind, pattern):
+    stages = test_stages(pattern)
+    if kind == "check":
+        # The linker of a release warns of runtime functions that are never called.
+        stages[0].refuses = "warning:"
+        stages += check_stages()
+    return stages
 
 
 class Run:
-    """Runs stages, as many at the same time as there is room for, and reports. With `is_strict`,
-    nothing may be skipped."""
+    """Runs stages, as many at the same time as there is room for."""
 
-    def __init__(self, stages, logs, room, show, is_strict=False):
-        self.stages, self.logs, self.room, self.show, self.is_strict = stages, logs, room, show, is_strict
+    def __init__(self, stages, room, is_strict):
+        self.stages, self.room, self.is_strict = stages, room, is_strict
         self.names = {stage.name: stage for stage in stages}
-        self.change = threading.Condition()
-        self.commands = []
-        self.width = max(len(stage.name) for stage in stages)
-        os.makedirs(logs, exist_ok=True)
+        self.change, self.processes = threading.Condition(), []
+        os.makedirs(LOGS, exist_ok=True)
 
-    def log_of(self, stage):
-        return os.path.join(self.logs, stage.name.replace(" ", "-") + ".log")
-
-    # Order
-
-    def ready(self, running):
-        """The first stage that may start now; None if none may."""
-        free = self.room - sum(stage.room for stage in running)
+    def next(self, running):
         taken = {stage.alone for stage in running if stage.alone}
+        free = self.room - sum(stage.room for stage in running)
         for stage in self.stages:
-            if stage.outcome is None and stage not in running and all(
-                    self.names[name].outcome == "ok" for name in stage.needs if name in self.names):
-                if (stage.room <= free or not running) and stage.alone not in taken:
-                    return stage
+            need = self.names.get(stage.needs)
+            if stage.outcome or stage in running or need and not need.outcome:
+                continue
+            if need and need.outcome != "ok":
+                stage.outcome = "skipped"
+                self.say(stage, f"needs {need.name}, which did not pass")
+            elif (stage.room <= free or not running) and stage.alone not in taken:
+                return stage
         return None
 
-    def drop_impossible(self):
-        """Gives up stages that need a failed one."""
-        for stage in self.stages:
-            failed = [name for name in stage.needs if name in self.names and self.names[name].outcome not in (None, "ok")]
-            if stage.outcome is None and failed:
-                stage.outcome = "skipped"
-                self.tell(stage, Result("skipped", stage.name, f"needs {failed[0]}, which did not pass"))
-
     def run(self):
-        """Runs everything; returns whether all succeeded."""
         running = []
         try:
             while True:
-                self.drop_impossible()
                 with self.change:
-                    running = [stage for stage in running if stage.outcome is None]
-                    stage = self.ready(running)
-                    if stage is None:
-                        if not running:
-                            break
+                    running = [stage for stage in running if not stage.outcome]
+                    stage = self.next(running)
+                    if stage:
+                        running.append(stage)
+                        threading.Thread(target=self.hold, args=(stage,), daemon=True).start()
+                    elif running:
                         self.change.wait(1)
-                        continue
-                    running.append(stage)
-                threading.Thread(target=self.hold, args=(stage,), daemon=True).start()
+                    else:
+                        return all(stage.outcome == "ok" for stage in self.stages)
         finally:
-            self.end_all()
-        return all(stage.outcome == "ok" for stage in self.stages)
-
-    # One stage
+            for process in self.processes:
+                end(process)
 
     def hold(self, stage):
-        begun = time.monotonic()
-        reader = stage.reader()
-        lines, hung, problem = [], [], None
+        begun, problem = time.monotonic(), ""
         try:
-            code, hung = self.execute(stage, reader, lines)
-            problem = f"did not end within {stage.bound()} s" if hung else None if code == 0 else f"ended with {code}"
-        except Exception as failure:  # Whatever goes wrong here is this stage's failure, and the others still run.
+            problem = self.execute(stage)
+        except Exception as failure:  # Whatever goes wrong is this stage's failure, and the others still run.
             problem = f"{type(failure).__name__}: {failure}"
-        for result in reader.end():
-            self.tell(stage, result)
         stage.seconds = time.monotonic() - begun
-        refused = [line for line in lines if stage.refuses and stage.refuses in line]
-        failed = any(result.outcome == "FAILED" for result in stage.results)
-        if problem is None and refused:
-            problem = f"said: {refused[0].strip()}"
-        if problem and (hung or not failed):
-            self.tell(stage, Result("FAILED", stage.name, problem, detail="\n".join(hung + lines[-60:])))
-        elif not stage.results:
-            self.tell(stage, Result("ok", stage.name, f"{stage.seconds:.0f} s"))
+        if self.is_strict and stage.counts["skipped"]:
+            problem = problem or "a check was skipped"
         with self.change:
-            stage.outcome = "FAILED" if problem or failed else "ok"
+            stage.outcome = "FAILED" if problem else "ok"
+            figure = ", ".join(f"{count} {word}" for word, count in stage.counts.items() if count)
+            self.say(stage, f"{stage.seconds:.0f} s{f', {figure}' if figure else ''}{f': {problem}' if problem else ''}")
             self.change.notify_all()
 
-    def execute(self, stage, reader, lines):
-        """Runs the command until it ends; returns its exit code, and where it hung if it did."""
-        command = Command(stage.command, {**os.environ, "NO_COLOR": "1", **stage.environment})
-        with self.change:
-            self.commands.append(command)
-        timer = threading.Timer(stage.bound(), command.hang)
-        timer.start()
+    def execute(self, stage):
+        """Runs the command; returns what is wrong, or nothing."""
+        words = ["bash", "-c", f'set -euo pipefail; . "{ROOT}/Scripts/lib/setup.sh"; cd "$root"; {stage.command}']
+        path = log_of(stage)
+        with open(path, "wb") as log:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                env={**os.environ, "NO_COLOR": "1", **stage.environment})
+        self.processes.append(process)
         try:
-            with open(self.log_of(stage), "w", encoding="utf-8") as log:
-                for text in command.lines():
-                    log.write(text + "\n")
-                    log.flush()
-                    lines.append(text)
-                    for result in reader.line(text):
-                        self.tell(stage, result)
-                code, stage.cpu = command.result()
-                log.writelines(f"{line}\n" for line in command.hung)
-        finally:
-            timer.cancel()
-        return code, command.hung
+            code = process.wait(BOUND)
+        except subprocess.TimeoutExpired:
+            end(process)
+            return f"did not end within {BOUND} s"
+        with open(path, encoding="utf-8", errors="replace") as log:
+            lines = log.read().splitlines()
+        for line in lines:
+            check, tests, skipped = CHECK.match(line), TESTS.search(line), SKIPPED.search(line)
+            if check:
+                stage.counts[check["outcome"]] += 1
+            if tests:
+                stage.counts["ok"] += int(tests[1])
+            if skipped or check and check["outcome"] == "skipped":
+                stage.counts["skipped"] += bool(skipped)
+                stage.told.append("skipped: {name}: {figure}".format(**(skipped or check).groupdict()))
+            elif WRONG.search(line) and code:
+                stage.told.append(line)
+        refused = [line for line in lines if stage.refuses and stage.refuses in line]
+        if code:
+            stage.told += lines[-60:]
+        return f"ended with {code}" if code else f"said: {refused[0]}" if refused else ""
 
-    def end_all(self):
-        for command in self.commands:
-            command.end()
+    def say(self, stage, figure):
+        print(f"{stage.name:40} | {stage.outcome:7} | {figure}", flush=True)
 
-    # Words
 
-    def tell(self, stage, result):
-        """Shows one suite's or check's line. If nothing may be skipped, a skip is a failure."""
-        if self.is_strict and result.outcome == "skipped":
-            result.outcome = "FAILED"
-        with self.change:
-            stage.results.append(result)
-            parts = [result.name if result.name != stage.name else "", result.figure]
-            self.show(" | ".join([f"{stage.name:{self.width}}", f"{result.outcome:7}", *filter(None, parts)]))
+def end(process):
+    """Ends a stage with everything in its session: first with a request, then by force."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        os.killpg(process.pid, number)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            pass
 
-    def report(self):
-        """The failures in full, the skipped checks with their reasons, the time of each stage, and
-        the counts."""
-        for stage in self.stages:
-            for result in stage.results:
-                if result.outcome == "FAILED":
-                    self.show(f"\nFAILED: {stage.name}: {result.name}: {result.figure}")
-                    if result.detail:
-                        self.show(result.detail)
-        skipped = [(stage, result) for stage in self.stages for result in stage.results if result.outcome == "skipped"]
-        if skipped:
-            self.show("\nskipped:")
-            for stage, result in skipped:
-                self.show(f"  {stage.name}: {result.name}: {result.figure}")
-        self.show(f"\n{'stage':{self.width}} | came to |   took |    CPU | budget")
-        for stage in self.stages:
-            over = "  over" if stage.seconds > stage.budget else ""
-            self.show(f"{stage.name:{self.width}} | {stage.outcome or 'not run':7} | {stage.seconds:4.0f} s | {stage.cpu:4.0f} s | {stage.budget:4} s{over}")
-        self.show(f"logs: {os.path.relpath(self.logs)}/")
 
-    def counts(self):
-        """How many tests passed, failed and were skipped."""
-        return [sum(result.tests for stage in self.stages for result in stage.results if result.outcome == outcome)
-                for outcome in OUTCOMES]
+def log_of(stage):
+    return f"{LOGS}/{stage.name.replace(' ', '-')}.log"
+
+
+def terminated(number, _):
+    raise SystemExit(128 + number)
+
+
+def main(arguments):
+    kind, words = arguments[0], [word for word in arguments[1:] if word != "--require"]
+    if len(words) > 1 or any(word.startswith("-") for word in words):
+        return 2
+    # A run that nohup started stays. Its stages are in sessions of their own, which no terminal ends.
+    signal.signal(signal.SIGTERM, terminated)
+    run = Run(plan(kind, words[0] if words else None), 2 * max(2, os.cpu_count() or 1), "--require" in arguments)
+    try:
+        is_good = run.run()
+    except KeyboardInterrupt:
+        return 130
+    for stage in run.stages:
+        for line in stage.told:
+            print(f"{stage.name}: {''.join(c if c.isprintable() else repr(c)[1:-1] for c in line)}")
+    print(f"{'all passed' if is_good else 'FAILED'}; logs: {os.path.relpath(LOGS)}/", flush=True)
+    return 0 if is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

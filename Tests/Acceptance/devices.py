@@ -105,6 +105,9 @@ class Process:
                 [*within, *work.within, sys.executable, "-I", "-S", f"{ROOT}/Tests/Acceptance/launch.py", str(writing),
                  "-" if user is None else str(user), program or work.binary, *arguments],
                 stdin=subprocess.PIPE, stdout=out, stderr=err, cwd=work.path, pass_fds=[writing],
+                # The kernel continues a stopped process when another one of its orphaned group ends, such as
+                # the group of a background job.
+                start_new_session=True,
                 env={**os.environ, "HOME": work.home(user), "PEER_HOME": home or work.home(user) + "/peer", **work.environment})
         os.close(writing)
         self.report = os.fdopen(reading)

@@ -20,9 +20,9 @@ def main(report, user, *command):
         try:
             os.close(report)
             # The interpreter ignores these signals; a program that another program starts does not
-            # find them ignored. A program that a user starts does not find Ctrl-C ignored either,
-            # although a shell ignores it for background jobs.
-            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+            # find them ignored. A program that a user starts does not find Ctrl-C and SIGHUP ignored
+            # either, although a shell ignores the first for background jobs, and nohup the second.
+            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
             if user != "-":
                 os.setgroups([])

@@ -7,7 +7,7 @@ import subprocess
 from outside import ROOT
 
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-COMMANDS = ("peer", "man", "git", "sudo", "Scripts/")
+COMMANDS = ("peer", "man", "git", "sudo", "Scripts/", "Lab/")
 
 
 def read(path):
@@ -42,7 +42,7 @@ def prose(text):
 def spoken(text):
     """The commands and options that a page names within its sentences."""
     words = re.findall(r"`([^`]+)`", prose(text))
-    commands = [word for word in words if word.split(" ")[0] in COMMANDS and " " in word or word.startswith("Scripts/")]
+    commands = [word for word in words if word.split(" ")[0] in COMMANDS and " " in word or word.startswith(("Scripts/", "Lab/"))]
     return commands, [word for word in words if word.startswith("--")]
 
 

@@ -77,7 +77,7 @@ class Table:
             session.exitstatus = 2
         if counts["failed"]:
             session.exitstatus = 1
-        if missing and not os.environ.get("ACCEPTANCE_ONLY"):
+        if missing and not os.environ.get("ACCEPTANCE_ONLY") and not session.config.getoption("promises"):
             print(f"no check has reached: {', '.join(missing)}", flush=True)
             if reached.is_whole(counts):
                 session.exitstatus = 1

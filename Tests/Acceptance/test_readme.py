@@ -27,7 +27,7 @@ SHOWN = [picture.RECEIVE, picture.SEND]
 HERE = ["peer help send"]
 """The commands that are run as written."""
 
-STAGES = "Scripts/lib/test_stages.py"
+STAGES = "Scripts/lib/stages.py"
 
 ELSEWHERE = {
     "sudo apt install ./peer_{version}-1_amd64.deb": ("Scripts/try-package", "it takes systems of its own, in which apt installs the package"),
@@ -37,7 +37,7 @@ ELSEWHERE = {
     "Scripts/demo --app": (STAGES, "it is the stage 'demo of an app'"),
     "Scripts/demo --clip": (STAGES, "it is the stage 'demo of a clip'"),
     "Scripts/test": (STAGES, "this check is part of it"),
-    "Scripts/bench": ("Scripts/lib/bench_self_test.py", "it measures for minutes; its own test runs its parts"),
+    "Lab/bench": ("Lab/lib/bench_self_test.py", "it measures for minutes; its own test runs its parts"),
 }
 """The commands that are not run here, with the file that runs them, and the reason."""
 
@@ -104,7 +104,7 @@ def test_the_picture(work):
     drawn = lines_of(read("docs/Terminals.svg"))
     for (name, lines), (drawn_name, drawn_lines) in zip(shown, drawn, strict=True):
         equal(drawn_name, name, "the window is named")
-        equal(picture.masked(drawn_lines), picture.masked(lines), f"{name} in the picture, which Scripts/picture draws anew, shows")
+        equal(picture.masked(drawn_lines), picture.masked(lines), f"{name} in the picture, which Lab/picture draws anew, shows")
 
 
 def test_links():

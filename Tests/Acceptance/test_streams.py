@@ -49,7 +49,7 @@ def test_a_distance_brings_more_streams(work):
     work.figure = (
         f"{size / slow / 1e6:.0f} MB/s in one stream, {size / fast / 1e6:.0f} in {link.most - 1} ({slow / fast:.1f} times), "
         f"memory {peak / MIB:.0f} MiB")
-    # The gain depends on the other load of this machine; Scripts/bench measures it.
+    # The gain depends on the other load of this machine; Lab/bench measures it.
     require(link.most - 1 >= 4, work.figure)
 
 
@@ -62,7 +62,7 @@ def test_no_small_file_waits_for_an_answer(work):
     _, short, _ = travel(work, old, near, 0, 4 * MIB)
     _, long, _ = travel(work, old, far, 0.05, 4 * MIB)
     work.figure = f"{long:.2f} s, without the distance {short:.2f} s"
-    # A tenth of the time that one answer for each would take. Scripts/bench measures the cost of
+    # A tenth of the time that one answer for each would take. Lab/bench measures the cost of
     # distance.
     require(long <= 20_000 * 0.05 / 10, work.figure)
 

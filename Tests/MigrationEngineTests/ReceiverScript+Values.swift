@@ -2,7 +2,7 @@ import MigrationWire
 
 @testable import MigrationEngine
 
-/// The values that scripts and walks use. Scripts/fuzz builds this file too.
+/// The values that scripts and walks use. Lab/fuzz builds this file too.
 extension ReceiverScript {
   static let transfer: TransferID = 100
   static let session: SessionID = 900

@@ -2,7 +2,7 @@ import Glibc
 
 /// A reader of bytes from outside, or a value that takes events, and the bounds of one input.
 package struct FuzzTarget: Sendable {
-  /// The name that Scripts/fuzz takes.
+  /// The name that Lab/fuzz takes.
   package let name: String
   /// The reader, for people.
   package let title: String
@@ -27,7 +27,7 @@ package struct FuzzTarget: Sendable {
     self.run = run
   }
 
-  /// The target as Scripts/fuzz reads it.
+  /// The target as Lab/fuzz reads it.
   package var line: String { "\(name)|\(longest)|\(memory)|\(time)|\(title)" }
 }
 

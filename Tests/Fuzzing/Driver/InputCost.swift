@@ -37,7 +37,7 @@ struct InputCost {
     most = (max(most.memory, memory), max(most.time, time))
   }
 
-  /// For the table of Scripts/fuzz.
+  /// For the table of Lab/fuzz.
   var line: String { "the costliest inputs: \(most.time / 1_000) µs, \((most.memory + 1023) >> 10) KiB" }
 
   private static func time(_ body: () -> Void) -> Int64 {

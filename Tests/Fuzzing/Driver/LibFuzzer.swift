@@ -1,7 +1,7 @@
 import Glibc
 
 extension FuzzTarget {
-  /// The entry of a program that Scripts/fuzz builds: libFuzzer's own, with one of the targets,
+  /// The entry of a program that Lab/fuzz builds: libFuzzer's own, with one of the targets,
   /// which the variable PEER_FUZZ_TARGET names. Without it the program lists its targets.
   package static func main(_ targets: [FuzzTarget]) {
     guard let name = unsafe getenv("PEER_FUZZ_TARGET").map({ unsafe String(cString: $0) }) else {

@@ -2,7 +2,7 @@ import AppMigrationKit
 import XCTest
 
 /// Tests in the form for an app that hosts them on Apple's platforms: they name neither the tested
-/// extension nor the place of its data. Scripts/dependent-package sets these in the environment,
+/// extension nor the place of its data. Scripts/lib/dependent-package sets these in the environment,
 /// and runs the tests unchanged.
 final class NotesMigrationTests: XCTestCase {
   private let platform = MigrationPlatform.android

@@ -1,0 +1,69 @@
+"""The checks of Scripts/test: one for each promise to a user of the built program. None of them
+needs root, namespaces, or packages other than the build's. Of a check with parameters, only the
+first form runs."""
+
+PROMISES = {
+    "a tree arrives with its names, contents and metadata": [
+        "test_transfers.py: test_a_varied_tree", "test_transfers.py: test_an_empty_directory",
+        "test_transfers.py: test_an_empty_file", "test_transfers.py: test_a_file_a_folder_and_a_dangling_link",
+        "test_metadata.py: test_metadata_as_an_unprivileged_user", "test_names.py: test_names_of_every_kind_arrive"],
+    "only the device with the code is let in": [
+        "test_transfers.py: test_a_wrong_code_keeps_the_right_one_valid", "test_transfers.py: test_a_mistyped_code_sends_nothing",
+        "test_transfers.py: test_three_wrong_codes_bring_a_new_one", "test_transfers.py: test_tls_1_2_is_refused"],
+    "existing items are as the user asked": [
+        "test_existing.py: test_refuse", "test_existing.py: test_skip", "test_existing.py: test_keep_both",
+        "test_existing.py: test_replace", "test_transfers.py: test_a_name_that_is_taken"],
+    "a transfer resumes": [
+        "test_resuming.py: test_killed_past_ninety_percent", "test_resuming.py: test_an_interrupted_sender",
+        "test_resuming.py: test_a_terminated_receiver", "test_resuming.py: test_a_second_receiver_is_refused",
+        "test_resuming.py: test_resume_list_and_forget", "test_resuming.py: test_a_damaged_journal",
+        "test_streams.py: test_a_stream_that_is_cut"],
+    "the user chooses what is sent, and how": [
+        "test_selecting.py: test_the_last_pattern_that_matches_decides", "test_selecting.py: test_caches",
+        "test_compressing.py: test_compressing_always_and_never", "test_estimates.py: test_the_limit_of_folders"],
+    "bad input gets a sentence, a hint and its exit code": [
+        "test_transfers.py: test_a_missing_source", "test_transfers.py: test_an_unreachable_host",
+        "test_transfers.py: test_a_port_in_use", "test_transfers.py: test_an_unknown_option",
+        "test_unreached.py: test_nothing_listens", "test_unreached.py: test_an_unknown_name",
+        "test_unreached.py: test_json_has_only_the_error", "test_names.py: test_names_in_errors",
+        "test_scripts.py: test_damaged_transfers"],
+    "scripts need no terminal": [
+        "test_scripts.py: test_a_given_code", "test_scripts.py: test_a_given_code_is_spent",
+        "test_scripts.py: test_unfit_code_files", "test_scripts.py: test_no_question"],
+    "a receiver may stay": [
+        "test_staying.py: test_a_sender_without_a_receipt", "test_staying.py: test_failures_do_not_end_the_run",
+        "test_staying.py: test_a_restart"],
+    "an app's data moves": [
+        "test_migrating.py: test_data_group_and_status_arrive", "test_migrating.py: test_an_exporter_that_throws",
+        "test_migrating.py: test_an_importer_that_crashes", "test_migrating.py: test_offers_that_are_refused",
+        "test_migrating.py: test_an_app_and_a_migration_keep_each_other_out",
+        "test_apps_on_one_device.py: test_an_interrupted_import_is_undone",
+        "test_readiness.py: test_an_extension_that_cannot_import",
+        "test_readiness.py: test_time_in_which_the_extension_is_stopped"],
+    "an extension sees only its app's files": ["test_confinement.py: test_an_apps_receiver_and_extension"],
+    "authors can check their apps": [
+        "test_checking.py: test_a_fit_bundle", "test_checking.py: test_every_fault", "test_checking.py: test_a_migration",
+        "test_defaults.py: test_an_apps_values_are_kept", "test_new_app.py: test_refused_folders"],
+    "a clip becomes its app": ["test_clips.py: test_a_clip_becomes_its_app", "test_clips.py: test_incompatible_bundles"],
+    "secrets stay secret": [
+        "test_credentials.py: test_credentials_outlive_the_app", "test_credentials.py: test_a_copy_of_peer_home",
+        "test_credentials.py: test_accounts", "test_broker.py: test_no_secret_leaks", "test_secrets.py: test_a_crash",
+        "test_linking.py: test_an_app_links_no_cryptography"],
+    "help, completion and pages": [
+        "test_manual.py: test_other_topics", "test_completion.py: test_nothing_to_offer", "test_readme.py: test_links",
+        "test_readme.py: test_the_version", "test_readme.py: test_every_command"],
+}
+
+
+def chosen(items):
+    """The checks of the table among all, each in its first form that needs no root. Fails if one of
+    the table is missing."""
+    wanted = {name for names in PROMISES.values() for name in names}
+    found = {}
+    for item in items:
+        name = f"{item.path.name}: {item.originalname}"
+        if name in wanted and not any(probe.__name__ == "root" for mark in item.iter_markers("needs") for probe in mark.args):
+            found.setdefault(name, item)
+    if wanted - found.keys():
+        raise ValueError(f"no check is named {', '.join(sorted(wanted - found.keys()))}")
+    return list(found.values())
