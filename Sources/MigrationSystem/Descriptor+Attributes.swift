@@ -49,9 +49,10 @@ extension Descriptor {
     }
   }
 
-  /// Sets owner and group. This clears set-id bits.
+  /// Sets owner and group. This clears set-id bits. Fails if the file system keeps another owner.
   package func setOwner(user: UInt32, group: UInt32) throws(SystemError) {
     try perform("set the owner") { fchown(raw, user, group) }
+    try status().checkOwner(user, group)
   }
 
   /// The result of a call that fails with ERANGE while the buffer is too small; nil if there is no
@@ -87,8 +88,20 @@ extension Directory {
     }
   }
 
-  /// Sets owner and group of a name; for a symbolic link, of the link itself.
+  /// Sets owner and group of a name; for a symbolic link, of the link itself. Fails if the file
+  /// system keeps another owner.
   package func setOwner(_ name: some PathBytes & ~Escapable, user: UInt32, group: UInt32) throws(SystemError) {
     try unsafe name.callingName("set the owner of") { unsafe fchownat(raw, $0, user, group, AT_SYMLINK_NOFOLLOW) }
+    try status(name).checkOwner(user, group)
+  }
+}
+
+extension FileStatus {
+  /// Fails unless this is the owner. Some file systems accept every owner and keep their own, and
+  /// the number −1 changes nothing.
+  fileprivate func checkOwner(_ user: UInt32, _ group: UInt32) throws(SystemError) {
+    guard (owner, self.group) == (user, group) else {
+      throw SystemError(reason: "the file system keeps another owner", operation: "set the owner")
+    }
   }
 }

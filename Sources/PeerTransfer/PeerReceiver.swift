@@ -41,9 +41,9 @@ public final class PeerReceiver: Sendable {
     /// The most bytes of a transfer, including data that has arrived before; nil for as many as
     /// fit.
     public var maximumBytes: UInt64?
-    /// Whether the sender's owners and groups are kept; for root.
+    /// Whether the sender's owners and groups are kept, also in access lists; for root.
     public var keepsOwners = false
-    /// Whether set-user-ID and set-group-ID bits are kept.
+    /// Whether set-user-ID and set-group-ID bits are kept, of items whose owner is kept.
     public var keepsSetIDBits = false
     /// The code that the sender has too; nil if this device creates codes and reports them by
     /// events. It works once. It excludes `staysOpen`.

@@ -1,6 +1,7 @@
 """The metadata of files: owners, set-id bits, attributes, lists, hard links."""
 
 import os
+import struct
 import subprocess
 
 from devices import Receiver, end_well, sender, small_file
@@ -35,6 +36,9 @@ def owned_tree(work):
             os.chown(name, 10_000 + number % 7, 20_000 + number % 5, dir_fd=descriptor, follow_symlinks=False)
             if number % 11 == 0 and not os.path.islink(f"/proc/self/fd/{descriptor}/{name}"):
                 os.chmod(name, mode | 0o2000, dir_fd=descriptor)
+    entries = [(1, 7, -1), (2, 4, 1234), (4, 5, -1), (8, 1, 5678), (16, 7, -1), (32, 0, -1)]
+    listed = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    os.setxattr(f"{old}/tree/attributes", "system.posix_acl_access", listed)
     return old, new
 
 

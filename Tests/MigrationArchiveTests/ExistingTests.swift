@@ -185,6 +185,28 @@ import Testing
       ])
   }
 
+  @Test func `replace gives an existing folder no new permission`() throws {
+    let ground = try PreparedGround()
+    let modes: [(String, mode_t, mode_t)] = [("own", 0o777, 0o700), ("sub", 0o750, 0o1777), (".", 0o500, 0o755)]
+    for (name, sent, there) in modes {
+      ground.scratch.makeDirectory("source/photos/\(name)")
+      ground.scratch.setMode("source/photos/\(name)", sent)
+      ground.scratch.setMode("destination/photos/\(name)", there)
+    }
+    let list = [
+      AccessEntry(subject: .owner, permissions: 7, id: 0), AccessEntry(subject: .groupOwner, permissions: 7, id: 0),
+      AccessEntry(subject: .mask, permissions: 7, id: 0), AccessEntry(subject: .other, permissions: 7, id: 0),
+    ]
+    try Descriptor.open(ground.scratch.at("source/photos/own")).setAccessList(list, .access)
+    try Descriptor.open(ground.scratch.at("source/photos/own")).setAccessList(list, .default)
+    _ = try ground.migrate(.replace)
+    let arrived = ground.destination
+    #expect(
+      ["photos/own", "photos/sub", "photos"].map { arrived[$0].map { $0.mode & 0o7777 } } == [0o700, 0o1750, 0o500])
+    #expect(
+      try ExtendedMetadata(of: Descriptor.open(ground.scratch.at("destination/photos/own"))) == ExtendedMetadata())
+  }
+
   @Test func `keep-both gives a root whose name is taken the next free number`() throws {
     let ground = try PreparedGround()
     ground.scratch.write("destination/notes (2).txt", [7])

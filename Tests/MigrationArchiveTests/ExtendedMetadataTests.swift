@@ -81,7 +81,8 @@ import Testing
     scratch.setMode("source/directory", 0o555)
     scratch.setTime("source", 77)
     for name in expected.keys { expected[name] = try metadata(scratch, name) }
-    #expect(try send(scratch) == [])
+    // Entries by number need owners on both sides.
+    #expect(try send(scratch, preserving: Preserved(owners: true), withOwners: true) == [])
     for (name, metadata) in expected {
       #expect(try self.metadata(scratch, "destination/\(name)") == metadata, "\(name)")
     }
@@ -98,11 +99,13 @@ import Testing
       attribute("first", [1]), attribute("large", [UInt8](repeating: 7, count: 65_537)), attribute("later", [2]),
     ]
     file.accessList = Array(Self.list.dropFirst())
+    file.owner = ItemRecord.Owner(user: geteuid(), group: getegid())
     var directory = try record("root", .directory, mode: 0o750)
     directory.attributes = file.attributes
     directory.accessList = file.accessList
     directory.defaultAccessList = file.accessList
-    let arrival = try Arrival(scratch, offer())
+    directory.owner = file.owner
+    let arrival = try Arrival(scratch, offer(), preserving: Preserved(owners: true))
     try arrival.write([
       Crafted.frame { frame in
         frame.file(file, [1, 2, 3])
@@ -114,7 +117,8 @@ import Testing
     #expect(losses.first { $0.kind == .accessList }?.count == 3)
     #expect(scratch.read("destination/root/file") == [1, 2, 3])
     #expect(scratch.snapshot("destination")["root/file"]?.mode == 0o600)
-    #expect(scratch.snapshot("destination")["root"]?.mode == 0o750)
+    // The mode's group bits were the mask; the group's own entry has no more than reading.
+    #expect(scratch.snapshot("destination")["root"]?.mode == 0o740)
     #expect(scratch.time("destination/root/file") == [5, 0])
     for path in ["destination/root/file", "destination/root"] {
       #expect(try metadata(scratch, path).attributes == [attribute("first", [1]), attribute("later", [2])])
@@ -137,7 +141,37 @@ import Testing
     arrival.staging.drop(second.result.stale)
     try arrival.write(second.outlet.frames)
     try arrival.finish(second.result.finish)
-    #expect(try metadata(scratch, "destination/source/file") == metadata(scratch, "source/file"))
+    #expect(
+      try metadata(scratch, "destination/source/file").attributes == metadata(scratch, "source/file").attributes)
+  }
+
+  @Test func `entries of lists by number are dropped and counted without owners, and add no reader`() throws {
+    for (owners, withOwners) in [(false, false), (true, false), (false, true)] {
+      let scratch = try Scratch.withFolders()
+      scratch.write("source/file", [1])
+      for name in ["source", "source/file"] { try give(scratch, name, everything(1)) }
+      // The group's bits are the mask.
+      #expect(scratch.snapshot("source")["file"]?.mode == 0o650)
+      let losses = try send(scratch, preserving: Preserved(owners: owners), withOwners: withOwners)
+      #expect(losses.first { $0.kind == .accessList }?.count == 2)
+      for name in ["source", "source/file"] {
+        #expect(try metadata(scratch, "destination/\(name)").accessList == [])
+        #expect(scratch.snapshot("destination")[name]?.mode == 0o640, "\(name)")
+      }
+    }
+  }
+
+  @Test func `received items do not inherit the default list of the destination`() throws {
+    let scratch = try Scratch.withFolders()
+    for name in ["source/folder/file", "source/file"] { scratch.write(name, [1]) }
+    scratch.setMode("source/file", 0o640)
+    let destination = try descriptor(scratch, "destination")
+    try destination.setAccessList(Self.list, .default)
+    #expect(try send(scratch) == [])
+    for name in ["source", "source/file", "source/folder", "source/folder/file"] {
+      #expect(try metadata(scratch, "destination/\(name)") == ExtendedMetadata(), "\(name)")
+    }
+    #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
   }
 
   @Test func `a directory loses the metadata that a failed completion set`() throws {
@@ -146,8 +180,9 @@ import Testing
     directory.attributes = [attribute("old", [1])]
     directory.accessList = Self.list
     directory.defaultAccessList = Self.list
+    directory.owner = ItemRecord.Owner(user: geteuid(), group: getegid())
     let root = try record("root", .directory, mode: 0o755)
-    let arrival = try Arrival(scratch, offer())
+    let arrival = try Arrival(scratch, offer(), preserving: Preserved(owners: true))
     try arrival.write([
       Crafted.frame { frame in
         frame.item(directory)
@@ -246,10 +281,45 @@ import Testing
     #expect(scratch.snapshot("destination")["source/small"]?.mode == 0o755)
   }
 
-  @Test(.enabled(if: isRoot, "not root")) func `owners that the sender does not send are not counted as lost`() throws {
+  @Test(.enabled(if: isRoot, "not root"))
+  func `without the sender's owners, only set-id bits are counted as lost`() throws {
     let scratch = try ownedTree()
-    #expect(try send(scratch, preserving: Preserved(owners: true, setIDBits: true)) == [])
+    let losses = try send(scratch, preserving: Preserved(owners: true, setIDBits: true))
+    #expect(losses == [Done.Loss(kind: .setIDBit, count: 3)])
     #expect(owner(scratch, "destination/source/small") == [geteuid(), getegid()])
-    #expect(scratch.snapshot("destination")["source/small"]?.mode == 0o4755)
+    #expect(scratch.snapshot("destination")["source/small"]?.mode == 0o755)
+  }
+
+  @Test func `an item whose owner cannot be set has no set-id bits`() throws {
+    let scratch = try Scratch.withFolders()
+    // The number −1 changes nothing, also for root.
+    let owner = ItemRecord.Owner(user: .max, group: .max)
+    var root = try record("root", .directory, mode: 0o2775)
+    var file = try record("root/file", .file(size: 1), mode: 0o6755)
+    (root.owner, file.owner) = (owner, owner)
+    let arrival = try Arrival(scratch, offer(), preserving: Preserved(owners: true, setIDBits: true))
+    #expect(!arrival.staging.lacksOwners)
+    try arrival.write([
+      Crafted.frame { frame in
+        frame.file(file, [1])
+        frame.item(root)
+      }
+    ])
+    let losses = try arrival.finish(finish([file, root]))
+    #expect(losses == [Done.Loss(kind: .owner, count: 2), Done.Loss(kind: .setIDBit, count: 2)])
+    for (name, mode) in [("root", 0o775), ("root/file", 0o755)] as [(String, mode_t)] {
+      #expect(scratch.snapshot("destination")[name]?.mode == mode, "\(name)")
+    }
+  }
+
+  @Test(.enabled(if: isRoot && MountedDisk.Kind.ntfs.isHere, "not root, or ntfs-3g cannot be mounted"))
+  func `owners and lists that ntfs-3g accepts and does not keep are counted`() throws {
+    let disk = try MountedDisk(.ntfs)
+    let file = try disk.directory.directory.createFile("file")
+    #expect(throws: SystemError.self) { try file.setOwner(user: 5_000, group: 6_000) }
+    #expect(throws: SystemError.self) { try file.setAccessList(Self.list, .access) }
+    #expect(throws: SystemError.self) {
+      try disk.directory.directory.setOwner(Array("file".utf8), user: 5_000, group: 6_000)
+    }
   }
 }

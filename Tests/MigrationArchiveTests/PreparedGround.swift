@@ -98,7 +98,10 @@ struct PreparedGround {
     var broken: [String] = []
     for (path, entry) in before.entries.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let name = String(decoding: path, as: UTF8.self)
-      let (here, sent) = (now.entries[path], source.entries[path])
+      let here = now.entries[path]
+      var sent = source.entries[path]
+      // A merged directory gets no permission that it did not have.
+      if entry.type == S_IFDIR { sent?.mode &= entry.mode }
       let isSameKind = sent.map { ($0.type == S_IFDIR) == (entry.type == S_IFDIR) } ?? false
       if entry.type == S_IFDIR {
         guard here?.type == S_IFDIR else {

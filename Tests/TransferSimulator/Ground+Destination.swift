@@ -120,15 +120,20 @@ extension Version {
     return attributes
   }
 
-  /// A directory that was merged into an older one keeps the attributes of the older one.
+  /// A directory that was merged into an older one keeps the attributes and the access lists of the
+  /// older one, and gets no permission that the older one lacks.
   fileprivate func matches(_ node: Node, over older: Node.State?, ignoringTimes: Bool) -> Bool {
-    let expected = (older?.attributes ?? [:]).merging(attributes) { _, new in new }
+    let lists = [SimulatedPlaces.listName(.access), SimulatedPlaces.listName(.default)]
+    let brought = older == nil ? attributes : attributes.filter { !lists.contains($0.key) }
+    let expected = (older?.attributes ?? [:]).merging(brought) { _, new in new }
     guard kind == node.kind, expected == node.state.attributes else { return false }
     let modified = ignoringTimes ? node.state.modified : modified
     switch kind {
     case .regular: return data == node.state.data && mode & 0o1777 == node.state.mode && modified == node.state.modified
     case .symbolicLink: return target == node.target && modified == node.state.modified
-    default: return mode & 0o1777 == node.state.mode && modified == node.state.modified
+    default:
+      let mode = mode & 0o1777 & (older.map { $0.mode | 0o7000 } ?? 0o7777) | (older?.mode ?? 0) & 0o1000
+      return mode == node.state.mode && modified == node.state.modified
     }
   }
 }

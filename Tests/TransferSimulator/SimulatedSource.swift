@@ -105,7 +105,7 @@ final class SimulatedSource: @unchecked Sendable {
     for name in ["user.a", "user.b"] where world.dice.one(in: 2) {
       extended.attributes.append(ExtendedAttribute(name: Array(name.utf8), value: world.dice.bytes(3)))
     }
-    let entry = AccessEntry(subject: .user, permissions: UInt8(world.dice.roll(0...7)), id: 7)
+    let entry = AccessEntry(subject: .mask, permissions: UInt8(world.dice.roll(0...7)), id: 0)
     if world.dice.one(in: 2) { extended.accessList = [entry] }
     if kind == .directory, world.dice.one(in: 2) { extended.defaultAccessList = [entry] }
     return extended

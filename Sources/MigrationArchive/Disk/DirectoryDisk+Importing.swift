@@ -117,6 +117,7 @@ extension Occupant {
   fileprivate init(_ status: FileStatus) {
     self.init(
       kind: status.kind, mode: status.mode, device: status.device, inode: status.inode,
-      size: status.kind == .regular ? UInt64(clamping: status.size) : 0, modified: status.modified)
+      size: status.kind == .regular ? UInt64(clamping: status.size) : 0, modified: status.modified,
+      owner: ItemRecord.Owner(user: status.owner, group: status.group))
   }
 }

@@ -29,6 +29,8 @@ package final class DirectoryDisk: StagingDisk {
     self.name = name
     self.parent = parent
     self.journal = DiskFile(journal)
+    // Staged items must not inherit the default access list of the parent.
+    try own.descriptor.clearExtendedMetadata()
     do {
       try own.makeDirectory(Self.treeName, mode: 0o700)
       hadNoTree = true

@@ -12,9 +12,12 @@ package struct Occupant: Equatable, Sendable {
   package let size: UInt64
   /// When the content last changed, if known.
   package let modified: Timestamp?
+  /// Its owner, if known.
+  package let owner: ItemRecord.Owner?
 
   package init(
-    kind: FileKind, mode: UInt32, device: UInt64, inode: UInt64, size: UInt64 = 0, modified: Timestamp? = nil
+    kind: FileKind, mode: UInt32, device: UInt64, inode: UInt64, size: UInt64 = 0, modified: Timestamp? = nil,
+    owner: ItemRecord.Owner? = nil
   ) {
     self.kind = kind
     self.mode = mode
@@ -22,6 +25,7 @@ package struct Occupant: Equatable, Sendable {
     self.inode = inode
     self.size = size
     self.modified = modified
+    self.owner = owner
   }
 
   /// Whether both have one inode. Only on some file systems (`DiskAbilities.tellsEntriesApart`)

@@ -136,7 +136,7 @@ package struct FolderImport {
         if error.isPermissionDenied { continue }
         throw failed(path, error)
       }
-      try finish(path, folder)
+      try finish(path, folder, there.owner)
     }
   }
 
@@ -242,7 +242,7 @@ package struct FolderImport {
     }
     if target != item.path { staging.shared.withLock { $0.nameConflicts.noteRenamed(item.path, target) } }
     notePlaced(item, at: target, entry)
-    if let folder { try finish(item.path, folder) }
+    if let folder { try finish(item.path, folder, entry.owner) }
   }
 
   /// Makes sure that a directory can be moved, and journals the move, so that a process after a
@@ -284,14 +284,18 @@ package struct FolderImport {
 
   /// Sets the rest of a directory's metadata. Done only now: only root can move a directory without
   /// write permission.
-  private func finish(_ path: ArchivePath, _ folder: any StagedFile) throws(ArchiveError) {
+  private func finish(
+    _ path: ArchivePath, _ folder: any StagedFile, _ owner: ItemRecord.Owner?
+  ) throws(ArchiveError) {
     guard let record = try staging.directoryRecord(path) else { return }
     staging.setTime(of: folder, record)
-    if !record.accessList.isEmpty {
-      staging.keep(.accessList) { () throws(SystemError) in try folder.setAccessList(record.accessList, .access) }
+    var kept = Staging.Kept(owner: owner == record.owner)
+    let list = staging.accessList(of: record)
+    if !list.isEmpty {
+      kept.accessList = staging.keep(.accessList) { () throws(SystemError) in try folder.setAccessList(list, .access) }
     }
     do {
-      try folder.setMode(staging.mode(of: record))
+      try folder.setMode(staging.mode(of: record, kept))
     } catch {
       guard error.isMetadataRefused else { throw failed(path, error) }
       // Permissions that this file system cannot keep are counted with the record.
@@ -299,8 +303,8 @@ package struct FolderImport {
     }
   }
 
-  /// Gives an existing directory the metadata of the received one. A directory of another user
-  /// keeps its own.
+  /// Gives an existing directory the metadata of the received one, but no new permission; it keeps
+  /// its access lists. A directory of another user keeps its own.
   private func setMetadata(of merging: Merging) throws(ArchiveError) {
     guard let record = try staging.directoryRecord(merging.path) else { return }
     let folder: any StagedFile
@@ -309,8 +313,12 @@ package struct FolderImport {
     } catch {
       return staging.lost(.mode)
     }
-    staging.setExtended(of: folder, record)
+    let kept = staging.setOwnMetadata(of: folder, record)
     staging.setTime(of: folder, record)
-    staging.keep(.mode) { () throws(SystemError) in try folder.setMode(staging.mode(of: record)) }
+    let sent = staging.mode(of: record, kept)
+    // Without a sticky bit, more users could remove the items in it.
+    let mode = sent & (merging.there.mode | 0o7000) | merging.there.mode & 0o1000
+    if mode != sent { staging.lost(.mode) }
+    staging.keep(.mode) { () throws(SystemError) in try folder.setMode(mode) }
   }
 }

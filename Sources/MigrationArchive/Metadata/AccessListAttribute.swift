@@ -80,8 +80,13 @@ extension AccessEntry.Subject {
 }
 
 extension Descriptor {
-  /// Sets an access control list.
+  /// Sets an access control list. Fails if the file system accepts it and does not keep it.
   func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
     try setAttribute(kind.attribute, list.attribute)
+    // An access list of the three classes alone is the mode.
+    guard list.count > 3 || kind == .default else { return }
+    guard let kept = try attribute(kind.attribute), [AccessEntry](attribute: kept)?.count == list.count else {
+      throw SystemError(reason: "the file system does not keep it", operation: "set an access control list")
+    }
   }
 }

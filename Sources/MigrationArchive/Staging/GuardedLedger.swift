@@ -9,6 +9,8 @@ struct StagingFigures: Sendable {
   fileprivate(set) var refused = Tally()
   /// The metadata that the destination could not hold so far, counted by kind.
   var losses: [Done.Loss.Kind: UInt64] = [:]
+  /// Whether an item came with an owner that the user wants.
+  var hasOwners = false
 }
 
 /// The ledger and its related state behind one lock, and its figures behind a second lock that
@@ -77,6 +79,9 @@ extension Staging {
     shared.withFigures { $0.losses }.map { Done.Loss(kind: $0.key, count: $0.value) }
       .sorted { $0.kind.rawValue < $1.kind.rawValue }
   }
+
+  /// Whether the user wants owners, and the sender sends none.
+  package var lacksOwners: Bool { preserved.owners && shared.withFigures { $0.held.items > 0 && !$0.hasOwners } }
 
   /// Counts metadata that the destination cannot hold.
   func lost(_ kind: Done.Loss.Kind, _ count: UInt64 = 1) {

@@ -3,27 +3,51 @@ import MigrationWire
 
 /// The metadata of a record that staging keeps, and the metadata that it counts as lost.
 extension Staging {
-  /// The permissions of an item: without set-id bits unless the user wants them, and the default
-  /// permissions if the record has none.
-  func mode(of record: ItemRecord) -> UInt32 {
+  /// Whether an item has the parts of its record on which its permissions depend.
+  struct Kept {
+    var owner = true
+    var accessList = true
+  }
+
+  /// The permissions of an item, and the default permissions if the record has none.
+  ///
+  /// Set-id bits need the owner that they were set for. Without its access list, the group has only
+  /// the permissions of its own entry: the mode's group bits were the mask.
+  func mode(of record: ItemRecord, _ kept: Kept = Kept()) -> UInt32 {
     let standard: UInt32 = record.kind == .directory ? 0o777 : 0o666
     guard let mode = record.mode else { return standard & ~umask }
     // An app's importer moves directories, and only root can move a directory that its owner may
     // not write to.
-    let kept: UInt32 = preserved.setIDBits ? 0o7777 : 0o1777
-    return UInt32(mode) & kept | (roots == nil && record.kind == .directory ? 0o700 : 0)
+    var allowed: UInt32 = keepsSetIDBits(of: record) && kept.owner ? 0o7777 : 0o1777
+    if !kept.accessList || accessList(of: record).isEmpty,
+      let group = record.accessList.first(where: { $0.subject == .groupOwner })
+    {
+      allowed &= ~0o070 | UInt32(group.permissions) << 3
+    }
+    return UInt32(mode) & allowed | (roots == nil && record.kind == .directory ? 0o700 : 0)
   }
 
-  /// Whether creating a file with its mode and setting its time is sufficient.
-  func isPlain(_ record: ItemRecord) -> Bool { !record.isExtended && mode(of: record) & 0o6000 == 0 }
+  /// Whether both users have asked for the numbers of users and groups.
+  private func keepsNumbers(of record: ItemRecord) -> Bool { preserved.owners && record.owner != nil }
+
+  private func keepsSetIDBits(of record: ItemRecord) -> Bool { preserved.setIDBits && keepsNumbers(of: record) }
+
+  /// The access list that an item gets: none if it has entries that are not kept.
+  func accessList(of record: ItemRecord) -> [AccessEntry] {
+    keepsEntries(of: record, record.accessList) ? record.accessList : []
+  }
+
+  private func keepsEntries(of record: ItemRecord, _ list: [AccessEntry]) -> Bool {
+    keepsNumbers(of: record) || !list.contains(where: \.isNumbered)
+  }
 
   /// Gives a complete file its length, permissions, time and other metadata.
   func settle(_ file: any StagedFile, _ record: ItemRecord) throws(ArchiveError) {
     do {
       // A hole at the end needs only the length.
       try file.truncate(to: record.size)
-      setExtended(of: file, record)
-      try keepMode { () throws(SystemError) in try file.setMode(mode(of: record)) }
+      let kept = setExtended(of: file, record)
+      try keepMode { () throws(SystemError) in try file.setMode(mode(of: record, kept)) }
     } catch {
       throw ArchiveError("writing", record.path, error)
     }
@@ -33,24 +57,28 @@ extension Staging {
   /// Sets the metadata that must be set before the mode: attributes need write permission, and a
   /// change of the owner clears set-id bits. Metadata that the file system cannot hold is counted,
   /// once per item.
-  func setExtended(of file: any StagedFile, _ record: ItemRecord) {
+  private func setExtended(of file: any StagedFile, _ record: ItemRecord) -> Kept {
+    var kept = setOwnMetadata(of: file, record)
+    let list = accessList(of: record)
+    if !list.isEmpty {
+      kept.accessList = keep(.accessList) { () throws(SystemError) in try file.setAccessList(list, .access) }
+    }
+    return kept
+  }
+
+  /// Sets the metadata of an open file or directory except its access lists.
+  func setOwnMetadata(of file: any StagedFile, _ record: ItemRecord) -> Kept {
     if !record.attributes.isEmpty {
       keep(.attribute) { () throws(SystemError) in
         try record.attributes.forEachTried { (attribute) throws(SystemError) in try file.setAttribute(attribute) }
       }
     }
-    if let owner = record.owner, preserved.owners {
-      keep(.owner) { () throws(SystemError) in try file.setOwner(owner) }
-    }
-    guard !record.accessList.isEmpty || !record.defaultAccessList.isEmpty else { return }
-    keep(.accessList) { () throws(SystemError) in
-      if !record.defaultAccessList.isEmpty { try file.setAccessList(record.defaultAccessList, .default) }
-      if !record.accessList.isEmpty { try file.setAccessList(record.accessList, .access) }
-    }
+    return Kept(owner: keepOwner(of: record) { (owner) throws(SystemError) in try file.setOwner(owner) })
   }
 
   /// The same for a directory. A root's access list is set, with its mode, when the root is moved.
-  func setExtended(in places: any StagingPlaces, _ record: ItemRecord, isRoot: Bool) {
+  @discardableResult
+  func setExtended(in places: any StagingPlaces, _ record: ItemRecord, isRoot: Bool) -> Kept {
     let path = record.path
     if !record.attributes.isEmpty {
       keep(.attribute) { () throws(SystemError) in
@@ -58,28 +86,43 @@ extension Staging {
         }
       }
     }
-    setOwner(in: places, record)
-    let accessList = isRoot ? [] : record.accessList
-    guard !accessList.isEmpty || !record.defaultAccessList.isEmpty else { return }
-    keep(.accessList) { () throws(SystemError) in
-      if !record.defaultAccessList.isEmpty { try places.setAccessList(path, record.defaultAccessList, .default) }
-      if !accessList.isEmpty { try places.setAccessList(path, accessList, .access) }
+    var kept = Kept(owner: setOwner(in: places, record))
+    let accessList = isRoot ? [] : accessList(of: record)
+    let defaultList = record.defaultAccessList.filter { keepsNumbers(of: record) || !$0.isNumbered }
+    guard !accessList.isEmpty || !defaultList.isEmpty else { return kept }
+    kept.accessList = keep(.accessList) { () throws(SystemError) in
+      if !defaultList.isEmpty { try places.setAccessList(record.path, defaultList, .default) }
+      if !accessList.isEmpty { try places.setAccessList(record.path, accessList, .access) }
     }
+    return kept
   }
 
   /// Sets the owner of an item other than a file, if the user wants owners.
-  func setOwner(in places: any StagingPlaces, _ record: ItemRecord) {
-    guard let owner = record.owner, preserved.owners else { return }
-    keep(.owner) { () throws(SystemError) in try places.setOwner(record.path, owner) }
+  @discardableResult
+  func setOwner(in places: any StagingPlaces, _ record: ItemRecord) -> Bool {
+    keepOwner(of: record) { (owner) throws(SystemError) in try places.setOwner(record.path, owner) }
+  }
+
+  /// Sets the owner if the user wants owners. Without it, the item loses its set-id bits too.
+  private func keepOwner(
+    of record: ItemRecord, _ body: (ItemRecord.Owner) throws(SystemError) -> Void
+  ) -> Bool {
+    guard let owner = record.owner, preserved.owners else { return false }
+    let isKept = keep(.owner) { () throws(SystemError) in try body(owner) }
+    if !isKept, mode(of: record) & 0o6000 != 0 { lost(.setIDBit) }
+    return isKept
   }
 
   /// Sets metadata without which the item is still useful; a failure is counted.
-  func keep(_ kind: Done.Loss.Kind, _ body: () throws(SystemError) -> Void) {
+  @discardableResult
+  func keep(_ kind: Done.Loss.Kind, _ body: () throws(SystemError) -> Void) -> Bool {
     do {
       try body()
+      return true
     } catch {
       // Permissions that this file system cannot keep are counted with the record.
       if kind != .mode || abilities.fixedRights == nil { lost(kind) }
+      return false
     }
   }
 
@@ -144,9 +187,17 @@ extension Staging {
     {
       lost(.mode)
     }
-    if let mode = record.mode, mode & 0o6000 != 0, !preserved.setIDBits { lost(.setIDBit) }
-    if record.owner != nil, !preserved.owners { lost(.owner) }
+    if let mode = record.mode, mode & 0o6000 != 0, !keepsSetIDBits(of: record) { lost(.setIDBit) }
+    if record.owner != nil {
+      if preserved.owners { shared.withFigures { $0.hasOwners = true } } else { lost(.owner) }
+    }
+    if !keepsEntries(of: record, record.accessList + record.defaultAccessList) { lost(.accessList) }
   }
+}
+
+extension AccessEntry {
+  /// Whether it is about a user or group by number.
+  fileprivate var isNumbered: Bool { subject == .user || subject == .group }
 }
 
 extension [ExtendedAttribute] {

@@ -117,13 +117,13 @@ extension Staging {
 
   private func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(ArchiveError) {
     let isRoot = record.path.parent == nil && roots != nil
-    setExtended(in: places, record, isRoot: isRoot)
+    let kept = setExtended(in: places, record, isRoot: isRoot)
     setTime(in: places, record)
     guard !isRoot else { return }
     do throws(SystemError) {
       // If a directory was replaced by another type, its file system is not the cause.
       guard try places.kind(of: record.path) == .directory else { throw SystemError(notADirectory: "chmod") }
-      try keepMode { () throws(SystemError) in try places.setMode(record.path, mode(of: record)) }
+      try keepMode { () throws(SystemError) in try places.setMode(record.path, mode(of: record, kept)) }
     } catch {
       throw ArchiveError("setting the rights of", record.path, error)
     }

@@ -149,7 +149,7 @@ package final class StagingWriter {
   }
 
   private func createWhole(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {
-    let isPlain = staging.isPlain(record)
+    let isPlain = !record.isExtended
     let mode = isPlain ? staging.mode(of: record) : 0o600
     let file = try placing(record.path, "creating") { () throws(SystemError) in
       try places.createFile(record.path, mode: mode)

@@ -37,6 +37,9 @@ struct ImportWorker: Sendable {
   private func importItems(_ refused: inout [Refusal]) throws -> Done {
     let progress = ImportTelling(setup: setup, transfer: transfer.identifier)
     let (staging, total, withheldCount) = try complete(progress)
+    if staging.lacksOwners {
+      setup.notice("--owners was given here and not to 'peer send': this program's user owns all received items")
+    }
     setup.post(.noticed(.staged))
     setup.post(.noticed(.importing))
     let losses = try setup.importer.importItems(of: staging) { progress.tell($0) }

@@ -102,11 +102,15 @@ extension CommandDescription {
     .flag(
       "--owners",
       """
-      Keep the numeric owners and groups that the sender sends (--owners there too); for root. Those that cannot be set
-      are counted (default: received files are yours).
+      Keep the numeric owners and groups that the sender sends (--owners there too), also in access lists; for root.
+      Those that cannot be set are counted (default: received files are yours).
       """),
     .flag(
-      "--set-id-bits", "Keep set-user-ID and set-group-ID bits (default: they are dropped and counted)."),
+      "--set-id-bits",
+      """
+      Keep the set-user-ID and set-group-ID bits of items whose owner is kept; needs --owners on both devices (default:
+      they are dropped and counted).
+      """),
     .value(
       "--listen", "[HOST:]PORT",
       """
@@ -147,8 +151,9 @@ extension CommandDescription {
     ValueKind.Choice(
       word: "replace",
       text: """
-        merge folders and replace existing files and links with new ones, each in one step. An existing item of another
-        type is kept; the new one is saved under a different name.
+        merge folders and replace existing files and links with new ones, each in one step. An existing folder gets no
+        permission that it did not have. An existing item of another type is kept; the new one is saved under a
+        different name.
         """),
   ]
 }
