@@ -92,6 +92,16 @@ final class HeldPipe: Sendable {
     withExtendedLifetime(pipe) {}
   }
 
+  @Test func `a write to a reader that takes nothing ends after the user's stop`() throws {
+    try pipe.fill()
+    let (pipe, stop) = (pipe, try Wakeup())
+    let writing = try RunningThread("write") {
+      StandardStream.write("text".utf8.span, to: pipe.writing, until: stop.raw)
+    }
+    stop.signal()
+    #expect(try writing.value() == false)
+  }
+
   @Test func `a reader that takes nothing has a quarter of a second after the user's stop`() {
     let move = BootInstant.now()
     var state = OutputState()

@@ -23,6 +23,7 @@ enum Checking {
     prepareProcess()
     let home = try Home.path()
     try interruption.watch()
+    output.heed(interruption)
     let bundle = try examine(options.bundle, output)
     guard bundle.migrationExtension != nil else {
       output.say(.bundle(bundle, nil))
