@@ -12,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -51,7 +52,7 @@ static const short allowed[] = {
     __NR_readahead, __NR_fadvise64, __NR_fallocate, __NR_ftruncate, __NR_fsync, __NR_fdatasync, __NR_sync,
     __NR_syncfs, __NR_sync_file_range, call_cachestat,
     // Descriptors.
-    __NR_close, call_close_range, __NR_pipe2, __NR_eventfd2, __NR_signalfd4, __NR_memfd_create,
+    __NR_close, call_close_range, __NR_pipe2, __NR_eventfd2, __NR_signalfd4,
     __NR_timerfd_create, __NR_timerfd_settime, __NR_timerfd_gettime, __NR_epoll_create1, __NR_epoll_ctl,
     __NR_epoll_pwait, call_epoll_pwait2, __NR_ppoll, __NR_pselect6, __NR_inotify_init1, __NR_inotify_rm_watch,
     __NR_io_setup, __NR_io_submit, __NR_io_getevents, __NR_io_cancel, __NR_io_destroy, __NR_io_pgetevents,
@@ -66,7 +67,7 @@ static const short allowed[] = {
     __NR_sendto, __NR_recvfrom, __NR_sendmsg, __NR_recvmsg, __NR_sendmmsg, __NR_recvmmsg, __NR_shutdown,
     __NR_getsockopt, __NR_setsockopt, __NR_getsockname, __NR_getpeername,
     // Memory.
-    __NR_brk, __NR_mmap, __NR_munmap, __NR_mremap, __NR_mprotect, __NR_madvise, __NR_msync, __NR_mincore, __NR_mlock,
+    __NR_brk, __NR_munmap, __NR_mremap, __NR_mprotect, __NR_madvise, __NR_msync, __NR_mincore, __NR_mlock,
     __NR_mlock2, __NR_munlock, __NR_mlockall, __NR_munlockall, __NR_remap_file_pages, __NR_mbind, __NR_get_mempolicy,
     __NR_set_mempolicy, __NR_pkey_mprotect, __NR_pkey_alloc, __NR_pkey_free, call_map_shadow_stack, call_mseal,
     // Threads and their locks.
@@ -114,6 +115,8 @@ static const short asked[] = {
 static const short missing[] = {
     // Their parameters are in memory, where a filter cannot read them.
     call_clone3, call_io_uring_setup, call_io_uring_enter, call_io_uring_register,
+    // Memory that no limit of a process counts.
+    __NR_memfd_create,
     // Newer forms of calls that are put to the listener.
     call_setxattrat, call_removexattrat, call_file_setattr,
 #ifdef __x86_64__
@@ -142,6 +145,7 @@ enum condition {
   value,
   not_value,
   any_bit_of,
+  not_all_bits_of,
   // One of the commands, one of the options.
   command,
   option,
@@ -200,6 +204,8 @@ static const struct rule rules[] = {
 #ifdef __x86_64__
     {__NR_open, 1, truncates_only_to_write, 0, EACCES},
 #endif
+    // Shared memory without a file: no limit of the process counts it.
+    {__NR_mmap, 3, not_all_bits_of, MAP_SHARED | MAP_ANONYMOUS, EACCES},
     // Threads, but no processes.
     {__NR_clone, 0, any_bit_of, 0x10000 /* CLONE_THREAD */, EPERM},
     {__NR_kill, 0, itself, 0, EPERM},
@@ -254,6 +260,10 @@ static void put_condition(struct csystem_calls *filter, const struct rule *rule)
   case value: compare(filter, BPF_JEQ, rule->value, 1, 0); break;
   case not_value: compare(filter, BPF_JEQ, rule->value, 0, 1); break;
   case any_bit_of: compare(filter, BPF_JSET, rule->value, 1, 0); break;
+  case not_all_bits_of:
+    put(filter, BPF_ALU | BPF_AND | BPF_K, 0, 0, rule->value);
+    compare(filter, BPF_JEQ, rule->value, 0, 1);
+    break;
   case command: put_values(filter, commands, sizeof commands / sizeof commands[0]); break;
   case option: put_values(filter, options, sizeof options / sizeof options[0]); break;
   case truncates_only_to_write:

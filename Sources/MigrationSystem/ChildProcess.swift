@@ -32,7 +32,8 @@ package struct ChildProcess: ~Copyable, Sendable {
   /// The limits of its resources.
   package struct Limits: Sendable {
     package var files: UInt64 = 4096
-    /// Private memory in bytes. The sanitizers reserve more for themselves.
+    package var threads: UInt64 = 4096
+    /// Memory in bytes, except of mapped files. The sanitizers reserve more for themselves.
     #if PEER_SANITIZED
       package var memory = UInt64.max
     #else
@@ -67,6 +68,14 @@ package struct ChildProcess: ~Copyable, Sendable {
   package enum End: Equatable, Sendable {
     case exited(CInt)
     case signalled(CInt)
+    /// It exceeded a limit, and was killed.
+    case excessive(Excess)
+  }
+
+  /// The limit that a process has exceeded.
+  package enum Excess: Equatable, Sendable {
+    case threads(UInt64)
+    case memory(UInt64)
   }
 
   /// The name that CSpawn.c gives the stage in which the program itself is started.
@@ -85,6 +94,7 @@ package struct ChildProcess: ~Copyable, Sendable {
 
   package let id: CInt
   private let process: Descriptor
+  private let limits: Limits
   /// Its calls that this process makes for it.
   private let calls: AttributeCalls?
 
@@ -133,6 +143,7 @@ package struct ChildProcess: ~Copyable, Sendable {
       throw SystemError(errno: error, operation: what, subject: settings.executable.escapedText)
     }
     self.id = id
+    limits = settings.limits
     process = Descriptor(owning: number)
     calls = listener == -1 ? nil : AttributeCalls(Descriptor(owning: listener), in: directories)
   }
@@ -157,6 +168,13 @@ package struct ChildProcess: ~Copyable, Sendable {
     }
   }
 
+  /// The limit that it exceeds now, of those that the kernel does not keep for a single process;
+  /// nil if there is none, or if the process has ended.
+  package var excess: Excess? {
+    guard let file = try? Descriptor.open(Array("/proc/\(id)/status".utf8)) else { return nil }
+    return (try? file.readToEnd(limit: 16 << 10)).flatMap { limits.excess(String(decoding: $0, as: UTF8.self)) }
+  }
+
   /// Kills the process; without effect if it has ended.
   package func kill() {
     _ = csystem_kill(process.raw)
@@ -166,6 +184,25 @@ package struct ChildProcess: ~Copyable, Sendable {
   package func wait() throws(SystemError) -> End {
     let status = try calling("wait for a process") { csystem_wait(id) }
     return status < 256 ? .exited(status) : .signalled(status - 256)
+  }
+}
+
+extension ChildProcess.Limits {
+  /// The limit that a process exceeds, by its /proc/PID/status.
+  func excess(_ status: String) -> ChildProcess.Excess? {
+    var (threads, memory): (UInt64, UInt64) = (0, 0)
+    // Such as "RssAnon:	    1234 kB".
+    for line in status.split(separator: "\n") {
+      let words = line.split(whereSeparator: \.isWhitespace)
+      guard words.count > 1, let number = UInt64(words[1]) else { continue }
+      switch words[0] {
+      case "Threads:": threads = number
+      case "RssAnon:", "RssShmem:", "VmSwap:": memory += number << 10
+      default: break
+      }
+    }
+    if threads > self.threads { return .threads(self.threads) }
+    return memory > self.memory ? .memory(self.memory) : nil
   }
 }
 

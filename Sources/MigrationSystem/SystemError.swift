@@ -82,6 +82,8 @@ extension SystemError {
   package var isWouldBlock: Bool { errno == EAGAIN || errno == EWOULDBLOCK }
   /// A signal interrupted the call. Calls are repeated, so this is rare.
   package var isInterrupted: Bool { errno == EINTR }
+  /// The descriptor is not open for this.
+  package var isWrongDescriptor: Bool { errno == EBADF }
   /// The name does not exist.
   package var isNotFound: Bool { errno == ENOENT }
   /// The name already exists.

@@ -22,7 +22,7 @@ REFUSED = {
     EACCES: """socket socketpair connect bind listen accept accept4 add_key request_key keyctl shmget shmat shmctl shmdt
         semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify
         mq_getsetattr inotify_add_watch fanotify_init fanotify_mark""",
-    ENOSYS: "clone3 io_uring_setup io_uring_enter io_uring_register setxattrat removexattrat file_setattr futimesat",
+    ENOSYS: "clone3 memfd_create io_uring_setup io_uring_enter io_uring_register setxattrat removexattrat file_setattr futimesat",
     EPERM: """
         fork vfork ptrace kcmp process_vm_readv process_vm_writev process_madvise process_mrelease get_robust_list
         pidfd_open pidfd_getfd pidfd_send_signal tkill migrate_pages move_pages set_mempolicy_home_node
@@ -58,6 +58,9 @@ JUDGED = {
     ("openat", -100, 0, 0o1000): EACCES, ("openat", -100, 0, 0o1003): EACCES, ("openat", -100, 0, 0o1001): ALLOW,
     ("openat", -100, 0, 0o1002): ALLOW, ("openat", -100, 0, 0): ALLOW, ("openat", -100, 0, 0o2000003): ALLOW,
     ("open", 0, 0o1000): EACCES, ("open", 0, 0o1101): ALLOW,
+    # Shared memory with a file, private memory without one, and shared memory without one.
+    ("mmap", 0, 4096, 3, 0x01): ALLOW, ("mmap", 0, 4096, 3, 0x22): ALLOW, ("mmap", 0, 4096, 3, 0x21): EACCES,
+    ("mmap", 0, 4096, 3, 0x4023): EACCES,
     ("clone", 0x3D0F00): ALLOW, ("clone", 17): EPERM, ("clone", 0x20000011): EPERM,
     **{(call, 0, *rest): ALLOW for call, *rest in (("kill",), ("prlimit64",), ("sched_setaffinity",), ("sched_setattr",))},
     **{(call, number): result

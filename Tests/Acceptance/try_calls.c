@@ -89,6 +89,8 @@ static void try_objects(int segment) {
   NO("userfaultfd", call(SYS_userfaultfd, 1, 0, 0, 0, 0));
   NO("perf_event_open", call(SYS_perf_event_open, (long)&(char[128]){0}, 0, -1, -1, 0));
   NO("bpf", call(SYS_bpf, 0, 0, 0, 0, 0));
+  NO("memfd_create", memfd_create("peer", 0));
+  NO("mmap of shared memory", (long)mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   NO("memfd_secret", call(447, 0, 0, 0, 0, 0));
   NO("personality", personality(ADDR_NO_RANDOMIZE));
   YES("personality, asked", personality(0xffffffff));
@@ -106,6 +108,7 @@ static void try_descriptors(pid_t other) {
   NO("FS_IOC_SETFLAGS", ioctl(in_home, FS_IOC_SETFLAGS, &flags));
   NO("a lease", fcntl(open("Documents/target", O_RDONLY), F_SETLEASE, F_RDLCK));
   NO("name_to_handle_at", call(SYS_name_to_handle_at, in_home, (long)"", (long)&(int[40]){128}, (long)&(int){0}, 0x1000));
+  NO("write to the lock", pwrite(4, "", 1, 0));
   NO("unlock", call(SYS_flock, 4, 8, 0, 0, 0));
   YES("FIONREAD of the channel", ioctl(3, FIONREAD, &flags));
 }

@@ -52,6 +52,35 @@ import Testing
     _ = try app.lockOnceFree(.running)
   }
 
+  @Test func `a process that inherits the lock cannot write to its file`() throws {
+    let held = try app.lock(.migrating)
+    let inherited = try held.duplicate()
+    #expect(fcntl(inherited.raw, F_GETFL) & O_ACCMODE == O_RDONLY)
+    #expect(ftruncate(inherited.raw, 1 << 40) == -1)
+  }
+
+  @Test func `a lock whose file is removed with the app is held by one at a time`() throws {
+    let app = app
+    let holders = Mutex(0)
+    let threads = try (0..<2).map { _ in
+      try RunningThread("holder") {
+        for _ in 0..<100 {
+          let lock = try app.lockOnceFree(.removing)
+          let count = holders.withLock { count in
+            count += 1
+            return count
+          }
+          #expect(count == 1)
+          sched_yield()
+          holders.withLock { $0 -= 1 }
+          try AppLock.remove(app.identifier, in: app.files)
+          lock.release()
+        }
+      }
+    }
+    for thread in threads { try thread.value() }
+  }
+
   @Test(arguments: [AppLock.Use.running, .migrating])
   func `an app in use is neither replaced nor removed`(use: AppLock.Use) throws {
     let held = try app.lock(use)

@@ -18,6 +18,23 @@ import Testing
     #expect(Environment.bytes("PATH") == Environment.get("PATH").map { Array($0.utf8) })
   }
 
+  @Test func `a process exceeds a limit by its threads, or by all memory that is not a file's`() {
+    let limits = ChildProcess.Limits()
+    let most = 8 << 20
+    func excess(threads: Int, _ anonymous: Int, shared: Int = 0, swapped: Int = 0) -> ChildProcess.Excess? {
+      limits.excess(
+        "Name:\tThreads: 9999\nRssAnon:\t\(anonymous) kB\nRssFile:\t99999999 kB\nRssShmem:\t \(shared) kB\n"
+          + "VmSwap:\t  \(swapped) kB\nThreads:\t\(threads)\n")
+    }
+    #expect(excess(threads: 4096, most) == nil)
+    #expect(excess(threads: 4097, 1) == .threads(4096))
+    #if !PEER_SANITIZED
+      for one in [excess(threads: 1, most + 1), excess(threads: 1, 0, shared: most, swapped: 1)] {
+        #expect(one == .memory(8 << 30))
+      }
+    #endif
+  }
+
   @Test func `random bytes do not repeat`() throws {
     #expect(try SystemRandom.bytes(0).isEmpty)
     let one = try SystemRandom.bytes(1 << 20)

@@ -18,6 +18,9 @@ struct Escape {
     tell("signal its own process", kill(getpid(), 0) != 0, expected: "done")
     tell("limit the host", limit(host))
     tell("find the user's keys", call("syscall", 250, 0, -3, 0) > 0)
+    tell("write to the lock", write(4, "x", 1) >= 0)
+    let flags = MAP_SHARED | MAP_ANONYMOUS
+    tell("share memory without a file", mmap(nil, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED)
     tell("share memory", shmget(0x7065_6572, 4096, 0o1600) >= 0)
     tell("read the host's environment", FileManager.default.contents(atPath: "/proc/\(host)/environ")?.isEmpty == false)
     tell("watch outside", inotify_add_watch(inotify_init1(0), outside, 0xFFF) >= 0)

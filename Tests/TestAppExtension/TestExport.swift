@@ -17,6 +17,7 @@ struct TestExport {
     case "hang":
       try await appendAll(archiver)
       while true { sleep(1) }
+    case "threads": makeThreads()
     case "spin": while true { _ = documents.path }
     case "swallow": try await swallow(archiver)
     case "return": try await appendForEver(archiver, endsQuietly: true)
@@ -34,6 +35,15 @@ struct TestExport {
     case "scratch": try await appendBesideScratch(archiver)
     case "copy": try await appendFromScratch(archiver)
     default: try await appendAll(archiver)
+    }
+  }
+
+  /// Makes threads until it is ended.
+  private func makeThreads() {
+    while true {
+      let thread = Thread { while true { sleep(1000) } }
+      thread.stackSize = 64 << 10
+      thread.start()
     }
   }
 

@@ -44,6 +44,7 @@ extension AppHome {
         guard let lock = try? AppLock.take(.removing, of: identifier, in: files) else { continue }
         defer { withExtendedLifetime(lock) {} }
         try finishRemoval(of: identifier)
+        try AppLock.remove(identifier, in: files)
       } else if name.hasPrefix(Self.formerPrefix) {
         try settleReplacing(of: String(name.dropFirst(Self.formerPrefix.count)))
       }

@@ -98,6 +98,7 @@ extension AppHome {
       try files.move(Self.place(clip), to: Self.removal(clip))
       groups += try finishRemoval(of: clip)
     }
+    try AppLock.remove(clip, in: files)
     return Replacement(clip: clip, groups: groups)
   }
 

@@ -17,6 +17,7 @@ extension AppHome {
       guard try files.kind(of: Self.place(identifier)) != nil else { throw try missing(identifier) }
       try files.move(Self.place(identifier), to: Self.removal(identifier))
       try finishRemoval(of: identifier)
+      try AppLock.remove(identifier, in: files)
     }
   }
 

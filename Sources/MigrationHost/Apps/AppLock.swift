@@ -20,6 +20,7 @@ package final class AppLock: Sendable {
   }
 
   package let use: Use
+  /// Open for reading only, where the file system locks such a file: an extension inherits it.
   private let file: SharedDescriptor
 
   private init(_ use: Use, _ file: SharedDescriptor) {
@@ -40,30 +41,79 @@ package final class AppLock: Sendable {
     }
   }
 
+  /// Lets other processes take the lock, although this object and its duplicates still exist.
+  func release() { try? file.descriptor.unlock() }
+
+  /// Removes the file of an app's lock, with the app. Needs the lock, which another
+  /// process can take from then on.
+  static func remove(_ identifier: String, in files: HomeFiles) throws(HostError) {
+    try files.remove(place(identifier))
+  }
+
   /// Takes the lock of an app, or fails with its holder.
   ///
   /// - Parameter noun: the noun for the app in messages.
   static func take(
     _ use: Use, of identifier: String, in files: HomeFiles, called noun: String = "app"
   ) throws(HostError) -> AppLock {
-    let file = try open(identifier, in: files)
-    let isTaken = try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") { () throws(SystemError) in
-      guard try file.descriptor.lockOnceFree(exclusive: use != .running) else { return false }
-      // The length of the longest use, so that lines of different uses never mix.
-      try file.descriptor.write(at: 0, use.line.utf8.span)
-      return true
+    while true {
+      try files.makeDirectory(AppHome.Folder.locks.rawValue)
+      guard let locks = try files.open(AppHome.Folder.locks.rawValue) else {
+        throw HostError(.storage, "\"\(files.path("locks"))\" was removed meanwhile")
+      }
+      let locked = try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") {
+        () throws(SystemError) in try lock(identifier, in: locks.directory, for: use)
+      }
+      // Otherwise the app was removed meanwhile, with the file.
+      guard let (file, isTaken) = locked else { continue }
+      guard isTaken else { throw .inUse("\(noun) \(identifier)", holder(file.descriptor), name: identifier) }
+      return AppLock(use, file)
     }
-    guard isTaken else { throw .inUse("\(noun) \(identifier)", holder(file.descriptor), name: identifier) }
-    return AppLock(use, file)
+  }
+
+  /// Locks a file, unless another process has it; nil if the file is no longer the one with its
+  /// name.
+  private static func lock(
+    _ name: String, in locks: borrowing Directory, for use: Use
+  ) throws(SystemError) -> (SharedDescriptor, isTaken: Bool)? {
+    let writer = SharedDescriptor(try locks.openOrCreateFile(name))
+    do throws(SystemError) {
+      var file = SharedDescriptor(try locks.openChild(name))
+      let isExclusive = use != .running
+      let isTaken: Bool
+      do throws(SystemError) {
+        isTaken = try file.descriptor.lockOnceFree(exclusive: isExclusive)
+      } catch  where error.isWrongDescriptor {
+        // NFS.
+        file = writer
+        isTaken = try file.descriptor.lockOnceFree(exclusive: isExclusive)
+      }
+      guard isTaken else { return (file, false) }
+      let inode = try locks.status(name).inode
+      guard try writer.descriptor.status().inode == inode, try file.descriptor.status().inode == inode else {
+        return nil
+      }
+      // The length of the longest use, so that lines of different uses never mix.
+      try writer.descriptor.write(at: 0, use.line.utf8.span)
+      return (file, true)
+    } catch  where error.isNotFound {
+      return nil
+    }
   }
 
   /// The holder of an app's lock; nil if there is none. The query does not prevent other processes
   /// from taking it.
   static func holder(of identifier: String, in files: HomeFiles) throws(HostError) -> Holder? {
-    guard try files.kind(of: place(identifier)) != nil else { return nil }
-    let file = try open(identifier, in: files)
-    guard file.descriptor.lockHolder() != nil else { return nil }
-    return holder(file.descriptor)
+    guard let locks = try files.open(AppHome.Folder.locks.rawValue) else { return nil }
+    return try HostError.wrapping(.storage, "cannot open \"\(files.path(place(identifier)))\"") {
+      () throws(SystemError) in
+      do throws(SystemError) {
+        let file = try locks.directory.openChild(identifier)
+        return file.lockHolder() == nil ? nil : holder(file)
+      } catch  where error.isNotFound {
+        return nil
+      }
+    }
   }
 
   private static func holder(_ file: borrowing Descriptor) -> Holder {
@@ -72,16 +122,6 @@ package final class AppLock: Sendable {
   }
 
   private static func place(_ identifier: String) -> String { AppHome.Folder.locks.place(identifier) }
-
-  private static func open(_ identifier: String, in files: HomeFiles) throws(HostError) -> SharedDescriptor {
-    try files.makeDirectory(AppHome.Folder.locks.rawValue)
-    guard let locks = try files.open(AppHome.Folder.locks.rawValue) else {
-      throw HostError(.storage, "\"\(files.path("locks"))\" was removed meanwhile")
-    }
-    return try HostError.wrapping(.storage, "cannot open \"\(files.path(place(identifier)))\"") {
-      () throws(SystemError) in SharedDescriptor(try locks.directory.openOrCreateFile(identifier))
-    }
-  }
 }
 
 extension AppLock.Use {

@@ -10,7 +10,7 @@ enum ExtensionConfinement {
     "/etc/localtime", "/etc/timezone", "/usr/share/zoneinfo", "/usr/share/locale", "/usr/share/i18n",
     // Foundation names the owners of files.
     "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
-    "/dev/urandom", "/dev/random", "/dev/zero", "/sys/devices/system/cpu",
+    "/dev/urandom", "/dev/random", "/sys/devices/system/cpu",
     // Dispatch looks up its threads by number there, and ends the process if it cannot. A confined
     // process sees only public data about others there: their existence and command lines.
     "/proc",

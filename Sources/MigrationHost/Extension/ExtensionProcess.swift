@@ -70,6 +70,8 @@ private struct Keeper: ~Copyable, Sendable {
   private var error: OutputRelay
   private let state: Condition<ExtensionProcess.State>
   private let attention: Wakeup
+  /// The time between two looks at the process's limits: a process makes some 4,000 threads in it.
+  private static let pause = Duration.milliseconds(250)
 
   init(
     endowment: consuming ChildProcess.Endowment, output: consuming OutputRelay, error: consuming OutputRelay,
@@ -103,10 +105,13 @@ private struct Keeper: ~Copyable, Sendable {
     state.broadcast()
   }
 
-  /// Waits until the process has ended, and then reads the rest of its output.
+  /// Waits until the process has ended, and then reads the rest of its output. A process that
+  /// exceeds its limits is killed.
   private mutating func attend(_ process: borrowing ChildProcess) -> ChildProcess.End {
     // Until all its threads have ended.
     var isAsking = true
+    var excess: ChildProcess.Excess?
+    var nextLook = BootInstant.now()
     while var poller = try? Poller() {
       // The kernel ignores the number of a closed stream.
       var interests = [
@@ -116,8 +121,12 @@ private struct Keeper: ~Copyable, Sendable {
         Poller.Interest(isAsking ? process.callsDescriptor : -1, .readable),
       ]
       attention.clear()
-      if state.withLock({ $0.isUnwanted }) { process.kill() }
-      guard (try? poller.wait(&interests)) != nil else { break }
+      if BootInstant.now() >= nextLook {
+        excess = excess ?? process.excess
+        nextLook = BootInstant.now().advanced(by: Self.pause)
+      }
+      if excess != nil || state.withLock({ $0.isUnwanted }) { process.kill() }
+      guard (try? poller.wait(&interests, until: nextLook)) != nil else { break }
       let isQuiet = interests[2].ready.isEmpty && interests[3].ready.isEmpty
       if !interests[2].ready.isEmpty { output.pass() }
       if !interests[3].ready.isEmpty { error.pass() }
@@ -129,6 +138,7 @@ private struct Keeper: ~Copyable, Sendable {
       if isQuiet, !interests[0].ready.isEmpty { break }
     }
     process.kill()
-    return (try? process.wait()) ?? .signalled(0)
+    let end = (try? process.wait()) ?? .signalled(0)
+    return excess.map { .excessive($0) } ?? end
   }
 }
