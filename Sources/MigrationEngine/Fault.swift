@@ -129,9 +129,11 @@ extension Fault {
     telling: "the key differs from the key of the pairing")
 
   /// The user of this device stops the run.
-  package static func interrupted(_ role: Role, by kind: TransferFailure.Kind) -> Fault {
+  package static func interrupted(
+    _ role: Role, by kind: TransferFailure.Kind, _ message: String = "interrupted"
+  ) -> Fault {
     Fault(
-      .interrupted, "interrupted",
+      .interrupted, message,
       telling: "the transfer was interrupted on the \(role == .sender ? "sending" : "receiving") device", as: kind)
   }
 }

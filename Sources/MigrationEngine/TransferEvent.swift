@@ -57,11 +57,16 @@ package struct TransferResult: Equatable, Sendable {
   package let notStored: UInt64
   /// Attributes of the source that are not transferred.
   package let leftBehind: [LeftBehind]
+  /// By when everything had arrived, in seconds since 1970, if an earlier run concluded the
+  /// transfer and nothing is sent in this one.
+  package let concludedAt: Int64?
 
   package init(
     total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
-    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, leftBehind: [LeftBehind] = []
+    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, leftBehind: [LeftBehind] = [],
+    concludedAt: Int64? = nil
   ) {
+    self.concludedAt = concludedAt
     self.leftBehind = leftBehind
     self.notStored = notStored
     self.leftOut = leftOut

@@ -68,7 +68,7 @@ extension TransferResult {
         "leftBehind",
         .array(
           leftBehind.map { .object(JSONValue.Member.name("name", $0.name) + [.init("count", .integer($0.count))]) })),
-    ]
+    ] + (concludedAt.map { [.init("concluded", .string(CalendarTime.text($0)))] } ?? [])
   }
 }
 

@@ -65,6 +65,12 @@ extension TransferResult {
 
   private func summary(_ role: Role) -> String {
     let verb = role == .sender ? "Sent" : "Received"
+    if let concludedAt {
+      return
+        "\(verb) nothing: \(Figures.count(total.items, "item")), \(Figures.size(total.bytes)) had arrived by "
+        + "\(CalendarTime.text(concludedAt)), in an earlier run.\n"
+        + "To transfer newer data, start the same command on both devices again."
+    }
     let held = heldBytes > 0 ? " (\(Figures.size(heldBytes)) of it earlier)" : ""
     let stored = total.items - min(notStored, total.items)
     let what = "\(Figures.count(stored, "item")), \(Figures.size(total.bytes))\(held)"

@@ -80,7 +80,8 @@ import Testing
       ])
     #expect(
       script.say(.receipt, on: 7) == [
-        "close 7 until 2.0", "tell done 5/50, sent 0-0 in 0, held 50, unsent 3, left 0+0, not stored 1", "forget 66",
+        "close 7 until 2.0", "tell done 5/50, sent 0-0 in 0, held 50, unsent 3, left 0+0, not stored 1, concluded 1200",
+        "forget 66",
       ])
   }
 

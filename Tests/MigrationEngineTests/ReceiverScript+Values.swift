@@ -47,7 +47,7 @@ extension ReceiverScript {
   ) -> ReceiverEngine.KnownTransfer {
     ReceiverEngine.KnownTransfer(
       identifier: identifier, client: key(number), host: "10.0.0.\(number)", contents: .folders([root]), held: held,
-      isStaged: isStaged, unsent: 3, notStored: notStored, isHeld: isHeld, standing: standing)
+      isStaged: isStaged, unsent: 3, lastSeen: 1200, notStored: notStored, isHeld: isHeld, standing: standing)
   }
 
   static let finish = Finish(

@@ -89,6 +89,7 @@ enum Words {
     "\(text(result.total)), sent \(result.sentBytes)-\(result.savedBytes) in \(Int(result.seconds)), "
       + "held \(result.heldBytes), unsent \(result.unsent), left \(result.leftOut.present)+\(result.leftOut.differing), "
       + "not stored \(result.notStored)" + (result.leftBehind.isEmpty ? "" : ", behind \(result.leftBehind.count)")
+      + (result.concludedAt.map { ", concluded \($0)" } ?? "")
   }
 
   static func text(_ message: ControlMessage) -> String {

@@ -72,7 +72,7 @@ extension TransferResult {
   fileprivate var text: String {
     "\(total.items)/\(total.bytes) sent \(sentBytes) saved \(savedBytes) held \(heldBytes) in \(seconds)"
       + " unsent \(unsent) losses \(losses.count) left out \(leftOut.present) not stored \(notStored)"
-      + " left behind \(leftBehind.count)"
+      + " left behind \(leftBehind.count)" + (concludedAt.map { " concluded \($0)" } ?? "")
   }
 }
 

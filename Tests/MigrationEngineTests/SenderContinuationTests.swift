@@ -33,7 +33,8 @@ import Testing
     #expect(
       earlier.close() == [
         "forget 7",
-        "tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 6 losses 1 left out 0 not stored 1 left behind 0",
+        "tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 6 losses 1 left out 0 not stored 1 left behind 0 "
+          + "concluded 1200",
       ])
   }
 

@@ -15,6 +15,17 @@ import Testing
     #expect(trial.fail(.stopped) == ["finish interrupted: interrupted"])
   }
 
+  @Test func `a user who stops the run after FINISH learns that everything has arrived`() {
+    var trial = SenderTrial.streaming()
+    trial.export()
+    trial.take(.stop(.interrupted))
+    trial.end(0, .finished)
+    trial.close()
+    trial.take(.window(SessionNumber(1), Fixture.counts))
+    let last = trial.take(.noted(77))
+    #expect(last.last?.hasPrefix("finish interrupted: interrupted after all data had arrived: ") == true, "\(last)")
+  }
+
   @Test func `the end waits for remaining work until its deadline`() {
     var trial = SenderTrial { $0.graceAtTheEnd = 2 }
     trial.begin(isWalked: false)

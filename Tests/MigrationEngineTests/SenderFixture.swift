@@ -60,7 +60,7 @@ enum Fixture {
     address: String = ""
   ) -> SenderEngine.UnfinishedTransfer {
     SenderEngine.UnfinishedTransfer(
-      identifier: identifier, receiver: receiver, address: address, unsent: unsent, done: done)
+      identifier: identifier, receiver: receiver, address: address, unsent: unsent, lastSeen: 1200, done: done)
   }
 
   static func failure(_ words: String) -> TransferFailure { TransferFailure(.failed, words) }

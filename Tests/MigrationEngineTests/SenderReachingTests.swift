@@ -171,9 +171,10 @@ import Testing
     trial.take(.begin)
     let done = Fixture.unfinished(7, unsent: 3, done: Fixture.done)
     let entry = SenderEngine.UnfinishedTransfer(
-      identifier: 7, receiver: Fixture.receiver, unsent: done.unsent, done: done.done, refusals: [Fixture.refusal])
+      identifier: 7, receiver: Fixture.receiver, unsent: done.unsent, lastSeen: 1300, done: done.done,
+      refusals: [Fixture.refusal])
     let result =
-      "done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored 1 left behind 0"
+      "done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored 1 left behind 0 concluded 1300"
     #expect(
       trial.take(.lookedUp(.success([entry]))) == [
         "tell not stored tree/file tooLarge too big", "forget 7", "tell \(result)", "stop preparing",

@@ -8,7 +8,7 @@ extension SenderTable {
     nothing unfinished | probe | probing
     two unfinished | tell connecting target; dial to resume 7 | dialing
     one is done | forget 7; tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored \
-    1 left behind 0; stop preparing | finishing done
+    1 left behind 0 concluded 1200; stop preparing | finishing done
     look-up fails | stop preparing | finishing failed: no memory (The received data is kept. Repair the disk, \
     and start again.)
     stop | stop preparing | finishing terminated: interrupted

@@ -172,6 +172,19 @@ import Testing
         == "Sent 1,204 items, 3.2 GB (3.2 GB of it earlier), in 0.2 s.\n")
   }
 
+  @Test func `a result of an earlier run is not reported as a new one`() {
+    let result = Samples.result(held: 3_200_000_000, sent: 0, concludedAt: 1_795_223_022)
+    let texts = [result.text(.sender, UnsentList()), result.text(.receiver, UnsentList())]
+    for (text, verb) in zip(texts, ["Sent", "Received"]) {
+      #expect(
+        text == """
+          \(verb) nothing: 1,204 items, 3.2 GB had arrived by 2026-11-21T01:03:42Z, in an earlier run.
+          To transfer newer data, start the same command on both devices again.
+
+          """)
+    }
+  }
+
   @Test func `the result names the bytes on the network and the uncompressed bytes`() {
     #expect(
       Samples.result(saved: 2_300_000_000).text(.sender, UnsentList())

@@ -25,6 +25,8 @@ package protocol Importer: AnyObject, Sendable {
   func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss]
+  /// Everything is imported, and the result recorded: releases what only the import needed.
+  func letGo()
   /// Stops at the user's request: cancels a running import if it can be undone.
   func interrupt()
   /// How many seconds a cancelled import may use for cleaning up.
@@ -34,6 +36,7 @@ package protocol Importer: AnyObject, Sendable {
 extension Importer {
   package var graceAtTheEnd: Double { 0 }
   package func fate(of transfer: TransferID) -> Staging.ImportFate { .told }
+  package func letGo() {}
 
   /// Fixes the terms for all sessions of a new transfer.
   package func terms(of transfer: TransferID, keys: TransferKeys) -> TransferTerms {

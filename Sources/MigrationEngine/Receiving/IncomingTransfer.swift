@@ -60,6 +60,8 @@ struct IncomingTransfer: Sendable {
   /// device.
   private var notStored: [Refusal] = []
   private var isNotStoredTold = false
+  /// When an earlier run had finished it.
+  private var concludedAt: Int64?
   /// The data that crossed the wire in this run.
   var traffic = Traffic()
 
@@ -90,6 +92,7 @@ struct IncomingTransfer: Sendable {
     case .done(let done):
       stage = .done(done)
       notStored = known.notStored
+      concludedAt = known.lastSeen
       heldBefore = done.total
     }
   }
@@ -108,7 +111,8 @@ struct IncomingTransfer: Sendable {
     TransferResult(
       total: done.total, sentBytes: traffic.sent, savedBytes: traffic.saved,
       heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: traffic.seconds, unsent: unsent,
-      losses: done.losses, leftOut: leftOut, notStored: done.notStored, leftBehind: leftBehind)
+      losses: done.losses, leftOut: leftOut, notStored: done.notStored, leftBehind: leftBehind,
+      concludedAt: concludedAt)
   }
 
   /// The reason why an offer does not continue this transfer; nil if it does, or begins it.

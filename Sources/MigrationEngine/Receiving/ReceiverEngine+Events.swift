@@ -123,6 +123,9 @@ extension ReceiverEngine {
     /// is made again.
     package let isStaged: Bool
     package let unsent: UInt64
+    /// When an earlier run last recorded something of it, in seconds since 1970: of a finished
+    /// transfer, its end.
+    package let lastSeen: Int64
     package let withheld: UInt64
     /// The named items that the destination cannot store.
     package let refusals: [Refusal]
@@ -144,9 +147,10 @@ extension ReceiverEngine {
 
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, contents: Offer.Contents?, held: Tally,
-      isStaged: Bool = true, unsent: UInt64 = 0, withheld: UInt64 = 0, refusals: [Refusal] = [],
-      notStored: [Refusal] = [], isHeld: Bool = true, standing: Standing = .receiving
+      isStaged: Bool = true, unsent: UInt64 = 0, lastSeen: Int64 = 0, withheld: UInt64 = 0,
+      refusals: [Refusal] = [], notStored: [Refusal] = [], isHeld: Bool = true, standing: Standing = .receiving
     ) {
+      self.lastSeen = lastSeen
       self.isStaged = isStaged
       self.notStored = notStored
       self.isHeld = isHeld

@@ -42,6 +42,8 @@ struct SenderConversation: Sendable {
     nextProgress = now + Self.progressPause
   }
 
+  /// Whether everything has arrived, and the receiver needs this end no more.
+  var isFinishing: Bool { session.isFinishing }
   var connection: ConnectionID { meeting.connection }
   var address: String { meeting.address }
 

@@ -9,7 +9,12 @@ extension SenderEngine {
       actions.append(.hurryClosing(end.connection, until: now + Curfew.forWords))
     }
     setCurfew(now)
-    abandon(.interrupted(.sender, by: kind), now, &actions)
+    var message = "interrupted"
+    if case .conversing(let conversation, _) = phase, conversation.isFinishing {
+      message +=
+        " after all data had arrived: the other device completes the transfer, and the same command tells its result"
+    }
+    abandon(.interrupted(.sender, by: kind, message), now, &actions)
   }
 
   /// Ends the run in any phase.

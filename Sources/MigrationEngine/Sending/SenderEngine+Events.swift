@@ -88,15 +88,19 @@ extension SenderEngine {
     /// The receiver's last address, with the port.
     package let address: String
     package let unsent: UInt64
+    /// When an earlier run last recorded something of it, such as its FINISH, in seconds
+    /// since 1970.
+    package let lastSeen: Int64
     /// The receiver's DONE, from a run that ended before it could tell its user.
     package let done: Done?
     /// The items named as not stored, which are recorded with DONE.
     package let refusals: [Refusal]
 
     package init(
-      identifier: TransferID, receiver: KeyFingerprint, address: String = "", unsent: UInt64 = 0, done: Done? = nil,
-      refusals: [Refusal] = []
+      identifier: TransferID, receiver: KeyFingerprint, address: String = "", unsent: UInt64 = 0, lastSeen: Int64 = 0,
+      done: Done? = nil, refusals: [Refusal] = []
     ) {
+      self.lastSeen = lastSeen
       self.identifier = identifier
       self.receiver = receiver
       self.address = address

@@ -79,7 +79,8 @@ extension SenderEngine {
         total: done.total, sentBytes: traffic.sent, savedBytes: traffic.saved,
         heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes), seconds: traffic.seconds,
         unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
-        leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, leftBehind: finish?.leftBehind ?? [])
+        leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, leftBehind: finish?.leftBehind ?? [],
+        concludedAt: finish == nil ? unfinished?.lastSeen : nil)
     }
   }
 }

@@ -181,6 +181,9 @@ package final class AppImporter: Importer {
     }
   }
 
+  /// From now on the app may be started, while this device still waits to tell the other one.
+  package func letGo() { launch.site.lock?.release() }
+
   package func interrupt() { stop.set() }
 
   package var graceAtTheEnd: Double { ExportWatch.grace }

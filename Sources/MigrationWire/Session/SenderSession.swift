@@ -58,6 +58,8 @@ package struct SenderSession: Equatable, Sendable {
   package init(features: Features) { self.features = features }
 
   package var isDone: Bool { state == .done }
+  /// Whether everything is sent, and only the receiver's DONE is missing.
+  package var isFinishing: Bool { if case .finishing = state { true } else { false } }
   package var isStreaming: Bool { if case .streaming = state { true } else { false } }
 
   /// A message came. Valid in every state; in closed it was under way already, and nothing follows

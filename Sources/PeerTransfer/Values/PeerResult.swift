@@ -25,6 +25,9 @@ public struct PeerResult: Equatable, Sendable {
   public let present: UInt64
   /// Items that were omitted because something else has their names at the destination.
   public let differing: UInt64
+  /// Whether an earlier run had concluded the transfer: nothing was sent in this one. Newer data
+  /// needs another transfer.
+  public let isOfEarlierRun: Bool
   /// Whether everything arrived that should have; sockets and similar items do not count. If false,
   /// the command's exit code is 8.
   public let isComplete: Bool
@@ -40,6 +43,7 @@ public struct PeerResult: Equatable, Sendable {
     notStored = result.notStored
     present = result.leftOut.present
     differing = result.leftOut.differing
+    isOfEarlierRun = result.concludedAt != nil
     self.isComplete = isComplete
   }
 }

@@ -48,6 +48,7 @@ struct ImportWorker: Sendable {
     let done = Done(total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount))
     refused = staging.lastingRefusals
     leaveTombstone(done, refused, staging)
+    setup.importer.letGo()
     return done
   }
 

@@ -91,8 +91,8 @@ struct RecoveryWorker: Sendable {
       identifier: remembered.transfer, client: remembered.peer,
       host: try? HostAndPort.parse(remembered.address, defaultPort: 0).host,
       contents: remembered.destination?.offer.contents, held: held, isStaged: isStaged, unsent: remembered.unsent,
-      withheld: remembered.withheld, refusals: refusals, notStored: remembered.notStored,
-      isHeld: isHeld, standing: standing)
+      lastSeen: remembered.lastSeen, withheld: remembered.withheld, refusals: refusals,
+      notStored: remembered.notStored, isHeld: isHeld, standing: standing)
   }
 
   /// The staged items; nil if there are none, or none that can be trusted.

@@ -31,7 +31,7 @@ struct LookUpWorker: SenderWorker {
       return SendingTransfer.Unfinished(
         known: SenderEngine.UnfinishedTransfer(
           identifier: remembered.transfer, receiver: remembered.peer, address: remembered.address,
-          unsent: remembered.unsent,
+          unsent: remembered.unsent, lastSeen: remembered.lastSeen,
           done: remembered.done?.done, refusals: remembered.notStored),
         transfer: SendingTransfer(
           try Identity(encoded: remembered.identity), receiver: remembered.peer, entry: entry))

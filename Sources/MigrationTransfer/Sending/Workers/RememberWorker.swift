@@ -22,7 +22,11 @@ struct RememberWorker: SenderWorker {
 
   func run(_ events: EventQueue<SenderNews>) -> SenderNews {
     switch subject {
-    case .finish(_, _, let finish): transfer?.update { $0.unsent = finish.unsent }
+    case .finish(_, _, let finish):
+      transfer?.update { remembered in
+        remembered.unsent = finish.unsent
+        remembered.lastSeen = Timestamp.coarseNow().seconds
+      }
     case .done(let id, let done, let refusals):
       return recorded(id, isWritten: transfer?.finish(done, naming: refusals) ?? true)
     case .progress(_, let arrived, let total, let address):
