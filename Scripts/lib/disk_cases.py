@@ -9,8 +9,6 @@ Usage:
   disk_cases.py row NAME SOURCE DEST SENDER RECEIVER
                                                prints the table's row of one transfer, after it was judged
 
-  disk_cases.py self-test                      judges trees with one mistake each, all of which it must find
-
 This uses only Python's standard library, and no part of the product, so that it also runs in a
 guest. Exit codes: 0 as promised, 1 otherwise.
 """
@@ -331,111 +329,7 @@ def table(disks):
     return lines
 
 
-# The self-test: trees that arrived correctly, and trees with one mistake each.
-
-
-def copied(name, folder):
-    """One of the trees, as a source and as the received copy."""
-    source, arrived = f"{folder}/source", f"{folder}/arrived"
-    for path in (source, arrived):
-        os.mkdir(path)
-        TREES[name](path)
-    return source, arrived
-
-
-def told(**named):
-    """The events of an end that names some paths as not stored."""
-    return [{"event": "notStored", "path": path, "reason": reason} for path, reason in named.items()]
-
-
-def plain_case(change, sender, receiver=None):
-    def judge(folder):
-        source, arrived = copied("plain", folder)
-        change(f"{arrived}/plain")
-        judge_tree(source, arrived, sender, sender if receiver is None else receiver)
-
-    return judge
-
-
-def pairs_case(change, **named):
-    def judge(folder):
-        _, arrived = copied("pairs", folder)
-        change(f"{arrived}/pairs")
-        judge_pairs(arrived, {os.fsencode(f"pairs/{path}"): reason for path, reason in named.items()})
-
-    return judge
-
-
-def merged_case(change, is_replaced, named=()):
-    def judge(folder):
-        before = make_some_of_pairs(folder)
-        for number in range(PAIRS):
-            for name in pair(number):
-                if is_replaced or name not in before:
-                    write(os.path.join(os.fsencode(folder), b"pairs", name), pair_content(name), SECOND)
-        change(f"{folder}/pairs")
-        judge_merged_pairs(folder, {os.fsencode(f"pairs/{name}") for name in named}, before, is_replaced)
-
-    return judge
-
-
-def put(name, content):
-    return lambda top: write(os.path.join(top, name), content, SECOND)
-
-
-def take(name):
-    return lambda top: os.remove(os.path.join(top, name))
-
-
-def nothing(_):
-    pass
-
-
-ONE, OTHER = (name.decode() for name in pair(0))
-TAKEN = {OTHER: "nameTaken"}
-CASES = [
-    ("everything arrived", plain_case(nothing, []), None),
-    ("a file is missing", plain_case(take("Notes/Note 60.txt"), []), "only in the first"),
-    ("a byte differs", plain_case(put("Notes/Note 60.txt", b"x"), []), "not equal"),
-    ("a file is named and could be stored", plain_case(take("Notes/Note 60.txt"), told(**{"plain/Notes/Note 60.txt": "other"})), "the disk takes it"),
-    ("only one end names it", plain_case(nothing, [], told(**{"plain/Notes/Note 60.txt": "other"})), "the sender names"),
-    ("a path is named twice", plain_case(nothing, told(plain="other") * 2), "named twice"),
-    ("all pairs arrived", pairs_case(nothing), None),
-    ("one has the other's content", pairs_case(put(ONE, pair_content(OTHER.encode()))), "what belongs to"),
-    ("one is a mixture", pairs_case(put(ONE, pair_content(ONE.encode())[:99] + pair_content(OTHER.encode())[99:])), "a mixture"),
-    ("one is named where both could be stored", pairs_case(take(OTHER), **TAKEN), "not 2"),
-    ("one is named and there", pairs_case(nothing, **TAKEN), "and is there"),
-    ("one is named for another reason", pairs_case(take(OTHER), **{OTHER: "nameTooLong"}), "not nameTaken"),
-    ("one is missing", pairs_case(take(ONE)), "not there"),
-    ("something else is there", pairs_case(put("more", b"")), "401 files"),
-    ("all were replaced", merged_case(nothing, True), None),
-    ("all that were there stayed", merged_case(nothing, False), None),
-    ("one was not replaced", merged_case(put(ONE, b"before " + ONE.encode()), True), "held before"),
-    ("one is gone", merged_case(take(ONE), True), "not there"),
-    ("one took what another had", merged_case(put(OTHER, b"before " + ONE.encode()), True), "held before"),
-    ("one that is named arrived", merged_case(nothing, True, [OTHER]), "what belongs to"),
-]
-
-
-def self_test():
-    failures = 0
-    for what, judge, expected in CASES:
-        with tempfile.TemporaryDirectory(prefix="disk-cases-") as folder:
-            try:
-                judge(folder)
-                found = None
-            except Wrong as wrong:
-                found = str(wrong)
-        if (found is None) != (expected is None) or expected is not None and expected not in found:
-            failures += 1
-            print(f"self-test: {what}: expected {expected!r}, found {found!r}", file=sys.stderr)
-    print(f"disk_cases: self-test: {len(CASES)} cases, {failures} failures")
-    return 1 if failures else 0
-
-
 def main(arguments):
-    if arguments == ["self-test"]:
-        return self_test()
     try:
         if len(arguments) == 3 and arguments[0] == "make" and arguments[1] in TREES:
             TREES[arguments[1]](arguments[2])

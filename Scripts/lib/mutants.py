@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from mutants_build import PLACE, Build, digest_of, find_engine  # noqa: E402
+from mutants_build import MODULES, PLACE, Build, digest_of, find_engine  # noqa: E402
 from mutants_list import LIST, match_survivors, read_list  # noqa: E402
 from mutants_runs import ISSUE, SEEDS, Simulator, Tests, catch  # noqa: E402
 from mutants_source import KINDS  # noqa: E402
@@ -32,6 +32,7 @@ LEAST_BY_SIMULATOR = 50
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="Scripts/mutants", add_help=False)
+    parser.add_argument("--module", choices=MODULES, default="Engine")
     parser.add_argument("--file", action="append", default=[])
     parser.add_argument("--kinds", default="condition,action")
     parser.add_argument("--sample", type=int)
@@ -47,6 +48,10 @@ def parse(arguments):
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 1))
     options = parser.parse_args(arguments)
     options.kinds = options.kinds.split(",")
+    # The simulator judges the decisions of the engine.
+    options.tests_only |= options.module != "Engine"
+    if options.tests_only and options.simulator_only:
+        parser.error("the simulator judges only the module Engine")
     if unknown := [kind for kind in options.kinds if kind not in KINDS.values()]:
         parser.error(f"no kind of place: {unknown[0]}")
     return options
@@ -56,7 +61,7 @@ def main(arguments):
     options = parse(arguments)
     signal.signal(signal.SIGTERM, terminated)
     os.makedirs(PLACE, exist_ok=True)
-    engine = find_engine()
+    engine = find_engine(options.module)
     chosen = [mutant for mutant in engine.mutants if mutant.kind in options.kinds
               and (not options.file or any(text in mutant.place.file for text in options.file))]
     if options.list:
@@ -71,11 +76,11 @@ def main(arguments):
         places = {id(mutant.place) for mutant in chosen}
         for mutant in engine.mutants:
             mutant.place.is_tried = id(mutant.place) in places
-    build = Build("debug" if options.debug else "release")
+    build = Build("debug" if options.debug else "release", options.module)
     build.prepare()
-    say("mutants: building the engine with its changes in it, and its tests")
+    say("mutants: building the module with its changes in it, and its tests")
     begun = time.monotonic()
-    tests = Tests(build.tests(engine, digest_of(engine)))
+    tests = Tests(build.tests(engine, digest_of(engine)), options.module)
     say(f"mutants: built in {time.monotonic() - begun:.0f} s; without a change the tests take {tests.seconds:.1f} s")
     if options.mutant is not None:
         return run_one(options, engine, build, tests)

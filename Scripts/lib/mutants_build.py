@@ -12,7 +12,8 @@ from mutants_source import Engine, files_below, find_places, is_engine, write, w
 from outside import ROOT, Failure, require, say
 
 PLACE = f"{ROOT}/.build/mutants"
-SOURCES = f"{ROOT}/Sources/MigrationEngine"
+MODULES = {"Engine": ["MigrationWire"], "Wire": [], "Archive": ["MigrationSystem", "MigrationWire"]}
+"""The modules that can be changed, with those that they import."""
 
 CHANGES = [(r"^let isWhole = .*$", "let isWhole = true"), (r" \+ \(isStrict \? \[.treatAllWarnings\(as: .error\)\] : \[\]\)$", "")]
 """The parts of this package's own manifest that differ there."""
@@ -22,16 +23,16 @@ MANIFEST = """
 // Only what is needed: for the engine's tests, or for the simulator.
 let isForSimulator = Context.environment["MUTANTS_SIMULATOR"] != nil
 for target in package.targets {
-  if target.name == "TestSupport", !isForSimulator {
+  if target.name == "TestSupport", !isForSimulator, "MODULE" == "Engine" {
     // What is pure of it, so that nothing is built that touches the world.
     target.path = "Tests/EngineTestSupport"
     target.dependencies = ["MigrationWire"]
   }
   // Their tables take minutes to optimise, and no time to run.
-  if target.name == "MigrationEngineTests" { target.swiftSettings = common + [.unsafeFlags(["-Onone"])] }
+  if target.name == "MigrationMODULETests" { target.swiftSettings = common + [.unsafeFlags(["-Onone"])] }
 }
 var wanted: Set<String> = []
-var found = [isForSimulator ? "simulate" : "MigrationEngineTests"]
+var found = [isForSimulator ? "simulate" : "MigrationMODULETests"]
 while let name = found.popLast() {
   guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
   found += target.dependencies.compactMap { if case .byNameItem(let name, _) = $0 { name } else { nil } }
@@ -92,21 +93,22 @@ def build_finder():
 
 
 class Build:
-    """A package with the wrapped engine, and its builds, for release or debugging."""
+    """A package with the wrapped module, and its builds, for release or debugging."""
 
-    def __init__(self, configuration):
-        self.configuration = configuration
-        self.package = f"{PLACE}/{configuration}/package"
-        self.wrapped = f"{self.package}/Sources/MigrationEngine"
-        self.products = f"{PLACE}/build/{configuration}"
+    def __init__(self, configuration, module):
+        self.configuration, self.module = configuration, module
+        self.place = PLACE if module == "Engine" else f"{PLACE}/{module}"
+        self.package = f"{self.place}/{configuration}/package"
+        self.wrapped = f"{self.package}/Sources/Migration{module}"
+        self.products = f"{self.place}/build/{configuration}"
 
     def prepare(self):
-        """A package with links to this one's sources, except the engine's."""
+        """A package with links to this one's sources, except the module's."""
         for kind in ("Sources", "Tests"):
             os.makedirs(f"{self.package}/{kind}", exist_ok=True)
             for name in os.listdir(f"{ROOT}/{kind}"):
                 link = f"{self.package}/{kind}/{name}"
-                if name != "MigrationEngine" and not os.path.islink(link):
+                if name != f"Migration{self.module}" and not os.path.islink(link):
                     os.symlink(f"{ROOT}/{kind}/{name}", link)
         pure = {}
         for name in files_below(f"{ROOT}/Tests/TestSupport"):
@@ -114,12 +116,12 @@ class Build:
                 pure[name] = file.read()
         needs = re.compile(rb"^(package |public )?import (?!MigrationWire\b|Synchronization\b)", re.M)
         write_folder(f"{self.package}/Tests/EngineTestSupport", {name: text for name, text in pure.items() if not needs.search(text)})
-        write(f"{self.package}/Package.swift", (own_manifest() + MANIFEST).encode())
+        write(f"{self.package}/Package.swift", (own_manifest() + MANIFEST.replace("MODULE", self.module)).encode())
 
     def run(self, *words, is_whole=False):
         """The output, and whether the command succeeded."""
         said = shell(
-            f'package="{self.package}"; build_mutants "{PLACE}/build" -c {self.configuration} "$@" && echo all is built', *words,
+            f'package="{self.package}"; build_mutants "{self.place}/build" -c {self.configuration} "$@" && echo all is built', *words,
             **({"MUTANTS_SIMULATOR": "1"} if is_whole else {}))
         return said, said.rstrip().endswith("all is built")
 
@@ -129,17 +131,20 @@ class Build:
         with open(f"{self.package}/Package.swift", encoding="utf-8") as file:
             features = re.findall(r'enableUpcomingFeature\("(\w+)"\)', file.read())
         options = [word for name in features for word in ("-enable-upcoming-feature", name)]
+        maps = f"{self.products}/CSystem.build/module.modulemap"
+        if os.path.exists(maps):
+            options += ["-Xcc", f"-fmodule-map-file={maps}"]
         names = [f"{self.wrapped}/{name}" for name in [*engine.sources, "Mutant.swift"]]
         # With whole modules, so that the compiler reports all errors at once.
         return subprocess.run(
-            ["swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-module-name", "MigrationEngine",
+            ["swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-module-name", f"Migration{self.module}",
              "-package-name", os.path.basename(self.package), "-I", f"{self.products}/Modules", *options, *names],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode(errors="replace")
 
     def tests(self, engine, digest):
         """Builds the tests of the wrapped engine, without changes that do not compile; returns the
         program."""
-        notes = f"{PLACE}/left-out-{self.configuration}.json"
+        notes = f"{self.place}/left-out-{self.configuration}.json"
         try:
             with open(notes, encoding="utf-8") as file:
                 known = json.load(file)
@@ -151,8 +156,9 @@ class Build:
                 mutant.place.is_tried = mutant.place.number not in left_out
         else:
             engine.write(self.wrapped)
-            said, is_good = self.run("--target", "MigrationWire")
-            require(is_good, said[-4000:])
+            for imported in MODULES[self.module]:
+                said, is_good = self.run("--target", imported)
+                require(is_good, said[-4000:])
             leave_out_least(engine, self.wrapped, lambda: self.typecheck(engine))
         for _ in range(10):
             engine.write(self.wrapped)
@@ -172,8 +178,9 @@ class Build:
         return f"{self.products}/simulate"
 
 
-def find_engine(engine_folder=SOURCES):
+def find_engine(module):
     program = build_finder()
+    engine_folder = f"{ROOT}/Sources/Migration{module}"
     names = files_below(engine_folder)
     found = find_places(program, engine_folder, [name for name in names if is_engine(name)])
     return Engine(engine_folder, {name: found.get(name, []) for name in names})

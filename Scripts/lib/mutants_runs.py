@@ -75,7 +75,7 @@ ISSUE = "recorded an issue"
 
 
 class Tests:
-    """The engine's own tests: suites that catch much in a file and take little time come first."""
+    """The module's own tests: suites that catch much in a file and take little time come first."""
 
     name = "tests"
 
@@ -89,8 +89,9 @@ class Tests:
     LEAST = 5
     """The processor seconds that a run may always take."""
 
-    def __init__(self, program):
-        self.command = [program, "--testing-library", "swift-testing"]
+    def __init__(self, program, module):
+        self.module = module
+        self.command = [program, "--testing-library", "swift-testing", "--skip", r"\.\w+Probe(/|$)"]
         plain = run([*self.command, "--no-parallel"], changing(-1), 600)
         require(plain.caught is None and ISSUE not in plain.text, f"the tests fail without a change: {plain.text[-2000:]}")
         self.seconds = plain.seconds
@@ -110,7 +111,7 @@ class Tests:
         return [group for group in (*([suite] for suite in known), kin, others) if group]
 
     def command_for(self, suites):
-        return [*self.command, *(word for suite in suites for word in ("--filter", rf"^MigrationEngineTests\.{suite}/"))]
+        return [*self.command, *(word for suite in suites for word in ("--filter", rf"^Migration{self.module}Tests\.{suite}/"))]
 
     def bound(self, suites):
         """How many processor seconds they may take. Suites that run alone take much less than among

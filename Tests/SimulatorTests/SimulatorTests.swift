@@ -1,7 +1,7 @@
 import Testing
 import TransferSimulator
 
-/// Runs a few seeds with the checks of a debug build. `Scripts/test` runs 10,000 seeds of a release
+/// Runs a few seeds with the checks of a debug build. `Scripts/check` runs 10,000 seeds of a release
 /// build.
 @Suite struct SimulatorTests {
   private static let count: UInt64 = 200
