@@ -337,8 +337,12 @@ bounded() {
   return "$code"
 }
 
+#
+# Packages share a scratch path: with a cached manifest, swift build may take the one of the package
+# before, and build nothing.
 build() {
-  bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" "$@"
+  bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" \
+    --disable-build-manifest-caching "$@"
 }
 
 # Without debug information, which would be most of a program; the names of its functions stay, for
@@ -353,7 +357,7 @@ build_release() {
     words+=(-Xcc "$flag")
   done
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$release_scratch" \
-    -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -gnone "${words[@]}" "$@"
+    --disable-build-manifest-caching -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -gnone "${words[@]}" "$@"
 }
 
 # A release of a program that checks run from outside, of any package.

@@ -56,7 +56,8 @@ public final class PeerReceiver: Sendable {
     public var givesUpAfter = Duration.seconds(600)
     /// The directory that remembers an unfinished transfer, so that another run for the same
     /// destination resumes it; nil to remember it only during this run. Only this user may have
-    /// access to the directory.
+    /// access to the directory. Of the receivers with one memory, one at a time may receive into a
+    /// destination.
     public var memory: PeerPath?
 
     public init() {}

@@ -61,24 +61,17 @@ import Testing
 
   @Test func `a lock whose file is removed with the app is held by one at a time`() throws {
     let app = app
-    let holders = Mutex(0)
-    let threads = try (0..<2).map { _ in
-      try RunningThread("holder") {
-        for _ in 0..<100 {
-          let lock = try app.lockOnceFree(.removing)
-          let count = holders.withLock { count in
-            count += 1
-            return count
-          }
-          #expect(count == 1)
-          sched_yield()
-          holders.withLock { $0 -= 1 }
-          try AppLock.remove(app.identifier, in: app.files)
-          lock.release()
-        }
-      }
+    for _ in 0..<5 {
+      let first = try app.lockOnceFree(.removing)
+      let second = try RunningThread("second") { try app.lock(.removing) }
+      // The second has opened the file by then, and waits for the lock.
+      poll(nil, 0, 30)
+      try AppLock.remove(app.identifier, in: app.files)
+      first.release()
+      let held = try second.value()
+      #expect(throws: HostError.self) { try app.lock(.removing) }
+      withExtendedLifetime(held) {}
     }
-    for thread in threads { try thread.value() }
   }
 
   @Test(arguments: [AppLock.Use.running, .migrating])

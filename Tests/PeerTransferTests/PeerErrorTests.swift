@@ -75,9 +75,10 @@ import Testing
     let receiver = PeerReceiver(into: "/proc/nothing")
     let failure = await outcome { () async throws(PeerError) in try await receiver.receive() }.failure
     #expect(failure?.kind == .refused)
-    let first = WaitingReceiver(into: scratch.path("in"))
+    func remembering(_ options: inout PeerReceiver.Options) { options.memory = PeerPath(scratch.path("memory")) }
+    let first = WaitingReceiver(into: scratch.path("in"), remembering)
     _ = try await first.code()
-    #expect(await WaitingReceiver(into: scratch.path("in")).task.value.failure?.kind == .refused)
+    #expect(await WaitingReceiver(into: scratch.path("in"), remembering).task.value.failure?.kind == .refused)
     first.task.cancel()
     _ = await first.task.value
   }

@@ -136,12 +136,14 @@ package final class DirectoryDisk: StagingDisk {
 
   /// The journal goes last: a directory whose removal was interrupted is still known by it.
   package func remove() throws(SystemError) {
+    let isKnown = abilities.tellsEntriesApart
     // NFS and CIFS do not remove files that are still open. Descriptors that cannot be closed stay
     // open until the process ends.
     (journal as? DiskFile)?.letGo()
     try? tree.directory.descriptor.letGo()
     try own.removeContents(last: Self.journalName)
-    guard let there = try? parent.directory.status(name), try there.isSame(as: own.status()) else {
+    let status = try own.status()
+    guard let there = try? parent.directory.status(name), !isKnown || there.isSame(as: status) else {
       throw SystemError(
         reason: "it was moved away by another program; it was emptied", operation: "remove", subject: name.escapedText)
     }

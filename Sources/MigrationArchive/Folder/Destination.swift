@@ -34,10 +34,15 @@ struct Destination: Sendable {
     }
   }
 
-  /// Fails if the path leads elsewhere by now.
+  /// Fails if the path leads elsewhere by now. On a file system that makes up another inode at each
+  /// look, any directory there will do.
   func checkPlace(_ code: ArchiveError.Code = .destination) throws(ArchiveError) {
-    let status = try? directory.directory.status()
-    if let status, let there = try? Directory.open(path).status(), there.isSame(as: status) { return }
+    let looks = (0..<2).map { _ in try? Directory.open(path).status() }
+    if let status = try? directory.directory.status(), let first = looks[0], let second = looks[1],
+      first.isSame(as: status) || !first.isSame(as: second)
+    {
+      return
+    }
     let place = (try? directory.directory.canonicalPath()).map {
       "; the received items are in \(VisibleText.quoted($0))"
     }
@@ -71,10 +76,11 @@ struct Destination: Sendable {
     return nil
   }
 
-  /// Its absolute path.
+  /// Its absolute path, found anew: a directory that has been open for a while has none on some file
+  /// systems (9p).
   func canonicalPath() throws(ArchiveError) -> [UInt8] {
     do {
-      return try directory.directory.canonicalPath()
+      return try Directory.open(path).canonicalPath()
     } catch {
       throw ArchiveError(
         .destination, "the destination \(VisibleText.quoted(path)) cannot be used", name: path, cause: error)

@@ -157,8 +157,10 @@ package struct FolderImport {
   private mutating func mergeDirectories(_ progress: (ImportProgress) -> Void) throws(ArchiveError) {
     while let (directory, there) = pending.popLast() {
       try checkFileSystem(of: directory, there)
-      try importing(directory) { () throws(SystemError) in try destination.enter(directory, seen: there) }
       var items = try entries(of: directory)[...]
+      // A run before may have given an empty one permissions that keep this process out.
+      guard !items.isEmpty else { continue }
+      try importing(directory) { () throws(SystemError) in try destination.enter(directory, seen: there) }
       while !items.isEmpty {
         let next = items.prefix(Self.together)
         items = items.dropFirst(Self.together)
@@ -313,6 +315,8 @@ package struct FolderImport {
     } catch {
       return staging.lost(.mode)
     }
+    // Attributes need the permission to write, which a run before may have removed.
+    if merging.there.mode & 0o200 == 0 { try? folder.setMode(merging.there.mode | 0o200) }
     let kept = staging.setOwnMetadata(of: folder, record)
     staging.setTime(of: folder, record)
     let sent = staging.mode(of: record, kept)
