@@ -3,7 +3,7 @@ import Glibc
 /// The space that a file system has for this user.
 package struct FileSystemSpace: Equatable, Sendable {
   /// The bytes that this user may still write; the superuser's reserve is not counted.
-  package let availableBytes: UInt64
+  package var availableBytes: UInt64
   /// The files that this user may still create, or nil if the file system sets no limit.
   package let availableItems: UInt64?
   /// The size of the file system.

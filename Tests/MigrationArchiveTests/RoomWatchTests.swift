@@ -1,3 +1,4 @@
+import Glibc
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -101,6 +102,14 @@ import Testing
     #expect(
       error?.description
         == "not enough space: 6.3 MB (including a reserve of 5.2 MB) needed, 5.2 MB available")
+  }
+
+  @Test func `space that the file system has set aside for a growing file counts as free`() throws {
+    let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(20, more: 65_536))
+    #expect(try fill(writer, most: 15) == (15, nil))
+    #expect(system("fallocate --keep-size --length 24MiB \(scratch.path("staging/tree/root/f"))") == 0)
+    disk.set(Self.space(5))
+    #expect(try fill(writer, from: 15).0 > 20)
   }
 
   @Test func `the receiver does not trust a file system that counts late`() throws {

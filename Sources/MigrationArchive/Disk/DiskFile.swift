@@ -21,6 +21,12 @@ package final class DiskFile: StagedFile {
 
   package func size() throws(SystemError) -> UInt64 { UInt64(try descriptor.status().size) }
 
+  /// XFS gives a growing file up to as many bytes again; other file systems round to blocks.
+  package func reserved() -> UInt64 {
+    guard let status = try? descriptor.status(), status.allocatedBytes - status.size > 1 << 20 else { return 0 }
+    return UInt64(status.allocatedBytes - status.size)
+  }
+
   package func truncate(to size: UInt64) throws(SystemError) { try descriptor.truncate(to: Int64(size)) }
 
   package func clear(_ range: Range<UInt64>) throws(SystemError) {

@@ -80,6 +80,8 @@ package protocol StagedFile: AnyObject, Sendable {
   /// Reads until the memory is full or the file ends. Returns the number of bytes read.
   func read(at offset: UInt64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int
   func size() throws(SystemError) -> UInt64
+  /// The bytes that the file system has set aside for its growth, and that only this file can use.
+  func reserved() -> UInt64
   /// Truncates the file, or extends it with a hole.
   func truncate(to size: UInt64) throws(SystemError)
   /// Makes a range read as zeros.
@@ -96,6 +98,8 @@ package protocol StagedFile: AnyObject, Sendable {
 }
 
 extension StagedFile {
+  package func reserved() -> UInt64 { 0 }
+
   /// Reads into a part of an array, until the part is full or the file ends. Returns the number of
   /// bytes read.
   package func read(at offset: UInt64, into bytes: inout [UInt8], _ range: Range<Int>) throws(SystemError) -> Int {

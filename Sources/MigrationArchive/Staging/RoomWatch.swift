@@ -70,7 +70,10 @@ struct RoomWatch: Sendable {
   }
 
   /// Fails unless there is space for this charge, for the rest of the offer, and for the reserve.
-  mutating func look(before more: RoomCharge, in staging: Staging) throws(ArchiveError) {
+  /// The space that growing files have set aside counts as free.
+  mutating func look(
+    before more: RoomCharge, in staging: Staging, growing: some Sequence<any StagedFile> = []
+  ) throws(ArchiveError) {
     guard var space = staging.disk.space() else {
       allowance = Tally(items: .max, bytes: .max)
       return
@@ -81,6 +84,9 @@ struct RoomWatch: Sendable {
       unsynced = 0
       maySyncLittle = isWorthIt
       space = staging.disk.space() ?? space
+    }
+    if shortage(before: more, at: space) != nil {
+      space.availableBytes = growing.reduce(space.availableBytes) { $0.addingClamped($1.reserved()) }
     }
     if let shortage = shortage(before: more, at: space) { throw ArchiveError(shortage) }
     block = max(1, space.blockSize)

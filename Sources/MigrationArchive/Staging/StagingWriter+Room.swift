@@ -44,7 +44,10 @@ extension StagingWriter {
     _ more: RoomCharge, at path: ArchivePath, _ shared: inout Staging.Shared
   ) throws(ArchiveError) {
     guard let watch = shared.watch else { return }
-    if watch.isDue(before: more) { try shared.watch?.look(before: more, in: staging) }
+    if watch.isDue(before: more) {
+      let growing = shared.open.values.lazy.map(\.file)
+      try shared.watch?.look(before: more, in: staging, growing: growing)
+    }
     if let bytes = shared.watch?.take(more) { charged = charged.addingClamped(bytes) }
     lastCharged = path
   }
