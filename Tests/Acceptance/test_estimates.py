@@ -118,7 +118,7 @@ def test_an_export_that_outgrows_the_disk(work, name):
         os.remove(f"{folder}/filler")
         os.sync()
         # XFS frees the space of removed files in the background.
-        wait_for("the space of the removed file", PATIENCE, lambda: room(folder)[0] > 200 * MIB)
+        wait_for("the space of the removed file", PATIENCE, lambda: room(folder)[0] > 150 * MIB)
         done = send_again(old, new).events("done")[0]
         same(old, new)
         require(done["heldBytes"] > 60 * MIB, f"only {done['heldBytes']} bytes were held")

@@ -54,6 +54,17 @@ import Testing
     #expect(isUntouched(Self.name) && scratch.names("destination/thesis") == [])
   }
 
+  @Test func `an empty directory that others may change is not taken for a new one`() throws {
+    let (_, export) = try arrive()
+    scratch.makeDirectory("destination/theirs/tree")
+    scratch.write("destination/theirs/journal", [])
+    for name in ["theirs", "theirs/tree", "theirs/journal"] { scratch.setMode("destination/\(name)", 0o777) }
+    try exchange(Self.name, "theirs")
+    let again = try FolderImporter(scratch).stage(export.offer, transfer: 0xABC)
+    #expect(String(decoding: again.disk.name, as: UTF8.self) == Self.name + ".2")
+    #expect(scratch.names("destination/\(Self.name)") == [])
+  }
+
   @Test(arguments: ["thesis", "another user's"])
   func `an earlier run's staging directory is known by its journal, not by its name`(_ other: String) throws {
     let (_, export) = try arrive()

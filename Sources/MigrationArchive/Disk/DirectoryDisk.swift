@@ -44,20 +44,30 @@ package final class DirectoryDisk: StagingDisk {
   /// Creates the staging directory, private, with an empty journal; EEXIST if the name is taken. A
   /// directory that a kill has left empty counts as created.
   package convenience init(making name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
+    var isNew = true
     do {
       try parent.directory.makeDirectory(name, mode: 0o700)
     } catch  where error.isAlreadyExisting {
-      // It may be unused.
+      isNew = false
     }
-    guard let own = try Self.open(name, in: parent), try Self.isUnused(own) else {
-      throw SystemError(alreadyExisting: "create")
+    do throws(SystemError) {
+      guard let own = try Self.open(name, in: parent), try Self.isUnused(own) else {
+        throw SystemError(alreadyExisting: "create")
+      }
+      // Another user may have put them there.
+      try own.removeContents(last: Self.journalName)
+      try own.descriptor.clearExtendedMetadata()
+      try own.makeDirectory(Self.treeName, mode: 0o700)
+      let journal = try own.openOrCreateFile(Self.journalName)
+      guard try Self.isPrivate(own, like: journal) else {
+        try own.removeContents(last: Self.journalName)
+        throw SystemError(alreadyExisting: "create")
+      }
+      try self.init(name, in: parent, own, journal: journal)
+    } catch {
+      // A directory of another user takes the name, and nothing more.
+      throw !isNew && error.isPermissionDenied ? SystemError(alreadyExisting: "create") : error
     }
-    let journal = try own.openOrCreateFile(Self.journalName)
-    guard try Self.isPrivate(own, like: journal) else {
-      try own.remove(Self.journalName)
-      throw SystemError(alreadyExisting: "create")
-    }
-    try self.init(name, in: parent, own, journal: journal)
   }
 
   /// Opens the staging directory of an earlier run; nil unless it is private and its journal begins
@@ -75,8 +85,10 @@ package final class DirectoryDisk: StagingDisk {
       guard case .record(.opened(transfer), 0) = try reader.next() else { return nil }
       return try DirectoryDisk(name, in: parent, own, journal: journal)
     } catch {
-      guard error.isNotFound || error.isNotDirectory || error.isDirectory || error.isSymbolicLink else { throw error }
-      return nil
+      let isOfAnother =
+        error.isNotFound || error.isNotDirectory || error.isDirectory || error.isSymbolicLink || error.isPermissionDenied
+      if isOfAnother { return nil }
+      throw error
     }
   }
 
@@ -89,13 +101,15 @@ package final class DirectoryDisk: StagingDisk {
   }
 
   /// Whether only this process's user can have made a directory and can change it: it has the owner
-  /// and the lack of rights for others that a new file in it has. Where every entry has the same
+  /// and the lack of rights for others that new entries in it have. Where every entry has the same
   /// owner and rights, nothing more can be known.
   private static func isPrivate(_ own: borrowing Directory, like file: borrowing Descriptor) throws(SystemError) -> Bool
   {
     let (directory, sample) = (try own.status(), try file.status())
-    return sample.kind == .regular && directory.owner == sample.owner
-      && (directory.mode & 0o077 == 0 || sample.mode & 0o077 != 0)
+    guard sample.kind == .regular, directory.owner == sample.owner else { return false }
+    if directory.mode & 0o077 == 0 { return true }
+    // Some mounts give directories other rights than files.
+    return try own.status(treeName).mode & 0o077 == directory.mode & 0o077
   }
 
   /// Whether a directory has no more than a kill can leave of a new staging directory.

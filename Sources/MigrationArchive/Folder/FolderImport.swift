@@ -144,7 +144,7 @@ package struct FolderImport {
   /// system may have changed that, it is a directory with the item's time.
   private func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: Occupant) throws(ArchiveError) -> Bool {
     if there.inode == move.inode { return true }
-    guard there.kind == .directory, let modified = there.modified,
+    guard !tellsEntriesApart, there.kind == .directory, let modified = there.modified,
       let sent = try staging.directoryRecord(path)?.modified
     else { return false }
     return abs(modified.seconds - sent.seconds) <= Self.coarsestTime

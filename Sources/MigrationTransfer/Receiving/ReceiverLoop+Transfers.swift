@@ -47,7 +47,11 @@ extension ReceiverLoop {
     // A released transfer may be on a disk that stands still, so the worker releases it.
     sessions = sessions.filter { $0.value.transfer.identifier != identifier }
     tend(identifier) { transfer, setup in
-      try? transfer.staging?.remove()
+      if let staging = transfer.staging {
+        try? staging.remove()
+      } else if let keys = transfer.keys {
+        try? setup.importer.area.clear(identifier, keys)
+      }
       transfer.releaseStaging()
       transfer.forget(in: setup.store)
     }
