@@ -86,7 +86,8 @@ package final class DirectoryDisk: StagingDisk {
       return try DirectoryDisk(name, in: parent, own, journal: journal)
     } catch {
       let isOfAnother =
-        error.isNotFound || error.isNotDirectory || error.isDirectory || error.isSymbolicLink || error.isPermissionDenied
+        error.isNotFound || error.isNotDirectory || error.isDirectory || error.isSymbolicLink
+        || error.isPermissionDenied
       if isOfAnother { return nil }
       throw error
     }
