@@ -38,8 +38,7 @@ PROMISES = {
         "test_migrating.py: test_an_importer_that_crashes", "test_migrating.py: test_offers_that_are_refused",
         "test_migrating.py: test_an_app_and_a_migration_keep_each_other_out",
         "test_apps_on_one_device.py: test_an_interrupted_import_is_undone",
-        "test_readiness.py: test_an_extension_that_cannot_import",
-        "test_readiness.py: test_time_in_which_the_extension_is_stopped"],
+        "test_readiness.py: test_an_extension_that_cannot_import"],
     "an extension sees only its app's files": ["test_confinement.py: test_an_apps_receiver_and_extension"],
     "authors can check their apps": [
         "test_checking.py: test_a_fit_bundle", "test_checking.py: test_every_fault", "test_checking.py: test_a_migration",
