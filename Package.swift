@@ -55,9 +55,10 @@ let package = Package(
     .target(name: "MigrationWire", swiftSettings: product),
     // The decisions of both ends: values on top of the wire's, without clock, socket or file.
     .target(name: "MigrationEngine", dependencies: ["MigrationWire"], swiftSettings: product),
-    // Discovery of devices: also values, without dependencies.
-    .target(name: "MigrationDiscovery", swiftSettings: product),
     .target(name: "MigrationSystem", dependencies: ["CSystem"], swiftSettings: product),
+    // Announces receivers on the networks and looks for them: values, in a folder of their own, and
+    // sockets and threads around them.
+    .target(name: "MigrationDiscovery", dependencies: ["MigrationSystem"], swiftSettings: product),
     .target(
       name: "MigrationTLS", dependencies: ["COpenSSL", "MigrationSystem", "MigrationWire"],
       swiftSettings: product),
@@ -68,27 +69,20 @@ let package = Package(
       name: "MigrationTransfer",
       dependencies: ["MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationWire"],
       swiftSettings: product),
-    // Announces receivers on the networks and looks for them: sockets and threads around
-    // MigrationDiscovery's values.
-    .target(
-      name: "MigrationFinding", dependencies: ["MigrationDiscovery", "MigrationSystem"], swiftSettings: product),
-    // Messages between processes of one machine.
-    .target(
-      name: "MigrationChannel", dependencies: ["MigrationSystem", "MigrationWire"], swiftSettings: product),
     .target(
       name: "MigrationHost",
-      dependencies: ["MigrationArchive", "MigrationChannel", "MigrationSystem", "MigrationWire"],
+      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
       swiftSettings: product),
     // The requests for credentials that apps may make, and the rules for the answers. No
     // cryptography: apps link this.
     .target(
       name: "MigrationCredentials",
-      dependencies: ["CCredentials", "MigrationChannel", "MigrationSystem", "MigrationWire"], swiftSettings: product),
+      dependencies: ["CCredentials", "MigrationSystem", "MigrationWire"], swiftSettings: product),
     // The sealed store of credentials, and the broker that has the key.
     .target(
       name: "MigrationVault",
       dependencies: [
-        "MigrationChannel", "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS", "MigrationWire",
+        "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS", "MigrationWire",
       ],
       swiftSettings: product),
     // Its nonisolated(nonsending) methods demand less of their callers than Apple's do. Sources
@@ -97,7 +91,7 @@ let package = Package(
     .target(
       name: "AppMigrationKit",
       dependencies: [
-        "CAppMigrationKit", "MigrationArchive", "MigrationChannel", "MigrationCredentials", "MigrationHost",
+        "CAppMigrationKit", "MigrationArchive", "MigrationCredentials", "MigrationHost",
         "MigrationSystem", "MigrationWire",
       ],
       swiftSettings: product),
@@ -111,7 +105,7 @@ let package = Package(
     .target(
       name: "PeerTransfer",
       dependencies: [
-        "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationFinding", "MigrationSystem",
+        "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationSystem",
         "MigrationTransfer", "MigrationWire",
       ],
       swiftSettings: product),
@@ -134,12 +128,9 @@ let package = Package(
       name: "MigrationEngineTests", dependencies: ["MigrationEngine", "MigrationWire", "TestSupport"],
       swiftSettings: common),
     .testTarget(
-      name: "MigrationDiscoveryTests", dependencies: ["MigrationDiscovery"], swiftSettings: common),
-    .testTarget(
       name: "MigrationSystemTests", dependencies: ["MigrationSystem", "TestSupport"], swiftSettings: common),
     .testTarget(
-      name: "MigrationFindingTests",
-      dependencies: ["MigrationDiscovery", "MigrationFinding", "MigrationSystem", "TestSupport"],
+      name: "MigrationDiscoveryTests", dependencies: ["MigrationDiscovery", "MigrationSystem", "TestSupport"],
       swiftSettings: common),
     .testTarget(
       name: "MigrationTLSTests",
@@ -158,18 +149,18 @@ let package = Package(
     .testTarget(
       name: "MigrationHostTests",
       dependencies: [
-        "MigrationArchive", "MigrationChannel", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension",
+        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension",
         "TestSupport",
       ],
       swiftSettings: common),
     .testTarget(
       name: "MigrationCredentialsTests",
-      dependencies: ["MigrationChannel", "MigrationCredentials", "MigrationSystem", "MigrationWire", "TestSupport"],
+      dependencies: ["MigrationCredentials", "MigrationSystem", "MigrationWire", "TestSupport"],
       swiftSettings: common),
     .testTarget(
       name: "MigrationVaultTests",
       dependencies: [
-        "MigrationChannel", "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS",
+        "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS",
         "MigrationVault", "MigrationWire", "TestSupport",
       ],
       swiftSettings: common),
@@ -180,14 +171,11 @@ let package = Package(
         "TestSupport",
       ],
       swiftSettings: common),
-    .executableTarget(
-      name: "ExtensionFixture", dependencies: ["AppMigrationKit"], path: "Tests/ExtensionFixture",
-      swiftSettings: common),
     .testTarget(
       name: "AppMigrationKitTests",
       dependencies: [
-        "AppMigrationKit", "ExtensionFixture", "MigrationArchive", "MigrationChannel", "MigrationHost",
-        "MigrationSystem", "MigrationWire", "TestSupport",
+        "AppMigrationKit", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension",
+        "TestSupport",
       ],
       swiftSettings: common),
     .executableTarget(
@@ -201,11 +189,12 @@ let package = Package(
       dependencies: [
         "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTransfer", "MigrationWire", "TestSupport",
       ],
-      path: "Tests/TransferSimulator", swiftSettings: common),
+      path: "Tests/Simulator/Simulation", swiftSettings: common),
     .executableTarget(
-      name: "simulate", dependencies: ["MigrationSystem", "TransferSimulator"], path: "Tests/simulate",
+      name: "simulate", dependencies: ["MigrationSystem", "TransferSimulator"], path: "Tests/Simulator/simulate",
       swiftSettings: common),
-    .testTarget(name: "SimulatorTests", dependencies: ["TransferSimulator"], swiftSettings: common),
+    .testTarget(
+      name: "SimulatorTests", dependencies: ["TransferSimulator"], path: "Tests/Simulator/Tests", swiftSettings: common),
     .testTarget(
       name: "PeerTransferTests",
       dependencies: ["MigrationEngine", "MigrationSystem", "MigrationWire", "PeerTransfer", "TestSupport"],
@@ -213,7 +202,7 @@ let package = Package(
     .testTarget(
       name: "PeerTests",
       dependencies: [
-        "MigrationArchive", "MigrationCredentials", "MigrationEngine", "MigrationFinding", "MigrationHost",
+        "MigrationArchive", "MigrationCredentials", "MigrationEngine", "MigrationHost",
         "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire", "PeerTransfer", "TestSupport",
         "peer",
       ],
@@ -235,7 +224,7 @@ if isFuzzed {
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "COpenSSL", "FuzzDriver", "MigrationArchive", "MigrationChannel", "MigrationCredentials",
+        "COpenSSL", "FuzzDriver", "MigrationArchive", "MigrationCredentials",
         "MigrationDiscovery", "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTLS",
         "MigrationTransfer", "MigrationVault", "MigrationWire", "TestSupport", "TransferSimulator",
       ],

@@ -1,5 +1,4 @@
 import CCredentials
-import MigrationChannel
 import MigrationSystem
 import MigrationWire
 

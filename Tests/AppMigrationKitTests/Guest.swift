@@ -1,4 +1,3 @@
-import MigrationChannel
 import MigrationHost
 import MigrationSystem
 import MigrationWire
@@ -83,8 +82,8 @@ final class Guest {
 extension SpawnedProcess {
   /// Starts the fixture, with the given channel and output if there are any.
   convenience init(fixture environment: [String], channel: CInt? = nil, output: CInt? = nil) throws {
-    let program = try builtProgram("ExtensionFixture")
+    let program = try builtProgram("TestAppExtension")
     let descriptors = [3: channel, 0: 0, 1: output ?? 1, 2: output ?? 2] as [CInt: CInt?]
-    try self.init(program, [program], environment: environment, descriptors: descriptors.compactMapValues { $0 })
+    try self.init(program, ["Fixture"], environment: environment, descriptors: descriptors.compactMapValues { $0 })
   }
 }

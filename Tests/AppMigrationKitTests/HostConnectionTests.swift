@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import MigrationChannel
 import MigrationHost
 import MigrationSystem
 import MigrationWire

@@ -1,5 +1,4 @@
 import Glibc
-import MigrationChannel
 import MigrationSystem
 import TestSupport
 import Testing

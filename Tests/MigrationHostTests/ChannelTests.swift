@@ -1,4 +1,3 @@
-import MigrationChannel
 import MigrationSystem
 import MigrationWire
 import TestSupport

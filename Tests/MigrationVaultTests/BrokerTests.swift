@@ -1,5 +1,4 @@
 import Glibc
-import MigrationChannel
 import MigrationCredentials
 import MigrationSystem
 import MigrationWire

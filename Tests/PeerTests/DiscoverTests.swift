@@ -1,5 +1,5 @@
 import MigrationEngine
-import MigrationFinding
+import MigrationDiscovery
 import MigrationSystem
 import MigrationTransfer
 import Testing

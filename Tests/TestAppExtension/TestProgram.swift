@@ -5,6 +5,7 @@ import AppMigrationKit
 enum TestProgram {
   static func main() throws {
     switch CommandLine.arguments.first?.split(separator: "/").last ?? "" {
+    case "Fixture": try FixtureExtension.main()
     case "OnlyExporting": try OnlyExporting.main()
     case "OnlyImporting": try OnlyImporting.main()
     case "Neither": try Neither.main()

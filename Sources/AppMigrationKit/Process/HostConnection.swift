@@ -1,4 +1,3 @@
-internal import MigrationChannel
 internal import MigrationHost
 internal import MigrationSystem
 internal import MigrationWire

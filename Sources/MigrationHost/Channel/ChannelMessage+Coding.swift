@@ -1,4 +1,4 @@
-import MigrationChannel
+import MigrationSystem
 package import MigrationWire
 
 /// Messages of the channel as bytes: a type, then fields as in Protocol §5.

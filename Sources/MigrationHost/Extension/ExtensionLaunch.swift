@@ -1,5 +1,4 @@
 import MigrationArchive
-import MigrationChannel
 import MigrationSystem
 import MigrationWire
 

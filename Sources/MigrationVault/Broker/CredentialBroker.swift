@@ -1,4 +1,3 @@
-import MigrationChannel
 package import MigrationCredentials
 package import MigrationSystem
 

@@ -1,6 +1,5 @@
 import MigrationDiscovery
 package import MigrationEngine
-import MigrationFinding
 package import MigrationSystem
 import MigrationTransfer
 

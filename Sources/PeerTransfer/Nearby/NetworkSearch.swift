@@ -1,5 +1,5 @@
 package import MigrationEngine
-package import MigrationFinding
+package import MigrationDiscovery
 package import MigrationSystem
 package import MigrationTransfer
 

@@ -1,4 +1,4 @@
-import MigrationFinding
+import MigrationDiscovery
 import MigrationHost
 import MigrationSystem
 import MigrationTransfer

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import FuzzDriver
-import MigrationChannel
 import MigrationSystem
 import MigrationWire
 

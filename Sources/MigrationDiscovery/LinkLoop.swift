@@ -1,4 +1,3 @@
-import MigrationDiscovery
 import MigrationSystem
 
 /// Provides a correspondent with the links of this device, on a thread that waits only in one poll.

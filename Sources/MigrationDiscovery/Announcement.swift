@@ -1,4 +1,3 @@
-package import MigrationDiscovery
 package import MigrationSystem
 
 /// Announces a service on every network of this device, until it is withdrawn or deallocated.

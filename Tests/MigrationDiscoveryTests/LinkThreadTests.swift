@@ -3,7 +3,6 @@ import MigrationSystem
 import TestSupport
 import Testing
 
-@testable import MigrationFinding
 
 /// A party that waits in its first packet for the test, requests the end in its second, and records
 /// the later events.

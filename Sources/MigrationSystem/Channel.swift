@@ -1,6 +1,3 @@
-package import MigrationSystem
-import MigrationWire
-
 /// One end of the connection between two processes: messages of any length, in packets, with
 /// descriptors.
 ///
@@ -67,8 +64,7 @@ package struct Channel: ~Copyable, Sendable {
   /// Waits awake for the time of a prompt answer; returns whether a message has arrived.
   package func awaitPromptly() -> Bool { socket.isReadable(withinNanoseconds: Self.promptness) }
 
-  /// Receives a message. Throws a `Violation` or a `SystemError`.
-  package mutating func receive(waiting: Bool = true) throws -> Arrival {
+  package mutating func receive(waiting: Bool = true) throws(SystemError) -> Arrival {
     while true {
       let arrival = try socket.receive(waiting: waiting)
       switch consume arrival {
@@ -76,14 +72,14 @@ package struct Channel: ~Copyable, Sendable {
       case .end: return .end
       case .packet(var packet):
         guard let kind = packet.bytes.first.flatMap({ Part(rawValue: $0) }) else {
-          throw Violation(.unknown, "a packet of the channel")
+          throw SystemError(reason: "a packet begins with an unknown byte", operation: "receive a message")
         }
         guard collected.count + packet.bytes.count <= Self.longestMessage else {
-          throw Violation(.limit, "a message of the channel")
+          throw SystemError(reason: "it is too long", operation: "receive a message")
         }
         // Only a full packet may precede another one, so that a message ends soon.
         guard kind == .last || packet.bytes.count == PacketSocket.longestPacket else {
-          throw Violation(.value, "a packet of the channel")
+          throw SystemError(reason: "a packet is too short", operation: "receive a message")
         }
         collected += packet.bytes.dropFirst()
         if kind == .more { continue }

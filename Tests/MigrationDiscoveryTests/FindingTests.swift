@@ -1,6 +1,5 @@
 import Glibc
 import MigrationDiscovery
-import MigrationFinding
 import MigrationSystem
 import TestSupport
 import Testing

@@ -1,5 +1,4 @@
 import MigrationDiscovery
-import MigrationFinding
 import MigrationSystem
 import TestSupport
 

@@ -1,4 +1,3 @@
-import MigrationDiscovery
 import MigrationSystem
 
 /// The interfaces of this device on which to find and announce devices. A value; the interfaces are

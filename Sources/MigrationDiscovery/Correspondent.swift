@@ -1,4 +1,3 @@
-import MigrationDiscovery
 
 /// An event at the links.
 enum LinkEvent: Sendable {

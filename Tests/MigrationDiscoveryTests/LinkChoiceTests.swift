@@ -2,7 +2,6 @@ import MigrationDiscovery
 import MigrationSystem
 import Testing
 
-@testable import MigrationFinding
 
 @Suite struct LinkChoiceTests {
   private static let usual: NetworkInterface.Flags = [.up, .running, .multicast]

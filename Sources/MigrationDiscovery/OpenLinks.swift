@@ -1,4 +1,3 @@
-import MigrationDiscovery
 import MigrationSystem
 
 /// The sockets of the links, which follow the interfaces as they come and go.

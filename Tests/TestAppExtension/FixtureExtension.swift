@@ -2,7 +2,6 @@ import AppMigrationKit
 
 /// An extension for tests of its process. The requested platform of an export, and the version of
 /// an import, decide its work.
-@main
 struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
   enum OptionsType: String, CaseIterable {
     case quality
@@ -27,7 +26,7 @@ struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
       let text = request.options.sorted { $0.key.rawValue < $1.key.rawValue }.map {
         "\($0.key.rawValue)=\(String(decoding: $0.value, as: UTF8.self))"
       }
-      throw Failure(text: text.joined(separator: ","))
+      throw FixtureFailure(text: text.joined(separator: ","))
     case "until cancelled":
       while true { try await archiver.appendItem(at: documents.appending(path: "file")) }
     case "until the task is cancelled":
@@ -45,21 +44,21 @@ struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
     case "group":
       let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.org.example.notes")
       guard let group, FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.other") == nil
-      else { throw Failure(text: "wrong groups") }
+      else { throw FixtureFailure(text: "wrong groups") }
       try await archiver.appendItem(at: group.appending(path: "shared"))
     case "status":
       switch MigrationStatus.importStatus {
-      case nil: throw Failure(text: "none")
-      case .success: throw Failure(text: "success")
+      case nil: throw FixtureFailure(text: "none")
+      case .success: throw FixtureFailure(text: "success")
       case .failure(let error): throw error
       }
     case "cleared status":
       MigrationStatus.clearImportStatus()
-      throw Failure(text: "\(MigrationStatus.importStatus == nil)")
+      throw FixtureFailure(text: "\(MigrationStatus.importStatus == nil)")
     case "output":
       print("printed by the author")
       fallthrough
-    default: throw Failure(text: "unknown platform")
+    default: throw FixtureFailure(text: "unknown platform")
     }
   }
 
@@ -86,7 +85,7 @@ struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
       resourcesProgress.completedUnitCount = 5
       // Waits until the host has seen it and cancels.
       try await Task.sleep(for: .seconds(3600))
-    default: throw Failure(text: request.sourceAppIdentifier.bundleIdentifier)
+    default: throw FixtureFailure(text: request.sourceAppIdentifier.bundleIdentifier)
     }
   }
 
@@ -94,7 +93,7 @@ struct FixtureExtension: ResourcesExportingWithOptions, ResourcesImporting {
   var resourcesImportProgress: Progress { resourcesProgress }
 }
 
-struct Failure: LocalizedError, CustomNSError {
+struct FixtureFailure: LocalizedError, CustomNSError {
   static let errorDomain = "org.example.fixture"
   let text: String
   var errorCode: Int { 42 }

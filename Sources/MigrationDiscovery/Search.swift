@@ -1,4 +1,3 @@
-import MigrationDiscovery
 package import MigrationSystem
 
 /// A receiver that was found on a network.
