@@ -112,7 +112,7 @@ let package = Package(
     .executableTarget(
       name: "peer",
       dependencies: [
-        "MigrationArchive", "MigrationCredentials", "MigrationDiscovery", "MigrationEngine", "MigrationFinding",
+        "MigrationArchive", "MigrationCredentials", "MigrationDiscovery", "MigrationEngine",
         "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire", "PeerTransfer",
       ],
       swiftSettings: product),

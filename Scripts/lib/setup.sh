@@ -337,12 +337,14 @@ bounded() {
   return "$code"
 }
 
-#
 # Packages share a scratch path: with a cached manifest, swift build may take the one of the package
-# before, and build nothing.
+# before, and build nothing. An index, a fifth of the time, would serve only the search for tests of
+# XCTest, which Tests/XCTMain.swift makes needless here.
 build() {
+  local words=()
+  if [ -z "${package:-}" ]; then words=(--disable-index-store); fi
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" \
-    --disable-build-manifest-caching "$@"
+    --disable-build-manifest-caching "${words[@]}" "$@"
 }
 
 # Without debug information, which would be most of a program; the names of its functions stay, for

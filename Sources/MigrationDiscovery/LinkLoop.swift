@@ -1,10 +1,10 @@
 import MigrationSystem
 
-/// Provides a correspondent with the links of this device, on a thread that waits only in one poll.
+/// Provides its party with the links of this device, on a thread that waits only in one poll.
 ///
 /// A flood costs little: after each batch the sockets rest, and packets that meanwhile exceed the
 /// kernel's buffers are lost, most of them from the flood.
-struct LinkLoop<Party: Correspondent>: ~Copyable {
+struct LinkLoop<Party: LinkParty>: ~Copyable {
   /// The least rest of the sockets after packets were read. The rest also lasts a multiple of the
   /// time for processing the packets, so that a flood takes at most a tenth of a processor.
   private static var rest: Duration { .milliseconds(10) }
@@ -160,7 +160,7 @@ struct LinkLoop<Party: Correspondent>: ~Copyable {
   }
 
   private mutating func handle(_ event: LinkEvent) {
-    for action in party.handle(event, now: BootInstant.now().seconds) {
+    for action in party.take(event, now: BootInstant.now().seconds) {
       switch action {
       case .send(let bytes, let link, let source): links.send(bytes, link, unicastTo: source)
       case .tell(let news): tell(news)

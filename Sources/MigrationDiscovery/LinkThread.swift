@@ -8,7 +8,7 @@ final class LinkThread: Sendable {
 
   /// Starts it, with everything that it needs except links. `tell` and `trouble` are called on the
   /// thread and must not block it; `trouble` with nil when the trouble has ended.
-  init<Party: Correspondent>(
+  init<Party: LinkParty>(
     _ name: String, _ party: Party, port: UInt16, reaching reach: Reach = .everywhere,
     tell: @escaping @Sendable (Party.News) -> Void,
     trouble: @escaping @Sendable (FindingTrouble?) -> Void

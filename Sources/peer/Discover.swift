@@ -1,5 +1,5 @@
-import MigrationEngine
 import MigrationDiscovery
+import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire

@@ -1,8 +1,9 @@
 import Glibc
-import MigrationDiscovery
 import MigrationSystem
 import TestSupport
 import Testing
+
+@testable import MigrationDiscovery
 
 @Suite(.enabled(if: canHaveOwnNetwork)) struct FindingTests {
   @Test func `a receiver is found with its addresses, and removed when it is withdrawn`() throws {

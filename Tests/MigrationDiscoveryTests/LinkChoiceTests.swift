@@ -1,7 +1,7 @@
-import MigrationDiscovery
 import MigrationSystem
 import Testing
 
+@testable import MigrationDiscovery
 
 @Suite struct LinkChoiceTests {
   private static let usual: NetworkInterface.Flags = [.up, .running, .multicast]

@@ -1,12 +1,12 @@
-import MigrationDiscovery
 import MigrationSystem
 import TestSupport
 import Testing
 
+@testable import MigrationDiscovery
 
 /// A party that waits in its first packet for the test, requests the end in its second, and records
 /// the later events.
-private struct Impatient: Correspondent {
+private struct Impatient: LinkParty {
   final class Shared: Sendable {
     struct State {
       var packets = 0
@@ -26,7 +26,7 @@ private struct Impatient: Correspondent {
   let shared: Shared
   var nextMoment: Double? { nil }
 
-  mutating func handle(_ event: LinkEvent, now: Double) -> [LinkAction<Never>] {
+  mutating func take(_ event: LinkEvent, now: Double) -> [LinkAction<Never>] {
     switch event {
     case .packet:
       shared.change { $0.packets += 1 }

@@ -1,6 +1,7 @@
-import MigrationDiscovery
 import MigrationSystem
 import TestSupport
+
+@testable import MigrationDiscovery
 
 /// The reports of a search so far.
 final class Watched: Sendable {

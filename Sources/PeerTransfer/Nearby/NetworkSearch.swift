@@ -1,5 +1,5 @@
-package import MigrationEngine
 package import MigrationDiscovery
+package import MigrationEngine
 package import MigrationSystem
 package import MigrationTransfer
 

@@ -1,4 +1,3 @@
-
 /// An event at the links.
 enum LinkEvent: Sendable {
   /// The current links.
@@ -21,15 +20,15 @@ enum LinkAction<News: Sendable>: Sendable {
 
 /// A value that decides which packets to send and which news to report; `LinkLoop` provides sockets
 /// and a clock.
-protocol Correspondent: Sendable {
+protocol LinkParty: Sendable {
   associatedtype News: Sendable
-  mutating func handle(_ event: LinkEvent, now: Double) -> [LinkAction<News>]
+  mutating func take(_ event: LinkEvent, now: Double) -> [LinkAction<News>]
   /// The next time at which it needs `timePassed`; nil if it only waits for events.
   var nextMoment: Double? { get }
 }
 
-extension Responder: Correspondent {
-  mutating func handle(_ event: LinkEvent, now: Double) -> [LinkAction<Announcement.News>] {
+extension Responder: LinkParty {
+  mutating func take(_ event: LinkEvent, now: Double) -> [LinkAction<Announcement.News>] {
     let actions: [Action] =
       switch event {
       case .links(let links): handle(.links(links), now: now)
@@ -47,8 +46,8 @@ extension Responder: Correspondent {
   }
 }
 
-extension Browser: Correspondent {
-  mutating func handle(_ event: LinkEvent, now: Double) -> [LinkAction<[Found]>] {
+extension Browser: LinkParty {
+  mutating func take(_ event: LinkEvent, now: Double) -> [LinkAction<[Found]>] {
     let actions: [Action]
     switch event {
     case .links(let links): actions = handle(.links(links), now: now)
