@@ -1,19 +1,19 @@
-/// The numbers of Protocol §11; every length and count is checked against one of them before
-/// anything is allocated.
+/// The limits of Protocol §11; every length and count is checked against one of them before memory
+/// is allocated.
 package enum Limits {
   /// The port that is used unless another is chosen.
   package static let defaultPort: UInt16 = 47470
-  /// Bytes in front of a frame's body: type and length.
+  /// The bytes before a frame's body: type and length.
   package static let frameHeader = 5
   /// The longest body of a frame.
   package static let frameBody = 1_310_720
-  /// The most entries bytes that one DATA frame stands for.
+  /// The most bytes of entries in one DATA frame, before compression.
   package static let plainLength = 1_310_000
   /// The window of compressed data (Protocol §6.8): 8 MiB, which every decoder must have room for.
   package static let compressionWindow: UInt64 = 8 << 20
   /// The most data in one chunk.
   package static let chunk = 1_048_576
-  /// Bytes in front of a DATA frame's payload: sequence, encoding, plain length.
+  /// The bytes before a DATA frame's payload: sequence, encoding, plain length.
   package static let dataHeader = 13
   /// The most fields in one body.
   package static let fields = 255
@@ -26,9 +26,10 @@ package enum Limits {
   package static let fileSize = UInt64(Int64.max)
   package static let incompleteFiles = 256
   package static let marksInFrame = 65_536
-  /// How many complete items a ledger may tell beyond those that were announced: 64 MiB of marks.
+  /// The number of complete items that a ledger may list beyond the announced items: 64 MiB of
+  /// marks.
   package static let staleMarks: UInt64 = 4_194_304
-  /// How many files at the destination a ledger may tell.
+  /// The number of files at the destination that a ledger may list.
   package static let presentMarks: UInt64 = 4_194_304
   package static let rangesInPartial = 65_536
   package static let streams = 64
@@ -47,20 +48,19 @@ package enum Limits {
   /// The longest record of an item, and how much of it fields of later versions may take.
   package static let record = 262_144
   package static let unknownFields = 32_768
-  /// Bytes of records that may come beyond those that were announced.
+  /// The bytes of records that may come beyond the announced bytes.
   package static let metadataMargin: UInt64 = 16_777_216
-  /// The journal's bytes for a piece of a file, besides its path. The receiver counts so many for
-  /// it.
+  /// The bytes that the receiver counts for a piece of a file in the journal, besides its path.
   package static let pieceOverhead: UInt64 = 96
-  /// How often a sender may start one file afresh in one session.
+  /// The number of times that a sender may start one file afresh in one session.
   package static let restarts: UInt64 = 8
-  /// How many unsent items are named one by one.
+  /// The number of unsent items that are named one by one.
   package static let unsent = 10_000
-  /// How many bytes their paths, messages and unknown fields may have together in a session: 4 MiB.
+  /// The bytes of their paths, messages and unknown fields in a session: 4 MiB.
   package static let unsentBytes = 4_194_304
-  /// How many names of attributes that are never carried are told.
+  /// The number of attributes that are never transferred and may be named.
   package static let leftBehind = 64
-  /// Ciphertext in front of the record with READY.
+  /// The bytes of ciphertext before the record with READY.
   package static let beforeReady = 16_384
   /// The longest record of TLS 1.3, with its header.
   package static let tlsRecord = 16_645

@@ -64,3 +64,8 @@ private func lines(_ url: URL) -> [Substring] {
   let text = try! String(contentsOf: url, encoding: .utf8)
   return text.split(separator: "\n").filter { !$0.hasPrefix("#") }
 }
+
+extension Ledger {
+  /// Whether this is exactly the archive of the sender's FINISH.
+  func agrees(with finish: Finish) -> Bool { difference(from: finish) == nil }
+}

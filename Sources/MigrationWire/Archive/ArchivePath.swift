@@ -2,7 +2,7 @@
 package struct ArchivePath: Hashable, Comparable, Sendable {
   package let bytes: [UInt8]
 
-  /// Checks a path from anywhere; the only way to make one from bytes.
+  /// Checks the bytes of a path.
   package init(_ bytes: [UInt8]) throws(Violation) {
     try Self.check(bytes.span)
     self.bytes = bytes
@@ -51,12 +51,12 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
     bytes.split(separator: UInt8(ascii: "/"))
   }
 
-  /// How many components it has.
+  /// The number of components.
   package var depth: Int {
     bytes.count { $0 == UInt8(ascii: "/") } + 1
   }
 
-  /// Takes eight bytes at once; the synthesised one goes through them one by one.
+  /// Combines eight bytes at once; the synthesised function combines single bytes.
   package func hash(into hasher: inout Hasher) {
     var rest = bytes.span
     while rest.count >= 8 {
@@ -73,7 +73,7 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
     left.bytes.lexicographicallyPrecedes(right.bytes)
   }
 
-  /// Fails with the reason why these bytes are no path.
+  /// Throws the rule that the bytes break.
   package static func check(_ bytes: Span<UInt8>) throws(Violation) {
     guard bytes.count <= Limits.path else { throw Violation(.limit, "a path") }
     var start = 0
@@ -86,7 +86,7 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
     guard depth <= Limits.depth else { throw Violation(.limit, "a path's depth") }
   }
 
-  /// Fails unless the bytes may stand between two slashes.
+  /// Throws unless the bytes are a valid component.
   package static func checkComponent(_ bytes: Span<UInt8>) throws(Violation) {
     let dot = UInt8(ascii: ".")
     guard bytes.count <= Limits.component else { throw Violation(.limit, "a component of a path") }

@@ -2,12 +2,12 @@
 package struct ByteRanges: Equatable, Sendable {
   package private(set) var all: [Range<UInt64>] = []
 
-  /// How many bytes it covers.
+  /// The number of bytes in the set.
   package private(set) var count: UInt64 = 0
 
   package init() {}
 
-  /// How a range lies to the set.
+  /// Whether the set has none, a part or all of a range.
   package enum Cover: Equatable, Sendable {
     case none
     case part
@@ -49,7 +49,7 @@ package struct ByteRanges: Equatable, Sendable {
     return gaps
   }
 
-  /// The first range whose end lies behind `position`, found by halving.
+  /// The index of the first range that ends after `position`, by binary search.
   private func firstIndex(endingAfter position: UInt64) -> Int {
     var (low, high) = (0, all.count)
     while low < high {

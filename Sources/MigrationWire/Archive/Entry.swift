@@ -1,4 +1,4 @@
-/// A chunk's tag and the nonce it was made with (Protocol §9.3).
+/// The tag of a chunk, and its nonce (Protocol §9.3).
 package struct ChunkSeal: Equatable, Sendable {
   package let nonceHigh: UInt64
   package let nonceLow: UInt32
@@ -49,7 +49,7 @@ package struct ChunkPlace: Equatable, Sendable {
   }
 }
 
-/// One entry of a DATA frame (Protocol §6.8). Data stays in the frame; the entry says where.
+/// One entry of a DATA frame (Protocol §6.8), with the place of its data in the frame.
 package enum Entry: Equatable, Sendable {
   /// A record, and for a small file the whole content behind it.
   case item(ItemRecord, content: Content?)
@@ -76,7 +76,7 @@ package enum Entry: Equatable, Sendable {
   }
 }
 
-/// Walks the entries of one DATA frame, one call an entry.
+/// Reads the entries of one DATA frame one after another.
 package struct EntryReader: Sendable {
   private var reader: ByteReader
 
@@ -154,7 +154,7 @@ package enum EntryWriter {
     writer.u32(UInt32(writer.bytes.count - start - 4), at: start)
   }
 
-  /// Everything of a CHUNK, HOLE or CONTENT entry but the data, which follows.
+  /// A CHUNK or HOLE entry without its data, which follows.
   package static func place(_ place: ChunkPlace, _ seal: ChunkSeal, to writer: inout ByteWriter) {
     writer.u8(place.isHole ? Entry.Kind.hole : Entry.Kind.chunk)
     writer.u16(UInt16(place.path.bytes.count))
@@ -166,7 +166,7 @@ package enum EntryWriter {
     writer.array(place.path.bytes)
   }
 
-  /// A CONTENT entry's header; it must stand directly behind its ITEM.
+  /// The header of a CONTENT entry, which follows its ITEM entry directly.
   package static func content(length: Int, _ seal: ChunkSeal, to writer: inout ByteWriter) {
     writer.u8(Entry.Kind.content)
     writer.u32(UInt32(length))

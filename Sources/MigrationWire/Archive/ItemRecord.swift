@@ -15,6 +15,29 @@ package struct ItemTime: Equatable, Sendable {
     self.seconds = seconds
     self.nanoseconds = nanoseconds
   }
+
+  /// The latest time at or before this one that is a multiple of `granularity` nanoseconds.
+  package func rounded(to granularity: UInt32) -> ItemTime {
+    guard granularity > 1 else { return self }
+    let second: Int128 = 1_000_000_000
+    let time = Int128(seconds) * second + Int128(nanoseconds)
+    let rest = time % Int128(granularity)
+    let rounded = time - (rest < 0 ? rest + Int128(granularity) : rest)
+    // Division rounds towards zero, and seconds towards the past.
+    let fraction = (rounded % second + second) % second
+    // Only the first second of the range can leave it.
+    return ItemTime(
+      seconds: Int64(clamping: (rounded - fraction) / second), nanoseconds: UInt32(truncatingIfNeeded: fraction))
+  }
+
+  /// The finest granularity of a known file system that explains the kept times; nil if none does.
+  package static func granularity(of kept: [(set: ItemTime, got: ItemTime)]) -> UInt32? {
+    granularities.first { granularity in kept.allSatisfy { $0.set.rounded(to: granularity) == $0.got } }
+  }
+
+  private static let granularities: [UInt32] = [
+    1, 100, 1000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000,
+  ]
 }
 
 /// Names one state of one item at its source (Protocol §9.1).
@@ -197,6 +220,120 @@ package struct ItemRecord: Equatable, Sendable {
       let entries = tag == 10 ? accessList : defaultAccessList
       guard !entries.isEmpty else { continue }
       fields.append(tag, length: AccessEntry.size * entries.count, to: &writer) { AccessEntry.write(entries, to: &$0) }
+    }
+  }
+
+  /// The number of bytes that `write` writes. The record counts as that many bytes of
+  /// metadata (Protocol §6.2, metadata).
+  package var length: Int {
+    // Kind and generation, and their tags and lengths.
+    var length = Fields.length(ofValue: path.bytes.count) + 3 + 18
+    if mode != nil { length += 4 }
+    if modified != nil { length += 14 }
+    if owner != nil { length += 10 }
+    switch body {
+    case .directory: break
+    case .file: length += 10
+    case .symbolicLink(let target): length += Fields.length(ofValue: target.count)
+    case .hardLink(let target): length += Fields.length(ofValue: target.bytes.count)
+    }
+    if !attributes.isEmpty { length += Fields.length(ofValue: attributes.reduce(0) { $0 + $1.length }) }
+    if !accessList.isEmpty { length += Fields.length(ofValue: AccessEntry.size * accessList.count) }
+    if !defaultAccessList.isEmpty { length += Fields.length(ofValue: AccessEntry.size * defaultAccessList.count) }
+    return length + unknown.length
+  }
+
+  /// The same item with only its path, kind and generation.
+  package var bare: ItemRecord { ItemRecord(path: path, generation: generation, body: body) }
+}
+
+/// One extended attribute of the user namespace; the name includes its prefix.
+package struct ExtendedAttribute: Equatable, Sendable {
+  package let name: [UInt8]
+  package let value: [UInt8]
+
+  package init(name: [UInt8], value: [UInt8]) {
+    self.name = name
+    self.value = value
+  }
+
+  static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [ExtendedAttribute] {
+    let subject = "an item's extended attributes"
+    guard reader.remaining <= Limits.attributes else { throw Violation(.limit, subject) }
+    var list: [ExtendedAttribute] = []
+    while !reader.isAtEnd {
+      let name = try reader.array(bytes, Int(try reader.u8(bytes)))
+      let length = try reader.varint(bytes)
+      guard length <= UInt64(reader.remaining) else { throw Violation(.truncated, subject) }
+      let value = try reader.array(bytes, Int(length))
+      guard name.starts(with: "user.".utf8), name.count > 5, !name.contains(0),
+        list.last.map({ $0.name.lexicographicallyPrecedes(name) }) ?? true
+      else { throw Violation(.value, subject) }
+      list.append(ExtendedAttribute(name: name, value: value))
+    }
+    return list
+  }
+
+  static func write(_ list: [ExtendedAttribute], to writer: inout ByteWriter) {
+    for attribute in list {
+      writer.u8(UInt8(attribute.name.count))
+      writer.array(attribute.name)
+      writer.varint(UInt64(attribute.value.count))
+      writer.array(attribute.value)
+    }
+  }
+
+  /// The length of the attribute in a list.
+  fileprivate var length: Int { 1 + name.count + ByteWriter.varintSize(UInt64(value.count)) + value.count }
+}
+
+/// One entry of a POSIX access control list.
+package struct AccessEntry: Equatable, Sendable {
+  /// The user or group that an entry applies to; the numbers are those of Protocol §8.2.
+  package enum Subject: UInt8, Sendable {
+    case owner = 1
+    case user = 2
+    case groupOwner = 3
+    case group = 4
+    case mask = 5
+    case other = 6
+  }
+
+  package let subject: Subject
+  /// Read, write, execute as the bits 4, 2, 1.
+  package let permissions: UInt8
+  /// The user or group; 0 for the other subjects.
+  package let id: UInt32
+
+  package init(subject: Subject, permissions: UInt8, id: UInt32) {
+    self.subject = subject
+    self.permissions = permissions
+    self.id = id
+  }
+
+  /// The length of an entry on the wire.
+  static let size = 6
+
+  static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [AccessEntry] {
+    let what = "an item's access control list"
+    guard reader.remaining <= Limits.aclEntries * size else { throw Violation(.limit, what) }
+    var list: [AccessEntry] = []
+    while !reader.isAtEnd {
+      guard let subject = Subject(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, what) }
+      let entry = AccessEntry(subject: subject, permissions: try reader.u8(bytes), id: try reader.u32(bytes))
+      guard entry.permissions <= 7, entry.id == 0 || subject == .user || subject == .group else {
+        throw Violation(.value, what)
+      }
+      list.append(entry)
+    }
+    return list
+  }
+
+  static func write(_ list: [AccessEntry], to writer: inout ByteWriter) {
+    for entry in list {
+      writer.u8(entry.subject.rawValue)
+      writer.u8(entry.permissions)
+      writer.u32(entry.id)
     }
   }
 }

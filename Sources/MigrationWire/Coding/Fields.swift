@@ -13,7 +13,7 @@ package struct Fields: Equatable, Sendable {
 
   package init() {}
 
-  /// How many bytes the values have together.
+  /// The number of bytes of all values.
   var size: Int { fields.reduce(0) { $0 + $1.value.count } }
 
   /// Reads all fields in `range`.
@@ -24,7 +24,7 @@ package struct Fields: Equatable, Sendable {
     }
   }
 
-  /// Adds a field; tags must be added in ascending order.
+  /// Adds a field; tags ascend.
   package mutating func append(_ tag: UInt8, _ value: [UInt8]) {
     precondition(tag > fields.last?.tag ?? 0, "fields are written in ascending order")
     fields.append(Field(tag: tag, value: value))
@@ -37,10 +37,11 @@ package struct Fields: Equatable, Sendable {
     append(tag, writer.bytes)
   }
 
-  /// Puts back the fields that a reader had not known, among the known ones.
-  package mutating func merge(_ unknown: Fields) {
-    guard !unknown.fields.isEmpty else { return }
-    fields = (fields + unknown.fields).sorted { $0.tag < $1.tag }
+  /// Writes these fields with the unknown fields of the message that was read.
+  func write(with unknown: Fields, to writer: inout ByteWriter) {
+    var all = self
+    all.fields = (fields + unknown.fields).sorted { $0.tag < $1.tag }
+    all.write(to: &writer)
   }
 
   /// The fields whose tags are not among `known`.
@@ -50,10 +51,10 @@ package struct Fields: Equatable, Sendable {
     return rest
   }
 
-  /// How many bytes a field takes whose value has so many.
+  /// The number of bytes of a field whose value has `count` bytes.
   static func length(ofValue count: Int) -> Int { 1 + ByteWriter.varintSize(UInt64(count)) + count }
 
-  /// How many bytes `write` writes.
+  /// The number of bytes that `write` writes.
   package var length: Int { fields.reduce(0) { $0 + Self.length(ofValue: $1.value.count) } }
 
   package func write(to writer: inout ByteWriter) {
@@ -96,6 +97,21 @@ package struct Fields: Equatable, Sendable {
     return result
   }
 
+  /// The integer that is the whole value of `tag`; nil where the field is absent.
+  package func number<Value: FixedWidthInteger>(_ tag: UInt8, _ subject: String) throws(Violation) -> Value? {
+    try read(tag, subject) { reader, bytes throws(Violation) in
+      var number: Value = 0
+      for index in try reader.take(Value.bitWidth / 8) { number = number << 8 | Value(bytes[index]) }
+      return number
+    }
+  }
+
+  /// The integer that is the whole value of a required field.
+  package func requiredNumber<Value: FixedWidthInteger>(_ tag: UInt8, _ subject: String) throws(Violation) -> Value {
+    guard let number: Value = try number(tag, subject) else { throw Violation(.field, subject) }
+    return number
+  }
+
   /// A required text of at most `limit` bytes.
   package func text(_ tag: UInt8, limit: Int, _ subject: String) throws(Violation) -> String {
     guard let text = try optionalText(tag, limit: limit, subject) else { throw Violation(.field, subject) }
@@ -108,5 +124,87 @@ package struct Fields: Equatable, Sendable {
     guard value.count <= limit else { throw Violation(.limit, subject) }
     guard let text = String(validating: value, as: UTF8.self) else { throw Violation(.value, subject) }
     return text
+  }
+
+  /// The message of this type with these fields.
+  package func message(_ kind: UInt8) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.u8(kind)
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  /// A message's type and fields.
+  package static func message(_ bytes: [UInt8], _ subject: String) throws(Violation) -> (UInt8, Fields) {
+    guard let kind = bytes.first else { throw Violation(.truncated, subject) }
+    return (kind, try Fields(bytes.span, 1..<bytes.count, of: subject))
+  }
+
+  /// Throws if a field is not among `known`.
+  package func refuseUnknown(besides known: some Sequence<UInt8>, _ subject: String) throws(Violation) {
+    guard unknown(besides: known) == Fields() else { throw Violation(.unknown, subject) }
+  }
+}
+
+/// Reads the fields of a field body one after another, without a copy of their values.
+struct FieldReader {
+  private var reader: ByteReader
+  private let subject: String
+  private var last: UInt8 = 0
+  private var count = 0
+
+  /// Reads the fields that fill `range`.
+  init(_ range: Range<Int>, of subject: String) {
+    reader = ByteReader(range, of: subject)
+    self.subject = subject
+  }
+
+  /// The next field's tag and the place of its value; nil at the end.
+  mutating func next(_ bytes: Span<UInt8>) throws(Violation) -> (tag: UInt8, value: Range<Int>)? {
+    guard !reader.isAtEnd else { return nil }
+    let tag = try reader.u8(bytes)
+    let length = try reader.varint(bytes)
+    guard tag > last else { throw Violation(.field, subject) }
+    guard count < Limits.fields, length <= UInt64(reader.remaining) else { throw Violation(.truncated, subject) }
+    last = tag
+    count += 1
+    return (tag, try reader.take(Int(length)))
+  }
+}
+
+/// Writes a field body without a copy of any value: for records, of which there are many.
+struct FieldWriter {
+  private var last: UInt8 = 0
+  private var unknown: ArraySlice<Fields.Field>
+
+  /// Writes the unknown fields of a record that was read among the others.
+  init(besides unknown: Fields) {
+    self.unknown = unknown.all[...]
+  }
+
+  /// Adds a field whose value has `length` bytes, which `body` writes; tags ascend.
+  mutating func append(_ tag: UInt8, length: Int, to writer: inout ByteWriter, _ body: (inout ByteWriter) -> Void) {
+    precondition(tag > last, "fields are written in ascending order")
+    last = tag
+    writeUnknown(below: tag, to: &writer)
+    writer.u8(tag)
+    writer.varint(UInt64(length))
+    body(&writer)
+  }
+
+  mutating func append(_ tag: UInt8, _ value: [UInt8], to writer: inout ByteWriter) {
+    append(tag, length: value.count, to: &writer) { $0.array(value) }
+  }
+
+  /// Writes the unknown fields behind the last known one.
+  mutating func finish(to writer: inout ByteWriter) { writeUnknown(below: nil, to: &writer) }
+
+  private mutating func writeUnknown(below tag: UInt8?, to writer: inout ByteWriter) {
+    while let field = unknown.first, tag.map({ field.tag < $0 }) ?? true {
+      writer.u8(field.tag)
+      writer.varint(UInt64(field.value.count))
+      writer.array(field.value)
+      unknown.removeFirst()
+    }
   }
 }

@@ -1,17 +1,16 @@
-/// Takes whole frames out of a stream of bytes (Protocol §6), however the bytes come.
+/// Finds the frames in a stream of bytes (Protocol §6).
 ///
-/// A caller reads bytes directly into the decoder's room. A caller that reads no more than
-/// `missing` bytes never gets the beginning of the next frame, so the decoder moves nothing. A
-/// caller that reads more gets the frames one after another.
+/// A caller reads bytes directly into the decoder. A caller that reads at most `missing` bytes
+/// never gets the beginning of the next frame, so the decoder moves nothing.
 package struct FrameDecoder: Sendable {
-  /// A whole frame: its body lies at a range of the decoder's bytes until the next call that
-  /// changes the decoder.
+  /// A whole frame; its body is a range of the decoder's bytes until the next call that changes the
+  /// decoder.
   package struct Frame: Equatable, Sendable {
     package let type: FrameType
     package let body: Range<Int>
   }
 
-  /// The received bytes, and room behind them.
+  /// The received bytes, and free room after them.
   package private(set) var bytes: [UInt8] = []
   /// The start of the next frame, and the end of the received bytes.
   private var start = 0
@@ -19,8 +18,8 @@ package struct FrameDecoder: Sendable {
 
   package init() {}
 
-  /// How many bytes of the next frame are missing, as far as that is known: first those of its
-  /// header. Throws what the header breaks.
+  /// The number of missing bytes of the next frame: those of its header until the header is
+  /// complete. Throws what is wrong with the header.
   package var missing: Int {
     get throws(Violation) {
       guard let header = try header else { return Limits.frameHeader - (end - start) }
@@ -35,8 +34,7 @@ package struct FrameDecoder: Sendable {
     }
   }
 
-  /// Lets `read` fill room for at most so many bytes. `read` returns the number of bytes, or nil
-  /// for none.
+  /// Lets `read` fill at most `count` bytes; it returns their number, or nil for none.
   package mutating func read<Failure: Error>(
     atMost count: Int, _ read: (inout [UInt8], Range<Int>) throws(Failure) -> Int?
   ) throws(Failure) -> Int? {
@@ -46,7 +44,7 @@ package struct FrameDecoder: Sendable {
     return got
   }
 
-  /// Takes bytes that came.
+  /// Appends received bytes.
   package mutating func append(_ new: Span<UInt8>) {
     makeRoom(new.count)
     for index in new.indices { bytes[end + index] = new[index] }
@@ -63,12 +61,76 @@ package struct FrameDecoder: Sendable {
     if end + count > bytes.count { bytes += [UInt8](repeating: 0, count: end + count - bytes.count) }
   }
 
-  /// The next whole frame; nil when it is not there.
+  /// The next whole frame; nil if it is not complete.
   package mutating func next() throws(Violation) -> Frame? {
     guard let header = try header else { return nil }
     let body = start + Limits.frameHeader
     guard end - body >= header.length else { return nil }
     start = body + header.length
     return Frame(type: header.type, body: body..<start)
+  }
+}
+
+/// The type of a frame after READY (Protocol §6).
+package struct FrameType: RawRepresentable, Hashable, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  package static let greeting = FrameType(rawValue: 0x10)
+  package static let offer = FrameType(rawValue: 0x11)
+  package static let accept = FrameType(rawValue: 0x12)
+  package static let held = FrameType(rawValue: 0x13)
+  package static let partial = FrameType(rawValue: 0x14)
+  package static let heldEnd = FrameType(rawValue: 0x15)
+  package static let drop = FrameType(rawValue: 0x16)
+  package static let unsent = FrameType(rawValue: 0x17)
+  package static let finish = FrameType(rawValue: 0x18)
+  package static let progress = FrameType(rawValue: 0x19)
+  package static let done = FrameType(rawValue: 0x1A)
+  package static let receipt = FrameType(rawValue: 0x1B)
+  package static let refused = FrameType(rawValue: 0x1C)
+  package static let ping = FrameType(rawValue: 0x1E)
+  package static let pong = FrameType(rawValue: 0x1F)
+  package static let close = FrameType(rawValue: 0x20)
+  package static let join = FrameType(rawValue: 0x30)
+  package static let data = FrameType(rawValue: 0x31)
+  package static let ack = FrameType(rawValue: 0x32)
+  package static let end = FrameType(rawValue: 0x33)
+
+  /// Whether a version that does not know the type skips the frame.
+  package var mayBeIgnored: Bool { rawValue >= 0x80 }
+}
+
+/// The five bytes in front of a frame's body.
+package struct FrameHeader: Equatable, Sendable {
+  package let type: FrameType
+  /// The length of the body, within its limit.
+  package let length: Int
+
+  package init(type: FrameType, length: Int) {
+    precondition((0...Limits.frameBody).contains(length), "a frame's body has a limit")
+    self.type = type
+    self.length = length
+  }
+
+  /// Reads the first `Limits.frameHeader` bytes.
+  package init(_ bytes: Span<UInt8>) throws(Violation) {
+    var reader = ByteReader(0..<bytes.count, of: "a frame")
+    type = FrameType(rawValue: try reader.u8(bytes))
+    length = Int(try reader.u32(bytes))
+    guard length <= Limits.frameBody else { throw Violation(.limit, "a frame") }
+  }
+
+  /// A frame with the start of its body; the `payload` bytes of the rest are sent separately.
+  static func frame(_ type: FrameType, _ body: [UInt8], payload: Int = 0) -> [UInt8] {
+    var writer = ByteWriter()
+    FrameHeader(type: type, length: body.count + payload).write(to: &writer)
+    writer.array(body)
+    return writer.bytes
+  }
+
+  package func write(to writer: inout ByteWriter) {
+    writer.u8(type.rawValue)
+    writer.u32(UInt32(length))
   }
 }

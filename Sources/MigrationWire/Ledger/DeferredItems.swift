@@ -1,25 +1,25 @@
-/// The items that wait for the end: directories, whose metadata is set when all their items are in
-/// them, and hard links.
+/// The items that the import completes last: directories, whose metadata is set after their items
+/// exist, and hard links.
 ///
-/// The journal has their records; this type has the positions. A million directories take some
-/// hundred megabytes, with any metadata.
+/// The journal has their records, and this type has the records' positions: a million directories
+/// take about a hundred megabytes.
 struct DeferredItems: Sendable {
   struct Entry: Sendable {
     let mark: Mark
-    /// The value that tells the record from any other.
+    /// The hash of the record.
     let digest: UInt128
     let depth: Int
     let isLink: Bool
-    /// Whether the record has more than a creating call can give.
+    /// Whether the record has attributes or access lists, which need further calls.
     let isExtended: Bool
-    /// Whether this session brought it.
+    /// Whether the item arrived in this session.
     var isNew = true
-    /// Where the journal tells of it, once it does.
+    /// The record's position in the journal; nil until it is written.
     var position: UInt64?
   }
 
   private let keys: TransferKeys
-  /// By what names the path.
+  /// By the hash of the path.
   private var entries: [UInt128: Entry] = [:]
 
   init(_ keys: TransferKeys) { self.keys = keys }
@@ -29,7 +29,7 @@ struct DeferredItems: Sendable {
     entries.isEmpty ? nil : entries[keys.digest(of: path)]
   }
 
-  /// Whether another record than this one is held of the same item.
+  /// Whether a different record of the same state is held.
   func contradicts(_ record: ItemRecord, _ mark: Mark) -> Bool {
     guard let entry = entry(record.path), entry.mark == mark else { return false }
     return entry.digest != keys.digest(of: record)
@@ -46,13 +46,13 @@ struct DeferredItems: Sendable {
     entries[keys.digest(of: path)] = nil
   }
 
-  /// The journal tells of an item at a position.
+  /// Stores the position of an item's record in the journal.
   mutating func place(_ path: ArchivePath, _ mark: Mark, at position: UInt64) {
     guard entry(path)?.mark == mark else { return }
     entries[keys.digest(of: path)]?.position = position
   }
 
-  /// Begins another session. Forgets the items that the journal does not have, and returns their
+  /// Begins another session. Forgets the items without a record in the journal, and returns their
   /// marks.
   mutating func begin() -> [Mark] {
     let lost = entries.values.filter { $0.position == nil }.map(\.mark)
@@ -65,13 +65,13 @@ struct DeferredItems: Sendable {
     return lost
   }
 
-  /// Where the records of the hard links are, ascending; nil for one of which the journal does not
-  /// tell.
+  /// The positions of the hard links' records, ascending; nil for a record that is not in the
+  /// journal.
   var linkPositions: [UInt64?] {
     entries.values.filter(\.isLink).map(\.position).sorted { $0 ?? 0 < $1 ?? 0 }
   }
 
-  /// The same of the directories, the deepest first.
+  /// The positions of the directories' records, the deepest directory first.
   func directoryPositions(extendedOnly: Bool) -> [UInt64?] {
     entries.values.filter { !$0.isLink && ($0.isExtended || !extendedOnly) }
       .sorted { ($1.depth, $0.position ?? 0) < ($0.depth, $1.position ?? 0) }.map(\.position)
@@ -79,7 +79,7 @@ struct DeferredItems: Sendable {
 }
 
 extension TransferKeys {
-  /// The stand-in for a path in memory.
+  /// The hash that stands for a path in memory.
   func digest(of path: ArchivePath) -> UInt128 {
     var hash = SipHash(key: hashKey)
     hash.combine(0x80 as UInt8)
@@ -87,7 +87,7 @@ extension TransferKeys {
     return hash.finish()
   }
 
-  /// The stand-in for a whole record in memory.
+  /// The hash that stands for a record in memory.
   fileprivate func digest(of record: ItemRecord) -> UInt128 {
     var writer = ByteWriter()
     record.write(to: &writer)
@@ -96,4 +96,29 @@ extension TransferKeys {
     hash.combine(writer.bytes)
     return hash.finish()
   }
+}
+
+/// The items that wait for the end, with the positions of their records in the journal.
+extension Ledger {
+  /// Whether a directory at this path has a record.
+  package func hasDirectory(_ path: ArchivePath) -> Bool { deferred.entry(path)?.isLink == false }
+
+  /// Whether a hard link is to be made at this path.
+  package func hasHardLink(_ path: ArchivePath) -> Bool { deferred.entry(path)?.isLink == true }
+
+  /// Where the record of a directory is.
+  package func position(ofDirectory path: ArchivePath) -> UInt64? {
+    guard let entry = deferred.entry(path), !entry.isLink else { return nil }
+    return entry.position
+  }
+
+  /// The positions of the hard links' records, ascending; nil for a record that is not in the
+  /// journal.
+  package var linkPositions: [UInt64?] { deferred.linkPositions }
+
+  /// The positions of the directories' records, the deepest directory first.
+  package var directoryPositions: [UInt64?] { deferred.directoryPositions(extendedOnly: false) }
+
+  /// The positions of the records of directories with attributes or access lists.
+  package var extendedDirectoryPositions: [UInt64?] { deferred.directoryPositions(extendedOnly: true) }
 }

@@ -1,4 +1,4 @@
-/// One line of the receiver's journal: a claim about the staging directory.
+/// One record of the receiver's journal: a statement about the staging directory.
 package enum JournalRecord: Equatable, Sendable {
   /// The first record: which transfer the journal belongs to.
   case opened(TransferID)
@@ -6,15 +6,15 @@ package enum JournalRecord: Equatable, Sendable {
   case item(ItemRecord, ChunkSeal?)
   /// A range that is in its staging file.
   case range(ChunkPlace, ChunkSeal)
-  /// The record of a file whose bytes are told as ranges.
+  /// The record of a file whose bytes are in `range` records.
   case sealed(ItemRecord)
-  /// Every earlier claim about this path is void.
+  /// Every earlier record about this path is void.
   case discarded(ArchivePath)
-  /// Every earlier claim about this path, and about every path below it, is void.
+  /// Every earlier record about this path, or a path below it, is void.
   case discardedTree(ArchivePath)
-  /// The record at this position was found untrue.
+  /// The record at this position is wrong.
   case void(at: UInt64)
-  /// Everything in front of this position is durable.
+  /// Every record before this position is durable.
   case synced(upTo: UInt64)
   /// Everything has arrived and agrees with FINISH. The import may begin: an item that is missing
   /// from staging from now on was moved.
@@ -22,19 +22,19 @@ package enum JournalRecord: Equatable, Sendable {
   /// The import is about to move the staged item at this path, which has this inode, to that path
   /// at the destination.
   case moving(ArchivePath, inode: UInt64, to: ArchivePath)
-  /// An app's importer begins. It may move and change staged items: if it does not finish,
-  /// every claim in front of this record counts only after a check.
+  /// An app's importer begins. It may move and change staged items: if it does not finish, every
+  /// earlier record needs a check.
   case exposed
   /// Everything is imported and durable.
   case imported
   /// The treatment of items whose names are taken at the destination, from now on.
   case existing(Existing)
-  /// The destination cannot hold this state of an item. Every claim about it, anywhere in the
-  /// journal, is void. Without a size its record had not come.
+  /// The destination cannot hold this state of an item. Every record about it, also a later one, is
+  /// void. The size is nil if the item's record had not come.
   case refused(path: ArchivePath, generation: Generation, size: UInt64?, RefusalReason)
-  /// The import is about to give the staged item at this path that path at the destination, whose
-  /// name is free, in several steps. From now on an empty entry there, or a second name of the same
-  /// item, belongs to this import. Nil takes that back.
+  /// The import is about to place the staged item in several steps at a free path of the
+  /// destination. From now on an empty entry there, or a second name of the same item, belongs to
+  /// this import. Nil takes that back.
   case placing(ArchivePath, to: ArchivePath?)
 
   /// Bytes around a record's body: length, kind, authentication code.
@@ -71,16 +71,16 @@ package enum JournalRecord: Equatable, Sendable {
     return (try JournalRecord(kind, bytes, body), overhead + length)
   }
 
-  /// The greatest position that an authentic sync mark anywhere in `bytes` vouches for. The first
-  /// byte has the position `position`.
+  /// The greatest position in an authentic sync mark anywhere in `bytes`, whose first byte is at
+  /// `position` in the journal.
   ///
-  /// Behind a record that is not authentic, this tells damage in durable records from an end that
-  /// was cut short.
+  /// After a record that is not authentic, this distinguishes damage to durable records from an
+  /// incomplete end.
   package static func greatestSyncMark(_ bytes: Span<UInt8>, position: UInt64, key: UInt128) -> UInt64? {
     var greatest: UInt64?
     var start = 0
     while bytes.count - start >= syncedLength {
-      // Its length and its kind, before the costly look.
+      // The length and the kind are compared first, since the hash is slow.
       if bytes[start + 3] == 8, bytes[start + 4] == 6,
         case (.synced(let upTo), _)?? = try? read(
           bytes.extracting(start...), position: position + UInt64(start), key: key)
@@ -214,5 +214,28 @@ package enum JournalRecord: Equatable, Sendable {
     default: throw Violation(.unknown, subject)
     }
     try reader.finish()
+  }
+}
+
+/// The treatment of an arriving item whose name is taken at the destination; the numbers are those
+/// of the journal.
+package enum Existing: UInt8, CaseIterable, Sendable {
+  /// The transfer is refused, and nothing is written.
+  case refuse = 1
+  /// Folders are merged, and existing files stay as they are.
+  case skip = 2
+  /// The arriving item gets another name.
+  case keepBoth = 3
+  /// Folders are merged, and files and links take the places of those that are there.
+  case replace = 4
+
+  /// The value of the option.
+  package var name: String {
+    switch self {
+    case .refuse: "refuse"
+    case .skip: "skip"
+    case .keepBoth: "keep-both"
+    case .replace: "replace"
+    }
   }
 }

@@ -1,6 +1,6 @@
 /// Arriving entries: whether each is new, held or contradictory, and whether the offer allows it.
 extension Ledger {
-  /// A chunk or hole came, and its tag fits.
+  /// Decides about a chunk or hole with a valid tag.
   package mutating func admit(_ place: ChunkPlace) throws(Violation) -> Admission {
     if let file = incomplete[place.path], file.generation == place.generation {
       if file.isRefused { return .held }
@@ -12,7 +12,7 @@ extension Ledger {
       case .part: throw Violation(.conflict, "a chunk that is held in part")
       case .none: break
       }
-      // So that a PARTIAL can tell them, with what every stream has admitted and not yet staged.
+      // A PARTIAL must have room for all ranges, and each stream may have admitted one more.
       guard file.ranges.all.count < Limits.rangesInPartial - Limits.streams else {
         throw Violation(.limit, "the pieces of an incomplete file")
       }
@@ -33,8 +33,8 @@ extension Ledger {
     admittedBytes = admittedBytes.addingClamped(count)
   }
 
-  /// The bytes of an admitted place are written. The file's number and record, once, if that was
-  /// the last thing missing.
+  /// Notes that the bytes of an admitted place are written. Returns the file's number and record
+  /// once, when the file is complete.
   package mutating func stage(_ place: ChunkPlace) -> (FileNumber, ItemRecord)? {
     admittedBytes = admittedBytes.subtractingClamped(UInt64(place.range.count))
     guard let index = incomplete.index(forKey: place.path),
@@ -50,7 +50,7 @@ extension Ledger {
     return (file.number, record.record)
   }
 
-  /// A record came; for a file `hasContent` says that the whole content came with it.
+  /// Decides about a record. `hasContent`: the whole content of the file came with it.
   package mutating func receive(_ record: ItemRecord, hasContent: Bool) throws(Violation) -> Reception {
     if !unvouched.isEmpty { unvouched.remove(mark(record)) }
     if complete.contains(mark(record)) {
@@ -73,8 +73,8 @@ extension Ledger {
       return .create(discarded: try startAfresh(record.path))
     }
     guard let file = incomplete[record.path], file.generation == record.generation else {
-      // The record overtook its chunks on another stream: the file is made when the first of them
-      // comes.
+      // The record arrived before its chunks, which come on another stream: the first chunk creates
+      // the file.
       return .create(discarded: try startAfresh(record.path))
     }
     note(record)
@@ -88,13 +88,13 @@ extension Ledger {
     incomplete[record.path]?.hasNewRecord = true
   }
 
-  /// Fails if this session has brought a directory or hard link with this path in another state: an
-  /// item of this session never gives way. Files and symbolic links are found on the disk.
+  /// Throws if this session has brought a directory or hard link of this path in another state,
+  /// which must not be replaced. Files and symbolic links are found on the disk.
   private func checkPlace(of path: ArchivePath) throws(Violation) {
     guard deferred.entry(path)?.isNew != true else { throw Violation(.conflict, "a second state of an item") }
   }
 
-  /// Fails if the held parts of the same generation contradict the record.
+  /// Throws if the held parts of the same generation contradict the record.
   private func checkStaged(_ record: ItemRecord) throws(Violation) {
     guard let file = incomplete[record.path], file.generation == record.generation else { return }
     if let known = file.record, known != PackedRecord(record) {
@@ -105,14 +105,15 @@ extension Ledger {
     }
   }
 
-  /// A file's record came before any of its chunks: the staging file to create for it.
+  /// Opens an incomplete file for a record that came before its chunks. Returns the number of its
+  /// staging file.
   package mutating func await(_ record: ItemRecord) throws(Violation) -> FileNumber {
     let number = try open(record.path, record.generation)
     note(record)
     return number
   }
 
-  /// Forgets an incomplete file since another state of it comes, or all of it anew.
+  /// Forgets an incomplete file because another state of it comes, or the whole file again.
   private mutating func startAfresh(_ path: ArchivePath) throws(Violation) -> FileNumber? {
     guard let file = incomplete[path] else { return nil }
     try budget.restart(path, file.ranges.count)
@@ -120,8 +121,8 @@ extension Ledger {
   }
 
   private mutating func open(_ path: ArchivePath, _ generation: Generation) throws(Violation) -> FileNumber {
-    // Only where there are many is it worth counting those that are refused, of which as many may
-    // wait for their records.
+    // Counting the refused files pays only in a long list. As many of them may wait for their
+    // records.
     if incomplete.count >= Limits.incompleteFiles {
       let refused = incomplete.values.count { $0.isRefused }
       guard incomplete.count - refused < Limits.incompleteFiles, refused < Limits.incompleteFiles else {
@@ -145,5 +146,50 @@ extension Ledger {
     guard more <= bound.bytes, heldBytes.addingClamped(admittedBytes) <= bound.bytes - more else {
       throw Violation(.announcement, "the number of bytes")
     }
+  }
+
+  /// Restores a range that is in its staging file. Returns the record if the file is now complete.
+  package mutating func restore(_ place: ChunkPlace) throws(Violation) -> ItemRecord? {
+    guard !isSettled(path: place.path, place.generation) else { return nil }
+    var file = restored(place.path, place.generation)
+    let before = file.ranges.count
+    file.ranges.insert(place.range)
+    incompleteBytes = incompleteBytes.addingClamped(file.ranges.count - before)
+    incomplete[place.path] = file
+    return try finishIfComplete(file)
+  }
+
+  /// Restores the record of a file whose bytes are in ranges. Returns it if the file is now
+  /// complete.
+  package mutating func restore(sealed record: ItemRecord) throws(Violation) -> ItemRecord? {
+    guard !knows(mark(record)) else { return nil }
+    var file = restored(record.path, record.generation)
+    file.record = PackedRecord(record)
+    incomplete[record.path] = file
+    return try finishIfComplete(file)
+  }
+
+  /// Forgets the item at a path; `record` is its record if it was complete.
+  package mutating func forget(_ path: ArchivePath, complete record: ItemRecord? = nil) {
+    discard(path)
+    if let record { drop(record) }
+  }
+
+  /// The incomplete files and the numbers of their staging files.
+  package var incompleteFiles: [(path: ArchivePath, number: FileNumber)] {
+    incomplete.filter { !$0.value.isRefused }.map { ($0.key, $0.value.number) }.sorted { $0.0 < $1.0 }
+  }
+
+  /// The entry of an incomplete file; replaces an entry of another generation.
+  private mutating func restored(_ path: ArchivePath, _ generation: Generation) -> Incomplete {
+    if let file = incomplete[path], file.generation == generation { return file }
+    discard(path)
+    return Incomplete(number: takeNumber(), generation: generation)
+  }
+
+  private mutating func finishIfComplete(_ file: Incomplete) throws(Violation) -> ItemRecord? {
+    guard file.isComplete, let record = file.record?.record else { return nil }
+    try finish(record)
+    return record
   }
 }

@@ -1,5 +1,5 @@
-/// Items that the destination cannot hold. A state of an item that was refused once stays so for
-/// the whole transfer.
+/// The items that the destination cannot hold. A state that was refused stays refused for the whole
+/// transfer.
 extension Ledger {
   /// Whether this state of an item is refused.
   package func refuses(_ mark: Mark) -> Bool { refused.holds(mark) }
@@ -19,7 +19,8 @@ extension Ledger {
   /// How many items are refused, and the sum of their sizes.
   package var refusedTotal: Tally { refused.total }
 
-  /// An item with a record cannot be held; the number of its staged file, if it came in parts.
+  /// Refuses an item whose record has come. Returns the number of its staging file if parts of it
+  /// had come.
   @discardableResult
   package mutating func refuse(_ record: ItemRecord) -> FileNumber? {
     let mark = mark(record)
@@ -29,8 +30,8 @@ extension Ledger {
     return number
   }
 
-  /// An incomplete file that is not refused: its record, if that has come, and the number of its
-  /// staging file.
+  /// The record (nil if it has not come) and the staging file's number of an incomplete file that
+  /// is not refused.
   package func refusable(
     _ path: ArchivePath, _ generation: Generation
   ) -> (record: ItemRecord?, number: FileNumber)? {
@@ -38,11 +39,11 @@ extension Ledger {
     return (file.record?.record, file.number)
   }
 
-  /// A file of which chunks have come cannot be held; its record, if that has come as well, and the
-  /// number of its staged file.
+  /// Refuses a file of which chunks have come. Returns its record (nil if it has not come) and the
+  /// number of its staging file.
   ///
-  /// Without a record it waits for one: only that tells its size. A record of an earlier session
-  /// counts only once it has come again: the source may have the file no longer.
+  /// Without a record the file waits for one, which has its size. A record of an earlier session
+  /// counts only when it has come again, since the source may not have the file any more.
   @discardableResult
   package mutating func refuse(
     _ path: ArchivePath, _ generation: Generation
@@ -58,7 +59,7 @@ extension Ledger {
     return file
   }
 
-  /// The journal tells of a refusal; without a size the record had not come.
+  /// Restores a refusal from the journal; without a size the record had not come.
   package mutating func restore(refused path: ArchivePath, _ generation: Generation, size: UInt64?) {
     if let size {
       if let file = incomplete[path], file.generation == generation { discard(path) }
@@ -68,12 +69,57 @@ extension Ledger {
       forget(mark, size: size)
       refused.add(path, mark, size: size)
     } else {
-      // Another generation came before this one, and gave way.
+      // This generation replaces an earlier one.
       discard(path)
       incomplete[path] = Incomplete(number: takeNumber(), generation: generation, isRefused: true)
     }
   }
 
-  /// The source no longer has a refused item in this state.
+  /// Removes a refused item that the source no longer has in this state.
   package mutating func dropRefused(_ mark: Mark) { refused.remove(mark) }
+}
+
+/// The items that the destination cannot hold (Protocol §9.8). Each counts like a held item,
+/// although none of it is stored.
+struct RefusedItems: Sendable {
+  private struct Entry: Sendable {
+    let path: UInt128
+    let size: UInt64
+  }
+
+  private let keys: TransferKeys
+  private var entries: [Mark: Entry] = [:]
+  /// The number of refused states of each path, by the path's hash.
+  private var paths: [UInt128: Int] = [:]
+
+  private(set) var total = Tally()
+  /// The sum of their marks.
+  private(set) var digest: UInt128 = 0
+
+  init(_ keys: TransferKeys) { self.keys = keys }
+
+  var marks: [Mark] { Array(entries.keys) }
+
+  func holds(_ mark: Mark) -> Bool { !entries.isEmpty && entries[mark] != nil }
+
+  /// Whether an item of this path is refused, in any state.
+  func holds(path: ArchivePath) -> Bool { !paths.isEmpty && paths[keys.digest(of: path)] != nil }
+
+  mutating func add(_ path: ArchivePath, _ mark: Mark, size: UInt64) {
+    let digest = keys.digest(of: path)
+    guard entries.updateValue(Entry(path: digest, size: size), forKey: mark) == nil else { return }
+    paths[digest, default: 0] += 1
+    total = total.adding(Tally(items: 1, bytes: size))
+    self.digest &+= mark
+  }
+
+  mutating func remove(_ mark: Mark) {
+    guard let entry = entries.removeValue(forKey: mark) else { return }
+    let others = (paths[entry.path] ?? 1) - 1
+    paths[entry.path] = others > 0 ? others : nil
+    total.items -= 1
+    // Sums are clamped, since another device tells of sizes.
+    total.bytes = total.bytes.subtractingClamped(entry.size)
+    digest &-= mark
+  }
 }

@@ -1,8 +1,8 @@
-/// The receiver's holdings of an archive: complete items by their marks, incomplete files by their
-/// ranges.
+/// The parts of an archive that the receiver has: complete items by their marks, incomplete files
+/// by their ranges.
 ///
-/// Pure bookkeeping: it decides whether bytes are new, held or contradictory; writing them is the
-/// caller's business. Bytes of one place must be written between `admit` and `stage`.
+/// It decides whether bytes are new, held or contradictory. The caller writes them, between `admit`
+/// and `stage`.
 package struct Ledger: Sendable {
   /// Names the staging file of one generation of one incomplete file.
   package typealias FileNumber = UInt64
@@ -12,11 +12,12 @@ package struct Ledger: Sendable {
     let generation: Generation
     var ranges = ByteRanges()
     var record: PackedRecord?
-    /// Whether this session brought the record.
+    /// Whether the record arrived in this session.
     var hasNewRecord = false
-    /// A stream knows that the file is complete, and finishes it.
+    /// Whether a stream is finishing the complete file.
     var isEnding = false
-    /// The destination cannot hold it: no part of it is written, and its record has yet to come.
+    /// Whether the destination cannot hold it. No part of it is written, and its record has not
+    /// come.
     var isRefused = false
 
     var isComplete: Bool {
@@ -25,34 +26,34 @@ package struct Ledger: Sendable {
     }
   }
 
-  /// What to do with a chunk that came.
+  /// The decision about a chunk.
   package enum Admission: Equatable, Sendable {
-    /// Write it. `isNew`: remove the holdings under `discarded` first, then create the file.
+    /// Write it. `isNew`: first remove the staging file `discarded`, then create the file.
     case write(FileNumber, isNew: Bool, discarded: FileNumber?)
-    /// Every byte of it is held already.
+    /// Every byte of it is held.
     case held
   }
 
-  /// What to do with a record that came.
+  /// The decision about a record.
   package enum Reception: Equatable, Sendable {
-    /// It is held already.
+    /// It is held.
     case held
     /// Chunks are still missing.
     case waiting
-    /// The receiver holds nothing of the item: make it. Remove the parts of another generation
-    /// first.
+    /// Make the item, of which nothing is held. First remove the staging file `discarded` of
+    /// another generation.
     case create(discarded: FileNumber?)
-    /// It was the last thing missing of this staged file. Told once.
+    /// This staging file is complete now. Returned once.
     case complete(FileNumber)
     /// The destination cannot hold the file, as its chunks have shown: refuse the record.
     case refused
   }
 
   let keys: TransferKeys
-  /// The most that is taken in this session, what it begins with included.
+  /// The limits of this session, including the items that it begins with.
   var bound: Tally
   var budget: SessionBudget
-  /// Bytes that were admitted and are not staged yet.
+  /// The bytes that were admitted and are not staged yet.
   var admittedBytes: UInt64 = 0
   var incomplete: [ArchivePath: Incomplete] = [:]
   var complete: Set<Mark> = []
@@ -62,16 +63,16 @@ package struct Ledger: Sendable {
   package private(set) var total = Tally()
   /// The sum of the marks of the complete items.
   package private(set) var digest: UInt128 = 0
-  /// Bytes held of incomplete files.
+  /// The bytes of incomplete files.
   package internal(set) var incompleteBytes: UInt64 = 0
-  /// The files that are whole or refused by a record of an earlier session, which says nothing of
-  /// bytes that came in this one: it must come again.
+  /// The files that are complete or refused by a record of an earlier session. The record must come
+  /// again, since it does not cover the bytes of this session.
   package internal(set) var unvouched: Set<Mark> = []
-  /// Items whose metadata can only be set when everything else is there.
+  /// The items whose metadata is set when everything else exists.
   var deferred: DeferredItems
   var refused: RefusedItems
 
-  /// An empty ledger that takes at most what `bound` says.
+  /// An empty ledger with the limits `bound`.
   package init(keys: TransferKeys, bound: Bound) {
     self.keys = keys
     self.bound = Tally(items: bound.items, bytes: bound.bytes)
@@ -80,16 +81,16 @@ package struct Ledger: Sendable {
     refused = RefusedItems(keys)
   }
 
-  /// Begins another session. Its offer bounds the items that it brings. The holdings may all be
-  /// stale, so they are not counted.
+  /// Begins another session with the limits of its offer. The held items come on top, since they
+  /// may all be stale.
   ///
-  /// No stream writes meanwhile. A directory or hard link that the journal was not told of, since
-  /// it could not be written, is as if it had never come.
+  /// No stream writes meanwhile. Directories and hard links without a record in the journal are
+  /// forgotten.
   package mutating func begin(_ offered: Bound) {
     for mark in deferred.begin() { forget(mark, size: 0) }
     for index in incomplete.values.indices {
       incomplete.values[index].hasNewRecord = false
-      // An end that was not made is made when the record comes again.
+      // The file is finished when the record comes again.
       incomplete.values[index].isEnding = false
     }
     admittedBytes = 0
@@ -100,7 +101,7 @@ package struct Ledger: Sendable {
       .adding(refused.total)
   }
 
-  /// Bytes of metadata that this session has brought so far.
+  /// The bytes of metadata that this session has brought.
   package var metadata: UInt64 { budget.metadata }
 
   /// Whether a file is held complete in this generation.
@@ -108,7 +109,7 @@ package struct Ledger: Sendable {
     complete.contains(keys.mark(path: path, generation: generation))
   }
 
-  /// Whether nothing more is to be done about a generation of a file: it is held, or refused.
+  /// Whether a generation of a file is held complete or refused.
   func isSettled(path: ArchivePath, _ generation: Generation) -> Bool {
     knows(keys.mark(path: path, generation: generation))
   }
@@ -129,27 +130,27 @@ package struct Ledger: Sendable {
     incomplete[path]?.generation == generation
   }
 
-  /// How much is held, and how much of incomplete files is being written.
+  /// The number of bytes that are held or are being written.
   package var comingBytes: UInt64 { heldBytes.addingClamped(admittedBytes) }
 
   /// Whether an item of this mark is held complete, or refused.
   package func knows(_ mark: Mark) -> Bool { complete.contains(mark) || refused.holds(mark) }
 
-  /// How much is held, complete or not.
+  /// The number of bytes that are held of complete and incomplete files.
   package var heldBytes: UInt64 { total.bytes.addingClamped(incompleteBytes) }
 
   /// The marks of the complete items and of the refused ones, ascending.
   package var marks: [Mark] { refused.total.items == 0 ? complete.sorted() : (refused.marks + complete).sorted() }
 
-  /// The incomplete files, as they are told to the sender.
+  /// The incomplete files for the sender.
   package var partials: [Partial] {
     incomplete.filter { !$0.value.ranges.all.isEmpty }
       .map { Partial(path: $0.key, generation: $0.value.generation, ranges: $0.value.ranges) }
       .sorted { $0.path < $1.path }
   }
 
-  /// An item is made, except for the parts that wait for the end. A directory or hard link of
-  /// another generation with the same path is dropped.
+  /// Notes that an item is made, except for its deferred parts. Drops a directory or hard link of
+  /// another generation with the same path.
   package mutating func finish(_ record: ItemRecord) throws(Violation) {
     let mark = mark(record)
     guard complete.insert(mark).inserted else { return try checkHeld(record) }
@@ -166,19 +167,19 @@ package struct Ledger: Sendable {
     }
   }
 
-  /// Fails when another record of a complete item is held; of files and symbolic links only the
-  /// mark is.
+  /// Throws if a different record of the same complete item is held; of files and symbolic links,
+  /// only the mark is known.
   func checkHeld(_ record: ItemRecord) throws(Violation) {
     guard deferred.contradicts(record, mark(record)) else { return }
     throw Violation(.conflict, "a second record of an item")
   }
 
-  /// The journal tells of a complete item at a position.
+  /// Stores the position of a complete item's record in the journal.
   package mutating func place(_ record: ItemRecord, at position: UInt64) {
     deferred.place(record.path, mark(record), at: position)
   }
 
-  /// A complete item is no longer at the source in this generation: it is as if it had never come.
+  /// Forgets a complete item that the source no longer has in this generation.
   package mutating func drop(_ record: ItemRecord) {
     let mark = mark(record)
     deferred.remove(record.path, mark)
@@ -188,12 +189,12 @@ package struct Ledger: Sendable {
   mutating func forget(_ mark: Mark, size: UInt64) {
     guard complete.remove(mark) != nil else { return }
     total.items -= 1
-    // Another device could have told of one state with two sizes.
+    // Another device could have sent one state with two sizes.
     total.bytes = total.bytes.subtractingClamped(size)
     digest &-= mark
   }
 
-  /// Forgets every incomplete file; the paths whose staged parts are to be removed.
+  /// Forgets every incomplete file. Returns the paths whose staged parts are to be removed.
   package mutating func dropIncomplete() -> [ArchivePath] {
     defer {
       incomplete = [:]
@@ -201,9 +202,6 @@ package struct Ledger: Sendable {
     }
     return incomplete.filter { !$0.value.isRefused }.keys.sorted()
   }
-
-  /// Whether this is exactly the archive of the sender's FINISH.
-  package func agrees(with finish: Finish) -> Bool { difference(from: finish) == nil }
 
   /// The differences from the sender's FINISH; nil if there are none. Refused items are counted.
   package func difference(from finish: Finish) -> String? {
@@ -222,7 +220,7 @@ package struct Ledger: Sendable {
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 
-  /// The name that both ends have for an item in one state.
+  /// The mark of an item's state.
   package func mark(_ record: ItemRecord) -> Mark {
     keys.mark(path: record.path, generation: record.generation)
   }
@@ -239,5 +237,28 @@ package struct Ledger: Sendable {
   mutating func takeNumber() -> FileNumber {
     defer { nextNumber += 1 }
     return nextNumber
+  }
+}
+
+/// A record in its encoded form: with many small attributes, the decoded form takes ten times as
+/// much memory.
+struct PackedRecord: Equatable, Sendable {
+  /// The file's size.
+  let size: UInt64
+  private let bytes: [UInt8]
+
+  init(_ record: ItemRecord) {
+    size = record.size
+    var writer = ByteWriter()
+    record.write(to: &writer)
+    // A copy has no room to spare.
+    bytes = [UInt8](copying: writer.bytes.span)
+  }
+
+  var record: ItemRecord {
+    guard let record = try? ItemRecord(bytes.span, 0..<bytes.count) else {
+      preconditionFailure("an encoded record decodes")
+    }
+    return record
   }
 }

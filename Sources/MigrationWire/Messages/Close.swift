@@ -1,6 +1,6 @@
-/// Protocol §6.7: the last word of an end that stops before the transfer is done.
+/// Protocol §6.7: the last message of an end that stops before the transfer is done.
 package struct Close: Error, Equatable, Sendable {
-  /// Why (Protocol §10); the other end may know more reasons than this one.
+  /// The reason (Protocol §10); the other end may have reasons that this one does not know.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -22,7 +22,7 @@ package struct Close: Error, Equatable, Sendable {
     package static let silent = Code(rawValue: 16)
   }
 
-  /// How much room there is, and how much is needed.
+  /// The needed and the available room.
   package struct Space: Equatable, Sendable {
     package let needed: UInt64
     package let available: UInt64
@@ -40,9 +40,9 @@ package struct Close: Error, Equatable, Sendable {
   package let hint: String?
   /// The entry that the message is about.
   package let name: [UInt8]?
-  /// Room for bytes; nil unless both figures are told.
+  /// Room for bytes; nil unless both figures are known.
   package let bytes: Space?
-  /// Room for items; nil unless both figures are told.
+  /// Room for items; nil unless both figures are known.
   package let items: Space?
   private let unknown: Fields
 
@@ -59,7 +59,7 @@ package struct Close: Error, Equatable, Sendable {
     unknown = Fields()
   }
 
-  /// A violation, as it is told to the end that committed it.
+  /// The message to the end that broke the protocol.
   package init(_ violation: Violation) {
     let code: Code = violation.code == .announcement ? .announcement : .violation
     self.init(code, violation.description)
@@ -69,23 +69,21 @@ package struct Close: Error, Equatable, Sendable {
     let subject = "the closing message"
     let fields = try Fields(bytes, range, of: subject)
     code = Code(
-      rawValue: try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) })
+      rawValue: try fields.requiredNumber(1, subject))
     message = try fields.text(2, limit: Limits.message, subject)
     hint = try fields.optionalText(3, limit: Limits.message, subject)
     name = fields.value(4)
     if let name, name.count > Limits.path { throw Violation(.limit, subject) }
     self.bytes = try Self.space(fields, 5)
     items = try Self.space(fields, 7)
-    // A figure without its counterpart is kept as it came.
+    // A single figure of a pair stays among the unknown fields.
     let known: [UInt8] = [1, 2, 3, 4] + (self.bytes == nil ? [] : [5, 6]) + (items == nil ? [] : [7, 8])
     unknown = fields.unknown(besides: known)
   }
 
   private static func space(_ fields: Fields, _ tag: UInt8) throws(Violation) -> Space? {
-    let subject = "the closing message"
-    let figure = { (reader: inout ByteReader, bytes: Span<UInt8>) throws(Violation) in try reader.u64(bytes) }
-    let needed = try fields.read(tag, subject, figure)
-    let available = try fields.read(tag + 1, subject, figure)
+    let needed: UInt64? = try fields.number(tag, "the closing message")
+    let available: UInt64? = try fields.number(tag + 1, "the closing message")
     guard let needed, let available else { return nil }
     return Space(needed: needed, available: available)
   }
@@ -108,7 +106,23 @@ package struct Close: Error, Equatable, Sendable {
       fields.append(tag) { $0.u64(space.needed) }
       fields.append(tag + 1) { $0.u64(space.available) }
     }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
   }
+}
+
+extension Close.Space {
+  /// Both figures as sizes for people, or as exact numbers if the sizes would be equal.
+  package var sizes: (needed: String, available: String) {
+    let sizes = (ReadableNumber.size(needed), ReadableNumber.size(available))
+    guard sizes.0 == sizes.1 else { return sizes }
+    return ("\(ReadableNumber.count(needed)) bytes", "\(ReadableNumber.count(available)) bytes")
+  }
+
+  /// Both figures as counts of file system entries.
+  package var entries: (needed: String, available: String) {
+    ("\(ReadableNumber.count(needed)) file system entries", ReadableNumber.count(available))
+  }
+
+  /// Whether there is less than is needed.
+  package var isShort: Bool { needed > available }
 }

@@ -1,4 +1,4 @@
-/// Everything that is said on the control connection (Protocol §6).
+/// A message on the control connection (Protocol §6).
 package enum ControlMessage: Equatable, Sendable {
   case greeting(Greeting)
   case offer(Offer)
@@ -44,52 +44,36 @@ package enum ControlMessage: Equatable, Sendable {
     }
   }
 
-  /// Which frame carries it.
-  package var type: FrameType {
+  /// The type of its frame.
+  package var type: FrameType { parts.type }
+
+  private var parts: (type: FrameType, write: (inout ByteWriter) -> Void) {
     switch self {
-    case .greeting: .greeting
-    case .offer: .offer
-    case .accept: .accept
-    case .held: .held
-    case .partial: .partial
-    case .heldEnd: .heldEnd
-    case .drop: .drop
-    case .unsent: .unsent
-    case .finish: .finish
-    case .progress: .progress
-    case .done: .done
-    case .receipt: .receipt
-    case .refused: .refused
-    case .ping: .ping
-    case .pong: .pong
-    case .close: .close
+    case .greeting(let message): (.greeting, message.write)
+    case .offer(let message): (.offer, message.write)
+    case .accept(let message): (.accept, message.write)
+    case .held(let message): (.held, message.write)
+    case .partial(let message): (.partial, message.write)
+    case .heldEnd(let message): (.heldEnd, message.write)
+    case .drop(let message): (.drop, message.write)
+    case .unsent(let message): (.unsent, message.write)
+    case .finish(let message): (.finish, message.write)
+    case .progress(let message): (.progress, message.write)
+    case .done(let message): (.done, message.write)
+    case .receipt: (.receipt, { _ in })
+    case .refused(let message): (.refused, message.write)
+    case .ping(let token): (.ping, { $0.u64(token) })
+    case .pong(let token): (.pong, { $0.u64(token) })
+    case .close(let message): (.close, message.write)
     }
   }
 
   /// The whole frame, header included.
   package var frame: [UInt8] {
+    let (type, write) = parts
     var body = ByteWriter()
-    switch self {
-    case .greeting(let message): message.write(to: &body)
-    case .offer(let message): message.write(to: &body)
-    case .accept(let message): message.write(to: &body)
-    case .held(let message): message.write(to: &body)
-    case .partial(let message): message.write(to: &body)
-    case .heldEnd(let message): message.write(to: &body)
-    case .drop(let message): message.write(to: &body)
-    case .unsent(let message): message.write(to: &body)
-    case .finish(let message): message.write(to: &body)
-    case .progress(let message): message.write(to: &body)
-    case .done(let message): message.write(to: &body)
-    case .receipt: break
-    case .refused(let message): message.write(to: &body)
-    case .ping(let token), .pong(let token): body.u64(token)
-    case .close(let message): message.write(to: &body)
-    }
-    var frame = ByteWriter()
-    FrameHeader(type: type, length: body.bytes.count).write(to: &frame)
-    frame.array(body.bytes)
-    return frame.bytes
+    write(&body)
+    return FrameHeader.frame(type, body.bytes)
   }
 
   private static func token(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) -> UInt64 {

@@ -1,7 +1,7 @@
 /// The abilities of a destination (Protocol §6.3), as far as they are known before any item
 /// arrives.
 package struct DestinationTraits: Equatable, Sendable {
-  /// Which names it takes for what they are.
+  /// The rules for names.
   package struct NameRules: OptionSet, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -30,9 +30,9 @@ package struct DestinationTraits: Equatable, Sendable {
   /// The most bytes in a symbolic link's target; nil without a limit.
   package var longestTarget: Int?
   package var nameRules: NameRules = []
-  /// The most bytes in a name; nil where every name that travels is short enough.
+  /// The most bytes in a name; nil if every valid name is short enough.
   package var longestName: Int?
-  /// Times are kept in multiples of so many nanoseconds.
+  /// The granularity of times in nanoseconds.
   package var timeGranularity: UInt32 = 1
   private var unknown = Fields()
 
@@ -41,16 +41,15 @@ package struct DestinationTraits: Equatable, Sendable {
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     let subject = "the destination's traits"
     let fields = try Fields(bytes, range, of: subject)
-    largestFile = try fields.read(1, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
-    let rules = try fields.read(2, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) }
+    largestFile = try fields.number(1, subject)
+    let rules: UInt32? = try fields.number(2, subject)
     nameRules = NameRules(rawValue: rules ?? 0)
     keepsSymbolicLinks = nameRules.remove(.noSymbolicLinks) == nil
-    longestTarget = try fields.read(3, subject) { reader, bytes throws(Violation) in Int(try reader.u16(bytes)) }
-    longestName = try fields.read(4, subject) { reader, bytes throws(Violation) in Int(try reader.u8(bytes)) }
-    timeGranularity =
-      try fields.read(5, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) } ?? 1
+    longestTarget = (try fields.number(3, subject) as UInt16?).map(Int.init)
+    longestName = (try fields.number(4, subject) as UInt8?).map(Int.init)
+    timeGranularity = try fields.number(5, subject) ?? 1
     unknown = fields.unknown(besides: 1...5)
-    // There is one encoding of everything, and a clock has a pace.
+    // Default values are not encoded.
     guard rules != 0, fields.value(5) == nil || timeGranularity > 1 else { throw Violation(.value, subject) }
   }
 
@@ -62,7 +61,195 @@ package struct DestinationTraits: Equatable, Sendable {
     if let longestTarget { fields.append(3) { $0.u16(UInt16(clamping: longestTarget)) } }
     if let longestName { fields.append(4) { $0.u8(UInt8(clamping: longestName)) } }
     if timeGranularity > 1 { fields.append(5) { $0.u32(timeGranularity) } }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
+  }
+
+  /// An ability that an item needs and the destination lacks; the first one if there are several.
+  package enum Lack: UInt8, CaseIterable, Sendable {
+    case otherEncodings
+    case nonASCII
+    case capitals
+    case windowsCharacters
+    case trailingDots
+    case trailingSpaces
+    case longNames
+    case symbolicLinks
+    case longTargets
+    case largeFiles
+    /// The directory that the item is in cannot be held.
+    case directory
+    /// The destination cannot hold the target of a hard link.
+    case target
+
+    /// The reason that the other device gets.
+    package var reason: RefusalReason {
+      switch self {
+      case .otherEncodings, .nonASCII, .capitals, .windowsCharacters, .trailingDots, .trailingSpaces: .nameNotAllowed
+      case .longNames: .nameTooLong
+      case .symbolicLinks: .kindNotSupported
+      case .longTargets: .targetTooLong
+      case .largeFiles: .tooLarge
+      case .directory: .directoryNotStored
+      case .target: .targetNotStored
+      }
+    }
+  }
+
+  /// The reason why the destination cannot hold an item, judging by its record; nil if it may hold
+  /// it.
+  package func refusal(of record: ItemRecord) -> RefusalReason? { lack(for: record)?.reason }
+
+  /// The ability that the destination lacks for an item, judging by the item's record.
+  package func lack(for record: ItemRecord) -> Lack? {
+    if let lack = lack(forPath: record.path) { return lack }
+    switch record.body {
+    case .directory: return nil
+    case .file(let size): return lack(for: .file, length: size)
+    case .symbolicLink(let target): return lack(for: .symbolicLink, length: UInt64(target.count))
+    case .hardLink(let target): return lack(forPath: target) == nil ? nil : .target
+    }
+  }
+
+  /// The ability that it lacks for a path: for its last name, or for a directory above it.
+  package func lack(forPath path: ArchivePath) -> Lack? {
+    guard restrictsNames else { return nil }
+    let components = path.components
+    if components.dropLast().contains(where: { lack(forName: $0) != nil }) { return .directory }
+    return components.last.flatMap { lack(forName: $0) }
+  }
+
+  /// The ability that it lacks for a kind of item: a file of `length` bytes, or a symbolic link
+  /// whose target has as many.
+  package func lack(for kind: ItemKind, length: UInt64) -> Lack? {
+    switch kind {
+    case .file: return largestFile.map { length > $0 } == true ? .largeFiles : nil
+    case .symbolicLink:
+      if !keepsSymbolicLinks { return .symbolicLinks }
+      return longestTarget.map { length > UInt64($0) } == true ? .longTargets : nil
+    case .directory, .hardLink: return nil
+    }
+  }
+
+  /// The ability that it lacks for a single name.
+  package func lack(forName name: ArraySlice<UInt8>) -> Lack? {
+    guard restrictsNames else { return nil }
+    let isASCII = name.allSatisfy { $0 < 0x80 }
+    if !isASCII {
+      if nameRules.contains(.utf8Only), String(validating: name, as: UTF8.self) == nil { return .otherEncodings }
+      if nameRules.contains(.asciiOnly) { return .nonASCII }
+    }
+    if nameRules.contains(.noCapitals), Self.hasCapitals(name) { return .capitals }
+    if nameRules.contains(.noWindowsCharacters), name.contains(where: Self.isWindowsCharacter) {
+      return .windowsCharacters
+    }
+    if nameRules.contains(.noTrailingDot), name.last == UInt8(ascii: ".") { return .trailingDots }
+    if nameRules.contains(.noTrailingSpace), name.last == UInt8(ascii: " ") { return .trailingSpaces }
+    return longestName.map { name.count > $0 } == true ? .longNames : nil
+  }
+
+  /// Whether these traits allow every item.
+  package var refusesNothing: Bool {
+    !restrictsNames && keepsSymbolicLinks && longestTarget ?? Limits.linkTarget >= Limits.linkTarget
+      && largestFile ?? Limits.fileSize >= Limits.fileSize
+  }
+
+  private var restrictsNames: Bool {
+    !nameRules.isDisjoint(with: [
+      .utf8Only, .asciiOnly, .noCapitals, .noWindowsCharacters, .noTrailingDot, .noTrailingSpace,
+    ])
+      || longestName ?? Limits.component < Limits.component
+  }
+
+  private static func hasCapitals(_ name: ArraySlice<UInt8>) -> Bool {
+    let text = String(decoding: name, as: UTF8.self)
+    return text.lowercased() != text
+  }
+
+  /// Whether file systems of Windows do not allow a byte in a name.
+  package static func isWindowsCharacter(_ byte: UInt8) -> Bool {
+    byte < 0x20 || windowsCharacters.contains(byte)
+  }
+
+  /// The characters that file systems of Windows do not allow, besides control characters.
+  package static let windowsCharacters = Array("\"*:<>?\\|".utf8)
+}
+
+/// The reason for which a destination cannot hold an item, even with free space (Protocol §6.6).
+package enum RefusalReason: UInt8, Sendable, CaseIterable {
+  case nameNotAllowed = 1
+  case nameTooLong = 2
+  /// The destination takes the name for that of another item.
+  case nameTaken = 3
+  case kindNotSupported = 4
+  case tooLarge = 5
+  case targetTooLong = 6
+  /// The directory that it is in is not stored.
+  case directoryNotStored = 7
+  /// The target of a hard link is not stored.
+  case targetNotStored = 8
+  case other = 9
+
+  /// Reads the whole value of a field.
+  static func read(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> RefusalReason {
+    guard let reason = RefusalReason(rawValue: try reader.u8(bytes)) else {
+      throw Violation(.unknown, "a reason for not storing an item")
+    }
+    return reason
+  }
+
+  /// The reason as a clause.
+  package var words: String {
+    switch self {
+    case .nameNotAllowed: "the destination does not allow such a name"
+    case .nameTooLong: "the name is too long for the destination"
+    case .nameTaken: "the destination takes the name for that of another item"
+    case .kindNotSupported: "the destination has nothing of this kind"
+    case .tooLarge: "the file is too large for the destination"
+    case .targetTooLong: "the link's target is too long for the destination"
+    case .directoryNotStored: "its folder is not stored"
+    case .targetNotStored: "the file that it is another name of is not stored"
+    case .other: "the destination cannot hold it"
+    }
+  }
+}
+
+/// Protocol §6.6: the destination cannot hold an item in one generation, and the transfer
+/// continues.
+package struct Refusal: Equatable, Sendable {
+  package let path: ArchivePath
+  package let generation: Generation
+  package let reason: RefusalReason
+  /// The error of the receiver's system, a clause.
+  package let message: String?
+  private let unknown: Fields
+
+  package init(path: ArchivePath, generation: Generation, reason: RefusalReason, message: String? = nil) {
+    self.path = path
+    self.generation = generation
+    self.reason = reason
+    self.message = message.flatMap { $0.utf8.count <= Limits.message ? $0 : nil }
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "an item that is not stored"
+    let fields = try Fields(bytes, range, of: subject)
+    path = try ArchivePath(try fields.required(1, subject))
+    generation = try fields.requiredNumber(2, subject)
+    reason = try fields.readRequired(3, subject, RefusalReason.read)
+    message = try fields.optionalText(4, limit: Limits.message, subject)
+    unknown = fields.unknown(besides: 1...4)
+  }
+
+  /// The bytes that count towards the limit of a session (Protocol §11).
+  package var size: Int { path.bytes.count + (message?.utf8.count ?? 0) + unknown.size }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1, path.bytes)
+    fields.append(2) { $0.u128(generation) }
+    fields.append(3, [reason.rawValue])
+    if let message { fields.append(4, Array(message.utf8)) }
+    fields.write(with: unknown, to: &writer)
   }
 }

@@ -17,10 +17,10 @@ package struct Features: OptionSet, Sendable {
   package static let refusals = Features(rawValue: 1 << 9)
 }
 
-/// Protocol §6.1: who is there.
+/// Protocol §6.1: an end introduces itself.
 package struct Greeting: Equatable, Sendable {
   package let role: Role
-  /// What to call the device; from the other end it is shown escaped.
+  /// The device's name; that of the other end is escaped before it is shown.
   package let label: String
   package let software: String
   package let features: Features
@@ -40,13 +40,12 @@ package struct Greeting: Equatable, Sendable {
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     let subject = "the greeting"
     let fields = try Fields(bytes, range, of: subject)
-    let rawRole = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
-    guard let role = Role(rawValue: rawRole) else { throw Violation(.unknown, subject) }
+    guard let role = Role(rawValue: try fields.requiredNumber(1, subject)) else { throw Violation(.unknown, subject) }
     self.role = role
     label = try fields.text(2, limit: Limits.label, subject)
     software = try fields.text(3, limit: Limits.software, subject)
     features = Features(
-      rawValue: try fields.readRequired(4, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) })
+      rawValue: try fields.requiredNumber(4, subject))
     request = try fields.read(5, subject) { reader, bytes throws(Violation) in
       try AppRequest(bytes, try reader.take(reader.remaining))
     }
@@ -61,8 +60,7 @@ package struct Greeting: Equatable, Sendable {
     fields.append(3, Array(software.utf8))
     fields.append(4) { $0.u64(features.rawValue) }
     if let request { fields.append(5) { request.write(to: &$0) } }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
   }
 }
 
@@ -123,11 +121,10 @@ package struct AppRequest: Equatable, Sendable {
     fields.append(1, Array(bundleIdentifier.utf8))
     fields.append(2, Array(platform.utf8))
     if !options.isEmpty { fields.append(3) { writeOptions(to: &$0) } }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
   }
 
-  /// The options alone, as the request carries them.
+  /// Writes only the options.
   package func writeOptions(to writer: inout ByteWriter) {
     for option in options {
       writer.u8(UInt8(option.name.utf8.count))

@@ -84,7 +84,7 @@ package struct Partial: Equatable, Sendable {
     let subject = "an incomplete file"
     let fields = try Fields(bytes, range, of: subject)
     path = try ArchivePath(try fields.required(1, subject))
-    generation = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
+    generation = try fields.requiredNumber(2, subject)
     ranges = try fields.readRequired(3, subject) { reader, bytes throws(Violation) in
       var ranges = ByteRanges()
       repeat {
@@ -110,12 +110,11 @@ package struct Partial: Equatable, Sendable {
         writer.u64(range.upperBound)
       }
     }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
   }
 }
 
-/// How much there is of something: items, and the bytes of files.
+/// A number of items, and of the bytes of files.
 package struct Tally: Equatable, Sendable {
   package var items: UInt64
   package var bytes: UInt64
@@ -125,11 +124,34 @@ package struct Tally: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// The sum of both. An archive never has more bytes than the largest file may have, so a larger
-  /// figure from the other device counts as that.
+  /// The sum of both. No archive has more bytes than the largest file may have, so a larger number
+  /// from the other device counts as that.
   package func adding(_ other: Tally) -> Tally {
     let (items, overflow) = items.addingReportingOverflow(other.items)
     let bytes = min(bytes, Limits.fileSize) + min(other.bytes, Limits.fileSize)
     return Tally(items: overflow ? .max : items, bytes: min(bytes, Limits.fileSize))
+  }
+}
+
+/// Protocol §6.4: the end of the ledger.
+package struct HeldEnd: Equatable, Sendable {
+  package let held: Tally
+  private let unknown: Fields
+
+  package init(held: Tally) {
+    self.held = held
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let fields = try Fields(bytes, range, of: "the end of the ledger")
+    held = try Tally(fields, items: 1, bytes: 2, "the end of the ledger")
+    unknown = fields.unknown(besides: 1...2)
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(held, items: 1, bytes: 2)
+    fields.write(with: unknown, to: &writer)
   }
 }

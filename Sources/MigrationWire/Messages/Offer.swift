@@ -45,8 +45,7 @@ package struct AppIdentity: Equatable, Sendable {
     fields.append(2, Array(store.utf8))
     fields.append(3, Array(platform.utf8))
     fields.append(4, Array(version.utf8))
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
   }
 }
 
@@ -98,8 +97,8 @@ package struct Offer: Equatable, Sendable {
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     let subject = "the offer"
     let fields = try Fields(bytes, range, of: subject)
-    transfer = try fields.read(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
-    let kind = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
+    transfer = try fields.number(1, subject)
+    let kind: UInt8 = try fields.requiredNumber(2, subject)
     let roots = try fields.read(3, subject, Self.readRoots)
     let app = try fields.read(7, subject) { reader, bytes throws(Violation) in
       try AppIdentity(bytes, try reader.take(reader.remaining))
@@ -114,7 +113,7 @@ package struct Offer: Equatable, Sendable {
     self.bytes = try Self.total(fields, 5)
     allocated = try Self.total(fields, 6)
     flags = Flags(
-      rawValue: try fields.readRequired(8, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) })
+      rawValue: try fields.requiredNumber(8, subject))
     metadata = try Self.optionalTotal(fields, 9)
     unknown = fields.unknown(besides: 1...9)
   }
@@ -125,7 +124,7 @@ package struct Offer: Equatable, Sendable {
   }
 
   private static func optionalTotal(_ fields: Fields, _ tag: UInt8) throws(Violation) -> UInt64? {
-    let total = try fields.read(tag, "the offer") { reader, bytes throws(Violation) in try reader.u64(bytes) }
+    let total: UInt64? = try fields.number(tag, "the offer")
     guard total ?? 0 <= Limits.fileSize else { throw Violation(.limit, "an offer's total") }
     return total
   }
@@ -168,7 +167,98 @@ package struct Offer: Equatable, Sendable {
     if case .app(let app) = contents { fields.append(7) { app.write(to: &$0) } }
     fields.append(8) { $0.u32(flags.rawValue) }
     if let metadata { fields.append(9) { $0.u64(metadata) } }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
+  }
+}
+
+/// Protocol §6.3: the receiver accepts the offer, with the transfer's names, keys and limits.
+package struct Accept: Equatable, Sendable {
+  package let transfer: TransferID
+  package let session: SessionID
+  package let keys: TransferKeys
+  /// The number of bytes of DATA bodies that may be unacknowledged.
+  package let window: UInt64
+  /// The number of data streams that may be joined at a time.
+  package let streams: UInt16
+  /// The features that may be used.
+  package let features: Features
+  /// The abilities of the destination; nil if they are not known, or if the sender does not ask.
+  package let traits: DestinationTraits?
+  private let unknown: Fields
+
+  package init(
+    transfer: TransferID, session: SessionID, keys: TransferKeys, window: UInt64, streams: UInt16, features: Features,
+    traits: DestinationTraits? = nil
+  ) {
+    self.transfer = transfer
+    self.session = session
+    self.keys = keys
+    self.window = window
+    self.streams = streams
+    self.features = features
+    self.traits = traits
+    unknown = Fields()
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the acceptance"
+    let fields = try Fields(bytes, range, of: subject)
+    transfer = try fields.requiredNumber(1, subject)
+    session = try fields.requiredNumber(2, subject)
+    keys = TransferKeys(
+      tagKey: try fields.requiredNumber(3, subject), hashKey: try fields.requiredNumber(4, subject))
+    window = try fields.requiredNumber(5, subject)
+    streams = try fields.requiredNumber(6, subject)
+    features = Features(
+      rawValue: try fields.requiredNumber(7, subject))
+    traits = try fields.read(8, subject) { reader, bytes throws(Violation) in
+      try DestinationTraits(bytes, try reader.take(reader.remaining))
+    }
+    unknown = fields.unknown(besides: 1...8)
+    guard window >= Limits.smallestWindow, (1...Limits.streams).contains(Int(streams)) else {
+      throw Violation(.value, subject)
+    }
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1) { $0.u128(transfer) }
+    fields.append(2) { $0.u128(session) }
+    fields.append(3) { $0.u128(keys.tagKey) }
+    fields.append(4) { $0.u128(keys.hashKey) }
+    fields.append(5) { $0.u64(window) }
+    fields.append(6) { $0.u16(streams) }
+    fields.append(7) { $0.u64(features.rawValue) }
+    if let traits { fields.append(8) { traits.write(to: &$0) } }
+    fields.write(with: unknown, to: &writer)
+  }
+}
+
+/// The summary of a transfer, before any of its data is sent.
+package struct SourceSummary: Sendable {
+  package let contents: Offer.Contents
+  package let total: Tally
+  /// The files' space on disk.
+  package let allocated: UInt64
+  package let flags: Offer.Flags
+
+  package init(contents: Offer.Contents, total: Tally, allocated: UInt64, flags: Offer.Flags) {
+    self.contents = contents
+    self.total = total
+    self.allocated = allocated
+    self.flags = flags
+  }
+}
+
+/// The size that an app's exporter has estimated for its export.
+package enum EstimatedSize {
+  /// The smallest difference that is reported.
+  private static let smallest: UInt64 = 1_048_576
+
+  /// Whether an estimate differs from the actual size by more than half of the estimate, and by at
+  /// least 1 MiB.
+  package static func isOff(_ estimate: UInt64, from actual: UInt64) -> Bool {
+    let difference = max(actual, estimate) - min(actual, estimate)
+    return difference > estimate / 2 && difference >= smallest
   }
 }

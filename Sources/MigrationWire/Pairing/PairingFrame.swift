@@ -5,7 +5,7 @@ package enum ConnectionMode: UInt8, Sendable {
   case join = 3
 }
 
-/// Why an end stops before READY (Protocol §4.2).
+/// The reason why an end stops before READY (Protocol §4.2).
 package enum AbortReason: UInt8, Error, Sendable {
   case codeMismatch = 1
   case notPairing = 2
@@ -29,7 +29,7 @@ package enum PairingFrame: Equatable, Sendable {
 
   /// The one version that this implementation speaks.
   package static let version: UInt8 = 1
-  /// Bytes in front of the body.
+  /// The bytes before the body.
   package static let headerSize = 3
 
   /// The whole length of the frame that starts with these three bytes. Only the known frames are
@@ -123,5 +123,38 @@ package enum PairingFrame: Equatable, Sendable {
     frame.u16(UInt16(body.bytes.count))
     frame.array(body.bytes)
     return frame.bytes
+  }
+}
+
+/// A device's identity: the SHA-256 digest of its public key in the SubjectPublicKeyInfo form.
+package struct KeyFingerprint: Hashable, Sendable {
+  /// The number of bytes in a fingerprint.
+  package static let byteCount = 32
+
+  /// The digest, 32 bytes.
+  package let bytes: [UInt8]
+
+  /// Takes a stored digest; nil unless it has 32 bytes.
+  package init?(bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount else { return nil }
+    self.bytes = bytes
+  }
+
+  /// Takes a computed digest.
+  package init(digest: [UInt8]) {
+    precondition(digest.count == Self.byteCount, "a digest has 32 bytes")
+    bytes = digest
+  }
+}
+
+extension KeyFingerprint: CustomStringConvertible {
+  /// The digest in lower-case hexadecimal digits.
+  package var description: String {
+    var text = ""
+    text.reserveCapacity(2 * bytes.count)
+    for byte in bytes {
+      text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
+    }
+    return text
   }
 }

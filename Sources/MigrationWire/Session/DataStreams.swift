@@ -7,21 +7,21 @@ package struct OutgoingStream: Equatable, Sendable {
 
   package init() {}
 
-  /// A DATA frame is about to be sent; its sequence number.
+  /// Returns the sequence number of the next DATA frame.
   package mutating func assign() -> UInt64 {
     precondition(!isEnded, "nothing follows END")
     defer { next += 1 }
     return next
   }
 
-  /// END is about to be sent.
+  /// Notes that END is sent.
   package mutating func end() { isEnded = true }
 
-  /// How many frames are sent and not yet written.
+  /// The number of frames that are sent and not yet written.
   package var underWay: UInt64 { next - acknowledged.written }
   package var durable: UInt64 { acknowledged.durable }
 
-  /// An acknowledgement came; how many more frames are written now.
+  /// Checks an acknowledgement. Returns the number of frames that it newly reports as written.
   package mutating func received(_ ack: Acknowledgement) throws(Violation) -> UInt64 {
     guard ack.durable <= ack.written, ack.written <= next, ack.written >= acknowledged.written,
       ack.durable >= acknowledged.durable
@@ -50,37 +50,37 @@ package struct IncomingStream: Equatable, Sendable {
 
   package init() {}
 
-  /// JOIN came. Valid in joining; leads to open.
+  /// Takes JOIN. Valid in joining; leads to open.
   package mutating func joined() throws(Violation) {
     guard state == .joining else { throw Violation(.state, "a second JOIN") }
     state = .open
   }
 
-  /// A DATA frame came. Valid in open; the frames come in order, so its number is known.
+  /// Checks a DATA frame. Valid in open; the frames come in order, so its number is known.
   package func received(_ header: DataHeader) throws(Violation) {
     guard state == .open else { throw Violation(.state, "a data frame") }
     guard header.sequence == written else { throw Violation(.conflict, "a data frame's sequence") }
   }
 
-  /// The frame received last is in the files and the journal.
+  /// Notes that the last received frame is in the files and the journal.
   package mutating func wrote() { written += 1 }
 
-  /// How many frames are written: the snapshot that a sync vouches for.
+  /// The number of written frames, which the next sync covers.
   package var writtenFrames: UInt64 { written }
 
-  /// The first `count` frames are synced.
+  /// Notes that the first `count` frames are synced.
   package mutating func synced(_ count: UInt64) {
     precondition(count <= written, "only written frames can be durable")
     durable = max(durable, count)
   }
 
-  /// END came. Valid in open; leads to ended.
+  /// Takes END. Valid in open; leads to ended.
   package mutating func ended() throws(Violation) {
     guard state == .open else { throw Violation(.state, "the end of a data stream") }
     state = .ended
   }
 
-  /// What to tell the sender now; nil when there is nothing new.
+  /// The acknowledgement to send now; nil if nothing has changed.
   package mutating func acknowledge() -> Acknowledgement? {
     let ack = Acknowledgement(written: written, durable: durable)
     guard ack != told else { return nil }

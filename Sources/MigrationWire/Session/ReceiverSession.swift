@@ -7,9 +7,9 @@ package struct ReceiverSession: Equatable, Sendable {
     case greeting
     /// Leads to judging.
     case waiting
-    /// The offer is being judged. Leads to reporting, answered, closed.
+    /// The loop checks the offer. Leads to reporting, answered, closed.
     case judging
-    /// The ledger is being told. Leads to receiving.
+    /// The ledger is being sent. Leads to receiving.
     case reporting
     /// Leads to importing.
     case receiving(lastDropped: Mark?, NamingBudget)
@@ -31,7 +31,7 @@ package struct ReceiverSession: Equatable, Sendable {
     case drop([Mark])
     /// The export has ended: verify and import.
     case conclude(Finish)
-    /// The sender knows that everything is done.
+    /// The sender has confirmed DONE.
     case finish
     /// The other end has closed.
     case stop(Close)
@@ -49,11 +49,10 @@ package struct ReceiverSession: Equatable, Sendable {
   package var isDone: Bool { state == .done }
   package var isJudging: Bool { state == .judging }
   package var isImporting: Bool { state == .importing }
-  /// Data streams may join.
+  /// Whether data streams may join.
   package var isReceiving: Bool { if case .receiving = state { true } else { false } }
 
-  /// A message came. Valid in every state; in closed it was under way already, and nothing follows
-  /// from it.
+  /// Takes a message. Valid in every state; in closed it has no effect.
   package mutating func received(_ message: ControlMessage) throws(Violation) -> Action {
     guard state != .closed else { return .nothing }
     switch message {
@@ -101,7 +100,7 @@ package struct ReceiverSession: Equatable, Sendable {
     return .drop(marks)
   }
 
-  /// The offer is taken. Valid in judging; leads to reporting.
+  /// Accepts the offer. Valid in judging; leads to reporting.
   package mutating func accept(_ accept: Accept) -> ControlMessage {
     precondition(state == .judging, "an acceptance answers an offer")
     state = .reporting
@@ -109,7 +108,7 @@ package struct ReceiverSession: Equatable, Sendable {
     return .accept(accept)
   }
 
-  /// The transfer had been finished before. Valid in judging; leads to answered.
+  /// Answers the offer of a transfer that was finished before. Valid in judging; leads to answered.
   package mutating func answerAgain(_ done: Done) -> ControlMessage {
     precondition(state == .judging, "a finished transfer answers an offer")
     state = .answered
@@ -128,14 +127,14 @@ package struct ReceiverSession: Equatable, Sendable {
     return .partial(partial)
   }
 
-  /// The ledger is told. Valid in reporting; leads to receiving.
+  /// Ends the ledger. Valid in reporting; leads to receiving.
   package mutating func reported(_ held: Tally) -> ControlMessage {
     precondition(state == .reporting, "the ledger is told after the acceptance")
     state = .receiving(lastDropped: nil, NamingBudget())
     return .heldEnd(HeldEnd(held: held))
   }
 
-  /// Whether the sender can be told of refusals now.
+  /// Whether a refusal can be sent now.
   package var mayTellRefusals: Bool {
     switch state {
     case .judging, .receiving, .importing: mayRefuse
@@ -143,27 +142,27 @@ package struct ReceiverSession: Equatable, Sendable {
     }
   }
 
-  /// The destination cannot hold an item. Valid in every state; nil where it cannot be told, or
-  /// where as many are named as may be: then DONE only counts it.
+  /// Reports an item that the destination cannot hold. Valid in every state; nil if it cannot be
+  /// sent, or if as many are named as may be: then only DONE counts it.
   package mutating func refused(_ refusal: Refusal) -> ControlMessage? {
     guard mayTellRefusals, refusals.take(refusal.size) else { return nil }
     return .refused(refusal)
   }
 
-  /// The import makes progress. Valid in importing.
+  /// Reports the progress of the import. Valid in importing.
   package func progress(_ progress: ImportProgress) -> ControlMessage {
     precondition(state == .importing, "progress is told while importing")
     return .progress(progress)
   }
 
-  /// Everything is imported and durable. Valid in importing; leads to answered.
+  /// Reports that everything is imported and durable. Valid in importing; leads to answered.
   package mutating func imported(_ done: Done) -> ControlMessage {
     precondition(state == .importing, "the last word follows the import")
     state = .answered
     return .done(done)
   }
 
-  /// This end stops. Valid in every state; leads to closed.
+  /// Stops this end. Valid in every state; leads to closed.
   package mutating func close(_ close: Close) -> ControlMessage {
     state = .closed
     return .close(close)

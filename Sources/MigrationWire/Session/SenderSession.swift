@@ -9,7 +9,7 @@ package struct SenderSession: Equatable, Sendable {
     case preparing
     /// Leads to comparing, done.
     case offered(mostStaged: UInt64, Earlier)
-    /// The ledger is being told. Leads to streaming.
+    /// The ledger is being received. Leads to streaming.
     case comparing(LedgerOrder)
     /// Leads to finishing.
     case streaming(lastDropped: Mark?, NamingBudget)
@@ -19,12 +19,12 @@ package struct SenderSession: Equatable, Sendable {
     case closed
   }
 
-  /// This end's knowledge of the FINISH of earlier sessions of a transfer. The receiver can have
-  /// finished only upon one of those, and its DONE has the same totals.
+  /// What this end knows of a FINISH in earlier sessions of a transfer. The receiver can only have
+  /// finished after one of them, and its DONE has the same totals.
   package enum Earlier: Equatable, Sendable {
     case notFinished
     case finished(Tally)
-    /// An earlier run of the program may have said it.
+    /// An earlier run of the program may have sent it.
     case unknown
   }
 
@@ -62,8 +62,7 @@ package struct SenderSession: Equatable, Sendable {
   package var isFinishing: Bool { if case .finishing = state { true } else { false } }
   package var isStreaming: Bool { if case .streaming = state { true } else { false } }
 
-  /// A message came. Valid in every state; in closed it was under way already, and nothing follows
-  /// from it.
+  /// Takes a message. Valid in every state; in closed it has no effect.
   package mutating func received(_ message: ControlMessage) throws(Violation) -> Action {
     guard state != .closed else { return .nothing }
     switch message {
@@ -147,9 +146,9 @@ package struct SenderSession: Equatable, Sendable {
     return .finish(done)
   }
 
-  /// The walk or the exporter's estimate is there. Valid in preparing; leads to offered.
+  /// Makes the offer. Valid in preparing; leads to offered.
   ///
-  /// An offer that continues no transfer can have nothing earlier.
+  /// An offer that continues no transfer has nothing earlier.
   package mutating func offer(_ offer: Offer, earlier: Earlier = .unknown) -> ControlMessage {
     precondition(state == .preparing, "an offer follows the greeting")
     mayRefuse = mayRefuse && offer.mayHaveRefusals
@@ -157,8 +156,8 @@ package struct SenderSession: Equatable, Sendable {
     return .offer(offer)
   }
 
-  /// An item could not be sent; nil if as many are named as may be, and only FINISH counts it.
-  /// Valid in streaming.
+  /// Reports an item that could not be sent; nil if as many are named as may be, and only FINISH
+  /// counts it. Valid in streaming.
   package mutating func unsent(_ unsent: Unsent) -> ControlMessage? {
     guard case .streaming(let last, var budget) = state else {
       preconditionFailure("unsent items are named while streaming")
@@ -168,7 +167,8 @@ package struct SenderSession: Equatable, Sendable {
     return .unsent(unsent)
   }
 
-  /// Held items are no longer at the source. Valid in streaming; marks ascend over all calls.
+  /// Drops held items that the source no longer has. Valid in streaming; marks ascend over all
+  /// calls.
   package mutating func drop(_ marks: [Mark]) -> ControlMessage {
     guard case .streaming(let last, let budget) = state, let first = marks.first, last.map({ $0 < first }) ?? true
     else {
@@ -178,57 +178,16 @@ package struct SenderSession: Equatable, Sendable {
     return .drop(Drop(marks: marks))
   }
 
-  /// The export has ended and every DATA frame is written. Valid in streaming; leads to finishing.
+  /// Ends the export, of which every DATA frame is written. Valid in streaming; leads to finishing.
   package mutating func finish(_ finish: Finish) -> ControlMessage {
     precondition(isStreaming, "the export ends while streaming")
     state = .finishing(finish.total)
     return .finish(finish)
   }
 
-  /// This end stops. Valid in every state; leads to closed.
+  /// Stops this end. Valid in every state; leads to closed.
   package mutating func close(_ close: Close) -> ControlMessage {
     state = .closed
     return .close(close)
   }
-}
-
-/// The order in which a ledger is told (Protocol §6.4), and how much of it there may be (Protocol
-/// §11).
-struct LedgerOrder: Equatable, Sendable {
-  private let mostStaged: UInt64
-  private var last: Held?
-  private(set) var staged: UInt64 = 0
-  private var present: UInt64 = 0
-  private var taken: UInt64 = 0
-  private var partials = 0
-
-  init(mostStaged: UInt64) { self.mostStaged = mostStaged }
-
-  mutating func check(_ held: Held) throws(Violation) {
-    if let last {
-      let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind.rawValue < held.kind.rawValue
-      guard ascends else { throw Violation(.value, "a page of the ledger") }
-    }
-    switch held.kind {
-    case .staged: staged += UInt64(held.marks.count)
-    case .present: present += UInt64(held.marks.count)
-    case .taken: taken += UInt64(held.marks.count)
-    }
-    guard staged <= mostStaged, max(present, taken) <= Limits.presentMarks else {
-      throw Violation(.limit, "the ledger")
-    }
-    // Only the greatest mark of a page is needed to check the next one.
-    last = Held(kind: held.kind, marks: [held.marks[held.marks.count - 1]])
-  }
-
-  mutating func countPartial() throws(Violation) {
-    partials += 1
-    guard partials <= Limits.incompleteFiles else { throw Violation(.limit, "the list of incomplete files") }
-  }
-}
-
-extension Offer {
-  /// The most complete items that an honest receiver can list upon this offer (Protocol §11): the
-  /// announced items, and items of earlier sessions that the source no longer has.
-  fileprivate var mostStaged: UInt64 { items + items / 4 + Limits.staleMarks }
 }

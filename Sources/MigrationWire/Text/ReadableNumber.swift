@@ -1,4 +1,4 @@
-/// How sizes and counts are written for people.
+/// Sizes and counts as texts for people.
 package enum ReadableNumber {
   private static let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"]
 
@@ -23,7 +23,7 @@ package enum ReadableNumber {
     "\(count(number)) \(noun)\(number == 1 ? "" : "s")"
   }
 
-  /// The unit in which a size has one to three digits before the point, once it is rounded.
+  /// The unit in which a rounded size has one to three digits before the point.
   package static func unit(of bytes: UInt64) -> Int {
     (0..<units.count).first { quotient(bytes, scale($0)) < 1000 } ?? units.count - 1
   }
@@ -50,19 +50,10 @@ package enum ReadableNumber {
   }
 }
 
-extension Close.Space {
-  /// Both figures as sizes for people, and exact where those would read the same.
-  package var sizes: (needed: String, available: String) {
-    let sizes = (ReadableNumber.size(needed), ReadableNumber.size(available))
-    guard sizes.0 == sizes.1 else { return sizes }
-    return ("\(ReadableNumber.count(needed)) bytes", "\(ReadableNumber.count(available)) bytes")
+extension UInt128 {
+  /// All 32 digits, the most significant first.
+  package var hexadecimal: String {
+    let digits = String(self, radix: 16)
+    return String(repeating: "0", count: 32 - digits.count) + digits
   }
-
-  /// Both figures as counts of file system entries.
-  package var entries: (needed: String, available: String) {
-    ("\(ReadableNumber.count(needed)) file system entries", ReadableNumber.count(available))
-  }
-
-  /// Whether there is less than is needed.
-  package var isShort: Bool { needed > available }
 }

@@ -1,11 +1,9 @@
-/// The one filter through which text from elsewhere is shown (Protocol §10): names, labels,
-/// messages.
+/// The filter for all text from elsewhere that is shown (Protocol §10): names, labels, messages.
 package enum VisibleText {
-  /// Bytes that may not be UTF-8, made safe to show: invisible, misleading and invalid parts become
-  /// escapes.
+  /// Bytes, made safe to show: invisible, misleading and invalid parts become escapes.
   package static func of(_ bytes: some Sequence<UInt8>) -> String {
-    // Names come from the other device by the thousand, as long as they may be: one text is made of
-    // each, not one a byte.
+    // The other device can send thousands of long names: each becomes one text, not one text for
+    // each byte.
     var shown: [UInt8] = []
     for part in Decoding(Array(bytes)) {
       switch part {
@@ -22,15 +20,14 @@ package enum VisibleText {
   /// Text, made safe to show.
   package static func of(_ text: String) -> String { of(text.utf8) }
 
-  /// A message in the other end's words. Names in it are escaped already, so that its backslashes
-  /// stay as they are.
+  /// A message of the other end. Names in it are escaped already, so its backslashes stay.
   package static func message(_ text: String) -> String {
     var shown: [UInt8] = []
     for scalar in text.unicodeScalars { append(scalar, to: &shown) }
     return String(decoding: shown, as: UTF8.self)
   }
 
-  /// A message in the other end's words, in quotation marks that only its end closes.
+  /// A message of the other end in quotation marks, with those inside it escaped.
   package static func said(_ text: String) -> String {
     "\"" + message(text).replacing("\"", with: "\\\"") + "\""
   }
@@ -56,7 +53,7 @@ package enum VisibleText {
     if scalar.isASCII { shown.append(UInt8(truncatingIfNeeded: scalar.value)) } else { shown += scalar.utf8 }
   }
 
-  /// Appends a number in hexadecimal, with at least so many digits.
+  /// Appends a number in hexadecimal, with at least `digits` digits.
   package static func appendHexadecimal(_ value: UInt32, digits: Int, to shown: inout [UInt8]) {
     var place = max(digits, (35 - value.leadingZeroBitCount) / 4)
     while place > 0 {
@@ -81,7 +78,7 @@ package enum VisibleText {
     }
   }
 
-  /// Bytes as the scalars that they are in UTF-8, and one by one where they are not.
+  /// The scalars of valid UTF-8, and the single bytes of everything else.
   struct Decoding: Sequence, IteratorProtocol {
     enum Part {
       case scalar(Unicode.Scalar)
@@ -124,5 +121,71 @@ package enum VisibleText {
       guard value >= least, let scalar = Unicode.Scalar(value) else { return nil }
       return (scalar, length)
     }
+  }
+
+  /// A name in quotes for a shell: pasted with them, it names exactly this file, and the shell
+  /// expands no part of it.
+  ///
+  /// `'a name'` where every character can stand for itself, `$'a\nname'` where one cannot.
+  package static func quoted(_ name: some Sequence<UInt8>) -> String {
+    let bytes = Array(name)
+    let scalars = Decoding(bytes)
+    let isPlain = scalars.allSatisfy { part in
+      if case .scalar(let scalar) = part { scalar != "'" && scalar != "\\" && !isUnsafe(scalar) } else { false }
+    }
+    guard !isPlain else { return "'" + String(decoding: bytes, as: UTF8.self) + "'" }
+    var shown = Array("$'".utf8)
+    for part in scalars { appendANSI(part, to: &shown) }
+    return String(decoding: shown, as: UTF8.self) + "'"
+  }
+
+  /// A text in the same quotes.
+  package static func quoted(_ text: String) -> String { quoted(text.utf8) }
+
+  /// A path within an archive in the same quotes.
+  package static func quoted(_ path: ArchivePath) -> String { quoted(path.bytes) }
+
+  /// A name in a list or a table, in quotes unless it is one plain word.
+  package static func listed(_ name: some Sequence<UInt8>) -> String {
+    let bytes = Array(name)
+    guard let text = String(validating: bytes, as: UTF8.self), let first = text.unicodeScalars.first,
+      isWordPart(first) || first == "." || first == "/",
+      text.unicodeScalars.allSatisfy({ isWordPart($0) || "./-+@".unicodeScalars.contains($0) })
+    else { return quoted(bytes) }
+    return text
+  }
+
+  private static func isWordPart(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", "_": true
+    case _ where scalar.isASCII: false
+    default: scalar.properties.isAlphabetic && !isUnsafe(scalar)
+    }
+  }
+
+  /// Appends one part in the form of `$'…'`.
+  private static func appendANSI(_ part: Decoding.Part, to shown: inout [UInt8]) {
+    switch part {
+    case .byte(let byte): appendEscape("\\x", UInt32(byte), 2, to: &shown)
+    case .scalar(let scalar):
+      switch scalar {
+      case "\n": shown += "\\n".utf8
+      case "\t": shown += "\\t".utf8
+      case "\r": shown += "\\r".utf8
+      case "\\": shown += "\\\\".utf8
+      case "'": shown += "\\'".utf8
+      // Interactive shells look for earlier commands before they look at such quotes.
+      case "!": shown += "\\x21".utf8
+      case _ where !isUnsafe(scalar): appendAsItIs(scalar, to: &shown)
+      case _ where scalar.isASCII: appendEscape("\\x", scalar.value, 2, to: &shown)
+      case _ where scalar.value > 0xFFFF: appendEscape("\\U", scalar.value, 8, to: &shown)
+      default: appendEscape("\\u", scalar.value, 4, to: &shown)
+      }
+    }
+  }
+
+  private static func appendEscape(_ start: String, _ value: UInt32, _ digits: Int, to shown: inout [UInt8]) {
+    shown += start.utf8
+    appendHexadecimal(value, digits: digits, to: &shown)
   }
 }

@@ -6,11 +6,11 @@ package struct Unsent: Equatable, Sendable {
     case keepsChanging = 3
     case notSendable = 4
     case beyondLimits = 5
-    /// Something else has its name at the destination and stays, as the receiver's user wants; it
-    /// is left out, and does not count as unsent.
+    /// Another item has its name at the destination and stays. It is left out, and does not count
+    /// as unsent.
     case differing = 6
-    /// The destination has said that it cannot hold such an item; it is left out, and does not
-    /// count as unsent.
+    /// The destination has said that it cannot hold the item. It is left out, and does not count as
+    /// unsent.
     case notStorable = 7
   }
 
@@ -44,8 +44,9 @@ package struct Unsent: Equatable, Sendable {
     let fields = try Fields(bytes, range, of: subject)
     path = try fields.required(1, subject)
     guard path.count <= Limits.path else { throw Violation(.limit, subject) }
-    let raw = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
-    guard let reason = Reason(rawValue: raw) else { throw Violation(.unknown, subject) }
+    guard let reason = Reason(rawValue: try fields.requiredNumber(2, subject)) else {
+      throw Violation(.unknown, subject)
+    }
     self.reason = reason
     message = try fields.optionalText(3, limit: Limits.message, subject)
     refusal = try fields.read(4, subject, RefusalReason.read)
@@ -53,7 +54,7 @@ package struct Unsent: Equatable, Sendable {
     unknown = fields.unknown(besides: 1...4)
   }
 
-  /// How many bytes it counts among those of a session (Protocol §11).
+  /// The bytes that count towards the limit of a session (Protocol §11).
   package var size: Int { path.count + (message?.utf8.count ?? 0) + unknown.size }
 
   func write(to writer: inout ByteWriter) {
@@ -62,8 +63,7 @@ package struct Unsent: Equatable, Sendable {
     fields.append(2, [reason.rawValue])
     if let message { fields.append(3, Array(message.utf8)) }
     if let refusal { fields.append(4, [refusal.rawValue]) }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
   }
 }
 
@@ -76,9 +76,10 @@ package struct Finish: Equatable, Sendable {
   /// Items that are not part of the archive, because the destination has them or another item of
   /// their name.
   package let leftOut: LeftOut
-  /// How many items were left out since the destination cannot hold them, as it has said.
+  /// The number of items that were left out because the destination had said that it cannot hold
+  /// them.
   package let withheld: UInt64
-  /// Attributes that are never carried, in ascending order of their names.
+  /// Attributes that are never transferred, in ascending order of their names.
   package let leftBehind: [LeftBehind]
   private let unknown: Fields
 
@@ -99,8 +100,8 @@ package struct Finish: Equatable, Sendable {
     let subject = "the end of the export"
     let fields = try Fields(bytes, range, of: subject)
     total = try Tally(fields, items: 1, bytes: 2, subject)
-    unsent = try fields.readRequired(3, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
-    digest = try fields.readRequired(4, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
+    unsent = try fields.requiredNumber(3, subject)
+    digest = try fields.requiredNumber(4, subject)
     leftOut = try LeftOut(fields, present: 5, differing: 6, subject)
     withheld = try fields.count(7, subject)
     leftBehind = try fields.read(8, subject, LeftBehind.readList) ?? []
@@ -119,36 +120,11 @@ package struct Finish: Equatable, Sendable {
         for attribute in leftBehind { attribute.write(to: &writer) }
       }
     }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
   }
 }
 
-/// Protocol §6.4: the ledger has been told.
-package struct HeldEnd: Equatable, Sendable {
-  package let held: Tally
-  private let unknown: Fields
-
-  package init(held: Tally) {
-    self.held = held
-    unknown = Fields()
-  }
-
-  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
-    let fields = try Fields(bytes, range, of: "the end of the ledger")
-    held = try Tally(fields, items: 1, bytes: 2, "the end of the ledger")
-    unknown = fields.unknown(besides: 1...2)
-  }
-
-  func write(to writer: inout ByteWriter) {
-    var fields = Fields()
-    fields.append(held, items: 1, bytes: 2)
-    fields.merge(unknown)
-    fields.write(to: &writer)
-  }
-}
-
-/// Protocol §6.6: how far the receiver is after FINISH.
+/// Protocol §6.6: the receiver's progress after FINISH.
 package struct ImportProgress: Equatable, Sendable {
   package enum Phase: UInt8, Sendable {
     case verifying = 1
@@ -190,7 +166,7 @@ package struct ImportProgress: Equatable, Sendable {
 
 /// Protocol §6.6: everything is imported and durable.
 package struct Done: Equatable, Sendable {
-  /// Something that the destination could not hold, and how often.
+  /// A property that the destination could not keep, and the number of cases.
   package struct Loss: Equatable, Sendable {
     package enum Kind: UInt8, Sendable {
       case mode = 1
@@ -215,7 +191,7 @@ package struct Done: Equatable, Sendable {
   package let total: Tally
   /// In ascending order of their kinds.
   package let losses: [Loss]
-  /// How many items the destination could not hold.
+  /// The number of items that the destination could not hold.
   package let notStored: UInt64
   private let unknown: Fields
 
@@ -256,22 +232,84 @@ package struct Done: Equatable, Sendable {
       }
     }
     if notStored > 0 { fields.append(4) { $0.u64(notStored) } }
-    fields.merge(unknown)
-    fields.write(to: &writer)
+    fields.write(with: unknown, to: &writer)
   }
 }
 
 extension Tally {
-  fileprivate init(_ fields: Fields, items: UInt8, bytes: UInt8, _ subject: String) throws(Violation) {
-    let total = { (reader: inout ByteReader, bytes: Span<UInt8>) throws(Violation) in try reader.u64(bytes) }
-    self.init(
-      items: try fields.readRequired(items, subject, total), bytes: try fields.readRequired(bytes, subject, total))
+  init(_ fields: Fields, items: UInt8, bytes: UInt8, _ subject: String) throws(Violation) {
+    self.init(items: try fields.requiredNumber(items, subject), bytes: try fields.requiredNumber(bytes, subject))
   }
 }
 
 extension Fields {
-  fileprivate mutating func append(_ tally: Tally, items: UInt8, bytes: UInt8) {
+  mutating func append(_ tally: Tally, items: UInt8, bytes: UInt8) {
     append(items) { $0.u64(tally.items) }
     append(bytes) { $0.u64(tally.bytes) }
+  }
+
+  /// A count; a field that is left out counts zero.
+  func count(_ tag: UInt8, _ subject: String) throws(Violation) -> UInt64 {
+    guard let count: UInt64 = try number(tag, subject) else { return 0 }
+    guard count > 0 else { throw Violation(.value, subject) }
+    return count
+  }
+
+  /// Writes the two counts.
+  mutating func append(_ leftOut: LeftOut, present: UInt8, differing: UInt8) {
+    if leftOut.present > 0 { append(present) { $0.u64(leftOut.present) } }
+    if leftOut.differing > 0 { append(differing) { $0.u64(leftOut.differing) } }
+  }
+}
+
+/// An attribute that is never transferred, and the number of source items that have it (Protocol
+/// §6.5).
+package struct LeftBehind: Equatable, Sendable {
+  package let name: [UInt8]
+  package let count: UInt64
+
+  package init(name: [UInt8], count: UInt64) {
+    self.name = name
+    self.count = count
+  }
+
+  /// Reads a list of attributes.
+  static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [LeftBehind] {
+    let subject = "the attributes that are left behind"
+    var list: [LeftBehind] = []
+    repeat {
+      let name = try reader.array(bytes, Int(try reader.u8(bytes)))
+      guard !name.isEmpty, list.last.map({ $0.name.lexicographicallyPrecedes(name) }) ?? true else {
+        throw Violation(.value, subject)
+      }
+      guard list.count < Limits.leftBehind else { throw Violation(.limit, subject) }
+      list.append(LeftBehind(name: name, count: try reader.u64(bytes)))
+    } while !reader.isAtEnd
+    return list
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.u8(UInt8(name.count))
+    writer.array(name)
+    writer.u64(count)
+  }
+}
+
+/// The number of items that the sender left out because the destination has them, or other items of
+/// their names (Protocol §6.5).
+package struct LeftOut: Equatable, Sendable {
+  /// Files and links that are there already.
+  package var present: UInt64
+  /// Items whose names other items have there.
+  package var differing: UInt64
+
+  package init(present: UInt64 = 0, differing: UInt64 = 0) {
+    self.present = present
+    self.differing = differing
+  }
+
+  /// Reads the two counts; a count of zero is left out.
+  init(_ fields: Fields, present: UInt8, differing: UInt8, _ subject: String) throws(Violation) {
+    self.init(present: try fields.count(present, subject), differing: try fields.count(differing, subject))
   }
 }

@@ -1,0 +1,102 @@
+/// The number of items that a session may still name one by one, and their bytes (Protocol §11).
+package struct NamingBudget: Equatable, Sendable {
+  private var count = 0
+  private var bytes = 0
+
+  package init() {}
+
+  /// Counts an item of `size` bytes. Returns false, and does not count it, if it does not fit.
+  package mutating func take(_ size: Int) -> Bool {
+    guard count < Limits.unsent, size <= Limits.unsentBytes - bytes else { return false }
+    count += 1
+    bytes += size
+    return true
+  }
+}
+
+extension Sequence<Refusal> {
+  /// The refusals that a session may name.
+  package var nameable: [Refusal] {
+    var budget = NamingBudget()
+    return filter { budget.take($0.size) }
+  }
+}
+
+extension Offer {
+  /// Whether an earlier session may have refused items, which are named before a DONE that answers
+  /// the offer.
+  var mayHaveRefusals: Bool {
+    guard transfer != nil, case .folders = contents else { return false }
+    return true
+  }
+
+  /// The most complete items that an honest receiver can list after this offer (Protocol §11): the
+  /// announced items, and items of earlier sessions that the source no longer has.
+  var mostStaged: UInt64 { items + items / 4 + Limits.staleMarks }
+}
+
+/// Decides when to send a PING, and when the other end counts as dead (Protocol §7.4). Times are
+/// seconds on a clock that counts sleep.
+package struct Heartbeat: Equatable, Sendable {
+  package static let pause: Double = 5
+  package static let silence: Double = 15
+
+  private var lastSent: Double
+  private var lastHeard: Double
+  private var token: UInt64 = 0
+
+  package init(now: Double) {
+    lastSent = now
+    lastHeard = now
+  }
+
+  package mutating func sent(now: Double) { lastSent = now }
+  package mutating func heard(now: Double) { lastHeard = now }
+
+  /// The next time at which a PING is due or the other end becomes silent.
+  package var next: Double { min(lastSent + Self.pause, lastHeard + Self.silence) }
+
+  package func isSilent(now: Double) -> Bool { now >= lastHeard + Self.silence }
+
+  /// The PING that is due now, if any.
+  package mutating func due(now: Double) -> ControlMessage? {
+    guard now >= lastSent + Self.pause else { return nil }
+    token += 1
+    lastSent = now
+    return .ping(token)
+  }
+}
+
+/// The order of a ledger's messages (Protocol §6.4), and their limits (Protocol §11).
+struct LedgerOrder: Equatable, Sendable {
+  private let mostStaged: UInt64
+  private var last: Held?
+  private(set) var staged: UInt64 = 0
+  private var present: UInt64 = 0
+  private var taken: UInt64 = 0
+  private var partials = 0
+
+  init(mostStaged: UInt64) { self.mostStaged = mostStaged }
+
+  mutating func check(_ held: Held) throws(Violation) {
+    if let last {
+      let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind.rawValue < held.kind.rawValue
+      guard ascends else { throw Violation(.value, "a page of the ledger") }
+    }
+    switch held.kind {
+    case .staged: staged += UInt64(held.marks.count)
+    case .present: present += UInt64(held.marks.count)
+    case .taken: taken += UInt64(held.marks.count)
+    }
+    guard staged <= mostStaged, max(present, taken) <= Limits.presentMarks else {
+      throw Violation(.limit, "the ledger")
+    }
+    // The next page is compared with the greatest mark only.
+    last = Held(kind: held.kind, marks: [held.marks[held.marks.count - 1]])
+  }
+
+  mutating func countPartial() throws(Violation) {
+    partials += 1
+    guard partials <= Limits.incompleteFiles else { throw Violation(.limit, "the list of incomplete files") }
+  }
+}
