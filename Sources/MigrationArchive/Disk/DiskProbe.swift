@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// Finds out the abilities of a file system by trying them in a directory of its own.
 ///
@@ -159,5 +159,167 @@ struct DiskProbe: ~Copyable {
       try directory.makeSymbolicLink(name, target: target)
       return try directory.readLink(name) == target
     }
+  }
+
+  private enum Fate {
+    case kept
+    case refused
+    /// The file system accepted the name and stored a different one.
+    case changed
+  }
+
+  mutating func lookAtNames() {
+    // Two names that combine every difficulty: usually the file system keeps both, and no other
+    // name need be tried.
+    guard [UInt8(ascii: "."), UInt8(ascii: " ")].contains(where: { fate(of: Self.hardest($0)) != .kept }) else {
+      return
+    }
+    for (rule, names) in Self.samples where isRule(names) { abilities.nameRules.insert(rule) }
+    lookAtLength()
+  }
+
+  private static let samples: [(DestinationTraits.NameRules, [[UInt8]])] = [
+    (.utf8Only, [[0x70, 0xFF], [0x70, 0xED, 0xA0, 0x78]]),
+    (.asciiOnly, ["p\u{E9}", "p\u{6F22}"].map { Array($0.utf8) }),
+    (.noCapitals, [Array("Pq".utf8)]),
+    (.noWindowsCharacters, (DestinationTraits.windowsCharacters + [0x01, 0x1F]).map { [UInt8(ascii: "p"), $0] }),
+    (.noTrailingDot, [Array("p.".utf8)]),
+    (.noTrailingSpace, [Array("p ".utf8)]),
+  ]
+
+  private static func hardest(_ last: UInt8) -> [UInt8] {
+    let name = [0x50, 0x70, 0xFF] + Array("\u{E9}\u{6F22}".utf8) + DestinationTraits.windowsCharacters + [0x01, 0x1F]
+    return name + [UInt8](repeating: UInt8(ascii: "n"), count: Limits.component - 1 - name.count) + [last]
+  }
+
+  /// Whether the file system forbids all names of this class: it accepts none of them, or stores
+  /// one under another name. If it refuses only some of them, each item is judged by its own name.
+  private func isRule(_ names: [[UInt8]]) -> Bool {
+    var refused = 0
+    for name in names {
+      switch fate(of: name) {
+      case .kept: break
+      case .refused: refused += 1
+      case .changed: return true
+      }
+    }
+    return refused == names.count
+  }
+
+  /// The file system's treatment of a name; a name that cannot be tested counts as kept.
+  private func fate(of name: [UInt8]) -> Fate {
+    do throws(SystemError) {
+      _ = try directory.createFile(name)
+      defer { try? directory.remove(name) }
+      return try isListed(name) ? .kept : .changed
+    } catch {
+      // The existing entry has a name that the file system treats as equal.
+      if error.isAlreadyExisting { return .changed }
+      return error.saysNothingOfAbilities ? .kept : .refused
+    }
+  }
+
+  private func isListed(_ wanted: [UInt8]) throws(SystemError) -> Bool {
+    var isListed = false
+    try directory.forEachEntry { (name, _) throws(SystemError) in
+      isListed = [UInt8](copying: name) == wanted
+      return !isListed
+    }
+    return isListed
+  }
+
+  private mutating func lookAtLength() {
+    guard !fits(Limits.component) else { return }
+    var (low, high) = (1, Limits.component)
+    while low < high - 1 {
+      let middle = (low + high) / 2
+      if fits(middle) { low = middle } else { high = middle }
+    }
+    abilities.longestName = low
+  }
+
+  private func fits(_ length: Int) -> Bool { fate(of: [UInt8](repeating: UInt8(ascii: "n"), count: length)) == .kept }
+
+  mutating func lookAtFolding() {
+    abilities.foldsCase = takes("fold", for: "FOLD")
+    abilities.foldsNormalisation = takes("a\u{301}", for: "\u{E1}")
+  }
+
+  /// Whether a lookup of one name finds an entry created under another name.
+  private func takes(_ name: String, for other: String) -> Bool {
+    let name = Array(name.utf8)
+    guard (try? directory.createFile(name)) != nil else { return false }
+    defer { try? directory.remove(name) }
+    return (try? directory.status(Array(other.utf8))) != nil
+  }
+}
+
+/// The abilities of a file system, as a probe found them by trying.
+///
+/// An ability that the probe could not test counts as present: the first use that fails shows that
+/// it is missing.
+package struct DiskAbilities: Equatable, Sendable {
+  /// Whether one rename can give an item a name and fail if the name is taken.
+  package var renamesWithoutReplacing = true
+  /// Whether one call can exchange two names.
+  package var exchangesNames = true
+  package var makesHardLinks = true
+  package var keepsSymbolicLinks = true
+  /// The most bytes in a symbolic link's target; nil if every target that a sender can send fits.
+  package var longestTarget: Int?
+  /// The most bytes in a file; nil if every file that a sender can send fits.
+  package var largestFile: UInt64?
+  /// The rules for names.
+  package var nameRules: DestinationTraits.NameRules = []
+  /// The most bytes in a name; nil if every name that a sender can send fits.
+  package var longestName: Int?
+  package var foldsCase = false
+  package var foldsNormalisation = false
+  /// The file system keeps times in multiples of this many nanoseconds, rounded down.
+  package var timeGranularity: UInt32 = 1
+  /// Whether the file system keeps the times that are set, possibly rounded.
+  package var keepsTimes = true
+  /// The permissions of every item if they cannot be set; nil if they can.
+  package var fixedRights: FixedRights?
+  /// Whether files have extended attributes of the user namespace.
+  package var keepsAttributes = true
+  /// Whether a directory can be locked.
+  package var locks = true
+  /// Whether the names in a directory can be made durable on their own.
+  package var synchronizesDirectories = true
+  /// Whether a file can be extended without writing to it.
+  package var extendsFiles = true
+  /// Whether ranges that were never written take no space.
+  package var keepsHoles = true
+  /// Whether a file keeps its inode number when it is renamed.
+  package var keepsNumbers = true
+
+  /// Whether an inode number tells an entry from every other one for as long as it exists. File
+  /// systems without permissions make the numbers up.
+  package var tellsEntriesApart: Bool { keepsNumbers && fixedRights == nil }
+
+  /// The permissions that files and directories have, regardless of the mode that is set.
+  package struct FixedRights: Equatable, Sendable {
+    package let file: UInt32
+    package let directory: UInt32
+
+    package init(file: UInt32, directory: UInt32) {
+      self.file = file
+      self.directory = directory
+    }
+  }
+
+  package init() {}
+
+  /// The traits that the receiver reports to the other device.
+  package var traits: DestinationTraits {
+    var traits = DestinationTraits()
+    traits.largestFile = largestFile
+    traits.keepsSymbolicLinks = keepsSymbolicLinks
+    traits.longestTarget = longestTarget
+    traits.nameRules = foldsCase || foldsNormalisation ? nameRules.union(.foldsNames) : nameRules
+    traits.longestName = longestName
+    traits.timeGranularity = timeGranularity
+    return traits
   }
 }

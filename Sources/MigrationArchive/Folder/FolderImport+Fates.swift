@@ -136,4 +136,117 @@ extension FolderImport {
       hint: "Move it away, or start 'peer receive' with --existing keep-both, and run 'peer send' again.",
       name: root.bytes)
   }
+
+  /// Leaves an item and its contents in staging.
+  mutating func cannotStore(_ item: Item, _ reason: RefusalReason, _ cause: SystemError?) throws(ArchiveError) {
+    guard staging.shared.withLock({ $0.mayRefuse }) else {
+      throw failed(item.path, cause ?? SystemError(reason: reason.words, operation: "import"))
+    }
+    notStored[item.path] = Staging.WhyRefused(reason: reason, message: cause?.words)
+  }
+
+  /// Records an item that is not stored because an existing item keeps its name, with all items
+  /// below it. A file or link that is present, and need not have come, counts as stored.
+  mutating func stays(_ item: Item) {
+    let granularity = staging.abilities.timeGranularity
+    guard !destination.isPresent(item.path, at: item.path, timeGranularity: granularity) else { return }
+    notStored[item.path] = Staging.WhyRefused(
+      reason: .other, message: "an existing item has this name and is kept")
+  }
+
+  /// The result of looking up a name, or a refusal of the item with that name.
+  enum Look {
+    case found(Occupant)
+    case free
+    case refused(RefusalReason, SystemError)
+  }
+
+  func look(at target: ArchivePath, for path: ArchivePath) throws(ArchiveError) -> Look {
+    do {
+      return try destination.occupant(at: target).map { .found($0) } ?? .free
+    } catch {
+      // A name that the file system does not allow is refused at the lookup.
+      if let reason = error.namingRefusal { return .refused(reason, error) }
+      throw failed(path, error)
+    }
+  }
+
+  /// Removes empty claims, and removes the staged name of items that have both names.
+  func settleEarlierPlacing() throws(ArchiveError) {
+    let earlier = staging.shared.withLock { $0.earlierPlacing }
+    guard earlier.isAny else { return }
+    do {
+      try staging.journal.forEach(upTo: staging.journal.position) { position, record in
+        guard case .placing(let path, let target?) = record, earlier.counts(path, at: position) else { return }
+        try settle(path, at: target)
+      }
+    } catch let error as ArchiveError {
+      throw error
+    } catch {
+      throw ArchiveError(.importFailed, "the journal cannot be read", cause: error as? SystemError)
+    }
+  }
+
+  private func settle(_ path: ArchivePath, at target: ArchivePath) throws(ArchiveError) {
+    do {
+      // An item that is no longer staged has been imported.
+      guard let item = try destination.occupant(ofStaged: path), let there = try destination.occupant(at: target)
+      else { return }
+      switch item.kind {
+      case .directory:
+        // A directory that is not empty is not removed.
+        if there.kind == .directory { try destination.release(target, isDirectory: true) }
+      default:
+        if try hasBothNames(path, item, target, there) {
+          try staged.remove(path)
+        } else if there.kind == .regular, there.size == 0 {
+          try destination.release(target, isDirectory: false)
+        }
+      }
+    } catch {
+      guard error.isNotEmpty || error.isNotFound || error.isNotDirectory else { throw failed(path, error) }
+    }
+  }
+
+  /// Whether a file or link that is still staged already has its name at the destination. On some
+  /// file systems each name has an inode number of its own.
+  private func hasBothNames(
+    _ path: ArchivePath, _ item: Occupant, _ target: ArchivePath, _ there: Occupant
+  ) throws(SystemError) -> Bool {
+    if there.isSame(as: item) { return true }
+    // An empty file may be a claim, and can be removed without loss.
+    guard there.kind == .symbolicLink || there.size > 0 else { return false }
+    return try destination.isCopy(of: path, at: target)
+  }
+}
+
+extension SystemError {
+  /// Why no entry can have a name, if the file system gave this reason at the lookup.
+  fileprivate var namingRefusal: RefusalReason? { isInvalid ? .nameNotAllowed : placingRefusal }
+
+  /// Why an item cannot be moved to its destination, if the cause is the item, not the disk or the
+  /// user's permissions.
+  var placingRefusal: RefusalReason? {
+    if isTooLong { return .nameTooLong }
+    if isEncodingRefused { return .nameNotAllowed }
+    if isTooLarge { return .tooLarge }
+    return isLinkCountExceeded ? .other : nil
+  }
+}
+
+/// The items that a killed import was about to place in several steps, as far as the journal's
+/// survey keeps them.
+struct EarlierPlacing: Sendable {
+  /// Whether the journal has any.
+  private(set) var isAny = false
+  /// The positions in the journal where the earlier records of a path were withdrawn.
+  private var withdrawn: [ArchivePath: UInt64] = [:]
+
+  mutating func note(_ path: ArchivePath, _ target: ArchivePath?, at position: UInt64) {
+    isAny = true
+    if target == nil { withdrawn[path] = position }
+  }
+
+  /// Whether a record of a path at a position in the journal is still valid.
+  func counts(_ path: ArchivePath, at position: UInt64) -> Bool { withdrawn[path].map { position > $0 } ?? true }
 }

@@ -86,3 +86,30 @@ package final class FolderSource: ItemSource {
     }
   }
 }
+
+/// The origin of a transfer's items: folders, or an app's exporter.
+package protocol ItemSource: AnyObject, Sendable {
+  /// The identity of the source from run to run: the absolute paths of the sources, ascending.
+  func origin() throws(ArchiveError) -> [[UInt8]]
+  /// Determines the items, without reading content. Called once, on a thread of its own; ends early
+  /// when `stop` is set.
+  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary
+  /// Lets the readers read every item. Called once a session, on a thread of its own; returns when
+  /// every item is in a frame. `begin` receives the source of the frames. `request` is the
+  /// receiver's request. Returns the totals of the archive.
+  func export(
+    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
+  ) throws(ArchiveError) -> ExportResult
+  /// The items that a destination cannot hold, as far as known before the first byte is sent.
+  func withholding(for traits: DestinationTraits) -> Withholding
+  /// Whether the source is on a rotating disk, as far as the kernel reports it.
+  var isRotating: Bool { get }
+  /// How many seconds an export may use for cleaning up after it is stopped.
+  var graceAtTheEnd: Double { get }
+}
+
+extension ItemSource {
+  package func withholding(for traits: DestinationTraits) -> Withholding { Withholding(by: traits) }
+  package var isRotating: Bool { false }
+  package var graceAtTheEnd: Double { 0 }
+}

@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// Packs items into a DATA frame: many small ones, or a chunk of a large file (Protocol §6.8).
 ///
@@ -223,5 +223,86 @@ final class FramePacker {
 
   private func mark(_ record: ItemRecord) -> Mark {
     keys.mark(path: record.path, generation: record.generation)
+  }
+
+  /// Leaves an item out if its record shows that the destination cannot hold it; false otherwise.
+  func withhold(_ record: ItemRecord) -> Bool {
+    guard !traits.refusesNothing, let lack = traits.lack(for: record) else { return false }
+    withhold(record.path, lack, size: record.size)
+    return true
+  }
+
+  /// Leaves an item out because the destination lacks an ability for it, and reports the item.
+  func withhold(_ path: ArchivePath, _ lack: DestinationTraits.Lack, size: UInt64) {
+    sum.withheld += 1
+    listener.unsent(Unsent(path: path, notStorable: lack.reason))
+    listener.skipped(items: 1, bytes: size)
+  }
+}
+
+/// Creates and checks chunk tags (Protocol §9.3); one thread uses it.
+package protocol ChunkSealing: AnyObject {
+  /// A tag with a fresh nonce.
+  func seal(place: [UInt8], data: Span<UInt8>) -> ChunkSeal
+  /// Whether the tag is valid.
+  func verify(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> Bool
+  /// The tag that would fit with the nonce of this one.
+  func expected(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> ChunkSeal
+}
+
+/// The totals of an archive, or of a part of it.
+struct ArchiveSum: Sendable {
+  /// The total of all items, held items included.
+  var total = Tally()
+  var digest: UInt128 = 0
+  var unsent: UInt64 = 0
+  var leftOut = LeftOut()
+  /// How many items the destination cannot hold.
+  var withheld: UInt64 = 0
+  var leftBehind = AttributeCount()
+
+  mutating func add(_ other: ArchiveSum) {
+    total = total.adding(other.total)
+    digest &+= other.digest
+    unsent += other.unsent
+    leftOut.present += other.leftOut.present
+    leftOut.differing += other.leftOut.differing
+    withheld += other.withheld
+    leftBehind.add(other.leftBehind)
+  }
+
+  /// The contents of FINISH.
+  var finish: Finish {
+    Finish(
+      total: total, unsent: unsent, digest: digest, leftOut: leftOut, withheld: withheld, leftBehind: leftBehind.list)
+  }
+}
+
+/// Counts, for each attribute that is never carried, the items that have it.
+struct AttributeCount: Sendable {
+  /// The most names that are counted, so that a source cannot use memory without limit.
+  private static let names = 1_024
+
+  private var counts: [[UInt8]: UInt64] = [:]
+
+  /// Counts one more item with an attribute of that name.
+  mutating func note(_ name: [UInt8]) {
+    guard counts[name] != nil || counts.count < Self.names, (1...255).contains(name.count) else { return }
+    counts[name, default: 0] += 1
+  }
+
+  /// Adds the counts of another value.
+  mutating func add(_ other: AttributeCount) {
+    for (name, count) in other.counts where counts[name] != nil || counts.count < Self.names {
+      counts[name, default: 0] += count
+    }
+  }
+
+  /// The most frequent ones, by ascending names.
+  var list: [LeftBehind] {
+    let all = counts.map { LeftBehind(name: $0.key, count: $0.value) }.sorted {
+      $0.count == $1.count ? $0.name.lexicographicallyPrecedes($1.name) : $0.count > $1.count
+    }
+    return all.prefix(Limits.leftBehind).sorted { $0.name.lexicographicallyPrecedes($1.name) }
   }
 }

@@ -47,3 +47,72 @@ struct DirectorySelection {
     return !exclusions.excludes(path.span, nameStart: nameStart, isDirectory: kind == .directory)
   }
 }
+
+/// The file with which a program marks a directory as a cache, whose contents the program can
+/// create again (bford.info/cachedir).
+enum CacheTag {
+  static let name = Array("CACHEDIR.TAG".utf8)
+  private static let signature = Array("Signature: 8a477f597d28d172789f06886806bc55".utf8)
+
+  /// Whether a directory is marked. If the mark cannot be read, the directory counts as unmarked.
+  static func marks(_ directory: borrowing Directory) -> Bool {
+    (try? read(in: directory)) == signature
+  }
+
+  /// The significant first bytes of the mark; none if it is not a regular file.
+  private static func read(in directory: borrowing Directory) throws(SystemError) -> [UInt8] {
+    // The name could belong to a pipe, and opening a pipe would block.
+    let file = try directory.openChild(name, [.readOnly, .nonBlocking])
+    guard try file.status().kind == .regular else { return [] }
+    var bytes = [UInt8](repeating: 0, count: signature.count)
+    let count = try file.readFully(at: 0, into: &bytes)
+    bytes.removeSubrange(count...)
+    return bytes
+  }
+}
+
+/// Patterns in order; the last pattern that matches decides.
+package struct ExclusionList: Equatable, Sendable {
+  private(set) var patterns: [ExclusionPattern] = []
+
+  package init() {}
+
+  /// Whether the list is empty.
+  package var isEmpty: Bool { patterns.isEmpty }
+
+  /// The patterns that can never match because they are malformed.
+  package var flawed: [ExclusionPattern] { patterns.filter { $0.flaw != nil } }
+
+  /// Adds one pattern, unchanged.
+  package mutating func append(_ pattern: [UInt8]) { patterns.append(ExclusionPattern(pattern)) }
+
+  /// Adds the patterns of a text, one per line, without comments, empty lines, and unescaped spaces
+  /// at the end of a line.
+  package mutating func append(lines text: [UInt8]) {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = text.starts(with: mark) ? text.dropFirst(mark.count) : text[...]
+    for line in text.split(separator: UInt8(ascii: "\n")) where line.first != UInt8(ascii: "#") {
+      let pattern = Self.withoutTrailingBlanks(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+      if !pattern.isEmpty { append(Array(pattern)) }
+    }
+  }
+
+  /// Whether an item is left out, given that its directory is not.
+  func excludes(_ path: Span<UInt8>, nameStart: Int, isDirectory: Bool) -> Bool {
+    for pattern in patterns.reversed()
+    where pattern.matches(path, nameStart: nameStart, isDirectory: isDirectory) {
+      return !pattern.isReinclusion
+    }
+    return false
+  }
+
+  private static func withoutTrailingBlanks(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var end = line.startIndex
+    var isEscaped = false
+    for (index, byte) in zip(line.indices, line) {
+      if isEscaped || byte != UInt8(ascii: " ") { end = index + 1 }
+      isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+    }
+    return line[..<end]
+  }
+}

@@ -1,4 +1,4 @@
-import MigrationSystem
+package import MigrationSystem
 
 /// The file system of a directory or file of the source.
 struct SourceFileSystem: Sendable {
@@ -48,4 +48,132 @@ struct SourceFileSystem: Sendable {
 
   /// A name with a mount belongs to another file system.
   private func keeping(_ status: FileStatus) -> StampKeeping { status.device == device ? stamps : .unknown }
+}
+
+/// How a file system produces the times of files, and which of them can be trusted.
+package enum StampKeeping: Equatable, Sendable {
+  /// This machine's clock makes the stamps, and every change moves the time of change.
+  case ownClock
+  /// Every change moves the time of change, and another machine's clock makes the stamps.
+  case otherClock
+  /// Another program, or a disk's format, decides about both the clock and the time of change.
+  case unknown
+
+  /// Decides by the kernel's type number of a file system.
+  package init(fileSystemType type: UInt64) {
+    if KernelNumber.ownClock.contains(type) {
+      self = .ownClock
+    } else {
+      self = type == KernelNumber.nfs ? .otherClock : .unknown
+    }
+  }
+
+  /// Whether the time of change shows an edit after which size and modification time were restored.
+  ///
+  /// FAT, exFAT and SFTP have no such time; their drivers return the modification time, or nothing.
+  /// A time of change that is later than the modification time is a genuine one.
+  package func showsEveryChange(_ status: FileStatus) -> Bool {
+    self != .unknown || (status.changed > status.modified && status.changed.seconds != 0)
+  }
+
+  private enum KernelNumber {
+    /// ext2 to ext4, XFS, btrfs, tmpfs, ramfs, overlayfs, F2FS, ZFS, bcachefs, EROFS, squashfs.
+    static let ownClock: Set<UInt64> = [
+      0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x8584_58F6, 0x794C_7630, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E,
+      0xE0F5_E1E2, 0x7371_7368,
+    ]
+    static let nfs: UInt64 = 0x6969
+  }
+}
+
+/// The least time that the clock of a file system has reached, if the file system does not use this
+/// machine's clock.
+///
+/// A stamp that was seen is a time that the clock has reached, and from then on the clock advances
+/// as every clock does. So the wait uses that clock, whether it is ahead or behind, and it ends
+/// although the sender may write nothing there to read the clock.
+package struct SourceClock: Sendable {
+  /// The latest time that the clock has certainly reached, and when this was learnt.
+  private var known: (moment: Timestamp, since: BootInstant)?
+  /// The last stamp that was asked about, and when it was first seen.
+  private var last: (stamp: Timestamp, since: BootInstant)?
+
+  package init() {}
+
+  /// How far ahead of this machine's time a stamp may be and still say anything about the clock:
+  /// programs set times freely on file systems without a time of change.
+  private static let mostAhead = 86_400.0
+
+  /// How long a file system may give out the same stamp, depending on whether the stamp has
+  /// fractions of a second.
+  private static func granule(of stamp: Timestamp) -> Double { stamp.nanoseconds == 0 ? 2 : 0.05 }
+
+  /// Records that a stamp was seen, so that the clock has reached it by now.
+  package mutating func note(_ stamp: Timestamp, at instant: BootInstant, here: Timestamp) {
+    guard stamp.seconds(since: here) < Self.mostAhead else { return }
+    if let passed = seconds(since: stamp, at: instant), passed >= 0 { return }
+    known = (stamp, instant)
+  }
+
+  /// How long another change could still get a stamp that was seen between two moments; 0 if this
+  /// was impossible even at the first moment.
+  package mutating func unsettledSeconds(
+    _ stamp: Timestamp, seenBetween begin: BootInstant, and end: BootInstant, here: Timestamp
+  ) -> Double {
+    let byClock = seconds(since: stamp, at: begin) ?? 0
+    let byPatience = last.flatMap { $0.stamp == stamp ? begin.seconds(since: $0.since) : nil } ?? 0
+    note(stamp, at: end, here: here)
+    if last?.stamp != stamp { last = (stamp, end) }
+    return max(0, Self.granule(of: stamp) - max(0, byClock, byPatience))
+  }
+
+  /// The least time since a stamp by this clock; nil if nothing is known.
+  private func seconds(since stamp: Timestamp, at instant: BootInstant) -> Double? {
+    known.map { $0.moment.seconds(since: stamp) + instant.seconds(since: $0.since) }
+  }
+}
+
+/// The clocks of the source's file systems, by device.
+final class SourceClocks: Sendable {
+  private let clocks = Mutex<[UInt64: SourceClock]>([:])
+
+  /// Starts with the latest stamps that a walk saw.
+  init(_ latest: [UInt64: Timestamp] = [:]) {
+    let (instant, here) = (BootInstant.now(), Timestamp.coarseNow())
+    clocks.withLock { clocks in
+      for (device, stamp) in latest { clocks[device, default: SourceClock()].note(stamp, at: instant, here: here) }
+    }
+  }
+
+  /// How long another change could still get the stamp of a status that was read between two
+  /// moments.
+  func unsettledSeconds(_ status: FileStatus, seenBetween begin: BootInstant, and end: BootInstant) -> Double {
+    let here = Timestamp.coarseNow()
+    return clocks.withLock { clocks in
+      clocks[status.device, default: SourceClock()].unsettledSeconds(
+        status.changed, seenBetween: begin, and: end, here: here)
+    }
+  }
+}
+
+/// The result of one look at an item of the source.
+package struct SourceLook: Sendable {
+  /// The kernel's status of the item.
+  package let status: FileStatus
+  /// How long another change could still have the same stamp as the last one; 0 if it could not.
+  package let unsettledSeconds: Double
+  /// The time of day before the look.
+  let now: Timestamp
+
+  init(status: FileStatus, unsettledSeconds: Double, now: Timestamp) {
+    self.status = status
+    self.unsettledSeconds = unsettledSeconds
+    self.now = now
+  }
+
+  /// A look at a file system whose stamps this machine's clock makes; the clock showed `now` before
+  /// the look.
+  package init(status: FileStatus, at now: Timestamp) {
+    self.init(status: status, unsettledSeconds: status.unsettledSeconds(at: now), now: now)
+  }
 }

@@ -237,4 +237,114 @@ package final class Staging: Sendable {
       throw failure
     }
   }
+
+  /// The name conflicts of the import so far.
+  package var nameConflicts: NameConflicts { shared.withLock { $0.nameConflicts } }
+
+  /// The terms of the transfer.
+  package var terms: TransferTerms { TransferTerms(transfer: transfer, keys: keys, existing: existing) }
+
+  /// The total of the staged data, complete or not, and the number of complete items. Like the
+  /// other figures, it never waits for a disk.
+  package var held: Tally { shared.withFigures { $0.held } }
+
+  /// The part of the archive that need not be sent any more: the staged and the refused items.
+  package var settled: Tally { shared.withFigures { $0.held.adding($0.refused) } }
+
+  /// The part of an offer that need not be sent any more: all of it once everything has arrived,
+  /// even if the offer was an estimate.
+  package func settled(of offer: Offer) -> Tally {
+    let settled = settled
+    if case .receiving = stage { return settled }
+    return Tally(items: max(settled.items, offer.items), bytes: max(settled.bytes, offer.bytes, offer.allocated))
+  }
+
+  /// How many items of the archive are refused.
+  package var notStored: UInt64 { shared.withFigures { $0.refused.items } }
+
+  /// The metadata that the destination could not hold so far.
+  package var losses: [Done.Loss] {
+    shared.withFigures { $0.losses }.map { Done.Loss(kind: $0.key, count: $0.value) }
+      .sorted { $0.kind.rawValue < $1.kind.rawValue }
+  }
+
+  /// Whether the user wants owners, and the sender sends none.
+  package var lacksOwners: Bool { preserved.owners && shared.withFigures { $0.held.items > 0 && !$0.hasOwners } }
+
+  /// Counts metadata that the destination cannot hold.
+  func lost(_ kind: Done.Loss.Kind, _ count: UInt64 = 1) {
+    shared.withFigures { $0.losses[kind, default: 0] += count }
+  }
+}
+
+/// The items whose names were taken when an import needed them.
+package struct NameConflicts: Equatable, Sendable {
+  /// How many are kept by name; the rest are only counted.
+  private static let named = 10_000
+
+  /// An item that was imported next to an existing item with its name.
+  package struct Renaming: Equatable, Sendable {
+    package let path: ArchivePath
+    package let target: ArchivePath
+  }
+
+  package private(set) var renamed: [Renaming] = []
+
+  mutating func noteRenamed(_ path: ArchivePath, _ target: ArchivePath) {
+    if renamed.count < Self.named { renamed.append(Renaming(path: path, target: target)) }
+  }
+}
+
+/// The progress of an archive, for threads that must not wait for a disk.
+struct StagingFigures: Sendable {
+  /// The total of the staged data, complete or not, and the number of complete items.
+  fileprivate(set) var held = Tally()
+  /// The items that the destination cannot hold, and the sum of their sizes.
+  fileprivate(set) var refused = Tally()
+  /// The metadata that the destination could not hold so far, counted by kind.
+  var losses: [Done.Loss.Kind: UInt64] = [:]
+  /// Whether an item came with an owner that the user wants.
+  var hasOwners = false
+}
+
+/// The ledger and its related state behind one lock, and its figures behind a second lock that
+/// protects only them.
+///
+/// A worker that holds the first lock may create, remove or journal items meanwhile, so a loop
+/// never takes it. The figures are those of the last time that the lock was released.
+struct GuardedLedger: ~Copyable, Sendable {
+  // Several streams need it at a time, for each item: threads sleep until it is free. With the
+  // library's Mutex they spin, which took a quarter of a receiver's time.
+  private let shared: Condition<Staging.Shared>
+  private let figures: Condition<StagingFigures>
+
+  init(_ shared: consuming Staging.Shared) {
+    figures = Condition(StagingFigures(held: shared.held, refused: shared.ledger.refusedTotal))
+    self.shared = Condition(shared)
+  }
+
+  func withLock<Result: Sendable, Failure: Error>(
+    _ body: (inout Staging.Shared) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    LoopThread.check("wait for the ledger")
+    return try shared.withLock { (shared) throws(Failure) -> Result in
+      defer { publish(shared.held, shared.ledger.refusedTotal) }
+      return try body(&shared)
+    }
+  }
+
+  private func publish(_ held: Tally, _ refused: Tally) {
+    withFigures { figures in
+      figures.held = held
+      figures.refused = refused
+    }
+  }
+
+  func withFigures<Result: Sendable>(_ body: (inout StagingFigures) -> Result) -> Result {
+    figures.withLock { body(&$0) }
+  }
+}
+
+extension Staging.Shared {
+  fileprivate var held: Tally { Tally(items: ledger.total.items, bytes: ledger.heldBytes) }
 }
