@@ -22,3 +22,49 @@ func perform(
 ) throws(SystemError) {
   _ = try calling(operation, subject(), body)
 }
+
+/// A place in which a caller wants a result, as functions of C take it: a pointer, or none.
+///
+/// It is used only while the function runs that was given the pointer.
+@safe package struct ResultPlace<Value> {
+  private let place: UnsafeMutablePointer<Value>?
+
+  /// Takes the pointer of a caller.
+  @safe package init(_ place: UnsafeMutablePointer<Value>?) { unsafe self.place = unsafe place }
+
+  /// Whether the caller wants a result.
+  package var isWanted: Bool { unsafe place != nil }
+
+  /// Stores the result, if the caller wants one.
+  package func store(_ value: Value) { unsafe place?.pointee = value }
+}
+
+extension String {
+  /// Copies a text that a function of C has returned; nil for none.
+  @safe package init?(ofC text: UnsafePointer<CChar>?) {
+    guard let text = unsafe text else { return nil }
+    unsafe self.init(cString: text)
+  }
+}
+
+/// Parts of an array's memory, for what C and other modules write there.
+extension [UInt8] {
+  /// Lends a part of the bytes, to be written in place.
+  package mutating func withPart<Result, Failure: Error>(
+    _ range: Range<Int>, _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var memory = mutableSpan
+    var part = memory._mutatingExtracting(range)
+    return try body(&part)
+  }
+
+  /// Replaces as many bytes from an offset on as the source has; they must be there.
+  ///
+  /// `replaceSubrange` would also move all the bytes behind them.
+  package mutating func overwrite(at offset: Int, with source: [UInt8]) {
+    precondition(offset >= 0 && source.count <= count - offset, "the bytes that are replaced exist")
+    unsafe withUnsafeMutableBytes { memory in
+      unsafe UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset + source.count]).copyBytes(from: source)
+    }
+  }
+}

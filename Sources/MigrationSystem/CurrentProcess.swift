@@ -111,4 +111,82 @@ package enum CurrentProcess {
       return path.lastIndex(of: "/").map { String(path[..<$0]) }
     }
   }
+
+  /// Runs a closure in a new process, with a copy of this process's memory, that is not a child of
+  /// this one and may outlive it.
+  ///
+  /// The new process has a session of its own, /dev/null as its standard descriptors, and the root
+  /// as its directory. It keeps only one of this process's descriptors, the socket, which this
+  /// process closes. Other values in its memory remain untouched: nothing is destroyed there. The
+  /// calling process must have only one thread.
+  ///
+  /// - Parameter name: the name that ps shows, up to 15 bytes.
+  package static func detach(
+    named name: String, with socket: consuming PacketSocket, _ body: (consuming PacketSocket) -> Void
+  ) throws(SystemError) {
+    let number = try calling("start another process") { unsafe csystem_detach(socket.raw, name) }
+    if number == 0 { return }
+    body(PacketSocket(owning: Descriptor(owning: number)))
+    exitNow(0)
+  }
+
+  /// Becomes another program, under this process's number; returns only with the reason for a
+  /// failure.
+  ///
+  /// Descriptors that close on exec are closed, and a broken pipe ends the program again, as
+  /// programs expect.
+  package static func replace(
+    with program: [UInt8], arguments: [[UInt8]], environment: [String: String]
+  ) -> SystemError {
+    let variables = environment.sorted { $0.key < $1.key }.map { Array("\($0.key)=\($0.value)".utf8) }
+    var argv = unsafe CStrings(arguments)
+    var envp = unsafe CStrings(variables)
+    defer {
+      unsafe argv.free()
+      unsafe envp.free()
+    }
+    let former = signal(SIGPIPE, SIG_DFL)
+    defer { _ = signal(SIGPIPE, former) }
+    do {
+      try unsafe program.callingPath("start") { path in unsafe execve(path, argv.pointers, envp.pointers) }
+      preconditionFailure("a program that was started does not return")
+    } catch {
+      return error
+    }
+  }
+}
+
+/// Texts for the kernel: a pointer to each, and nil at the end.
+@unsafe struct CStrings {
+  private(set) var pointers: [UnsafeMutablePointer<CChar>?]
+
+  init(_ texts: [[UInt8]]) {
+    unsafe pointers = texts.map { text in
+      let copy = UnsafeMutablePointer<CChar>.allocate(capacity: text.count + 1)
+      for (index, byte) in text.enumerated() { unsafe copy[index] = CChar(bitPattern: byte) }
+      unsafe copy[text.count] = 0
+      return unsafe copy
+    }
+    unsafe pointers.append(nil)
+  }
+
+  mutating func free() {
+    for index in unsafe pointers.indices { unsafe pointers[index]?.deallocate() }
+    unsafe pointers = []
+  }
+}
+
+/// The environment variables of the program.
+package enum Environment {
+  /// A variable's value; nil if it is not set. Bytes that are not UTF-8 are replaced.
+  package static func get(_ name: String) -> String? {
+    unsafe getenv(name).map { unsafe String(cString: $0) }
+  }
+
+  /// A variable's value, unchanged, for paths.
+  package static func bytes(_ name: String) -> [UInt8]? {
+    unsafe getenv(name).map { value in
+      unsafe Array(UnsafeRawBufferPointer(start: value, count: strlen(value)))
+    }
+  }
 }

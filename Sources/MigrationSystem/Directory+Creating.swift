@@ -110,4 +110,159 @@ extension Directory {
     let text = unsafe UnsafeMutableBufferPointer(start: name, count: strlen(name))
     return try unsafe PathResolution.walk.open(text, beneath: base, flags: flags | O_DIRECTORY | O_CLOEXEC)
   }
+
+  /// Moves a name within this directory or to another directory of the same file system (otherwise
+  /// EXDEV).
+  ///
+  /// With `noReplace`, a taken name is EEXIST. A file system that cannot guarantee that refuses the
+  /// flag (`isRenameFlagRefused`), and nothing has changed.
+  package func rename(
+    _ name: some PathBytes & ~Escapable, to other: borrowing Directory, as newName: some PathBytes & ~Escapable,
+    noReplace: Bool
+  ) throws(SystemError) {
+    let target = other.raw
+    let flags = noReplace ? UInt32(csystem_rename_no_replace) : 0
+    try unsafe newName.withCheckedName(for: "rename") { (newName) throws(SystemError) in
+      try unsafe name.callingName("rename") { unsafe csystem_rename(raw, $0, target, newName, flags) }
+    }
+  }
+
+  /// Moves a name to a free one, in a place where only this program creates names.
+  ///
+  /// A taken name is EEXIST. If the file system cannot rename without replacing, a file gets a
+  /// second name and loses the first; a crash may leave both. A directory, or a file that cannot
+  /// have a second name, is moved in one step after a check of the new name; a directory that is
+  /// not empty is never replaced.
+  package func renameAmongOwn(
+    _ name: some PathBytes & ~Escapable, to other: borrowing Directory, as newName: some PathBytes & ~Escapable,
+    by means: RenamingMeans = .preferred
+  ) throws(SystemError) {
+    if means == .preferred {
+      do {
+        return try rename(name, to: other, as: newName, noReplace: true)
+      } catch {
+        guard error.isRenameFlagRefused else { throw error }
+      }
+    }
+    if try status(name).kind != .directory {
+      do {
+        try makeHardLink(name, in: other, as: newName)
+        return try remove(name)
+      } catch {
+        guard error.isLinkRefused else { throw error }
+      }
+    }
+    guard try other.isFree(newName) else { throw SystemError(alreadyExisting: "rename") }
+    try rename(name, to: other, as: newName, noReplace: false)
+  }
+
+  /// Whether the name is free here.
+  package func isFree(_ name: some PathBytes & ~Escapable) throws(SystemError) -> Bool {
+    do {
+      _ = try status(name)
+      return false
+    } catch {
+      guard error.isNotFound else { throw error }
+      return true
+    }
+  }
+
+  /// Exchanges two names, in this directory and in another directory of the same file system, in
+  /// one step.
+  ///
+  /// A file system that cannot refuses the flag (`isRenameFlagRefused`), and nothing has changed.
+  package func exchange(
+    _ name: some PathBytes & ~Escapable, with other: borrowing Directory, _ otherName: some PathBytes & ~Escapable
+  ) throws(SystemError) {
+    let target = other.raw
+    try unsafe otherName.withCheckedName(for: "exchange") { (otherName) throws(SystemError) in
+      try unsafe name.callingName("exchange") {
+        unsafe csystem_rename(raw, $0, target, otherName, UInt32(csystem_rename_exchange))
+      }
+    }
+  }
+
+  /// Creates a file, or replaces one of that name: every reader sees the old file or the whole new
+  /// one, even after a power loss.
+  package func replaceFile(_ name: [UInt8], with bytes: [UInt8]) throws(SystemError) {
+    let next = name + Array(".new".utf8)
+    do {
+      try remove(next)
+    } catch  where error.isNotFound {
+      // Only a crash leaves such a file.
+    }
+    let file = try createFile(next)
+    try file.write(at: 0, bytes.span)
+    try file.synchronize()
+    try rename(next, to: self, as: name, noReplace: false)
+    try synchronize()
+  }
+
+  /// Opens a directory; creates it and its parents if they are missing.
+  package static func openOrMake(_ path: [UInt8], mode: UInt32) throws(SystemError) -> Directory {
+    do {
+      return try open(path)
+    } catch  where error.isNotFound {
+      var parent = path
+      while parent.last == UInt8(ascii: "/") { parent.removeLast() }
+      while let last = parent.last, last != UInt8(ascii: "/") { parent.removeLast() }
+      if parent.count > 1 { _ = try openOrMake(parent, mode: mode) }
+      do {
+        try make(path, mode: mode)
+      } catch  where error.isAlreadyExisting {
+        // Another process has just created it.
+      }
+      return try open(path)
+    }
+  }
+
+  /// The directory's absolute path; fails if it no longer has one.
+  package func canonicalPath() throws(SystemError) -> [UInt8] {
+    let path = try Directory.open("/proc/self/fd").readLink(Array("\(raw)".utf8))
+    guard path.first == UInt8(ascii: "/"), try Directory.open(path).status().inode == status().inode else {
+      throw SystemError(errno: ENOENT, operation: "find the path of a directory")
+    }
+    return path
+  }
+}
+
+/// The calls with which names are moved without replacing.
+package enum RenamingMeans: Sendable {
+  /// The kernel's flags, if the file system supports them.
+  case preferred
+  /// Calls that every file system supports.
+  case plain
+}
+
+extension PathBytes where Self: ~Escapable {
+  /// Lends a name, with the checks of `callingName`, to a call that takes two names.
+  @discardableResult
+  func withCheckedName<Result>(
+    for operation: String, _ body: (UnsafePointer<CChar>) throws(SystemError) -> Result
+  ) throws(SystemError) -> Result {
+    try unsafe withCString(for: operation) { (text) throws(SystemError) -> Result in
+      guard unsafe PathShape.isName(text[...]) else {
+        throw SystemError(errno: EINVAL, operation: operation, subject: escapedText)
+      }
+      return try unsafe body(UnsafePointer(text.baseAddress!))
+    }
+  }
+}
+
+extension Descriptor {
+  /// The process that holds a lock by `lock` on the same file, if the kernel reports it.
+  package func lockHolder() -> CInt? {
+    guard let status = try? status(), let file = try? Directory.open("/proc").openChild("locks") else { return nil }
+    var text = [UInt8](repeating: 0, count: 1 << 16)
+    let count = try? file.readFully(at: 0, into: &text)
+    // Such as "7: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF".
+    for line in text[..<(count ?? 0)].split(separator: UInt8(ascii: "\n")) {
+      let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+      guard words.count > 5, words[1] == "FLOCK", let inode = words[5].split(separator: ":").last,
+        UInt64(inode) == status.inode, let holder = CInt(words[4]), holder > 0
+      else { continue }
+      return holder
+    }
+    return nil
+  }
 }

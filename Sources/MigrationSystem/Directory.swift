@@ -51,6 +51,165 @@ package struct Directory: ~Copyable, Sendable {
   package func synchronize() throws(SystemError) {
     try descriptor.synchronize()
   }
+
+  /// Creates a directory with an absolute path, or one relative to the current directory. The umask
+  /// applies.
+  package static func make(_ path: some PathBytes & ~Escapable, mode: UInt32) throws(SystemError) {
+    _ = try unsafe path.callingPath("create the directory") { unsafe mkdir($0, mode) }
+  }
+
+  /// Fails unless this process may create names here.
+  package func checkWritable() throws(SystemError) {
+    try perform("write to") { unsafe faccessat(raw, ".", W_OK | X_OK, AT_EACCESS) }
+  }
+
+  /// Opens a relative path, without following links, and never outside this directory.
+  package func openBeneath(
+    _ path: some PathBytes & ~Escapable, _ flags: OpenFlags = .readOnly, by resolution: PathResolution = .preferred
+  ) throws(SystemError) -> Descriptor {
+    do {
+      return try unsafe path.withCString(for: "open") { (text) throws(SystemError) -> Descriptor in
+        try unsafe resolution.open(text, beneath: raw, flags: flags.kernelFlags)
+      }
+    } catch {
+      throw error.about(path.escapedText)
+    }
+  }
+
+  /// Opens a directory by a relative path, without following links, and never outside this
+  /// directory.
+  package func openDirectoryBeneath(
+    _ path: some PathBytes & ~Escapable, by resolution: PathResolution = .preferred
+  ) throws(SystemError) -> Directory {
+    Directory(owning: try openBeneath(path, .directory, by: resolution))
+  }
+
+  /// Opens a file by its name.
+  @specialized(where Name == ArraySlice<UInt8>)
+  package func openChild<Name: PathBytes & ~Escapable>(
+    _ name: Name, _ flags: OpenFlags = .readOnly
+  ) throws(SystemError) -> Descriptor {
+    let raw = try unsafe name.callingName("open") { unsafe openat(self.raw, $0, flags.kernelFlags | O_NOFOLLOW) }
+    return Descriptor(owning: raw)
+  }
+
+  /// Opens a directory by its name.
+  package func openChildDirectory(_ name: some PathBytes & ~Escapable) throws(SystemError) -> Directory {
+    Directory(owning: try openChild(name, .directory))
+  }
+
+  /// The kernel's status of a name; for a symbolic link, of the link itself.
+  @specialized(where Name == Span<UInt8>)
+  @specialized(where Name == ArraySlice<UInt8>)
+  package func status<Name: PathBytes & ~Escapable>(_ name: Name) throws(SystemError) -> FileStatus {
+    var status = stat()
+    try unsafe name.callingName("examine") { unsafe fstatat(raw, $0, &status, AT_SYMLINK_NOFOLLOW) }
+    return FileStatus(status)
+  }
+
+  /// The target of a symbolic link, of any length.
+  package func readLink(_ name: some PathBytes & ~Escapable) throws(SystemError) -> [UInt8] {
+    var capacity = 256
+    while true {
+      var target = [UInt8](repeating: 0, count: capacity)
+      let count = try unsafe name.callingName("read the link") { name in
+        unsafe target.withUnsafeMutableBytes { buffer in
+          unsafe readlinkat(raw, name, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
+        }
+      }
+      // A target that fills the buffer may have been truncated.
+      if count < capacity { return Array(target[..<count]) }
+      capacity *= 2
+    }
+  }
+
+  /// Removes a name that is not a directory.
+  package func remove(_ name: some PathBytes & ~Escapable) throws(SystemError) {
+    try unsafe name.callingName("remove") { unsafe unlinkat(raw, $0, 0) }
+  }
+
+  /// Removes an empty directory.
+  package func removeDirectory(_ name: some PathBytes & ~Escapable) throws(SystemError) {
+    try unsafe name.callingName("remove") { unsafe unlinkat(raw, $0, AT_REMOVEDIR) }
+  }
+
+  /// Sets a name's modification time; for a symbolic link, the link's own.
+  package func setTimes(_ name: some PathBytes & ~Escapable, modified: Timestamp) throws(SystemError) {
+    try unsafe name.callingName("set the time of") {
+      unsafe csystem_set_modified(raw, $0, modified.seconds, Int(modified.nanoseconds))
+    }
+  }
+
+  /// Sets a name's twelve permission bits. Symbolic links have none: EOPNOTSUPP.
+  package func setMode(_ name: some PathBytes & ~Escapable, _ mode: UInt32) throws(SystemError) {
+    try unsafe name.callingName("set the mode of") { unsafe csystem_set_mode(raw, $0, mode) }
+  }
+
+  /// Space for some hundred entries: few calls, and small enough for the caches.
+  private static let entryBufferSize = 32 << 10
+
+  /// Calls `body` with each name in this directory and its type, if the file system reports it,
+  /// until `body` returns false.
+  ///
+  /// The order is the kernel's; "." and ".." are left out. The span is valid only during the call.
+  /// Names that are created or removed meanwhile may or may not be included. The position belongs
+  /// to the open directory, so one handle serves one iteration at a time. From the second iteration
+  /// on, the directory is opened again: on CIFS a handle that was read once returns the same names
+  /// again, even after changes.
+  package func forEachEntry(
+    _ body: (_ name: Span<UInt8>, _ kind: FileKind?) throws(SystemError) -> Bool
+  ) throws(SystemError) {
+    let position = try calling("list") { lseek(raw, 0, SEEK_CUR) }
+    if position == 0 { return try forEachEntryFromHere(body) }
+    let again = unsafe openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if again != -1 { return try Directory(owning: Descriptor(owning: again)).forEachEntryFromHere(body) }
+    // The directory may be readable and not enterable.
+    _ = try calling("list") { lseek(raw, 0, SEEK_SET) }
+    try forEachEntryFromHere(body)
+  }
+
+  /// Calls `body` with each name that this handle has not returned yet.
+  private func forEachEntryFromHere(
+    _ body: (_ name: Span<UInt8>, _ kind: FileKind?) throws(SystemError) -> Bool
+  ) throws(SystemError) {
+    try unsafe withUnsafeTemporaryAllocation(byteCount: Self.entryBufferSize, alignment: 8) {
+      (buffer) throws(SystemError) in
+      while true {
+        let count = try calling("list") { unsafe csystem_read_entries(raw, buffer.baseAddress!, buffer.count) }
+        if count == 0 { return }
+        var records = unsafe UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        while unsafe !records.isEmpty {
+          let record = unsafe EntryRecord(records)
+          if unsafe !record.isDot {
+            let name = unsafe Span(_unsafeElements: record.name)
+            if try unsafe !body(name, FileKind(entryType: record.type)) { return }
+          }
+          unsafe records = UnsafeRawBufferPointer(rebasing: records[record.length...])
+        }
+      }
+    }
+  }
+
+  /// Whether it has no entries.
+  package func isEmpty() throws(SystemError) -> Bool {
+    var isEmpty = true
+    try forEachEntry { (_, _) throws(SystemError) in
+      isEmpty = false
+      return false
+    }
+    return isEmpty
+  }
+
+  /// Whether an entry has exactly this name; a file system may find it by other names, too.
+  package func lists(_ name: ArraySlice<UInt8>) throws(SystemError) -> Bool {
+    var isListed = false
+    try forEachEntry { (entry, _) throws(SystemError) in
+      isListed = entry.count == name.count
+      for index in entry.indices where isListed { isListed = entry[index] == name[name.startIndex + index] }
+      return !isListed
+    }
+    return isListed
+  }
 }
 
 /// A directory that several owners keep open together.
@@ -61,5 +220,27 @@ package final class SharedDirectory: Sendable {
   /// Shares a directory.
   package init(_ directory: consuming Directory) {
     self.directory = directory
+  }
+}
+
+/// One `linux_dirent64`: inode and offset (8 bytes each), length (2), type (1), then the
+/// NUL-terminated name.
+@unsafe private struct EntryRecord {
+  let length: Int
+  let type: UInt8
+  let name: UnsafeBufferPointer<UInt8>
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    unsafe length = unsafe Int(bytes.loadUnaligned(fromByteOffset: 16, as: UInt16.self))
+    unsafe type = unsafe bytes[18]
+    let start = unsafe bytes.baseAddress! + 19
+    let count = unsafe strlen(start.assumingMemoryBound(to: CChar.self))
+    unsafe name = unsafe UnsafeBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: count)
+  }
+
+  /// Whether this is the directory itself or its parent.
+  var isDot: Bool {
+    let dot = UInt8(ascii: ".")
+    return unsafe name[0] == dot && (name.count == 1 || name.count == 2 && name[1] == dot)
   }
 }

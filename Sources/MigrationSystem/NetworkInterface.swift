@@ -67,9 +67,7 @@ package struct NetworkInterface: Hashable, Sendable {
   package func isOnLink(_ address: SocketAddress) -> Bool {
     addresses.contains { AddressRange($0.address, bits: $0.prefix).contains(address) }
   }
-}
 
-extension NetworkInterface {
   private static let operation = "list the network interfaces"
 
   /// All current interfaces, by their numbers.
@@ -108,5 +106,97 @@ extension NetworkInterface {
       records.add(bytes)
     }
     if records.failure != 0 { throw SystemError(errno: records.failure, operation: operation) }
+  }
+}
+
+extension SocketAddress {
+  /// The address of this device from which it reaches other networks, without a port; nil if the
+  /// family has no default route here, or its interface has no address.
+  ///
+  /// No packet is sent: a connected datagram socket has chosen its own address.
+  package static func ofDefaultRoute(_ family: Family) -> SocketAddress? {
+    // Networks for documentation and for benchmarks, to which only the default route leads; if a
+    // laboratory uses one of them, the other two outvote it.
+    let beyond =
+      family == .v4 ? ["192.0.2.1", "198.51.100.1", "203.0.113.1"] : ["2001:db8::1", "3fff::1", "2001:2::1"]
+    let own = beyond.compactMap { text in
+      SocketAddress(numeric: text, port: 9).flatMap { try? ownAddress(towards: $0) }
+    }
+    return own.first { candidate in own.count { $0.bytes == candidate.bytes } > 1 }
+      .map { SocketAddress(family: $0.family, bytes: $0.bytes, scope: $0.scope, port: 0) }
+  }
+
+  /// The source address of datagrams from this device to another address.
+  package static func ownAddress(towards other: SocketAddress) throws(SystemError) -> SocketAddress {
+    let operation = "find a route to"
+    let socket = Descriptor(
+      owning: try calling(operation, other.hostDescription) { csystem_datagram_socket(other.family.number) })
+    try perform(operation, other.hostDescription) {
+      unsafe other.withKernelForm { unsafe connect(socket.raw, $0, $1) }
+    }
+    return try unsafe SocketAddress.read(operation) { unsafe getsockname(socket.raw, $0, $1) }.address
+  }
+}
+
+/// Reports when links or addresses of this device come, go or change. It never blocks.
+package final class InterfaceChanges: Sendable {
+  private let descriptor: Descriptor
+
+  /// Starts to listen for changes; list the interfaces afterwards, so that no change is missed.
+  package init() throws(SystemError) {
+    descriptor = Descriptor(
+      owning: try calling("watch the network interfaces") { csystem_route_socket(csystem_interface_changes) })
+  }
+
+  /// The descriptor to wait for: readable when there are changes.
+  package var raw: CInt { descriptor.raw }
+
+  /// The reported changes.
+  package struct News: Equatable, Sendable {
+    /// Whether there were any changes. Listing the interfaces shows them.
+    package var isAny = false
+    /// The numbers of interfaces that carried no packets for a while, or were removed: the list
+    /// does not show this if they are back.
+    package var interrupted: Set<UInt32> = []
+  }
+
+  /// Takes the news.
+  package func take() -> News {
+    var news = News()
+    var bytes = [UInt8](repeating: 0, count: LinkNews.length)
+    // Changes that come faster than they are read are left for a later call.
+    for _ in 0..<256 {
+      // Each call takes one message, of which only the beginning is needed.
+      let count = unsafe bytes.withUnsafeMutableBytes { unsafe recv(raw, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT)) }
+      if count == -1, errno == EAGAIN { break }
+      // Also after an error: messages were lost (ENOBUFS).
+      news.isAny = true
+      if let link = LinkNews(bytes.prefix(max(0, count))), link.isInterrupted { news.interrupted.insert(link.index) }
+    }
+    return news
+  }
+}
+
+/// The beginning of a message about a link: rtnetlink(7). Reads only bytes.
+struct LinkNews: Equatable {
+  /// A header and the fields that all links have.
+  static let length = 32
+  private static let new: UInt16 = 16
+  private static let deleted: UInt16 = 17
+
+  let index: UInt32
+  /// Whether the link carries no packets, or was removed.
+  let isInterrupted: Bool
+
+  /// Nil if the message is not about a link.
+  init?(_ bytes: some Collection<UInt8>) {
+    let bytes = Array(bytes)
+    guard bytes.count >= Self.length else { return nil }
+    func number(_ range: Range<Int>) -> UInt32 { bytes[range].reversed().reduce(0) { $0 << 8 | UInt32($1) } }
+    let kind = UInt16(number(4..<6))
+    guard kind == Self.new || kind == Self.deleted else { return nil }
+    index = number(20..<24)
+    let flags = NetworkInterface.Flags(rawValue: number(24..<28))
+    isInterrupted = kind == Self.deleted || !flags.isSuperset(of: [.up, .running])
   }
 }

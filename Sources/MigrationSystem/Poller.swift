@@ -84,14 +84,132 @@ package struct Poller: ~Copyable, Sendable {
     try perform("set a timer") { csystem_set_timer(timer.raw, deadline.nanoseconds) }
     armed = deadline
   }
-}
 
-extension Poller {
   /// Waits for one descriptor; returns nothing if the deadline passes first.
   package mutating func wait(
     for wanted: Readiness, on raw: CInt, until deadline: BootInstant? = nil
   ) throws(SystemError) -> Readiness {
     var interests = [Interest(raw, wanted)]
     return try wait(&interests, until: deadline) ? interests[0].ready : []
+  }
+}
+
+/// Lets any thread end another thread's wait.
+///
+/// It stays readable from the first signal until it is cleared, regardless of the number of
+/// signals. The waiting thread clears it before it checks the reason for the signal, so that no
+/// signal is missed.
+package final class Wakeup: Sendable {
+  private let event: Descriptor
+
+  /// Creates a wakeup without a signal.
+  package init() throws(SystemError) {
+    event = Descriptor(owning: try calling("make an event") { csystem_event() })
+  }
+
+  /// The descriptor to wait for.
+  package var raw: CInt { event.raw }
+
+  /// Ends the wait. Never blocks; its only possible error means that it is signalled already.
+  package func signal() {
+    _ = csystem_signal_event(event.raw)
+  }
+
+  /// Clears the signal.
+  package func clear() {
+    _ = csystem_clear_event(event.raw)
+  }
+}
+
+/// The signals with which the user ends a program, read like bytes instead of interrupting it.
+///
+/// Create it first in `main`: threads that start later inherit the blocked signals, but running
+/// threads do not.
+package struct SignalSource: ~Copyable, Sendable {
+  /// A signal that asks the program to end.
+  package enum Signal: CInt, CaseIterable, Sendable {
+    /// SIGHUP: the terminal was closed.
+    case hangUp = 1
+    /// SIGINT: Ctrl-C.
+    case interrupt = 2
+    /// SIGTERM.
+    case terminate = 15
+  }
+
+  private let descriptor: Descriptor
+
+  /// Blocks the signals in the calling thread and collects them.
+  package init(_ signals: [Signal] = Signal.allCases) throws(SystemError) {
+    let numbers = signals.map(\.rawValue)
+    descriptor = Descriptor(
+      owning: try calling("collect signals") { unsafe csystem_signals(numbers, numbers.count) })
+  }
+
+  /// The descriptor to wait for.
+  package var raw: CInt { descriptor.raw }
+
+  /// The next signal, or nil if there is none.
+  package func next() throws(SystemError) -> Signal? {
+    do {
+      return Signal(rawValue: try calling("collect signals") { csystem_next_signal(descriptor.raw) })
+    } catch let error where error.isWouldBlock {
+      return nil
+    }
+  }
+
+  /// Makes writing to a pipe or socket without a reader an error; by default it ends the program.
+  package static func ignoreBrokenPipe() {
+    _ = signal(SIGPIPE, SIG_IGN)
+  }
+}
+
+/// Tells threads to stop their work: a flag that is set once, and ends the waits that use it.
+package final class StopSignal: Sendable {
+  private struct State {
+    var isSet = false
+    var waiting: [Wakeup] = []
+  }
+
+  private let state = Mutex(State())
+
+  package init() {}
+
+  package var isSet: Bool { state.withLock { $0.isSet } }
+
+  /// Ends every wait that uses this signal, from any thread.
+  package func set() {
+    let waiting = state.withLock { state in
+      state.isSet = true
+      return state.waiting
+    }
+    for wakeup in waiting { wakeup.signal() }
+  }
+
+  /// Signals a wakeup when this is set, or immediately if it is set already, as long as the
+  /// returned value exists.
+  package func waking(_ wakeup: Wakeup) -> Waking {
+    let isSet = state.withLock { state in
+      state.waiting.append(wakeup)
+      return state.isSet
+    }
+    if isSet { wakeup.signal() }
+    return Waking(self, wakeup)
+  }
+
+  /// The connection of a stop signal to a wakeup.
+  package final class Waking: Sendable {
+    private let signal: StopSignal
+    private let wakeup: Wakeup
+
+    fileprivate init(_ signal: StopSignal, _ wakeup: Wakeup) {
+      self.signal = signal
+      self.wakeup = wakeup
+    }
+
+    deinit {
+      signal.state.withLock { state in
+        if let index = state.waiting.firstIndex(where: { $0 === wakeup }) { state.waiting.remove(at: index) }
+      }
+    }
   }
 }

@@ -75,9 +75,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
       unsafe String(cString: csystem_error_text(errno, buffer.baseAddress!, buffer.count))
     }
   }
-}
 
-extension SystemError {
   /// The operation would have to wait.
   package var isWouldBlock: Bool { errno == EAGAIN || errno == EWOULDBLOCK }
   /// A signal interrupted the call. Calls are repeated, so this is rare.
@@ -150,5 +148,37 @@ extension SystemError {
       true
     default: false
     }
+  }
+
+  /// A file would exceed the file system's limit.
+  package var isTooLarge: Bool { errno == EFBIG || errno == EOVERFLOW }
+  /// A name, or the target of a link, is too long.
+  package var isTooLong: Bool { errno == ENAMETOOLONG }
+  /// A name is invalid in the file system's encoding.
+  package var isEncodingRefused: Bool { errno == EILSEQ }
+  /// The file system considers the call invalid.
+  package var isInvalid: Bool { errno == EINVAL }
+  /// A directory or a file has the most names possible.
+  package var isLinkCountExceeded: Bool { errno == EMLINK }
+
+  /// The disk, the connection to it or this process has a problem, so the call shows nothing about
+  /// the abilities of the file system.
+  package var saysNothingOfAbilities: Bool {
+    switch errno {
+    case EIO, ENOSPC, EDQUOT, EROFS, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN, EBUSY, ESTALE, ENODEV, ENXIO, EREMOTEIO,
+      ENOLINK, ENOMEDIUM:
+      true
+    default: isConnectionLost
+    }
+  }
+}
+
+extension Descriptor {
+  /// Whether a file on the open file's file system may have this size. Writes nothing.
+  ///
+  /// Moves the offset at which `append` writes.
+  package func mayReach(_ size: Int64) -> Bool {
+    // The kernel keeps the offset within the file system's largest file size.
+    lseek(raw, off_t(size), SEEK_SET) != -1 || errno != EINVAL && errno != EOVERFLOW && errno != EFBIG
   }
 }
