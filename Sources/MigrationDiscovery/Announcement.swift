@@ -6,8 +6,8 @@ package import MigrationSystem
 package final class Announcement: Sendable {
   /// The news of the announcement.
   package enum News: Equatable, Sendable {
-    /// The name is established: no other device on the networks has it. Repeated when the name had
-    /// to be changed.
+    /// The label of the service is established on a link to other devices. Repeated when the label
+    /// changes, for example because of a link on which probing ends later.
     case established(name: String)
   }
 
@@ -22,7 +22,8 @@ package final class Announcement: Sendable {
   /// block. Trouble is reported at most once, and announcing continues: a network may come, and a
   /// port may become free.
   package init(
-    _ service: Service, reaching reach: Reach = .everywhere, news: @escaping @Sendable (News) -> Void = { _ in },
+    _ service: Service, reaching reach: ListeningAddresses = .everywhere,
+    news: @escaping @Sendable (News) -> Void = { _ in },
     trouble: @escaping @Sendable (FindingTrouble) -> Void = { _ in }
   ) throws(SystemError) {
     thread = try LinkThread(
@@ -46,5 +47,24 @@ extension SystemRandom {
   /// An unpredictable number.
   static func number() throws(SystemError) -> UInt64 {
     try bytes(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+/// The reason why devices on the network cannot be found at the moment. It is reported once; later
+/// events may remove it.
+///
+/// The description is a lower-case clause.
+package enum FindingTrouble: Error, Equatable, Sendable, CustomStringConvertible {
+  /// This device is not connected to a network.
+  case noNetwork
+  /// The system refuses a socket: another program has exclusive use of the port, or this program
+  /// may not use such sockets.
+  case refused(SystemError)
+
+  package var description: String {
+    switch self {
+    case .noNetwork: "this device is not connected to a network"
+    case .refused(let error): error.description
+    }
   }
 }

@@ -26,7 +26,8 @@ struct LinkChoice: Equatable, Sendable {
   /// as the addresses of this device that they use; they matter only if there are very many
   /// interfaces.
   init(
-    _ all: [NetworkInterface], reaching reach: Reach = .everywhere, defaultRoutes: () -> [SocketAddress] = { [] }
+    _ all: [NetworkInterface], reaching reach: ListeningAddresses = .everywhere,
+    defaultRoutes: () -> [SocketAddress] = { [] }
   ) {
     let all = all.filter { reach == .everywhere || !$0.own(reach).isEmpty }
     var networks = all.filter { $0.isNetwork && !$0.links.isEmpty }
@@ -90,7 +91,7 @@ extension NetworkInterface {
   }
 
   /// The addresses within reach that other devices may use for new connections.
-  fileprivate func own(_ reach: Reach) -> [IPAddress] {
+  fileprivate func own(_ reach: ListeningAddresses) -> [IPAddress] {
     addresses.filter { $0.isReady && !$0.isDeprecated && reach.includes($0.address) }
       .compactMap { IPAddress($0.address.bytes) }
   }

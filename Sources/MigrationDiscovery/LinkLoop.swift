@@ -1,10 +1,10 @@
 import MigrationSystem
 
-/// Provides its party with the links of this device, on a thread that waits only in one poll.
+/// Provides its handler with the links of this device, on a thread that waits only in one poll.
 ///
 /// A flood costs little: after each batch the sockets rest, and packets that meanwhile exceed the
 /// kernel's buffers are lost, most of them from the flood.
-struct LinkLoop<Party: LinkParty>: ~Copyable {
+struct LinkLoop<Handler: LinkHandler>: ~Copyable {
   /// The least rest of the sockets after packets were read. The rest also lasts a multiple of the
   /// time for processing the packets, so that a flood takes at most a tenth of a processor.
   private static var rest: Duration { .milliseconds(10) }
@@ -19,10 +19,10 @@ struct LinkLoop<Party: LinkParty>: ~Copyable {
   /// plugged in, or a machine wakes.
   private static var comingUp: Duration { .seconds(1) }
 
-  private var party: Party
+  private var handler: Handler
   private let stop: StopSignal
   private let wakeup: Wakeup
-  private let tell: @Sendable (Party.News) -> Void
+  private let tell: @Sendable (Handler.News) -> Void
   private let trouble: @Sendable (FindingTrouble?) -> Void
 
   private var poller: Poller
@@ -41,11 +41,12 @@ struct LinkLoop<Party: LinkParty>: ~Copyable {
   /// Needs no system resource that could be missing; it opens the links later. Trouble is reported
   /// once, and nil when it has ended.
   init(
-    _ party: Party, _ poller: consuming Poller, port: UInt16, reaching reach: Reach, stop: StopSignal, wakeup: Wakeup,
-    tell: @escaping @Sendable (Party.News) -> Void, trouble: @escaping @Sendable (FindingTrouble?) -> Void
+    _ handler: Handler, _ poller: consuming Poller, port: UInt16, reaching reach: ListeningAddresses, stop: StopSignal,
+    wakeup: Wakeup,
+    tell: @escaping @Sendable (Handler.News) -> Void, trouble: @escaping @Sendable (FindingTrouble?) -> Void
   ) {
     self.poller = poller
-    self.party = party
+    self.handler = handler
     self.stop = stop
     self.wakeup = wakeup
     self.tell = tell
@@ -77,7 +78,7 @@ struct LinkLoop<Party: LinkParty>: ~Copyable {
   }
 
   private mutating func heedTime() {
-    if let moment = party.nextMoment, moment <= BootInstant.now().seconds { handle(.timePassed) }
+    if let moment = handler.nextMoment, moment <= BootInstant.now().seconds { handle(.timePassed) }
   }
 
   private mutating func turn() throws(SystemError) {
@@ -87,7 +88,7 @@ struct LinkLoop<Party: LinkParty>: ~Copyable {
     if let raw = changes?.raw { interests.append(Poller.Interest(raw, .readable)) }
     let first = interests.count
     interests += open.map { Poller.Interest($0.raw, .readable) }
-    let moments = [party.nextMoment.map { BootInstant(seconds: $0) }, lookAt, restUntil]
+    let moments = [handler.nextMoment.map { BootInstant(seconds: $0) }, lookAt, restUntil]
     guard try poller.wait(&interests, until: moments.compactMap { $0 }.min()) else { return }
 
     wakeup.clear()
@@ -160,12 +161,54 @@ struct LinkLoop<Party: LinkParty>: ~Copyable {
   }
 
   private mutating func handle(_ event: LinkEvent) {
-    for action in party.take(event, now: BootInstant.now().seconds) {
+    for action in handler.handle(event, now: BootInstant.now().seconds) {
       switch action {
       case .send(let bytes, let link, let source): links.send(bytes, link, unicastTo: source)
       case .tell(let news): tell(news)
       case .over: isOver = true
       }
     }
+  }
+}
+
+/// A link loop on its own thread.
+final class LinkThread: Sendable {
+  private let stop = StopSignal()
+  private let waking: StopSignal.Waking
+  private let hasEnded = Condition(false)
+
+  /// Starts it, with everything that it needs except links. `tell` and `trouble` are called on the
+  /// thread and must not block it; `trouble` with nil when the trouble has ended.
+  init<Handler: LinkHandler>(
+    _ name: String, _ handler: Handler, port: UInt16, reaching reach: ListeningAddresses = .everywhere,
+    tell: @escaping @Sendable (Handler.News) -> Void,
+    trouble: @escaping @Sendable (FindingTrouble?) -> Void
+  ) throws(SystemError) {
+    let wakeup = try Wakeup()
+    waking = stop.waking(wakeup)
+    let (stop, hasEnded) = (stop, hasEnded)
+    let poller = Handover(try Poller(ofLoop: true))
+    _ = try OwnerThread(name: name) {
+      LoopThread.enter()
+      var loop = LinkLoop(
+        handler, poller.take(), port: port, reaching: reach, stop: stop, wakeup: wakeup, tell: tell, trouble: trouble)
+      do throws(SystemError) {
+        try loop.run()
+      } catch {
+        trouble(.refused(error))
+      }
+      hasEnded.withLock { $0 = true }
+      hasEnded.broadcast()
+    }
+  }
+
+  deinit { stop.set() }
+
+  /// Requests the end, from any thread.
+  func end() { stop.set() }
+
+  /// Waits for the end. Returns whether it came in time.
+  func wait(until deadline: BootInstant) -> Bool {
+    hasEnded.wait(until: deadline) { $0 ? true : nil } ?? false
   }
 }

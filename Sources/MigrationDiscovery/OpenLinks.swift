@@ -10,7 +10,7 @@ struct OpenLinks {
   }
 
   private let port: UInt16
-  private let reach: Reach
+  private let reach: ListeningAddresses
   private var sockets: [Link: OpenLink] = [:]
   private(set) var choice = LinkChoice([])
   private var buffer = DatagramBuffer(longest: MulticastDNS.longestPacket)
@@ -18,7 +18,7 @@ struct OpenLinks {
   private(set) var failure: SystemError?
 
   /// Starts without links. The sockets use this port of the groups.
-  init(port: UInt16, reaching reach: Reach) {
+  init(port: UInt16, reaching reach: ListeningAddresses) {
     self.port = port
     self.reach = reach
   }

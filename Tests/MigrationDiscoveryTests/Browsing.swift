@@ -57,15 +57,16 @@ final class Browsing {
   private func perform(_ actions: [Browser.Action]) {
     for action in actions {
       switch action {
-      case .send(let bytes, let link):
+      case .send(let bytes, let link, _):
         guard let packet = try? DNSPacket(bytes), !packet.isResponse, bytes.count <= 1400 else {
           Issue.record("a packet cannot be read, or is too long")
           continue
         }
         asked.append((now, packet, link))
-      case .changed(let found):
+      case .tell(let found):
         self.found = found
         changes += 1
+      case .over: break
       }
     }
   }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import MigrationDiscovery
 
-/// A party that waits in its first packet for the test, requests the end in its second, and records
+/// A handler that waits in its first packet for the test, requests the end in its second, and records
 /// the later events.
-private struct Impatient: LinkParty {
+private struct Impatient: LinkHandler {
   final class Shared: Sendable {
     struct State {
       var packets = 0
@@ -26,7 +26,7 @@ private struct Impatient: LinkParty {
   let shared: Shared
   var nextMoment: Double? { nil }
 
-  mutating func take(_ event: LinkEvent, now: Double) -> [LinkAction<Never>] {
+  mutating func handle(_ event: LinkEvent, now: Double) -> [LinkAction<Never>] {
     switch event {
     case .packet:
       shared.change { $0.packets += 1 }

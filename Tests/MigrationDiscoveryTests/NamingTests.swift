@@ -168,21 +168,23 @@ import Testing
       told += responder.handle(.timePassed, now: Double(step) / 100)
       told += responder.handle(.packet(packet.encoded(), second, from: .other), now: Double(step) / 100)
     }
-    #expect(told.filter { $0 == .established(name: "laptop") }.count == 1)
+    #expect(told.filter { $0 == .tell(.established(name: "laptop")) }.count == 1)
     #expect(responder.links[second]?.isProbed == false)
     // The other device keeps the name.
     for step in 501...900 {
       told += responder.handle(.timePassed, now: Double(step) / 100)
       told += responder.handle(.packet(contradiction().encoded(), second, from: .other), now: Double(step) / 100)
     }
-    #expect(told.contains(.established(name: "laptop (2)")))
+    #expect(told.contains(.tell(.established(name: "laptop (2)"))))
   }
 
   @Test func `a name that is established only on this device is not reported`() {
     var responder = Responder(StandingResponder.service, random: 1)
     var actions = responder.handle(.links([.loopback: [ip(127, 0, 0, 1)]]), now: 0)
     for step in 1...500 { actions += responder.handle(.timePassed, now: Double(step) / 100) }
-    #expect(responder.links[.loopback]?.phase == .standing && actions.allSatisfy { $0 != .established(name: "laptop") })
+    #expect(
+      responder.links[.loopback]?.phase == .standing && actions.allSatisfy { $0 != .tell(.established(name: "laptop")) }
+    )
   }
 
   @Test func `the device's own records with too short a lifetime are sent again`() {
@@ -212,15 +214,15 @@ import Testing
 
   @Test func `the goodbye is sent once on each link on which the name is established`() {
     let standing = StandingResponder()
-    let actions = standing.responder.handle(.withdraw, now: 100)
+    let actions = standing.responder.handle(.stop, now: 100)
     let sent = standing.packets(actions)
     #expect(actions.last == .over && sent.count == 1)
     #expect(sent[0].packet.answers.map(\.type) == [.ptr, .srv, .txt, .a])
     #expect(sent[0].packet.answers.allSatisfy { $0.ttl == 0 })
-    #expect(standing.responder.handle(.withdraw, now: 101).isEmpty && standing.responder.nextMoment == nil)
+    #expect(standing.responder.handle(.stop, now: 101).isEmpty && standing.responder.nextMoment == nil)
     var early = Responder(StandingResponder.service, random: 1)
     _ = early.handle(.links([.v4: StandingResponder.addresses]), now: 0)
-    let over = early.handle(.withdraw, now: 0)
+    let over = early.handle(.stop, now: 0)
     #expect(over == [.over])
   }
 }

@@ -71,14 +71,14 @@ final class SimulatedHost {
     return sent
   }
 
-  func withdraw(now: Double) -> [Sent] { perform(responder?.handle(.withdraw, now: now)) }
+  func withdraw(now: Double) -> [Sent] { perform(responder?.handle(.stop, now: now)) }
 
   private func perform(_ actions: [Responder.Action]?) -> [Sent] {
     var sent: [Sent] = []
     for action in actions ?? [] {
       switch action {
       case .send(let bytes, let link, let unicastTo): sent.append(Sent(bytes: bytes, link: link, unicastTo: unicastTo))
-      case .established(let name):
+      case .tell(.established(let name)):
         self.name = name
         names.append(name)
       case .over: isOver = true
@@ -91,8 +91,9 @@ final class SimulatedHost {
     var sent: [Sent] = []
     for action in actions ?? [] {
       switch action {
-      case .send(let bytes, let link): sent.append(Sent(bytes: bytes, link: link, unicastTo: nil))
-      case .changed(let found): self.found = found
+      case .send(let bytes, let link, _): sent.append(Sent(bytes: bytes, link: link, unicastTo: nil))
+      case .tell(let found): self.found = found
+      case .over: break
       }
     }
     return sent

@@ -51,3 +51,75 @@ enum Hexadecimal {
     return number
   }
 }
+
+/// The content of a service's TXT record (RFC 6763 §6): keys with values, none of them secret.
+enum ServiceText {
+  /// A receiver's own text.
+  static func bytes(instance: UInt64) -> [UInt8] {
+    ["txtvers=1", "id=" + Hexadecimal.digits(instance)].flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
+  }
+
+  /// The instance that a record names, nil if it names none. The first of several counts (RFC 6763
+  /// §6.4).
+  static func instance(_ bytes: [UInt8]) -> UInt64? {
+    var rest = bytes[...]
+    while let length = rest.popFirst() {
+      let string = rest.prefix(Int(length))
+      rest = rest.dropFirst(Int(length))
+      if string.count > 2, string.prefix(2).map({ $0 | 0x20 }) == Array("id".utf8), string.dropFirst(2).first == 0x3d {
+        return Hexadecimal.number(string.dropFirst(3))
+      }
+    }
+    return nil
+  }
+}
+
+/// Makes the first label of an instance's name from a device's name.
+package enum InstanceLabel {
+  /// The label as bytes: the text without control characters and without surrounding spaces, or
+  /// "peer" if nothing is left. A label that is too long is cut between two characters. From the
+  /// second attempt on, a number follows: "laptop (2)".
+  package static func bytes(_ text: String, attempt: Int = 1) -> [UInt8] {
+    let suffix = attempt > 1 ? Array(" (\(attempt))".utf8) : []
+    var visible = text.unicodeScalars.filter { $0.properties.generalCategory != .control }
+    while visible.first?.properties.isWhitespace == true { visible.removeFirst() }
+    while visible.last?.properties.isWhitespace == true { visible.removeLast() }
+    let whole = visible.isEmpty ? "peer" : String(visible)
+    return prefix(whole, atMost: DNSName.longestLabel - suffix.count) + suffix
+  }
+
+  /// As many whole characters as fit; of a single character that is too long, as many scalars as
+  /// fit.
+  private static func prefix(_ text: String, atMost count: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for character in text {
+      guard bytes.count + character.utf8.count <= count else { break }
+      bytes += character.utf8
+    }
+    guard bytes.isEmpty else { return bytes }
+    for scalar in text.unicodeScalars {
+      let encoded = Array(String(scalar).utf8)
+      guard bytes.count + encoded.count <= count else { break }
+      bytes += encoded
+    }
+    return bytes
+  }
+}
+
+/// Random delays that are the same for the same seed (SplitMix64).
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ mixed >> 31
+  }
+
+  /// A random number of seconds from the range.
+  mutating func seconds(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &self) }
+}

@@ -21,7 +21,7 @@ package final class Announcing: Announcer {
   package func announce(_ address: SocketAddress) {
     let service = Service(label: label, port: address.port, instance: instance)
     do throws(SystemError) {
-      let new = try Announcement(service, reaching: Reach(listeningAt: address)) { [tell] news in
+      let new = try Announcement(service, reaching: ListeningAddresses(listeningAt: address)) { [tell] news in
         switch news {
         case .established(let name): tell(.announced(name: name))
         }

@@ -59,7 +59,7 @@ struct DiscoveryWalk {
       }
     }
     pass(0.3)
-    check(responder.handle(.withdraw, now: now))
+    check(responder.handle(.stop, now: now))
     promise(responder.nextMoment == nil, "a responder that has ended waits")
   }
 
@@ -169,14 +169,15 @@ struct DiscoveryWalk {
     promise(actions.count <= 40, "there are \(actions.count) actions")
     for action in actions {
       switch action {
-      case .send(let bytes, _): check(sent: bytes)
-      case .changed(let found):
+      case .send(let bytes, _, _): check(sent: bytes)
+      case .tell(let found):
         promise(found.count <= links.count * InterfaceCache.mostInstances, "too many devices are found")
         for one in found {
           promise(
             !one.addresses.isEmpty && one.addresses.count <= links.count * CachedInstance.mostAddresses,
             "a device has \(one.addresses.count) addresses")
         }
+      case .over: break
       }
     }
   }

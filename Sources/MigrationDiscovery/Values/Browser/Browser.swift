@@ -1,22 +1,7 @@
 /// Finds the instances of the service on several links by multicast DNS (RFC 6762 §5.2).
-///
-/// A value: events in, actions out. Times are seconds on any clock that runs during sleep.
-package struct Browser: Sendable {
-  package enum Event: Sendable {
-    /// The current links, each with the addresses of its interface, of either family.
-    case links([Link: [IPAddress]])
-    /// A packet has arrived.
-    case packet([UInt8], Link, from: Source)
-    /// No event came before `nextMoment`.
-    case timePassed
-  }
-
-  package enum Action: Equatable, Sendable {
-    /// Sends a packet to the group.
-    case send([UInt8], Link)
-    /// All instances that can be connected to now, by name.
-    case changed([Found])
-  }
+package struct Browser: LinkHandler {
+  /// The news is all instances that can be connected to now, by name.
+  package typealias Action = LinkAction<[Found]>
 
   /// How long news waits for more news, in seconds, so that changes in between are processed
   /// together.
@@ -39,17 +24,17 @@ package struct Browser: Sendable {
 
   package init(random seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  /// When `timePassed` is due; this may be in the past.
   package var nextMoment: Double? {
     let next = asking.values.reduce(sweepAt) { min($0, $1.at) }
     return next < .infinity ? next : nil
   }
 
-  package mutating func handle(_ event: Event, now: Double) -> [Action] {
+  package mutating func handle(_ event: LinkEvent, now: Double) -> [Action] {
     switch event {
     case .links(let links): update(links, now: now)
     case .packet(let bytes, let link, let source): read(bytes, link, source, now: now)
     case .timePassed: break
+    case .stop: return [.over]
     }
     var actions: [Action] = []
     for (link, ask) in asking.sorted(by: { $0.key < $1.key }) where ask.at <= now {
@@ -122,8 +107,64 @@ package struct Browser: Sendable {
     let found = Found.all(caches)
     if found != told {
       told = found
-      actions.append(.changed(found))
+      actions.append(.tell(found))
     }
     return actions
   }
+}
+
+/// The addresses of a host in one packet: each once, and no more than needed, so that a packet
+/// costs little regardless of the number of instances in it.
+struct HeardAddresses: Sendable {
+  /// The most addresses of a host that count in a packet.
+  static let most = 32
+
+  /// The addresses with the seconds for which each is valid, in the packet's order; the last value
+  /// counts.
+  private(set) var addresses: [(IPAddress, UInt32)] = []
+  /// Whether they replace the older addresses of their family.
+  private(set) var flushesV4 = false
+  private(set) var flushesV6 = false
+
+  mutating func add(_ address: IPAddress, ttl: UInt32, flushes: Bool) {
+    if let index = addresses.firstIndex(where: { $0.0 == address }) {
+      addresses[index].1 = ttl
+    } else if addresses.count < Self.most {
+      addresses.append((address, ttl))
+    } else {
+      return
+    }
+    if flushes {
+      if address.isV6 { flushesV6 = true } else { flushesV4 = true }
+    }
+  }
+}
+
+/// The time during which a record is valid.
+struct Lifetime: Equatable, Sendable {
+  /// The longest lifetime that is accepted, in seconds.
+  private static let longest = 4500.0
+  /// How long a record remains valid after it is withdrawn or replaced (RFC 6762 §10.1, §10.2).
+  static let farewell = 1.0
+
+  let received: Double
+  private(set) var expires: Double
+
+  init(ttl: UInt32, now: Double) {
+    received = now
+    expires = now + min(Double(ttl), Self.longest)
+  }
+
+  /// When to ask for it again (RFC 6762 §5.2).
+  var aging: Double { received + (expires - received) * 0.8 }
+
+  /// Whether at least half of its time is left, so that it counts as a known answer (RFC 6762
+  /// §7.1).
+  func isFresh(now: Double) -> Bool { (expires - now) * 2 >= expires - received }
+
+  func isOver(now: Double) -> Bool { expires <= now }
+  func isEnding(now: Double) -> Bool { expires <= now + Self.farewell }
+
+  /// Ends the lifetime, because the record was withdrawn.
+  mutating func end(now: Double) { expires = min(expires, now + Self.farewell) }
 }

@@ -83,3 +83,181 @@ package enum PacketError: Error, Equatable, Sendable {
   /// A record's length does not match its type.
   case length
 }
+
+/// A domain name: labels of bytes. A dot in a label is an ordinary byte.
+///
+/// Names are equal if they differ only in the case of ASCII letters (RFC 6762 §16).
+package struct DNSName: Hashable, Sendable {
+  /// The longest label, in bytes.
+  package static let longestLabel = 63
+  /// The longest name in its sent form, in bytes, with a length before each label and the end.
+  package static let longest = 255
+  /// The name without labels.
+  package static let root = DNSName(wire: [0])
+
+  /// The sent form, without compression.
+  let wire: [UInt8]
+  /// The same in lower case. Lengths are below 64, so no length is mistaken for a letter.
+  private let folded: [UInt8]
+
+  /// Creates it from bytes that are a valid name without compression.
+  init(wire: [UInt8]) {
+    self.wire = wire
+    folded = wire.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }
+  }
+
+  /// Nil if a label is empty or too long, or the whole name is too long.
+  package init?(labels: [[UInt8]]) {
+    guard labels.allSatisfy({ !$0.isEmpty && $0.count <= Self.longestLabel }) else { return nil }
+    guard labels.reduce(1, { $0 + 1 + $1.count }) <= Self.longest else { return nil }
+    self.init(wire: labels.flatMap { [UInt8($0.count)] + $0 } + [0])
+  }
+
+  package var labels: [[UInt8]] {
+    var labels: [[UInt8]] = []
+    var at = 0
+    while wire[at] > 0 {
+      let end = at + 1 + Int(wire[at])
+      labels.append(Array(wire[at + 1..<end]))
+      at = end
+    }
+    return labels
+  }
+
+  /// The first label, if the rest of the name is `rest`.
+  package func label(before rest: DNSName) -> [UInt8]? {
+    let end = 1 + Int(wire[0])
+    guard end > 1, folded[end...].elementsEqual(rest.folded) else { return nil }
+    return Array(wire[1..<end])
+  }
+
+  package static func == (left: DNSName, right: DNSName) -> Bool { left.folded == right.folded }
+  package func hash(into hasher: inout Hasher) { hasher.combine(folded) }
+}
+
+/// A resource record (RFC 1035 §4.1.3), with the cache-flush bit separate from its class (RFC 6762
+/// §10.2).
+package struct DNSRecord: Hashable, Sendable {
+  package let name: DNSName
+  package let data: DNSRecordData
+  /// The seconds for which it is valid; 0 withdraws it.
+  package var ttl: UInt32
+  /// Whether it replaces all older records of its name and type.
+  package var flushes: Bool
+  /// The class without the cache-flush bit.
+  package let recordClass: UInt16
+
+  package init(
+    _ name: DNSName, _ data: DNSRecordData, ttl: UInt32, flushes: Bool = false,
+    recordClass: UInt16 = DNSQuestion.internet
+  ) {
+    self.name = name
+    self.data = data
+    self.ttl = ttl
+    self.flushes = flushes
+    self.recordClass = recordClass
+  }
+
+  package var type: DNSType { data.type }
+
+  /// Whether two records say the same, apart from their lifetimes and cache-flush bits.
+  package func says(_ other: DNSRecord) -> Bool {
+    recordClass == other.recordClass && data == other.data && name == other.name
+  }
+}
+
+/// A question (RFC 1035 §4.1.2), with the bit for a unicast answer separate from its class (RFC
+/// 6762 §5.4).
+package struct DNSQuestion: Hashable, Sendable {
+  /// The class of the Internet.
+  package static let internet: UInt16 = 1
+  /// Any class.
+  package static let anyClass: UInt16 = 255
+
+  package let name: DNSName
+  package let type: DNSType
+  /// Whether the asker accepts a unicast answer (QU).
+  package let wantsUnicast: Bool
+  /// The class without that bit.
+  package let questionClass: UInt16
+
+  package init(_ name: DNSName, _ type: DNSType, wantsUnicast: Bool = false, questionClass: UInt16 = internet) {
+    self.name = name
+    self.type = type
+    self.wantsUnicast = wantsUnicast
+    self.questionClass = questionClass
+  }
+
+  /// Whether it asks for records of the Internet class.
+  var isInternet: Bool { questionClass == Self.internet || questionClass == Self.anyClass }
+}
+
+/// The type of a record, or of the records that a question asks for.
+package struct DNSType: RawRepresentable, Hashable, Sendable {
+  package let rawValue: UInt16
+  package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  package static let a = DNSType(rawValue: 1)
+  package static let ptr = DNSType(rawValue: 12)
+  package static let txt = DNSType(rawValue: 16)
+  package static let aaaa = DNSType(rawValue: 28)
+  package static let srv = DNSType(rawValue: 33)
+  package static let nsec = DNSType(rawValue: 47)
+  /// In questions: every type.
+  package static let any = DNSType(rawValue: 255)
+}
+
+/// The content of a record.
+package enum DNSRecordData: Hashable, Sendable {
+  /// A or AAAA, depending on the address's length.
+  case address(IPAddress)
+  case pointer(DNSName)
+  case service(ServiceLocation)
+  /// TXT: strings, each with its length before it, as received.
+  case text([UInt8])
+  /// NSEC: the next name, and the bitmap of types as received (RFC 4034 §4.1.2).
+  case types(next: DNSName, bitmap: [UInt8])
+  /// Any other type, or a class other than the Internet's: bytes as received.
+  case opaque(DNSType, [UInt8])
+
+  package var type: DNSType {
+    switch self {
+    case .address(let address): address.isV6 ? .aaaa : .a
+    case .pointer: .ptr
+    case .service: .srv
+    case .text: .txt
+    case .types: .nsec
+    case .opaque(let type, _): type
+    }
+  }
+
+  /// The data in its sent form without compression, for comparing simultaneous probes (RFC 6762
+  /// §8.2).
+  var uncompressed: [UInt8] {
+    switch self {
+    case .address(let address): address.bytes
+    case .pointer(let name): name.wire
+    case .service(let location): location.numbers + location.target.wire
+    case .text(let bytes), .opaque(_, let bytes): bytes
+    case .types(let next, let bitmap): next.wire + bitmap
+    }
+  }
+}
+
+/// The location of a service: the content of an SRV record (RFC 2782).
+package struct ServiceLocation: Hashable, Sendable {
+  package let priority: UInt16
+  package let weight: UInt16
+  package let port: UInt16
+  package let target: DNSName
+
+  package init(priority: UInt16 = 0, weight: UInt16 = 0, port: UInt16, target: DNSName) {
+    self.priority = priority
+    self.weight = weight
+    self.port = port
+    self.target = target
+  }
+
+  /// The fields before the target.
+  var numbers: [UInt8] { [priority, weight, port].flatMap { [UInt8($0 >> 8), UInt8($0 & 0xff)] } }
+}

@@ -84,3 +84,62 @@ struct OwnRecords: Sendable {
     return DNSRecord(name, .types(next: name, bitmap: bitmap), ttl: ttl, flushes: true)
   }
 }
+
+/// The kinds of answers of a responder. Records of one name and type are always sent together,
+/// because they replace all known records of that name and type (RFC 6762 §10.2).
+enum AnswerKind: Int, CaseIterable, Sendable {
+  /// PTR: the type has this instance.
+  case pointer
+  /// PTR: there are services of this type.
+  case enumeration
+  /// SRV: the instance's host and port.
+  case service
+  /// TXT: the instance's id.
+  case text
+  /// A: the host's addresses over IPv4.
+  case v4
+  /// AAAA: the host's addresses over IPv6.
+  case v6
+  /// NSEC: the instance has no other types.
+  case instanceTypes
+  /// NSEC: the host has no other types.
+  case hostTypes
+
+  /// Whether other devices have records of the same name and type.
+  var isShared: Bool { self == .pointer || self == .enumeration }
+  /// Whether it changes with the instance's label.
+  var namesInstance: Bool { self == .pointer || self == .service || self == .text || self == .instanceTypes }
+  /// Whether it changes with the addresses.
+  var namesAddresses: Bool { self == .v4 || self == .v6 || self == .hostTypes }
+}
+
+/// A set of kinds of answers, always in order.
+struct AnswerSet: Equatable, Sequence, ExpressibleByArrayLiteral, Sendable {
+  private var bits: UInt8
+
+  private init(bits: UInt8) { self.bits = bits }
+  init(_ kinds: some Sequence<AnswerKind>) { bits = kinds.reduce(0) { $0 | 1 << $1.rawValue } }
+  init(arrayLiteral kinds: AnswerKind...) { self.init(kinds) }
+
+  /// Records that are announced after probing (RFC 6762 §8.3).
+  static let announced: AnswerSet = [.pointer, .enumeration, .service, .text, .v4, .v6]
+  /// Records that are withdrawn at the end. Other devices may still have services of the type, so
+  /// that record is not withdrawn.
+  static let withdrawn: AnswerSet = [.pointer, .service, .text, .v4, .v6]
+  /// Records that are withdrawn with a name.
+  static let instance: AnswerSet = [.pointer, .service, .text]
+
+  var isEmpty: Bool { bits == 0 }
+  func contains(_ kind: AnswerKind) -> Bool { bits & 1 << kind.rawValue != 0 }
+  func isDisjoint(with other: AnswerSet) -> Bool { bits & other.bits == 0 }
+  func union(_ other: AnswerSet) -> AnswerSet { AnswerSet(bits: bits | other.bits) }
+  func subtracting(_ other: AnswerSet) -> AnswerSet { AnswerSet(bits: bits & ~other.bits) }
+
+  mutating func insert(_ kind: AnswerKind) { bits |= 1 << kind.rawValue }
+  mutating func formUnion(_ other: AnswerSet) { bits |= other.bits }
+  mutating func subtract(_ other: AnswerSet) { bits &= ~other.bits }
+
+  func makeIterator() -> some IteratorProtocol<AnswerKind> {
+    AnswerKind.allCases.lazy.filter { [self] in contains($0) }.makeIterator()
+  }
+}
