@@ -1,4 +1,6 @@
+import CCredentials
 import MigrationSystem
+import MigrationWire
 
 /// The destination of a program's requests for its credentials.
 package enum CredentialConnection: Sendable {
@@ -22,6 +24,82 @@ package enum CredentialConnection: Sendable {
 
   /// The connection that applies to the current task.
   package static var current: CredentialConnection { ofTask ?? ofProcess ?? .broker }
+
+  /// The time for which a request waits for its answer. The broker answers in milliseconds, but may
+  /// wait for other programs that change the same storage.
+  private static let patience = Duration.seconds(60)
+
+  /// Sends a request, and waits for the answer. Many threads may ask at once: each gets its own
+  /// answer.
+  ///
+  /// Without a broker, the status is `notAvailable`, and nothing has changed. If the answer to a
+  /// request does not come, the status is `io`: the change may have been made.
+  package func ask(_ request: CredentialRequest) -> CredentialAnswer {
+    let bytes = request.encoded
+    switch self {
+    case .none: return CredentialAnswer(.notAvailable)
+    case .memory(let service):
+      var answer = CredentialAnswer(.io)
+      for message in service.answer(bytes, now: .coarseNow()) {
+        guard let reply = try? CredentialReply(message), !answer.take(reply) else { break }
+      }
+      return answer
+    case .broker:
+      let number = ccredentials_socket()
+      guard number != -1 else { return CredentialAnswer(.notAvailable) }
+      guard bytes.count <= PacketSocket.longestPacket else { return CredentialAnswer(.dataTooLarge) }
+      return Self.ask(bytes, by: number)
+    }
+  }
+
+  private static func ask(_ bytes: [UInt8], by number: CInt) -> CredentialAnswer {
+    let deadline = BootInstant.now() + patience
+    do {
+      return try receive(from: try send(bytes, by: number, until: deadline), until: deadline)
+    } catch {
+      return CredentialAnswer(error as? CredentialStatus ?? .io)
+    }
+  }
+
+  /// Sends a request by this process's socket, with one end of a new pair; returns the other end,
+  /// on which the answer comes.
+  private static func send(
+    _ bytes: [UInt8], by number: CInt, until deadline: BootInstant
+  ) throws(CredentialStatus) -> PacketSocket {
+    do throws(SystemError) {
+      let socket = PacketSocket(owning: try Descriptor.duplicate(of: number))
+      var pair = try PacketSocket.pair()
+      // Closes with this scope. The broker then has the only copy: if the broker ends, the answer
+      // ends.
+      let theirs = pair.takeOther()
+      while try !socket.send(bytes, passing: theirs.raw, waiting: false) {
+        var poller = try Poller()
+        guard try !poller.wait(for: .writable, on: socket.raw, until: deadline).isEmpty else {
+          throw SystemError(reason: "the broker does not read", operation: "ask for credentials")
+        }
+      }
+      return pair.takeOne()
+    } catch {
+      throw .notAvailable
+    }
+  }
+
+  private static func receive(
+    from socket: consuming PacketSocket, until deadline: BootInstant
+  ) throws -> CredentialAnswer {
+    var channel = Channel(socket)
+    var answer = CredentialAnswer(.io)
+    var poller = try Poller()
+    while true {
+      switch try channel.receive(waiting: false) {
+      case .message(let message):
+        if answer.take(try CredentialReply(message.bytes)) { return answer }
+      case .nothing:
+        if try poller.wait(for: .readable, on: channel.raw, until: deadline).isEmpty { return CredentialAnswer(.io) }
+      case .end: return CredentialAnswer(.io)
+      }
+    }
+  }
 }
 
 /// The answer to a request.

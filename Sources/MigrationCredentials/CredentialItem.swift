@@ -1,4 +1,5 @@
 package import MigrationSystem
+package import MigrationWire
 
 /// A secret, and its attributes.
 package struct CredentialItem: Equatable, Sendable {
@@ -46,5 +47,199 @@ package struct CredentialItem: Equatable, Sendable {
     self.data = data
     self.created = created
     self.modified = modified
+  }
+
+  /// The identity of an item, unique for each owner. A label is not a part of it.
+  struct Identity: Hashable {
+    let kind: Kind
+    let values: [Value]
+  }
+
+  /// A password's account and service; a key's application label, or the tag of a key without this
+  /// label.
+  var identity: Identity {
+    switch kind {
+    case .genericPassword: Identity(kind: kind, values: [self[.account], self[.service]])
+    case .key:
+      Identity(
+        kind: kind,
+        values: self[.applicationLabel] == .absent ? [.absent, self[.applicationTag]] : [self[.applicationLabel]])
+    }
+  }
+
+  /// An attribute's value; a missing value is an empty text.
+  subscript(attribute: Attribute) -> Value { attributes[attribute] ?? .absent }
+
+  /// Whether the item is small enough to be stored.
+  var isWithinLimits: Bool {
+    data.count <= CredentialLimits.data && attributes.encoded.count <= CredentialLimits.attributes
+  }
+}
+
+extension CredentialItem.Value {
+  static let absent = CredentialItem.Value.text("")
+
+  fileprivate enum Form: UInt8 {
+    case text = 1
+    case data = 2
+    case number = 3
+  }
+
+  fileprivate var type: Form {
+    switch self {
+    case .text: .text
+    case .data: .data
+    case .number: .number
+    }
+  }
+
+  fileprivate init(
+    _ reader: inout ByteReader, _ bytes: Span<UInt8>, _ subject: String
+  ) throws(Violation) {
+    switch Form(rawValue: try reader.u8(bytes)) {
+    case .text:
+      guard let text = String(validating: try reader.counted(bytes), as: UTF8.self) else {
+        throw Violation(.value, subject)
+      }
+      self = .text(text)
+    case .data: self = .data(try reader.counted(bytes))
+    case .number: self = .number(Int64(bitPattern: try reader.u64(bytes)))
+    case nil: throw Violation(.unknown, subject)
+    }
+  }
+}
+
+extension CredentialItem.Attribute {
+  /// Whether items of this kind have the attribute.
+  package func isOf(_ kind: CredentialItem.Kind) -> Bool {
+    switch self {
+    case .account, .service, .generic: kind == .genericPassword
+    case .applicationLabel, .applicationTag, .keyType, .keyClass, .keySize: kind == .key
+    case .label, .description, .comment, .accessible: true
+    }
+  }
+}
+
+/// Items, and the parts of requests, as bytes. Each has one encoding, and unknown fields are
+/// refused.
+extension CredentialItem {
+  private static var subject: String { "an item" }
+
+  /// The whole item, in its stored and sent form.
+  package var encoded: [UInt8] {
+    var writer = ByteWriter()
+    var fields = Fields()
+    fields.append(1, [kind.rawValue])
+    fields.append(2, attributes.encoded)
+    fields.append(3, data)
+    fields.append(4) { $0.timestamp(created) }
+    fields.append(5) { $0.timestamp(modified) }
+    // A growing writer would leave copies of the secret in freed memory.
+    writer.reserve(fields.length)
+    fields.write(to: &writer)
+    return writer.bytes
+  }
+
+  package init(_ bytes: [UInt8]) throws(Violation) {
+    let fields = try Fields(bytes.span, 0..<bytes.count, of: Self.subject)
+    try fields.refuseUnknown(besides: 1...5, Self.subject)
+    let kind = try fields.kind(1, Self.subject)
+    // Both are there even if they are empty.
+    _ = try fields.required(2, Self.subject)
+    _ = try fields.required(3, Self.subject)
+    guard let created = try fields.timestamp(4, Self.subject), let modified = try fields.timestamp(5, Self.subject)
+    else { throw Violation(.field, Self.subject) }
+    self.init(
+      kind, try fields.attributes(2, of: kind, Self.subject), data: try fields.secret(3, Self.subject) ?? [],
+      created: created, modified: modified)
+  }
+}
+
+extension [CredentialItem.Attribute: CredentialItem.Value] {
+  /// For each attribute, in order: its number, its value's type and length, and the value.
+  var encoded: [UInt8] {
+    var writer = ByteWriter()
+    for (attribute, value) in sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      writer.u8(attribute.rawValue)
+      writer.u8(value.type.rawValue)
+      switch value {
+      case .text(let text): writer.counted(Array(text.utf8))
+      case .data(let bytes): writer.counted(bytes)
+      case .number(let number): writer.u64(UInt64(bitPattern: number))
+      }
+    }
+    return writer.bytes
+  }
+}
+
+extension Fields {
+  func kind(_ tag: UInt8, _ subject: String) throws(Violation) -> CredentialItem.Kind {
+    guard let kind = CredentialItem.Kind(rawValue: try byte(tag, subject)) else { throw Violation(.unknown, subject) }
+    return kind
+  }
+
+  func byte(_ tag: UInt8, _ subject: String) throws(Violation) -> UInt8 {
+    try readRequired(tag, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
+  }
+
+  /// The attributes of items of this kind; none if the field is absent.
+  func attributes(
+    _ tag: UInt8, of kind: CredentialItem.Kind, _ subject: String
+  ) throws(Violation) -> [CredentialItem.Attribute: CredentialItem.Value] {
+    guard (value(tag)?.count ?? 0) <= CredentialLimits.attributes else { throw Violation(.limit, subject) }
+    let found = try read(tag, subject) { reader, bytes throws(Violation) in
+      var found: [CredentialItem.Attribute: CredentialItem.Value] = [:]
+      var last: UInt8 = 0
+      while !reader.isAtEnd {
+        let number = try reader.u8(bytes)
+        guard let attribute = CredentialItem.Attribute(rawValue: number), attribute.isOf(kind) else {
+          throw Violation(.unknown, subject)
+        }
+        guard number > last else { throw Violation(.field, subject) }
+        last = number
+        found[attribute] = try CredentialItem.Value(&reader, bytes, subject)
+      }
+      return found
+    }
+    return found ?? [:]
+  }
+
+  /// The same of a request, which leaves the field out rather than empty.
+  func requestedAttributes(
+    _ tag: UInt8, of kind: CredentialItem.Kind, _ subject: String
+  ) throws(Violation) -> [CredentialItem.Attribute: CredentialItem.Value] {
+    guard value(tag)?.isEmpty != true else { throw Violation(.value, subject) }
+    return try attributes(tag, of: kind, subject)
+  }
+
+  func secret(_ tag: UInt8, _ subject: String) throws(Violation) -> [UInt8]? {
+    guard (value(tag)?.count ?? 0) <= CredentialLimits.data else { throw Violation(.limit, subject) }
+    return value(tag)
+  }
+
+  func timestamp(_ tag: UInt8, _ subject: String) throws(Violation) -> Timestamp? {
+    try read(tag, subject) { reader, bytes throws(Violation) in
+      let time = Timestamp(seconds: Int64(bitPattern: try reader.u64(bytes)), nanoseconds: try reader.u32(bytes))
+      guard time.nanoseconds < 1_000_000_000 else { throw Violation(.value, subject) }
+      return time
+    }
+  }
+}
+
+extension ByteWriter {
+  mutating func timestamp(_ time: Timestamp) {
+    u64(UInt64(bitPattern: time.seconds))
+    u32(time.nanoseconds)
+  }
+
+  fileprivate mutating func counted(_ bytes: [UInt8]) {
+    varint(UInt64(bytes.count))
+    array(bytes)
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func counted(_ bytes: Span<UInt8>) throws(Violation) -> [UInt8] {
+    try array(bytes, Int(try varint(bytes)))
   }
 }

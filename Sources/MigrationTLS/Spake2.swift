@@ -100,3 +100,83 @@ package struct Spake2: ~Copyable {
     return unsafe SecretBytes(encoded.span.bytes)
   }
 }
+
+/// The result of a SPAKE2 run: two confirmations and a key.
+package struct Spake2Keys: ~Copyable, Sendable {
+  /// The confirmation by which A proves that it knows the code, 32 bytes.
+  package let confirmA: [UInt8]
+  /// The confirmation by which B proves that it knows the code, 32 bytes.
+  package let confirmB: [UInt8]
+  /// Ke, 16 bytes that only both sides know.
+  package let encryptionKey: SecretBytes
+
+  /// Derives everything from TT and the associated data (RFC 9382 §3.4 and §4).
+  init(transcript: borrowing SecretBytes, aad: [UInt8]) {
+    let digest = Self.digest(of: transcript)
+    let confirmationKeys = Self.confirmationKeys(digest: digest, aad: aad)
+    confirmA = Self.confirmation(key: confirmationKeys.part(0..<16), transcript)
+    confirmB = Self.confirmation(key: confirmationKeys.part(16..<32), transcript)
+    encryptionKey = digest.part(0..<16)
+  }
+
+  /// Hash(TT), which is Ke ‖ Ka.
+  static func digest(of transcript: borrowing SecretBytes) -> SecretBytes {
+    var digest = SecretBytes(zeros: digestByteCount)
+    unsafe digest.withMutablePointer { out in
+      transcript.withBytes { unsafe sha256($0, into: out) }
+    }
+    return digest
+  }
+
+  /// KcA ‖ KcB.
+  static func confirmationKeys(digest: borrowing SecretBytes, aad: [UInt8]) -> SecretBytes {
+    digest.part(16..<32).withBytes { hkdf($0, info: Array("ConfirmationKeys".utf8) + aad) }
+  }
+
+  private static func confirmation(key: borrowing SecretBytes, _ transcript: borrowing SecretBytes) -> [UInt8] {
+    key.withBytes { key in
+      transcript.withBytes { hmac(key: key, message: $0).copied() }
+    }
+  }
+}
+
+/// The public inputs of a run of SPAKE2: the identities of A and B, and the associated data.
+struct Spake2Names: Sendable {
+  /// The identity of A.
+  let idA: [UInt8]
+  /// The identity of B.
+  let idB: [UInt8]
+  /// The associated data: the confirmations vouch for it, but it does not enter the key.
+  let aad: [UInt8]
+
+  /// TT, all values on which both sides must agree: six fields, each after its length in 8 bytes,
+  /// little-endian.
+  func transcript(
+    shareA: [UInt8], shareB: [UInt8], sharedPoint: borrowing SecretBytes, secret: borrowing SecretBytes
+  ) -> SecretBytes {
+    let open = [idA, idB, shareA, shareB]
+    let count = open.reduce(0) { $0 + 8 + $1.count } + 8 + sharedPoint.count + 8 + secret.count
+    var transcript = SecretBytes(zeros: count)
+    var offset = 0
+    for field in open {
+      unsafe transcript.appendField(field.span.bytes, at: &offset)
+    }
+    sharedPoint.withBytes { transcript.appendField($0, at: &offset) }
+    secret.withBytes { transcript.appendField($0, at: &offset) }
+    return transcript
+  }
+}
+
+extension SecretBytes {
+  /// Writes a length and a field at `offset`, and moves `offset` behind them.
+  fileprivate mutating func appendField(_ field: RawSpan, at offset: inout Int) {
+    let start = offset
+    unsafe withMutablePointer { storage in
+      unsafe storage.storeBytes(of: UInt64(field.byteCount).littleEndian, toByteOffset: start, as: UInt64.self)
+      unsafe field.withUnsafeBytes { bytes in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: storage[(start + 8)...]).copyMemory(from: bytes)
+      }
+    }
+    offset += 8 + field.byteCount
+  }
+}

@@ -1,4 +1,5 @@
 package import MigrationCredentials
+package import MigrationHost
 package import MigrationSystem
 
 /// Answers the requests of one program, in a separate process. The requests come by its socket,
@@ -59,9 +60,7 @@ package struct CredentialBroker<Storage: CredentialStorage>: ~Copyable {
       if BootInstant.now() >= deadline { wait = Self.patience.short }
     }
   }
-}
 
-extension CredentialBroker {
   /// Starts the process that answers a program, and returns the other end of its socket, which no
   /// process inherits yet.
   ///
@@ -84,5 +83,22 @@ extension CredentialBroker {
       broker.serve()
     }
     return end.release()
+  }
+}
+
+extension CredentialPrincipal {
+  /// The program in a checked bundle: its entitlements decide the owner of its items.
+  package init(_ bundle: AppBundle) {
+    switch bundle.role {
+    case .app(let clip):
+      self.init(
+        owner: CredentialOwner(app: bundle.identifier),
+        clip: clip.flatMap { CredentialOwner(clip: $0, of: bundle.identifier) })
+    case .clip(let app):
+      guard let owner = CredentialOwner(clip: bundle.identifier, of: app) else {
+        preconditionFailure("a valid clip has an identifier that begins with its app's")
+      }
+      self.init(owner: owner)
+    }
   }
 }
