@@ -1,4 +1,6 @@
+import MigrationArchive
 package import MigrationSystem
+import MigrationWire
 
 /// An operation with an app on this device that failed.
 package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -52,9 +54,7 @@ package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
     self.name = name
     self.cause = cause
   }
-}
 
-extension HostError {
   /// Performs an operation of the kernel; `action` is the error's text if it fails: "the container
   /// of X cannot be made".
   static func wrapping<Result: ~Copyable>(
@@ -65,5 +65,57 @@ extension HostError {
     } catch {
       throw HostError(code, action(), cause: error)
     }
+  }
+
+  /// An extension that is unusable for a migration: the file in the app's bundle, and the reason.
+  /// Faults of this device remain such.
+  static func unfit(_ site: ExtensionSite, _ error: ArchiveError, wanted: String) -> HostError {
+    if error.code == .stopped { return HostError(.stopped, "interrupted") }
+    if error.code != .exportFailed { return HostError(ofDevice: error) }
+    let program = site.migrationExtension.executable
+    let file = Array(program.dropFirst(site.bundle.path.count + 1))
+    return HostError(
+      .unfit, "the bundle is invalid: \(VisibleText.quoted(file)): \(error.description)",
+      hint: hint(for: site, error, wanted: wanted), name: file)
+  }
+
+  private static func hint(for site: ExtensionSite, _ error: ArchiveError, wanted: String) -> String {
+    let isForbidden = error.cause?.isPermissionDenied == true
+    switch site.draft {
+    case nil:
+      return isForbidden
+        ? "Set PEER_HOME to a directory on a disk that programs may run from."
+        : "Install an edition of the app whose extension can \(wanted): 'peer app install' replaces this one."
+    case site.bundle.path?:
+      return isForbidden
+        ? forbidden : mend(site.bundle.path)
+    case let draft?:
+      return isForbidden
+        ? "Set TMPDIR to a directory on a disk that programs may run from, or name one with --home." : mend(draft)
+    }
+  }
+
+  /// The hint if the kernel refuses to run a program of a bundle.
+  static let forbidden = "Put the bundle on a disk that programs may run from."
+
+  private static func mend(_ bundle: [UInt8]) -> String {
+    "Repair the bundle; 'peer app check \(VisibleText.listed(bundle))' says more."
+  }
+}
+
+// Failures of this device during the start of an extension, which are faults of neither the
+// extension nor the bundle.
+
+extension ArchiveError {
+  /// A failure with an app on this device, with the cause in its text.
+  init(ofDevice error: HostError) {
+    self.init(error.code == .noSpace ? .noSpace : .storage, error.description, hint: error.hint, name: error.name)
+  }
+}
+
+extension HostError {
+  /// The same, if no transfer has begun.
+  init(ofDevice error: ArchiveError) {
+    self.init(error.code == .noSpace ? .noSpace : .storage, error.description, hint: error.hint, name: error.name)
   }
 }

@@ -135,7 +135,7 @@ extension Directory {
   /// not empty is never replaced.
   package func renameAmongOwn(
     _ name: some PathBytes & ~Escapable, to other: borrowing Directory, as newName: some PathBytes & ~Escapable,
-    by means: RenamingMeans = .preferred
+    by means: RenameMethod = .preferred
   ) throws(SystemError) {
     if means == .preferred {
       do {
@@ -227,7 +227,7 @@ extension Directory {
 }
 
 /// The calls with which names are moved without replacing.
-package enum RenamingMeans: Sendable {
+package enum RenameMethod: Sendable {
   /// The kernel's flags, if the file system supports them.
   case preferred
   /// Calls that every file system supports.

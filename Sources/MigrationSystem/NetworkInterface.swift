@@ -163,7 +163,7 @@ package final class InterfaceChanges: Sendable {
   /// Takes the news.
   package func take() -> News {
     var news = News()
-    var bytes = [UInt8](repeating: 0, count: LinkNews.length)
+    var bytes = [UInt8](repeating: 0, count: LinkMessage.length)
     // Changes that come faster than they are read are left for a later call.
     for _ in 0..<256 {
       // Each call takes one message, of which only the beginning is needed.
@@ -171,14 +171,14 @@ package final class InterfaceChanges: Sendable {
       if count == -1, errno == EAGAIN { break }
       // Also after an error: messages were lost (ENOBUFS).
       news.isAny = true
-      if let link = LinkNews(bytes.prefix(max(0, count))), link.isInterrupted { news.interrupted.insert(link.index) }
+      if let link = LinkMessage(bytes.prefix(max(0, count))), link.isInterrupted { news.interrupted.insert(link.index) }
     }
     return news
   }
 }
 
 /// The beginning of a message about a link: rtnetlink(7). Reads only bytes.
-struct LinkNews: Equatable {
+struct LinkMessage: Equatable {
   /// A header and the fields that all links have.
   static let length = 32
   private static let new: UInt16 = 16

@@ -125,7 +125,7 @@ import Testing
   /// Blocks its thread, as an author's code may: a task's sleep would end with the task.
   private static func block() { usleep(100_000) }
 
-  // MARK: Reach
+  // MARK: AppendableArea
 
   /// The error of appending a path; nil if it succeeds.
   private func appending(_ path: String, to name: String = "x") async throws -> CocoaError.Code? {
@@ -168,8 +168,8 @@ import Testing
     for name in ["rooted/container", "rooted/container-not"] { scratch.makeDirectory(name) }
     scratch.write("rooted/container/note")
     scratch.write("rooted/container-not/note")
-    let reach = Reach(
-      Surroundings(
+    let reach = AppendableArea(
+      AppPlaces(
         container: MigrationDataContainer(bundleIdentifier: "a.b", root: scratch.url("rooted/container")), groups: [:],
         status: StatusMemory()), temporary: scratch.url("nowhere"))
     _ = try reach.open(scratch.at("rooted/container/note"))

@@ -10,7 +10,7 @@ import Testing
 struct Arrival {
   let scratch: Scratch
   let importer: FolderImporter
-  let judgement: Judgement
+  let judgement: OfferCheck
   let staging: Staging
 
   init(

@@ -24,8 +24,8 @@ struct FoldingDestination: ImportDestination {
 
   private static func fold(_ name: ArraySlice<UInt8>) -> String { String(decoding: name, as: UTF8.self).lowercased() }
 
-  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? { try disk.occupant(ofStaged: path) }
-  func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? {
+  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> ExistingEntry? { try disk.occupant(ofStaged: path) }
+  func occupant(at target: ArchivePath) throws(SystemError) -> ExistingEntry? {
     try disk.occupant(at: listed(target))
   }
   func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
@@ -34,7 +34,7 @@ struct FoldingDestination: ImportDestination {
   func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
     try disk.link(path, to: listed(target))
   }
-  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
+  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
     try disk.claim(listed(target), isDirectory: isDirectory)
   }
   func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) {
@@ -55,7 +55,7 @@ struct FoldingDestination: ImportDestination {
     try disk.names(in: directory.map { (path) throws(SystemError) in try listed(path) })
   }
   func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile { try disk.open(staged: path) }
-  func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile {
+  func open(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile {
     try disk.open(target, seen: seen)
   }
   func synchronize() throws(SystemError) { try disk.synchronize() }

@@ -159,16 +159,16 @@ struct RacedDisk: ImportDestination {
     try disk.move(path, to: target)
     if moment == .moved { act() }
   }
-  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? { try disk.occupant(ofStaged: path) }
-  func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? { try disk.occupant(at: target) }
+  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> ExistingEntry? { try disk.occupant(ofStaged: path) }
+  func occupant(at target: ArchivePath) throws(SystemError) -> ExistingEntry? { try disk.occupant(at: target) }
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
     try disk.replace(target, with: path)
   }
   func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile { try disk.open(staged: path) }
-  func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile {
+  func open(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile {
     try disk.open(target, seen: seen)
   }
-  func enter(_ target: ArchivePath, seen: Occupant) throws(SystemError) {
+  func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) {
     if moment == .entering { act() }
     try disk.enter(target, seen: seen)
   }

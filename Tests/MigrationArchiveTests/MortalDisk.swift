@@ -74,7 +74,7 @@ final class MortalDisk: StagingDisk, ImportDestination {
   func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile {
     try operate { () throws(SystemError) in MortalFile(try disk.open(staged: path), self) }
   }
-  func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile {
+  func open(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile {
     // Where the numbers are made up, they show nothing.
     let known = abilities.keepsNumbers ? seen : try disk.occupant(at: target) ?? seen
     return try operate { () throws(SystemError) in MortalFile(try disk.open(target, seen: known), self) }
@@ -99,13 +99,13 @@ final class MortalDisk: StagingDisk, ImportDestination {
 
 /// The operations that depend on how its file system moves names.
 extension MortalDisk {
-  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? {
+  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> ExistingEntry? {
     try operate { () throws(SystemError) in numbered(try disk.occupant(ofStaged: path), "staged", path) }
   }
-  func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? {
+  func occupant(at target: ArchivePath) throws(SystemError) -> ExistingEntry? {
     try operate { () throws(SystemError) in numbered(try disk.occupant(at: target), "arrived", target) }
   }
-  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
+  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
     try operate { () throws(SystemError) in
       let made = try disk.claim(target, isDirectory: isDirectory)
       return numbered(made, "arrived", target) ?? made
@@ -132,11 +132,11 @@ extension MortalDisk {
     }
   }
 
-  private func numbered(_ occupant: Occupant?, _ tree: String, _ path: ArchivePath) -> Occupant? {
+  private func numbered(_ occupant: ExistingEntry?, _ tree: String, _ path: ArchivePath) -> ExistingEntry? {
     guard let occupant, [.linkingByPath, .claimingByPath].contains(renaming) else { return occupant }
     var number = occupant.inode
     for byte in Array(tree.utf8) + Array(path.bytes) { number = number &* 31 &+ UInt64(byte) }
-    return Occupant(
+    return ExistingEntry(
       kind: occupant.kind, mode: occupant.mode, device: occupant.device, inode: number, size: occupant.size,
       modified: occupant.modified)
   }

@@ -73,13 +73,13 @@ struct PreparedGround {
     return arrival
   }
 
-  func migrate(_ existing: Existing) throws -> (renamed: [NameConflicts.Renaming], notStored: [Refusal]) {
+  func migrate(_ existing: Existing) throws -> (renamed: [RenamedItem], notStored: [Refusal]) {
     // The items that a test has added to the source.
     let export = try Export(["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") })
     let arrival = try Arrival(scratch, export.offer, existing: existing)
     try arrival.write(export.outlet.frames)
     try arrival.finish(export.result.finish)
-    return (arrival.staging.nameConflicts.renamed, Array(arrival.staging.refusals(from: 0)))
+    return (arrival.staging.renamed, Array(arrival.staging.refusals(from: 0)))
   }
 
   /// Runs the same command once more.

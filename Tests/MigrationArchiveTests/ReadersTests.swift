@@ -162,7 +162,9 @@ private final class SlowDirectory: SourceDirectory {
 
   func fileSystem(of status: FileStatus) -> UInt64 { inner.fileSystem(of: status) }
 
-  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook { try inner.look(status) }
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
+    try inner.look(status)
+  }
 }
 
 private final class SlowFile: SourceFile {

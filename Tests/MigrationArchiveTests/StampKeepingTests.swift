@@ -150,7 +150,7 @@ private final class FormattedDirectory: SourceDirectory {
   func fileSystem(of status: FileStatus) -> UInt64 { inner.fileSystem(of: status) }
   func showsEveryChange(_ status: FileStatus) -> Bool { stamps.showsEveryChange(status) }
 
-  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
     try inner.look(status)
   }
 }

@@ -68,9 +68,9 @@ import Testing
     #expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") } == ["org.example.notes"])
   }
 
-  @Test(arguments: [RenamingMeans.preferred, .plain])
+  @Test(arguments: [RenameMethod.preferred, .plain])
   func `wherever an installation ends, the old version or the new one exists, and the next installation cleans up`(
-    _ renaming: RenamingMeans
+    _ renaming: RenameMethod
   ) throws {
     for isThere in [false, true] {
       var ends = 0

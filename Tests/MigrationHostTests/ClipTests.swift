@@ -130,9 +130,9 @@ import Testing
     }
   }
 
-  @Test(arguments: First.allCases, [RenamingMeans.preferred, .plain])
+  @Test(arguments: First.allCases, [RenameMethod.preferred, .plain])
   func `wherever a replacement ends, the clip or the app exists, and so does the group`(
-    first: First, renaming: RenamingMeans
+    first: First, renaming: RenameMethod
   ) throws {
     var both = 0
     for number in 0... {

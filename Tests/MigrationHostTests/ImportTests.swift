@@ -134,9 +134,9 @@ import Testing
     (nil, false), (failure, false), (failure, true),
   ]
 
-  @Test(arguments: 0..<3, [RenamingMeans.preferred, .plain])
+  @Test(arguments: 0..<3, [RenameMethod.preferred, .plain])
   func `wherever a migration ends, and wherever its settling ends, the data is all old or all new`(
-    way: Int, renaming: RenamingMeans
+    way: Int, renaming: RenameMethod
   ) throws {
     let (failure, clearing) = Self.ways[way]
     var ends = 0

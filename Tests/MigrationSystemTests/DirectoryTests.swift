@@ -84,8 +84,8 @@ import Testing
     #expect(try scratch.directory.openChild("two").text() == "1")
   }
 
-  @Test(arguments: [RenamingMeans.preferred, .plain])
-  func `a move among private names refuses to overwrite too`(_ means: RenamingMeans) throws {
+  @Test(arguments: [RenameMethod.preferred, .plain])
+  func `a move among private names refuses to overwrite too`(_ means: RenameMethod) throws {
     let scratch = try Scratch()
     scratch.write("one", "1")
     scratch.write("two", "2")

@@ -30,10 +30,10 @@ final class NarrowImporter: Importer {
   var area: StagingArea { importer.area }
   var request: AppRequest? { importer.request }
   var existing: Existing? { importer.existing }
-  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> Judgement {
+  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck {
     try importer.judge(offer, held: held, on: terms)
   }
-  func present(_ offer: Offer, for staging: Staging, after judgement: Judgement) throws(ArchiveError) -> PresentItems {
+  func present(_ offer: Offer, for staging: Staging, after judgement: OfferCheck) throws(ArchiveError) -> PresentItems {
     try importer.present(offer, for: staging, after: judgement)
   }
   func interrupt() { importer.interrupt() }

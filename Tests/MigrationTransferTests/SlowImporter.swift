@@ -32,12 +32,12 @@ final class SlowImporter: Importer {
   var request: AppRequest? { importer.request }
   var existing: Existing? { importer.existing }
 
-  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> Judgement {
+  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck {
     hold(.judge)
     return try importer.judge(offer, held: held, on: terms)
   }
 
-  func present(_ offer: Offer, for staging: Staging, after judgement: Judgement) throws(ArchiveError) -> PresentItems {
+  func present(_ offer: Offer, for staging: Staging, after judgement: OfferCheck) throws(ArchiveError) -> PresentItems {
     hold(.present)
     return try importer.present(offer, for: staging, after: judgement)
   }

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import MigrationSystem
 internal import MigrationWire
 
@@ -49,4 +50,96 @@ extension ArchivePath {
         path: String(decoding: bytes, as: UTF8.self))
     }
   }
+}
+
+/// An opened item that can be appended.
+enum AppendableItem: ~Copyable {
+  /// A file or a directory.
+  case open(Descriptor)
+  case symbolicLink(target: [UInt8], modified: ItemTime)
+
+  /// Opens the item at a path; throws a `CocoaError`.
+  init(opening path: [UInt8]) throws(CocoaError) {
+    do throws(SystemError) {
+      let descriptor = try Descriptor.open(path, .nonBlocking)
+      let kind = try descriptor.status().kind
+      guard kind == .regular || kind == .directory else {
+        throw SystemError(reason: "it is neither a file nor a directory nor a link", operation: "append")
+      }
+      self = .open(descriptor)
+    } catch {
+      guard error.isSymbolicLink else { throw CocoaError(reading: path, error) }
+      self = try Self.link(path)
+    }
+  }
+
+  private static func link(_ path: [UInt8]) throws(CocoaError) -> AppendableItem {
+    do throws(SystemError) {
+      let (parent, name) = FileContent.split(path)
+      let directory = try Directory.open(parent)
+      let time = try directory.status(name).modified
+      return .symbolicLink(
+        target: try directory.readLink(name), modified: ItemTime(seconds: time.seconds, nanoseconds: time.nanoseconds))
+    } catch {
+      throw CocoaError(reading: path, error)
+    }
+  }
+}
+
+/// The destination of an archiver's items: the host of this process, or a tester.
+///
+/// All calls may block.
+protocol ItemDestination: Sendable {
+  /// Throws a `CancellationError` once the export is cancelled.
+  func refuseIfCancelled() throws
+  /// Opens an item to append; throws a `CocoaError`.
+  func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem
+  /// Appends an item; returns when it has been read.
+  func append(_ item: consuming AppendableItem, at path: ArchivePath) throws
+}
+
+extension ItemDestination {
+  /// In the extension's own process the kernel decides which items the extension may open.
+  func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem { try AppendableItem(opening: path) }
+}
+
+/// Threads that may block, for tasks that open files and wait for a host. The cooperative threads
+/// are few and must not block.
+final class BlockingExecutor: TaskExecutor {
+  static let shared = BlockingExecutor()
+
+  private let queue = DispatchQueue(label: "AppMigrationKit", attributes: .concurrent)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    queue.async(execute: work(of: job))
+  }
+}
+
+extension URL {
+  /// The path's bytes for the kernel, without slashes at the end.
+  ///
+  /// Foundation's own conversion returns nothing for names that are not UTF-8, and leaves the other
+  /// names unchanged. This conversion only undoes the percent encoding.
+  func fileSystemBytes() throws(CocoaError) -> [UInt8] {
+    guard isFileURL else {
+      throw CocoaError(.fileReadUnsupportedScheme, "\"\(absoluteString)\" is not a file URL", url: self)
+    }
+    var bytes: [UInt8] = []
+    var encoded = path(percentEncoded: true).utf8[...]
+    while let byte = encoded.popFirst() {
+      if byte == UInt8(ascii: "%"), let value = UInt8(String(Substring(encoded.prefix(2))), radix: 16) {
+        bytes.append(value)
+        encoded = encoded.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+    return bytes
+  }
+}
+
+extension [UInt8] {
+  /// The name after the last slash.
+  var lastComponent: [UInt8] { lastIndex(of: UInt8(ascii: "/")).map { Array(self[($0 + 1)...]) } ?? self }
 }

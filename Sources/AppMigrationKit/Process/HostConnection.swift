@@ -146,7 +146,7 @@ final class HostConnection: ItemDestination {
       case .end: CurrentProcess.exitNow(0)
       }
     } catch {
-      ExtensionProcess.fail("the conversation with the host has failed: \(error)", code: 1)
+      ExtensionService.fail("the conversation with the host has failed: \(error)", code: 1)
     }
   }
 

@@ -58,6 +58,32 @@ extension AppMigrationTester {
       return result
     }
   }
+
+  /// The result of an export in a test.
+  public struct ResourcesExportResult: Sendable {
+    /// A directory with all exported items, in the form that an importer gets.
+    ///
+    /// It stays until the `withConfiguration` around it ends; without one, until the process ends.
+    public let extractedResourcesURL: URL
+    /// The export's figures.
+    public let exportProperties: DeviceToDeviceExportProperties
+  }
+
+  /// The figures of an export in a test.
+  public struct DeviceToDeviceExportProperties: Sendable {
+    /// The bytes of the contents of all exported files; names, directories and links do not count.
+    public let uncompressedBytes: Int
+    /// The size of those bytes in transit; nil if the extension forbids compression.
+    ///
+    /// Contents are compressed frame by frame, and a frame that does not shrink counts with its
+    /// plain size. The value is therefore never more than `uncompressedBytes`, and equal to it if
+    /// this machine lacks libzstd.
+    public let compressedBytes: Int?
+    /// The extension's estimate before the export.
+    public let sizeEstimate: Int
+    /// The extension's `resourcesVersion`.
+    public let version: String
+  }
 }
 
 /// An exporter under test.
@@ -85,7 +111,7 @@ private struct TestedExporter: Sendable {
       in: session.directory(), isCompressible: description.isCompressible, isCancelled: { supervision.isUnwanted },
       progress: { follower.follow(Double($0) / Double(max(1, description.estimate))) })
     let destination = TestedDestination(
-      archive, reach: Reach(session.configuration.surroundings), supervision: supervision)
+      archive, reach: AppendableArea(session.configuration.surroundings), supervision: supervision)
     do {
       try await supervision.run { try await exporter.export(to: destination, platform: platform, options: options) }
     } catch {
@@ -98,5 +124,30 @@ private struct TestedExporter: Sendable {
       exportProperties: AppMigrationTester.DeviceToDeviceExportProperties(
         uncompressedBytes: figures.uncompressed, compressedBytes: figures.compressed,
         sizeEstimate: Int(description.estimate), version: description.version))
+  }
+}
+
+/// Moves the progress that the test has passed.
+struct ProgressFollower: Sendable {
+  private static let defaultTotal: Int64 = 100
+
+  private let progress: Progress?
+
+  /// Gives the progress a total if it has none.
+  init(_ progress: Progress?) {
+    self.progress = progress
+    if let progress, progress.totalUnitCount <= 0 { progress.totalUnitCount = Self.defaultTotal }
+  }
+
+  /// Moves it to a fraction of the whole. Only success completes it, and it never decreases.
+  func follow(_ fraction: Double) {
+    guard let progress else { return }
+    let count = Int64(Double(progress.totalUnitCount - 1) * min(max(fraction, 0), 1))
+    if count > progress.completedUnitCount { progress.completedUnitCount = count }
+  }
+
+  func finish() {
+    guard let progress else { return }
+    progress.completedUnitCount = progress.totalUnitCount
   }
 }

@@ -1,4 +1,5 @@
 internal import MigrationCredentials
+internal import MigrationSystem
 
 /// Runs an app's migration extension within a unit test, as the system would.
 ///
@@ -53,10 +54,7 @@ public actor AppMigrationTester {
       return AppImportController(session)
     }
   }
-}
 
-// Apple's tester needs none of this.
-extension AppMigrationTester {
   /// The default identifier of an app under test.
   static let defaultBundleIdentifier = "org.example.app"
 
@@ -86,10 +84,10 @@ extension AppMigrationTester {
   ) async rethrows -> Result {
     let configuration = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
-    defer { configuration.keepsakes.remove() }
+    defer { configuration.keptObjects.remove() }
     return try await SharedPreferences.holding(groups.keys) {
       try await TesterConfiguration.$ofTask.withValue(configuration) {
-        try await Surroundings.$ofTester.withValue(configuration.surroundings) {
+        try await AppPlaces.$ofTester.withValue(configuration.surroundings) {
           try await (credentials ?? Credentials(ofApp: bundleIdentifier)).asApp(body)
         }
       }
@@ -110,4 +108,10 @@ extension AppMigrationTester {
     TesterConfiguration.ofProcess = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
   }
+}
+
+/// The notices of testers to the author, besides their results.
+enum TesterNotice {
+  /// Writes a sentence to standard error.
+  static func say(_ sentence: String) { StandardStream.error.write("AppMigrationTester: \(sentence).\n") }
 }

@@ -5,7 +5,7 @@ internal import MigrationSystem
 /// The extension under test, and the places of its app's data.
 struct TesterConfiguration: Sendable {
   let type: any AppMigrationExtension.Type
-  let surroundings: Surroundings
+  let surroundings: AppPlaces
   /// The store of an import's data; nil for the usual store of its platform.
   var store: String?
   /// Whether the app has no data, since the test named no container.
@@ -14,7 +14,7 @@ struct TesterConfiguration: Sendable {
   var idleLimit: IdleLimit { Self.idleLimitOfTask ?? environmentsLimit }
   private var environmentsLimit = IdleLimit.standard
   /// The testers' files, which stay as long as this configuration.
-  let keepsakes = Keepsakes()
+  let keptObjects = KeptObjects()
 
   /// The configuration of the current task.
   @TaskLocal static var ofTask: TesterConfiguration?
@@ -35,7 +35,7 @@ struct TesterConfiguration: Sendable {
 
   init(_ type: any AppMigrationExtension.Type, bundleIdentifier: String, container: URL, groups: [String: URL]) {
     self.type = type
-    surroundings = Surroundings(
+    surroundings = AppPlaces(
       container: MigrationDataContainer(bundleIdentifier: bundleIdentifier, root: container), groups: groups,
       status: StatusMemory())
   }
@@ -55,7 +55,7 @@ struct TesterConfiguration: Sendable {
       container: try environment.container ?? directory.container("app"), groups: environment.groups)
     configuration.heed(environment)
     configuration.isEmpty = environment.container == nil
-    configuration.keepsakes.keep(directory)
+    configuration.keptObjects.keep(directory)
     let registeredNow = registered.withLock { registered in
       // Another task may have been faster.
       if let registered { return registered }
@@ -75,7 +75,7 @@ struct TesterConfiguration: Sendable {
 
   /// The surroundings of an app's code in a test without a configuration, also before the first
   /// tester; nil if the environment has none either.
-  static var surroundingsOfProcess: Surroundings? {
+  static var surroundingsOfProcess: AppPlaces? {
     if let configuration = ofProcess { return configuration.surroundings }
     guard TestProcess.isOne, let environment = try? TesterEnvironment(),
       environment.container != nil || !environment.groups.isEmpty
@@ -106,7 +106,7 @@ extension TemporaryDirectory {
 }
 
 /// Directories that stay as long as this object.
-final class Keepsakes: Sendable {
+final class KeptObjects: Sendable {
   private let directories = Mutex<[TemporaryDirectory]>([])
 
   func keep(_ directory: TemporaryDirectory) { directories.withLock { $0.append(directory) } }
@@ -124,4 +124,43 @@ final class StatusMemory: StatusKeeping {
   func read() -> MigrationStatus? { record.withLock { $0 }.map { MigrationStatus($0) } }
   func clear() { record.withLock { $0 = nil } }
   func write(_ new: ImportRecord) { record.withLock { $0 = new } }
+}
+
+/// Finds the extension types of a program.
+enum ExtensionDiscovery {
+  /// All types that are migration extensions, except generic types.
+  static func types() -> [any AppMigrationExtension.Type] {
+    var types: [any AppMigrationExtension.Type] = []
+    var seen: Set<ObjectIdentifier> = []
+    for found in ConformingTypes.all(of: "AppMigrationExtension", in: "AppMigrationKit") {
+      guard let type = found as? any AppMigrationExtension.Type, seen.insert(ObjectIdentifier(type)).inserted
+      else { continue }
+      types.append(type)
+    }
+    return types
+  }
+
+  /// The only type of some types, or the type with a name, with or without its module's name.
+  /// Throws the tester's error if there is none.
+  static func onlyType(
+    of types: [any AppMigrationExtension.Type], named name: String? = nil
+  ) throws(CocoaError) -> any AppMigrationExtension.Type {
+    let advice =
+      "name the tested type in AppMigrationTester.withConfiguration, or in \(TesterEnvironment.Name.type)"
+    guard !types.isEmpty else {
+      throw CocoaError(.featureUnsupported, "this program has no migration extension: \(advice)")
+    }
+    let names = { types.map { String(reflecting: $0) }.sorted().joined(separator: ", ") }
+    let fitting = types.filter { name == nil || name == String(reflecting: $0) || name == String(describing: $0) }
+    guard let type = fitting.first else {
+      throw CocoaError(
+        .featureUnsupported,
+        "\(TesterEnvironment.Name.type) is \"\(name ?? "")\", and the migration extensions of this program are \(names())"
+      )
+    }
+    guard fitting.count == 1 else {
+      throw CocoaError(.featureUnsupported, "this program has several migration extensions (\(names())): \(advice)")
+    }
+    return type
+  }
 }

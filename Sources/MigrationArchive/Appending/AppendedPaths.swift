@@ -203,7 +203,7 @@ package final class AppendedPlace: SourceDirectory {
     }
   }
 
-  package func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
+  package func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
     switch contents {
     case .directory(let directory): try directory.look(status)
     case .file(_, let fileSystem): try fileSystem.look(status)

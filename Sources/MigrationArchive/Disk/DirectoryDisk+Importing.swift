@@ -2,7 +2,7 @@ package import MigrationSystem
 package import MigrationWire
 
 extension DirectoryDisk: ImportDestination {
-  package func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? {
+  package func occupant(ofStaged path: ArchivePath) throws(SystemError) -> ExistingEntry? {
     do {
       return try Self.occupant(path.name, in: Self.directory(of: path, in: tree))
     } catch  where error.isNotFound || error.isNotDirectory {
@@ -11,15 +11,15 @@ extension DirectoryDisk: ImportDestination {
     }
   }
 
-  package func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? {
+  package func occupant(at target: ArchivePath) throws(SystemError) -> ExistingEntry? {
     try Self.occupant(target.name, in: arrival(of: target))
   }
 
   private static func occupant(_ name: ArraySlice<UInt8>, in directory: SharedDirectory) throws(SystemError)
-    -> Occupant?
+    -> ExistingEntry?
   {
     do {
-      return Occupant(try directory.directory.status(name))
+      return ExistingEntry(try directory.directory.status(name))
     } catch  where error.isNotFound {
       return nil
     }
@@ -45,11 +45,11 @@ extension DirectoryDisk: ImportDestination {
       path.name, in: arrival(of: target).directory, as: target.name)
   }
 
-  package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
+  package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
     let directory = try arrival(of: target)
-    guard isDirectory else { return Occupant(try directory.directory.createFile(target.name).status()) }
+    guard isDirectory else { return ExistingEntry(try directory.directory.createFile(target.name).status()) }
     try directory.directory.makeDirectory(target.name)
-    return Occupant(try directory.directory.status(target.name))
+    return ExistingEntry(try directory.directory.status(target.name))
   }
 
   package func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) {
@@ -76,13 +76,13 @@ extension DirectoryDisk: ImportDestination {
     DiskFile(try Self.directory(of: path, in: tree).directory.openChildDirectory(path.name).release())
   }
 
-  package func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile {
+  package func open(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile {
     let directory = try arrival(of: target).directory.openChildDirectory(target.name)
     try check(target, directory, seen)
     return DiskFile(directory.release())
   }
 
-  package func enter(_ target: ArchivePath, seen: Occupant) throws(SystemError) {
+  package func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) {
     let directory = try parent.directory.openDirectoryBeneath(target.bytes)
     try check(target, directory, seen)
     let shared = SharedDirectory(directory)
@@ -90,9 +90,9 @@ extension DirectoryDisk: ImportDestination {
   }
 
   private func check(
-    _ target: ArchivePath, _ directory: borrowing Directory, _ seen: Occupant
+    _ target: ArchivePath, _ directory: borrowing Directory, _ seen: ExistingEntry
   ) throws(SystemError) {
-    guard abilities.tellsEntriesApart, !Occupant(try directory.status()).hasInode(of: seen) else { return }
+    guard abilities.tellsEntriesApart, !ExistingEntry(try directory.status()).hasInode(of: seen) else { return }
     throw SystemError(
       reason: "another program has put a directory in its place", operation: "open", subject: target.bytes.escapedText)
   }
@@ -113,7 +113,7 @@ extension DirectoryDisk: ImportDestination {
   }
 }
 
-extension Occupant {
+extension ExistingEntry {
   fileprivate init(_ status: FileStatus) {
     self.init(
       kind: status.kind, mode: status.mode, device: status.device, inode: status.inode,

@@ -2,7 +2,7 @@ package import MigrationSystem
 package import MigrationWire
 
 /// The entry that has a name: enough data to recognise it again.
-package struct Occupant: Equatable, Sendable {
+package struct ExistingEntry: Equatable, Sendable {
   package let kind: FileKind
   /// The twelve permission bits.
   package let mode: UInt32
@@ -30,11 +30,11 @@ package struct Occupant: Equatable, Sendable {
 
   /// Whether both have one inode. Only on some file systems (`DiskAbilities.tellsEntriesApart`)
   /// does that show that an entry was moved, or was replaced.
-  func hasInode(of other: Occupant) -> Bool { (device, inode) == (other.device, other.inode) }
+  func hasInode(of other: ExistingEntry) -> Bool { (device, inode) == (other.device, other.inode) }
 
   /// Whether both are names of one entry. On a file system with unreliable inode numbers, two
   /// different entries would not also have equal times.
-  func isSame(as other: Occupant) -> Bool {
+  func isSame(as other: ExistingEntry) -> Bool {
     (device, inode, kind, size) == (other.device, other.inode, other.kind, other.size) && modified == other.modified
   }
 }
@@ -45,10 +45,10 @@ package struct Occupant: Equatable, Sendable {
 /// crash comes before or after it.
 package protocol ImportDestination {
   /// The staged entry at a path; nil if it is not, or no longer, staged.
-  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant?
+  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> ExistingEntry?
   /// The existing entry at the destination; nil if the name is free. Fails if its parent directory
   /// does not exist.
-  func occupant(at target: ArchivePath) throws(SystemError) -> Occupant?
+  func occupant(at target: ArchivePath) throws(SystemError) -> ExistingEntry?
   /// Moves an item with its contents; EEXIST if the name is taken. A file system that cannot
   /// guarantee that refuses (`isRenameFlagRefused`), and nothing has changed.
   func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError)
@@ -56,7 +56,7 @@ package protocol ImportDestination {
   func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError)
   /// Creates an empty directory or an empty file, private to this user; EEXIST if the name is
   /// taken.
-  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant
+  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry
   /// Removes an empty directory, or a file, at the destination.
   func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError)
   /// Replaces an item at the destination with a staged item of the same type, in one step: every
@@ -76,11 +76,11 @@ package protocol ImportDestination {
   /// Opens a staged directory, which keeps its metadata wherever it is moved.
   func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile
   /// Opens a directory at the destination. Fails if it is not the entry that was seen there.
-  func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile
+  func open(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile
   /// Goes to a directory at the destination: its items are the entries of this directory, wherever
   /// its name leads, until another one is entered. Fails if it is not the entry that was seen
   /// there.
-  func enter(_ target: ArchivePath, seen: Occupant) throws(SystemError)
+  func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError)
   /// Returns when all changes are durable.
   func synchronize() throws(SystemError)
 }
@@ -88,7 +88,7 @@ package protocol ImportDestination {
 /// A destination that moves every item with one rename and never treats two names as equal.
 extension ImportDestination {
   package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) { throw .unsupported("link") }
-  package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
+  package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
     throw .unsupported("claim")
   }
   package func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) { throw .unsupported("release") }
@@ -96,5 +96,5 @@ extension ImportDestination {
 
   package func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool { false }
   package func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? { nil }
-  package func enter(_ target: ArchivePath, seen: Occupant) throws(SystemError) {}
+  package func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) {}
 }

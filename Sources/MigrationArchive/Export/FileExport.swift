@@ -130,7 +130,7 @@ struct FileExport<Place: SourceDirectory> {
 
   /// The data needed to send the file in parts.
   private func open(
-    _ file: Place.File, _ record: ItemRecord, _ look: SourceLook, _ leftBehind: [[UInt8]]
+    _ file: Place.File, _ record: ItemRecord, _ look: SourceStatus, _ leftBehind: [[UInt8]]
   ) -> OpenedFile<Place.File> {
     file.adviseSequential()
     let frame = dropDoubtfulPart(of: record, look)
@@ -142,7 +142,7 @@ struct FileExport<Place: SourceDirectory> {
   /// Makes the receiver discard the part that it holds, if this state of the file cannot be
   /// distinguished from the state of that part. A generation that no other session has comes first,
   /// and the whole file is sent again behind the frame with that generation.
-  private func dropDoubtfulPart(of record: ItemRecord, _ look: SourceLook) -> UInt64? {
+  private func dropDoubtfulPart(of record: ItemRecord, _ look: SourceStatus) -> UInt64? {
     guard packer.holdsPart(of: record), !directory.showsEveryChange(look.status) else { return nil }
     let momentary = packer.generation(of: look.momentaryFingerprint(on: directory.fileSystem(of: look.status)))
     packer.dropPart(ChunkPlace(path: path, generation: momentary, range: 0..<1, isHole: true))

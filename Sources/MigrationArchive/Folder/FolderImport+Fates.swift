@@ -15,7 +15,7 @@ extension FolderImport {
     /// The item replaces a file or link.
     case replaces
     /// This directory exists; the contents of the staged directory are moved into it.
-    case merges(Occupant)
+    case merges(ExistingEntry)
     /// An existing entry is kept, and the item is not imported.
     case stays
     /// The item has both names.
@@ -37,7 +37,7 @@ extension FolderImport {
   /// Decides how to import an item.
   mutating func fate(of item: Item) throws(ArchiveError) -> Fate {
     let (path, isDirectory) = (item.path, item.kind == .directory)
-    let occupant: Occupant
+    let occupant: ExistingEntry
     switch try look(at: path, for: path) {
     case .found(let found): occupant = found
     case .free: return .arrives(at: path)
@@ -97,7 +97,7 @@ extension FolderImport {
 
   /// Items are not renamed from one file system to another: an import that meets a mount point in
   /// the destination names it and leaves it unchanged.
-  func checkFileSystem(of directory: ArchivePath, _ there: Occupant) throws(ArchiveError) {
+  func checkFileSystem(of directory: ArchivePath, _ there: ExistingEntry) throws(ArchiveError) {
     guard try there.device != stagedOccupant(directory).device else { return }
     throw ArchiveError(
       .importFailed,
@@ -105,7 +105,7 @@ extension FolderImport {
       name: directory.bytes)
   }
 
-  func stagedOccupant(_ path: ArchivePath) throws(ArchiveError) -> Occupant {
+  func stagedOccupant(_ path: ArchivePath) throws(ArchiveError) -> ExistingEntry {
     try importing(path) { () throws(SystemError) in
       guard let occupant = try destination.occupant(ofStaged: path) else { throw SystemError(noSuchFile: "find") }
       return occupant
@@ -156,7 +156,7 @@ extension FolderImport {
 
   /// The result of looking up a name, or a refusal of the item with that name.
   enum Look {
-    case found(Occupant)
+    case found(ExistingEntry)
     case free
     case refused(RefusalReason, SystemError)
   }
@@ -211,7 +211,7 @@ extension FolderImport {
   /// Whether a file or link that is still staged already has its name at the destination. On some
   /// file systems each name has an inode number of its own.
   private func hasBothNames(
-    _ path: ArchivePath, _ item: Occupant, _ target: ArchivePath, _ there: Occupant
+    _ path: ArchivePath, _ item: ExistingEntry, _ target: ArchivePath, _ there: ExistingEntry
   ) throws(SystemError) -> Bool {
     if there.isSame(as: item) { return true }
     // An empty file may be a claim, and can be removed without loss.

@@ -5,7 +5,7 @@ import MigrationWire
 extension FolderImport {
   /// Whether the existing entry is, or may be, another item of the archive, or is kept under
   /// another name. Then this item cannot be stored, regardless of how existing files are treated.
-  mutating func hasRival(_ path: ArchivePath, _ occupant: Occupant) throws(ArchiveError) -> Bool {
+  mutating func hasRival(_ path: ArchivePath, _ occupant: ExistingEntry) throws(ArchiveError) -> Bool {
     guard let real = try listedPath(of: path, occupant) else { return true }
     if real == path { return false }
     // The entry that has the name is kept, and the sender, which knows it by another name, learns
@@ -23,7 +23,8 @@ extension FolderImport {
 
   /// The name under which the directory lists the entry found at a path; nil if that cannot be
   /// determined.
-  private mutating func listedPath(of path: ArchivePath, _ occupant: Occupant) throws(ArchiveError) -> ArchivePath? {
+  private mutating func listedPath(of path: ArchivePath, _ occupant: ExistingEntry) throws(ArchiveError) -> ArchivePath?
+  {
     if listed == nil || listed?.directory != path.parent {
       guard try list(path, folding: false) != nil else { return path }
     }
@@ -53,7 +54,7 @@ extension FolderImport {
     return try? path.parent?.appending(name.span) ?? ArchivePath(name)
   }
 
-  private func isThere(_ occupant: Occupant, at path: ArchivePath) throws(ArchiveError) -> Bool {
+  private func isThere(_ occupant: ExistingEntry, at path: ArchivePath) throws(ArchiveError) -> Bool {
     let there = try importing(path) { () throws(SystemError) in try destination.occupant(at: path) }
     return there.map { ($0.device, $0.inode) == (occupant.device, occupant.inode) } ?? false
   }

@@ -6,7 +6,7 @@ extension FolderImport {
   /// Gives a staged item a name that must be free.
   mutating func carry(_ item: Item, to target: ArchivePath) throws(ArchiveError) -> Placing.Outcome {
     var placing = Placing(isDirectory: item.kind == .directory, asksKernel: renamesSafely)
-    var claim: Occupant?
+    var claim: ExistingEntry?
     while true {
       if case .ended(let outcome) = placing.step { return outcome }
       let answer: Placing.Answer
@@ -37,7 +37,7 @@ extension FolderImport {
   }
 
   private func perform(
-    _ step: Placing.Step, _ item: Item, _ target: ArchivePath, _ claim: Occupant?
+    _ step: Placing.Step, _ item: Item, _ target: ArchivePath, _ claim: ExistingEntry?
   ) throws(SystemError) -> Bool {
     let isDirectory = item.kind == .directory
     switch step {
@@ -57,7 +57,7 @@ extension FolderImport {
   }
 
   /// Whether an entry is the empty file that this import has just created.
-  private func isClaim(_ claim: Occupant?, at target: ArchivePath) throws(SystemError) -> Bool {
+  private func isClaim(_ claim: ExistingEntry?, at target: ArchivePath) throws(SystemError) -> Bool {
     guard let claim, let there = try destination.occupant(at: target) else { return false }
     return there.kind == .regular && there.size == 0 && (there.device, there.inode) == (claim.device, claim.inode)
   }

@@ -17,14 +17,14 @@ package struct FolderImport {
   private var total: UInt64 = 0
   private var done: UInt64 = 0
   /// A directory that exists on both sides, and the entry that it is at the destination.
-  private typealias Merging = (path: ArchivePath, there: Occupant)
+  private typealias Merging = (path: ArchivePath, there: ExistingEntry)
   /// The directories that existed already. They get the metadata of the received directories when
   /// their contents are complete.
   private var merged: [Merging] = []
   /// The directories that exist on both sides and have not been processed yet.
   private var pending: [Merging] = []
   /// The roots that are in place: their names, and which entries they are.
-  private var placedRoots: [(target: ArchivePath, entry: Occupant)] = []
+  private var placedRoots: [(target: ArchivePath, entry: ExistingEntry)] = []
   /// Whether the file system can rename without replacing, as far as known.
   var renamesSafely = true
   /// The items that are about to be moved, and those of them that are in the journal.
@@ -125,7 +125,7 @@ package struct FolderImport {
         continue
       }
       noteArrival(at: move.target, of: path)
-      if move.target != path { staging.shared.withLock { $0.nameConflicts.noteRenamed(path, move.target) } }
+      if move.target != path { staging.noteRenamed(path, move.target) }
       if path.parent == nil { placedRoots.append((move.target, there)) }
       guard there.kind == .directory else { continue }
       let folder: any StagedFile
@@ -142,7 +142,8 @@ package struct FolderImport {
 
   /// Whether the existing entry is the moved item: it has the item's inode, or, because the file
   /// system may have changed that, it is a directory with the item's time.
-  private func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: Occupant) throws(ArchiveError) -> Bool {
+  private func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: ExistingEntry) throws(ArchiveError) -> Bool
+  {
     if there.inode == move.inode { return true }
     guard !tellsEntriesApart, there.kind == .directory, let modified = there.modified,
       let sent = try staging.directoryRecord(path)?.modified
@@ -225,7 +226,7 @@ package struct FolderImport {
     try cannotStore(item, reason, error)
   }
 
-  private mutating func notePlaced(_ item: Item, at target: ArchivePath, _ entry: Occupant) {
+  private mutating func notePlaced(_ item: Item, at target: ArchivePath, _ entry: ExistingEntry) {
     if item.path.parent == nil { placedRoots.append((target, entry)) }
   }
 
@@ -242,7 +243,7 @@ package struct FolderImport {
     case .taken: return try perform(try fate(of: item), on: item)
     case .failed(let error): return try refuse(item, error)
     }
-    if target != item.path { staging.shared.withLock { $0.nameConflicts.noteRenamed(item.path, target) } }
+    if target != item.path { staging.noteRenamed(item.path, target) }
     notePlaced(item, at: target, entry)
     if let folder { try finish(item.path, folder, entry.owner) }
   }

@@ -21,7 +21,7 @@ package final class FolderImporter: Importer {
 
   package func judge(
     _ offer: Offer, held: Tally, on terms: TransferTerms
-  ) throws(ArchiveError) -> Judgement {
+  ) throws(ArchiveError) -> OfferCheck {
     let roots: [Root]
     switch offer.contents {
     case .folders(let offered): roots = offered
@@ -67,21 +67,21 @@ package final class FolderImporter: Importer {
   func judge(
     _ offer: Offer, held: Tally, on terms: TransferTerms, availableBytes: UInt64, availableItems: UInt64?,
     leaving reserve: Reserve = .none
-  ) throws(ArchiveError) -> Judgement {
+  ) throws(ArchiveError) -> OfferCheck {
     func shortage(_ held: Tally) -> SpaceShortage? {
       SpaceShortage(
         of: offer, held: held, availableBytes: availableBytes, availableItems: availableItems, leaving: reserve)
     }
-    guard let first = shortage(held) else { return Judgement(availableBytes: availableBytes) }
+    guard let first = shortage(held) else { return OfferCheck(availableBytes: availableBytes) }
     guard terms.existing == .skip, let present = try look(for: offer, terms.keys, timeGranularity: 1) else {
       throw ArchiveError(first)
     }
     if let second = shortage(held.adding(present.tally)) { throw ArchiveError(second) }
-    return Judgement(availableBytes: availableBytes, present: present, keys: terms.keys)
+    return OfferCheck(availableBytes: availableBytes, present: present, keys: terms.keys)
   }
 
   package func present(
-    _ offer: Offer, for staging: Staging, after judgement: Judgement
+    _ offer: Offer, for staging: Staging, after judgement: OfferCheck
   ) throws(ArchiveError) -> PresentItems {
     guard staging.existing == .skip else { return PresentItems() }
     let granularity = staging.abilities.timeGranularity

@@ -13,11 +13,11 @@ package protocol Importer: AnyObject, Sendable {
   /// How the user of this device treats existing names; nil if a transfer keeps its first setting.
   var existing: Existing? { get }
   /// Checks an offer, of which `held` is already staged: names, space, fitness. Writes nothing.
-  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> Judgement
+  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck
   /// The existing items of a judged offer that the destination keeps unchanged. Slow: it examines
   /// every name, once a session.
   func present(
-    _ offer: Offer, for staging: Staging, after judgement: Judgement
+    _ offer: Offer, for staging: Staging, after judgement: OfferCheck
   ) throws(ArchiveError) -> PresentItems
   /// The state of a transfer's import that is known apart from the journal.
   func fate(of transfer: TransferID) -> Staging.ImportFate
@@ -69,7 +69,7 @@ package struct TransferTerms: Equatable, Sendable {
 }
 
 /// The acceptance of an offer, with the facts found during the check.
-package struct Judgement: Sendable {
+package struct OfferCheck: Sendable {
   /// The free space, for people.
   package let availableBytes: UInt64?
   /// The most bytes accepted of a transfer that may exceed its offer; nil for other transfers.

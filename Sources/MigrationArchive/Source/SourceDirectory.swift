@@ -25,7 +25,7 @@ package protocol SourceDirectory: AnyObject, Sendable {
   func fileSystem(of status: FileStatus) -> UInt64
   /// Reads the status of an item, and whether the clock that makes its stamps has moved past the
   /// last one.
-  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus
   /// Whether every change of an item with this status is visible in it, even if its modification
   /// time is set back afterwards.
   func showsEveryChange(_ status: FileStatus) -> Bool
@@ -106,7 +106,7 @@ final class RealDirectory: SourceDirectory {
 
   func fileSystem(of status: FileStatus) -> UInt64 { fileSystem.number(of: status) }
 
-  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
     try fileSystem.look(status)
   }
 

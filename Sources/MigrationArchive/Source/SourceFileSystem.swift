@@ -26,13 +26,13 @@ struct SourceFileSystem: Sendable {
 
   /// Reads the status of an item, and how long another change could have the same stamp as the last
   /// one.
-  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
     // The clocks are read first: a stamp that is old at that time cannot be given again.
     let (now, begin) = (Timestamp.coarseNow(), BootInstant.now())
     let status = try status()
-    if keeping(status) == .ownClock { return SourceLook(status: status, at: now) }
+    if keeping(status) == .ownClock { return SourceStatus(status: status, at: now) }
     let wait = clocks.unsettledSeconds(status, seenBetween: begin, and: .now())
-    return SourceLook(status: status, unsettledSeconds: wait, now: now)
+    return SourceStatus(status: status, unsettledSeconds: wait, now: now)
   }
 
   /// A file of this file system. The kernel's cached data of a file behind a server or daemon may
@@ -157,7 +157,7 @@ final class SourceClocks: Sendable {
 }
 
 /// The result of one look at an item of the source.
-package struct SourceLook: Sendable {
+package struct SourceStatus: Sendable {
   /// The kernel's status of the item.
   package let status: FileStatus
   /// How long another change could still have the same stamp as the last one; 0 if it could not.

@@ -43,7 +43,7 @@ extension FileStatus {
   }
 }
 
-extension SourceLook {
+extension SourceStatus {
   /// The data that the generation of an item is computed from, for an item that one look reads
   /// completely. While another change could have the same time stamp, the generation is one that no
   /// later session finds again: the item is then sent once more, which costs less than waiting now.

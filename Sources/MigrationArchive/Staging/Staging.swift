@@ -42,7 +42,7 @@ package final class Staging: Sendable {
     var moving: [ArchivePath: Move] = [:]
     /// The items that killed imports were about to place in several steps.
     var earlierPlacing = EarlierPlacing()
-    var nameConflicts = NameConflicts()
+    var renamed: [RenamedItem] = []
     var open: [Ledger.FileNumber: OpenFile] = [:]
     /// The files that could not be created, and why: several streams may bring chunks of one file.
     var unmade: [Ledger.FileNumber: ArchiveError] = [:]
@@ -238,8 +238,15 @@ package final class Staging: Sendable {
     }
   }
 
-  /// The name conflicts of the import so far.
-  package var nameConflicts: NameConflicts { shared.withLock { $0.nameConflicts } }
+  /// The items that the import has renamed so far, because their names were taken.
+  package var renamed: [RenamedItem] { shared.withLock { $0.renamed } }
+
+  /// Notes an item that the import has renamed.
+  func noteRenamed(_ path: ArchivePath, _ target: ArchivePath) {
+    shared.withLock { shared in
+      if shared.renamed.count < RenamedItem.most { shared.renamed.append(RenamedItem(path: path, target: target)) }
+    }
+  }
 
   /// The terms of the transfer.
   package var terms: TransferTerms { TransferTerms(transfer: transfer, keys: keys, existing: existing) }
@@ -277,22 +284,13 @@ package final class Staging: Sendable {
   }
 }
 
-/// The items whose names were taken when an import needed them.
-package struct NameConflicts: Equatable, Sendable {
-  /// How many are kept by name; the rest are only counted.
-  private static let named = 10_000
+/// An item that was imported next to an existing item with its name.
+package struct RenamedItem: Equatable, Sendable {
+  /// The most that are kept.
+  fileprivate static let most = 10_000
 
-  /// An item that was imported next to an existing item with its name.
-  package struct Renaming: Equatable, Sendable {
-    package let path: ArchivePath
-    package let target: ArchivePath
-  }
-
-  package private(set) var renamed: [Renaming] = []
-
-  mutating func noteRenamed(_ path: ArchivePath, _ target: ArchivePath) {
-    if renamed.count < Self.named { renamed.append(Renaming(path: path, target: target)) }
-  }
+  package let path: ArchivePath
+  package let target: ArchivePath
 }
 
 /// The progress of an archive, for threads that must not wait for a disk.

@@ -65,7 +65,7 @@ package final class StagingArea: Sendable {
   ///
   /// Fails unless there is space for the missing part of the offer and for a reserve. If no data is
   /// missing, no space is required.
-  package func judgeRoom(for offer: Offer, held: Tally) throws(ArchiveError) -> Judgement {
+  package func judgeRoom(for offer: Offer, held: Tally) throws(ArchiveError) -> OfferCheck {
     let space = try destination.space()
     let reserve = Reserve(of: space)
     let shortage = SpaceShortage(
@@ -73,7 +73,7 @@ package final class StagingArea: Sendable {
       leaving: reserve)
     if let shortage { throw ArchiveError(shortage) }
     let room = held.bytes.addingClamped(space.availableBytes.subtractingClamped(reserve.bytes))
-    return Judgement(availableBytes: space.availableBytes, mostBytes: min(room, most?.bytes ?? .max))
+    return OfferCheck(availableBytes: space.availableBytes, mostBytes: min(room, most?.bytes ?? .max))
   }
 
   // MARK: Transfers

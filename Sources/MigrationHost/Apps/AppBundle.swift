@@ -1,3 +1,6 @@
+import MigrationSystem
+import MigrationWire
+
 /// The description of an app in its bundle, read and checked.
 package struct AppBundle: Equatable, Sendable {
   /// Another edition of the same app, whose data this edition accepts.
@@ -57,5 +60,251 @@ package struct AppBundle: Equatable, Sendable {
     guard !groups.contains(group), let program = migrationExtension?.executable else { return file }
     let folder = program.dropFirst(path.count + 1)
     return Array(folder[..<(folder.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? folder.startIndex)]) + file
+  }
+
+  /// The noun for the bundle in a sentence.
+  var noun: String {
+    if case .clip = role { "clip" } else { "app" }
+  }
+
+  /// The extension that a migration needs. Fails for a clip, and for an app without a migration
+  /// extension.
+  package func extensionToMigrate() throws(HostError) -> Extension {
+    if case .clip(let app) = role { throw .clipIsNotMigrated(identifier, app: app, isReplaced: false) }
+    if let migrationExtension { return migrationExtension }
+    let reason = "the app has no migration extension"
+    let hint = "Install an edition of the app that has one; 'peer help app install' says where it is in the bundle."
+    throw HostError(
+      .bundle, "the data of \(identifier) cannot be migrated: 'Extensions': \(reason)", hint: hint,
+      name: Array(identifier.utf8),
+      fault: BundleFault(file: Array("Extensions".utf8), key: nil, reason: reason, hint: hint))
+  }
+}
+
+extension AppBundle {
+  /// Reads a bundle, and refuses one that violates docs/Apps.md, with the file, the key and the
+  /// reason.
+  package init(reading path: [UInt8]) throws(HostError) {
+    let faults = BundleFaults()
+    let bundle = try Self.read(path, faults)
+    guard let bundle, faults.all.isEmpty else { throw Self.first(of: faults) }
+    self = bundle
+  }
+
+  /// Reads a bundle, and finds all its faults. Returns a bundle if there are none.
+  package static func examine(_ path: [UInt8]) throws(HostError) -> (bundle: AppBundle?, faults: [BundleFault]) {
+    let faults = BundleFaults()
+    let bundle = try read(path, faults)
+    return (faults.all.isEmpty ? bundle : nil, faults.all.compactMap(\.fault))
+  }
+
+  /// Reads a bundle that was found valid before, without examining each file in it.
+  init(installedAt path: [UInt8]) throws(HostError) {
+    let faults = BundleFaults()
+    let bundle = try AppBundle(try BundleFiles(path), faults)
+    guard let bundle, faults.all.isEmpty else { throw Self.first(of: faults) }
+    self = bundle
+  }
+
+  private static func read(_ path: [UInt8], _ faults: BundleFaults) throws(HostError) -> AppBundle? {
+    let files = try BundleFiles(path)
+    try files.check(faults)
+    return try AppBundle(files, faults)
+  }
+
+  private static func first(of faults: BundleFaults) -> HostError {
+    guard let first = faults.all.first else { preconditionFailure("an unreadable bundle has a fault") }
+    return first
+  }
+
+  /// Nil if the faults prevent the use of the bundle.
+  private init?(_ files: BundleFiles, _ faults: BundleFaults) throws(HostError) {
+    let info = try faults.noting { () throws(HostError) in try files.properties("Info.plist") }
+    let identifier = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try info.identifier("CFBundleIdentifier") }
+    }
+    let version = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try info.requiredText("CFBundleShortVersionString") }
+    }
+    let platform = try Self.text("PeerPlatform", of: info, faults)
+    let store = try Self.text("PeerStoreIdentifier", of: info, faults)
+    let displayName = try Self.text("CFBundleDisplayName", of: info, faults)
+    let executable = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try files.executable(info, in: "") }
+    }
+    let aliases = try info?.aliases(faults) ?? []
+    let entitlements =
+      try faults.noting { () throws(HostError) in try files.propertiesIfThere("Entitlements.plist") } ?? nil
+    let groups = try entitlements?.groups(faults) ?? []
+    let role = try faults.noting { () throws(HostError) in try entitlements?.role(of: identifier) } ?? nil
+    if case .clip? = role {
+      try Self.checkClip(info, files, faults)
+    }
+    let extensions = try faults.noting { () throws(HostError) in try BundleExtensions(files) }
+    var migrationExtension: Extension?
+    if let folder = extensions?.migration {
+      migrationExtension = try Self.readExtension(files, in: folder, of: identifier, faults)
+    }
+    guard let identifier, let version, let executable, let extensions else { return nil }
+    path = files.path
+    self.identifier = identifier
+    self.role = role ?? .app(clip: nil)
+    self.version = version
+    self.platform = platform.flatMap { $0.isEmpty ? nil : $0 }
+    self.store = store ?? self.platform.map(SourceClaim.usualStore) ?? ""
+    self.displayName = displayName.flatMap { $0.isEmpty ? nil : $0 }
+    self.executable = path + [UInt8(ascii: "/")] + executable
+    self.aliases = aliases
+    self.groups = groups
+    otherExtensions = extensions.others
+    self.migrationExtension = migrationExtension
+  }
+
+  /// An optional text.
+  private static func text(
+    _ key: String, of info: BundleProperties?, _ faults: BundleFaults
+  ) throws(HostError) -> String? {
+    let text = try faults.noting { () throws(HostError) in try info?.text(key) }
+    return text ?? nil
+  }
+
+  /// Records the entries that a clip cannot have.
+  private static func checkClip(
+    _ info: BundleProperties?, _ files: BundleFiles, _ faults: BundleFaults
+  ) throws(HostError) {
+    if let info, info.values["PeerAliases"] != nil {
+      faults.note(
+        info.fault("PeerAliases", "a clip has none, since its data is not migrated", hint: "Leave the key out."))
+    }
+    let folders = try faults.noting { () throws(HostError) in try files.extensionFolders() } ?? []
+    for folder in folders {
+      faults.note(
+        .bundle(
+          folder, "a clip has no extension", hint: "Take it out of the bundle: the full app has the extensions."))
+    }
+  }
+
+  private static func readExtension(
+    _ files: BundleFiles, in folder: String, of app: String?, _ faults: BundleFaults
+  ) throws(HostError) -> Extension? {
+    let info = try faults.noting { () throws(HostError) in try files.properties("\(folder)/Info.plist") }
+    let identifier = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try info.identifier("CFBundleIdentifier") }
+    }
+    _ = try faults.noting { () throws(HostError) in try info?.checkExtensionPoint() }
+    let executable = try info.flatMap { info throws(HostError) in
+      try faults.noting { () throws(HostError) in try files.executable(info, in: "\(folder)/") }
+    }
+    let entitlements = try faults.noting { () throws(HostError) in
+      try files.properties("\(folder)/Entitlements.plist")
+    }
+    if let app { _ = try faults.noting { () throws(HostError) in try entitlements?.checkAccess(to: app) } }
+    let groups = try entitlements?.groups(faults) ?? []
+    guard let identifier, let executable else { return nil }
+    return Extension(
+      identifier: identifier, executable: files.path + [UInt8(ascii: "/")] + executable, groups: groups)
+  }
+}
+
+/// The entitlements with which a clip and its app name each other.
+package enum ClipEntitlement {
+  /// The clip's entitlement: an array of exactly its app.
+  package static let parent = "com.apple.developer.parent-application-identifiers"
+  /// The app's entitlement: an array of exactly its clip.
+  package static let clip = "com.apple.developer.associated-appclip-app-identifiers"
+  /// The property list of these entitlements.
+  static let file = "Entitlements.plist"
+}
+
+extension BundleProperties {
+  private static let rule = "A clip's identifier is its app's identifier, a dot, and further text."
+
+  /// The role that these entitlements give a bundle with this identifier; nil for an identifier
+  /// that is itself invalid.
+  func role(of identifier: String?) throws(HostError) -> AppBundle.Role {
+    let parent = try onlyIdentifier(ClipEntitlement.parent)
+    let clip = try onlyIdentifier(ClipEntitlement.clip)
+    guard let parent else {
+      if let clip, let identifier, !Self.extends(clip, identifier) {
+        throw relationFault(ClipEntitlement.clip, of: clip, "is not '\(identifier).' followed by more") { bare in
+          Self.extends(bare, identifier)
+        }
+      }
+      return .app(clip: clip)
+    }
+    guard clip == nil else {
+      throw fault(
+        ClipEntitlement.clip, "a clip has no clip of its own",
+        hint: "A bundle has one of the two entitlements, or none.")
+    }
+    if let identifier, !Self.extends(identifier, parent) {
+      throw relationFault(
+        ClipEntitlement.parent, of: parent, "is not the beginning of the clip's own identifier, '\(identifier)'"
+      ) { bare in Self.extends(identifier, bare) }
+    }
+    return .clip(of: parent)
+  }
+
+  /// The only identifier in the array of this key; nil if the list has no such key.
+  private func onlyIdentifier(_ key: String) throws(HostError) -> String? {
+    let hint = "Its value must be an array of exactly one identifier."
+    guard let value = values[key] else { return nil }
+    guard case .array(let entries) = value else { throw fault(key, "it is not an array", hint: hint) }
+    guard entries.count == 1 else { throw fault(key, "it has \(entries.count) entries", hint: hint) }
+    guard case .text(let text) = entries[0] else {
+      throw fault(key, "it contains a value that is not a string", hint: hint)
+    }
+    guard !text.contains("$") else {
+      throw fault(
+        key, "\(VisibleText.quoted(text)) contains an unexpanded variable",
+        hint: "Write the identifier itself, without a variable and without a team's prefix.")
+    }
+    guard AppName.isWellFormed(text) else {
+      throw fault(key, "\(VisibleText.quoted(text)) is not an identifier", hint: "An identifier is \(AppName.rule).")
+    }
+    return text
+  }
+
+  /// The fault of an identifier that does not match the bundle's own, with the reason if it is
+  /// recognisable.
+  private func relationFault(
+    _ key: String, of text: String, _ reason: String, unless fits: (String) -> Bool
+  ) -> HostError {
+    if let bare = Self.withoutTeam(text), fits(bare) {
+      return fault(
+        key, "\(VisibleText.quoted(text)) begins with a team's prefix", hint: "Leave the prefix out: '\(bare)'.")
+    }
+    return fault(key, "\(VisibleText.quoted(text)) \(reason)", hint: Self.rule)
+  }
+
+  /// Whether an identifier is another one, a dot, and further text.
+  private static func extends(_ identifier: String, _ app: String) -> Bool {
+    let beginning = Array("\(app).".utf8)
+    return identifier.utf8.count > beginning.count && identifier.utf8.starts(with: beginning)
+  }
+
+  /// The text behind a team's prefix: ten capital letters or digits, and a dot.
+  private static func withoutTeam(_ text: String) -> String? {
+    let length = 10
+    let bytes = Array(text.utf8)
+    guard bytes.count > length + 1, bytes[length] == UInt8(ascii: ".") else { return nil }
+    let isPrefix = bytes[..<length].allSatisfy { byte in
+      AppName.isLetterOrDigit(byte) && !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+    }
+    return isPrefix ? String(decoding: bytes[(length + 1)...], as: UTF8.self) : nil
+  }
+}
+
+extension HostError {
+  /// A clip was named for a migration.
+  static func clipIsNotMigrated(_ clip: String, app: String, isReplaced: Bool) -> HostError {
+    let reason = "it is the clip of \(app), and only the full app's data is migrated"
+    let hint =
+      isReplaced ? "The full app has replaced it: name '\(app)'." : "Install the full app, '\(app)', and name that."
+    return HostError(
+      .bundle, "\(clip) cannot be migrated: '\(ClipEntitlement.file)': \(ClipEntitlement.parent): \(reason)",
+      hint: hint, name: Array(clip.utf8),
+      fault: BundleFault(
+        file: Array(ClipEntitlement.file.utf8), key: ClipEntitlement.parent, reason: reason, hint: hint))
   }
 }

@@ -43,3 +43,71 @@ package struct AppEnvironment: Codable, Equatable, Sendable {
     return String(decoding: data, as: UTF8.self)
   }
 }
+
+/// The environment of an app's processes; docs/Apps.md has the table.
+private enum AppVariables {
+  /// The variables about the user that both the app and the extension get: language, formats and
+  /// time zone, and the paths of programs.
+  static let inherited =
+    ["LANG", "LANGUAGE", "TZ", "LC_ALL"]
+    + [
+      "ADDRESS", "COLLATE", "CTYPE", "IDENTIFICATION", "MEASUREMENT", "MESSAGES", "MONETARY", "NAME", "NUMERIC",
+      "PAPER",
+      "TELEPHONE", "TIME",
+    ].map { "LC_\($0)" }
+
+  /// The additional variables that an app needs for its user interface; an extension has none.
+  static let inheritedByApp = [
+    "TERM", "COLORTERM", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
+  ]
+
+  private static let usualPath = "/usr/local/bin:/usr/bin:/bin"
+
+  /// The whole environment of a process whose home is a container.
+  static func all(
+    of environment: AppEnvironment, inheriting names: [String], from caller: (String) -> String?
+  ) -> [String: String] {
+    let home = environment.container
+    var variables = [
+      "HOME": home,
+      "CFFIXED_USER_HOME": home,
+      "TMPDIR": "\(home)/tmp",
+      "XDG_DATA_HOME": "\(home)/Library/Application Support",
+      "XDG_CACHE_HOME": "\(home)/Library/Caches",
+      "XDG_CONFIG_HOME": "\(home)/.config",
+      "PATH": caller("PATH") ?? usualPath,
+    ]
+    for name in names { variables[name] = caller(name) }
+    variables[AppEnvironment.variable] = environment.encoded
+    return variables
+  }
+}
+
+extension InstalledApp {
+  /// The whole environment of the app's own process.
+  ///
+  /// - Parameter caller: the source of the inherited variables.
+  package func variables(from caller: (String) -> String? = Environment.get) -> [String: String] {
+    let environment = AppEnvironment(
+      bundleIdentifier: identifier, container: containerPath, groups: groupPaths(bundle.groups), status: statusPath)
+    return AppVariables.all(
+      of: environment, inheriting: AppVariables.inherited + AppVariables.inheritedByApp, from: caller)
+  }
+}
+
+extension ExtensionSite {
+  /// The whole environment of the extension.
+  ///
+  /// - Parameters:
+  ///   - channel: the number of the descriptor that is connected to the host.
+  ///   - caller: the source of the inherited variables.
+  func variables(channel: Int32, from caller: (String) -> String? = Environment.get) -> [String: String] {
+    let environment = AppEnvironment(
+      bundleIdentifier: identifier, container: container, groups: groups, status: status, channel: channel)
+    var variables = AppVariables.all(of: environment, inheriting: AppVariables.inherited, from: caller)
+    variables["TMPDIR"] = scratch
+    // The runtime examines a crash in another process, and a confined process may not have one.
+    variables["SWIFT_BACKTRACE"] = isConfined ? "enable=no" : caller("SWIFT_BACKTRACE")
+    return variables
+  }
+}

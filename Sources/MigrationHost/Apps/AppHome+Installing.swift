@@ -83,6 +83,99 @@ extension AppHome {
     }
     return Installation(app: try InstalledApp(identifier, files), previousVersion: previousVersion)
   }
+
+  static let formerPrefix = ".former-"
+
+  /// Moves a draft to an app's place, and the old version, if there is one, to the draft's place.
+  /// Needs the catalog's lock.
+  func replace(_ place: String, with draft: String, of identifier: String) throws(HostError) {
+    if try files.exchange(draft, with: place) { return }
+    let former = Self.former(identifier)
+    try files.move(place, to: former)
+    try files.move(draft, to: place)
+    try files.removeTree(former)
+  }
+
+  /// Completes a `replace` that a crash interrupted. Needs the catalog's lock.
+  func settleReplacing(of identifier: String) throws(HostError) {
+    let former = Self.former(identifier)
+    guard AppName.isWellFormed(identifier), try files.kind(of: former) != nil else { return }
+    if try files.kind(of: Self.place(identifier)) == nil {
+      try files.move(former, to: Self.place(identifier))
+    } else {
+      try files.removeTree(former)
+    }
+  }
+
+  /// Whether an app is installed; an app that a crash has left without its place is moved back.
+  func isInstalled(_ identifier: String) throws(HostError) -> Bool {
+    if try files.kind(of: Self.place(identifier)) != nil { return true }
+    guard try files.kind(of: Self.former(identifier)) != nil else {
+      // Another process may have just moved it to its place.
+      return try files.kind(of: Self.place(identifier)) != nil
+    }
+    // Another process may be replacing it, and hold the lock.
+    try withCatalog { () throws(HostError) in try settleReplacing(of: identifier) }
+    return try files.kind(of: Self.place(identifier)) != nil
+  }
+
+  /// The names in the catalog, after apps without their places were moved back.
+  func namesInstalled() throws(HostError) -> [String] {
+    let names = try files.names(in: "apps")
+    let former = names.filter { $0.hasPrefix(Self.formerPrefix) }
+    guard !former.isEmpty else { return names }
+    return try withCatalog { () throws(HostError) in
+      for name in former { try settleReplacing(of: String(name.dropFirst(Self.formerPrefix.count))) }
+      return try files.names(in: "apps")
+    }
+  }
+
+  static func place(_ identifier: String) -> String { Folder.apps.place(identifier) }
+  private static func former(_ identifier: String) -> String { "apps/\(formerPrefix)\(identifier)" }
+
+  /// Removes an app or a clip with its data. A group's directory is removed with the last app that
+  /// lists the group; the directory of a group that belongs to a clip and its app is removed with
+  /// these.
+  ///
+  /// If the removal is interrupted, the app is removed already, and the next installation or
+  /// removal removes the rest.
+  package func remove(_ identifier: String) throws(HostError) {
+    try withCatalog { () throws(HostError) in _ = try sweep() }
+    guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw try missing(identifier) }
+    let lock = try AppLock.take(.removing, of: identifier, in: files)
+    defer { withExtendedLifetime(lock) {} }
+    try withCatalog { () throws(HostError) in
+      // Its app may have replaced a clip meanwhile.
+      guard try files.kind(of: Self.place(identifier)) != nil else { throw try missing(identifier) }
+      try files.move(Self.place(identifier), to: Self.removal(identifier))
+      try finishRemoval(of: identifier)
+      try AppLock.remove(identifier, in: files)
+    }
+  }
+
+  /// The place of an app that is being removed.
+  static func removal(_ identifier: String) -> String { Folder.apps.place("\(removalPrefix)\(identifier)") }
+
+  /// Removes the rest of an app that is being removed. Needs its lock and the catalog's lock.
+  ///
+  /// - Returns: the groups that were removed with it.
+  @discardableResult
+  func finishRemoval(of identifier: String) throws(HostError) -> [String] {
+    let place = Self.removal(identifier)
+    guard try files.kind(of: place) != nil else { return [] }
+    for folder in ["containers", "replaced", "staging", "trash"] { try files.removeTree("\(folder)/\(identifier)") }
+    let records = [
+      "statuses/\(identifier).json", "statuses/\(identifier).starts", "imports/\(identifier).mark",
+    ]
+    for file in records {
+      try files.remove(file)
+      // A crash may have left this file.
+      try files.remove("\(file).new")
+    }
+    let groups = try removeGroups(of: identifier, at: place)
+    try files.removeTree(place)
+    return groups
+  }
 }
 
 /// A bundle that is being copied, in a directory of its own that is locked as long as a process

@@ -42,7 +42,7 @@ package final class AppHome: Sendable {
   ///   - renaming: plain for a file system without the kernel's flags, or for tests of one.
   ///   - observer: called before each change, for tests.
   init(
-    home: [UInt8], renaming: RenamingMeans = .preferred, observer: HomeFiles.Observer?
+    home: [UInt8], renaming: RenameMethod = .preferred, observer: HomeFiles.Observer?
   ) throws(HostError) {
     files = try Self.files(of: home, renaming: renaming, observer: observer) { (path) throws(SystemError) in
       SharedDirectory(try Directory.openOrMake(path, mode: 0o700))
@@ -99,7 +99,7 @@ package final class AppHome: Sendable {
 
   /// The files in a directory, which must be suitable for apps.
   private static func files(
-    of home: [UInt8], renaming: RenamingMeans = .preferred, observer: HomeFiles.Observer? = nil,
+    of home: [UInt8], renaming: RenameMethod = .preferred, observer: HomeFiles.Observer? = nil,
     opening: ([UInt8]) throws(SystemError) -> SharedDirectory
   ) throws(HostError) -> HomeFiles {
     let given = try placing(home) { () throws(SystemError) in try absolute(home) }
@@ -144,6 +144,80 @@ package final class AppHome: Sendable {
   static func firstStray(in path: [UInt8]) -> UInt8? {
     let others = Array("!$&'()*+,-./:;=@_~".utf8)
     return path.first { !AppName.isLetterOrDigit($0) && !others.contains($0) }
+  }
+
+  static let draftPrefix = ".installing-"
+  static let removalPrefix = ".removing-"
+
+  /// Runs a closure while no other process can change the set of installed apps.
+  func withCatalog<Result: ~Copyable>(_ body: () throws(HostError) -> Result) throws(HostError) -> Result {
+    try files.makeDirectory("apps")
+    guard let apps = try files.open("apps") else {
+      throw HostError(.storage, "\"\(files.path("apps"))\" was removed meanwhile")
+    }
+    _ = try HostError.wrapping(.storage, "\"\(files.path("apps"))\" cannot be locked") { () throws(SystemError) in
+      try apps.directory.descriptor.lock(nonBlocking: false)
+    }
+    defer { withExtendedLifetime(apps) {} }
+    return try body()
+  }
+
+  /// The installed apps, read under the catalog's lock: including apps that a crash has left
+  /// without their places.
+  func catalog() throws(HostError) -> Listing {
+    let names = try files.names(in: "apps")
+    let former = names.filter { $0.hasPrefix(Self.formerPrefix) }
+    for name in former { try settleReplacing(of: String(name.dropFirst(Self.formerPrefix.count))) }
+    return try Self.listing(of: former.isEmpty ? names : try files.names(in: "apps"), in: files)
+  }
+
+  /// Removes the remains of installations and removals that a crash interrupted, and of clips whose
+  /// apps have replaced them.
+  ///
+  /// - Returns: the clips that were removed, with the groups that were removed with each.
+  @discardableResult
+  func sweep() throws(HostError) -> [Replacement] {
+    for name in try files.names(in: "apps") {
+      if name.hasPrefix(Self.draftPrefix) {
+        guard let draft = try files.open("apps/\(name)"), (try? draft.directory.descriptor.lock()) == true else {
+          continue
+        }
+        try files.removeTree("apps/\(name)")
+      } else if name.hasPrefix(Self.removalPrefix) {
+        let identifier = String(name.dropFirst(Self.removalPrefix.count))
+        guard let lock = try? AppLock.take(.removing, of: identifier, in: files) else { continue }
+        defer { withExtendedLifetime(lock) {} }
+        try finishRemoval(of: identifier)
+        try AppLock.remove(identifier, in: files)
+      } else if name.hasPrefix(Self.formerPrefix) {
+        try settleReplacing(of: String(name.dropFirst(Self.formerPrefix.count)))
+      }
+    }
+    var replacements: [Replacement] = []
+    for clip in try catalog().outgoing {
+      guard let lock = try? AppLock.take(.removing, of: clip, in: files) else { continue }
+      defer { withExtendedLifetime(lock) {} }
+      replacements.append(try removeClip(clip))
+    }
+    try sweepGroups()
+    return replacements
+  }
+
+  /// The directories in PEER_HOME that belong to apps. Most contain an entry for each app, under
+  /// its identifier.
+  package enum Folder: String, CaseIterable, Sendable {
+    case apps
+    case containers
+    case groups
+    case statuses
+    case imports
+    case staging
+    case replaced
+    case trash
+    case locks
+
+    /// The place of an entry in it.
+    func place(_ name: String) -> String { "\(rawValue)/\(name)" }
   }
 }
 

@@ -133,3 +133,117 @@ extension [String: PropertyList] {
     Dictionary(uniqueKeysWithValues: map { ("\(place).\($0.key)", $0.value) })
   }
 }
+
+/// The extensions in a bundle: at most one for migration, and possibly others, which an edition of
+/// the app for another system needs.
+struct BundleExtensions {
+  static let hint =
+    "A bundle has at most one migration extension, in \"Extensions/NAME.appex\"; other extensions name their kind in Info.plist."
+
+  /// The path in the bundle of the migration extension; nil if there is none.
+  let migration: String?
+  /// The paths of the other extensions, sorted.
+  let others: [String]
+
+  init(_ files: BundleFiles) throws(HostError) {
+    let folders = try files.extensionFolders()
+    var others: [String] = []
+    // An extension without an extension point is for migration; its faults are reported when it is
+    // read.
+    for folder in folders {
+      if Self.isOfOtherKind(try files.propertiesIfThere("\(folder)/Info.plist")) { others.append(folder) }
+    }
+    let rest = folders.filter { !others.contains($0) }
+    guard rest.count <= 1 else {
+      throw .bundle("Extensions", "it contains \(rest.count) migration extensions", hint: Self.hint)
+    }
+    migration = rest.first
+    self.others = others
+  }
+
+  /// Whether an extension names another extension point, also with the key of older kinds of
+  /// extensions.
+  private static func isOfOtherKind(_ info: BundleProperties?) -> Bool {
+    let places = [
+      ("EXAppExtensionAttributes", "EXExtensionPointIdentifier"), ("NSExtension", "NSExtensionPointIdentifier"),
+    ]
+    for (key, inner) in places {
+      guard case .dictionary(let attributes)? = info?.values[key] else { continue }
+      guard case .text(let point)? = attributes[inner] else { return false }
+      return point != ExtensionPoint.identifier
+    }
+    return false
+  }
+}
+
+/// One fault of a bundle.
+package struct BundleFault: Equatable, Sendable {
+  /// The path in the bundle of the faulty file.
+  package let file: [UInt8]
+  /// The faulty key of a property list.
+  package let key: String?
+  /// A lower-case clause that can follow the file, or the key, and a colon.
+  package let reason: String
+  /// A sentence that says what to do.
+  package let hint: String
+}
+
+/// All faults of a bundle, in the order in which they were found. The rest of the bundle is read
+/// despite a fault.
+final class BundleFaults {
+  private(set) var all: [HostError] = []
+
+  /// Records a fault.
+  func note(_ fault: HostError) { all.append(fault) }
+
+  /// Performs a part of the reading; nil if it finds a fault, which is recorded.
+  func noting<Value>(_ body: () throws(HostError) -> Value) throws(HostError) -> Value? {
+    do {
+      return try body()
+    } catch {
+      guard let fault = error.fault else { throw error }
+      // A fault of a whole file counts once: a named pipe is not a property list, and also not
+      // missing.
+      if fault.key == nil, all.contains(where: { $0.fault?.key == nil && $0.fault?.file == fault.file }) { return nil }
+      all.append(error)
+      return nil
+    }
+  }
+}
+
+extension HostError {
+  /// A bundle is unusable because of a file in it, or because of a key in that file.
+  static func bundle(
+    _ file: some Sequence<UInt8>, key: String? = nil, _ reason: String, hint: String? = nil
+  ) -> HostError {
+    let hint = hint ?? "'peer help app install' says how a bundle is made."
+    let words = key.map { "\($0): \(reason)" } ?? reason
+    return HostError(
+      .bundle, "the bundle is invalid: \(VisibleText.quoted(file)): \(words)", hint: hint, name: Array(file),
+      fault: BundleFault(file: Array(file), key: key, reason: reason, hint: hint))
+  }
+
+  static func bundle(_ file: String, key: String? = nil, _ reason: String, hint: String? = nil) -> HostError {
+    .bundle(file.utf8, key: key, reason, hint: hint)
+  }
+}
+
+/// The names with which an app's migration extension declares itself.
+package enum ExtensionPoint {
+  /// The extension point that a migration extension's property list must name.
+  package static let identifier = "com.apple.app-migration"
+  /// The entitlement that gives an extension its app's container: an array of exactly the app's
+  /// bundle identifier.
+  package static let containerEntitlement = "com.apple.developer.app-migration.data-container-access"
+  /// The entitlement that lists the app's groups.
+  package static let groupsEntitlement = "com.apple.security.application-groups"
+}
+
+/// Access to an app's container: the rule for the only value that the entitlement may have.
+package enum ContainerAccess {
+  /// Whether the entitlement's value gives an extension of `bundleIdentifier`'s app access to its
+  /// container.
+  package static func isGranted(_ entitlement: [String]?, to bundleIdentifier: String) -> Bool {
+    entitlement == [bundleIdentifier]
+  }
+}

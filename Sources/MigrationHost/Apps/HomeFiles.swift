@@ -15,11 +15,11 @@ struct HomeFiles: Sendable {
   /// The absolute path; it needs no encoding in a URL.
   let path: String
   let root: SharedDirectory
-  private let renaming: RenamingMeans
+  private let renaming: RenameMethod
   private let observer: Observer?
 
   init(
-    path: String, root: SharedDirectory, renaming: RenamingMeans = .preferred, observer: Observer? = nil
+    path: String, root: SharedDirectory, renaming: RenameMethod = .preferred, observer: Observer? = nil
   ) {
     self.path = path
     self.root = root

@@ -1,4 +1,5 @@
-import MigrationSystem
+import FoundationEssentials
+package import MigrationSystem
 
 /// An import into the app's container. At any time the container has all of the old data or all of
 /// the new:
@@ -122,5 +123,86 @@ extension InstalledApp {
     try files.remove(self.mark)
     // Last: a failed removal does not prevent settling.
     try sweepTrash()
+  }
+}
+
+/// The record that an import into an app's container is in progress, or was when it was
+/// interrupted.
+struct ImportMark: Equatable {
+  /// The transfer, 32 hexadecimal digits.
+  var transfer: String
+  /// Whether the imported data has been removed already, so that the container has its previous
+  /// data.
+  var isRestoring = false
+
+  private static let restoring = "restoring"
+
+  init(transfer: String) { self.transfer = transfer }
+
+  /// Parses a mark. Regardless of its contents, its existence means that an import was begun.
+  init(_ bytes: [UInt8]) {
+    let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
+    transfer = words.first ?? ""
+    isRestoring = words.dropFirst().first == Self.restoring
+  }
+
+  var encoded: [UInt8] { Array("\(transfer)\(isRestoring ? " \(Self.restoring)" : "")\n".utf8) }
+}
+
+extension ReportedError {
+  /// The domain of errors that the system reports to an app.
+  package static let systemDomain = "PeerMigrationErrorDomain"
+
+  /// The app's error if its importer did not complete by itself.
+  static func brokenImport(_ text: String) -> ReportedError {
+    ReportedError(domain: systemDomain, code: 2, text: text)
+  }
+
+  /// The app's error if its import was interrupted by a crash, a kill or a power loss.
+  package static let interruptedImport = ReportedError(
+    domain: systemDomain, code: 1, text: "The import was interrupted.")
+}
+
+/// The result of an app's last import, kept until the app has read it: a JSON file outside the
+/// container.
+package struct ImportRecord: Codable, Equatable, Sendable {
+  /// Nil for a success.
+  package var failure: ReportedError?
+  /// The transfer that brought the data, 32 hexadecimal digits; nil if there was none.
+  package var transfer: String?
+  /// In seconds since 1970.
+  package var date: Int64
+
+  package init(failure: ReportedError?, transfer: String?, date: Int64) {
+    self.failure = failure
+    self.transfer = transfer
+    self.date = date
+  }
+
+  /// Reads a record; nil if there is none, or none that can be parsed.
+  package static func read(from path: String) -> ImportRecord? {
+    guard let bytes = try? FileContent.read(Array(path.utf8), limit: 1 << 20) else { return nil }
+    return try? JSONDecoder().decode(ImportRecord.self, from: Data(bytes))
+  }
+
+  /// Replaces an older record; durable when it returns.
+  package func write(to path: String) throws(SystemError) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+    guard let data = try? encoder.encode(self) else { preconditionFailure("a record can be written as JSON") }
+    let (directory, name) = FileContent.split(Array(path.utf8))
+    try Directory.open(directory).replaceFile(name, with: Array(data))
+  }
+
+  /// Removes the record, if there is one.
+  package static func clear(_ path: String) throws(SystemError) {
+    let (directory, name) = FileContent.split(Array(path.utf8))
+    do {
+      let directory = try Directory.open(directory)
+      try directory.remove(name)
+      try directory.synchronize()
+    } catch  where error.isNotFound {
+      // There is no record.
+    }
   }
 }

@@ -1,3 +1,4 @@
+import MigrationSystem
 package import MigrationWire
 
 /// The messages of the host to an extension. docs/Apps.md describes the conversation.
@@ -69,6 +70,19 @@ package struct ExportDescription: Equatable, Sendable {
     self.version = version
     self.isCompressible = isCompressible
   }
+
+  /// The fault of the description, as a clause that can follow the extension's name; nil if there
+  /// is none.
+  package var fault: String? {
+    if estimate < 0 { return "estimates its export at \(estimate) bytes, which is negative" }
+    // Data that the channel cannot carry.
+    do throws(Violation) {
+      _ = try ExtensionMessage(ExtensionMessage.described(self).encoded)
+      return nil
+    } catch {
+      return "gives an invalid description of its export (\(error))"
+    }
+  }
 }
 
 /// One item that an extension appends.
@@ -87,5 +101,192 @@ package struct AppendedItem: Equatable, Sendable {
   package init(path: [UInt8], content: Content) {
     self.path = path
     self.content = content
+  }
+}
+
+/// Messages of the channel as bytes: a type, then fields as in Protocol §5.
+extension HostMessage {
+  private enum Kind: UInt8 {
+    case describe = 1
+    case export = 2
+    case importItems = 3
+    case appended = 4
+    case cancel = 5
+  }
+
+  package var encoded: [UInt8] {
+    var fields = Fields()
+    let kind: Kind
+    switch self {
+    case .describe: kind = .describe
+    case .export(let platform, let options):
+      kind = .export
+      let request = AppRequest(bundleIdentifier: "", platform: platform, options: options)
+      fields.append(1, Array(platform.utf8))
+      if !options.isEmpty { fields.append(2) { request.writeOptions(to: &$0) } }
+    case .importItems(let directory, let app):
+      kind = .importItems
+      fields.append(1, directory)
+      fields.append(2, Array(app.bundleIdentifier.utf8))
+      fields.append(3, Array(app.store.utf8))
+      fields.append(4, Array(app.platform.utf8))
+      fields.append(5, Array(app.version.utf8))
+    case .appended(let error):
+      kind = .appended
+      error?.write(to: &fields)
+    case .cancel: kind = .cancel
+    }
+    return fields.message(kind.rawValue)
+  }
+
+  package init(_ bytes: [UInt8]) throws(Violation) {
+    let subject = "a message of the host"
+    let (kind, fields) = try Fields.message(bytes, subject)
+    switch Kind(rawValue: kind) {
+    case .describe: self = .describe
+    case .export:
+      self = .export(
+        platform: try fields.text(1, limit: Limits.identifier, subject),
+        options: try fields.read(2, subject, AppRequest.readOptions) ?? [])
+    case .importItems:
+      self = .importItems(
+        directory: try fields.required(1, subject),
+        from: AppIdentity(
+          bundleIdentifier: try fields.text(2, limit: Limits.identifier, subject),
+          store: try fields.text(3, limit: Limits.identifier, subject),
+          platform: try fields.text(4, limit: Limits.identifier, subject),
+          version: try fields.text(5, limit: Limits.identifier, subject)))
+    case .appended: self = .appended(try ReportedError(fields, subject))
+    case .cancel: self = .cancel
+    case nil: throw Violation(.unknown, subject)
+    }
+  }
+}
+
+extension ExtensionMessage {
+  private enum Kind: UInt8 {
+    case ready = 1
+    case described = 2
+    case append = 3
+    case progress = 4
+    case ended = 5
+    case notice = 6
+  }
+
+  package var encoded: [UInt8] {
+    var fields = Fields()
+    let kind: Kind
+    switch self {
+    case .ready(let abilities):
+      kind = .ready
+      fields.append(1, [abilities.rawValue])
+    case .described(let description):
+      kind = .described
+      fields.append(1) { $0.u64(UInt64(bitPattern: description.estimate)) }
+      fields.append(2, Array(description.version.utf8))
+      fields.append(3, [description.isCompressible ? 1 : 0])
+    case .append(let item):
+      kind = .append
+      fields.append(1, item.path)
+      if case .symbolicLink(let target, let modified) = item.content {
+        fields.append(2, target)
+        fields.append(3) { writer in
+          writer.u64(UInt64(bitPattern: modified.seconds))
+          writer.u32(modified.nanoseconds)
+        }
+      }
+    case .progress(let millionths):
+      kind = .progress
+      fields.append(1) { $0.u32(millionths) }
+    case .notice(let notice):
+      kind = .notice
+      fields.append(1, [notice.rawValue])
+    case .ended(let error):
+      kind = .ended
+      error?.write(to: &fields)
+    }
+    return fields.message(kind.rawValue)
+  }
+
+  package init(_ bytes: [UInt8]) throws(Violation) {
+    let subject = "a message of the extension"
+    let (kind, fields) = try Fields.message(bytes, subject)
+    let byte = { (reader: inout ByteReader, bytes: Span<UInt8>) throws(Violation) in try reader.u8(bytes) }
+    switch Kind(rawValue: kind) {
+    case .ready: self = .ready(ExtensionAbilities(rawValue: try fields.readRequired(1, subject, byte)))
+    case .described:
+      let estimate = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
+      self = .described(
+        ExportDescription(
+          estimate: Int64(bitPattern: estimate), version: try fields.text(2, limit: Limits.identifier, subject),
+          isCompressible: try fields.readRequired(3, subject, byte) != 0))
+    case .append: self = .append(try AppendedItem(fields, subject))
+    case .progress:
+      let progress = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) }
+      self = .progress(min(progress, 1_000_000))
+    case .ended: self = .ended(try ReportedError(fields, subject))
+    case .notice: self = .notice(ExtensionNotice(rawValue: try fields.readRequired(1, subject, byte)))
+    case nil: throw Violation(.unknown, subject)
+    }
+  }
+}
+
+extension AppendedItem {
+  fileprivate init(_ fields: Fields, _ subject: String) throws(Violation) {
+    path = try fields.required(1, subject)
+    guard let target = fields.value(2) else {
+      content = .descriptor
+      return
+    }
+    let modified = try fields.readRequired(3, subject) { reader, bytes throws(Violation) in
+      ItemTime(seconds: Int64(bitPattern: try reader.u64(bytes)), nanoseconds: try reader.u32(bytes))
+    }
+    guard target.count <= Limits.linkTarget, !target.isEmpty, !target.contains(0) else {
+      throw Violation(.limit, subject)
+    }
+    guard modified.nanoseconds < 1_000_000_000 else { throw Violation(.value, subject) }
+    content = .symbolicLink(target: target, modified: modified)
+  }
+}
+
+extension ReportedError {
+  fileprivate func write(to fields: inout Fields) {
+    fields.append(10, Array(domain.utf8))
+    fields.append(11) { $0.u64(UInt64(bitPattern: Int64(code))) }
+    fields.append(12, Array(text.utf8))
+    guard !userInfo.isEmpty else { return }
+    fields.append(13) { writer in
+      for (key, value) in userInfo.sorted(by: { $0.key < $1.key }) {
+        for text in [key, value] {
+          writer.u32(UInt32(text.utf8.count))
+          writer.array(Array(text.utf8))
+        }
+      }
+    }
+  }
+
+  /// Nil if the fields contain no error.
+  fileprivate init?(_ fields: Fields, _ subject: String) throws(Violation) {
+    guard let domain = try fields.optionalText(10, limit: Limits.identifier, subject) else { return nil }
+    let code = try fields.readRequired(11, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
+    let info = try fields.read(13, subject) { reader, bytes throws(Violation) in
+      var info: [String: String] = [:]
+      while !reader.isAtEnd {
+        let texts = (try Self.readText(&reader, bytes, subject), try Self.readText(&reader, bytes, subject))
+        info[texts.0] = texts.1
+      }
+      return info
+    }
+    self.init(
+      domain: domain, code: Int(Int64(bitPattern: code)),
+      text: try fields.text(12, limit: Channel.longestMessage, subject), userInfo: info ?? [:])
+  }
+
+  private static func readText(
+    _ reader: inout ByteReader, _ bytes: Span<UInt8>, _ subject: String
+  ) throws(Violation) -> String {
+    let text = try reader.array(bytes, Int(try reader.u32(bytes)))
+    guard let text = String(validating: text, as: UTF8.self) else { throw Violation(.value, subject) }
+    return text
   }
 }

@@ -221,3 +221,51 @@ package final class AppSource: ItemSource {
     ArchiveError(.exportFailed, "the extension of \(site.identifier) \(clause)")
   }
 }
+
+/// A source's claim about the origin of its data; a receiver cannot check it.
+package struct SourceClaim: Equatable, Sendable {
+  package var platform: String
+  /// Nil for the usual store of the platform.
+  package var store: String?
+
+  package init(platform: String, store: String? = nil) {
+    self.platform = platform
+    self.store = store
+  }
+
+  /// Android, and the store of its apps, by the names that AppMigrationKit has for authors.
+  package static let android = (platform: "android", store: "googlePlay")
+
+  /// The store of a platform's apps if none is named.
+  package static func usualStore(of platform: String) -> String {
+    platform == android.platform ? android.store : ""
+  }
+}
+
+extension AppBundle {
+  /// The claim for this app's data if its user makes no other.
+  var identity: SourceClaim { SourceClaim(platform: platform ?? AppSource.platform, store: store) }
+}
+
+/// The number of items in an app's data: an estimate of the number of exported items, which only
+/// the exporter knows.
+enum ContainerCount {
+  /// The most items that are counted, which takes a second or two.
+  private static let most: UInt64 = 1_000_000
+
+  /// Counts the container and the extension's groups, by names only.
+  static func items(of site: ExtensionSite, isStopped: () -> Bool) -> UInt64 {
+    var count: UInt64 = 0
+    var pending = [site.container] + site.groups.values
+    while let path = pending.popLast(), count < most, !isStopped() {
+      guard let directory = try? Directory.open(path) else { continue }
+      try? directory.forEachEntry { (name, kind) throws(SystemError) in
+        count += 1
+        // A file system that does not report types only makes the estimate worse.
+        if kind == .directory { pending.append("\(path)/\(String(decoding: [UInt8](copying: name), as: UTF8.self))") }
+        return true
+      }
+    }
+    return count
+  }
+}

@@ -97,9 +97,7 @@ struct ExportWatch: Equatable, Sendable {
       return isHalf && !isSaid ? .quiet(limit / 2) : nil
     }
   }
-}
 
-extension ExportWatch {
   /// Seconds on a clock that stops while the machine sleeps, as the extension does.
   static func now() -> Double { start.duration(to: SuspendingClock.now) / .seconds(1) }
   private static let start = SuspendingClock.now
@@ -115,4 +113,17 @@ extension ExportWatch {
     if seconds == 1 { return "1 second" }
     return seconds == seconds.rounded() ? "\(Int(seconds)) seconds" : "\(seconds) seconds"
   }
+}
+
+/// For how long an exporter may append nothing.
+package enum IdleLimit: Equatable, Sendable {
+  case seconds(Double)
+  /// Without limit: its author examines it with a debugger.
+  case off
+
+  /// The default limit.
+  package static let standard = IdleLimit.seconds(20)
+
+  /// The limit in seconds; nil for none.
+  package var seconds: Double? { if case .seconds(let seconds) = self { seconds } else { nil } }
 }

@@ -163,3 +163,41 @@ struct ExtensionLaunch: Sendable {
     error.isNotFound ? " (where the file is there, the loader that it names is not)" : ""
   }
 }
+
+/// The files that an extension may access, depending on its task.
+enum ExtensionConfinement {
+  /// Libraries of programs, and the files in which the C library and Foundation look up data.
+  private static let libraries = [
+    "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache",
+  ]
+  private static let lookups = [
+    "/etc/localtime", "/etc/timezone", "/usr/share/zoneinfo", "/usr/share/locale", "/usr/share/i18n",
+    // Foundation names the owners of files.
+    "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
+    "/dev/urandom", "/dev/random", "/sys/devices/system/cpu",
+    // Dispatch looks up its threads by number there, and ends the process if it cannot. A confined
+    // process sees only public data about others there: their existence and command lines.
+    "/proc",
+  ]
+
+  /// The rules for one run.
+  static func rules(for site: ExtensionSite, _ purpose: ExtensionLaunch.Purpose) -> Confinement {
+    var rules = Confinement()
+    for path in libraries { rules.allow(.execute, path, isOptional: true) }
+    // The Swift runtime of this program is a system library, in any directory.
+    if let runtime = CurrentProcess.directory(ofLibrary: "libswiftCore.so") { rules.allow(.execute, runtime) }
+    for path in lookups { rules.allow(.read, path, isOptional: true) }
+    rules.allow(.write, "/dev/null")
+    rules.allow(.execute, String(decoding: site.bundle.path, as: UTF8.self))
+    rules.allow(.write, site.scratch)
+    rules.attributeGuard = site.attributeGuard
+    // One directory for an import: an importer could not move items from one mount to another, but
+    // only copy them.
+    rules.changeable = purpose.isImport ? site.files.path : site.scratch
+    let access: Confinement.Access = purpose.isImport ? .write : .read
+    rules.allow(access, site.container)
+    for path in site.groups.values.sorted() { rules.allow(access, path) }
+    if case .importing(let directory) = purpose { rules.allow(.write, directory) }
+    return rules
+  }
+}

@@ -61,6 +61,22 @@ final class ExtensionProcess: Sendable {
   func waitUntilEnded() { keeper.join() }
 
   deinit { kill() }
+
+  /// Whether it is stopped now, by a signal or by a debugger; false if that is unknown.
+  var isStopped: Bool {
+    guard end == nil, let number else { return false }
+    // The kernel reports no size for it.
+    guard let file = try? Descriptor.openThroughLinks(Array("/proc/\(number)/stat".utf8)) else { return false }
+    return (try? file.readToEnd(limit: 4 << 10)).map(Self.isStopped) ?? false
+  }
+
+  /// Whether a line of /proc/PID/stat says so: the letter behind the name, which is in brackets and
+  /// may contain any other characters.
+  static func isStopped(_ line: [UInt8]) -> Bool {
+    guard let bracket = line.lastIndex(of: UInt8(ascii: ")")) else { return false }
+    let letter = line[(bracket + 1)...].first { $0 != UInt8(ascii: " ") }
+    return letter == UInt8(ascii: "T") || letter == UInt8(ascii: "t")
+  }
 }
 
 /// The resources of a process's thread.
@@ -140,5 +156,66 @@ private struct Keeper: ~Copyable, Sendable {
     process.kill()
     let end = (try? process.wait()) ?? .signalled(0)
     return excess.map { .excessive($0) } ?? end
+  }
+}
+
+/// A line that an extension wrote.
+package struct ExtensionOutput: Sendable {
+  package enum Stream: String, Sendable {
+    case output
+    case error
+  }
+
+  package let stream: Stream
+  /// The bytes as received, without the line's end; escape them before showing them.
+  package let line: [UInt8]
+}
+
+/// One of a process's streams, passed to an observer line by line.
+struct OutputRelay: ~Copyable, Sendable {
+  /// The longest text to show at once; a longer line is passed in pieces.
+  private static let longestLine = 4 << 10
+
+  private let stream: ExtensionOutput.Stream
+  private let source: Descriptor
+  private let observe: @Sendable (ExtensionOutput) -> Void
+  private var rest: [UInt8] = []
+  private(set) var isOpen = true
+
+  init(
+    _ stream: ExtensionOutput.Stream, from source: consuming Descriptor,
+    _ observe: @escaping @Sendable (ExtensionOutput) -> Void
+  ) {
+    self.stream = stream
+    self.source = source
+    self.observe = observe
+  }
+
+  var raw: CInt { source.raw }
+
+  /// Passes on the data of one read; the caller knows that it will not block.
+  mutating func pass() {
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    let count = try? source.readNext(into: &buffer)
+    guard let count, count > 0 else { return finish() }
+    for byte in buffer[..<count] {
+      if byte == UInt8(ascii: "\n") {
+        tell()
+      } else {
+        rest.append(byte)
+        if rest.count == Self.longestLine { tell() }
+      }
+    }
+  }
+
+  /// Passes on the last line, if it has no end.
+  mutating func finish() {
+    isOpen = false
+    if !rest.isEmpty { tell() }
+  }
+
+  private mutating func tell() {
+    observe(ExtensionOutput(stream: stream, line: rest))
+    rest = []
   }
 }

@@ -4,19 +4,19 @@ import MigrationSystem
 import MigrationWire
 
 extension SimulatedArea: ImportDestination {
-  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> Occupant? {
+  func occupant(ofStaged path: ArchivePath) throws(SystemError) -> ExistingEntry? {
     try disk.operate(mayFail: false)
     return try? occupant(path, in: tree)
   }
 
-  func occupant(at target: ArchivePath) throws(SystemError) -> Occupant? {
+  func occupant(at target: ArchivePath) throws(SystemError) -> ExistingEntry? {
     try disk.operate(mayFail: false)
     return try occupant(target, in: disk.destination)
   }
 
-  private func occupant(_ path: ArchivePath, in root: Node) throws(SystemError) -> Occupant? {
+  private func occupant(_ path: ArchivePath, in root: Node) throws(SystemError) -> ExistingEntry? {
     guard let node = try directory(of: path, in: root).entries[Array(path.name)] else { return nil }
-    return Occupant(
+    return ExistingEntry(
       kind: node.kind, mode: node.state.mode, device: 1, inode: node.number, size: UInt64(node.state.data.count),
       modified: node.state.modified)
   }
@@ -50,13 +50,13 @@ extension SimulatedArea: ImportDestination {
     disk.link(to, Array(target.name), node)
   }
 
-  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> Occupant {
+  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
     try disk.operate(mayFail: false)
     let to = try directory(of: target, in: disk.destination)
     guard to.entries[Array(target.name)] == nil else { throw SystemError(alreadyExisting: "create") }
     let node = disk.node(isDirectory ? .directory : .regular)
     disk.link(to, Array(target.name), node)
-    return Occupant(kind: node.kind, mode: node.state.mode, device: 1, inode: node.number)
+    return ExistingEntry(kind: node.kind, mode: node.state.mode, device: 1, inode: node.number)
   }
 
   func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) {
@@ -70,7 +70,7 @@ extension SimulatedArea: ImportDestination {
 
   func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile { try open(path, in: tree) }
 
-  func open(_ target: ArchivePath, seen: Occupant) throws(SystemError) -> any StagedFile {
+  func open(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile {
     try open(target, in: disk.destination)
   }
 

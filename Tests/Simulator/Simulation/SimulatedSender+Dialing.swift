@@ -24,14 +24,14 @@ extension SimulatedSender {
     private let sender: SimulatedSender
     private let mode: ConnectionMode
     private let identity: Identity
-    private let occupant: Occupant
+    private let occupant: ExistingEntry
     private let worker: Worker
     private let done: (Handshake) -> Void
     private var connection: SimulatedConnection?
     private var isOver = false
 
     init(
-      _ sender: SimulatedSender, _ mode: ConnectionMode, as identity: Identity, with occupant: Occupant,
+      _ sender: SimulatedSender, _ mode: ConnectionMode, as identity: Identity, with occupant: ExistingEntry,
       _ worker: Worker,
       _ done: @escaping (Handshake) -> Void
     ) {
@@ -127,13 +127,13 @@ extension SimulatedSender {
   // MARK: A probe of the receiver
 
   /// The device at a place.
-  enum Occupant {
+  enum ExistingEntry {
     case receiver
     case stranger
     case vacant
   }
 
-  func occupant(of place: Place) -> Occupant {
+  func occupant(of place: Place) -> ExistingEntry {
     switch place {
     case .target: .receiver
     case .probed: probed

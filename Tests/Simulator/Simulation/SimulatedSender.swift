@@ -49,7 +49,7 @@ final class SimulatedSender: Device {
   /// The results of the last search: the receiver's address then, or nil for another device.
   var found: [String?] = []
   /// The device at the place that was last probed.
-  var probed = Occupant.receiver
+  var probed = ExistingEntry.receiver
   /// Whether the two devices know each other: only then is a lost connection restored.
   var isReturning = false
 

@@ -253,10 +253,10 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
 
   func fileSystem(of status: FileStatus) -> UInt64 { 77 }
 
-  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceLook {
+  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
     // The clock is read first: a time stamp that was in the past then cannot be given again.
     let now = source.mutation == .ignoreGranularity ? Timestamp(seconds: 9_000_000, nanoseconds: 0) : source.stamp
-    return SourceLook(status: try status(), at: now)
+    return SourceStatus(status: try status(), at: now)
   }
 
   private func child(_ name: ArraySlice<UInt8>) throws(SystemError) -> SourceNode {

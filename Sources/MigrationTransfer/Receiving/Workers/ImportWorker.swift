@@ -43,7 +43,9 @@ struct ImportWorker: Sendable {
     setup.post(.noticed(.staged))
     setup.post(.noticed(.importing))
     let losses = try setup.importer.importItems(of: staging) { progress.tell($0) }
-    tell(staging.nameConflicts)
+    for renamed in staging.renamed {
+      setup.post(.noticed(.renamed(path: renamed.path.bytes, target: renamed.target.bytes)))
+    }
     transfer.tellRefusals { setup.post(.refused(transfer.identifier, $0)) }
     let done = Done(total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount))
     refused = staging.lastingRefusals
@@ -71,12 +73,6 @@ struct ImportWorker: Sendable {
     }
     try session.staging.complete(finish) { progress.tell($0) }
     return (session.staging, finish.total, finish.withheld)
-  }
-
-  private func tell(_ conflicts: NameConflicts) {
-    for renaming in conflicts.renamed {
-      setup.post(.noticed(.renamed(path: renaming.path.bytes, target: renaming.target.bytes)))
-    }
   }
 
   /// Remembers the end of the transfer and the names of the items that are not stored, since a

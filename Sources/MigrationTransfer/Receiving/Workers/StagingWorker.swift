@@ -7,7 +7,7 @@ import MigrationWire
 /// An acceptable offer: the settled facts of its transfer, and the worker's findings.
 struct JudgedOffer: Sendable {
   let terms: TransferTerms
-  let judgement: Judgement
+  let judgement: OfferCheck
 }
 
 /// Judges an offer, and makes what a session of it needs.
@@ -27,7 +27,7 @@ struct StagingWorker: Sendable {
       bringing: .judgement(session, JudgedOffer(terms: terms, judgement: judgement)))
   }
 
-  private static func examination(_ judgement: Judgement) -> ReceiverEngine.Examination {
+  private static func examination(_ judgement: OfferCheck) -> ReceiverEngine.Examination {
     ReceiverEngine.Examination(availableBytes: judgement.availableBytes, mostBytes: judgement.mostBytes)
   }
 

@@ -2,23 +2,23 @@ internal import MigrationHost
 
 /// The places of an app's data for its code: as `peer` named them to the process, or as a tester
 /// configured them.
-struct Surroundings: Sendable {
+struct AppPlaces: Sendable {
   let container: MigrationDataContainer
   /// The containers of the groups that the app may use.
   let groups: [String: URL]
   let status: any StatusKeeping
 
   /// The tester's surroundings for the current task.
-  @TaskLocal static var ofTester: Surroundings?
+  @TaskLocal static var ofTester: AppPlaces?
 
   /// The surroundings that `peer` named to this process.
-  private static let ofProcess = AppEnvironment.current().map { Surroundings($0) }
+  private static let ofProcess = AppEnvironment.current().map { AppPlaces($0) }
 
   /// The surroundings that apply to the current task.
-  static var current: Surroundings? { ofTester ?? ofProcess ?? TesterConfiguration.surroundingsOfProcess }
+  static var current: AppPlaces? { ofTester ?? ofProcess ?? TesterConfiguration.surroundingsOfProcess }
 }
 
-extension Surroundings {
+extension AppPlaces {
   fileprivate init(_ environment: AppEnvironment) {
     container = MigrationDataContainer(
       bundleIdentifier: environment.bundleIdentifier, root: URL(directory: environment.container))
@@ -31,4 +31,14 @@ extension URL {
   /// The form of a directory for authors: without a slash at the end, so that authors can join
   /// `path()` and a name.
   init(directory path: String) { self.init(filePath: path, directoryHint: .notDirectory) }
+}
+
+extension FileManager {
+  /// The directory that the apps of a group share; nil if this app's entitlements do not list the
+  /// group.
+  ///
+  /// Foundation on Linux lacks this method.
+  public func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? {
+    AppPlaces.current?.groups[groupIdentifier]
+  }
 }

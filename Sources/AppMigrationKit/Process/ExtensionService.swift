@@ -1,12 +1,13 @@
 internal import MigrationHost
 internal import MigrationSystem
+internal import MigrationWire
 
 /// An extension's process. It reports its abilities, and serves its host's messages until the
 /// channel ends.
 ///
 /// The main thread runs the main actor, one thread receives, and the author's code runs in tasks.
 /// The code may block any number of tasks: the end of the channel still ends the process at once.
-final class ExtensionProcess: Sendable {
+final class ExtensionService: Sendable {
   /// The author's object. It is made once, as soon as the main actor runs.
   private let instance: Task<any AppMigrationExtension, Never>
   /// The current export or import.
@@ -23,7 +24,7 @@ final class ExtensionProcess: Sendable {
     }
     CurrentProcess.bufferOutputByLine()
     do {
-      let process = ExtensionProcess(type)
+      let process = ExtensionService(type)
       let socket = PacketSocket(owning: try Descriptor.inherited(number))
       let host = try HostConnection(socket) { message, host in process.obey(message, host) }
       process.greet(host, with: ExtensionWork.abilities(of: type))
@@ -98,5 +99,76 @@ final class ExtensionProcess: Sendable {
   static func fail(_ sentence: String, code: CInt) -> Never {
     StandardStream.error.write("\(CommandLine.arguments.first ?? "extension"): \(sentence)\n")
     CurrentProcess.exitNow(code)
+  }
+}
+
+/// The work that a host may request from an extension, done with the author's object.
+struct ExtensionWork: Sendable {
+  let instance: any AppMigrationExtension
+  let host: HostConnection
+
+  /// The abilities of an extension's type.
+  static func abilities(of type: any AppMigrationExtension.Type) -> ExtensionAbilities {
+    var abilities: ExtensionAbilities = []
+    if type is any ResourcesExportingWithOptions.Type { abilities.insert(.exports) }
+    if type is any ResourcesImporting.Type { abilities.insert(.imports) }
+    return abilities
+  }
+
+  func describe() async throws -> ExportDescription {
+    let exporter = try exporter
+    return ExportDescription(of: exporter, estimate: await exporter.resourcesSizeEstimate)
+  }
+
+  func export(to platform: String, options: [AppRequest.Option]) async throws {
+    try await exporter.export(
+      to: host, platform: MigrationPlatform(platform),
+      options: options.map { ($0.name, Data($0.value)) })
+  }
+
+  func importItems(in directory: [UInt8], from app: AppIdentity) async throws {
+    guard let importer = instance as? any ResourcesImporting else { throw CocoaError(.featureUnsupported) }
+    let request = ResourcesImportRequest(
+      sourceAppIdentifier: MigrationAppIdentifier(
+        storeIdentifier: .init(app.store), bundleIdentifier: app.bundleIdentifier, platform: .init(app.platform)),
+      sourceVersion: app.version)
+    let host = host
+    // A host that has ended also ends the process.
+    let notice = try await WatchedImport(importer).run(
+      at: URL(directory: String(decoding: directory, as: UTF8.self)), request
+    ) { try? host.send(.progress($0)) }
+    if let notice { try? host.send(.notice(notice)) }
+  }
+
+  private var exporter: any ResourcesExportingWithOptions {
+    get throws {
+      guard let exporter = instance as? any ResourcesExportingWithOptions else {
+        throw CocoaError(.featureUnsupported)
+      }
+      return exporter
+    }
+  }
+}
+
+extension ExportDescription {
+  /// The exporter's description: the given estimate, its version, and whether its data may be
+  /// compressed.
+  init(of exporter: any ResourcesExportingWithOptions, estimate: Int) {
+    self.init(
+      estimate: Int64(estimate), version: exporter.resourcesVersion, isCompressible: exporter.resourcesCompressible)
+  }
+}
+
+extension ResourcesExportingWithOptions {
+  /// Exports with the requested options that this extension knows.
+  func export(to destination: any ItemDestination, platform: MigrationPlatform, options: [(String, Data)]) async throws
+  {
+    var known: [OptionsType: Data] = [:]
+    for (name, value) in options {
+      if let option = OptionsType(rawValue: name) { known[option] = value }
+    }
+    try await exportResources(
+      to: ResourcesArchiver(destination),
+      request: MigrationRequestWithOptions(destinationPlatform: platform, options: known))
   }
 }
