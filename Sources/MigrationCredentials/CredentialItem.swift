@@ -174,12 +174,10 @@ extension [CredentialItem.Attribute: CredentialItem.Value] {
 
 extension Fields {
   func kind(_ tag: UInt8, _ subject: String) throws(Violation) -> CredentialItem.Kind {
-    guard let kind = CredentialItem.Kind(rawValue: try byte(tag, subject)) else { throw Violation(.unknown, subject) }
+    guard let kind = CredentialItem.Kind(rawValue: try requiredNumber(tag, subject)) else {
+      throw Violation(.unknown, subject)
+    }
     return kind
-  }
-
-  func byte(_ tag: UInt8, _ subject: String) throws(Violation) -> UInt8 {
-    try readRequired(tag, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
   }
 
   /// The attributes of items of this kind; none if the field is absent.

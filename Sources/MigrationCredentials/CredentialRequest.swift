@@ -129,7 +129,7 @@ extension CredentialRequest {
         query.kind, query.attributes, data: data, group: query.group, returning: try fields.aspects(7, subject))
     case .copy:
       try fields.refuseUnknown(besides: [1, 2, 3, 4, 5, 7, 8], subject)
-      let limit = try fields.readRequired(8, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) }
+      let limit: UInt32 = try fields.requiredNumber(8, subject)
       guard limit > 0 else { throw Violation(.value, subject) }
       self = .copy(
         try CredentialQuery(fields, subject), limit: limit, returning: try fields.aspects(7, subject))
@@ -174,7 +174,7 @@ extension CredentialQuery {
 
 extension Fields {
   fileprivate func aspects(_ tag: UInt8, _ subject: String) throws(Violation) -> CredentialAspects {
-    let aspects = CredentialAspects(rawValue: try byte(tag, subject))
+    let aspects = CredentialAspects(rawValue: try requiredNumber(tag, subject))
     guard aspects.isSubset(of: .all) else { throw Violation(.value, subject) }
     return aspects
   }
@@ -227,15 +227,16 @@ extension CredentialReply {
         group: try fields.text(2, limit: Limits.identifier, subject))
     case .ended:
       try fields.refuseUnknown(besides: [1], subject)
-      let status = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) }
-      self = .ended(CredentialStatus(rawValue: Int32(bitPattern: status)))
+      self = .ended(CredentialStatus(rawValue: try fields.requiredNumber(1, subject)))
     case .account:
       try fields.refuseUnknown(besides: [1], subject)
       guard fields.value(1) != nil else {
         self = .account(nil)
         return
       }
-      guard let state = AccountState(rawValue: try fields.byte(1, subject)) else { throw Violation(.unknown, subject) }
+      guard let state = AccountState(rawValue: try fields.requiredNumber(1, subject)) else {
+        throw Violation(.unknown, subject)
+      }
       self = .account(state)
     case nil: throw Violation(.unknown, subject)
     }

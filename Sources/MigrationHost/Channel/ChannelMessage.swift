@@ -211,21 +211,18 @@ extension ExtensionMessage {
   package init(_ bytes: [UInt8]) throws(Violation) {
     let subject = "a message of the extension"
     let (kind, fields) = try Fields.message(bytes, subject)
-    let byte = { (reader: inout ByteReader, bytes: Span<UInt8>) throws(Violation) in try reader.u8(bytes) }
     switch Kind(rawValue: kind) {
-    case .ready: self = .ready(ExtensionAbilities(rawValue: try fields.readRequired(1, subject, byte)))
+    case .ready: self = .ready(ExtensionAbilities(rawValue: try fields.requiredNumber(1, subject)))
     case .described:
-      let estimate = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
       self = .described(
         ExportDescription(
-          estimate: Int64(bitPattern: estimate), version: try fields.text(2, limit: Limits.identifier, subject),
-          isCompressible: try fields.readRequired(3, subject, byte) != 0))
+          estimate: try fields.requiredNumber(1, subject),
+          version: try fields.text(2, limit: Limits.identifier, subject),
+          isCompressible: try fields.requiredNumber(3, subject) as UInt8 != 0))
     case .append: self = .append(try AppendedItem(fields, subject))
-    case .progress:
-      let progress = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u32(bytes) }
-      self = .progress(min(progress, 1_000_000))
+    case .progress: self = .progress(min(try fields.requiredNumber(1, subject), 1_000_000))
     case .ended: self = .ended(try ReportedError(fields, subject))
-    case .notice: self = .notice(ExtensionNotice(rawValue: try fields.readRequired(1, subject, byte)))
+    case .notice: self = .notice(ExtensionNotice(rawValue: try fields.requiredNumber(1, subject)))
     case nil: throw Violation(.unknown, subject)
     }
   }
@@ -268,7 +265,7 @@ extension ReportedError {
   /// Nil if the fields contain no error.
   fileprivate init?(_ fields: Fields, _ subject: String) throws(Violation) {
     guard let domain = try fields.optionalText(10, limit: Limits.identifier, subject) else { return nil }
-    let code = try fields.readRequired(11, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
+    let code: Int64 = try fields.requiredNumber(11, subject)
     let info = try fields.read(13, subject) { reader, bytes throws(Violation) in
       var info: [String: String] = [:]
       while !reader.isAtEnd {
@@ -278,7 +275,7 @@ extension ReportedError {
       return info
     }
     self.init(
-      domain: domain, code: Int(Int64(bitPattern: code)),
+      domain: domain, code: Int(code),
       text: try fields.text(12, limit: Channel.longestMessage, subject), userInfo: info ?? [:])
   }
 

@@ -101,7 +101,9 @@ package struct Fields: Equatable, Sendable {
   package func number<Value: FixedWidthInteger>(_ tag: UInt8, _ subject: String) throws(Violation) -> Value? {
     try read(tag, subject) { reader, bytes throws(Violation) in
       var number: Value = 0
-      for index in try reader.take(Value.bitWidth / 8) { number = number << 8 | Value(bytes[index]) }
+      for index in try reader.take(Value.bitWidth / 8) {
+        number = number << 8 | Value(truncatingIfNeeded: bytes[index])
+      }
       return number
     }
   }

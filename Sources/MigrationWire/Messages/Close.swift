@@ -44,7 +44,7 @@ package struct Close: Error, Equatable, Sendable {
   package let bytes: Space?
   /// Room for items; nil unless both figures are known.
   package let items: Space?
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(
     _ code: Code, _ message: String, hint: String? = nil, name: [UInt8]? = nil, bytes: Space? = nil,
@@ -56,7 +56,6 @@ package struct Close: Error, Equatable, Sendable {
     self.name = name
     self.bytes = bytes
     self.items = items
-    unknown = Fields()
   }
 
   /// The message to the end that broke the protocol.

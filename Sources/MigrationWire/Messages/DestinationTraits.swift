@@ -221,14 +221,13 @@ package struct Refusal: Equatable, Sendable {
   package let reason: RefusalReason
   /// The error of the receiver's system, a clause.
   package let message: String?
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(path: ArchivePath, generation: Generation, reason: RefusalReason, message: String? = nil) {
     self.path = path
     self.generation = generation
     self.reason = reason
     self.message = message.flatMap { $0.utf8.count <= Limits.message ? $0 : nil }
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {

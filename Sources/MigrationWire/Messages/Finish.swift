@@ -20,7 +20,7 @@ package struct Unsent: Equatable, Sendable {
   package let message: String?
   /// The ability that the destination lacks, where that is the reason.
   package let refusal: RefusalReason?
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(path: [UInt8], reason: Reason, message: String? = nil) {
     self.init(path, reason, message, nil)
@@ -36,7 +36,6 @@ package struct Unsent: Equatable, Sendable {
     self.path = Array(path.prefix(Limits.path))
     self.reason = reason
     self.message = message
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
@@ -81,7 +80,7 @@ package struct Finish: Equatable, Sendable {
   package let withheld: UInt64
   /// Attributes that are never transferred, in ascending order of their names.
   package let leftBehind: [LeftBehind]
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(
     total: Tally, unsent: UInt64, digest: UInt128, leftOut: LeftOut = LeftOut(), withheld: UInt64 = 0,
@@ -93,7 +92,6 @@ package struct Finish: Equatable, Sendable {
     self.total = total
     self.unsent = unsent
     self.digest = digest
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
@@ -193,13 +191,12 @@ package struct Done: Equatable, Sendable {
   package let losses: [Loss]
   /// The number of items that the destination could not hold.
   package let notStored: UInt64
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(total: Tally, losses: [Loss] = [], notStored: UInt64 = 0) {
     self.notStored = notStored
     self.total = total
     self.losses = losses
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {

@@ -26,7 +26,7 @@ package struct Greeting: Equatable, Sendable {
   package let features: Features
   /// The app whose data the receiver wants.
   package let request: AppRequest?
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(role: Role, label: String, software: String, features: Features, request: AppRequest? = nil) {
     self.role = role
@@ -34,7 +34,6 @@ package struct Greeting: Equatable, Sendable {
     self.software = software
     self.features = features
     self.request = request
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
@@ -81,13 +80,12 @@ package struct AppRequest: Equatable, Sendable {
   package let platform: String
   /// In ascending order of their names' bytes.
   package let options: [Option]
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(bundleIdentifier: String, platform: String, options: [Option] = []) {
     self.bundleIdentifier = bundleIdentifier
     self.platform = platform
     self.options = options.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {

@@ -71,13 +71,12 @@ package struct Partial: Equatable, Sendable {
   package let path: ArchivePath
   package let generation: Generation
   package let ranges: ByteRanges
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(path: ArchivePath, generation: Generation, ranges: ByteRanges) {
     self.path = path
     self.generation = generation
     self.ranges = ranges
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
@@ -136,11 +135,10 @@ package struct Tally: Equatable, Sendable {
 /// Protocol §6.4: the end of the ledger.
 package struct HeldEnd: Equatable, Sendable {
   package let held: Tally
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(held: Tally) {
     self.held = held
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {

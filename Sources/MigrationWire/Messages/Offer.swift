@@ -19,14 +19,13 @@ package struct AppIdentity: Equatable, Sendable {
   package let store: String
   package let platform: String
   package let version: String
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(bundleIdentifier: String, store: String, platform: String, version: String) {
     self.bundleIdentifier = bundleIdentifier
     self.store = store
     self.platform = platform
     self.version = version
-    unknown = Fields()
   }
 
   fileprivate init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
@@ -78,7 +77,7 @@ package struct Offer: Equatable, Sendable {
   package let flags: Flags
   /// The sum of the lengths of all records; nil where the sender does not know it.
   package let metadata: UInt64?
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(
     transfer: TransferID?, contents: Contents, items: UInt64, bytes: UInt64, allocated: UInt64, flags: Flags,
@@ -91,7 +90,6 @@ package struct Offer: Equatable, Sendable {
     self.allocated = allocated
     self.flags = flags
     self.metadata = metadata
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
@@ -184,7 +182,7 @@ package struct Accept: Equatable, Sendable {
   package let features: Features
   /// The abilities of the destination; nil if they are not known, or if the sender does not ask.
   package let traits: DestinationTraits?
-  private let unknown: Fields
+  private var unknown = Fields()
 
   package init(
     transfer: TransferID, session: SessionID, keys: TransferKeys, window: UInt64, streams: UInt16, features: Features,
@@ -197,7 +195,6 @@ package struct Accept: Equatable, Sendable {
     self.streams = streams
     self.features = features
     self.traits = traits
-    unknown = Fields()
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
