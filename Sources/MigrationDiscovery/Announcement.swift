@@ -11,7 +11,7 @@ package final class Announcement: Sendable {
     case established(name: String)
   }
 
-  /// How long the goodbye may take: it is sent immediately, unless the machine is very busy.
+  /// The time that the goodbye may take: it is sent immediately, unless the machine is very busy.
   private static let patience: Duration = .milliseconds(500)
 
   private let thread: LinkThread

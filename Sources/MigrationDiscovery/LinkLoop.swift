@@ -9,7 +9,7 @@ struct LinkLoop<Handler: LinkHandler>: ~Copyable {
   /// time for processing the packets, so that a flood takes at most a tenth of a processor.
   private static var rest: Duration { .milliseconds(10) }
   private static var restShare: Int { 9 }
-  /// How long changes of interfaces are collected, because they come in groups.
+  /// The time for which changes of interfaces are collected, because they come in groups.
   private static var collecting: Duration { .milliseconds(100) }
   /// The time after which a link that could not be opened is tried again, and after which the
   /// interfaces are listed again if the kernel does not report changes.

@@ -162,7 +162,7 @@ package struct ConfinementTrial: Sendable {
   private static let tried: CInt = 64
   /// The most directories, because each needs a bit.
   private static let most = 6
-  /// How long a killed process may take to end.
+  /// The time that a killed process may take to end.
   private static let afterKill = Duration.seconds(1)
 
   private let executable: String

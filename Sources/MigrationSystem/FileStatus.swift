@@ -110,9 +110,7 @@ package struct OpenFlags: OptionSet, Sendable {
 
   /// For reading, which is also the meaning of no flags.
   package static let readOnly = OpenFlags([])
-  /// For writing.
-  package static let writeOnly = OpenFlags(rawValue: O_WRONLY)
-  /// For both.
+  /// For reading and writing.
   package static let readWrite = OpenFlags(rawValue: O_RDWR)
   /// Every write without an offset goes to the end.
   package static let append = OpenFlags(rawValue: O_APPEND)

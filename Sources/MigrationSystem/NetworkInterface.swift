@@ -25,7 +25,7 @@ package struct NetworkInterface: Hashable, Sendable {
   package struct Address: Hashable, Sendable {
     /// The address, without a port; a link-local IPv6 address includes the interface.
     package let address: SocketAddress
-    /// How many first bits the addresses on the link share with it.
+    /// The number of first bits that the addresses on the link share with it.
     package let prefix: Int
     /// Whether it can receive packets: the kernel has made sure that no other device has it.
     package let isReady: Bool

@@ -215,7 +215,7 @@ package struct LocalLinks: Equatable, Sendable {
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   /// The first address of the range, without a port.
   private let first: SocketAddress
-  /// How many bits all addresses of the range share.
+  /// The number of bits that all addresses of the range share.
   package let bits: Int
 
   /// The range of the addresses that share this many first bits with an address (default: all

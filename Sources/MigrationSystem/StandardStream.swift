@@ -7,7 +7,7 @@ package enum StandardStream: CInt, Sendable {
 
   /// The size that a pipe accepts at once if it accepts any bytes: PIPE_BUF.
   private static let piece = 4096
-  /// How long a reader has after a stop, in milliseconds.
+  /// The time that a reader has after a stop, in milliseconds.
   private static let moment: CInt = 250
 
   /// Writes all bytes; waits if a non-blocking terminal or pipe is full.

@@ -149,7 +149,7 @@ package struct StreamSocket: ~Copyable, Sendable {
     try descriptor.setOption(SOL_SOCKET, SO_RCVLOWAT, CInt(clamping: bytes))
   }
 
-  /// How many accepted bytes the other end's kernel has not acknowledged.
+  /// The number of accepted bytes that the other end's kernel has not acknowledged.
   package var waitingBytes: Int { max(0, Int(csystem_waiting_bytes(raw))) }
 
   /// Probes a silent connection: after `idle` seconds, every `interval` seconds, `count` times.

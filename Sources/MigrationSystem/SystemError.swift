@@ -109,8 +109,6 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     default: false
     }
   }
-  /// The two names are on different file systems.
-  package var isCrossDevice: Bool { errno == EXDEV }
   /// The file system has no hard links, or allows no more for this file.
   package var isLinkRefused: Bool { errno == EPERM || errno == EMLINK || isUnsupported }
   /// The file system does not know the rename flag. Some return the same error for a name that they

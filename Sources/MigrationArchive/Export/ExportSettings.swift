@@ -29,7 +29,7 @@ package struct ArchiveSizes: Sendable {
   let smallFile: Int
   /// The most bytes of a large file in one chunk.
   let chunk: Int
-  /// How many bytes of a large file a reader reads before it asks for its next work.
+  /// The bytes of a large file that a reader reads before it asks for its next work.
   let part: Int
   /// A frame with at least this many bytes is sent and not filled further.
   let fullFrame: Int

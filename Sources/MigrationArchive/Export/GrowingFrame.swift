@@ -7,7 +7,7 @@ import MigrationWire
 /// wake, and one frame per item. The thread that adds the item reads it instead. A frame is sent
 /// when it is full, or when it has waited long enough for more items.
 struct GrowingFrame<Place: SourceDirectory>: Sendable {
-  /// How long the first item in a frame may wait for more items, in seconds.
+  /// The seconds for which the first item in a frame may wait for more items.
   static var patience: Double { 0.01 }
   /// How many full frames may wait to be sent: beyond that, the readers take the added items, and
   /// the thread that adds them waits for the readers.

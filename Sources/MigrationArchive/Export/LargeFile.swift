@@ -123,7 +123,7 @@ final class LargeFile<File: SourceFile>: Sendable {
 
 /// The parts of large files, which several readers read at once.
 extension ArchiveReader {
-  /// How far ahead a large file is requested from the disk.
+  /// The bytes of a large file that are requested from the disk in advance.
   private static var distance: UInt64 { 4 << 20 }
 
   /// Continues reading the current file until the frame is full; false then.

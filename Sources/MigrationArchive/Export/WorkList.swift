@@ -28,7 +28,7 @@ package struct WorkList: Sendable {
     /// The stamp of its last change at the last look, which the sender has waited for since.
     var awaited: Timestamp?
 
-    /// How long to wait for another name: many names of one large file must not keep readers busy
+    /// The seconds to wait for another name: many names of one large file must not keep readers busy
     /// with checking them.
     var pause: Double { min(0.01 * Double(1 << min(waits, 10)), 2) }
   }
@@ -61,7 +61,7 @@ package struct WorkList: Sendable {
     var cursor = 0
     /// The remaining items of the folders that readers work in.
     var folders: [Reader: Range<Int>] = [:]
-    /// How many items are not done, including those that readers have in hand.
+    /// The number of items that are not done, including those that readers have in hand.
     var left: Int
     /// The work that no reader has had in hand: items, and bytes of files.
     var items: Int

@@ -94,7 +94,7 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
   package let bytes: Close.Space
   /// Nil if the file system sets no limit.
   package let items: Close.Space?
-  /// How many of the needed bytes are a reserve.
+  /// The needed bytes that are a reserve.
   private let reserve: UInt64
 
   /// Space for the journal and the directories, per item.

@@ -104,7 +104,7 @@ package protocol ItemSource: AnyObject, Sendable {
   func withholding(for traits: DestinationTraits) -> Withholding
   /// Whether the source is on a rotating disk, as far as the kernel reports it.
   var isRotating: Bool { get }
-  /// How many seconds an export may use for cleaning up after it is stopped.
+  /// The seconds that an export may use for cleaning up after it is stopped.
   var graceAtTheEnd: Double { get }
 }
 

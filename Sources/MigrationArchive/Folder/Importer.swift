@@ -29,7 +29,7 @@ package protocol Importer: AnyObject, Sendable {
   func letGo()
   /// Stops at the user's request: cancels a running import if it can be undone.
   func interrupt()
-  /// How many seconds a cancelled import may use for cleaning up.
+  /// The seconds that a cancelled import may use for cleaning up.
   var graceAtTheEnd: Double { get }
 }
 

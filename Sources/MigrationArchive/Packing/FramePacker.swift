@@ -257,7 +257,7 @@ struct ArchiveSum: Sendable {
   var digest: UInt128 = 0
   var unsent: UInt64 = 0
   var leftOut = LeftOut()
-  /// How many items the destination cannot hold.
+  /// The number of items that the destination cannot hold.
   var withheld: UInt64 = 0
   var leftBehind = AttributeCount()
 

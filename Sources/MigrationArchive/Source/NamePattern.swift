@@ -56,7 +56,7 @@ struct NamePattern: Equatable, Sendable {
     return true
   }
 
-  /// How many bytes an element matches at a position; nil if it does not match.
+  /// The number of bytes that an element matches at a position; nil if it does not match.
   private func length(of index: Int, in name: Span<UInt8>, at position: Int) -> Int? {
     guard index < elements.count, position < name.count else { return nil }
     switch elements[index] {

@@ -100,12 +100,12 @@ package struct SourceClock: Sendable {
 
   package init() {}
 
-  /// How far ahead of this machine's time a stamp may be and still say anything about the clock:
-  /// programs set times freely on file systems without a time of change.
+  /// The most seconds that a stamp may be ahead of this machine's time and still say anything about
+  /// the clock: programs set times freely on file systems without a time of change.
   private static let mostAhead = 86_400.0
 
-  /// How long a file system may give out the same stamp, depending on whether the stamp has
-  /// fractions of a second.
+  /// The seconds for which a file system may give out the same stamp, depending on whether the
+  /// stamp has fractions of a second.
   private static func granule(of stamp: Timestamp) -> Double { stamp.nanoseconds == 0 ? 2 : 0.05 }
 
   /// Records that a stamp was seen, so that the clock has reached it by now.

@@ -140,7 +140,7 @@ package struct Withholding: Equatable, Sendable {
     for case let lack? in lacks { counts[lack, default: 0] += 1 }
   }
 
-  /// How many items are left out.
+  /// The number of items that are left out.
   package var count: UInt64 { counts.values.reduce(0, +) }
 
   /// A clause for the user before any data is sent; nil if nothing is left out.

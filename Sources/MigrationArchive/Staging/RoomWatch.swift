@@ -40,9 +40,9 @@ struct RoomWatch: Sendable {
   /// The part of an app's offer that is still to come; nothing of folders, since the destination
   /// may have their items.
   private var expected: Tally
-  /// How much may arrive before the next check.
+  /// The bytes that may arrive before the next check.
   private var allowance = Tally()
-  /// How many bytes were written that the file system may not have counted yet.
+  /// The written bytes that the file system may not have counted yet.
   private var unsynced: UInt64
   /// The charge of the frames that are being written: their data may not be written yet, so a sync
   /// does not make the file system count it.

@@ -266,7 +266,7 @@ package final class Staging: Sendable {
     return Tally(items: max(settled.items, offer.items), bytes: max(settled.bytes, offer.bytes, offer.allocated))
   }
 
-  /// How many items of the archive are refused.
+  /// The number of refused items of the archive.
   package var notStored: UInt64 { shared.withFigures { $0.refused.items } }
 
   /// The metadata that the destination could not hold so far.

@@ -267,7 +267,7 @@ package struct TestedExport: Sendable {
   /// Starts watching.
   package init(limit: IdleLimit) { watch = ExportWatch(limit: limit, now: ExportWatch.now()) }
 
-  /// How long a test's extension may take to describe its export.
+  /// The time that a test's extension may take to describe its export.
   package static func descriptionLimit(_ limit: IdleLimit) -> IdleLimit {
     limit == .off ? .off : .seconds(ExportWatch.descriptionLimit)
   }

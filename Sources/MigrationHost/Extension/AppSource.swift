@@ -12,7 +12,7 @@ package final class AppSource: ItemSource {
   private let place: CheckedPlace?
   private let claim: SourceClaim
   private let idleLimit: IdleLimit
-  /// How long the extension may take to describe its export.
+  /// The time that the extension may take to describe its export.
   private let descriptionLimit: Double
   /// The process that was started first. It describes its export, and then performs the first
   /// session's export.

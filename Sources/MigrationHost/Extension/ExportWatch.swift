@@ -26,9 +26,9 @@ struct ExportWatch: Equatable, Sendable {
     case cancelled(Double)
   }
 
-  /// How long it may take to end after it was cancelled.
+  /// The time that it may take to end after it was cancelled.
   static let grace: Double = 5
-  /// How long it may take to describe its export.
+  /// The time that it may take to describe its export.
   static let descriptionLimit: Double = 60
   /// The longest pause before the next look.
   static let step: Double = 1

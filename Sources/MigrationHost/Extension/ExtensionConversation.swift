@@ -11,9 +11,9 @@ struct ExtensionConversation: ~Copyable, Sendable {
     case ended
   }
 
-  /// How long an extension that is no longer needed may take to end.
+  /// The time that an extension that is no longer needed may take to end.
   private static let patience = Duration.seconds(5)
-  /// How long an extension may leave a message unread.
+  /// The time for which an extension may leave a message unread.
   private static let readingTime = Duration.seconds(30)
 
   private var channel: Channel

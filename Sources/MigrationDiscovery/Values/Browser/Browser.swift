@@ -3,14 +3,14 @@ package struct Browser: LinkHandler {
   /// The news is all instances that can be connected to now, by name.
   package typealias Action = LinkAction<[Found]>
 
-  /// How long news waits for more news, in seconds, so that changes in between are processed
+  /// The seconds for which news waits for more news, so that changes in between are processed
   /// together.
   private static let patience = 0.05
   /// The longest pause between two questions, in seconds; the pauses double from the first on.
   private static let longestPause = 60.0
   /// The shortest pause before it asks for missing records again, in seconds.
   private static let questionPause = 0.2
-  /// How many known instances one packet names, so that it fits into one frame.
+  /// The number of known instances that one packet names, so that it fits into one frame.
   static let mostInPacket = 12
 
   private var random: SeededRandom
@@ -144,7 +144,8 @@ struct HeardAddresses: Sendable {
 struct Lifetime: Equatable, Sendable {
   /// The longest lifetime that is accepted, in seconds.
   private static let longest = 4500.0
-  /// How long a record remains valid after it is withdrawn or replaced (RFC 6762 §10.1, §10.2).
+  /// The seconds for which a record remains valid after it is withdrawn or replaced (RFC 6762
+  /// §10.1, §10.2).
   static let farewell = 1.0
 
   let received: Double

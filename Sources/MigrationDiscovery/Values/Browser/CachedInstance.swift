@@ -1,8 +1,8 @@
 /// The records of an instance on one interface.
 struct CachedInstance: Sendable {
-  /// How many of its addresses are kept.
+  /// The number of its addresses that are kept.
   static let mostAddresses = 16
-  /// How long its other records may come after the first before they are asked for, in seconds.
+  /// The seconds that its other records may take after the first before they are asked for.
   private static let patience = 0.1
   /// The longest pause between two questions for the same records, in seconds.
   private static let longestPause = 60.0

@@ -9,7 +9,7 @@ struct InterfaceCache: Sendable {
   /// The most space for the questions of one sweep on a link, without the packet's compression, so
   /// that they fit into a frame.
   private static let longestQuestions = 1300
-  /// How long an incomplete instance is safe from displacement by a mere name, in seconds.
+  /// The seconds for which a mere name cannot displace an incomplete instance.
   private static let patience = 1.0
   /// The most instances that are displaced by the instances of one packet.
   private static let mostGivingWay = 4

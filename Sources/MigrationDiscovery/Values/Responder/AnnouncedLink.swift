@@ -17,7 +17,7 @@ struct AnnouncedLink: Sendable {
   static let pauseBeforeDefence = 0.25
   /// The most questions that wait for more known answers at a time.
   static let mostHeld = 16
-  /// How many unicast answers are sent in a second, and how many at once.
+  /// The number of unicast answers that are sent in a second, and at once.
   static let unicastRate = 10.0
 
   var addresses: [IPAddress]

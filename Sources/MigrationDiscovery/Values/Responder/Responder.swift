@@ -151,7 +151,7 @@ package struct Responder: LinkHandler {
     return packet
   }
 
-  /// How long a device waits after its probe has lost against another (RFC 6762 §8.2).
+  /// The seconds that a device waits after its probe has lost against another (RFC 6762 §8.2).
   private static let deference = 1.0
 
   /// Compares a probe of another device with the responder's own: the greater proposal continues,
