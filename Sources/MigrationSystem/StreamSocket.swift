@@ -120,21 +120,10 @@ package struct StreamSocket: ~Copyable, Sendable {
     try descriptor.setOption(CInt(IPPROTO_TCP), TCP_NODELAY, isOn ? 1 : 0)
   }
 
-  /// Sets how many bytes without acknowledgement the kernel holds. Ends the kernel's own tuning.
-  package func setSendBuffer(bytes: Int) throws(SystemError) {
-    try descriptor.setOption(SOL_SOCKET, SO_SNDBUF, CInt(clamping: bytes))
-  }
-
   /// Sets how many bytes the kernel accepts that it cannot send yet; the kernel still tunes the
   /// amount that is on its way.
   package func setUnsentLimit(bytes: Int) throws(SystemError) {
     try descriptor.setOption(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, CInt(clamping: bytes))
-  }
-
-  /// Sets how many bytes the kernel holds that the program has not received. Ends the kernel's own
-  /// tuning.
-  package func setReceiveBuffer(bytes: Int) throws(SystemError) {
-    try descriptor.setOption(SOL_SOCKET, SO_RCVBUF, CInt(clamping: bytes))
   }
 
   /// Sets how long sent bytes may go unacknowledged before the connection counts as lost.
@@ -152,23 +141,9 @@ package struct StreamSocket: ~Copyable, Sendable {
   /// The number of accepted bytes that the other end's kernel has not acknowledged.
   package var waitingBytes: Int { max(0, Int(csystem_waiting_bytes(raw))) }
 
-  /// Probes a silent connection: after `idle` seconds, every `interval` seconds, `count` times.
-  package func setKeepAlive(idle: Int, interval: Int, count: Int) throws(SystemError) {
-    try descriptor.setOption(SOL_SOCKET, SO_KEEPALIVE, 1)
-    let level = CInt(IPPROTO_TCP)
-    try descriptor.setOption(level, TCP_KEEPIDLE, CInt(clamping: idle))
-    try descriptor.setOption(level, TCP_KEEPINTVL, CInt(clamping: interval))
-    try descriptor.setOption(level, TCP_KEEPCNT, CInt(clamping: count))
-  }
-
   /// The size of the segments that this end sends.
   package func segmentBytes() throws(SystemError) -> Int {
     Int(try descriptor.option(CInt(IPPROTO_TCP), TCP_MAXSEG))
-  }
-
-  /// The size of the kernel's send buffer, which is twice the size that was set.
-  package func sendBufferBytes() throws(SystemError) -> Int {
-    Int(try descriptor.option(SOL_SOCKET, SO_SNDBUF))
   }
 }
 

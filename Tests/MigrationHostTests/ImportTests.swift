@@ -47,7 +47,6 @@ import Testing
     #expect(try app.unfinishedImport == nil && !app.isUnsettled)
     #expect(try !app.settle())
     #expect(documents(app) == ["new-1", "new-2"])
-    try app.dropContainerSetAside()
   }
 
   @Test(arguments: [false, true])

@@ -75,16 +75,6 @@ extension InstalledApp {
     try prepareContainer()
   }
 
-  /// Removes the container that was moved aside, if there is one. `endImport` does that after a
-  /// success.
-  package func dropContainerSetAside() throws(HostError) {
-    guard try files.kind(of: replaced) != nil else { return }
-    let hasSucceeded = try hasImportSucceeded
-    precondition(hasSucceeded, "the old data is removed only after a success")
-    try discard(replaced)
-    try sweepTrash()
-  }
-
   /// Moves an entry to the trash in one step. The next sweep removes it.
   func discard(_ place: String) throws(HostError) {
     guard try files.kind(of: place) != nil else { return }

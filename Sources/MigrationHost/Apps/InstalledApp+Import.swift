@@ -91,14 +91,6 @@ extension InstalledApp {
     get throws(HostError) { try files.read(mark, limit: 1 << 10).map { ImportMark($0) } }
   }
 
-  /// Whether the import is known to have succeeded.
-  var hasImportSucceeded: Bool {
-    get throws(HostError) {
-      guard let mark = try importMark else { return false }
-      return importRecord.map { $0.transfer == mark.transfer && $0.failure == nil } ?? false
-    }
-  }
-
   func write(_ mark: ImportMark) throws(HostError) {
     try files.write(self.mark, mark.encoded)
   }
