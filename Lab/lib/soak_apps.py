@@ -6,8 +6,8 @@ import signal
 import sys
 
 from attack_place import Run
-from chaos_relay import Relay, free_port
 from outside import MIB, ROOT, equal, require, run_script, wait_for
+from relay import Relay, free_port
 
 sys.path.append(f"{ROOT}/Tests/Acceptance")
 
@@ -29,7 +29,7 @@ class Apps:
         self.bundle = make_bundle(programs, f"{place.folder()}/{ID}", ID)
         self.old, self.new = self.device(), self.device()
         self.port = free_port(draw)
-        self.relay = Relay(self.port, 100 * MIB, random.Random(draw.random()), lambda *_: None)
+        self.relay = Relay(self.port, 100 * MIB, draw=random.Random(draw.random()))
         self.relay.start()
         self.kinds = {
             name.removeprefix("do_").replace("_", " "): getattr(self, name) for name in dir(self) if name.startswith("do_")}

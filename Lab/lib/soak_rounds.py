@@ -46,7 +46,7 @@ class Folders(Sending):
 
     def do_corrupted(self):
         path, home, run, _ = self.begin()
-        self.relay.do(self.relay.corrupt, self.random.choice([0, 1]))
+        self.relay.do(self.relay.spoil, self.random.choice([0, 1]))
         self.finish(path, home, run)
 
     def do_stalled(self):

@@ -9,8 +9,8 @@ import subprocess
 import threading
 
 from attack_place import PATIENCE, Run
-from chaos_relay import Relay, free_port
 from outside import MIB, Failure, require, wait_for
+from relay import Relay, free_port
 from soak_leftovers import processes
 
 MOST_EVENTS = 300
@@ -45,7 +45,7 @@ class StandingReceiver(Standing):
             "receive", folder, "--keep", "--listen", str(self.port), "--label", "standing", "--give-up-after", str(GIVE_UP),
             "--json"])
         require(self.wait_event("code"), f"the receiver shows no code: {self.code} {self.words()}")
-        self.relay = Relay(self.port, 100 * MIB, random.Random(draw.random()), lambda *_: None)
+        self.relay = Relay(self.port, 100 * MIB, draw=random.Random(draw.random()))
         self.relay.start()
 
     def pairing_code(self):
@@ -80,7 +80,7 @@ class LongTransfer:
         self.receiver = Standing(place, ["receive", destination, "--listen", f"127.0.0.1:{port}", "--no-announce", "--json"])
         code = self.receiver.wait_event("code")
         require(code, f"the receiver of the long transfer shows no code: {self.receiver.words()}")
-        self.relay = Relay(port, 100 * MIB, random.Random(draw.random()), lambda *_: None)
+        self.relay = Relay(port, 100 * MIB, draw=random.Random(draw.random()))
         self.relay.start()
         self.sender = Standing(
             place, ["send", f"{source}/content", "--to", f"127.0.0.1:{self.relay.port}", "--limit", str(rate), "--compress", "never",

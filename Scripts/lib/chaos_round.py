@@ -9,11 +9,11 @@ import random
 import signal
 import time
 
-from chaos_relay import Relay, free_port
 from chaos_runs import Run, remembered
 from chaos_tally import ANSWERING, CUTS, FINISHING, IMPORTING, KILLS, LATE, PHASES, TRANSFERRING, WAITING
 from chaos_trees import HOLES, make_tree
 from outside import MIB, Failure, require, run_script
+from relay import Relay, free_port
 
 
 MOST_RUNS = 40
@@ -70,7 +70,7 @@ class Round:
     """Whether a receiver has waited until its end for a sender that knows the result; once is
     enough."""
 
-    def __init__(self, place, name, seed, tally, plan=None, rate=None, bound=BOUND, scale=1.0, limit=None):
+    def __init__(self, place, name, seed, tally, plan=None, rate=None, bound=BOUND, scale=1.0):
         self.random = random.Random(f"{seed}/{name}")
         self.name, self.tally, self.bound, self.scale = name, tally, bound, scale
         self.place = f"{place}/{name}"
@@ -86,8 +86,7 @@ class Round:
         self.log = open(f"{self.place}/faults.log", "w", encoding="utf-8", buffering=1)
         self.begun = time.monotonic()
         self.port = free_port(self.random)
-        self.relay = Relay(self.port, rate or 100 * MIB, random.Random(f"{seed}/{name}/relay"), self.tell)
-        self.relay.limit = limit
+        self.relay = Relay(self.port, rate or 100 * MIB, draw=random.Random(f"{seed}/{name}/relay"), tell=self.tell)
         self.runs = {"sender": [], "receiver": []}
         self.restarts = set()
         self.code = None  # What the receiver shows.
@@ -454,7 +453,7 @@ class Round:
             number = self.relay.do(self.relay.cut, 1, by_reset)
             self.fell(kind, "by RST" if by_reset else "by FIN", number)
         elif kind == "corrupt":
-            if self.relay.do(self.relay.corrupt, self.random.choices([0, 1], [65, 35])[0]):
+            if self.relay.do(self.relay.spoil, self.random.choices([0, 1], [65, 35])[0]):
                 self.corrupting = True  # It falls when the next bytes come.
             else:
                 self.fell(kind, "nothing", 0)

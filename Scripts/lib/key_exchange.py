@@ -5,9 +5,9 @@ Usage: key_exchange.py PORT   passes connections on to PORT of 127.0.0.1; prints
                               line for each handshake: the name of the group
 """
 
-import socket
 import sys
-import threading
+
+from relay import Relay
 
 HANDSHAKE, SERVER_HELLO, KEY_SHARE = 22, 2, 51
 GROUPS = {0x0017: "P-256", 0x001D: "X25519", 0x11EC: "X25519MLKEM768"}
@@ -57,40 +57,27 @@ def find_group(data):
     return None
 
 
-def pass_on(source, target, look):
-    try:
-        while data := source.recv(1 << 16):
-            look(data)
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass  # The other direction sees it as well.
+class Handshakes(Relay):
+    """Prints the group of each connection that it passes on."""
 
+    def __init__(self, port):
+        super().__init__(port, look=self.look_at)
+        self.seen = {}
+        """What came on each connection from the receiver until its group was known, then None."""
 
-def relay(client, port):
-    seen = [b""]
-
-    def look(data):
-        if seen[0] is not None:
-            seen[0] += data
-            group = find_group(seen[0])
+    def look_at(self, number, part):
+        data = self.seen.get(number, b"")
+        if data is not None:
+            group = find_group(data + part)
+            self.seen[number] = data + part if group is None else None
             if group is not None:
-                seen[0] = None
                 print(group, flush=True)
-
-    with client, socket.create_connection(("127.0.0.1", port)) as server:
-        back = threading.Thread(target=pass_on, args=(server, client, look))
-        back.start()
-        pass_on(client, server, lambda _: None)
-        back.join()
 
 
 def main(arguments):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        print(listener.getsockname()[1], flush=True)
-        while True:
-            client, _ = listener.accept()
-            threading.Thread(target=relay, args=(client, int(arguments[0])), daemon=True).start()
+    relay = Handshakes(int(arguments[0]))
+    print(relay.port, flush=True)
+    relay.run()
 
 
 if __name__ == "__main__":

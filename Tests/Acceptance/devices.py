@@ -14,9 +14,8 @@ import time
 
 import pytest
 
-from far_link import FarLink
 from outside import GIB, MIB, ROOT, Failure, equal, mib, remove, require, run_script, wait_for
-from slow_link import SlowLink
+from relay import Relay
 
 PATIENCE = 120
 """How many seconds an action may take that normally takes almost no time: a guard against hangs on
@@ -274,11 +273,19 @@ class Work:
                 os.chown(path, user, user)
         return pair
 
-    def slow_link(self, port, rate=SlowLink.RATE):
-        return self.undone.enter_context(contextlib.closing(SlowLink(port, rate)))
+    def link(self, port, **options):
+        """A relay to a receiver."""
+        link = self.undone.enter_context(contextlib.closing(Relay(port, **options)))
+        link.start()
+        return link
+
+    def slow_link(self, port, rate=8 * MIB):
+        """A relay so slow that a transfer lasts."""
+        return self.link(port, rate=rate)
 
     def far_link(self, port, delay, flight):
-        return self.undone.enter_context(contextlib.closing(FarLink(port, delay, flight)))
+        """A relay to a distant country: an answer takes `delay`."""
+        return self.link(port, delays=(delay / 2, delay / 2), flight=flight)
 
     def mount(self, folder, *arguments):
         """Mounts something at a folder; probes have shown that this is possible."""

@@ -204,7 +204,7 @@ def killed_and_started(work, old, new, *options, share=0.4, rate=4 * MIB, most=N
     and starts them again."""
     sending, receiver, link = begin(work, old, new, *options, port=own_port(), rate=rate)
     if most is not None:
-        link.let_pass(most)
+        link.limit = most
     wait_for_share(sending, receiver, share)
     return started_again(work, old, new, options, sending, receiver, link)
 
@@ -217,7 +217,7 @@ def killed_at_the_end(work, old, new, moment, rate=4 * MIB):
     """
     sending, receiver, link = begin(work, old, new, port=own_port(), rate=rate)
     wait_for_share(sending, receiver, 0.2)
-    link.mute(0)
+    link.do(link.mute, 0)
     receiver.event(moment)
     again = started_again(work, old, new, (), sending, receiver, link)
     equal((sending.code, receiver.code), (-signal.SIGKILL, -signal.SIGKILL), "what both were ended by")

@@ -1,5 +1,6 @@
 """Interruptions. On a disk, so that durable data must really be made durable."""
 
+import math
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 from devices import PATIENCE, Process, Receiver, end_well, own_port, random_file, sender, small_file
 from needs import QUIET, disk_image, needs, tmpfs
 from outside import IS_ROOT, MIB, NOBODY, equal, require, run_script, wait_for
+from relay import SENDER
 
 
 def progress(process):
@@ -167,7 +169,7 @@ def test_a_changed_byte_on_the_wire(work):
     # comes.
     for connection, share in ((1, 0.1), (0, 0.2), (-1, 0.5)):
         wait_for_share(sending, [receiver], 48 * MIB, share)
-        link.spoil(connection)
+        link.do(link.spoil, SENDER, connection)
     finish(old, new, sending, receiver)
     work.figure = f"{link.spoilt} bytes changed, {len(sending.events('interrupted'))} sessions lost"
 
@@ -235,7 +237,7 @@ def test_a_silent_network(work):
     link = work.slow_link(receiver.port)
     sending = sender(work, [f"{old}/file"], link.port, receiver.pairing_code)
     wait_for_share(sending, [receiver], 64 * MIB, 0.2)
-    link.freeze()
+    link.do(link.stall, math.inf)
     begin = time.monotonic()
     wait_for("both to notice", PATIENCE, lambda: sending.events("interrupted") and receiver.events("interrupted"))
     noticed = time.monotonic() - begin

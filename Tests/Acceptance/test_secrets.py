@@ -14,7 +14,6 @@ import pytest
 
 from devices import PATIENCE, Receiver, random_file, sender
 from outside import IS_ROOT, MIB, NOBODY, Failure, equal, require, wait_for
-from slow_link import SlowLink
 from test_scripts import Awaiting, first_line, new_code
 
 ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
@@ -116,7 +115,7 @@ def paired(work, receiver, port, code):
     """A sender of a large file over a slow link, once both ends have paired and transfer."""
     old, _ = work.place()
     random_file(f"{old}/large", 64 * MIB)
-    sending = sender(work, [f"{old}/large"], work.slow_link(port, SlowLink.RATE).port, code)
+    sending = sender(work, [f"{old}/large"], work.slow_link(port).port, code)
 
     def begun():
         for process in (receiver, sending):

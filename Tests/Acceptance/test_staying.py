@@ -1,10 +1,7 @@
 """A receiver that stays: one transfer after the other, and its memory of them."""
 
-import contextlib
 import os
 import signal
-import socket
-import threading
 import time
 
 import pytest
@@ -57,52 +54,6 @@ class Standing(Waiting):
     def stop(self, number=signal.SIGTERM):
         self.signal(number)
         return self.wait()
-
-
-class LateAnswers:
-    """A relay that delays the receiver's messages: the last ones are lost when the connections are
-    cut."""
-
-    DELAY = 0.3
-
-    def __init__(self, port):
-        self.target = port
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-        self.pairs = []
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        with contextlib.suppress(OSError):
-            while True:
-                here, _ = self.socket.accept()
-                there = socket.create_connection(("127.0.0.1", self.target))
-                self.pairs.append((here, there))
-                for one, other, delay in ((here, there, 0), (there, here, self.DELAY)):
-                    threading.Thread(target=self.relay, args=(one, other, delay), daemon=True).start()
-
-    @staticmethod
-    def relay(one, other, delay):
-        with contextlib.suppress(OSError):
-            while data := one.recv(65536):
-                time.sleep(delay)
-                other.sendall(data)
-        for end in (one, other):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def cut(self):
-        for pair in self.pairs:
-            for end in pair:
-                with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-
-    def close(self):
-        self.socket.close()
-        self.cut()
-        for pair in self.pairs:
-            for end in pair:
-                end.close()
 
 
 def sources(old, number, count=20):
@@ -171,10 +122,11 @@ def test_a_sender_without_a_receipt(work):
     missed = []
     for number in (1, 2):
         folder = sources(old, number)
-        link = work.undone.enter_context(contextlib.closing(LateAnswers(receiver.port)))
+        # The receiver's last messages are lost when the connections are cut.
+        link = work.link(receiver.port, delays=(0, 0.5))
         sending = sender(work, [folder, "--give-up-after", "0"], link.port, receiver.shown(number))
         receiver.event("done", number)
-        link.cut()
+        link.do(link.cut, 0, False)
         equal(sending.wait(), 5, "exit code of a sender that was cut off")
         missed.append(folder)
     receiver.shown(3)

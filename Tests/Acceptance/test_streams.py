@@ -70,10 +70,11 @@ def test_no_small_file_waits_for_an_answer(work):
 def rates_of(link):
     """The rate of the sender's bytes in bytes a second: from the first data to the end, and in the
     best second."""
-    first = next(index for index, (_, passed) in enumerate(link.samples) if passed > 64_000)
+    samples = list(link.samples)
+    first = next(index for index, (_, passed) in enumerate(samples) if passed > 64_000)
     # From the last bytes before the data: a relay that reads the first of them late would make the
     # time too short.
-    samples = link.samples[max(0, first - 1):]
+    samples = samples[max(0, first - 1):]
     (begun, before), (ended, after) = samples[0], samples[-1]
     best = begin = 0
     for moment, passed in samples:
@@ -118,7 +119,7 @@ def test_a_stream_that_is_cut(work):
     def cut_one(link, sending):
         wait_for("40 MiB on the link", 120, lambda: link.passed >= 40 * MIB or not sending.is_running())
         require(sending.is_running(), "it was over before anything could be cut")
-        link.cut(3)
+        link.do(link.cut_one, 3)
 
     link, _, _ = travel(work, old, new, 0.02, MIB, "--streams", "8", meanwhile=cut_one)
     equal(link.count, 10, "connections")
