@@ -5,11 +5,12 @@ import contextlib
 import os
 import threading
 
+import wire
 from attack_ends import Blocked
-from attack_hostile import (
-    DIRECTORY, FILE, Gone, Hostile, Tending, attribute, data, record, unsent)
+from attack_paired import Tending, joined, paired
 from attack_place import STATUSES, Receiver, Watch
-from outside import MIB, Failure
+from outside import MIB
+from stranger import ENDS
 
 MEMORY = 64 * MIB
 SLACK = 64 * MIB
@@ -24,27 +25,34 @@ class Case:
 
 
 PADDING = os.urandom(1_200_000)
-ATTRIBUTES = attribute(b"user.large", os.urandom(60_000)) + attribute(b"user.more", os.urandom(60_000))
+ATTRIBUTES = [(b"user.large", os.urandom(60_000)), (b"user.more", os.urandom(60_000))]
+
+
+def data(number, path, kind, **values):
+    """A frame with the record of an empty item, in a generation that is the frame's number."""
+    record = wire.item(wire.RECORD.put({
+        "path": path, "kind": kind, "generation": number.to_bytes(16, "big"), "mode": 0o755, "size": 0 if kind == wire.FILE else None, **values}))
+    return wire.frame("DATA", sequence=number, encoding=0, plainLength=len(record), payload=record)
 
 
 def fat_directories():
     for number in range(600):
-        yield data(number, record(b"root/%06d" % number, DIRECTORY, number, padding=PADDING))
+        yield data(number, b"root/%06d" % number, wire.DIRECTORY, unknown={200: PADDING})
 
 
 def generations():
     for number in range(300):
-        yield data(number, record(b"root", DIRECTORY, number, padding=PADDING))
+        yield data(number, b"root", wire.DIRECTORY, unknown={200: PADDING})
 
 
 def generations_of_file():
     for number in range(3000):
-        yield data(number, record(b"root/one", FILE, number, attributes=ATTRIBUTES))
+        yield data(number, b"root/one", wire.FILE, attributes=ATTRIBUTES)
 
 
 def files_with_attributes():
     for number in range(5000):
-        yield data(number, record(b"root/%06d" % number, FILE, number, attributes=ATTRIBUTES))
+        yield data(number, b"root/%06d" % number, wire.FILE, attributes=ATTRIBUTES)
 
 
 CASES = [
@@ -64,19 +72,18 @@ def play(receiver, stream, case):
                 break
             stream.send(one)
             sent += len(one)
-    except Gone:
+    except ENDS:
         pass
     return sent
 
 
 def metadata(place, checks, case):
     receiver = Receiver(place)
-    control, stream, watch = Hostile(place), None, None
+    control = stream = watch = None
     try:
         watch = Watch(receiver, [receiver.destination, receiver.home])
-        control.connect("127.0.0.1", receiver.port)
-        control.begin(receiver.pairing_code(), case.items, case.count)
-        stream = control.join("127.0.0.1", receiver.port)
+        control = paired(receiver.port, receiver.pairing_code(), case.items, case.count)
+        stream = joined(control, receiver.port)
         tending = Tending(control)
         sent = play(receiver, stream, case)
         # By then, the last frames are judged.
@@ -94,16 +101,17 @@ def metadata(place, checks, case):
         else:
             checks.tell(f"{case.name}: status", code in STATUSES, f"status {code}")
     finally:
-        for one in (stream, control, receiver):
+        for one in (stream, control):
             if one is not None:
-                one.end()
+                one.cut()
+        receiver.end()
         if watch:
             watch.end()
 
 
 NAMES = {
-    "240 MB of UNSENT": (3660, lambda number: unsent(b"root/%06d" % number + b"\x1b" * 65_000, "m" * 500)),
-    "6,000 hostile names": (6000, lambda number: unsent((b"root/%06d" % number) + b"\x1b[2J\xe2\x80\xae\xff" * 3000, "\x1b]0;x\x07" * 100)),
+    "240 MB of UNSENT": (3660, lambda number: {"path": b"root/%06d" % number + b"\x1b" * 65_000, "message": "m" * 500}),
+    "6,000 hostile names": (6000, lambda number: {"path": b"root/%06d" % number + b"\x1b[2J\xe2\x80\xae\xff" * 3000, "message": "\x1b]0;x\x07" * 100}),
 }
 
 
@@ -113,12 +121,11 @@ def names(place, checks, name, is_read, is_for_people):
     count, make = NAMES[name]
     blocked = None if is_read else Blocked()
     receiver = Receiver(place, out=None if is_read else blocked.writing, is_for_people=is_for_people)
-    control, watch = Hostile(place), None
+    control = watch = None
     try:
         if blocked:
             blocked.lines(receiver, "code")
-        control.connect("127.0.0.1", receiver.find("listening")["port"])
-        control.begin(receiver.pairing_code(), 10, MIB)
+        control = paired(receiver.find("listening")["port"], receiver.pairing_code(), 10, MIB)
         watch = Watch(receiver)
         sent = pour(control, make, count)
         # By then, it has read everything that is queued.
@@ -131,7 +138,8 @@ def names(place, checks, name, is_read, is_for_people):
         else:
             checks.tell(f"{title}: status", receiver.code in STATUSES, f"status {receiver.code}: {receiver.words()}")
     finally:
-        control.end()
+        if control:
+            control.cut()
         receiver.end()
         if watch:
             watch.end()
@@ -146,11 +154,11 @@ def pour(control, make, count):
 
     def send():
         nonlocal sent
-        with contextlib.suppress(Failure):
+        with contextlib.suppress(*ENDS):
             for number in range(count):
                 if is_over.is_set():
                     return
-                frame = make(number)
+                frame = wire.frame("UNSENT", reason=2, **make(number))
                 control.send(frame)
                 sent += len(frame)
 

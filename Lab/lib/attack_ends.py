@@ -7,7 +7,6 @@ import os
 import random
 import time
 
-from attack_hostile import DONE, OFFER, Hostile, fields, frame, greeting, u64
 from attack_place import PATIENCE, STATUSES, Receiver, Run, send
 from outside import Failure
 
@@ -53,31 +52,6 @@ def ends(place, checks):
         told + (f": {words[0]}" if words else ""))
     late = sum(number for (_, how), number in found.items() if how == "late")
     checks.tell("one SIGTERM ends their receivers within a second", not late, f"{late} beyond it")
-    checks.make("DONE straight after the first OFFER", done_at_once, place, checks)
-
-
-# A receiver that lies
-
-
-def done_at_once(place, checks):
-    """DONE directly after the first OFFER, although nothing was sent: the sender must not accept it
-    as an end."""
-    fake = Hostile(place)
-    sender = None
-    try:
-        port = int(fake.ask("listen 127.0.0.1")[1])
-        sender = send(place, [place.source(1000)], f"127.0.0.1:{port}", "0000-0000", ["--give-up-after", "1s"])
-        fake.ask("accept")
-        fake.ask("pair 00000000")
-        fake.send(greeting(2))
-        fake.expect(OFFER)
-        fake.send(frame(DONE, fields(f1=u64(2**64 - 1), f2=u64(2**64 - 1))))
-        code = sender.wait(30)
-        checks.tell("DONE straight after the first OFFER: the sender", code not in (0, 8, None) and code in STATUSES, f"status {code} {sender.words()}")
-    finally:
-        for one in (fake, sender):
-            if one is not None:
-                one.end()
 
 
 # Output

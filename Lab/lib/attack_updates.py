@@ -1,12 +1,15 @@
 """KeyUpdates without end, in each phase of a connection, at a receiver and at a sender."""
 
 import contextlib
+import socket
 import threading
 import time
 
-from attack_hostile import HELLO_C, Gone, Hostile, Tending, greeting
-from attack_place import STATUSES, Failure, Receiver, send
+import wire
+from attack_paired import GREETING, Tending, joined, paired
+from attack_place import STATUSES, Receiver, send
 from outside import MIB
+from stranger import ENDS, Stranger
 
 CONNECTIONS = 12
 
@@ -22,42 +25,38 @@ SILENCE = 15
 
 
 def reach_phase(connection, phase, code, port):
-    connection.connect("127.0.0.1", port)
+    connection.connect(port)
     if phase == "after HELLO_C":
-        connection.send(HELLO_C)
+        connection.link.say_early("HELLO_C", mode=wire.PAIR, lowest=1, highest=1)
     elif phase == "after PAIR_A":
-        connection.ask(f"share {code}")
+        connection.share(code)
 
 
 class Beating(threading.Thread):
     """A connection that sends KeyUpdates; another one replaces it when it is dropped. Records the
     age that each reached."""
 
-    def __init__(self, place, receiver, phase, seconds):
+    def __init__(self, receiver, phase, seconds):
         super().__init__(daemon=True)
-        self.place, self.receiver, self.phase, self.seconds = place, receiver, phase, seconds
+        self.receiver, self.phase, self.seconds = receiver, phase, seconds
         self.ages, self.count, self.begun, self.is_over = [], 0, None, False
         self.start()
 
     def run(self):
         end = time.monotonic() + self.seconds
         while time.monotonic() < end and not self.is_over and self.receiver.ended_at is None:
-            one = Hostile(self.place)
+            one = Stranger()
             self.begun = time.monotonic()
             try:
                 reach_phase(one, self.phase, self.receiver.pairing_code(), self.receiver.port)
                 count, _, is_kept = one.update(max(0.1, end - time.monotonic()))
                 self.count += count
                 self.ages.append((time.monotonic() - self.begun, is_kept))
-            except Gone:
+            except ENDS:
                 self.ages.append((time.monotonic() - self.begun, False))
                 time.sleep(0.05)
-            except Failure:
-                # Ended from outside.
-                self.ages.append((time.monotonic() - self.begun, True))
-                return
             finally:
-                one.end()
+                one.cut()
 
     def oldest(self):
         return max((age for age, _ in self.ages), default=0)
@@ -69,7 +68,7 @@ def deadlines(place, checks, seconds, connections):
     receiver = Receiver(place)
     try:
         before = receiver.takes()["cpu"]
-        beating = [Beating(place, receiver, PHASES[number % 3], seconds) for number in range(connections)]
+        beating = [Beating(receiver, PHASES[number % 3], seconds) for number in range(connections)]
         for one in beating:
             one.join(seconds + 30)
         cpu = receiver.takes()["cpu"] - before
@@ -100,7 +99,7 @@ def signals(place, checks, rounds):
     statuses, longest, late = {}, 0.0, 0
     for _ in range(rounds):
         receiver = Receiver(place)
-        beating = [Beating(place, receiver, PHASES[number % 3], 60) for number in range(CONNECTIONS)]
+        beating = [Beating(receiver, PHASES[number % 3], 60) for number in range(CONNECTIONS)]
         try:
             time.sleep(2)
             code, took = receiver.terminate(5)
@@ -135,7 +134,7 @@ class Beat(threading.Thread):
         self.is_kept = self.is_alive()
 
     def run(self):
-        with contextlib.suppress(Failure):
+        with contextlib.suppress(*ENDS):
             self.figures = self.connection.update(self.seconds + self.LONGER)
 
     def tell(self, checks, name, bound, run):
@@ -154,21 +153,20 @@ def after_ready(place, checks, seconds):
     """On the control connection and on a data stream of a paired device."""
     for phase in ("on the control connection", "on a data stream"):
         receiver = Receiver(place)
-        control = Hostile(place)
-        stream = None
+        control = stream = None
         try:
-            control.connect("127.0.0.1", receiver.port)
-            control.begin(receiver.pairing_code(), 10, MIB)
+            control = paired(receiver.port, receiver.pairing_code(), 10, MIB)
             if phase == "on a data stream":
-                stream = control.join("127.0.0.1", receiver.port)
+                stream = joined(control, receiver.port)
                 tending = Tending(control)
             Beat(stream or control, seconds).tell(checks, f"KeyUpdates {phase}", SILENCE + FAREWELL, receiver)
             if stream:
                 tending.is_over = True
         finally:
-            for one in (stream, control, receiver):
+            for one in (stream, control):
                 if one is not None:
-                    one.end()
+                    one.cut()
+            receiver.end()
 
 
 SENDER_PHASES = ["after the handshake", "after PAIR_B", "after pairing"]
@@ -179,21 +177,21 @@ def towards_sender(place, checks, seconds):
     meanwhile."""
     source = place.source(1000)
     for phase in SENDER_PHASES:
-        fake = Hostile(place)
-        sender = None
+        fake, sender = Stranger(), None
+        listening = socket.create_server(("127.0.0.1", 0))
         try:
-            port = int(fake.ask("listen 127.0.0.1")[1])
-            sender = send(place, [source], f"127.0.0.1:{port}", "0000-0000", ["--give-up-after", "1s"])
-            fake.ask("accept")
+            sender = send(place, [source], f"127.0.0.1:{listening.getsockname()[1]}", "0000-0000", ["--give-up-after", "1s"])
+            fake.accept(listening)
             if phase == "after PAIR_B":
-                fake.ask("share 00000000")
+                fake.share("0000-0000")
             elif phase == "after pairing":
-                fake.ask("pair 00000000")
-                fake.send(greeting(2))
+                fake.pair("0000-0000")
+                fake.say("GREETING", role=wire.RECEIVER, **GREETING)
             bound = (SILENCE if phase == "after pairing" else DEADLINE) + FAREWELL
             Beat(fake, seconds).tell(checks, f"KeyUpdates towards a sender {phase}", bound, sender)
         finally:
-            fake.end()
+            fake.cut()
+            listening.close()
             if sender:
                 sender.end()
 

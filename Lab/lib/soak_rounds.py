@@ -9,7 +9,7 @@ import socket
 import time
 
 import soak_alone
-from attack_hostile import Gone, Hostile, frame
+import wire
 from attack_multicast import GROUP, PORT, answer, noise, question
 from attack_place import Run
 from chaos_round import Plan, Round
@@ -17,6 +17,7 @@ from chaos_runs import remembered
 from chaos_tally import Tally
 from outside import equal, require
 from soak_sending import FAST, SCALE, SLOW, Sending
+from stranger import ENDS, Stranger
 
 INTERRUPTED, REFUSED, WRONG_CODE, NO_ROOM = 130, 4, 3, 6
 
@@ -142,31 +143,28 @@ class Folders(Sending):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.receiver.port), 5) as one:
                 one.sendall(self.random.choice([b"", b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\n\r\n", self.random.randbytes(500)]))
         silent = [socket.create_connection(("127.0.0.1", self.receiver.port), 5) for _ in range(10)]
-        key = self.place.folder()
-        for word in (f"pair {self.other_code()}", "enter 2", "enter 3"):
-            self.lie(key, word)
+        known, code = Stranger(), self.other_code()
+        for step in (lambda one: one.pair(code), lambda one: one.enter(wire.RESUME), lambda one: one.enter(wire.JOIN)):
+            self.lie(known, step)
         # A wrong code delays the next one of its network.
         time.sleep(1.1)
         begun = time.monotonic()
-        self.lie(key, f"pair {self.receiver.pairing_code()}", frame(0x77, self.random.randbytes(100)))
+        code = self.receiver.pairing_code()
+        self.lie(known, lambda one: one.pair(code), wire.frame_of(0x77, self.random.randbytes(100)))
         require(self.receiver.wait_event("code", after=begun), "no other code follows a device that paired and lied")
         for one in silent:
             one.close()
-        self.place.drop(key)
         self.do_plain()
 
-    def lie(self, key, word, content=b""):
+    def lie(self, known, step, content=b""):
         """One connection of a hostile device: its first step, and the bytes that it sends then."""
-        one = Hostile(self.place, f"{key}/key")
-        try:
-            one.connect("127.0.0.1", self.receiver.port)
-            one.ask(word)
+        one = Stranger(known)
+        with contextlib.suppress(*ENDS):
+            one.connect(self.receiver.port)
+            step(one)
             one.send(content)
             one.read(0.5)
-        except Gone:
-            pass
-        finally:
-            one.end()
+        one.cut()
 
     def do_found(self):
         """Packets of multicast DNS, a search, and a sender that finds the receiver."""

@@ -10,9 +10,8 @@ import tempfile
 
 import pytest
 
-sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..", place) for place in ("Scripts/lib", "Lab/lib")]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Scripts/lib"))
 
-from attack_place import Place  # noqa: E402
 import reached  # noqa: E402
 from devices import Work  # noqa: E402
 from disks import own_mounts  # noqa: E402
@@ -135,14 +134,6 @@ def programs():
             os.symlink(os.environ[f"ACCEPTANCE_{name}"], f"{folder}/{name}")
     yield folder
     remove(folder)
-
-
-@pytest.fixture(scope="session")
-def place():
-    """Compiles the programs of strange ends, once."""
-    place = Place(os.environ["ACCEPTANCE_peer"], False, 1)
-    yield place
-    place.clean()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Helpers of the checks that run the second implementation (Tests/Interop) against the program."""
 
 import contextlib
-import functools
 import os
 import sys
 

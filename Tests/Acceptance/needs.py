@@ -92,14 +92,6 @@ def openssl():
 
 
 @functools.cache
-def strangers():
-    """The compiler and the libraries for strange ends."""
-    if not shutil.which("cc") and not shutil.which("clang"):
-        return "no C compiler"
-    return None if os.path.exists("/usr/include/openssl/ssl.h") else "no headers of OpenSSL"
-
-
-@functools.cache
 def compiler():
     """The compiler for this machine's programs."""
     return None if shutil.which("cc") else "no C compiler"

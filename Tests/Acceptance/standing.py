@@ -1,14 +1,20 @@
 """The promises while something hangs, and how checks observe them."""
 
 import contextlib
+import time
 
-from attack_hostile import Gone, Hostile
+from interop import interop
+
+if interop() is None:
+    import channel
+    import wire
+    from stranger import Stranger
 
 PROMPT, SOON = 1.0, 2.0
 """How many seconds a PING may go unanswered, and how many seconds an end that is told to end may
 take."""
 
-BUSY, WRONG = "abort 4", "abort 1"
+BUSY, WRONG = 4, 1
 INTERRUPTED = 2
 
 
@@ -23,16 +29,30 @@ def long_ago(work):
     return 60 if work.is_long else 0
 
 
-def answer(place, port, code):
-    """The answer to another sender that wants to pair."""
-    other = Hostile(place)
+def refusal(port):
+    """Why another sender may not pair, and for how many seconds it waited for that."""
+    other = Stranger()
+    begun = time.monotonic()
+    other.connect(port)
     try:
-        other.connect("127.0.0.1", port).ask(f"pair {code}")
-        return "paired"
-    except Gone as gone:
-        return str(gone)
+        other.hello(wire.PAIR)
+        return "asked for its share", time.monotonic() - begun
+    except channel.Aborted as end:
+        return end.reason, time.monotonic() - begun
     finally:
-        other.end()
+        other.cut()
+
+
+def answer(port, code):
+    """The reason why another sender may not pair."""
+    other = Stranger().connect(port)
+    try:
+        other.pair(code)
+        return "paired"
+    except channel.Aborted as end:
+        return end.reason
+    finally:
+        other.cut()
 
 
 def has_ended(process):

@@ -1,24 +1,24 @@
 """Code that strange ends share. They follow the protocol: they time the answers to their PINGs, and
 several act at once."""
 
-import struct
 import threading
 import time
 
-from attack_hostile import CLOSE, PING, PONG, Gone, Hostile, closing, frame, u64
 from devices import PATIENCE
+from interop import interop
 from outside import Failure, require, wait_for
 
-HELD, DROP, FINISH, RECEIPT, ACK, END = 0x13, 0x16, 0x18, 0x1B, 0x32, 0x33
+if interop() is None:
+    from stranger import ENDS
 
 
 class Control(threading.Thread):
     """A control connection after READY: sends a PING every 0.2 s, answers the other end's, and
-    keeps all other frames."""
+    keeps all other messages."""
 
-    def __init__(self, hostile, pause=0):
+    def __init__(self, stranger, pause=0):
         super().__init__(daemon=True)
-        self.hostile, self.pause = hostile, pause
+        self.stranger, self.pause = stranger, pause
         self.heard, self.pings = [], []
         self.ended = None
         """How the connection ended."""
@@ -30,43 +30,37 @@ class Control(threading.Thread):
             while not self.is_over:
                 if not self.pings or time.monotonic() - self.pings[-1][0] > 0.2:
                     self.pings.append((time.monotonic(), None))
-                    self.say(PING, u64(len(self.pings) - 1))
-                found = self.hostile.read(0.05)
-                if found:
-                    self.take(*found)
-                    time.sleep(self.pause if found[0] == HELD else 0)
-        except Failure as failure:
-            self.ended = str(failure)
+                    self.say("PING", token=len(self.pings) - 1)
+                said = self.stranger.read(0.05)
+                if said:
+                    self.take(said)
+                    time.sleep(self.pause if said.name == "HELD" else 0)
+        except ENDS as end:
+            self.ended = str(end)
 
-    def take(self, kind, body):
-        if kind == PING:
-            self.say(PONG, body)
-        elif kind == PONG:
-            number = struct.unpack(">Q", body)[0]
-            self.pings[number] = self.pings[number][0], time.monotonic()
+    def take(self, said):
+        if said.name == "PING":
+            self.say("PONG", token=said.token)
+        elif said.name == "PONG":
+            self.pings[said.token] = self.pings[said.token][0], time.monotonic()
         else:
-            self.heard.append((kind, body))
+            self.heard.append(said)
 
-    def say(self, kind, body=b""):
-        self.hostile.send(frame(kind, body))
+    def say(self, name, /, **values):
+        self.stranger.say(name, **values)
 
-    def hear(self, kind, seconds=PATIENCE):
-        """The body of the next frame of a kind; earlier frames count as heard."""
-        return self.first(kind, seconds=seconds)[1]
-
-    def first(self, *kinds, seconds=PATIENCE):
-        """The next frame of several kinds: its kind and its body."""
+    def hear(self, *names, seconds=PATIENCE):
+        """The next message of several names; earlier ones count as heard."""
         def found():
             while self.heard:
-                kind, body = self.heard.pop(0)
-                if kind in kinds:
-                    return kind, body
-                if kind == CLOSE:
-                    raise Gone(closing(body))
+                said = self.heard.pop(0)
+                if said.name in names:
+                    return said
+                require(said.name != "CLOSE", f"the other end closes: {said}")
             require(self.ended is None, f"the connection ended: {self.ended}")
             return None
 
-        return wait_for(f"frame {' or '.join(f'{kind:02x}' for kind in kinds)}", seconds, found)
+        return wait_for(" or ".join(names), seconds, found)
 
     def slowest(self, since):
         """The slowest answer to a PING of those sent since a moment, including unanswered ones."""
@@ -75,20 +69,15 @@ class Control(threading.Thread):
         require(sent, f"no PING could be sent: {self.ended}")
         return max((answered or now) - begun for begun, answered in sent)
 
-    def close(self):
-        """Ends it properly."""
+    def stop(self):
+        """Reads and says nothing more."""
         self.is_over = True
         self.join(5)
-        self.hostile.ask("close")
-        self.hostile.end()
 
-
-def prepared(place, like, commands, **options):
-    """A connection, not yet made, of the same device as another one."""
-    hostile = Hostile(place, like and like.identity, **options)
-    for command in commands:
-        hostile.ask(command)
-    return hostile
+    def close(self):
+        """Ends it properly."""
+        self.stop()
+        self.stranger.close()
 
 
 class Together:

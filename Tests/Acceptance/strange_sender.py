@@ -1,12 +1,15 @@
 """A strange sender, which follows the protocol and takes each step when a check wants it."""
 
 import os
-import struct
 
-from attack_hostile import ACCEPT, DIRECTORY, DONE, FILE, GREETING, HELD_END, JOIN, OFFER, data, fields, frame, text_of, u64
 from devices import PATIENCE
+from interop import interop
 from outside import equal, require
-from strange import ACK, FINISH, RECEIPT, Control, prepared
+from strange import Control
+
+if interop() is None:
+    import wire
+    from stranger import Stranger
 
 MODIFIED = 1_600_000_000
 
@@ -15,65 +18,63 @@ class StrangeSender:
     """Sends a folder with files, and takes each step when it is told to."""
 
     ROOT = b"tree"
-    GREETING = GREETING, fields(f1=b"\1", f2=b"strange", f3=b"test", f4=u64(0))
 
-    def __init__(self, place, port, files=None, prepare=()):
-        self.place, self.port, self.prepare = place, port, prepare
-        self.hostile = self.connected()
-        self.control = self.stream = self.ids = None
+    def __init__(self, port, files=None, features=0, **how):
+        self.port, self.features, self.how = port, features, how
+        self.stranger = self.connected()
+        self.control = self.stream = self.accepted = None
         self.sequence = 0
         self.files = files if files is not None else {b"file %d" % number: os.urandom(40_000 * number) for number in range(1, 8)}
 
     def connected(self, like=None):
-        return prepared(self.place, like, self.prepare).connect("127.0.0.1", self.port)
+        return Stranger(like, **self.how).connect(self.port)
 
     # Steps
 
     def pair(self, code):
-        self.hostile.ask(f"pair {code}")
+        self.stranger.pair(code)
         self.begin()
 
     def come_back(self, pause=0):
         """After the connection was lost, or closed; from now on it pauses for this long after each
         part of the ledger."""
-        self.hostile = self.connected(self.hostile)
-        self.hostile.ask("enter 2")
+        self.stranger = self.connected(self.stranger)
+        self.stranger.enter(wire.RESUME)
         self.begin(pause)
 
     def leave(self):
         """Ends the rest of a conversation that has ended."""
-        self.control.is_over = True
-        self.control.join(5)
-        self.hostile.end()
+        self.control.stop()
+        self.stranger.cut()
 
     def begin(self, pause=0):
-        self.control = Control(self.hostile, pause)
-        self.control.say(*self.GREETING)
-        self.control.hear(GREETING)
+        self.control = Control(self.stranger, pause)
+        self.stranger.send(self.greeting())
+        self.control.hear("GREETING")
+
+    def greeting(self):
+        return wire.frame("GREETING", role=wire.SENDER, label="strange", software="test", features=self.features)
 
     def offer(self, items=None):
-        self.control.say(*self.an_offer(items))
+        self.stranger.send(self.an_offer(items))
 
     def an_offer(self, items=None):
         size = sum(map(len, self.files.values()))
-        values = {
-            "f2": b"\1", "f3": bytes([DIRECTORY, len(self.ROOT)]) + self.ROOT, "f4": u64(items or len(self.files) + 1), "f5": u64(size),
-            "f6": u64(size), "f8": bytes(4)}
-        if self.ids:
-            values["f1"] = self.ids[1]
-        return OFFER, fields(**values)
+        return wire.frame(
+            "OFFER", transfer=self.accepted and self.accepted.transfer, kind=wire.FOLDERS, roots=[(wire.DIRECTORY, self.ROOT)],
+            items=items or len(self.files) + 1, bytes=size, allocated=size, flags=0)
 
     def hear_ledger(self):
-        self.ids = text_of(self.control.hear(ACCEPT))
-        self.control.hear(HELD_END)
+        self.accepted = self.control.hear("ACCEPT")
+        self.control.hear("HELD_END")
 
     def connect_stream(self):
         """A data stream, before JOIN."""
-        self.stream = self.connected(self.hostile)
-        self.stream.ask("enter 3")
+        self.stream = self.connected(self.stranger)
+        self.stream.enter(wire.JOIN)
 
     def joining(self, number=0):
-        return frame(JOIN, self.ids[2] + struct.pack(">II", number, 0xFFFFFFFF))
+        return wire.frame("JOIN", session=self.accepted.session, stream=number, replaces=wire.NONE)
 
     def beginning(self):
         """The folder, and a part of the first file in a state that changes later."""
@@ -88,29 +89,29 @@ class StrangeSender:
             yield self.next_frame(self.chunk(first, content, begin, end, self.generation(self.path(first))))
         yield self.next_frame(self.record(self.path(first), content))
         for name, content in others:
-            sealed = self.content(name, content) if content else b""
+            sealed = self.piece(wire.CONTENT, name, 0, content) if content else b""
             yield self.next_frame(self.record(self.path(name), content) + sealed)
 
     def next_frame(self, entries):
         self.sequence += 1
-        return data(self.sequence - 1, entries)
+        return wire.frame("DATA", sequence=self.sequence - 1, encoding=0, plainLength=len(entries), payload=entries)
 
     def hear_written(self):
         """Waits until everything is acknowledged as written."""
         written = 0
         while written < self.sequence:
-            kind, body = self.stream.read(PATIENCE) or (None, None)
-            equal(kind, ACK, "what came on the stream")
-            written = struct.unpack(">Q", body[:8])[0]
+            said = self.stream.read(PATIENCE)
+            equal(said and said.name, "ACK", "what came on the stream")
+            written = said.written
 
     def finish(self):
         size = sum(map(len, self.files.values()))
-        self.control.say(FINISH, fields(f1=u64(len(self.files) + 1), f2=u64(size), f3=u64(0), f4=self.digest()))
+        self.control.say("FINISH", items=len(self.files) + 1, bytes=size, unsent=0, digest=self.digest())
 
     def hear_done(self):
         """Receives the end, and sends RECEIPT."""
-        self.control.hear(DONE)
-        self.control.say(RECEIPT)
+        self.control.hear("DONE")
+        self.control.say("RECEIPT")
         self.control.close()
 
     # The sent data
@@ -120,39 +121,24 @@ class StrangeSender:
         return (path + bytes(16))[-16:]
 
     def record(self, path, content=None):
-        values = {
-            "f1": path, "f2": bytes([DIRECTORY if content is None else FILE]), "f3": self.generation(path),
-            "f5": struct.pack(">H", 0o755 if content is None else 0o644), "f6": struct.pack(">qI", MODIFIED, 0)}
-        if content is not None:
-            values["f4"] = u64(len(content))
-        body = fields(**values)
-        return b"\1" + struct.pack(">I", len(body)) + body
-
-    def content(self, name, content):
-        nonce, tag = self.seal(self.path(name), self.generation(self.path(name)), 0, content)
-        return b"\4" + struct.pack(">I", len(content)) + nonce + tag + content
+        size = None if content is None else len(content)
+        return wire.item(wire.RECORD.put({
+            "path": path, "kind": wire.DIRECTORY if content is None else wire.FILE, "generation": self.generation(path),
+            "size": size, "mode": 0o755 if content is None else 0o644, "modified": (MODIFIED, 0)}))
 
     def chunk(self, name, content, begin, end, generation):
-        path, part = self.path(name), content[begin:end]
-        nonce, tag = self.seal(path, generation, begin, part)
-        return b"\2" + struct.pack(">H16sQI", len(path), generation, begin, len(part)) + nonce + tag + path + part
+        return self.piece(wire.CHUNK, name, begin, content[begin:end], generation)
 
-    def seal(self, path, generation, offset, content):
-        nonce = os.urandom(12)
-        covered = b"\2" + u64(offset) + u64(len(content)) + generation + path + content
-        return nonce, self.value(f"seal {self.ids[3].hex()} {nonce.hex()}", covered)
+    def piece(self, kind, name, offset, part, generation=None):
+        path = self.path(name)
+        return wire.piece(kind, self.accepted.tagKey, os.urandom(12), path, generation or self.generation(path), offset, len(part), part)
 
     def path(self, name):
         return b"%s/%s" % (self.ROOT, name)
 
     def digest(self):
         paths = [self.ROOT, *map(self.path, self.files)]
-        marks = [self.value(f"mark {self.ids[4].hex()}", b"\1" + self.generation(path) + path) for path in paths]
-        return (sum(int.from_bytes(mark, "big") for mark in marks) % (1 << 128)).to_bytes(16, "big")
-
-    def value(self, command, covered):
-        # Asks a program that waits for nothing else.
-        return bytes.fromhex(self.stream.ask(f"{command} {len(covered)}", covered)[1])
+        return wire.digest([wire.mark(self.accepted.hashKey, self.generation(path), path) for path in paths])
 
     def arrived(self, destination):
         """Requires that a destination has exactly the sent files."""

@@ -8,14 +8,11 @@ import time
 
 import pytest
 
-from attack_hostile import DONE, GREETING, fields, text_of, u64
 from devices import PATIENCE, Process, Receiver, end_well, own_port, sender, small_file
-from needs import needs, root, strangers
+from interop import interop
+from needs import needs, root
 from outside import NOBODY, Failure, equal, require, wait_for
-from strange import RECEIPT
 from strange_sender import MODIFIED, StrangeSender
-
-REFUSED = 0x1C
 
 OLD_TIME = 1_400_000_000_000_000_000
 NEW_TIME = 1_600_000_000_000_000_005
@@ -129,9 +126,9 @@ def test_skip(work):
         equal((end["present"], end["differing"], end["unsent"], end["notStored"]), (2, len(named), 0, 2), "figures")
 
 
-@needs(strangers)
+@needs(interop)
 @pytest.mark.parametrize("features, told", [(0, []), (512, [(b"tree/file 0", 9), (b"tree/file 1", 9)])])
-def test_skip_of_a_sender_that_leaves_nothing_out(work, place, features, told):
+def test_skip_of_a_sender_that_leaves_nothing_out(work, features, told):
     """--existing skip, and a sender without that feature: items with taken names are not stored
 
     They are counted, and named if the sender has the feature for refusals.
@@ -141,8 +138,7 @@ def test_skip_of_a_sender_that_leaves_nothing_out(work, place, features, told):
     os.utime(f"{new}/tree/file 2", ns=(MODIFIED * 10**9, MODIFIED * 10**9))
     receiver = Receiver(work, new, options=("--existing", "skip"))
     files = {b"file 0": b"new", b"file 1": b"new", b"file 2": b"the same", b"file 3": b"new"}
-    strange = StrangeSender(place, receiver.port, files)
-    strange.GREETING = GREETING, fields(f1=b"\1", f2=b"strange", f3=b"test", f4=u64(features))
+    strange = StrangeSender(receiver.port, files, features)
     strange.pair(receiver.pairing_code)
     strange.offer()
     strange.hear_ledger()
@@ -153,12 +149,12 @@ def test_skip_of_a_sender_that_leaves_nothing_out(work, place, features, told):
     strange.finish()
     heard = []
     while True:
-        kind, body = strange.control.first(REFUSED, DONE)
-        if kind == DONE:
+        said = strange.control.hear("REFUSED", "DONE")
+        if said.name == "DONE":
             break
-        heard.append((text_of(body)[1], text_of(body)[3][0]))
-    equal((sorted(heard), text_of(body)[4]), (told, u64(2)), "what the sender hears")
-    strange.control.say(RECEIPT)
+        heard.append((said.path, said.reason))
+    equal((sorted(heard), said.notStored), (told, 2), "what the sender hears")
+    strange.control.say("RECEIPT")
     strange.control.close()
     equal(receiver.wait(), 8, "exit code")
     equal(sorted(event["path"] for event in receiver.events("notStored")), ["tree/file 0", "tree/file 1"], "not stored")

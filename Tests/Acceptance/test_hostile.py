@@ -3,7 +3,10 @@
 only the archive."""
 
 import concurrent.futures
+import contextlib
 import os
+import select
+import socket
 import time
 
 import pytest
@@ -23,11 +26,7 @@ if interop() is None:
     import sender as sending
     import tls
     import wire
-    from forms import Violation
-    from pairing import Mismatch
-
-    ENDS = (channel.Cut, channel.Ended, channel.Silent, channel.Aborted, channel.Closed, Violation, Mismatch, OSError)
-    """The ways in which a hostile end learns that the program has ended it."""
+    from stranger import ENDS, Stranger
 
 CODES = {0, 1, 3, 4, 5, 6, 7, 8, 9, 143}
 """The documented exit codes of a transfer, except that of a wrong command line."""
@@ -168,6 +167,19 @@ def test_any_frame_of_a_receiver(work, trials, name):
     make_attacks(work, trials, name, attack)
 
 
+def test_done_straight_after_an_offer(work):
+    """hostile receiver: DONE in the place of the first ACCEPT is no success"""
+    old, new = prepare(work)
+    with listening(new) as receiver:
+        hostile.Script().replace("ACCEPT", wire.frame("DONE", items=2**63 - 1, bytes=2**63 - 1)).attach(receiver)
+        program = Process(work, ["send", *roots(old), "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--give-up-after", "1"],
+                          receiver.code + "\n")
+        while program.is_running():
+            with contextlib.suppress(*ENDS):
+                receiver.turn(0.05)
+    judge(program, "DONE", old, new, False)
+
+
 def finished(process, seconds=2):
     """Whether a process ends by itself soon."""
     limit = time.monotonic() + seconds
@@ -265,6 +277,40 @@ def test_a_stranger_that_resumes(work):
     require(made.accepted.session != session, "the session is the same")
     end_well(receiver)
     run_script("check-trees", "--inside", old, new)
+
+
+def test_a_stranger_between_both(work):
+    """a relay with a key of its own between both, which forwards every byte, is refused by both"""
+    old, new = prepare(work)
+    receiver = Receiver(work, new)
+    with socket.create_server(("127.0.0.1", 0)) as listening_socket:
+        program = sender(work, roots(old), listening_socket.getsockname()[1], receiver.pairing_code)
+        near = Stranger().accept(listening_socket)
+    far = Stranger(near).connect(receiver.port)
+    seen = pass_all(near.link, far.link)
+    equal((program.wait(), program.error()["message"]), (3, "The code did not match. Nothing was sent."), "the sender's end")
+    receiver.event("wrongCode")
+    equal(os.listdir(new), [], "the destination holds")
+    # HELLO_C, PAIR_A and CONF_A went through: the relay did its work, and the devices noticed all
+    # the same.
+    names = [name for name, _ in hostile.split(seen, True)]
+    equal(names[:3], ["HELLO_C", "PAIR_A", "CONF_A"], "what the sender said")
+
+
+def pass_all(near, far):
+    """Passes all bytes between two connections until one has ended; returns those of the first."""
+    seen, limit = b"", time.monotonic() + PATIENCE
+    while not (near.over or far.over) and time.monotonic() < limit:
+        select.select([near, far], [], [], 0.1)
+        for one, other in ((near, far), (far, near)):
+            one.pump()
+            part, one.buffer = bytes(one.buffer), bytearray()
+            seen += part if one is near else b""
+            with contextlib.suppress(*ENDS):
+                other.write(part)
+    near.close()
+    far.close()
+    return seen
 
 
 class Stopped(Exception):

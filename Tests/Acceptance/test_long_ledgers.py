@@ -7,28 +7,30 @@ import time
 
 import pytest
 
-from attack_hostile import ACCEPT, FILE, HELD_END, data, frame, record, text_of
-from devices import PATIENCE, Receiver, small_file, sender
+from devices import Receiver, small_file, sender
 from frozen_disk import FrozenDisk
-from needs import disk_image, needs, strangers
+from interop import interop
+from needs import disk_image, needs
 from outside import GIB, MIB, equal, require
-from standing import BUSY, PROMPT, SOON, answer
-from strange import DROP, FINISH, HELD, RECEIPT
+from standing import BUSY, PROMPT, SOON, refusal
 from strange_receiver import StrangeReceiver
 from strange_sender import StrangeSender
+
+if interop() is None:
+    import wire
 
 ITEMS = 1_000_000
 
 
 @pytest.mark.option("--long")
 @pytest.mark.takes(150)
-@needs(disk_image, strangers)
-def test_a_receiver_that_sends_a_ledger(work, place):
+@needs(disk_image, interop)
+def test_a_receiver_that_sends_a_ledger(work):
     """a million items on a hanging disk: PING is answered, others refused, memory bounded, SIGTERM
     works"""
     disk = FrozenDisk(work, 2 * GIB, "-N", str(ITEMS + 10_000), "-O", "^has_journal")
     receiver = Receiver(work, disk.place("new"))
-    strange = StrangeSender(place, receiver.port, files={})
+    strange = StrangeSender(receiver.port, files={})
     strange.pair(receiver.pairing_code)
     strange.offer(ITEMS)
     strange.hear_ledger()
@@ -37,24 +39,23 @@ def test_a_receiver_that_sends_a_ledger(work, place):
     fill(strange)
     before = peak(receiver)
     strange.control.close()
-    strange.stream.end()
+    strange.stream.cut()
     # It reads 10 MiB a second: answers wait behind the queued bytes.
-    strange.prepare = [f"narrow {64 << 10}"]
+    strange.how = {"narrow": 64 << 10}
     strange.come_back(pause=0.1)
     begun = time.monotonic()
     strange.offer(ITEMS)
-    strange.control.hear(ACCEPT)
+    strange.control.hear("ACCEPT")
     disk.stand()
-    equal(answer(place, receiver.port, receiver.pairing_code), BUSY, "what another sender is told")
-    strange.control.hear(HELD_END)
+    equal(refusal(receiver.port)[0], BUSY, "what another sender is told")
+    strange.control.hear("HELD_END")
     took, slowest = time.monotonic() - begun, strange.control.slowest(begun)
     disk.go_on()
     memory = peak(receiver) - before
     strange.control.close()
     # It reads none of it.
     strange.come_back()
-    strange.control.is_over = True
-    strange.control.join()
+    strange.control.stop()
     strange.offer(ITEMS)
     time.sleep(0.5)
     ended = end(receiver)
@@ -66,13 +67,13 @@ def test_a_receiver_that_sends_a_ledger(work, place):
 
 @pytest.mark.option("--long")
 @pytest.mark.takes(40)
-@needs(strangers)
-def test_a_sender_that_reads_a_ledger(work, trials, place):
+@needs(interop)
+def test_a_sender_that_reads_a_ledger(work, trials):
     """a ledger of a million missing items: PING is answered, the sender drops them, SIGTERM
     works"""
     old = work.place()[0]
     small_file(f"{old}/file")
-    strange = StrangeReceiver(place)
+    strange = StrangeReceiver(work)
     sending = sender(work, [old], strange.port, strange.CODE)
     strange.pair()
     begun = time.monotonic()
@@ -81,18 +82,18 @@ def test_a_sender_that_reads_a_ledger(work, trials, place):
     strange.take()
     dropped = 0
     while True:
-        kind, body = strange.control.first(DROP, FINISH)
-        if kind == FINISH:
+        said = strange.control.hear("DROP", "FINISH")
+        if said.name == "FINISH":
             break
-        dropped += len(body) // 16
-    strange.totals = text_of(body)
+        dropped += len(said.marks)
+    strange.totals = said
     slowest, took = strange.control.slowest(begun), time.monotonic() - begun
     strange.say_done()
-    strange.control.hear(RECEIPT)
+    strange.control.hear("RECEIPT")
     equal(sending.wait(), 0, "exit code")
     equal(dropped, ITEMS, "how many items are named as gone")
     own = trials()
-    strange = StrangeReceiver(place)
+    strange = StrangeReceiver(own)
     sending = sender(own, [old], strange.port, strange.CODE)
     strange.pair()
     strange.accept(held=pages(), is_ending=False)
@@ -112,23 +113,15 @@ def end(process):
 def pages(at_a_time=65_536):
     """HELD for a million items, in ascending order of their marks."""
     marks = [struct.pack(">QQ", number << 40, 1) for number in range(ITEMS)]
-    return [frame(HELD, b"\1" + b"".join(marks[first:first + at_a_time])) for first in range(0, ITEMS, at_a_time)]
+    return [wire.frame_of(wire.TYPES["HELD"], b"\1" + b"".join(marks[first:first + at_a_time])) for first in range(0, ITEMS, at_a_time)]
 
 
 def fill(strange, at_a_time=10_000):
     """Sends a million empty files, and waits until all are acknowledged."""
-    for sequence, first in enumerate(range(0, ITEMS, at_a_time)):
-        strange.stream.send(data(sequence, b"".join(
-            record(b"tree/%07d" % number, FILE, number) for number in range(first, first + at_a_time))))
-        wait_until_written(strange.stream, sequence + 1)
-
-
-def wait_until_written(stream, count):
-    written = 0
-    while written < count:
-        found = stream.read(PATIENCE)
-        require(found, "nothing is acknowledged")
-        written = int.from_bytes(found[1][:8], "big")
+    for first in range(0, ITEMS, at_a_time):
+        strange.stream.send(strange.next_frame(b"".join(
+            strange.record(b"tree/%07d" % number, b"") for number in range(first, first + at_a_time))))
+        strange.hear_written()
 
 
 def peak(process):

@@ -5,17 +5,20 @@ import time
 
 import pytest
 
-from attack_hostile import frame
 from devices import Receiver, random_file, sender, small_file
-from needs import needs, strangers
+from interop import interop
+from needs import needs
 from outside import MIB, equal
-from strange import RECEIPT, Control
+from strange import Control
 from strange_receiver import StrangeReceiver
 from strange_sender import StrangeSender
 
+if interop() is None:
+    import wire
+
 READY = b"\x07\0\0"
 
-BYTEWISE = {"what it says, each byte in a record": ["crumble"], "what it hears": ["narrow 65536", "sip"]}
+BYTEWISE = {"what it says, each byte in a record": {"crumbles": True}, "what it hears": {"narrow": 65536, "at_a_time": 16}}
 
 
 def each_way():
@@ -30,28 +33,28 @@ def finished(strange, receiver):
     strange.arrived(receiver.destination)
 
 
-@needs(strangers)
-def test_everything_in_one_record(work, place):
+@needs(interop)
+def test_everything_in_one_record(work):
     """READY, JOIN and DATA in one record, and READY, GREETING and OFFER when the sender comes
     back"""
     receiver = Receiver(work, work.place()[1])
-    strange = StrangeSender(place, receiver.port)
+    strange = StrangeSender(receiver.port)
     strange.pair(receiver.pairing_code)
     strange.offer()
     strange.hear_ledger()
-    strange.stream = strange.connected(strange.hostile)
-    strange.stream.ask("hello 3")
+    strange.stream = strange.connected(strange.stranger)
+    strange.stream.hello(wire.JOIN)
     in_one_record(strange.stream, READY + strange.joining() + b"".join(strange.beginning()))
     strange.hear_written()
     strange.control.close()
-    strange.stream.end()
-    strange.hostile = strange.connected(strange.hostile)
-    strange.hostile.ask("hello 2")
-    in_one_record(strange.hostile, READY + frame(*strange.GREETING) + frame(*strange.an_offer()))
-    strange.control = Control(strange.hostile)
+    strange.stream.cut()
+    strange.stranger = strange.connected(strange.stranger)
+    strange.stranger.hello(wire.RESUME)
+    in_one_record(strange.stranger, READY + strange.greeting() + strange.an_offer())
+    strange.control = Control(strange.stranger)
     strange.hear_ledger()
-    strange.stream = strange.connected(strange.hostile)
-    strange.stream.ask("hello 3")
+    strange.stream = strange.connected(strange.stranger)
+    strange.stream.hello(wire.JOIN)
     strange.sequence = 0
     first, *others = strange.rest()
     in_one_record(strange.stream, READY + strange.joining() + first)
@@ -60,20 +63,20 @@ def test_everything_in_one_record(work, place):
     finished(strange, receiver)
 
 
-def in_one_record(hostile, content):
+def in_one_record(stranger, content):
     equal(len(content) <= 16384, True, f"whether {len(content)} bytes are one record")
-    hostile.send(content)
+    stranger.send(content)
 
 
 @pytest.mark.takes(6)
-@needs(strangers)
+@needs(interop)
 @each_way()
-def test_a_sender_byte_by_byte(work, place, how):
+def test_a_sender_byte_by_byte(work, how):
     """a sender, byte by byte"""
     receiver = Receiver(work, work.place()[1])
     begun = time.monotonic()
     files = {b"file %d" % number: os.urandom(3_000 if number < 3 else 0) for number in range(1_000)}
-    strange = StrangeSender(place, receiver.port, files, how)
+    strange = StrangeSender(receiver.port, files, **how)
     strange.pair(receiver.pairing_code)
     strange.offer()
     strange.hear_ledger()
@@ -82,7 +85,7 @@ def test_a_sender_byte_by_byte(work, place, how):
     strange.hear_written()
     # The ledger that it then reads is more than it reads at a time.
     strange.control.close()
-    strange.stream.end()
+    strange.stream.cut()
     strange.come_back()
     strange.offer()
     strange.hear_ledger()
@@ -92,16 +95,16 @@ def test_a_sender_byte_by_byte(work, place, how):
 
 
 @pytest.mark.takes(4)
-@needs(strangers)
+@needs(interop)
 @each_way()
-def test_a_receiver_byte_by_byte(work, place, how):
+def test_a_receiver_byte_by_byte(work, how):
     """a receiver, byte by byte"""
     old = work.place()[0]
     random_file(f"{old}/large", 12 * MIB)
     for number in range(20):
         small_file(f"{old}/{number}")
     begun = time.monotonic()
-    strange = StrangeReceiver(place, how)
+    strange = StrangeReceiver(work, **how)
     sending = sender(work, [old], strange.port, strange.CODE)
     strange.pair()
     strange.accept()
@@ -109,6 +112,6 @@ def test_a_receiver_byte_by_byte(work, place, how):
     strange.take()
     strange.hear_finish()
     strange.say_done()
-    strange.control.hear(RECEIPT)
+    strange.control.hear("RECEIPT")
     equal(sending.wait(), 0, "exit code")
     work.figure = f"{time.monotonic() - begun:.1f} s"

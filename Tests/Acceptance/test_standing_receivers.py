@@ -7,15 +7,15 @@ import time
 
 import pytest
 
-from attack_hostile import CLOSE, DONE, HELD_END, text_of
 from devices import Receiver, other_code, small_file
 from disks import own_mounts
 from frozen_disk import FrozenDisk
-from needs import disk_image, fuse, needs, strangers
+from interop import interop
+from needs import disk_image, fuse, needs
 from outside import equal, require, wait_for
-from standing import BUSY, INTERRUPTED, PROMPT, SOON, WRONG, answer, has_ended, length, long_ago, shown
+from standing import BUSY, INTERRUPTED, PROMPT, SOON, WRONG, answer, has_ended, length, long_ago, refusal, shown
 from standing_disk import StandingDisk
-from strange import RECEIPT, Together
+from strange import Together
 from strange_sender import MODIFIED, StrangeSender
 
 
@@ -24,15 +24,15 @@ class Reception:
 
     STEPS = ("offer", "beginning", "rest", "finish")
 
-    def __init__(self, place, work, step, operation=None, options=(), has_store=False, is_there=False, kind=StandingDisk):
-        self.place, self.work, self.step, self.operation = place, work, step, operation
+    def __init__(self, work, step, operation=None, options=(), has_store=False, is_there=False, kind=StandingDisk):
+        self.work, self.step, self.operation = work, step, operation
         self.disk = kind(work)
         self.destination = work.place()[1] if has_store else self.disk.place("new")
         if has_store:
             work.environment["PEER_HOME"] = self.disk.place("home")
             os.chmod(work.environment["PEER_HOME"], 0o700)
         self.receiver = Receiver(work, self.destination, options=options)
-        self.sender = StrangeSender(place, self.receiver.port)
+        self.sender = StrangeSender(self.receiver.port)
         if is_there:
             os.mkdir(f"{self.destination}/tree")
             for name, content in self.sender.files.items():
@@ -77,8 +77,9 @@ class Reception:
     def stands(self, seconds):
         """Watches while the disk hangs; returns the slowest answer to a PING."""
         begun, told = time.monotonic(), self.told()
-        equal(answer(self.place, self.receiver.port, self.receiver.pairing_code), BUSY, "what another sender is told")
-        require(time.monotonic() - begun < SOON, f"another sender waited {time.monotonic() - begun:.1f} s")
+        reason, waited = refusal(self.receiver.port)
+        equal(reason, BUSY, "what another sender is told")
+        require(waited < SOON, f"another sender waited {waited:.1f} s")
         time.sleep(max(0, begun + seconds - time.monotonic()))
         slowest = self.sender.control.slowest(begun)
         require(slowest < PROMPT, f"a PING went unanswered for {slowest:.1f} s")
@@ -111,8 +112,7 @@ class Reception:
         time.sleep(long_ago(self.work))
         begun = time.monotonic()
         self.receiver.signal(signal.SIGTERM)
-        told = text_of(self.sender.control.hear(CLOSE, SOON))
-        equal(int.from_bytes(told[1], "big"), INTERRUPTED, "code of CLOSE")
+        equal(self.sender.control.hear("CLOSE", seconds=SOON).code, INTERRUPTED, "code of CLOSE")
         if not is_killable:
             # The kernel ends a process when its last thread has left the disk.
             wait_for("end of the first thread", SOON, lambda: has_ended(self.receiver.pid))
@@ -134,10 +134,10 @@ class Reception:
         self.sender.port = self.receiver.port
         self.sender.come_back()
         self.sender.offer()
-        if self.sender.control.first(HELD_END, DONE)[0] == HELD_END:
+        if self.sender.control.hear("HELD_END", "DONE").name == "HELD_END":
             self.sender.finish()
-            self.sender.control.hear(DONE)
-        self.sender.control.say(RECEIPT)
+            self.sender.control.hear("DONE")
+        self.sender.control.say("RECEIPT")
         self.sender.control.close()
         equal(self.receiver.wait(), 0, "exit code of the next run")
         self.sender.arrived(self.destination)
@@ -160,42 +160,42 @@ RECEPTIONS = {
 
 
 @pytest.mark.takes(14)
-@needs(fuse, strangers)
-def test_a_receiver_on_a_hanging_disk(work, trials, place):
+@needs(fuse, interop)
+def test_a_receiver_on_a_hanging_disk(work, trials):
     """the receiver's disk hangs, in each phase: PING is answered, others refused, everything
     arrives"""
     receptions = {name: (trials(), values) for name, values in RECEPTIONS.items()}
     done = Together({
-        name: lambda own=own, values=values: Reception(place, own, **values).goes_on(length(work))
+        name: lambda own=own, values=values: Reception(own, **values).goes_on(length(work))
         for name, (own, values) in receptions.items()})
     work.figure = shown(done.found)
 
 
 @pytest.mark.takes(5)
-@needs(fuse, strangers)
-def test_a_receiver_that_is_ended_while_its_disk_hangs(work, trials, place):
+@needs(fuse, interop)
+def test_a_receiver_that_is_ended_while_its_disk_hangs(work, trials):
     """SIGTERM while the receiver's disk hangs, in each phase: it tells the sender, ends, and keeps
     the data"""
     done = Together({
-        name: lambda own=trials(), values=values: Reception(place, own, **values).is_ended() for name, values in RECEPTIONS.items()})
+        name: lambda own=trials(), values=values: Reception(own, **values).is_ended() for name, values in RECEPTIONS.items()})
     work.figure = f"after {max(done.found.values()):.1f} s at most"
 
 
 @pytest.mark.takes(4)
-@needs(fuse, strangers)
-def test_a_receiver_whose_sender_leaves_while_its_disk_hangs(work, place):
+@needs(fuse, interop)
+def test_a_receiver_whose_sender_leaves_while_its_disk_hangs(work):
     """a sender leaves an offer that the disk delays: the receiver judges codes, the next transfer
     works"""
     own_mounts()
-    first = Reception(place, work, "offer")
+    first = Reception(work, "offer")
     first.begin()
-    first.sender.hostile.end()
+    first.sender.leave()
     code = first.receiver.event("code", 2)["code"]
     begun = time.monotonic()
-    equal(answer(place, first.receiver.port, other_code(code)), WRONG, "what a wrong code is told")
+    equal(answer(first.receiver.port, other_code(code)), WRONG, "what a wrong code is told")
     # A wrong code delays the next one of its network.
     time.sleep(1.1)
-    second = StrangeSender(place, first.receiver.port)
+    second = StrangeSender(first.receiver.port)
     second.pair(code)
     took = time.monotonic() - begun
     second.offer()
@@ -214,11 +214,11 @@ def test_a_receiver_whose_sender_leaves_while_its_disk_hangs(work, place):
 
 
 @pytest.mark.takes(14)
-@needs(disk_image, strangers)
-def test_a_receiver_on_a_frozen_disk(work, trials, place):
+@needs(disk_image, interop)
+def test_a_receiver_on_a_frozen_disk(work, trials):
     """the kernel freezes the receiver's disk: PING is answered, and SIGTERM is reported at once"""
     goes_on, ends = trials(), trials()
     done = Together({
-        "data is written": lambda: Reception(place, goes_on, "rest", kind=FrozenDisk).goes_on(length(work)),
-        "SIGTERM": lambda: Reception(place, ends, "rest", kind=FrozenDisk).is_ended(is_killable=False)})
+        "data is written": lambda: Reception(goes_on, "rest", kind=FrozenDisk).goes_on(length(work)),
+        "SIGTERM": lambda: Reception(ends, "rest", kind=FrozenDisk).is_ended(is_killable=False)})
     work.figure = f"PONG after {1000 * done.found['data is written']:.0f} ms at most, ended after {done.found['SIGTERM']:.1f} s"

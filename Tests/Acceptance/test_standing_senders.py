@@ -6,20 +6,20 @@ import time
 
 import pytest
 
-from attack_hostile import CLOSE, text_of
 from devices import random_file, sender
-from needs import fuse, needs, strangers
+from interop import interop
+from needs import fuse, needs
 from outside import equal, require
 from standing import INTERRUPTED, PROMPT, SOON, length, long_ago, shown
 from standing_disk import StandingDisk
-from strange import RECEIPT, Together
+from strange import Together
 from strange_receiver import StrangeReceiver
 
 
 class Sending:
     """A sender, a strange receiver, and a disk that hangs from a step on."""
 
-    def __init__(self, place, work, step):
+    def __init__(self, work, step):
         self.work, self.step = work, step
         self.disk = StandingDisk(work)
         has_store = step in ("accept", "finish", "done")
@@ -29,7 +29,7 @@ class Sending:
         if has_store:
             work.environment["PEER_HOME"] = self.disk.place("home")
             os.chmod(work.environment["PEER_HOME"], 0o700)
-        self.receiver = StrangeReceiver(place)
+        self.receiver = StrangeReceiver(work)
         self.taken = None
         if step == "walk":
             # The check of the sources before the connection is not part of the walk.
@@ -80,7 +80,7 @@ class Sending:
         if self.step != "done":
             self.receiver.hear_finish()
             self.receiver.say_done()
-        self.receiver.control.hear(RECEIPT)
+        self.receiver.control.hear("RECEIPT")
         equal(self.sender.wait(), 0, "exit code")
         equal(self.sender.events("interrupted"), [], "interruptions")
         equal(self.receiver.frames > 0, True, "whether data came")
@@ -92,8 +92,7 @@ class Sending:
         begun = time.monotonic()
         self.sender.signal(signal.SIGTERM)
         if self.step != "done":
-            told = text_of(self.receiver.control.hear(CLOSE, SOON))
-            equal(int.from_bytes(told[1], "big"), INTERRUPTED, "code of CLOSE")
+            equal(self.receiver.control.hear("CLOSE", seconds=SOON).code, INTERRUPTED, "code of CLOSE")
         code, took = self.sender.wait(SOON), time.monotonic() - begun
         equal(code, 143, "exit code")
         require(took < SOON, f"it ended after {took:.1f} s")
@@ -106,18 +105,18 @@ SENDINGS = {
 
 
 @pytest.mark.takes(14)
-@needs(fuse, strangers)
-def test_a_sender_on_a_hanging_disk(work, trials, place):
+@needs(fuse, interop)
+def test_a_sender_on_a_hanging_disk(work, trials):
     """the sender's disk hangs, in each phase: PING is answered, and then everything is sent"""
     own = {name: trials() for name in SENDINGS}
     done = Together({
-        name: lambda name=name, step=step: Sending(place, own[name], step).goes_on(length(work)) for name, step in SENDINGS.items()})
+        name: lambda name=name, step=step: Sending(own[name], step).goes_on(length(work)) for name, step in SENDINGS.items()})
     work.figure = shown(done.found)
 
 
 @pytest.mark.takes(5)
-@needs(fuse, strangers)
-def test_a_sender_that_is_ended_while_its_disk_hangs(work, trials, place):
+@needs(fuse, interop)
+def test_a_sender_that_is_ended_while_its_disk_hangs(work, trials):
     """SIGTERM while the sender's disk hangs, in each phase: it tells the receiver and ends"""
-    done = Together({name: lambda step=step: Sending(place, trials(), step).is_ended() for name, step in SENDINGS.items()})
+    done = Together({name: lambda step=step: Sending(trials(), step).is_ended() for name, step in SENDINGS.items()})
     work.figure = f"after {max(done.found.values()):.1f} s at most"
