@@ -1,8 +1,8 @@
-import MigrationArchive
-import MigrationEngine
+package import MigrationArchive
+package import MigrationEngine
 import MigrationSystem
-import MigrationTransfer
-import MigrationWire
+package import MigrationTransfer
+package import MigrationWire
 
 /// Waits for another device and receives its files: one transfer, or one after another.
 ///
@@ -84,83 +84,85 @@ public final class PeerReceiver: Sendable {
   @discardableResult
   public func receive() async throws(PeerError) -> PeerResult {
     try await running.perform("receive") { [self] (running) throws(TransferFailure) in
-      let announcing = announcing()
-      defer { announcing?.end() }
       if options.staysOpen { running.buffer.expectMany() }
-      let receiver = try receiver(announcing)
-      running.stopping { receiver.stop(.interrupted) }
-      return try receiver.run()
-    }
-  }
-}
-
-extension PeerReceiver {
-  private func announcing() -> Announcing? {
-    guard options.isAnnounced else { return nil }
-    return Announcing(label: ThisDevice.label(options.label)) { [buffer = running.buffer] in buffer.add($0) }
-  }
-
-  private func receiver(_ announcing: Announcing?) throws(TransferFailure) -> Receiver {
-    let store = try options.memory.map { path throws(TransferFailure) in try path.memory() }
-    var receiving = try options.receiver
-    receiving.announcer = announcing
-    return try Receiver(receiving, importer: try importer(), store: store) { [buffer = running.buffer] in buffer.add($0)
-    }
-  }
-
-  private func importer() throws(TransferFailure) -> FolderImporter {
-    guard !destination.bytes.isEmpty else {
-      throw TransferFailure(.usage, "the directory to receive into is an empty string", hint: "Name a directory.")
-    }
-    do throws(ArchiveError) {
-      let area = try StagingArea(
-        at: destination.bytes,
+      let store = try options.memory.map { path throws(TransferFailure) in try path.memory() }
+      let transfer = try options.transfer
+      guard !destination.bytes.isEmpty else {
+        throw TransferFailure(.usage, "the directory to receive into is an empty string", hint: "Name a directory.")
+      }
+      let importer = try FolderImporter(
+        into: destination.bytes,
         preserving: Preserved(owners: options.keepsOwners, setIDBits: options.keepsSetIDBits),
-        atMost: options.maximumBytes.map { MostBytes($0) })
-      return FolderImporter(area, existing: options.existing.map { MigrationWire.Existing($0) })
-    } catch {
-      throw TransferFailure(error)
+        atMost: options.maximumBytes.map { MostBytes($0) },
+        existing: options.existing.flatMap { existing in
+          MigrationWire.Existing.allCases.first { $0.name == existing.rawValue }
+        })
+      return try Self.receive(
+        transfer, into: importer, memory: store, isAnnounced: options.isAnnounced
+      ) { [buffer = running.buffer] in
+        buffer.add($0)
+      } stopping: { stop in
+        running.stopping { stop(.interrupted) }
+      }
     }
+  }
+
+  /// Receives into anything, for any program, and blocks until the end.
+  ///
+  /// - Parameters:
+  ///   - helpers: the program's questions to the user; the announcement is added.
+  ///   - stopping: gets the function that ends the transfer, before it begins.
+  package static func receive(
+    _ options: Receiver.Options, into importer: any Importer, memory: TransferStore?, isAnnounced: Bool,
+    with helpers: Receiver.Helpers = Receiver.Helpers(), telling tell: @escaping @Sendable (TransferEvent) -> Void,
+    stopping: (@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void
+  ) throws(TransferFailure) -> TransferResult {
+    var helpers = helpers
+    let announcing = isAnnounced ? Announcing(label: options.greeting.label, telling: tell) : nil
+    defer { announcing?.end() }
+    helpers.announcer = announcing
+    let receiver = try Receiver(options, with: helpers, importer: importer, store: memory, observer: tell)
+    stopping { receiver.stop($0) }
+    return try receiver.run()
   }
 }
 
 extension PeerReceiver.Options {
-  fileprivate var receiver: Receiver.Options {
+  fileprivate var transfer: Receiver.Options {
     get throws(TransferFailure) {
       if staysOpen, code != nil {
         throw TransferFailure(
           .usage, "a receiver that stays open cannot have a code: a code is for one transfer",
           hint: "Remove one of them.")
       }
+      let host = try host.map { text throws(TransferFailure) in try PlainHost.checked(text) }
       var options = Receiver.Options(
-        listen: HostAndPort(
-          host: try host.map { text throws(TransferFailure) in try PlainHost.checked(text) },
-          port: port ?? Limits.defaultPort), isPortChosen: port != nil,
-        label: ThisDevice.label(label), software: Version.software, giveUpAfter: givesUpAfter.patience)
-      for text in from { options.from.append(try Self.range(text)) }
+        listen: HostAndPort(host: host, port: port ?? Limits.defaultPort), isPortChosen: port != nil, label: label,
+        giveUpAfter: givesUpAfter.patience)
+      do throws(AddressRange.ParseError) {
+        for text in from { options.from.append(try AddressRange.parse(text)) }
+      } catch {
+        throw TransferFailure(.usage, error.description, hint: "Write a range as in 192.0.2.0/24.")
+      }
       options.code = code?.pairing
       options.keeps = staysOpen
       return options
     }
   }
-
-  private static func range(_ text: String) throws(TransferFailure) -> AddressRange {
-    do throws(AddressRange.ParseError) {
-      return try AddressRange.parse(text)
-    } catch {
-      throw TransferFailure(.usage, error.description, hint: "Write a range as in 192.0.2.0/24.")
-    }
-  }
 }
 
-extension MigrationWire.Existing {
-  fileprivate init(_ existing: PeerReceiver.Existing) {
-    self =
-      switch existing {
-      case .refuse: .refuse
-      case .skip: .skip
-      case .keepBoth: .keepBoth
-      case .replace: .replace
-      }
+extension FolderImporter {
+  /// Imports into a directory, which is created if it is missing.
+  package convenience init(
+    into directory: [UInt8], preserving preserved: Preserved, atMost most: MostBytes?,
+    existing: MigrationWire.Existing?,
+    refusingRunning refusesRunning: Bool = false
+  ) throws(TransferFailure) {
+    do throws(ArchiveError) {
+      let area = try StagingArea(at: directory, preserving: preserved, atMost: most)
+      self.init(area, existing: existing, refusingRunning: refusesRunning)
+    } catch {
+      throw TransferFailure(error)
+    }
   }
 }

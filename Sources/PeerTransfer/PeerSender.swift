@@ -1,8 +1,8 @@
-import MigrationArchive
-import MigrationEngine
+package import MigrationArchive
+package import MigrationEngine
 import MigrationSystem
-import MigrationTransfer
-import MigrationWire
+package import MigrationTransfer
+package import MigrationWire
 
 /// Sends files and folders to a waiting device, once.
 ///
@@ -59,10 +59,10 @@ public final class PeerSender: Sendable {
   /// The events, to the end of the transfer.
   public var events: PeerEvents { PeerEvents(buffer: running.buffer) }
 
-  let paths: [PeerPath]
-  let target: Target
-  let options: Options
-  let running = Running()
+  private let paths: [PeerPath]
+  private let target: Target
+  private let options: Options
+  private let running = Running()
 
   /// Sends the files and folders at these paths; each arrives under its last name.
   public init(_ paths: [PeerPath], to target: Target = .nearby, options: Options = Options()) {
@@ -88,16 +88,49 @@ public final class PeerSender: Sendable {
   ) async throws(PeerError) -> PeerResult {
     let priority = Task.currentPriority
     return try await running.perform("send") { [self] (running) throws(TransferFailure) in
-      let sender = try sender()
-      // First, so that a run that is to end already learns it before a receiver answers.
-      running.stopping { sender.stop(.interrupted) }
-      try sender.prepare()
-      let ends = sender.endOfQuestion
-      return try sender.run(
-        choosing: { (found) throws(TransferFailure) in try Self.choice(among: found, choose, unless: ends, at: priority)
-        },
-        { (device) throws(TransferFailure) in try Self.code(of: device, code, unless: ends, at: priority) })
+      guard !paths.isEmpty else { throw TransferFailure(.usage, "no path to send", hint: "Name a path.") }
+      let store = try options.memory.map { path throws(TransferFailure) in try path.memory() }
+      let selection = options.selection
+      for warning in selection.warnings { running.buffer.add(.notice(warning)) }
+      var transfer = try options.transfer
+      let (place, search) = try target.way
+      transfer.target = place
+      let source = try FolderSource(
+        sending: paths.map(\.bytes), selecting: selection, withOwners: options.sendsOwners)
+      return try Self.send(source, transfer, searching: search, memory: store) { [buffer = running.buffer] in
+        buffer.add($0)
+      } stopping: { stop in
+        running.stopping { stop(.interrupted) }
+      } choosing: { (found, ends) throws(TransferFailure) in
+        try Self.choice(among: found, choose, unless: ends, at: priority)
+      } code: { (device, ends) throws(TransferFailure) in
+        try Self.code(of: device, code, unless: ends, at: priority)
+      }
     }
+  }
+
+  /// Sends from any source, for any program, and blocks until the end.
+  ///
+  /// - Parameters:
+  ///   - stopping: gets the function that ends the transfer, before it begins.
+  ///   - choose: chooses one of several devices. Neither this answer nor a code is wanted any more
+  ///     when one of the descriptors becomes readable.
+  package static func send(
+    _ source: any ItemSource, _ options: Sender.Options, searching search: any NearbySearch = NetworkSearch(),
+    memory: TransferStore?, telling tell: @escaping @Sendable (TransferEvent) -> Void,
+    stopping: (@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void,
+    choosing choose: ([Nearby], [CInt]) throws(TransferFailure) -> Int,
+    code: (DeviceAddress, [CInt]) throws(TransferFailure) -> PairingCode
+  ) throws(TransferFailure) -> TransferResult {
+    let sender = Sender(options, searching: search, source: source, store: memory, observer: tell)
+    // First, so that a run that is to end already learns it before a receiver answers.
+    stopping { sender.stop($0) }
+    // The sources are scanned while the code is being typed.
+    try sender.prepare()
+    let ends = sender.endOfQuestion
+    return try sender.run(
+      choosing: { (found) throws(TransferFailure) in try choose(found, ends) },
+      { (device) throws(TransferFailure) in try code(device, ends) })
   }
 
   /// Searches this device's networks for devices that wait for a transfer.

@@ -14,15 +14,15 @@ extension AppBundle {
 
 extension AppBundle.Role {
   /// The JSON members that describe a bundle.
-  func members(hasExtension: Bool) -> [JSONValue.Member] {
+  func members(hasExtension: Bool) -> JSONMembers {
     let (clip, parent): (String?, String?) =
       switch self {
       case .app(let clip): (clip, nil)
       case .clip(let app): (nil, app)
       }
     return [
-      .init("hasExtension", .bool(hasExtension)), .init("clip", clip.map(JSONValue.string) ?? .null),
-      .init("clipOf", parent.map(JSONValue.string) ?? .null),
+      "hasExtension": hasExtension, "clip": clip,
+      "clipOf": parent,
     ]
   }
 
@@ -41,10 +41,10 @@ extension AppHome.Installation {
   }
 
   /// The JSON members that describe the bundle and the replaced clip.
-  var roleMembers: [JSONValue.Member] {
+  var roleMembers: JSONMembers {
     app.bundle.role.members(hasExtension: app.bundle.migrationExtension != nil) + [
-      .init("replacedClip", (replacement?.clip).map(JSONValue.string) ?? .null),
-      .init("removedGroups", .array((replacement?.groups ?? []).map(JSONValue.string))),
+      "replacedClip": replacement?.clip,
+      "removedGroups": replacement?.groups ?? [],
     ]
   }
 }

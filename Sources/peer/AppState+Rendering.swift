@@ -21,15 +21,9 @@ extension AppState {
 
   /// For a program: an object per line.
   static func lines(_ states: [AppState], _ damaged: [AppHome.Damaged]) -> Rendering {
-    let objects =
-      states.map { state in JSONValue.object([.init("event", .string("app"))] + state.members) }
-      + damaged.map {
-        .object([
-          .init("event", .string("damaged")), .init("id", .string($0.identifier)),
-          .init("message", .string($0.error.description)),
-        ])
-      }
-    return Rendering(standardOutput: objects.map { $0.text + "\n" }.joined())
+    let apps = states.map { Rendering.event("app", $0.members) }
+    let broken = damaged.map { Rendering.event("damaged", ["id": $0.identifier, "message": $0.error.description]) }
+    return (apps + broken).reduce(Rendering(), +)
   }
 
   private func lastImport(now: Int64) -> String {
@@ -80,33 +74,27 @@ extension AppState {
 
   /// For a program: one object.
   func statusLine(cleared: Bool) -> Rendering {
-    let object = JSONValue.object(
-      [.init("event", .string("appStatus"))] + members + [.init("cleared", .bool(cleared && record != nil))])
-    return Rendering(standardOutput: object.text + "\n")
+    .event("appStatus", members + ["cleared": cleared && record != nil])
   }
 
-  private var members: [JSONValue.Member] {
+  private var members: JSONMembers {
     [
-      .init("id", .string(identifier)), .init("version", .string(version)),
-      .init("name", name.map(JSONValue.string) ?? .null), .init("store", .string(store)),
-      .init("lastImport", .string(record.map { $0.failure == nil ? "succeeded" : "failed" } ?? "none")),
-      .init("date", record.map { .string(CalendarTime.text($0.date)) } ?? .null),
-      .init("transfer", record?.transfer.map(JSONValue.string) ?? .null),
-      .init("failure", record?.failure?.object ?? .null),
-      .init("unfinished", unfinished.map { .string($0.rawValue) } ?? .null),
-      .init("use", holder.map { .string($0.use?.rawValue ?? "other") } ?? .null),
-      .init("process", holder.flatMap { $0.process > 0 ? .integer(UInt64($0.process)) : nil } ?? .null),
+      "id": identifier, "version": version,
+      "name": name, "store": store,
+      "lastImport": record.map { $0.failure == nil ? "succeeded" : "failed" } ?? "none",
+      "date": record.map { CalendarTime.text($0.date) },
+      "transfer": record?.transfer,
+      "failure": record?.failure?.members,
+      "unfinished": unfinished?.rawValue,
+      "use": holder.map { $0.use?.rawValue ?? "other" },
+      "process": holder.flatMap { $0.process > 0 ? $0.process : nil },
     ] + role.members(hasExtension: hasExtension)
   }
 }
 
 extension ReportedError {
-  /// The JSON form of an extension's error.
-  var object: JSONValue {
-    .object([
-      .init("domain", .string(domain)), .init("code", .signed(Int64(code))), .init("message", .string(text)),
-    ])
-  }
+  /// The JSON members of an extension's error.
+  var members: JSONMembers { ["domain": domain, "code": code, "message": text] }
 }
 
 extension AppLock.Holder {

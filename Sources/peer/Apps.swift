@@ -94,11 +94,7 @@ enum Apps {
     guard json else {
       return Rendering(standardError: "\(left.identifier) and its data are removed.\n" + left.sentence)
     }
-    let object = JSONValue.object([
-      .init("event", .string("removed")), .init("id", .string(left.identifier)),
-      .init("credentials", .string(left.outcome.rawValue)),
-    ])
-    return Rendering(standardOutput: object.text + "\n")
+    return .event("removed", ["id": left.identifier, "credentials": left.outcome.rawValue])
   }
 }
 
@@ -113,14 +109,11 @@ extension AppHome.Installation {
   }
 
   fileprivate var line: Rendering {
-    let object = JSONValue.object(
+    .event(
+      "installed",
       [
-        .init("event", .string("installed")), .init("id", .string(app.identifier)),
-        .init("version", .string(app.bundle.version)),
-        .init("previousVersion", previousVersion.map(JSONValue.string) ?? .null),
-        .init("ignoredExtensions", .array(app.bundle.otherExtensions.map(JSONValue.string))),
-        .init("earlierCredentials", .bool(hasEarlierCredentials)),
+        "id": app.identifier, "version": app.bundle.version, "previousVersion": previousVersion,
+        "ignoredExtensions": app.bundle.otherExtensions, "earlierCredentials": hasEarlierCredentials,
       ] + roleMembers)
-    return Rendering(standardOutput: object.text + "\n")
   }
 }

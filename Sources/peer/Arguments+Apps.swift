@@ -27,3 +27,33 @@ extension Arguments {
     return SourceClaim(platform: parts[0], store: parts.count > 1 ? parts[1] : nil)
   }
 }
+
+extension Arguments {
+  /// The options for an app's exporter; no name occurs twice.
+  func requestOptions(_ verb: Verb) throws(TransferFailure) -> [AppRequest.Option] {
+    var options: [AppRequest.Option] = []
+    for word in all("--option") { options.append(try Self.option(word)) }
+    var names: Set<String> = []
+    for option in options where !names.insert(option.name).inserted {
+      throw .usage("--option: \(VisibleText.quoted(option.name)) is given more than once", verb)
+    }
+    // All options travel in one message.
+    guard options.reduce(0, { $0 + $1.name.utf8.count + $1.value.count }) <= Limits.optionValue else {
+      throw .usage(
+        "--option: the options are too long",
+        hint: "all names and values together have at most \(Limits.optionValue) bytes")
+    }
+    return options
+  }
+
+  private static func option(_ word: [UInt8]) throws(TransferFailure) -> AppRequest.Option {
+    let hint = "write --option NAME=VALUE; the value may be empty"
+    guard let equals = word.firstIndex(of: UInt8(ascii: "=")) else {
+      throw .usage("--option: \(VisibleText.quoted(word)) has no value", hint: hint)
+    }
+    guard let name = String(validating: word[..<equals], as: UTF8.self), (1...255).contains(name.utf8.count) else {
+      throw .usage("--option: \(VisibleText.quoted(Array(word[..<equals]))) is not a valid name", hint: hint)
+    }
+    return AppRequest.Option(name: name, value: Array(word[(equals + 1)...]))
+  }
+}

@@ -32,8 +32,8 @@ extension Arguments {
 
   /// The time to wait for a lost connection, in seconds: a number with s, m or h, or without a unit
   /// for seconds.
-  func patience() throws(TransferFailure) -> Double {
-    try seconds("--give-up-after", hint: "write seconds, or 90s, 10m, 2h; 0 for no wait") ?? Patience.standard
+  func patience() throws(TransferFailure) -> Double? {
+    try seconds("--give-up-after", hint: "write seconds, or 90s, 10m, 2h; 0 for no wait")
   }
 
   /// An option's value as a time in seconds; nil if the option is not given.
@@ -46,7 +46,7 @@ extension Arguments {
       throw .usage("\(option): invalid time \(VisibleText.quoted(text))", hint: hint)
     }
     let seconds = number * (unit ?? 1)
-    guard seconds <= Patience.longest else {
+    guard seconds <= ThisDevice.longestPatience else {
       throw .usage("\(option): \(VisibleText.quoted(text)) is longer than 30 days", hint: "write a shorter time")
     }
     return seconds

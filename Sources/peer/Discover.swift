@@ -76,18 +76,18 @@ enum Discover {
 
   /// For a program: an object per line.
   static func lines(_ receivers: [NearbyReceiver]) -> Rendering {
-    Rendering(standardOutput: receivers.map { $0.object.text + "\n" }.joined())
+    receivers.map(\.line).reduce(Rendering(), +)
   }
 }
 
 extension NearbyReceiver {
-  fileprivate var object: JSONValue {
-    .object([
-      .init("event", .string("receiver")), .init("label", .string(label)),
-      .init("addresses", .array(addresses.map { .string($0.hostDescription) })),
-      .init("port", .integer(UInt64(addresses.first?.port ?? 0))),
-      .init("instance", instance.map { .string($0.sixteenDigits) } ?? .null),
-    ])
+  fileprivate var line: Rendering {
+    .event(
+      "receiver",
+      [
+        "label": label, "addresses": addresses.map(\.hostDescription), "port": addresses.first?.port ?? 0,
+        "instance": instance?.sixteenDigits,
+      ])
   }
 }
 

@@ -17,6 +17,17 @@ extension TransferFailure {
   }
 }
 
+extension TransferEvent {
+  /// An event for news of an extension's host; nil for news that only its author gets.
+  init?(_ news: HostNews) {
+    switch news {
+    case .output(let output): self = .extensionOutput(isError: output.stream == .error, line: output.line)
+    case .notice(let text): self = .notice(text)
+    case .refused: return nil
+    }
+  }
+}
+
 /// Works with the apps of PEER_HOME, and turns an error into the user's failure.
 func withApps<Value>(_ body: (AppHome) throws(HostError) -> Value) throws(TransferFailure) -> Value {
   let path = try Home.path()

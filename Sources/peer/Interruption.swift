@@ -85,3 +85,11 @@ final class Interruption: Sendable {
     }
   }
 }
+
+/// Raises the limit of descriptors for deep trees and several streams; if that fails, the present
+/// limit has to do.
+func prepareProcess() {
+  _ = try? CurrentProcess.raiseDescriptorLimit()
+  // A transfer may last for days, with thousands of sessions.
+  CurrentProcess.keepLittleMemory()
+}

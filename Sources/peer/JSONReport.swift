@@ -20,74 +20,50 @@ struct JSONReport: Report {
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     switch event {
     case .listening(let listening):
-      return line(
-        "listening",
-        [
-          .init("addresses", .array(listening.addresses.map(JSONValue.string))),
-          .init("port", .integer(UInt64(listening.port))),
-          .init("from", .array(listening.from.map(JSONValue.string))),
-        ])
-    case .announced(let name): return line("announced", [.init("name", .string(name))])
-    case .unannounced(let reason): return line("unannounced", [.init("reason", .string(reason))])
+      return line("listening", ["addresses": listening.addresses, "port": listening.port, "from": listening.from])
+    case .announced(let name): return line("announced", ["name": name])
+    case .unannounced(let reason): return line("unannounced", ["reason": reason])
     case .code(let code, let lifetime):
       let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
-      return line("code", [.init("code", .string(code.shown)), .init("expires", .string(expires))])
+      return line("code", ["code": code.shown, "expires": expires])
     case .codeAwaited(let lifetime):
       let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
-      return line("code", [.init("code", .null), .init("expires", .string(expires))])
+      return line("code", ["code": JSONValue.null, "expires": expires])
     case .confined(let directories):
-      return line(
-        "confined",
-        [.init("directories", .array(directories.map { .object(JSONValue.Member.name("path", $0)) }))])
+      return line("confined", ["directories": directories.map(Self.path)])
     case .unconfined(let reason, let directories):
-      return line(
-        "unconfined",
-        [
-          .init("message", .string(reason)),
-          .init("directories", .array(directories.map { .object(JSONValue.Member.name("path", $0)) })),
-        ])
+      return line("unconfined", ["message": reason, "directories": directories.map(Self.path)])
     case .wrongCode(let attempt, let allowed, let from, let left):
-      return line(
-        "wrongCode",
-        [
-          .init("attempt", .integer(UInt64(attempt))), .init("allowed", .integer(UInt64(allowed))),
-          .init("from", .string(from)), .init("left", .integer(UInt64(left))),
-        ])
+      return line("wrongCode", ["attempt": attempt, "allowed": allowed, "from": from, "left": left])
     case .codesSpent(let count, let guessers, _):
-      return line(
-        "codesSpent",
-        [.init("count", .integer(UInt64(count))), .init("from", .array(guessers.map { .object($0.members) }))])
+      return line("codesSpent", ["count": count, "from": guessers.map { $0.members }])
     case .looking: return line("looking")
     case .found(let label, let address):
-      return line("found", [.init("label", .string(label)), .init("address", .string(address))])
+      return line("found", ["label": label, "address": address])
     case .connecting(let address):
-      return line("connecting", [.init("address", .string(address))])
+      return line("connecting", ["address": address])
     case .paired(let label, let address):
-      return line("paired", [.init("label", .string(label)), .init("address", .string(address))])
+      return line("paired", ["label": label, "address": address])
     case .offer(let offer, let availableBytes):
-      return line("offer", offer.members + [.init("availableBytes", availableBytes.map(JSONValue.integer) ?? .null)])
+      return line("offer", offer.members + ["availableBytes": availableBytes])
     case .progress(let progress):
       meter.note(progress, at: moment.elapsed)
       return progressLine(at: moment)
     case .interrupted(let reason):
       meter.stop()
-      return line("interrupted", [.init("reason", .string(reason))])
+      return line("interrupted", ["reason": reason])
     case .resumed(let heldBytes):
       meter.stop()
-      return line("resumed", [.init("heldBytes", .integer(heldBytes))])
-    case .notice(let message): return line("notice", [.init("message", .string(message))])
+      return line("resumed", ["heldBytes": heldBytes])
+    case .notice(let message): return line("notice", ["message": message])
     case .staged: return line("staged")
     case .importing: return line("importing")
     case .unsent(let item):
       return line("unsent", item.members)
     case .notStored(let path, let reason, let message):
-      return line(
-        "notStored",
-        JSONValue.Member.name("path", path) + [
-          .init("reason", .string(reason.name)), .init("message", message.map(JSONValue.string) ?? .null),
-        ])
+      return line("notStored", ["path": FileName(path), "reason": reason.name, "message": message])
     case .renamed(let path, let target):
-      return line("renamed", JSONValue.Member.name("path", path) + JSONValue.Member.name("arrivedAs", target))
+      return line("renamed", ["path": FileName(path), "arrivedAs": FileName(target)])
     case .extensionOutput(let isError, let text):
       return line("extensionOutput", Self.members(isError: isError, line: text))
     case .done(let result):
@@ -106,14 +82,14 @@ struct JSONReport: Report {
 
   mutating func clear() -> Rendering { Rendering() }
 
-  func missed(_ count: UInt64) -> Rendering { line("missed", [.init("messages", .integer(count))]) }
+  func missed(_ count: UInt64) -> Rendering { line("missed", ["messages": count]) }
 
   mutating func fail(_ failure: TransferFailure) -> Rendering {
     var rendering = line(
       "error",
       [
-        .init("code", .integer(UInt64(ExitCode.of(failure)))), .init("kind", .string(failure.kind.name)),
-        .init("message", .string(failure.message)), .init("hint", failure.hint.map(JSONValue.string) ?? .null),
+        "code": ExitCode.of(failure), "kind": failure.kind.name,
+        "message": failure.message, "hint": failure.hint,
       ] + failure.subject.members)
     rendering.standardError = failure.text
     return rendering
@@ -124,31 +100,105 @@ struct JSONReport: Report {
     return line(
       "progress",
       [
-        .init("phase", .string(progress.phase.rawValue)), .init("bytes", .integer(progress.bytes)),
-        .init("totalBytes", progress.totalBytes.map(JSONValue.integer) ?? .null),
-        .init("items", .integer(progress.items)),
-        .init("totalItems", .integer(progress.totalItems)),
-        .init("bytesPerSecond", .integer(Figures.whole(meter.bytesPerSecond ?? 0))),
-        .init("secondsLeft", meter.secondsLeft.map { .integer(Figures.whole($0.rounded(.up))) } ?? .null),
-      ] + (progress.phaseFraction.map { [.init("phaseFraction", .number($0))] } ?? []))
+        "phase": progress.phase.rawValue, "bytes": progress.bytes, "totalBytes": progress.totalBytes,
+        "items": progress.items, "totalItems": progress.totalItems,
+        "bytesPerSecond": Figures.whole(meter.bytesPerSecond ?? 0),
+        "secondsLeft": meter.secondsLeft.map { Figures.whole($0.rounded(.up)) },
+        "phaseFraction": IfGiven(progress.phaseFraction),
+      ])
   }
 
-  private func line(_ event: String, _ members: [JSONValue.Member] = []) -> Rendering {
-    let side = side.map { [JSONValue.Member("side", .string($0.rawValue))] } ?? []
-    return Rendering(standardOutput: JSONValue.object([.init("event", .string(event))] + side + members).text + "\n")
+  private func line(_ event: String, _ members: JSONMembers = [:]) -> Rendering {
+    .event(event, ["side": IfGiven(side?.rawValue)] + members)
   }
+
+  private static func path(_ bytes: [UInt8]) -> JSONMembers { ["path": FileName(bytes)] }
 
   /// The JSON members of a line of an extension.
-  static func members(isError: Bool, line: [UInt8]) -> [JSONValue.Member] {
-    [.init("stream", .string(isError ? "error" : "output"))] + JSONValue.Member.name("line", line)
+  static func members(isError: Bool, line: [UInt8]) -> JSONMembers {
+    ["stream": isError ? "error" : "output", "line": FileName(line)]
   }
 }
 
-extension JSONValue.Member {
-  /// A name from a file system: the text under `key`, and also the exact bytes if they are not
-  /// valid text.
-  static func name(_ key: String, _ bytes: [UInt8]) -> [JSONValue.Member] {
-    if let text = String(validating: bytes, as: UTF8.self) { return [.init(key, .string(text))] }
-    return [.init(key, .string(VisibleText.of(bytes))), .init(key + "Base64", .string(Base64.text(of: bytes)))]
+extension Offer {
+  /// The JSON members of an offer.
+  var members: JSONMembers {
+    let contents: JSONMembers =
+      switch contents {
+      case .folders(let roots): ["roots": roots.map(\.members)]
+      case .app(let app): ["app": app.members]
+      }
+    return contents + ["items": items, "bytes": bytes]
+  }
+}
+
+extension Root {
+  fileprivate var members: JSONMembers {
+    let kind =
+      switch kind {
+      case .directory: "directory"
+      case .file: "file"
+      case .symbolicLink: "symbolicLink"
+      case .hardLink: "hardLink"
+      }
+    return ["name": FileName(name), "kind": kind]
+  }
+}
+
+extension AppIdentity {
+  fileprivate var members: JSONMembers {
+    ["bundleIdentifier": bundleIdentifier, "store": store, "platform": platform, "version": version]
+  }
+}
+
+extension GuessLimit.Count {
+  /// The JSON members of a source of wrong codes.
+  var members: JSONMembers { ["address": network, "count": count] }
+}
+
+extension Unsent {
+  /// The JSON members of an item that could not be sent.
+  var members: JSONMembers {
+    ["path": FileName(path), "reason": reason.name, "message": message]
+  }
+}
+
+extension TransferResult {
+  /// The JSON members of a finished transfer.
+  var members: JSONMembers {
+    [
+      "items": total.items, "bytes": total.bytes, "sentBytes": sentBytes, "savedBytes": savedBytes,
+      "heldBytes": heldBytes, "seconds": (seconds * 1000).rounded() / 1000, "unsent": unsent, "notStored": notStored,
+      "losses": losses.map { ["kind": $0.kind.name, "count": $0.count] as JSONMembers },
+      "present": leftOut.present, "differing": leftOut.differing,
+      "leftBehind": leftBehind.map { ["name": FileName($0.name), "count": $0.count] as JSONMembers },
+      "concluded": IfGiven(concludedAt.map { CalendarTime.text($0) }),
+    ]
+  }
+}
+
+extension TransferFailure.Subject {
+  /// The JSON members about an entry and about space, if the failure concerns them.
+  var members: JSONMembers {
+    [
+      "name": IfGiven(name.map { FileName($0) }), "neededBytes": IfGiven(bytes?.needed),
+      "availableBytes": IfGiven(bytes?.available), "neededItems": IfGiven(items?.needed),
+      "availableItems": IfGiven(items?.available),
+    ]
+  }
+}
+
+extension Done.Loss.Kind {
+  fileprivate var name: String {
+    switch self {
+    case .mode: "mode"
+    case .time: "time"
+    case .owner: "owner"
+    case .attribute: "attribute"
+    case .accessList: "accessList"
+    case .hardLink: "hardLink"
+    case .hole: "hole"
+    case .setIDBit: "setIDBit"
+    }
   }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import MigrationWire
 
 /// A JSON value and its text.
@@ -78,5 +79,113 @@ enum JSONValue: Equatable, Sendable {
       }
     }
     text.append(quote)
+  }
+}
+
+extension JSONValue.Member {
+  /// A name from a file system: the text under `key`, and also the exact bytes if they are not
+  /// valid text.
+  static func name(_ key: String, _ bytes: [UInt8]) -> [JSONValue.Member] {
+    if let text = String(validating: bytes, as: UTF8.self) { return [.init(key, .string(text))] }
+    return [
+      .init(key, .string(VisibleText.of(bytes))), .init(key + "Base64", .string(Data(bytes).base64EncodedString())),
+    ]
+  }
+}
+
+/// A value that has a JSON form.
+protocol JSONConvertible {
+  var json: JSONValue { get }
+
+  /// The members of an object for this value: one, unless a type needs another number.
+  func members(_ key: String) -> [JSONValue.Member]
+}
+
+extension JSONConvertible {
+  func members(_ key: String) -> [JSONValue.Member] { [JSONValue.Member(key, json)] }
+}
+
+/// The members of a JSON object, written as a dictionary: their order stays.
+struct JSONMembers: JSONConvertible, ExpressibleByDictionaryLiteral {
+  private let list: [JSONValue.Member]
+
+  init(_ list: [JSONValue.Member]) { self.list = list }
+
+  init(dictionaryLiteral elements: (String, any JSONConvertible)...) {
+    list = elements.flatMap { key, value in value.members(key) }
+  }
+
+  var json: JSONValue { .object(list) }
+
+  static func + (left: JSONMembers, right: JSONMembers) -> JSONMembers { JSONMembers(left.list + right.list) }
+}
+
+/// A name from a file system, which need not be text.
+struct FileName: JSONConvertible {
+  let bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  var json: JSONValue { .string(VisibleText.of(bytes)) }
+
+  func members(_ key: String) -> [JSONValue.Member] { JSONValue.Member.name(key, bytes) }
+}
+
+/// A member that is absent without a value; other optional values are null then.
+struct IfGiven: JSONConvertible {
+  let value: (any JSONConvertible)?
+
+  init(_ value: (any JSONConvertible)?) { self.value = value }
+
+  var json: JSONValue { value?.json ?? .null }
+
+  func members(_ key: String) -> [JSONValue.Member] { value?.members(key) ?? [] }
+}
+
+extension JSONValue: JSONConvertible {
+  var json: JSONValue { self }
+}
+
+extension String: JSONConvertible {
+  var json: JSONValue { .string(self) }
+}
+
+extension Bool: JSONConvertible {
+  var json: JSONValue { .bool(self) }
+}
+
+extension Double: JSONConvertible {
+  var json: JSONValue { .number(self) }
+}
+
+extension JSONConvertible where Self: BinaryInteger {
+  var json: JSONValue { self < 0 ? .signed(Int64(self)) : .integer(UInt64(self)) }
+}
+
+extension Int: JSONConvertible {}
+extension Int32: JSONConvertible {}
+extension UInt16: JSONConvertible {}
+extension UInt64: JSONConvertible {}
+
+extension Optional: JSONConvertible where Wrapped: JSONConvertible {
+  var json: JSONValue { self?.json ?? .null }
+}
+
+extension Array: JSONConvertible where Element: JSONConvertible {
+  var json: JSONValue { .array(map(\.json)) }
+}
+
+extension Rendering {
+  /// A line of JSON for an event.
+  static func event(_ name: String, _ members: JSONMembers = [:]) -> Rendering {
+    let event: JSONMembers = ["event": name]
+    return Rendering(standardOutput: (event + members).json.text + "\n")
+  }
+
+  /// One text after the other.
+  static func + (left: Rendering, right: Rendering) -> Rendering {
+    Rendering(
+      standardError: left.standardError + right.standardError,
+      standardOutput: left.standardOutput + right.standardOutput)
   }
 }

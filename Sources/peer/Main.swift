@@ -45,7 +45,8 @@ import PeerTransfer
     case .complete(let request): return show(request.answer)
     case .receive(let options):
       let output = Output(
-        .receiver, json: options.json, app: options.app?.identifier, isVerbose: options.isVerbose, keeps: options.keeps)
+        .receiver, json: options.json, app: options.app?.identifier, isVerbose: options.isVerbose,
+        keeps: options.transfer.keeps)
       return perform(output) { () throws(TransferFailure) in try runReceive(options, output) }
     case .send(let options):
       let output = Output(.sender, json: options.json)

@@ -54,14 +54,8 @@ extension TransferStore.Listing {
 
   /// For a program: an object per line.
   var lines: Rendering {
-    let objects =
-      unfinished.map(\.object)
-      + damaged.map {
-        .object([
-          .init("event", .string("damaged")), .init("id", .string($0.identifier)), .init("message", .string($0.reason)),
-        ])
-      }
-    return Rendering(standardOutput: objects.map { $0.text + "\n" }.joined())
+    let texts = unfinished.map(\.line) + damaged.map { .event("damaged", ["id": $0.identifier, "message": $0.reason]) }
+    return texts.reduce(Rendering(), +)
   }
 }
 
@@ -100,30 +94,29 @@ extension TransferStore.Listed {
 
   private var device: String { remembered.label.isEmpty ? remembered.address : remembered.label }
 
-  fileprivate var object: JSONValue {
-    let subject: [JSONValue.Member] =
+  fileprivate var line: Rendering {
+    let subject: JSONMembers =
       switch remembered.subject {
       case .sources(let sources):
-        AppSource.identifier(ofOrigin: sources.first ?? []).map { [.init("app", .string($0))] } ?? [
-          .init("sources", .array(sources.map { .object(JSONValue.Member.name("path", $0)) }))
+        AppSource.identifier(ofOrigin: sources.first ?? []).map { ["app": $0] } ?? [
+          "sources": sources.map { ["path": FileName($0)] as JSONMembers }
         ]
       case .destination(let destination):
         if case .app(let app) = destination.offer.contents {
-          [.init("app", .string(app.bundleIdentifier))]
+          ["app": app.bundleIdentifier]
         } else {
-          JSONValue.Member.name("destination", destination.path)
+          ["destination": FileName(destination.path)]
         }
       }
-    return .object(
+    return .event(
+      "transfer",
       [
-        .init("event", .string("transfer")), .init("id", .string(remembered.transfer.hexadecimal)),
-        .init("role", .string(remembered.role == .sender ? "sender" : "receiver")),
+        "id": remembered.transfer.hexadecimal, "role": remembered.role == .sender ? "sender" : "receiver",
       ] + subject + [
-        .init("label", .string(remembered.label)), .init("address", .string(remembered.address)),
-        .init("items", .integer(remembered.total.items)), .init("bytes", .integer(remembered.total.bytes)),
-        .init("heldBytes", .integer(remembered.held.bytes)),
-        .init("started", .string(CalendarTime.text(remembered.started))),
-        .init("lastConnected", .string(CalendarTime.text(remembered.lastSeen))), .init("inUse", .bool(isInUse)),
+        "label": remembered.label, "address": remembered.address, "items": remembered.total.items,
+        "bytes": remembered.total.bytes, "heldBytes": remembered.held.bytes,
+        "started": CalendarTime.text(remembered.started), "lastConnected": CalendarTime.text(remembered.lastSeen),
+        "inUse": isInUse,
       ])
   }
 }
@@ -135,10 +128,6 @@ extension TransferStore.Forgotten {
   }
 
   fileprivate var line: Rendering {
-    let object = JSONValue.object([
-      .init("event", .string("forgotten")), .init("id", .string(transfer.hexadecimal)),
-      .init("notice", notice.map(JSONValue.string) ?? .null),
-    ])
-    return Rendering(standardOutput: object.text + "\n")
+    .event("forgotten", ["id": transfer.hexadecimal, "notice": notice])
   }
 }

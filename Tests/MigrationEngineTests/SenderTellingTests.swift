@@ -15,7 +15,7 @@ import Testing
   ) {
     for wantsCompression in [true, false] {
       var trial = SenderTrial {
-        $0.wantsCompression = wantsCompression
+        $0.compression = wantsCompression ? .always : .auto
         $0.canCompress = canCompress
       }
       trial.take(.begin)
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `a user who wants compression and has it is told nothing`() {
-    var trial = SenderTrial { $0.wantsCompression = true }
+    var trial = SenderTrial { $0.compression = .always }
     trial.beginPairing()
     trial.meet()
     #expect(trial.stream() == ["export 1 77, 10/1000, there, host:7, no app, compressible", "open 1.0"])

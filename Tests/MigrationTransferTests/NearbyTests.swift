@@ -26,9 +26,7 @@ private final class SimulatedSearch: NearbySearch {
     NearbyDevice(label: label, instance: 1, addresses: [.loopback(port: port)])
   }
 
-  private func options(_ search: SimulatedSearch) -> Sender.Options {
-    Sender.Options(target: .nearby, search: search, label: "old", software: "test", giveUpAfter: 0)
-  }
+  private let options = Sender.Options(label: "old", software: "test", giveUpAfter: 0)
 
   @Test func `the chosen device gets the data, and the question for the code has its name`() throws {
     let source = try Scratch()
@@ -41,7 +39,7 @@ private final class SimulatedSearch: NearbySearch {
       device("other", closed.number), device("new", try receiver.port()),
       NearbyDevice(label: "x", instance: nil, addresses: []),
     ])
-    let sender = Sender(options(search), source: try FolderSource(paths: [source.at("file")])) { _ in }
+    let sender = Sender(options, searching: search, source: try FolderSource(paths: [source.at("file")])) { _ in }
     try sender.prepare()
     let asked = Mutex<[String]>([])
     let end = try RunningThread("sender") {
@@ -63,7 +61,9 @@ private final class SimulatedSearch: NearbySearch {
     let source = try Scratch()
     source.write("file", patternData(10))
     let events = Events()
-    let sender = Sender(options(SimulatedSearch([])), source: try FolderSource(paths: [source.at("file")])) {
+    let sender = Sender(
+      options, searching: SimulatedSearch([]), source: try FolderSource(paths: [source.at("file")])
+    ) {
       events.add($0)
     }
     try sender.prepare()

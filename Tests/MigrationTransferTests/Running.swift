@@ -83,10 +83,12 @@ final class RunningReceiver: Sendable {
     options.codePace = codePace
     options.from = ranges
     options.keeps = keeps
-    options.restart = restart
-    options.consent = consent
+    var helpers = Receiver.Helpers()
+    helpers.restart = restart
+    helpers.consent = consent
     let receiver = try Receiver(
-      options, importer: try importer ?? FolderImporter(StagingArea(at: Array(destination.path.utf8))), store: store
+      options, with: helpers, importer: try importer ?? FolderImporter(StagingArea(at: Array(destination.path.utf8))),
+      store: store
     ) { event in
       events.add(event)
       seeing(event)

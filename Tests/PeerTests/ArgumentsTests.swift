@@ -25,7 +25,8 @@ import Testing
 
   @Test func `receive takes a directory and its options in any order`() throws {
     let expected = ReceiveOptions(
-      directory: Array("in".utf8), listen: HostAndPort(host: "192.0.2.7", port: 5000), label: "new", json: true)
+      directory: Array("in".utf8),
+      transfer: Receiver.Options(listen: HostAndPort(host: "192.0.2.7", port: 5000), label: "new"), json: true)
     #expect(try parse("receive", "in", "--listen", "192.0.2.7:5000", "--label", "new", "--json") == .receive(expected))
     #expect(try parse("receive", "--json", "--label=new", "--listen=192.0.2.7:5000", "in") == .receive(expected))
   }
@@ -35,20 +36,23 @@ import Testing
     ("0", HostAndPort(host: nil, port: 0)), ("[::1]:5000", HostAndPort(host: "::1", port: 5000)),
   ])
   func `the parser reads an address to listen on`(text: String, expected: HostAndPort) throws {
-    #expect(try parse("receive", "--listen", text) == .receive(ReceiveOptions(listen: expected)))
+    #expect(
+      try parse("receive", "--listen", text) == .receive(ReceiveOptions(transfer: Receiver.Options(listen: expected))))
   }
 
   @Test func `the parser reads the ranges that may pair`() throws {
     let ranges = [try AddressRange.parse("192.0.2.0/24"), try AddressRange.parse("fe80::1%lo")]
-    let expected = Command.receive(ReceiveOptions(from: ranges))
-    #expect(try parse("receive", "--from", "192.0.2.9/24", "--from=fe80::1%lo") == expected)
+    var expected = ReceiveOptions()
+    expected.transfer.from = ranges
+    #expect(try parse("receive", "--from", "192.0.2.9/24", "--from=fe80::1%lo") == .receive(expected))
   }
 
   @Test func `send takes paths and a destination`() throws {
     #expect(
       try sending("a", "b/c/", "--to", "host", "/d///")
         == SendOptions(
-          sources: ["a", "b/c", "/d"].map { Array($0.utf8) }, to: HostAndPort(host: "host", port: 47470)))
+          sources: ["a", "b/c", "/d"].map { Array($0.utf8) },
+          transfer: Sender.Options(target: .host(HostAndPort(host: "host", port: 47470)))))
   }
 
   @Test func `options keep owners and set-id bits`() throws {
@@ -60,10 +64,10 @@ import Testing
   }
 
   @Test func `data is compressed when that is faster, unless an option decides otherwise`() throws {
-    #expect(try sending("a", "--to=h").compression == .auto)
-    #expect(try sending("a", "--compress", "auto", "--to=h").compression == .auto)
-    #expect(try sending("a", "--compress=always", "--to=h").compression == .always)
-    #expect(try sending("--app=x", "--compress=never", "--to=h").compression == .never)
+    #expect(try sending("a", "--to=h").transfer.compression == .auto)
+    #expect(try sending("a", "--compress", "auto", "--to=h").transfer.compression == .auto)
+    #expect(try sending("a", "--compress=always", "--to=h").transfer.compression == .always)
+    #expect(try sending("--app=x", "--compress=never", "--to=h").transfer.compression == .never)
   }
 
   @Test(
@@ -72,7 +76,7 @@ import Testing
       ("0.5M", 500_000),
     ] as [(String, UInt64)])
   func `a limit is in bytes a second, with decimal units`(text: String, expected: UInt64) throws {
-    #expect(try sending("a", "--to=h", "--limit", text).limit == expected)
+    #expect(try sending("a", "--to=h", "--limit", text).transfer.limit == expected)
   }
 
   @Test(
@@ -90,9 +94,9 @@ import Testing
   }
 
   @Test func `by default there is no limit, and the best number of streams`() throws {
-    #expect(try sending("a", "--to=h").limit == nil)
-    #expect(try sending("a", "--to=h").streams == nil)
-    #expect(try sending("a", "--to=h", "--streams=64").streams == 64)
+    #expect(try sending("a", "--to=h").transfer.limit == nil)
+    #expect(try sending("a", "--to=h").transfer.streams == nil)
+    #expect(try sending("a", "--to=h", "--streams=64").transfer.streams == 64)
   }
 
   @Test(
@@ -114,10 +118,12 @@ import Testing
     #expect(
       try sending("--app", "org.example", "--to=h", "--idle-limit", "2m")
         == SendOptions(
-          sources: [], app: "org.example", idleLimit: .seconds(120), to: HostAndPort(host: "h", port: 47470)))
-    var options = AppReceiveOptions(identifier: "org.example", platform: "android")
-    options.options = [.init(name: "a", value: Array("b=c".utf8)), .init(name: "d", value: [])]
-    options.replaces = true
+          sources: [], app: "org.example", idleLimit: .seconds(120),
+          transfer: Sender.Options(target: .host(HostAndPort(host: "h", port: 47470)))))
+    var options = AppReceiveOptions(identifier: "org.example")
+    options.importing.platform = "android"
+    options.importing.requested = [.init(name: "a", value: Array("b=c".utf8)), .init(name: "d", value: [])]
+    options.importing.replaces = true
     #expect(
       try parse(
         "receive", "--app=org.example", "--option", "a=b=c", "--platform", "android", "--option=d=", "--replace")
@@ -144,13 +150,16 @@ import Testing
   }
 
   @Test func `an attached value may begin with a dash and contain an equals sign`() throws {
-    #expect(try sending("a", "--to=h", "--label=-a=b").label == "-a=b")
+    #expect(try sending("a", "--to=h", "--label=-a=b").transfer.greeting.label == "-a=b")
   }
 
   @Test func `paths need not be UTF-8`() throws {
     let name: [UInt8] = [0x66, 0xFF, 0x80]
     let command = try Command([Array("send".utf8), name, Array("--to=h".utf8)])
-    #expect(command == .send(SendOptions(sources: [name], to: HostAndPort(host: "h", port: 47470))))
+    #expect(
+      command
+        == .send(
+          SendOptions(sources: [name], transfer: Sender.Options(target: .host(HostAndPort(host: "h", port: 47470))))))
   }
 
   @Test func `names may differ in case and lie inside each other`() throws {

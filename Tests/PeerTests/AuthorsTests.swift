@@ -35,8 +35,10 @@ import Testing
     options.isConfined = false
     options.replaces = true
     let receiving = options.receiving(as: "b", from: Array("/b".utf8))
-    #expect(receiving.listen == HostAndPort(host: "127.0.0.1", port: 0) && !receiving.isAnnounced)
-    #expect(receiving.app?.identifier == "b" && receiving.app?.replaces == true && receiving.app?.isConfined == false)
+    #expect(receiving.transfer.listen == HostAndPort(host: "127.0.0.1", port: 0) && !receiving.isAnnounced)
+    #expect(
+      receiving.app?.identifier == "b" && receiving.app?.importing.replaces == true
+        && receiving.app?.importing.isConfined == false)
     #expect(options.sending.app == "a" && !options.sending.isConfined)
   }
 

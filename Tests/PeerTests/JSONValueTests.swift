@@ -30,17 +30,4 @@ import Testing
       JSONValue.Member.name("path", [0x61, 0xFF, 0x0A])
         == [.init("path", .string("a\\xff\\n")), .init("pathBase64", .string("Yf8K"))])
   }
-
-  @Test(arguments: [
-    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-    ("foobar", "Zm9vYmFy"),
-  ])
-  func `the vectors of RFC 4648`(bytes: String, text: String) {
-    #expect(Base64.text(of: Array(bytes.utf8)) == text)
-  }
-
-  @Test func `every byte value survives in base 64`() {
-    #expect(Base64.text(of: [0xFB, 0xEF, 0xBE]) == "++++")
-    #expect(Base64.text(of: [0xFF, 0xFF, 0xFF]) == "////")
-  }
 }

@@ -1,5 +1,5 @@
 import MigrationHost
-import PeerTransfer
+import MigrationTransfer
 import Testing
 
 @testable import peer

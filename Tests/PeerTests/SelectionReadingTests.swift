@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct SelectionReadingTests {
   private func selection(_ sources: ExclusionSource...) throws -> Selection {
-    var options = SendOptions(sources: [[0x61]], to: HostAndPort(host: "h", port: 1))
+    var options = SendOptions(sources: [[0x61]])
     options.exclusions = sources
     return try Selection(options)
   }

@@ -89,10 +89,10 @@ import Testing
     ] as [(String, Double)]) func `a time is in seconds, or has a unit`(text: String, seconds: Double) throws
   {
     let command = try Command(["receive", "--give-up-after", text].map { Array($0.utf8) })
-    #expect(command == .receive(ReceiveOptions(giveUpAfter: seconds)))
+    #expect(command == .receive(ReceiveOptions(transfer: Receiver.Options(giveUpAfter: seconds))))
   }
 
   @Test func `the default is ten minutes`() throws {
-    #expect(try Command([Array("receive".utf8)]) == .receive(ReceiveOptions(giveUpAfter: 600)))
+    #expect(try Command([Array("receive".utf8)]) == .receive(ReceiveOptions()))
   }
 }

@@ -5,7 +5,9 @@ package import MigrationWire
 ///
 /// A value: events in, actions out. It knows no clock, no socket, no file and no lock.
 package struct ReceiverEngine: Sendable {
-  package struct Settings: Sendable {
+  /// The facts from which the engine starts: the options of the user that concern it, and what this
+  /// device and the importer can do.
+  package struct Settings: Equatable, Sendable {
     /// This device's label and features.
     package var greeting: Greeting
     /// How many seconds the receiver waits for a sender to reconnect.

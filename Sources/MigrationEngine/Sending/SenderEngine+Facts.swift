@@ -15,7 +15,7 @@ extension SenderEngine {
 
     /// Tells a user who has asked for compression why nothing is compressed.
     mutating func tellPlain(_ obstacle: String?, _ actions: inout [Action]) {
-      guard settings.wantsCompression, let obstacle, !isPlainTold else { return }
+      guard settings.compression == .always, let obstacle, !isPlainTold else { return }
       isPlainTold = true
       actions.append(.tell(.notice(obstacle)))
     }

@@ -1,11 +1,23 @@
 package import MigrationWire
 
+/// Whether the sender may compress data in transit, as far as both devices and the exporter allow
+/// it.
+package enum CompressionPreference: String, Sendable {
+  /// Where it makes the transfer faster.
+  case auto
+  /// All data that becomes smaller by it.
+  case always
+  case never
+}
+
 /// Makes all decisions of a sender: how to reach the receiver, how sessions proceed, how many
 /// streams there are, when to give up (Protocol §4 to §9).
 ///
 /// A value: events in, actions out. It knows no clock, no socket, no file and no lock.
 package struct SenderEngine: Sendable {
-  package struct Settings: Sendable {
+  /// The facts from which the engine starts: the options of the user that concern it, and what this
+  /// device and the source can do.
+  package struct Settings: Equatable, Sendable {
     /// This device's label and features.
     package var greeting: Greeting
     /// The target, for people; nil where the sender looks for the receiver.
@@ -14,8 +26,8 @@ package struct SenderEngine: Sendable {
     package var streams: UInt32?
     /// For how many seconds the sender tries to restore a lost connection.
     package var giveUpAfter: Double
-    /// Whether the user has asked for compression, and so is told if there is none.
-    package var wantsCompression = false
+    /// Who has asked for compression is told if there is none.
+    package var compression = CompressionPreference.auto
     /// Whether this device can compress.
     package var canCompress = true
     /// How many seconds more than others the source's workers may take to end.

@@ -5,7 +5,7 @@ package import MigrationWire
 /// The app that receives data, and its extension, which imports the data.
 package final class AppImporter: Importer {
   /// The options of this device's user for the migration.
-  package struct Options: Sendable {
+  package struct Options: Equatable, Sendable {
     package var platform = AppSource.platform
     /// The options for the exporter.
     package var requested: [AppRequest.Option] = []

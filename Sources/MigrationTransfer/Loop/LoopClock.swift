@@ -2,7 +2,7 @@ import MigrationSystem
 
 /// The clock of a loop, in seconds since the start of the machine, sleep included. Tests let it run
 /// faster than the world.
-struct LoopClock: Sendable {
+struct LoopClock: Equatable, Sendable {
   /// How many of its seconds pass in one second.
   var speed = 1.0
 

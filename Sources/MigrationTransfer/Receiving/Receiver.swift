@@ -7,16 +7,59 @@ package import MigrationWire
 /// The receiving device: listens, shows codes, lets one sender pair or come back, and completes its
 /// transfer; or several transfers in turn, until it is stopped.
 package final class Receiver: Sendable {
-  package struct Options: Sendable {
+  /// The options of a receiver: the command's parser or a program makes them, and they are read
+  /// where they apply. Those of the engine are its settings.
+  @dynamicMemberLookup
+  package struct Options: Equatable, Sendable {
     /// Where to listen; all addresses when the host is nil.
-    package let listen: HostAndPort
+    package var listen: HostAndPort
     /// Whether the user chose that port; else that of an unfinished transfer comes first.
-    package let isPortChosen: Bool
-    /// This device's label.
-    package let label: String
-    package let software: String
-    /// For how many seconds a sender that was lost may stay away.
-    package let giveUpAfter: Double
+    package var isPortChosen: Bool
+    /// Where senders may pair from; from everywhere, if there is no range.
+    package var from: [AddressRange] = []
+    /// The code that the sender has too; without it, this device makes codes.
+    package var code: PairingCode?
+    /// The clock of every deadline and code; tests let it run faster.
+    var pace = LoopClock()
+    /// The clock of codes and guesses where that is another one.
+    var codePace: LoopClock?
+    private var settings: ReceiverEngine.Settings
+
+    /// Without a place, the receiver listens at all addresses and at its usual port; without a label,
+    /// this device has its host name.
+    package init(
+      listen: HostAndPort? = nil, isPortChosen: Bool? = nil, label: String? = nil,
+      software: String = Version.software, giveUpAfter: Double = 600
+    ) {
+      self.listen = listen ?? HostAndPort(host: nil, port: Limits.defaultPort)
+      self.isPortChosen = isPortChosen ?? (listen != nil)
+      settings = ReceiverEngine.Settings(
+        greeting: Greeting(
+          role: .receiver, label: ThisDevice.label(label), software: software, features: .ofThisDevice),
+        giveUpAfter: giveUpAfter)
+    }
+
+    /// An option of the engine.
+    package subscript<Value>(dynamicMember option: WritableKeyPath<ReceiverEngine.Settings, Value>) -> Value {
+      get { settings[keyPath: option] }
+      set { settings[keyPath: option] = newValue }
+    }
+
+    /// The engine's settings, complete.
+    func settings(of importer: any Importer, with helpers: Helpers) -> ReceiverEngine.Settings {
+      var settings = settings
+      settings.greeting.request = importer.request
+      settings.hasGivenCode = code != nil
+      settings.asksConsent = helpers.consent != nil
+      settings.asksRestart = helpers.restart != nil
+      settings.graceAtTheEnd = importer.graceAtTheEnd
+      if let codePace { settings.codeSpeed = codePace.speed / pace.speed }
+      return settings
+    }
+  }
+
+  /// The parts of the program that serve a receiver.
+  package struct Helpers: Sendable {
     /// Asks about a new transfer; without it, the code that was entered is consent enough.
     package var consent: ConsentAsker?
     /// Asks to begin another wait when too many wrong codes were entered; without it, that ends the
@@ -24,26 +67,8 @@ package final class Receiver: Sendable {
     package var restart: RestartAsker?
     /// Makes this device known on its networks; without it, senders have to be told an address.
     package var announcer: (any Announcer)?
-    /// Where senders may pair from; from everywhere, if there is no range.
-    package var from: [AddressRange] = []
-    /// Whether it takes one transfer after the other, until it is stopped.
-    package var keeps = false
-    /// The code that the sender has too; without it, this device makes codes.
-    package var code: PairingCode?
-    /// The clock of every deadline and code; tests let it run faster.
-    var pace = LoopClock()
-    /// The clock of codes and guesses where that is another one.
-    var codePace: LoopClock?
 
-    package init(
-      listen: HostAndPort, isPortChosen: Bool = true, label: String, software: String, giveUpAfter: Double = 600
-    ) {
-      self.listen = listen
-      self.isPortChosen = isPortChosen
-      self.label = label
-      self.software = software
-      self.giveUpAfter = giveUpAfter
-    }
+    package init() {}
   }
 
   private let setup: ReceiverSetup
@@ -61,7 +86,7 @@ package final class Receiver: Sendable {
 
   /// Fails if another process receives into the same destination.
   package init(
-    _ options: Options, importer: any Importer, store: TransferStore? = nil,
+    _ options: Options, with helpers: Helpers = Helpers(), importer: any Importer, store: TransferStore? = nil,
     observer: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     do {
@@ -74,8 +99,8 @@ package final class Receiver: Sendable {
       let identity = try known.first.map { try Identity(encoded: $0.identity) } ?? Identity.generate()
       let entries = known.compactMap { RememberedEntry.take($0, in: store, isKept: options.keeps) }
       setup = ReceiverSetup(
-        options: options, importer: importer, store: store, hold: hold, observer: observer, identity: identity,
-        context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())
+        options: options, helpers: helpers, importer: importer, store: store, hold: hold, observer: observer,
+        identity: identity, context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())
       self.entries = Mutex(Entries(all: entries))
     } catch {
       throw Fault(error).failure

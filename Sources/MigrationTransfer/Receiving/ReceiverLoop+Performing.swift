@@ -9,8 +9,8 @@ extension ReceiverLoop {
     switch action {
     case .takeBack: takeBack()
     case .listen: listen()
-    case .announce: if let address = entrance?.address { setup.options.announcer?.announce(address) }
-    case .withdrawAnnouncement: setup.options.announcer?.withdraw()
+    case .announce: if let address = entrance?.address { setup.helpers.announcer?.announce(address) }
+    case .withdrawAnnouncement: setup.helpers.announcer?.withdraw()
     case .tell(let event): setup.observer(event)
     case .tellProgress(let transfer, let phase, let total, let fraction): tell(transfer, phase, total, fraction)
     case .finish(let result): self.result = result

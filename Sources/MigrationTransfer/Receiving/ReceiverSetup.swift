@@ -30,6 +30,7 @@ struct WorkerReport: Sendable {
 /// change.
 struct ReceiverSetup: Sendable {
   let options: Receiver.Options
+  let helpers: Receiver.Helpers
   let importer: any Importer
   let store: TransferStore?
   /// Keeps other receivers away from the destination, until the last worker has ended.
@@ -52,18 +53,5 @@ struct ReceiverSetup: Sendable {
   func notice(_ text: String) { post(.noticed(.notice(text))) }
 
   /// Where the engine begins.
-  var settings: ReceiverEngine.Settings {
-    var settings = ReceiverEngine.Settings(
-      greeting: Greeting(
-        role: .receiver, label: options.label, software: options.software, features: .ofThisDevice,
-        request: importer.request),
-      giveUpAfter: options.giveUpAfter)
-    settings.keeps = options.keeps
-    settings.hasGivenCode = options.code != nil
-    settings.asksConsent = options.consent != nil
-    settings.asksRestart = options.restart != nil
-    settings.graceAtTheEnd = importer.graceAtTheEnd
-    if let codes = options.codePace { settings.codeSpeed = codes.speed / options.pace.speed }
-    return settings
-  }
+  var settings: ReceiverEngine.Settings { options.settings(of: importer, with: helpers) }
 }

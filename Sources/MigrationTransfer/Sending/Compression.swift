@@ -1,15 +1,6 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
-
-/// Whether the sender may compress data in transit, as far as both devices and the exporter allow
-/// it.
-package enum CompressionPreference: String, Sendable {
-  /// Where it makes the transfer faster.
-  case auto
-  /// All data that becomes smaller by it.
-  case always
-  case never
-}
 
 /// Compresses the frames of one data stream, each if it is worth it (Protocol §6.8, encoding 1).
 /// One thread uses it.

@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire

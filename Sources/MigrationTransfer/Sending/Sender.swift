@@ -5,61 +5,69 @@ package import MigrationWire
 
 /// The sending device: walks its sources, pairs by the code or comes back to a transfer, and sends.
 package final class Sender: Sendable {
-  package struct Options: Sendable {
+  /// The options of a sender: the command's parser or a program makes them, and they are read where
+  /// they apply. Those of the engine are its settings.
+  @dynamicMemberLookup
+  package struct Options: Equatable, Sendable {
     /// Where the receiver is.
-    package enum Target: Sendable {
+    package enum Target: Equatable, Sendable {
       /// The user's address for the device, and the device's label, where another source tells it.
       case host(HostAndPort, label: String? = nil)
       /// Somewhere in this network.
       case nearby
     }
 
-    package let target: Target
-    /// Finds receivers in this network, where the sender has to look for them.
-    package var search: (any NearbySearch)?
-    /// This device's label.
-    package let label: String
-    package let software: String
-    /// How many data streams carry the archive; nil for as many as help.
-    package let streams: UInt32?
+    package var target: Target
     /// How many bytes may be sent in a second; nil for no limit.
-    package let limit: UInt64?
-    /// Whether the sender may compress.
-    package let compression: CompressionPreference
-    /// For how many seconds a lost connection is tried again.
-    package let giveUpAfter: Double
+    package var limit: UInt64?
     /// How long nothing may move on a data stream before it is opened anew.
     var stallPatience = StallWatch.patience
+    private var settings: SenderEngine.Settings
 
+    /// Without a label, this device has its host name.
     package init(
-      target: Target, search: (any NearbySearch)? = nil, label: String, software: String, streams: UInt32? = nil,
-      limit: UInt64? = nil,
-      compression: CompressionPreference = .auto,
-      giveUpAfter: Double = 600
+      target: Target = .nearby, label: String? = nil, software: String = Version.software, streams: UInt32? = nil,
+      limit: UInt64? = nil, compression: CompressionPreference = .auto, giveUpAfter: Double = 600
     ) {
       self.target = target
-      self.search = search
-      self.label = label
-      self.software = software
-      self.streams = streams
-      self.compression = compression
       self.limit = limit
-      self.giveUpAfter = giveUpAfter
+      settings = SenderEngine.Settings(
+        greeting: Greeting(
+          role: .sender, label: ThisDevice.label(label), software: software, features: [.leavingOut, .ofThisDevice]),
+        target: nil, streams: streams, giveUpAfter: giveUpAfter)
+      settings.compression = compression
+    }
+
+    /// An option of the engine.
+    package subscript<Value>(dynamicMember option: WritableKeyPath<SenderEngine.Settings, Value>) -> Value {
+      get { settings[keyPath: option] }
+      set { settings[keyPath: option] = newValue }
+    }
+
+    /// The engine's settings, complete.
+    func settings(of source: any ItemSource) -> SenderEngine.Settings {
+      var settings = settings
+      if settings.compression == .never { settings.greeting.features.remove(.zstd) }
+      if case .host(let host, _) = target { settings.target = host.text }
+      settings.graceAtTheEnd = source.graceAtTheEnd
+      settings.canCompress = Features.ofThisDevice.contains(.zstd)
+      return settings
     }
   }
 
   /// An error that prevents the sender from being made is reported when it begins.
   private let context: Result<SenderLoop.Context, TransferFailure>
 
+  /// - Parameter search: finds receivers in this network, where the sender has to look for them.
   package init(
-    _ options: Options, source: any ItemSource, store: TransferStore? = nil,
-    observer: @escaping @Sendable (TransferEvent) -> Void
+    _ options: Options, searching search: (any NearbySearch)? = nil, source: any ItemSource,
+    store: TransferStore? = nil, observer: @escaping @Sendable (TransferEvent) -> Void
   ) {
     do throws(SystemError) {
       context = .success(
         SenderLoop.Context(
-          options: options, source: source, store: store, observe: observer, events: try EventQueue(),
-          workers: Workers(), caller: try SenderCaller()))
+          options: options, search: search, source: source, store: store, observe: observer,
+          events: try EventQueue(), workers: Workers(), caller: try SenderCaller()))
     } catch {
       context = .failure(TransferFailure(.failed, error.description))
     }
@@ -110,26 +118,5 @@ package final class Sender: Sendable {
         return try result.get()
       }
     }
-  }
-}
-
-extension Sender.Options.Target {
-  /// The device that the user has named; nil where that is no device.
-  fileprivate var text: String? { if case .host(let host, _) = self { host.text } else { nil } }
-}
-
-extension Sender.Options {
-  /// The facts from which the engine starts.
-  func settings(of source: any ItemSource) -> SenderEngine.Settings {
-    let features: Features = [.leavingOut, .ofThisDevice]
-    var settings = SenderEngine.Settings(
-      greeting: Greeting(
-        role: .sender, label: label, software: software,
-        features: compression == .never ? features.subtracting(.zstd) : features),
-      target: target.text, streams: streams, giveUpAfter: giveUpAfter)
-    settings.graceAtTheEnd = source.graceAtTheEnd
-    settings.wantsCompression = compression == .always
-    settings.canCompress = Features.ofThisDevice.contains(.zstd)
-    return settings
   }
 }

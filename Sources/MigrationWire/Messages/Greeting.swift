@@ -21,11 +21,11 @@ package struct Features: OptionSet, Sendable {
 package struct Greeting: Equatable, Sendable {
   package let role: Role
   /// The device's name; that of the other end is escaped before it is shown.
-  package let label: String
+  package var label: String
   package let software: String
-  package let features: Features
+  package var features: Features
   /// The app whose data the receiver wants.
-  package let request: AppRequest?
+  package var request: AppRequest?
   private var unknown = Fields()
 
   package init(role: Role, label: String, software: String, features: Features, request: AppRequest? = nil) {

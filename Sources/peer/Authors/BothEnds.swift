@@ -3,6 +3,7 @@ import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 
 /// One of the two ends of a migration on one device.
 enum Side: String, CaseIterable, Sendable {
@@ -36,7 +37,7 @@ final class BothEnds: Sendable {
     var port: UInt16?
     var code: PairingCode?
     var stop: TransferFailure.Kind?
-    var sender: Sender?
+    var stopSender: (@Sendable (TransferFailure.Kind) -> Void)?
     var importer: Result<TransferResult, TransferFailure>?
   }
 
@@ -64,19 +65,19 @@ final class BothEnds: Sendable {
 
   /// Ends both soon; may be called from any thread.
   func stop(_ kind: TransferFailure.Kind) {
-    let sender = state.withLock { state in
+    let stopSender = state.withLock { state in
       state.stop = kind
-      return state.sender
+      return state.stopSender
     }
     state.broadcast()
     receiver.stop(kind)
-    sender?.stop(kind)
+    stopSender?(kind)
   }
 
   /// Transfers everything, and returns when both ends have ended.
   ///
   /// - Parameter options: the options of the exporting end; the target is always the other end.
-  func run(_ options: SendOptions, source: any ItemSource, store: TransferStore) throws(TransferFailure) -> Results {
+  func run(_ options: Sender.Options, source: any ItemSource, store: TransferStore) throws(TransferFailure) -> Results {
     let thread: OwnerThread
     do throws(SystemError) {
       thread = try OwnerThread(name: "importer") { [self] in
@@ -104,21 +105,25 @@ final class BothEnds: Sendable {
   }
 
   private func send(
-    _ options: SendOptions, source: any ItemSource, store: TransferStore
+    _ options: Sender.Options, source: any ItemSource, store: TransferStore
   ) throws(TransferFailure) -> TransferResult {
     var options = options
-    options.to = HostAndPort(host: Self.host, port: try awaited { $0.port })
-    let tell = tell
-    let sender = Sender(Sender.Options(options), source: source, store: store) { tell($0, .exporter) }
-    try sender.prepare()
-    let stop = state.withLock { state in
-      state.sender = sender
-      return state.stop
-    }
+    options.target = .host(HostAndPort(host: Self.host, port: try awaited { $0.port }))
     // This releases the source.
-    defer { state.withLock { $0.sender = nil } }
-    if let stop { sender.stop(stop) }
-    return try sender.run { (_) throws(TransferFailure) in try self.awaited { $0.code } }
+    defer { state.withLock { $0.stopSender = nil } }
+    return try PeerSender.send(source, options, memory: store) { [tell] in
+      tell($0, .exporter)
+    } stopping: { stopSender in
+      let stop = state.withLock { state in
+        state.stopSender = stopSender
+        return state.stop
+      }
+      if let stop { stopSender(stop) }
+    } choosing: { (_, _) throws(TransferFailure) in
+      0
+    } code: { (_, _) throws(TransferFailure) in
+      try awaited { $0.code }
+    }
   }
 
   /// Waits for a value from the importing end; fails if that end ends first, or after a stop.

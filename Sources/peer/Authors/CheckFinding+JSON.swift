@@ -6,36 +6,29 @@ extension CheckFinding {
   var line: Rendering {
     switch self {
     case .fault(let fault):
-      return Self.event(
+      return .event(
         "fault",
-        JSONValue.Member.name("file", fault.file) + [
-          .init("key", fault.key.map(JSONValue.string) ?? .null), .init("message", .string(fault.reason)),
-          .init("hint", .string(fault.hint)),
-        ])
+        ["file": FileName(fault.file), "key": fault.key, "message": fault.reason, "hint": fault.hint])
     case .bundle(let bundle, let data):
-      return Self.event(
+      return .event(
         "bundle",
         [
-          .init("id", .string(bundle.identifier)), .init("version", .string(bundle.version)),
-          .init("name", bundle.displayName.map(JSONValue.string) ?? .null), .init("store", .string(bundle.store)),
-          .init("data", (data?.name).map(JSONValue.string) ?? .null),
+          "id": bundle.identifier, "version": bundle.version,
+          "name": bundle.displayName, "store": bundle.store,
+          "data": data?.name,
         ] + bundle.role.members(hasExtension: bundle.migrationExtension != nil))
     case .abilities(let abilities):
-      return Self.event(
+      return .event(
         "abilities",
         [
-          .init("exports", .bool(abilities.contains(.exports))), .init("imports", .bool(abilities.contains(.imports))),
+          "exports": abilities.contains(.exports), "imports": abilities.contains(.imports),
         ])
-    case .archive(let export): return Self.event("archive", export.members)
-    case .notice(let text): return Self.event("notice", [.init("message", .string(text))])
+    case .archive(let export): return .event("archive", export.members)
+    case .notice(let text): return .event("notice", ["message": text])
     case .output(let output):
-      return Self.event("extensionOutput", JSONReport.members(isError: output.stream == .error, line: output.line))
-    case .checked(let identifier): return Self.event("checked", [.init("id", .string(identifier))])
+      return .event("extensionOutput", JSONReport.members(isError: output.stream == .error, line: output.line))
+    case .checked(let identifier): return .event("checked", ["id": identifier])
     }
-  }
-
-  private static func event(_ name: String, _ members: [JSONValue.Member]) -> Rendering {
-    Rendering(standardOutput: JSONValue.object([.init("event", .string(name))] + members).text + "\n")
   }
 }
 
@@ -50,25 +43,22 @@ extension CheckedData {
 }
 
 extension DryExport {
-  fileprivate var members: [JSONValue.Member] {
+  fileprivate var members: JSONMembers {
     [
-      .init("version", .string(version)), .init("estimate", .integer(estimate)),
-      .init("compressible", .bool(isCompressible)), .init("items", .integer(total.items)),
-      .init("bytes", .integer(total.bytes)), .init("seconds", .number((seconds * 1000).rounded() / 1000)),
-      .init("roots", .array(roots.all.map { .object($0.members) })), .init("otherItems", .integer(roots.others)),
-      .init("refused", .integer(refused.count)),
-      .init("refusals", .array(refused.first.map { $0.object })),
-      .init("unsent", .integer(unsent.count)), .init("unsentItems", .array(unsent.first.map { .object($0.members) })),
-      .init("scratchBytes", .integer(scratchBytes)),
+      "version": version, "estimate": estimate,
+      "compressible": isCompressible, "items": total.items,
+      "bytes": total.bytes, "seconds": (seconds * 1000).rounded() / 1000,
+      "roots": roots.all.map(\.members), "otherItems": roots.others,
+      "refused": refused.count,
+      "refusals": refused.first.map(\.members),
+      "unsent": unsent.count, "unsentItems": unsent.first.map(\.members),
+      "scratchBytes": scratchBytes,
     ]
   }
 }
 
 extension DryExport.Roots.Root {
-  fileprivate var members: [JSONValue.Member] {
-    JSONValue.Member.name("name", name) + [
-      .init("directory", .bool(isDirectory)), .init("items", .integer(total.items)),
-      .init("bytes", .integer(total.bytes)),
-    ]
+  fileprivate var members: JSONMembers {
+    ["name": FileName(name), "directory": isDirectory, "items": total.items, "bytes": total.bytes]
   }
 }

@@ -85,14 +85,12 @@ extension MigrateOptions {
   /// chooses.
   func receiving(as identifier: String, from bundle: [UInt8]) -> ReceiveOptions {
     var app = AppReceiveOptions(identifier: identifier)
-    app.draft = bundle
-    app.options = options
-    app.replaces = replaces
-    app.isConfined = isConfined
-    var receiving = ReceiveOptions()
-    receiving.app = app
-    receiving.listen = HostAndPort(host: BothEnds.host, port: 0)
-    receiving.isAnnounced = false
-    return receiving
+    app.importing.draft = bundle
+    app.importing.requested = options
+    app.importing.replaces = replaces
+    app.importing.isConfined = isConfined
+    return ReceiveOptions(
+      app: app, isAnnounced: false,
+      transfer: Receiver.Options(listen: HostAndPort(host: BothEnds.host, port: 0)))
   }
 }

@@ -25,7 +25,7 @@ enum Migrating {
     interruption.tell { _ in output.hurry() }
     for note in bundle.notes { output.handle(.notice(note), of: .importer) }
     let source = try interruption.honoured { () throws(TransferFailure) in
-      try Ends.app(
+      try appSource(
         options.identifier, options.sending, home: sourceHome,
         edition: bundle.identifier == options.identifier ? bundle : nil, until: interruption.early
       ) {
@@ -39,11 +39,11 @@ enum Migrating {
       try home.install(bundle)
       let receiving = options.receiving(as: bundle.identifier, from: bundle.path)
       let importer = try interruption.honoured { () throws(TransferFailure) in
-        try Ends.importer(receiving, home: home.path, until: interruption.early) { output.handle($0, of: .importer) }
+        try makeImporter(receiving, home: home.path, until: interruption.early) { output.handle($0, of: .importer) }
       }
       // The device of the data keeps no record of this transfer.
       let store = TransferStore(home: home.path)
-      let ends = try BothEnds(Receiver.Options(receiving), importer: importer, store: store) {
+      let ends = try BothEnds(receiving.transfer, importer: importer, store: store) {
         output.handle($0, of: $1)
       }
       if let kind = interruption.kind { throw TransferFailure(kind, "interrupted") }
@@ -51,7 +51,7 @@ enum Migrating {
         output.hurry()
         ends.stop(kind)
       }
-      results = try ends.run(options.sending, source: source, store: store)
+      results = try ends.run(options.sending.transfer, source: source, store: store)
     } catch {
       // The migration has not begun.
       home.discard()

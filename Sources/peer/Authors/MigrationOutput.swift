@@ -112,13 +112,13 @@ final class MigrationOutput: Sendable {
   }
 
   private func line(_ identifier: String, _ home: DestinationHome, _ failure: TransferFailure?) -> Rendering {
-    let seconds = importSeconds.map { JSONValue.number(($0 * 1000).rounded() / 1000) } ?? .null
-    let object = JSONValue.object(
-      [.init("event", .string("migrated")), .init("id", .string(identifier))]
-        + JSONValue.Member.name("home", home.path) + [
-          .init("importSeconds", failure == nil ? seconds : .null), .init("succeeded", .bool(failure == nil)),
-        ])
-    return Rendering(standardOutput: object.text + "\n")
+    .event(
+      "migrated",
+      [
+        "id": identifier, "home": FileName(home.path),
+        "importSeconds": failure == nil ? importSeconds.map { ($0 * 1000).rounded() / 1000 } : nil,
+        "succeeded": failure == nil,
+      ])
   }
 }
 

@@ -85,19 +85,12 @@ enum Accounts {
 
   /// For a program: an object per line.
   static func lines(_ entries: [Entry], _ damaged: [(owner: CredentialOwner, error: VaultError)]) -> Rendering {
-    let objects =
-      entries.map { entry in
-        JSONValue.object([
-          .init("event", .string("account")), .init("owner", .string(entry.owner.name)),
-          .init("user", .string(entry.record.user)), .init("state", .string(entry.record.state.word)),
-        ])
-      }
-      + damaged.map {
-        .object([
-          .init("event", .string("damaged")), .init("id", .string($0.owner.name)),
-          .init("message", .string($0.error.description)),
-        ])
-      }
-    return Rendering(standardOutput: objects.map { $0.text + "\n" }.joined())
+    let accounts: [Rendering] = entries.map { entry in
+      .event(
+        "account",
+        ["owner": entry.owner.name, "user": entry.record.user, "state": entry.record.state.word])
+    }
+    return accounts.reduce(Rendering(), +)
+      + damaged.map { .event("damaged", ["id": $0.owner.name, "message": $0.error.description]) }.reduce(Rendering(), +)
   }
 }

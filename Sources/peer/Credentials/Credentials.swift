@@ -77,16 +77,14 @@ extension CredentialVault.Listing {
 
   /// For a program: an object per line.
   var lines: Rendering {
-    let objects = items.map { item in
-      JSONValue.object([
-        .init("event", .string("credential")), .init("owner", .string(item.owner.name)),
-        .init("class", item.item.map { .string($0.kind.name) } ?? .null),
-        .init("label", item.item?.label.map(JSONValue.string) ?? .null),
-        .init("date", item.item.map { .string(CalendarTime.text($0.modified.seconds)) } ?? .null),
-        .init("problem", item.problem.map(JSONValue.string) ?? .null),
-      ])
-    }
-    return Rendering(standardOutput: objects.map { $0.text + "\n" }.joined())
+    items.map { item in
+      .event(
+        "credential",
+        [
+          "owner": item.owner.name, "class": item.item?.kind.name, "label": item.item?.label,
+          "date": item.item.map { CalendarTime.text($0.modified.seconds) }, "problem": item.problem,
+        ])
+    }.reduce(Rendering(), +)
   }
 }
 
@@ -103,11 +101,7 @@ private struct Removed {
   }
 
   var line: Rendering {
-    let object = JSONValue.object([
-      .init("event", .string("credentialsRemoved")), .init("owner", .string(owner.name)),
-      .init("label", label.map(JSONValue.string) ?? .null), .init("count", .integer(UInt64(count))),
-    ])
-    return Rendering(standardOutput: object.text + "\n")
+    .event("credentialsRemoved", ["owner": owner.name, "label": label, "count": count])
   }
 }
 

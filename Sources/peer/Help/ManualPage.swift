@@ -1,4 +1,4 @@
-import PeerTransfer
+import MigrationTransfer
 
 /// A page of the manual, in section 1.
 enum ManualPage: String, CaseIterable, Sendable {

@@ -56,11 +56,7 @@ enum NewApp {
   }
 
   private static func line(_ names: NewAppNames, at path: [UInt8], kit: String) -> Rendering {
-    let members: [JSONValue.Member] =
-      [.init("event", .string("created")), .init("id", .string(names.identifier))]
-      + JSONValue.Member.name("path", path)
-      + [.init("bundle", .string(names.bundle)), .init("package", .string(kit))]
-    return Rendering(standardOutput: JSONValue.object(members).text + "\n")
+    .event("created", ["id": names.identifier, "path": FileName(path), "bundle": names.bundle, "package": kit])
   }
 
   private static func text(_ names: NewAppNames, at path: [UInt8], typed: [UInt8]) -> Rendering {

@@ -16,7 +16,7 @@ struct ListeningWorker: Sendable {
       addresses: reachable.all.map(\.hostDescription), shown: reachable.shown.map(\.hostDescription),
       port: socket.port, from: options.from.map(\.description),
       // Where only this device can connect there is nothing to tell a network.
-      isAnnounced: options.announcer != nil && !socket.address.isLoopback)
+      isAnnounced: setup.helpers.announcer != nil && !socket.address.isLoopback)
     return WorkerReport(.listening(.success(listening)), bringing: .listening(Handover(socket)))
   }
 }

@@ -10,11 +10,11 @@ struct QuestionWorker: Sendable {
 
   func run() -> WorkerReport {
     switch question {
-    case .restart: WorkerReport(.answered(setup.options.restart?(ending.raw)))
+    case .restart: WorkerReport(.answered(setup.helpers.restart?(ending.raw)))
     case .consent(let offer, let label, let address, let room):
       WorkerReport(
         .answered(
-          setup.options.consent?(
+          setup.helpers.consent?(
             ConsentQuestion(
               offer: offer, label: label, address: address, availableBytes: room.availableBytes,
               mostBytes: room.mostBytes), ending.raw)))

@@ -15,7 +15,7 @@ extension SenderLoop {
   func look() {
     let stop = StopSignal()
     dialStop = stop
-    start(LookWorker(search: context.options.search, stop: stop))
+    start(LookWorker(search: context.search, stop: stop))
   }
 
   /// Looks whether anything listens at a place.

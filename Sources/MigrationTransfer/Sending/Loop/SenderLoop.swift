@@ -11,6 +11,7 @@ final class SenderLoop {
   /// The parts of the program that the loop and its workers need.
   struct Context: Sendable {
     let options: Sender.Options
+    let search: (any NearbySearch)?
     let source: any ItemSource
     let store: TransferStore?
     let observe: @Sendable (TransferEvent) -> Void

@@ -3,6 +3,9 @@ import MigrationWire
 
 /// This device's description of itself.
 package enum ThisDevice {
+  /// The longest time in seconds to wait for another device, a month: a longer time is a mistake.
+  package static let longestPatience = 30.0 * 24 * 3600
+
   /// Its name: the user's choice or the host name, shortened to the length of a label.
   package static func label(_ chosen: String?) -> String {
     var label = chosen ?? ""

@@ -1,0 +1,113 @@
+package import MigrationArchive
+package import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+extension PeerSender {
+  /// The program's choice of several devices.
+  static func choice(
+    among found: [Nearby], _ choose: @escaping @Sendable ([PeerDevice]) async -> PeerDevice?, unless ends: [CInt],
+    at priority: TaskPriority
+  ) throws(TransferFailure) -> Int {
+    let devices = found.map { PeerDevice($0) }
+    guard let chosen = try answer(unless: ends, at: priority, { await choose(devices) }) else {
+      throw TransferFailure(.interrupted, "interrupted before a device was chosen")
+    }
+    guard let index = chosen.flatMap({ devices.firstIndex(of: $0) }) else {
+      let names = found.map(\.shownName).joined(separator: ", ")
+      throw TransferFailure(.usage, "several devices are waiting: \(names)", hint: "Choose one of them.")
+    }
+    return index
+  }
+
+  /// The program's code.
+  static func code(
+    of device: DeviceAddress, _ code: @escaping @Sendable (PeerDevice) async -> PeerCode?, unless ends: [CInt],
+    at priority: TaskPriority
+  ) throws(TransferFailure) -> PairingCode {
+    let device = PeerDevice(device)
+    guard let given = try answer(unless: ends, at: priority, { await code(device) }) else {
+      throw TransferFailure(.interrupted, "interrupted before the code was entered")
+    }
+    guard let given else { throw TransferFailure(.pairing, "no code was entered") }
+    return given.pairing
+  }
+}
+
+extension PeerSender.Options {
+  var selection: Selection {
+    var selection = Selection()
+    for pattern in exclusions { selection.exclusions.append(Array(pattern.utf8)) }
+    selection.isWithoutCaches = excludesCaches
+    return selection
+  }
+
+  /// The options of the transfer itself, with the nearby devices as the target.
+  var transfer: Sender.Options {
+    get throws(TransferFailure) {
+      if let streams, !(1...Limits.streams).contains(streams) {
+        throw TransferFailure(.usage, "the number of streams cannot be \(streams)", hint: "Use 1 to \(Limits.streams).")
+      }
+      if bytesPerSecond == 0 {
+        throw TransferFailure(.usage, "the limit cannot be 0 bytes a second", hint: "Use nil for no limit.")
+      }
+      return Sender.Options(
+        label: label, streams: streams.map { UInt32($0) }, limit: bytesPerSecond,
+        compression: CompressionPreference(rawValue: compression.rawValue) ?? .auto, giveUpAfter: givesUpAfter.patience)
+    }
+  }
+}
+
+extension PeerSender.Target {
+  /// Reads the address of a device, as `peer send --to` does: `HOST`, `HOST:PORT`, `[IPv6]:PORT`.
+  public init(_ text: String) throws(PeerError) {
+    let hint = "Use the address that the other device shows."
+    let place: HostAndPort
+    do throws(HostAndPort.ParseError) {
+      place = try HostAndPort.parse(text, defaultPort: Limits.defaultPort)
+    } catch {
+      throw PeerError(.usage, error.description, hint: hint)
+    }
+    guard let host = place.host else { throw PeerError(.usage, "missing host", hint: hint) }
+    self = .host(host, port: place.port)
+  }
+
+  /// The target for the engine: the receiver's place, and the search that finds it.
+  var way: (place: Sender.Options.Target, search: any NearbySearch) {
+    get throws(TransferFailure) {
+      switch self {
+      case .nearby: return (.nearby, NetworkSearch())
+      case .host(let host, let port):
+        guard port != 0 else { throw TransferFailure(.usage, "port 0 is not valid") }
+        return (.host(HostAndPort(host: try PlainHost.checked(host), port: port)), NetworkSearch())
+      case .device(let device):
+        guard let found = device.found else {
+          throw TransferFailure(
+            .usage, "the port of \(device) is unknown", hint: "Search for it again, or name its address and port.")
+        }
+        return (.nearby, FoundDevice(device: found))
+      }
+    }
+  }
+}
+
+/// A completed search that has found one device.
+private struct FoundDevice: NearbySearch {
+  let device: NearbyDevice
+
+  func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice] { [device] }
+}
+
+extension FolderSource {
+  /// The files and folders at some paths.
+  package convenience init(
+    sending paths: [[UInt8]], selecting selection: Selection, withOwners: Bool
+  ) throws(TransferFailure) {
+    do throws(ArchiveError) {
+      try self.init(paths: paths, selecting: selection, withOwners: withOwners)
+    } catch {
+      throw TransferFailure(error)
+    }
+  }
+}

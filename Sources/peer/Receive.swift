@@ -1,0 +1,213 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import PeerTransfer
+
+/// The options of `peer receive`.
+struct ReceiveOptions: Equatable, Sendable {
+  /// The destination; nil for the current directory.
+  var directory: [UInt8]?
+  /// The app whose data is received, instead of folders.
+  var app: AppReceiveOptions?
+  /// Whether the person at the terminal has to accept the offer.
+  var asks = false
+  /// Whether a home directory takes items that begin with a dot without a question.
+  var takesRunning = false
+  /// The file with the code that the sender has too; nil to show a code.
+  var codeFile: [UInt8]?
+  /// Whether the sender's owners and groups are kept.
+  var owners = false
+  /// Whether set-user-id and set-group-id bits are kept.
+  var setIDBits = false
+  /// The action for names that are taken; nil for the action of the interrupted transfer, or
+  /// `refuse`.
+  var existing: Existing?
+  /// The most bytes that a transfer may have; nil for as many as fit.
+  var mostBytes: UInt64?
+  /// Whether this device announces itself on its networks, so that senders need no address.
+  var isAnnounced = true
+  /// The options of the transfer itself.
+  var transfer = Receiver.Options()
+  /// Whether all useful addresses are shown.
+  var isVerbose = false
+  /// Whether a program reads the output.
+  var json = false
+}
+
+/// The options of `peer receive --app`.
+struct AppReceiveOptions: Equatable, Sendable {
+  var identifier: String
+  var importing = AppImporter.Options()
+}
+
+extension ReceiveOptions {
+  /// Parses the words after `peer receive`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    guard arguments.operands.count < 2 else {
+      let second = VisibleText.of(arguments.operands[1])
+      throw .usage("unexpected argument '\(second)': 'peer receive' takes one directory", .receive)
+    }
+    directory = arguments.operands.first
+    guard directory?.isEmpty != true else {
+      throw .usage(
+        "the directory to receive into is an empty string", hint: "name a directory, or omit it for the current one")
+    }
+    app = try AppReceiveOptions(arguments)
+    asks = arguments.has("--ask")
+    takesRunning = arguments.has("--take-running")
+    if app != nil, directory != nil {
+      throw .usage("unexpected argument \(VisibleText.quoted(directory ?? [])): --app takes no directory", .receive)
+    }
+    let keeps = arguments.has("--keep")
+    codeFile = try arguments.codeFile()
+    if keeps, app != nil { throw .usage("--keep cannot be used with --app", .receive) }
+    if keeps, codeFile != nil {
+      throw .usage(
+        "--code-file cannot be used with --keep",
+        hint: "remove one of them; with --keep, each transfer has its own code")
+    }
+    owners = arguments.has("--owners")
+    setIDBits = arguments.has("--set-id-bits")
+    existing = try arguments.existing()
+    mostBytes = try arguments.size("--max-size")
+    if app != nil, existing != nil {
+      throw .usage("--existing cannot be used with --app", hint: "use --replace to set aside the app's existing data")
+    }
+    if app != nil, let option = ["--owners", "--set-id-bits", "--take-running"].first(where: arguments.has) {
+      throw .usage("\(option) cannot be used with --app", .receive)
+    }
+    let listen = try arguments.hostAndPort(
+      "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)
+    transfer = Receiver.Options(listen: listen)
+    transfer.from = try arguments.ranges("--from")
+    transfer.keeps = keeps
+    isAnnounced = !arguments.has("--no-announce")
+    transfer.greeting.label = ThisDevice.label(try arguments.label())
+    transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter
+    isVerbose = arguments.has("--verbose")
+    json = arguments.has("--json")
+  }
+}
+
+extension AppReceiveOptions {
+  /// The options of `peer receive` about an app; nil without an app.
+  init?(_ arguments: Arguments) throws(TransferFailure) {
+    guard let app = try arguments.app() else {
+      for option in ["--platform", "--option", "--replace"]
+      where arguments.has(option) || arguments.bytes(option) != nil {
+        throw .usage("\(option) requires --app", hint: "add --app ID, or remove \(option)")
+      }
+      return nil
+    }
+    identifier = app
+    let platform = try arguments.text("--platform")
+    if let platform, platform.utf8.count > Limits.identifier {
+      throw .usage("--platform: the name is too long", hint: "write a name such as linux or android")
+    }
+    importing.platform = platform ?? importing.platform
+    importing.replaces = arguments.has("--replace")
+    importing.requested = try arguments.requestOptions(.receive)
+  }
+}
+
+/// Waits for another device and receives what it sends.
+func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
+  let interruption = try Interruption()
+  prepareProcess()
+  let home = try Home.path()
+  var transfer = options.transfer
+  transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
+  // This must precede all other threads.
+  try confine(options, home: home, output)
+  var helpers = Receiver.Helpers()
+  // A code from a file is never replaced by a new one.
+  if transfer.code == nil {
+    helpers.restart = RestartEntry.asker(json: options.json, unless: interruption.raw)
+  }
+  if options.asks { try ConsentEntry.check() }
+  let (isHome, canAsk) = (receivesAtHome(options), (try? Questioner()) != nil)
+  if options.asks || isHome && canAsk {
+    let entry = ConsentEntry(
+      output: output, interruption: interruption.raw, asksAlways: options.asks, isHome: isHome)
+    helpers.consent = { entry.ask($0, until: $1) }
+  }
+  // Threads may start after this.
+  try interruption.watch()
+  interruption.tell { _ in output.hurry() }
+  let importer = try interruption.honoured { () throws(TransferFailure) in
+    try makeImporter(options, home: home, refusingRunning: isHome && !canAsk, until: interruption.early) {
+      output.handle($0)
+    }
+  }
+  return try PeerReceiver.receive(
+    transfer, into: importer, memory: TransferStore(home: home), isAnnounced: options.isAnnounced, with: helpers
+  ) {
+    output.handle($0)
+  } stopping: { stop in
+    interruption.tell { kind in
+      output.hurry()
+      stop(kind)
+    }
+  }
+}
+
+/// The importer of folders or of an app. In a home directory without a user to ask, folders that
+/// can run commands are refused.
+func makeImporter(
+  _ options: ReceiveOptions, home: [UInt8], refusingRunning refusesRunning: Bool = false,
+  until stop: StopSignal = StopSignal(), telling tell: @escaping @Sendable (TransferEvent) -> Void
+) throws(TransferFailure) -> any Importer {
+  let most = options.mostBytes.map { MostBytes($0) }
+  guard let app = options.app else {
+    return try FolderImporter(
+      into: options.directory ?? Array(".".utf8),
+      preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits), atMost: most,
+      existing: options.existing, refusingRunning: refusesRunning)
+  }
+  var wanted = app.importing
+  wanted.most = most
+  do {
+    return try AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted, until: stop) { news in
+      if let event = TransferEvent(news) { tell(event) }
+    }
+  } catch {
+    throw TransferFailure(error)
+  }
+}
+
+/// Confines the writes of this process to PEER_HOME, where an app's data is too, and to the
+/// destination of folders.
+private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output) throws(TransferFailure) {
+  do {
+    var directories = [try Directory.openOrMake(home, mode: 0o700).canonicalPath()]
+    if options.app == nil { directories.insert(try destination(options).canonicalPath(), at: 0) }
+    output.handle(try ReceiverConfinement().apply(to: directories))
+  } catch let error as TransferFailure {
+    throw error
+  } catch {
+    throw TransferFailure(.failed, "\(error)")
+  }
+}
+
+/// Whether folders go into this user's home directory, and the user has not said that items that
+/// can run commands are welcome there.
+private func receivesAtHome(_ options: ReceiveOptions) -> Bool {
+  guard options.app == nil, !options.takesRunning, let status = try? destination(options).status() else { return false }
+  return [Environment.bytes("HOME"), CurrentProcess.homeDirectory].contains { home in
+    guard let home, let other = try? Directory.status(of: home) else { return false }
+    return (other.device, other.inode) == (status.device, status.inode)
+  }
+}
+
+/// The destination, which is created if it is missing: only an existing directory can be the
+/// boundary of writes.
+private func destination(_ options: ReceiveOptions) throws(TransferFailure) -> Directory {
+  do {
+    return try StagingArea.openOrMake(options.directory ?? Array(".".utf8))
+  } catch {
+    throw TransferFailure(error)
+  }
+}

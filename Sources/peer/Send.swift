@@ -1,0 +1,280 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import PeerTransfer
+
+/// The options of `peer send`.
+struct SendOptions: Equatable, Sendable {
+  /// Paths without trailing slashes; each has a name, and no name occurs twice. At least one,
+  /// unless there is an app.
+  var sources: [[UInt8]]
+  /// The app whose data is sent, instead of folders.
+  var app: String?
+  /// The claimed source of the app's data; nil for that of its bundle.
+  var claim: SourceClaim?
+  /// The time in which an app's exporter may append nothing.
+  var idleLimit = IdleLimit.standard
+  /// Whether an app's extension is confined; its author may turn that off.
+  var isConfined = true
+  /// Whether owners and groups are sent.
+  var owners = false
+  /// The exclusions in the order in which they were given; for folders only.
+  var exclusions: [ExclusionSource] = []
+  /// Whether the contents of directories that are marked as caches are excluded; for folders only.
+  var isWithoutCaches = false
+  /// The options of the transfer itself.
+  var transfer = Sender.Options()
+  /// The source of the code.
+  var code = CodeSource.prompt
+  /// Whether a program reads the output.
+  var json = false
+}
+
+/// The source of exclusion patterns.
+enum ExclusionSource: Equatable, Sendable {
+  /// One pattern on the command line.
+  case pattern([UInt8])
+  /// The lines of a file.
+  case file([UInt8])
+  /// The lines of standard input.
+  case standardInput
+}
+
+/// The source of the sender's code.
+enum CodeSource: Equatable, Sendable {
+  /// A person at the terminal.
+  case prompt
+  /// The first line of standard input.
+  case standardInput
+  /// The first line of a file.
+  case file([UInt8])
+}
+
+extension SendOptions {
+  /// Parses the words after `peer send`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    app = try arguments.app()
+    for option in ["--idle-limit", "--as"] where app == nil && arguments.bytes(option) != nil {
+      throw .usage("\(option) requires --app", .send)
+    }
+    idleLimit = try arguments.idleLimit() ?? .standard
+    claim = try arguments.claim()
+    owners = arguments.has("--owners")
+    if let app {
+      guard !owners else { throw .usage("--owners cannot be used with --app", .send) }
+      guard arguments.operands.isEmpty else {
+        throw .usage(
+          "unexpected argument \(VisibleText.quoted(arguments.operands[0])): --app \(VisibleText.of(app)) takes no path",
+          .send)
+      }
+      sources = []
+      try Self.checkNothingIsExcluded(arguments)
+    } else {
+      sources = try Self.sources(arguments.operands)
+    }
+    if let to = try Self.destination(arguments) { transfer.target = .host(to) }
+    code =
+      switch arguments.bytes("--code-file") {
+      case nil: .prompt
+      case Array("-".utf8): .standardInput
+      case let path?: .file(path)
+      }
+    exclusions = try Self.exclusions(arguments, code)
+    isWithoutCaches = arguments.has("--exclude-caches")
+    transfer.compression = try Self.compression(arguments)
+    transfer.limit = try arguments.rate("--limit")
+    transfer.streams = try arguments.streams()
+    transfer.greeting.label = ThisDevice.label(try arguments.label())
+    transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter
+    json = arguments.has("--json")
+  }
+
+  /// The exclusions, in the order in which they were typed.
+  private static func exclusions(
+    _ arguments: Arguments, _ code: CodeSource
+  ) throws(TransferFailure) -> [ExclusionSource] {
+    let exclusions: [ExclusionSource] = arguments.settings.compactMap { setting in
+      switch setting.option {
+      case "--exclude": .pattern(setting.value)
+      case "--exclude-from": setting.value == Array("-".utf8) ? .standardInput : .file(setting.value)
+      default: nil
+      }
+    }
+    let readers = exclusions.count { $0 == .standardInput } + (code == .standardInput ? 1 : 0)
+    guard readers < 2 else {
+      throw .usage("standard input cannot be read twice", hint: "write one of the inputs to a file, and name that")
+    }
+    return exclusions
+  }
+
+  private static func compression(_ arguments: Arguments) throws(TransferFailure) -> CompressionPreference {
+    guard let text = try arguments.text("--compress") else { return .auto }
+    guard let preference = CompressionPreference(rawValue: text) else {
+      throw .usage(
+        "--compress: invalid value '\(VisibleText.of(text))'", hint: "write \(arguments.choices("--compress"))")
+    }
+    return preference
+  }
+
+  private static func checkNothingIsExcluded(_ arguments: Arguments) throws(TransferFailure) {
+    for option in ["--exclude", "--exclude-from", "--exclude-caches"]
+    where arguments.has(option) || arguments.bytes(option) != nil {
+      throw .usage(
+        "\(option) cannot be used with --app", hint: "remove it: the app's exporter chooses the data")
+    }
+  }
+
+  private static func destination(_ arguments: Arguments) throws(TransferFailure) -> HostAndPort? {
+    let hint = "'peer receive' on the other device shows the address, as in --to 192.0.2.7"
+    guard let to = try arguments.hostAndPort("--to", hint: hint, by: HostAndPort.parse) else { return nil }
+    guard to.host != nil else { throw .usage("--to: missing host", hint: hint) }
+    guard to.port != 0 else { throw .usage("--to: port 0 is not valid", hint: hint) }
+    return to
+  }
+
+  /// Checks that every source has a name of its own at the destination.
+  private static func sources(_ operands: [[UInt8]]) throws(TransferFailure) -> [[UInt8]] {
+    guard !operands.isEmpty else {
+      throw .usage("missing argument: PATH", hint: "name files or folders, as in 'peer send Documents --to HOST'")
+    }
+    var sources: [[UInt8]] = []
+    var typed: [ArraySlice<UInt8>: [UInt8]] = [:]
+    for operand in operands {
+      let source = withoutTrailingSlashes(operand)
+      let name = try arrivalName(of: source, typed: operand)
+      if let other = typed.updateValue(operand, forKey: name) {
+        throw .usage(
+          "\(VisibleText.quoted(other)) and \(VisibleText.quoted(operand)) would both arrive as \(VisibleText.quoted(name))",
+          hint: "send them separately, each into its own directory")
+      }
+      sources.append(source)
+    }
+    return sources
+  }
+
+  private static func withoutTrailingSlashes(_ path: [UInt8]) -> [UInt8] {
+    var path = path
+    while path.last == UInt8(ascii: "/") { path.removeLast() }
+    return path
+  }
+
+  /// The last component of a path: its name at the destination.
+  private static func arrivalName(of path: [UInt8], typed: [UInt8]) throws(TransferFailure) -> ArraySlice<UInt8> {
+    let shown = VisibleText.quoted(typed)
+    guard !typed.isEmpty else {
+      throw .usage("one of the paths is an empty string", hint: "a variable in the command line may have no value")
+    }
+    guard path != Array("-".utf8) else {
+      throw .usage("standard input cannot be sent", hint: "to send a file named '-', write ./-")
+    }
+    let name = path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path[...]
+    guard !name.isEmpty, name != Array(".".utf8)[...], name != Array("..".utf8)[...] else {
+      throw .usage(
+        "\(shown) has no name for the destination",
+        hint: "name its contents, or write its name, as in ../Documents")
+    }
+    return name
+  }
+}
+
+/// Sends files and folders, or an app's data, to a device that waits for them.
+func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
+  // Ctrl-C still ends the program while patterns are typed.
+  let selection = try Selection(options)
+  let interruption = try Interruption()
+  prepareProcess()
+  let home = try Home.path()
+  try interruption.watch()
+  interruption.tell { _ in output.hurry() }
+  let source: any ItemSource = try interruption.honoured { () throws(TransferFailure) in
+    guard let app = options.app else {
+      return try FolderSource(sending: options.sources, selecting: selection, withOwners: options.owners)
+    }
+    return try appSource(app, options, home: home, until: interruption.early) { output.handle($0) }
+  }
+  // A stop that ends the program early may keep the source longer than this function.
+  defer { (source as? AppSource)?.end() }
+  for warning in selection.warnings { output.handle(.notice(warning)) }
+  return try PeerSender.send(source, options.transfer, memory: TransferStore(home: home)) {
+    output.handle($0)
+  } stopping: { stop in
+    interruption.tell { kind in
+      output.hurry()
+      stop(kind)
+    }
+  } choosing: { (found, ends) throws(TransferFailure) in
+    try ChoiceEntry.choose(among: found, output, unless: [interruption.raw] + ends)
+  } code: { (device, ends) throws(TransferFailure) in
+    try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + ends)
+  }
+}
+
+/// The app as the source; a missing home is not created.
+///
+/// - Parameter edition: the bundle of another edition of the same app, whose extension exports the
+///   data.
+func appSource(
+  _ app: String, _ options: SendOptions, home: [UInt8], edition: AppBundle? = nil,
+  until stop: StopSignal = StopSignal(), telling tell: @escaping @Sendable (TransferEvent) -> Void
+) throws(TransferFailure) -> AppSource {
+  let observer = { @Sendable (news: HostNews) in
+    if let event = TransferEvent(news) { tell(event) }
+  }
+  do throws(HostError) {
+    guard let home = try AppHome.ifThere(home) else { throw HostError.notInstalled(app) }
+    guard let edition else {
+      return try AppSource(
+        app: app, home: home, claim: options.claim, idleLimit: options.idleLimit, isConfined: options.isConfined,
+        until: stop, observer: observer)
+    }
+    return try AppSource(
+      edition: edition, home: home, claim: options.claim, idleLimit: options.idleLimit,
+      isConfined: options.isConfined, until: stop, observer: observer)
+  } catch {
+    throw TransferFailure(error)
+  }
+}
+
+extension Selection {
+  /// More than any real file of patterns.
+  private static let longestFile = 16 << 20
+
+  /// Combines the options and the files that they name; an error in them is an invalid command
+  /// line.
+  init(_ options: SendOptions) throws(TransferFailure) {
+    self.init()
+    isWithoutCaches = options.isWithoutCaches
+    for source in options.exclusions {
+      switch source {
+      case .pattern(let pattern): exclusions.append(pattern)
+      case .file(let path):
+        let name = VisibleText.quoted(path)
+        exclusions.append(
+          lines: try Self.lines(name) { () throws(SystemError) in try Descriptor.openThroughLinks(path) })
+      case .standardInput:
+        exclusions.append(
+          lines: try Self.lines("standard input") { () throws(SystemError) in try Descriptor.standardInput() })
+      }
+    }
+  }
+
+  private static func lines(
+    _ name: String, by open: () throws(SystemError) -> Descriptor
+  ) throws(TransferFailure) -> [UInt8] {
+    let text: [UInt8]
+    do {
+      text = try open().readToEnd(limit: longestFile)
+    } catch {
+      throw .usage(
+        "--exclude-from: \(name) cannot be read: \(error.words)",
+        hint: "name a file that has one pattern on each line, or '-' for standard input")
+    }
+    guard !text.contains(0) else {
+      throw .usage("--exclude-from: \(name) is not plain text", hint: "save it as UTF-8, with one pattern on each line")
+    }
+    return text
+  }
+}
