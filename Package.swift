@@ -67,7 +67,9 @@ let package = Package(
       swiftSettings: product),
     .target(
       name: "MigrationTransfer",
-      dependencies: ["MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationWire"],
+      dependencies: [
+        "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationWire",
+      ],
       swiftSettings: product),
     .target(
       name: "MigrationHost",
@@ -142,8 +144,8 @@ let package = Package(
     .testTarget(
       name: "MigrationTransferTests",
       dependencies: [
-        "COpenSSL", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationTransfer",
-        "MigrationWire", "TestSupport",
+        "COpenSSL", "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationSystem", "MigrationTLS",
+        "MigrationTransfer", "MigrationWire", "TestSupport",
       ],
       swiftSettings: common),
     .testTarget(

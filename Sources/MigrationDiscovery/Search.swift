@@ -1,7 +1,7 @@
 package import MigrationSystem
 
-/// A receiver that was found on a network.
-package struct NearbyReceiver: Hashable, Sendable {
+/// A receiver that was found on a network. Its own statements prove nothing.
+package struct NearbyDevice: Hashable, Sendable {
   /// Its own name: text from the network, to be escaped before it is shown.
   package let label: String
   /// The number of its run; nil if it gives none.
@@ -29,12 +29,12 @@ package final class Search: Sendable {
   /// most once, and the search continues: a network may come, and a port may become free. Then nil
   /// is reported.
   package init(
-    news: @escaping @Sendable ([NearbyReceiver]) -> Void,
+    news: @escaping @Sendable ([NearbyDevice]) -> Void,
     trouble: @escaping @Sendable (FindingTrouble?) -> Void = { _ in }
   ) throws(SystemError) {
     thread = try LinkThread(
       "search", Browser(random: try SystemRandom.number()), port: MulticastDNS.port,
-      tell: { news($0.map(NearbyReceiver.init)) }, trouble: trouble)
+      tell: { news($0.map(NearbyDevice.init)) }, trouble: trouble)
   }
 
   /// Stops the search, and returns when no more reports can come; after half a second in any case.
@@ -45,7 +45,7 @@ package final class Search: Sendable {
   }
 }
 
-extension NearbyReceiver {
+extension NearbyDevice {
   /// Converts a found instance to socket addresses; the order of the addresses stays.
   init(_ found: Found) {
     let addresses = found.addresses.map {

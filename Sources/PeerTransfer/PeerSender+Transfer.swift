@@ -1,4 +1,5 @@
 package import MigrationArchive
+import MigrationDiscovery
 package import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -7,7 +8,8 @@ import MigrationWire
 extension PeerSender {
   /// The program's choice of several devices.
   static func choice(
-    among found: [Nearby], _ choose: @escaping @Sendable ([PeerDevice]) async -> PeerDevice?, unless ends: [CInt],
+    among found: [DeviceAddress], _ choose: @escaping @Sendable ([PeerDevice]) async -> PeerDevice?,
+    unless ends: [CInt],
     at priority: TaskPriority
   ) throws(TransferFailure) -> Int {
     let devices = found.map { PeerDevice($0) }

@@ -1,4 +1,5 @@
 package import MigrationArchive
+import MigrationDiscovery
 package import MigrationEngine
 import MigrationSystem
 package import MigrationTransfer
@@ -119,7 +120,7 @@ public final class PeerSender: Sendable {
     _ source: any ItemSource, _ options: Sender.Options, searching search: any NearbySearch = NetworkSearch(),
     memory: TransferStore?, telling tell: @escaping @Sendable (TransferEvent) -> Void,
     stopping: (@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void,
-    choosing choose: ([Nearby], [CInt]) throws(TransferFailure) -> Int,
+    choosing choose: ([DeviceAddress], [CInt]) throws(TransferFailure) -> Int,
     code: (DeviceAddress, [CInt]) throws(TransferFailure) -> PairingCode
   ) throws(TransferFailure) -> TransferResult {
     let sender = Sender(options, searching: search, source: source, store: memory, observer: tell)

@@ -11,7 +11,7 @@ enum ChoiceEntry {
   ///
   /// - Parameter interruptions: descriptors that end the waiting when they become readable.
   static func choose(
-    among found: [Nearby], _ output: Output, unless interruptions: [CInt]
+    among found: [DeviceAddress], _ output: Output, unless interruptions: [CInt]
   ) throws(TransferFailure) -> Int {
     let questioner: Questioner
     do {
@@ -35,7 +35,7 @@ enum ChoiceEntry {
   }
 
   /// The devices, each with its number.
-  static func text(_ found: [Nearby]) -> String {
+  static func text(_ found: [DeviceAddress]) -> String {
     (["Several devices are waiting:"] + found.enumerated().map { "  \($0.offset + 1)  \($0.element.shown)" })
       .map { $0 + "\n" }.joined()
   }

@@ -27,7 +27,7 @@ enum Discover {
   }
 
   /// Searches for the given number of seconds.
-  static func look(for time: Double) throws(TransferFailure) -> [NearbyReceiver] {
+  static func look(for time: Double) throws(TransferFailure) -> [NearbyDevice] {
     var interruption: TransferFailure.Kind?
     let outcome: NetworkSearch.Outcome
     do throws(SystemError) {
@@ -61,7 +61,7 @@ enum Discover {
   }
 
   /// For a person: each device with the address most likely to work.
-  static func table(_ receivers: [NearbyReceiver]) -> Rendering {
+  static func table(_ receivers: [NearbyDevice]) -> Rendering {
     guard !receivers.isEmpty else {
       return Rendering(
         standardError: """
@@ -75,12 +75,12 @@ enum Discover {
   }
 
   /// For a program: an object per line.
-  static func lines(_ receivers: [NearbyReceiver]) -> Rendering {
+  static func lines(_ receivers: [NearbyDevice]) -> Rendering {
     receivers.map(\.line).reduce(Rendering(), +)
   }
 }
 
-extension NearbyReceiver {
+extension NearbyDevice {
   fileprivate var line: Rendering {
     .event(
       "receiver",

@@ -119,12 +119,12 @@ import Testing
   }
 }
 
-@Suite struct NearbyReceiverTests {
+@Suite struct NearbyDeviceTests {
   @Test func `the order of the addresses stays, and only IPv6 addresses have an interface`() {
     let v6 = IPAddress([0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [7])!
     let found = Found(
       name: "laptop", instance: 7, port: 47470,
       addresses: [v6, IPAddress([169, 254, 1, 2])!].map { FoundAddress($0, heardOn: 1) })
-    #expect(NearbyReceiver(found).addresses.map(\.description) == ["[fe80::7%lo]:47470", "169.254.1.2:47470"])
+    #expect(NearbyDevice(found).addresses.map(\.description) == ["[fe80::7%lo]:47470", "169.254.1.2:47470"])
   }
 }

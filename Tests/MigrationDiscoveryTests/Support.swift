@@ -6,7 +6,7 @@ import TestSupport
 /// The reports of a search so far.
 final class Watched: Sendable {
   struct State {
-    var lists: [[NearbyReceiver]] = []
+    var lists: [[NearbyDevice]] = []
     var troubles: [FindingTrouble?] = []
   }
 
@@ -28,8 +28,8 @@ final class Watched: Sendable {
   /// Waits until the last list satisfies the condition, and returns it.
   @discardableResult
   func list(
-    _ awaited: String, until deadline: BootInstant = soon(), _ isRight: ([NearbyReceiver]) -> Bool
-  ) throws -> [NearbyReceiver] {
+    _ awaited: String, until deadline: BootInstant = soon(), _ isRight: ([NearbyDevice]) -> Bool
+  ) throws -> [NearbyDevice] {
     try state.wait(for: awaited, until: deadline) { state in state.lists.last.flatMap { isRight($0) ? $0 : nil } }
   }
 

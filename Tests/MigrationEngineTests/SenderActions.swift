@@ -9,7 +9,7 @@ extension SenderEngine.Action {
     case .walk: "walk"
     case .lookUpUnfinished: "look up"
     case .look: "look"
-    case .choose(let found): "choose among \(found.map(\.label).joined(separator: ", "))"
+    case .choose(let found): "choose among \(found.map(\.shownName).joined(separator: ", "))"
     case .probe(.target): "probe"
     case .probe(let place): "probe \(place)"
     case .askCode(let device): "ask code of \(device.shown)"

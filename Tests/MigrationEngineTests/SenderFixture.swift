@@ -5,7 +5,9 @@ import MigrationWire
 /// Values and events for the sender's tests.
 enum Fixture {
   static let device = DeviceAddress(name: "there", host: "host", port: 7)
-  static func nearby(_ label: String) -> Nearby { Nearby(label: label, instance: 1, address: "host of \(label)") }
+  static func nearby(_ label: String) -> DeviceAddress {
+    DeviceAddress(name: label, host: "host of \(label)", port: 7, instance: 1)
+  }
   static let code = PairingCode(number: 1_234_567)
   static let summary = summary(.compressible)
   static let receiver = KeyFingerprint(digest: [UInt8](repeating: 1, count: KeyFingerprint.byteCount))

@@ -10,7 +10,7 @@ import Testing
   private let a = Fixture.nearby("a")
   private let b = Fixture.nearby("b")
 
-  private func found(_ devices: Nearby...) -> SenderEngine.Event { .found(.success(devices), spread: 0) }
+  private func found(_ devices: DeviceAddress...) -> SenderEngine.Event { .found(.success(devices), spread: 0) }
 
   /// A sender that continues a transfer whose receiver was last at a known address.
   private func resuming(giveUpAfter: Double = 600, others: [SenderEngine.UnfinishedTransfer] = []) -> SenderTrial {

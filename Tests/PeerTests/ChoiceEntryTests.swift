@@ -17,9 +17,9 @@ import Testing
 
   @Test func `devices are shown with numbers, and their names cannot control the terminal`() {
     let found = [
-      Nearby(label: "new-laptop", instance: 1, address: "192.0.2.7"),
-      Nearby(label: "a\n\u{1B}[2J", instance: 2, address: "fe80::1%eth0"),
-      Nearby(label: "", instance: nil, address: "::1"),
+      DeviceAddress(name: "new-laptop", host: "192.0.2.7", port: 7, instance: 1),
+      DeviceAddress(name: "a\n\u{1B}[2J", host: "fe80::1%eth0", port: 7, instance: 2),
+      DeviceAddress(name: "", host: "::1", port: 7, instance: nil),
     ]
     #expect(
       ChoiceEntry.text(found) == """

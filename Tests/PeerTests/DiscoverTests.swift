@@ -13,10 +13,10 @@ import Testing
 
   private func address(_ text: String) -> SocketAddress { SocketAddress(numeric: text, port: 47470)! }
 
-  private var receivers: [NearbyReceiver] {
+  private var receivers: [NearbyDevice] {
     [
-      NearbyReceiver(label: "desk", instance: 0xBEEF, addresses: [address("192.0.2.7"), address("2001:db8::7")]),
-      NearbyReceiver(label: "evil\u{1B}[2J\n", instance: nil, addresses: [address("2001:db8::8")]),
+      NearbyDevice(label: "desk", instance: 0xBEEF, addresses: [address("192.0.2.7"), address("2001:db8::7")]),
+      NearbyDevice(label: "evil\u{1B}[2J\n", instance: nil, addresses: [address("2001:db8::8")]),
     ]
   }
 

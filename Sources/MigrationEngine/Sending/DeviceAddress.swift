@@ -1,6 +1,7 @@
 import MigrationWire
 
-/// The address of another device and its local name, before it has proved its identity.
+/// Another device as a person sees it: its address and its local name. It has not proved its
+/// identity.
 package struct DeviceAddress: Equatable, Sendable {
   /// How many characters of a name are shown.
   private static let shownLength = 64
@@ -10,15 +11,21 @@ package struct DeviceAddress: Equatable, Sendable {
   /// The numeric address, without the port.
   package let host: String
   package let port: UInt16
+  /// The identifier of its run, if a search has found it and it gives one.
+  package let instance: UInt64?
 
-  package init(name: String?, host: String, port: UInt16) {
+  package init(name: String?, host: String, port: UInt16, instance: UInt64? = nil) {
     self.name = name
     self.host = host
     self.port = port
+    self.instance = instance
   }
 
   /// Name and address, safe to show: "new-laptop (192.0.2.7)".
   package var shown: String { Self.shown(name, host) }
+
+  /// The name alone, or the address of a device without one; safe to show.
+  package var shownName: String { name.flatMap { Self.shownName($0) } ?? VisibleText.of(host) }
 
   /// A name and an address, safe to show. The name is in quotes unless it is one plain word, so
   /// that it cannot bring an address of its own.
@@ -28,7 +35,7 @@ package struct DeviceAddress: Equatable, Sendable {
   }
 
   /// A name, safe to show; nil where it is empty.
-  static func shownName(_ name: String) -> String? {
+  private static func shownName(_ name: String) -> String? {
     if name.isEmpty { return nil }
     return VisibleText.listed(name.prefix(shownLength).utf8) + (name.count > shownLength ? "…" : "")
   }

@@ -30,7 +30,7 @@ struct DialPlan: Sendable {
     /// The sender is to look for devices.
     case look
     /// None of the devices that were found has anything to continue.
-    case pairNearby([Nearby])
+    case pairNearby([DeviceAddress])
     case end(TransferFailure)
   }
 
@@ -168,7 +168,7 @@ struct DialPlan: Sendable {
   /// The sender has looked for devices, because the transfer's receiver was not at its last
   /// address.
   mutating func looked(
-    _ found: [Nearby], _ spread: Double, now: Double, _ actions: inout [SenderEngine.Action]
+    _ found: [DeviceAddress], _ spread: Double, now: Double, _ actions: inout [SenderEngine.Action]
   ) -> Step {
     guard case .nearby(var round) = route else { return .dial }
     let step = round.looked(found)

@@ -14,7 +14,7 @@ extension SenderEngine {
     /// A worker asks the user for the code that the other device shows. Leads to `codeEntered`.
     case askCode(DeviceAddress)
     /// A worker asks the user which of several receivers to use. Leads to `chosen`.
-    case choose([Nearby])
+    case choose([DeviceAddress])
     /// The workers of `walk`, `choose` and `askCode` are to end soon. Their events follow.
     case stopPreparing
     /// A worker computes the slow derivation of Protocol §4.4, before there is a connection. Leads

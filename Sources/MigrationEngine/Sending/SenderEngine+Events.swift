@@ -29,7 +29,7 @@ extension SenderEngine {
 
     /// The worker of `look` has ended: the receivers that it has found. `spread`, from 0 to 1, is
     /// random.
-    case found(Result<[Nearby], Fault>, spread: Double)
+    case found(Result<[DeviceAddress], Fault>, spread: Double)
     /// The worker of `choose` has ended: the index of the chosen receiver.
     case chosen(Result<Int, TransferFailure>)
     /// The worker of `probe` has ended.

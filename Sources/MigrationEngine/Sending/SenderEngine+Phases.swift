@@ -12,7 +12,7 @@ extension SenderEngine {
     /// choosing, probing, dialing, waiting, finishing.
     case looking(DialPlan?)
     /// The user chooses one of several devices. Leads to probing, finishing.
-    case choosing([Nearby])
+    case choosing([DeviceAddress])
     /// A worker checks whether anything listens at the target, before the user is asked for
     /// anything. Leads to askingCode, finishing.
     case probing

@@ -70,7 +70,7 @@ extension SenderEngine {
 
   /// The devices that wait in this network are known.
   mutating func found(
-    _ result: Result<[Nearby], Fault>, _ spread: Double, _ now: Double, _ actions: inout [Action]
+    _ result: Result<[DeviceAddress], Fault>, _ spread: Double, _ now: Double, _ actions: inout [Action]
   ) {
     guard case .looking(let plan) = phase else { return }
     switch (result, plan) {
@@ -84,11 +84,11 @@ extension SenderEngine {
   }
 
   /// Uses the only device, after naming it; the user chooses among several.
-  private mutating func pair(withOneOf found: [Nearby], _ now: Double, _ actions: inout [Action]) {
+  private mutating func pair(withOneOf found: [DeviceAddress], _ now: Double, _ actions: inout [Action]) {
     switch found.count {
     case 0: prepareFinish(.failure(.noneFound), now, &actions)
     case 1:
-      actions.append(.tell(.found(label: found[0].label, address: found[0].address)))
+      actions.append(.tell(.found(label: found[0].name ?? "", address: found[0].host)))
       probe(.found(0), &actions)
     default:
       phase = .choosing(found)

@@ -1,4 +1,5 @@
 package import MigrationArchive
+import MigrationDiscovery
 package import MigrationEngine
 package import MigrationSystem
 package import MigrationWire
@@ -96,7 +97,7 @@ package final class Sender: Sendable {
   /// `code` asks for the code that a device shows, only when there is no transfer to resume and the
   /// device answered. Call `prepare` first.
   package func run(
-    choosing choice: ([Nearby]) throws(TransferFailure) -> Int = { (_) throws(TransferFailure) in 0 },
+    choosing choice: ([DeviceAddress]) throws(TransferFailure) -> Int = { (_) throws(TransferFailure) in 0 },
     _ code: (DeviceAddress) throws(TransferFailure) -> PairingCode
   ) throws(TransferFailure) -> TransferResult {
     let context = try context.get()

@@ -1,7 +1,7 @@
 package import MigrationDiscovery
 package import MigrationEngine
 package import MigrationSystem
-package import MigrationTransfer
+import MigrationTransfer
 
 /// Searches this device's networks for receivers for a while.
 package struct NetworkSearch: NearbySearch {
@@ -9,7 +9,7 @@ package struct NetworkSearch: NearbySearch {
 
   /// The result of a search.
   package struct Outcome: Sendable {
-    package var receivers: [NearbyReceiver] = []
+    package var receivers: [NearbyDevice] = []
     /// The reason why the search may be incomplete.
     package var trouble: FindingTrouble?
   }
@@ -38,7 +38,7 @@ package struct NetworkSearch: NearbySearch {
       throw FindingTrouble.refused(error).fault
     }
     if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.fault }
-    return outcome.receivers.map { NearbyDevice(label: $0.label, instance: $0.instance, addresses: $0.addresses) }
+    return outcome.receivers
   }
 
   private static func wait(_ seconds: Double, unless stop: StopSignal) throws(SystemError) {

@@ -1,6 +1,6 @@
+import MigrationDiscovery
 import MigrationEngine
 import MigrationSystem
-import MigrationTransfer
 
 /// Another device: its name and its address. Neither proves its identity; only the code does.
 public struct PeerDevice: Hashable, Sendable {
@@ -23,9 +23,9 @@ public struct PeerDevice: Hashable, Sendable {
     self.found = found
   }
 
-  init(_ device: DeviceAddress) { self.init(name: device.name, host: device.host, port: device.port) }
-
-  init(_ nearby: Nearby) { self.init(name: nearby.label, host: nearby.address, instance: nearby.instance) }
+  init(_ device: DeviceAddress) {
+    self.init(name: device.name, host: device.host, port: device.port, instance: device.instance)
+  }
 
   /// Nil for a device without an address.
   init?(_ found: NearbyDevice) {

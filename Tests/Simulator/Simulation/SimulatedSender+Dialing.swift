@@ -158,7 +158,9 @@ extension SimulatedSender {
         dialer = nil
         found = (try? result.get()) ?? []
         let nearby = result.map { found in
-          found.map { Nearby(label: $0 == nil ? "other" : "receiver", instance: nil, address: $0 ?? "10.0.0.9") }
+          found.map {
+            DeviceAddress(name: $0 == nil ? "other" : "receiver", host: $0 ?? "10.0.0.9", port: 1)
+          }
         }
         feed(.found(nearby, spread: spread))
       }

@@ -187,7 +187,7 @@ final class SimulatedSender: Device {
   }
 
   /// Chooses one of the devices that a search has found: mostly the receiver.
-  private func choose(_ nearby: [Nearby]) {
+  private func choose(_ nearby: [DeviceAddress]) {
     prepare("choose", world.dice.roll(1_000...1_000_000)) { [self] isTold in
       if isTold || lacksThread { return .chosen(.failure(TransferFailure(.interrupted, "interrupted"))) }
       let right = found.firstIndex { $0 != nil } ?? 0

@@ -8,7 +8,7 @@ final class SenderCaller: Sendable {
   /// The next step of the caller's thread.
   enum Task {
     case askCode(DeviceAddress)
-    case choose([Nearby])
+    case choose([DeviceAddress])
     /// So many workers still run beside the loop, which keeps them.
     case end(Result<TransferResult, TransferFailure>, leaving: Int)
   }
@@ -29,7 +29,7 @@ final class SenderCaller: Sendable {
   func askCode(at device: DeviceAddress) { ask(.askCode(device)) }
 
   /// It is to be known which of these is meant.
-  func choose(among found: [Nearby]) { ask(.choose(found)) }
+  func choose(among found: [DeviceAddress]) { ask(.choose(found)) }
 
   private func ask(_ question: Task) {
     state.withLock { $0.question = question }

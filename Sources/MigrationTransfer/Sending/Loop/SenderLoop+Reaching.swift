@@ -1,3 +1,4 @@
+import MigrationDiscovery
 import MigrationEngine
 import MigrationSystem
 
@@ -74,7 +75,8 @@ extension SenderLoop {
     case .found(let devices):
       nearby = devices
       let known = devices.map {
-        Nearby(label: $0.label, instance: $0.instance, address: $0.addresses[0].hostDescription)
+        DeviceAddress(
+          name: $0.label, host: $0.addresses[0].hostDescription, port: $0.addresses[0].port, instance: $0.instance)
       }
       handle(.found(.success(known), spread: Self.spread))
     case .probed(let device, let addresses):

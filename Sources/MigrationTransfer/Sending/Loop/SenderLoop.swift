@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationDiscovery
 import MigrationEngine
 import MigrationSystem
 import MigrationWire

@@ -1,3 +1,4 @@
+import MigrationDiscovery
 import MigrationEngine
 import MigrationSystem
 

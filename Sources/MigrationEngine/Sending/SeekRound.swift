@@ -1,25 +1,3 @@
-/// A receiver that a search has found. Its claims are not proved.
-package struct Nearby: Equatable, Sendable {
-  /// Its label, unescaped.
-  package let label: String
-  /// The identifier of its run, where it gives one.
-  package let instance: UInt64?
-  /// Its most useful numeric address, without the port.
-  package let address: String
-
-  package init(label: String, instance: UInt64?, address: String) {
-    self.label = label
-    self.instance = instance
-    self.address = address
-  }
-
-  /// Label and address, safe to show.
-  package var shown: String { DeviceAddress.shown(label, address) }
-
-  /// The label alone, or the address of a device without one; safe to show.
-  package var shownName: String { DeviceAddress.shownName(label) ?? DeviceAddress.shown(nil, address) }
-}
-
 /// The destination of a dial, or of a check whether anything listens.
 package enum Place: Equatable, Sendable {
   /// The target that the user has named.
@@ -47,7 +25,7 @@ struct SeekRound: Equatable, Sendable {
   /// The place to dial now.
   private(set) var place: Place
   /// The devices that this round's search has found.
-  private(set) var found: [Nearby] = []
+  private(set) var found: [DeviceAddress] = []
   /// Whether each of them has shown the key of another device.
   private(set) var areStrangers = true
   private let last: String
@@ -71,7 +49,7 @@ struct SeekRound: Equatable, Sendable {
   }
 
   /// The search has ended.
-  mutating func looked(_ found: [Nearby]) -> Step {
+  mutating func looked(_ found: [DeviceAddress]) -> Step {
     self.found = found
     guard !found.isEmpty else { return .end }
     place = .found(0)
