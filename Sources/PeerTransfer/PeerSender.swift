@@ -63,7 +63,7 @@ public final class PeerSender: Sendable {
   private let paths: [PeerPath]
   private let target: Target
   private let options: Options
-  private let running = Running()
+  private let running = TransferRun()
 
   /// Sends the files and folders at these paths; each arrives under its last name.
   public init(_ paths: [PeerPath], to target: Target = .nearby, options: Options = Options()) {

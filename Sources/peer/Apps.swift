@@ -83,7 +83,7 @@ enum Apps {
             "peer: note: this is the third start since the last import, and the app has not cleared its result; "
               + "it gets the same result until it calls MigrationStatus.clearImportStatus()\n")
         }
-        return Running.become(started, arguments, in: home)
+        return AppStart.become(started, arguments, in: home)
       }
     } catch {
       return error

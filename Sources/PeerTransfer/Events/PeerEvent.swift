@@ -89,7 +89,8 @@ extension PeerEvent {
     case .renamed(let path, let target): self = .renamed(PeerPath(bytes: path), as: PeerPath(bytes: target))
     case .done(let result): self = .done(PeerResult(result, isComplete: isComplete))
     case .failed(let failure): self = .failed(PeerError(failure))
-    case .confined, .unconfined, .extensionOutput: return nil
+    // The other events are the command's alone.
+    default: return nil
     }
   }
 }

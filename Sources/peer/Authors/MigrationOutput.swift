@@ -58,9 +58,7 @@ final class MigrationOutput: Sendable {
     case .notice(let text): return state.withLock { $0.notices.insert(text).inserted } ? event : nil
     case .offer, .progress, .staged, .importing, .unsent, .notStored, .renamed, .resumed:
       return side == .importer ? event : nil
-    case .listening, .announced, .unannounced, .confined, .unconfined, .code, .codeAwaited, .wrongCode, .codesSpent,
-      .looking, .found, .connecting, .paired, .interrupted, .done, .failed:
-      return nil
+    default: return nil
     }
   }
 

@@ -6,7 +6,7 @@ import MigrationVault
 import MigrationWire
 
 /// Becoming an app: the app's environment and descriptors, and its view of PEER_HOME.
-enum Running {
+enum AppStart {
   /// Becomes an app whose data is in order; returns only after a failure.
   static func become(_ started: AppHome.Started, _ arguments: [[UInt8]], in home: AppHome) -> TransferFailure {
     let bundle = started.app.bundle

@@ -2,7 +2,7 @@ import MigrationEngine
 import MigrationSystem
 
 /// One run of a transfer, on its own thread. Cancelling the task that waits for it ends the run.
-final class Running: Sendable {
+final class TransferRun: Sendable {
   private struct State: Sendable {
     var hasBegun = false
     var isStopped = false
@@ -20,7 +20,7 @@ final class Running: Sendable {
 
   /// Performs the blocking run, and waits for its end. Once.
   func perform(
-    _ name: String, _ body: @escaping @Sendable (Running) throws(TransferFailure) -> TransferResult
+    _ name: String, _ body: @escaping @Sendable (TransferRun) throws(TransferFailure) -> TransferResult
   ) async throws(PeerError) -> PeerResult {
     let isFirst = state.withLock { state in
       defer { state.hasBegun = true }
