@@ -113,3 +113,40 @@ extension FolderSource {
     }
   }
 }
+
+/// The name or the address of a device, without a port.
+enum PlainHost {
+  /// The host, without the brackets of an IPv6 address. Fails if the text is not a host.
+  static func checked(_ text: String) throws(TransferFailure) -> String {
+    let wrong = "\(VisibleText.quoted(Array(text.utf8))) is not the name or address of a device"
+    // No device has port 0: another port is in the text.
+    guard let place = try? HostAndPort.parse(text, defaultPort: 0), place.port == 0, let host = place.host else {
+      throw TransferFailure(.usage, wrong, hint: "Give the port separately.")
+    }
+    return host
+  }
+}
+
+extension PeerPath {
+  /// The store of unfinished transfers in this directory, which is created if it is missing. A
+  /// directory that other users may change is refused.
+  func memory() throws(TransferFailure) -> TransferStore {
+    let hint = "Name a directory of your own."
+    do throws(SystemError) {
+      _ = try Directory.openOrMake(bytes, mode: 0o700)
+    } catch {
+      throw TransferFailure(
+        .refused, "transfers cannot be remembered in \(VisibleText.quoted(bytes)): \(error.words)", hint: hint)
+    }
+    try TransferStore.check(bytes, hint: hint)
+    return TransferStore(home: bytes)
+  }
+}
+
+extension Duration {
+  /// The duration in seconds.
+  var seconds: Double { self / .seconds(1) }
+
+  /// The duration in seconds, as a time to reconnect: at least 0, and at most a month.
+  var patience: Double { min(max(0, seconds), ThisDevice.longestPatience) }
+}

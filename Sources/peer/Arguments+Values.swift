@@ -1,4 +1,5 @@
 import MigrationEngine
+import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
@@ -78,5 +79,119 @@ extension Arguments {
       throw .usage("--label: the text is too long", hint: "a label has at most \(Limits.label) bytes")
     }
     return label
+  }
+}
+
+extension Arguments {
+  /// The lowest limit: at a lower rate, a single large frame would take an hour.
+  private static let slowestRate = 1_000.0
+  /// The highest limit: a higher rate is a typing error, or no limit at all.
+  private static let fastestRate = 1e12
+
+  /// An option's value in bytes a second; nil if the option is not given.
+  func rate(_ option: String) throws(TransferFailure) -> UInt64? {
+    guard let text = try text(option) else { return nil }
+    let shown = VisibleText.of(text)
+    guard let rate = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9]) else {
+      throw .usage("\(option): invalid rate '\(shown)'", hint: "write bytes a second, as in 500k, 20M or 1.5G")
+    }
+    guard rate >= Self.slowestRate else {
+      throw .usage(
+        "\(option): '\(shown)' is less than 1 kB a second", hint: "write 1k or more, or remove the option for no limit")
+    }
+    guard rate <= Self.fastestRate else {
+      throw .usage("\(option): '\(shown)' is more than any network carries", hint: "remove the option for no limit")
+    }
+    return UInt64(rate)
+  }
+
+  /// An option's value in bytes, at least one; nil if the option is not given.
+  func size(_ option: String) throws(TransferFailure) -> UInt64? {
+    guard let text = try text(option) else { return nil }
+    let amount = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12])
+    guard let amount, amount >= 1 else {
+      throw .usage(
+        "\(option): invalid size '\(VisibleText.of(text))'", hint: "write bytes, as in 500k, 20M, 1.5G or 2T")
+    }
+    return min(UInt64(exactly: amount.rounded(.down)) ?? .max, Limits.fileSize)
+  }
+
+  /// A number with an optional unit; nil if the text is not one. Units are decimal, as in all
+  /// output.
+  private static func amount(_ text: String, units: [Character: Double]) -> Double? {
+    let unit = text.last.flatMap { units[Character($0.lowercased())] }
+    let digits = unit == nil ? text[...] : text.dropLast()
+    guard digits.first?.isNumber == true, digits.last?.isNumber == true,
+      digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let number = Double(digits)
+    else { return nil }
+    return number * (unit ?? 1)
+  }
+
+  /// The wanted number of data streams; nil if the option is not given.
+  func streams() throws(TransferFailure) -> UInt32? {
+    guard let text = try text("--streams") else { return nil }
+    guard text.allSatisfy({ $0.isASCII && $0.isNumber }), let number = UInt32(text),
+      (1...Limits.streams).contains(Int(number))
+    else {
+      throw .usage(
+        "--streams: invalid number '\(VisibleText.of(text))'",
+        hint: "write 1 to \(Limits.streams), or remove the option: the sender then finds the best number")
+    }
+    return number
+  }
+}
+
+extension Arguments {
+  /// The time in which an exporter may append nothing; nil if the option is not given.
+  func idleLimit() throws(TransferFailure) -> IdleLimit? {
+    let option = "--idle-limit"
+    if try text(option) == "off" { return .off }
+    guard let seconds = try seconds(option, hint: "write seconds, or 90s, 10m, 2h, or off") else { return nil }
+    guard seconds > 0 else { throw .usage("\(option): the time must not be 0", hint: "write a positive time, or off") }
+    return .seconds(seconds)
+  }
+
+  /// The claimed source of an app's data: a platform, optionally with a store after a comma; nil if
+  /// the option is not given.
+  func claim() throws(TransferFailure) -> SourceClaim? {
+    let option = "--as"
+    guard let text = try text(option) else { return nil }
+    let hint = "write a platform, as in --as android, or one with a store, as in --as android,googlePlay"
+    let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard !parts[0].isEmpty else { throw .usage("\(option): missing platform", hint: hint) }
+    guard parts.allSatisfy({ $0.utf8.count <= Limits.identifier && !$0.utf8.contains(0) }) else {
+      throw .usage("\(option): a name is too long", hint: hint)
+    }
+    return SourceClaim(platform: parts[0], store: parts.count > 1 ? parts[1] : nil)
+  }
+}
+
+extension Arguments {
+  /// The options for an app's exporter; no name occurs twice.
+  func requestOptions(_ verb: Verb) throws(TransferFailure) -> [AppRequest.Option] {
+    var options: [AppRequest.Option] = []
+    for word in all("--option") { options.append(try Self.option(word)) }
+    var names: Set<String> = []
+    for option in options where !names.insert(option.name).inserted {
+      throw .usage("--option: \(VisibleText.quoted(option.name)) is given more than once", verb)
+    }
+    // All options travel in one message.
+    guard options.reduce(0, { $0 + $1.name.utf8.count + $1.value.count }) <= Limits.optionValue else {
+      throw .usage(
+        "--option: the options are too long",
+        hint: "all names and values together have at most \(Limits.optionValue) bytes")
+    }
+    return options
+  }
+
+  private static func option(_ word: [UInt8]) throws(TransferFailure) -> AppRequest.Option {
+    let hint = "write --option NAME=VALUE; the value may be empty"
+    guard let equals = word.firstIndex(of: UInt8(ascii: "=")) else {
+      throw .usage("--option: \(VisibleText.quoted(word)) has no value", hint: hint)
+    }
+    guard let name = String(validating: word[..<equals], as: UTF8.self), (1...255).contains(name.utf8.count) else {
+      throw .usage("--option: \(VisibleText.quoted(Array(word[..<equals]))) is not a valid name", hint: hint)
+    }
+    return AppRequest.Option(name: name, value: Array(word[(equals + 1)...]))
   }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import MigrationWire
 
 /// Formats numbers for people.
@@ -65,5 +66,28 @@ enum Figures {
   /// The nearest whole number within the range; zero for negative numbers and NaN.
   static func whole(_ number: Double) -> UInt64 {
     number > 0 ? UInt64(exactly: number.rounded()) ?? .max : 0
+  }
+}
+
+/// Points in time in the format of RFC 3339.
+enum CalendarTime {
+  /// Seconds since 1970 as `2026-11-21T01:03:42Z`.
+  static func text(_ seconds: Int64) -> String {
+    Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
+  }
+}
+
+/// Rows of texts, written in columns.
+enum Table {
+  /// Each column is as wide as its widest text; no line ends in blanks.
+  static func text(_ rows: [[String]]) -> String {
+    guard let first = rows.first else { return "" }
+    let widths = first.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    let lines = rows.map { row in
+      var line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      return line
+    }
+    return lines.joined(separator: "\n") + "\n"
   }
 }

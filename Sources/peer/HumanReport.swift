@@ -1,4 +1,5 @@
 import MigrationEngine
+import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 import PeerTransfer
@@ -184,5 +185,15 @@ extension TransferProgress {
   /// The start of a phase, without figures.
   fileprivate static func starting(_ phase: TransferPhase) -> TransferProgress {
     TransferProgress(phase: phase, bytes: 0, totalBytes: 0, items: 0, totalItems: 0)
+  }
+}
+
+extension HumanReport.Surface {
+  /// The surface of standard error, and the bar that can be drawn on it.
+  static var standardError: HumanReport.Surface {
+    guard Terminal.isTerminal(StandardStream.error.rawValue), Environment.get("TERM") != "dumb" else { return .log }
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(Environment.get).first { !$0.isEmpty } ?? ""
+    let isUTF8 = locale.lowercased().hasSuffix("utf-8") || locale.lowercased().hasSuffix("utf8")
+    return .terminal(isUTF8 ? .blocks : .plain)
   }
 }

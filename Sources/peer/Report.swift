@@ -1,5 +1,7 @@
 import MigrationEngine
+import MigrationSystem
 import MigrationTransfer
+import PeerTransfer
 
 /// The end of the transfer that this device is.
 enum Role: Equatable, Sendable {
@@ -46,4 +48,63 @@ extension TransferFailure {
   var text: String {
     "peer: error: \(message)\n" + (hint.map { "peer: hint: \($0)\n" } ?? "")
   }
+}
+
+/// The exit codes; the help texts explain them.
+enum ExitCode {
+  /// Everything was done.
+  static let done: Int32 = 0
+  /// The command line is wrong.
+  static let usage = TransferFailure.Kind.usage.rawValue
+  /// Everything was done that could be, but some items could not be sent, or not be stored.
+  static let doneWithUnsent: Int32 = 8
+
+  /// The code of a completed transfer.
+  static func of(_ result: TransferResult, unsent: UnsentList) -> Int32 {
+    unsent.isComplete(result) ? done : doneWithUnsent
+  }
+
+  /// The code of a transfer that failed.
+  static func of(_ failure: TransferFailure) -> Int32 { failure.kind.rawValue }
+}
+
+extension TransferFailure.Kind {
+  /// The kind's name in JSON.
+  var name: String {
+    switch self {
+    case .failed: "failed"
+    case .usage: "usage"
+    case .pairing: "pairing"
+    case .refused: "refused"
+    case .connectionLost: "connectionLost"
+    case .noSpace: "noSpace"
+    case .importFailed: "importFailed"
+    case .exportFailed: "exportFailed"
+    case .interrupted: "interrupted"
+    case .terminated: "terminated"
+    }
+  }
+}
+
+/// The answer of a command that does one thing at once: a text or a failure.
+enum Answer {
+  /// Writes the answer, and returns the program's exit code. An answer that could not be written is
+  /// a failure too, except where the reader wants no more of it, as head(1).
+  static func give(json: Bool, _ body: () throws(TransferFailure) -> Rendering) -> Int32 {
+    let (text, code): (Rendering, Int32)
+    do {
+      (text, code) = (try body(), ExitCode.done)
+    } catch {
+      var report: any Report = json ? JSONReport() : HumanReport(.sender, on: .log)
+      (text, code) = (report.fail(error), ExitCode.of(error))
+    }
+    StandardStream.error.write(text.standardError)
+    if StandardStream.output.write(text.standardOutput) || StandardStream.output.hasLostReader { return code }
+    StandardStream.error.write(unwritten.text)
+    return code == ExitCode.done ? ExitCode.of(unwritten) : code
+  }
+
+  /// The failure of a command whose output could not be written.
+  static let unwritten = TransferFailure(
+    .failed, "standard output could not be written", hint: "Check whether the disk that it is written to is full.")
 }

@@ -5,6 +5,97 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
+/// The options of `peer app check`.
+struct CheckOptions: Equatable, Sendable {
+  /// The path of the bundle.
+  var bundle: [UInt8]
+  /// The directory used instead of the app's container; nil for the container of the app, if it is
+  /// installed.
+  var container: [UInt8]?
+  /// The time in which the exporter may append nothing.
+  var idleLimit = IdleLimit.standard
+  /// Whether the extension is confined.
+  var isConfined = true
+  /// Whether a program reads the output.
+  var json = false
+}
+
+/// The options of `peer app migrate`.
+struct MigrateOptions: Equatable, Sendable {
+  /// The app whose data is migrated.
+  var identifier: String
+  /// The path of the receiving app's bundle.
+  var bundle: [UInt8]
+  /// The PEER_HOME of the receiving app; nil for a new one.
+  var home: [UInt8]?
+  /// The claimed source of the data; nil for that of the app's bundle.
+  var claim: SourceClaim?
+  /// The options for the exporter; no name occurs twice.
+  var options: [AppRequest.Option] = []
+  /// Whether existing data of the receiving app is set aside.
+  var replaces = false
+  /// The time in which the exporter may append nothing.
+  var idleLimit = IdleLimit.standard
+  /// Whether the extensions are confined.
+  var isConfined = true
+  /// Whether a program reads the output.
+  var json = false
+}
+
+extension CheckOptions {
+  /// Parses the words after `peer app check`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    bundle = try arguments.operand(.appCheck, "bundle", hint: "name the directory of an app's bundle")
+    container = arguments.bytes("--container")
+    idleLimit = try arguments.idleLimit() ?? .standard
+    isConfined = !arguments.has("--no-confine")
+    json = arguments.has("--json")
+  }
+}
+
+extension MigrateOptions {
+  /// Parses the words after `peer app migrate`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    identifier = VisibleText.of(try arguments.operand(.appMigrate, "app", hint: AppCommand.hint))
+    guard let bundle = arguments.bytes("--to") else {
+      throw .usage(
+        "missing required option --to",
+        hint: "name the bundle of the receiving app, as in --to ./Notes.app")
+    }
+    self.bundle = bundle
+    home = arguments.bytes("--home")
+    claim = try arguments.claim()
+    options = try arguments.requestOptions(.appMigrate)
+    replaces = arguments.has("--replace")
+    idleLimit = try arguments.idleLimit() ?? .standard
+    isConfined = !arguments.has("--no-confine")
+    json = arguments.has("--json")
+  }
+
+  /// The options of the exporting end.
+  var sending: SendOptions {
+    var sending = SendOptions(sources: [])
+    sending.app = identifier
+    sending.claim = claim
+    sending.idleLimit = idleLimit
+    sending.isConfined = isConfined
+    return sending
+  }
+
+  /// The options of the importing end: it listens only on this device, at a port that the kernel
+  /// chooses.
+  func receiving(as identifier: String, from bundle: [UInt8]) -> ReceiveOptions {
+    var app = AppReceiveOptions(identifier: identifier)
+    app.importing.draft = bundle
+    app.importing.requested = options
+    app.importing.replaces = replaces
+    app.importing.isConfined = isConfined
+    return ReceiveOptions(
+      app: app, isAnnounced: false,
+      transfer: Receiver.Options(listen: HostAndPort(host: BothEnds.host, port: 0)))
+  }
+}
+
 /// `peer app check`: a check of a bundle for its author, before it is published.
 enum Checking {
   /// Performs the check, and returns the program's exit code.
@@ -111,4 +202,44 @@ enum Checking {
 extension AppBundle {
   /// The absolute path of a bundle, since its programs are started in another directory.
   static func place(of path: [UInt8]) -> [UInt8] { (try? Directory.open(path).canonicalPath()) ?? path }
+}
+
+/// The output of `peer app check`, line by line; any thread may write to it.
+final class CheckOutput: Sendable {
+  private let json: Bool
+  /// The streams that took no more, and the descriptor that becomes readable when the user wants
+  /// the program to end.
+  private let state = Mutex((lost: Set<StandardStream>(), stop: CInt(-1)))
+
+  init(json: Bool) { self.json = json }
+
+  /// From now on, no reader keeps the program from ending.
+  func heed(_ interruption: Interruption) { state.withLock { $0.stop = interruption.raw } }
+
+  func say(_ finding: CheckFinding) { write(json ? finding.line : finding.text) }
+
+  /// Reports the failure, and returns the program's exit code.
+  func fail(_ failure: TransferFailure) -> Int32 {
+    var report: any Report = json ? JSONReport() : HumanReport(.sender, on: .log)
+    write(report.fail(failure))
+    return ExitCode.of(failure)
+  }
+
+  /// The program's exit code if all output could be written.
+  var end: Int32 {
+    let isUnwritten = state.withLock { $0.lost.contains(.output) }
+    guard isUnwritten, !StandardStream.output.hasLostReader else { return ExitCode.done }
+    StandardStream.error.write(Answer.unwritten.text)
+    return ExitCode.of(Answer.unwritten)
+  }
+
+  private func write(_ rendering: Rendering) {
+    state.withLock { state in
+      for (stream, text) in [(StandardStream.error, rendering.standardError), (.output, rendering.standardOutput)] {
+        guard !text.isEmpty, !state.lost.contains(stream) else { continue }
+        let isWritten = StandardStream.write(text.utf8.span, to: stream.rawValue, until: state.stop)
+        if !isWritten { state.lost.insert(stream) }
+      }
+    }
+  }
 }

@@ -1,3 +1,8 @@
+import MigrationDiscovery
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationVault
 import MigrationWire
 
 /// The completions at the end of an unfinished command line.
@@ -101,4 +106,150 @@ struct Completion: Equatable {
 
   /// Whether a word can only be an option; a single dash is also standard input.
   static func isOption(_ word: String) -> Bool { word.hasPrefix("-") }
+}
+
+extension Completion {
+  /// The seconds of a search for devices while a person waits for the list.
+  private static let lookingTime = 1.0
+
+  /// The kind of the offer (`words`, `files` or `directories`), a tab, and the prefix.
+  var firstLine: String {
+    let kind =
+      switch offer {
+      case .words, .apps, .owners, .transfers, .devices: "words"
+      case .files: "files"
+      case .directories: "directories"
+      }
+    return "\(kind)\t\(prefix)\n"
+  }
+
+  /// A line for each offered word: the word, a tab, and its meaning.
+  ///
+  /// Failures give no candidates and no message, since the user is in the middle of a line. For the
+  /// same reason, nothing is written and no lock is waited for.
+  var candidateLines: String {
+    let candidates: [Candidate] =
+      switch offer {
+      case .words(let words): words
+      case .files, .directories: []
+      case .apps: (try? Self.apps()) ?? []
+      case .owners: (try? withVault { vault throws(VaultError) in try vault.owners().map { Candidate($0) } }) ?? []
+      case .transfers: (try? Self.transfers()) ?? []
+      case .devices: (try? Self.devices()) ?? []
+      }
+    return candidates.map { "\($0.word)\t\($0.meaning)\n" }.joined()
+  }
+
+  private static func apps() throws -> [Candidate] {
+    try AppHome.glance(at: try Home.path()).apps.map { app in
+      let name = app.bundle.displayName.map { "\(VisibleText.of($0)) " } ?? ""
+      return Candidate(word: app.identifier, meaning: name + VisibleText.of(app.bundle.version))
+    }
+  }
+
+  private static func transfers() throws -> [Candidate] {
+    try TransferStore(home: try Home.path()).list().candidates
+  }
+
+  private static func devices() throws -> [Candidate] {
+    try Discover.look(for: lookingTime).compactMap { device in
+      device.addresses.first.map { address in
+        Candidate(
+          word: Invitation.target(address.hostDescription, address.port), meaning: VisibleText.of(device.label))
+      }
+    }
+  }
+}
+
+/// The words after a command and before the word that is being typed. Mistakes in them do not
+/// prevent completions.
+struct ArgumentsSoFar {
+  private let verb: Verb
+  private var given: Set<String> = []
+  private var operands: [String] = []
+  /// Whether `--` has ended the options.
+  private var hasEnded = false
+  /// The option that waits for its value.
+  private var open: Option?
+
+  init(_ words: some Sequence<String>, of verb: Verb) {
+    self.verb = verb
+    for word in words { take(word) }
+  }
+
+  private mutating func take(_ word: String) {
+    let isValue = open != nil && !isOption(word)
+    open = nil
+    if isValue { return }
+    if hasEnded || !(isOption(word)) {
+      operands.append(word)
+    } else if word == "--" {
+      hasEnded = true
+    } else {
+      let name = word.prefix { $0 != "=" }
+      let option = option(name)
+      given.insert(option?.name ?? String(name))
+      open = name.count == word.count && option?.value != nil ? option : nil
+    }
+  }
+
+  /// Whether the parser takes a word for an option: a single dash means standard input.
+  private func isOption(_ word: String) -> Bool { word.hasPrefix("-") && word.count > 1 }
+
+  /// The completions for a partly typed word.
+  func completion(_ typed: String) -> Completion {
+    if let open, !isOption(typed) { return Completion(offer: offer(open.kind, typed)) }
+    if !hasEnded, typed.hasPrefix("-") {
+      guard let equals = typed.firstIndex(of: "=") else { return Completion(offer: .words(optionsLeft)) }
+      guard let option = option(typed[..<equals]), option.value != nil else { return Completion(offer: .words([])) }
+      let value = typed[typed.index(after: equals)...]
+      return Completion(prefix: String(typed[...equals]), offer: offer(option.kind, value))
+    }
+    if let operand { return Completion(offer: offer(operand.value, typed)) }
+    return Completion(offer: .words(hasEnded ? [] : optionsLeft))
+  }
+
+  private func option(_ name: some StringProtocol) -> Option? { verb.options.first { $0.names.contains(String(name)) } }
+
+  /// The options that may still follow.
+  private var optionsLeft: [Completion.Candidate] {
+    Completion.candidates(verb.options.filter { $0.isRepeatable || !given.contains($0.name) })
+  }
+
+  /// The next operand.
+  private var operand: Operand? {
+    // The place of an app's data is fixed: there is no path.
+    if given.contains("--app") { return nil }
+    let all = verb.description.operands
+    if operands.count < all.count { return all[operands.count] }
+    // A command may be two words.
+    if let last = all.last, last.isRepeatable || last.value == .command { return last }
+    return nil
+  }
+
+  /// Whether the typed text can begin an address: then a search for devices is worth a second.
+  private static func canBeginAddress(_ typed: some StringProtocol) -> Bool {
+    let digits = typed.drop { $0 == "[" }.prefix { !".:%]".contains($0) }
+    return digits.allSatisfy { $0.isASCII && $0.isHexDigit }
+  }
+
+  private func offer(_ kind: ValueKind, _ typed: some StringProtocol) -> Completion.Offer {
+    switch kind {
+    case .text: .words([])
+    case .file, .path: .files
+    case .directory: .directories
+    case .choice(let choices), .word(let choices):
+      .words(choices.map { .init(word: $0.word, meaning: Option.brief($0.text)) })
+    case .app: .apps
+    case .owner: .owners
+    case .transfer: .transfers
+    case .device: Self.canBeginAddress(typed) ? .devices : .words([])
+    case .command: .words(commands)
+    }
+  }
+
+  private var commands: [Completion.Candidate] {
+    guard let first = operands.first else { return Completion.commands(in: nil) }
+    return operands.count == 1 ? Verb(rawValue: first).map { Completion.commands(in: $0) } ?? [] : []
+  }
 }

@@ -1,8 +1,10 @@
 import MigrationCredentials
 import MigrationEngine
 import MigrationHost
+import MigrationSystem
 import MigrationTransfer
 import MigrationVault
+import MigrationWire
 
 /// The credentials that an app leaves behind when it is removed: its own, and those of its clips.
 struct CredentialsLeft: Equatable {
@@ -69,5 +71,48 @@ extension AppHome.Installation {
   var noteOnCredentials: String {
     hasEarlierCredentials
       ? "peer: note: \(app.identifier) finds the credentials of an earlier installation\n" : ""
+  }
+}
+
+extension TransferFailure {
+  /// A group of commands without a command, or with an unknown one.
+  static func noCommand(of group: Verb, _ arguments: Arguments) -> TransferFailure {
+    guard let word = arguments.operands.first else {
+      return .usage(
+        "missing command after 'peer \(group.rawValue)'",
+        hint: "run 'peer \(group.rawValue) --help' to list the commands")
+    }
+    return .unknown(VisibleText.of(word), in: group)
+  }
+
+  /// An unknown command of a group.
+  static func unknown(_ word: String, in group: Verb) -> TransferFailure {
+    let close = Suggestion.closest(to: word, among: group.members.map(\.name))
+    return .usage(
+      "unknown command 'peer \(group.rawValue) \(word)'",
+      hint: close.map { "did you mean 'peer \(group.rawValue) \($0)'?" }
+        ?? "run 'peer \(group.rawValue) --help' to list the commands")
+  }
+}
+
+extension TransferFailure {
+  /// The user's failure for an error with credentials or accounts.
+  init(_ error: VaultError) {
+    let kind: Kind =
+      switch error.code {
+      case .full: .refused
+      case .unavailable, .damaged, .failed: error.cause?.isNoSpace == true ? .noSpace : .failed
+      }
+    self.init(kind, error.description, hint: error.hint)
+  }
+}
+
+/// Works with the credentials of PEER_HOME, and turns an error into the user's failure.
+func withVault<Value>(_ body: (CredentialVault) throws(VaultError) -> Value) throws(TransferFailure) -> Value {
+  let vault = CredentialVault(home: try Home.path(), keys: CredentialVault.keysDirectory())
+  do throws(VaultError) {
+    return try body(vault)
+  } catch {
+    throw TransferFailure(error)
   }
 }

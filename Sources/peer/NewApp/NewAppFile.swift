@@ -14,3 +14,179 @@ extension NewAppFile {
       + propertyLists(names) + shared(names) + [app(names), migration(names), tests(names)]
   }
 }
+
+extension NewAppFile {
+  /// The package: an app, its extension, their shared code, and the extension's tests.
+  static func manifest(_ names: NewAppNames, kit: String) -> NewAppFile {
+    NewAppFile(
+      path: "Package.swift",
+      text: #"""
+        // swift-tools-version: 6.2
+        import PackageDescription
+
+        let package = Package(
+          name: "\#(names.package)",
+          dependencies: [
+            .package(name: "peer", path: \#(SwiftLiteral.of(kit)))
+          ],
+          targets: [
+            .target(name: "\#(names.data)"),
+            .executableTarget(
+              name: "\#(names.app)",
+              dependencies: ["\#(names.data)", .product(name: "AppMigrationKit", package: "peer")]),
+            .executableTarget(
+              name: "\#(names.migration)",
+              dependencies: ["\#(names.data)", .product(name: "AppMigrationKit", package: "peer")]),
+            .testTarget(
+              name: "\#(names.tests)",
+              dependencies: ["\#(names.data)", "\#(names.migration)"]),
+          ],
+          swiftLanguageModes: [.v6]
+        )
+
+        """#)
+  }
+
+  /// The folders of builds.
+  static let ignored = NewAppFile(
+    path: ".gitignore",
+    text: #"""
+      /.build
+      /build
+
+      """#)
+
+  /// The first commands, and a list of the folders.
+  static func readme(_ names: NewAppNames) -> NewAppFile {
+    NewAppFile(
+      path: "README.md",
+      text: #"""
+        # \#(names.base)
+
+        A small app, and the extension with which `peer` moves its data to another device.
+
+            swift build && swift test
+            ./bundle
+            peer app install \#(names.bundle)
+            peer app run \#(names.identifier) add "buy milk"
+            peer app check \#(names.bundle)
+            peer app migrate \#(names.identifier) --to \#(names.bundle)
+
+        | | |
+        | --- | --- |
+        | `Sources/\#(names.app)` | the app: notes in its Documents, a title in its settings |
+        | `Sources/\#(names.data)` | the shared code: both formats, and the places of the files |
+        | `Sources/\#(names.migration)` | the extension: the export, and the import with its checks |
+        | `Tests` | the extension's tests, with `AppMigrationTester` |
+        | `Bundle`, `bundle` | the property lists, and the script that assembles the bundle |
+
+        `Package.swift` names the folder of AppMigrationKit's sources on this machine.
+
+        """#)
+  }
+
+  /// The script that assembles the bundle.
+  static func bundleScript(_ names: NewAppNames) -> NewAppFile {
+    NewAppFile(
+      path: "bundle",
+      text: #"""
+        #!/usr/bin/env bash
+        # Builds the app and its extension, and assembles the bundle for `peer app install`:
+        # \#(names.bundle), which replaces an earlier one.
+        #
+        # Usage: ./bundle
+        set -euo pipefail
+        cd "$(dirname "${BASH_SOURCE[0]}")"
+
+        # A release with the Swift runtime inside, so that it can be installed on devices without a
+        # toolchain. The linker strips it (-s): without data for debuggers, programs are a quarter smaller.
+        options=(-c release --static-swift-stdlib -Xlinker -s)
+        swift build "${options[@]}"
+        programs=$(swift build "${options[@]}" --show-bin-path)
+
+        bundle=\#(names.bundle)
+        rm -rf "$bundle"
+        mkdir -p build
+        cp -R Bundle "$bundle"
+        cp "$programs/\#(names.app)" "$bundle/"
+        cp "$programs/\#(names.migration)" "$bundle/Extensions/\#(names.migration).appex/"
+
+        """#,
+      isExecutable: true)
+  }
+}
+
+extension NewAppFile {
+  /// The property lists of the bundle, without its programs.
+  static func propertyLists(_ names: NewAppNames) -> [NewAppFile] {
+    [
+      NewAppFile(
+        path: "Bundle/Info.plist",
+        text: #"""
+          <?xml version="1.0" encoding="UTF-8"?>
+          <plist version="1.0">
+          <dict>
+            <key>CFBundleIdentifier</key>
+            <string>\#(names.identifier)</string>
+            <key>CFBundleDisplayName</key>
+            <string>\#(XMLText.escaped(names.title))</string>
+            <key>CFBundleExecutable</key>
+            <string>\#(names.app)</string>
+            <key>CFBundleShortVersionString</key>
+            <string>1.0</string>
+          </dict>
+          </plist>
+
+          """#),
+      NewAppFile(
+        path: "Bundle/Entitlements.plist",
+        text: #"""
+          <?xml version="1.0" encoding="UTF-8"?>
+          <plist version="1.0">
+          <dict>
+            <key>com.apple.security.application-groups</key>
+            <array/>
+          </dict>
+          </plist>
+
+          """#),
+      NewAppFile(
+        path: "Bundle/Extensions/\(names.migration).appex/Info.plist",
+        text: #"""
+          <?xml version="1.0" encoding="UTF-8"?>
+          <plist version="1.0">
+          <dict>
+            <key>CFBundleIdentifier</key>
+            <string>\#(names.extensionIdentifier)</string>
+            <key>CFBundleExecutable</key>
+            <string>\#(names.migration)</string>
+            <key>CFBundleShortVersionString</key>
+            <string>1.0</string>
+            <key>EXAppExtensionAttributes</key>
+            <dict>
+              <key>EXExtensionPointIdentifier</key>
+              <string>com.apple.app-migration</string>
+            </dict>
+          </dict>
+          </plist>
+
+          """#),
+      NewAppFile(
+        path: "Bundle/Extensions/\(names.migration).appex/Entitlements.plist",
+        text: #"""
+          <?xml version="1.0" encoding="UTF-8"?>
+          <plist version="1.0">
+          <dict>
+            <key>com.apple.developer.app-migration.data-container-access</key>
+            <array>
+              <string>\#(names.identifier)</string>
+            </array>
+            <key>com.apple.security.application-groups</key>
+            <array/>
+          </dict>
+          </plist>
+
+          """#),
+    ]
+  }
+}

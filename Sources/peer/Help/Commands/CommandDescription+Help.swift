@@ -21,3 +21,54 @@ extension CommandDescription {
     examples: ["peer help app install", "peer help --man send | man -l -"],
     exitCodes: ExitCodes(.done, .unwritten, .wrongCommand))
 }
+
+extension CommandDescription {
+  static let completion = CommandDescription(
+    usage: "completion SHELL", summary: "print completions for bash, zsh or fish",
+    forms: [Form(.operand("bash|zsh|fish"))],
+    operands: [
+      Operand(value: .choice(Shell.allCases.map { ValueKind.Choice(word: $0.rawValue, text: $0.summary) }))
+    ],
+    blocks: [
+      .text(
+        """
+        Prints a script with which a shell completes commands, options and their values, such as apps, unfinished transfers
+        and waiting devices. A package of peer installs the scripts. Otherwise, let the shell read its script at each start,
+        from ~/.bashrc, from ~/.zshrc after compinit, or from ~/.config/fish/config.fish:
+        """),
+      .lines(
+        """
+          source <(peer completion bash)
+          source <(peer completion zsh)
+          peer completion fish | source
+        """),
+      .text(
+        """
+        Or write the script to a file that the shell reads when it needs it. Bash needs the package bash-completion for this;
+        zsh reads any folder that is in $fpath before compinit runs, so ~/.zshrc needs the line fpath+=(~/.zfunc) before
+        compinit:
+        """),
+      .lines(Shell.allCases.map { "  \($0.rawValue.padded(to: 4))  \($0.file)" }.joined(separator: "\n")),
+    ],
+    options: [.help],
+    examples: ["peer completion fish > ~/.config/fish/completions/peer.fish"],
+    exitCodes: ExitCodes(.done, .unwritten, .wrongCommand))
+}
+
+/// A shell with completions.
+enum Shell: String, CaseIterable, Sendable {
+  case bash
+  case zsh
+  case fish
+
+  var summary: String { "completions for \(rawValue)" }
+
+  /// The file in which it looks for a user's completions.
+  fileprivate var file: String {
+    switch self {
+    case .bash: "~/.local/share/bash-completion/completions/peer"
+    case .zsh: "~/.zfunc/_peer"
+    case .fish: "~/.config/fish/completions/peer.fish"
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package import MigrationDiscovery
+package import MigrationEngine
+package import MigrationSystem
+import MigrationTransfer
+
+/// Searches this device's networks for receivers for a while.
+package struct NetworkSearch: NearbySearch {
+  package init() {}
+
+  /// The result of a search.
+  package struct Outcome: Sendable {
+    package var receivers: [NearbyDevice] = []
+    /// The reason why the search may be incomplete.
+    package var trouble: FindingTrouble?
+  }
+
+  /// Searches while `wait` waits.
+  package static func look(while wait: () throws(SystemError) -> Void) throws(SystemError) -> Outcome {
+    let told = SharedOutcome()
+    let search = try Search(
+      news: { receivers in told.value.withLock { $0.receivers = receivers } },
+      trouble: { trouble in told.value.withLock { $0.trouble = trouble } })
+    try wait()
+    search.stop()
+    return told.value.withLock { $0 }
+  }
+
+  /// The shared state of the search's thread and the waiting thread.
+  private final class SharedOutcome: Sendable {
+    let value = Mutex(Outcome())
+  }
+
+  package func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice] {
+    let outcome: Outcome
+    do throws(SystemError) {
+      outcome = try Self.look { () throws(SystemError) in try Self.wait(seconds, unless: stop) }
+    } catch {
+      throw FindingTrouble.refused(error).fault
+    }
+    if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.fault }
+    return outcome.receivers
+  }
+
+  private static func wait(_ seconds: Double, unless stop: StopSignal) throws(SystemError) {
+    let end = BootInstant(seconds: BootInstant.now().seconds + seconds)
+    let wakeup = try Wakeup()
+    let waking = stop.waking(wakeup)
+    defer { extendLifetime(waking) }
+    var poller = try Poller()
+    _ = try poller.wait(for: .readable, on: wakeup.raw, until: end)
+  }
+}
+
+extension FindingTrouble {
+  /// The failure to find a device.
+  package var fault: Fault {
+    let message = "cannot search for devices: \(self)"
+    return switch self {
+    case .noNetwork:
+      Fault(
+        .device, message, hint: "Join the network of the other device, or connect a cable.",
+        as: .connectionLost)
+    case .refused(let error):
+      Fault(
+        .device, message,
+        hint: error.isAddressInUse
+          ? "Another program has exclusive use of UDP port 5353; name the address, as in --to 192.0.2.7."
+          : "Name the other device's address, as in --to 192.0.2.7.")
+    }
+  }
+}
+
+/// Announces this device on its networks for as long as its receiver wants that, and reports the
+/// outcome to the user.
+package final class Announcing: Announcer {
+  private let label: String
+  /// The number by which senders recognize this run, under any name.
+  private let instance = UInt64.random(in: 1 ... .max)
+  private let tell: @Sendable (TransferEvent) -> Void
+  /// The newest announcement. The end waits for it, also if it is withdrawn.
+  private let announcement = Mutex<Announcement?>(nil)
+
+  package init(label: String, telling tell: @escaping @Sendable (TransferEvent) -> Void) {
+    self.label = label
+    self.tell = tell
+  }
+
+  package func announce(_ address: SocketAddress) {
+    let service = Service(label: label, port: address.port, instance: instance)
+    do throws(SystemError) {
+      let new = try Announcement(service, reaching: ListeningAddresses(listeningAt: address)) { [tell] news in
+        switch news {
+        case .established(let name): tell(.announced(name: name))
+        }
+      } trouble: { [tell] trouble in
+        tell(.unannounced(reason: trouble.description))
+      }
+      announcement.withLock { $0 = new }
+    } catch {
+      tell(.unannounced(reason: error.description))
+    }
+  }
+
+  package func withdraw() { announcement.withLock { $0 }?.withdraw() }
+
+  /// Returns when the networks know that this device no longer waits, but always soon.
+  package func end() { announcement.withLock { $0 }?.end() }
+}

@@ -1,0 +1,84 @@
+import MigrationCredentials
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationVault
+import MigrationWire
+
+/// Becoming an app: the app's environment and descriptors, and its view of PEER_HOME.
+enum AppStart {
+  /// Becomes an app whose data is in order; returns only after a failure.
+  static func become(_ started: AppHome.Started, _ arguments: [[UInt8]], in home: AppHome) -> TransferFailure {
+    let bundle = started.app.bundle
+    let keys = CredentialVault.keysDirectory()
+    var variables = started.app.variables()
+    // The broker starts first: it sees the whole of PEER_HOME, and has neither the app's lock nor a
+    // place in its session.
+    let credentials = credentials(of: bundle, home: home.path, keys: keys)
+    do {
+      if case .clip = bundle.role { try narrow(started.app, home: home.path, keys: keys) }
+      if let credentials {
+        variables.merge(credentials.variables) { _, new in new }
+        try credentials.keepOnExec()
+      }
+      try started.lock.keepOnExec()
+    } catch let error as HostError {
+      return TransferFailure(error)
+    } catch {
+      return TransferFailure(.failed, "\(error)")
+    }
+    let error = CurrentProcess.replace(
+      with: bundle.executable, arguments: [bundle.executable] + arguments, environment: variables)
+    withExtendedLifetime(started.lock) {}
+    return TransferFailure(.failed, error.description)
+  }
+
+  /// The app's access to its credentials; nil, with a note, if it cannot have any.
+  private static func credentials(of bundle: AppBundle, home: String, keys: [UInt8]?) -> CredentialsOfApp? {
+    do {
+      return try CredentialsOfApp(bundle, home: home, keys: keys)
+    } catch {
+      note("\(bundle.identifier) finds no credentials: \(error)")
+      return nil
+    }
+  }
+
+  /// Limits a clip's view of PEER_HOME to its own data, without the keys; a note says if that is
+  /// impossible.
+  private static func narrow(_ clip: InstalledApp, home: String, keys: [UInt8]?) throws(SystemError) {
+    // A directory that is created later would be visible.
+    if let keys { _ = try? Directory.openOrMake(keys, mode: 0o700) }
+    let hidden = keys.flatMap { (try? Directory.open($0)) == nil ? nil : $0 }
+    let view = FileView(of: home, showing: clip.ownPaths, hiding: hidden)
+    if let error = view.trial() {
+      return note("\(clip.identifier) could read what other apps keep in \(VisibleText.quoted(home)): \(error)")
+    }
+    try view.apply()
+  }
+
+  private static func note(_ text: String) { StandardStream.error.write("peer: note: \(text)\n") }
+}
+
+/// An app's access to its credentials: the socket of its broker, and the variable that names it.
+struct CredentialsOfApp {
+  private let socket: SharedDescriptor
+  private let inode: UInt64
+
+  /// The variable with the socket's number and inode; CCredentials reads it.
+  private static let variable = "PEER_CREDENTIALS"
+
+  /// Starts the broker for an app. This process, which becomes the app later, has no other thread.
+  init(_ bundle: AppBundle, home: String, keys: [UInt8]?) throws(SystemError) {
+    let storage = CredentialVault(home: Array(home.utf8), keys: keys)
+    let end = try CredentialBroker.start(for: CredentialPrincipal(bundle), storage: storage)
+    socket = SharedDescriptor(end)
+    inode = try socket.descriptor.status().inode
+  }
+
+  /// The additional variables of the app's environment.
+  var variables: [String: String] { [Self.variable: "\(socket.raw):\(inode)"] }
+
+  /// Keeps the socket open in the program that this process becomes.
+  func keepOnExec() throws(SystemError) { try socket.descriptor.keepOnExec() }
+}

@@ -1,0 +1,182 @@
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import PeerTransfer
+
+/// `peer app`: the apps of this device.
+enum Apps {
+  /// Performs the command, and returns the program's exit code.
+  static func perform(_ command: AppCommand) -> Int32 {
+    switch command {
+    case .install(let bundle, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        let installation = try withApps { home throws(HostError) in try home.install(bundle) }
+        return json ? installation.line : installation.sentence
+      }
+    case .list(let json): Answer.give(json: json) { () throws(TransferFailure) in try list(json: json) }
+    case .remove(let identifier, let credentials, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        var left = try withApps { home throws(HostError) in
+          let left = CredentialsLeft(by: identifier, in: home)
+          try home.remove(identifier)
+          return left
+        }
+        if credentials { try left.remove() }
+        return removed(left, json: json)
+      }
+    case .status(let identifier, let clear, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        try status(identifier, clear: clear, json: json)
+      }
+    case .new(let options):
+      Answer.give(json: options.json) { () throws(TransferFailure) in try NewApp.make(options) }
+    case .run(let identifier, let arguments):
+      Answer.give(json: false) { () throws(TransferFailure) in throw run(identifier, arguments) }
+    case .check(let options): Checking.perform(options)
+    case .migrate(let options): Migrating.perform(options)
+    }
+  }
+
+  private static func list(json: Bool) throws(TransferFailure) -> Rendering {
+    try withApps { home throws(HostError) in
+      let listing = try home.list()
+      var states: [AppState] = []
+      for app in listing.apps { states.append(try AppState(app)) }
+      return json
+        ? AppState.lines(states, listing.damaged)
+        : AppState.table(states, listing.damaged, now: Timestamp.coarseNow().seconds)
+    }
+  }
+
+  private static func status(_ identifier: String, clear: Bool, json: Bool) throws(TransferFailure) -> Rendering {
+    try withApps { home throws(HostError) in
+      guard clear else {
+        let state = try AppState(try home.app(identifier))
+        return json ? state.statusLine(cleared: false) : state.statusText(cleared: false)
+      }
+      // The record of a running import must stay.
+      let (app, lock) = try home.app(identifier, for: .running)
+      defer { withExtendedLifetime(lock) {} }
+      var state = try AppState(app)
+      state.holder = nil
+      try app.clearImportRecord()
+      return json ? state.statusLine(cleared: true) : state.statusText(cleared: true)
+    }
+  }
+
+  /// Becomes the app; returns only after a failure.
+  private static func run(_ identifier: String, _ arguments: [[UInt8]]) -> TransferFailure {
+    do {
+      return try withApps { home throws(HostError) in
+        let started = try home.start(identifier)
+        if let clip = started.replacedClip {
+          StandardStream.error.write(
+            "peer: note: the app \(started.app.identifier) has replaced its clip \(clip), and is started instead\n")
+        }
+        if started.hasUndoneImport {
+          StandardStream.error.write("peer: note: an interrupted import has been undone\n")
+        }
+        if started.app.countStart() {
+          StandardStream.error.write(
+            "peer: note: this is the third start since the last import, and the app has not cleared its result; "
+              + "it gets the same result until it calls MigrationStatus.clearImportStatus()\n")
+        }
+        return AppStart.become(started, arguments, in: home)
+      }
+    } catch {
+      return error
+    }
+  }
+
+  private static func removed(_ left: CredentialsLeft, json: Bool) -> Rendering {
+    guard json else {
+      return Rendering(standardError: "\(left.identifier) and its data are removed.\n" + left.sentence)
+    }
+    return .event("removed", ["id": left.identifier, "credentials": left.outcome.rawValue])
+  }
+}
+
+extension AppHome.Installation {
+  fileprivate var sentence: Rendering {
+    let former = previousVersion.map { ", replacing \(VisibleText.of($0))" } ?? ""
+    let notes = app.bundle.notes.map { "peer: note: \($0)\n" }
+    return Rendering(
+      standardError: notes.joined()
+        + "Installed \(app.identifier) \(VisibleText.of(app.bundle.version))\(former).\n" + replaced + noteOnCredentials
+    )
+  }
+
+  fileprivate var line: Rendering {
+    .event(
+      "installed",
+      [
+        "id": app.identifier, "version": app.bundle.version, "previousVersion": previousVersion,
+        "ignoredExtensions": app.bundle.otherExtensions, "earlierCredentials": hasEarlierCredentials,
+      ] + roleMembers)
+  }
+}
+
+extension AppCommand {
+  /// Parses the words after a command about apps, except `peer app run`.
+  init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
+    let json = arguments.has("--json")
+    switch verb {
+    case .appInstall:
+      self = .install(
+        try arguments.operand(verb, "bundle", hint: "name the directory of an app's bundle"), json: json)
+    case .appList:
+      if let stray = arguments.operands.first {
+        throw .usage("unexpected argument \(VisibleText.quoted(stray))", verb)
+      }
+      self = .list(json: json)
+    case .appRemove:
+      self = .remove(
+        try Self.identifier(arguments, verb), credentials: arguments.has("--credentials"), json: json)
+    case .appStatus:
+      self = .status(try Self.identifier(arguments, verb), clear: arguments.has("--clear"), json: json)
+    case .appNew: self = .new(try NewAppOptions(arguments))
+    case .appCheck: self = .check(try CheckOptions(arguments))
+    case .appMigrate: self = .migrate(try MigrateOptions(arguments))
+    default: throw .noCommand(of: .app, arguments)
+    }
+  }
+
+  private static func identifier(_ arguments: Arguments, _ verb: Verb) throws(TransferFailure) -> String {
+    VisibleText.of(try arguments.operand(verb, "app", hint: Self.hint))
+  }
+
+  static let hint = "name an app by its identifier; 'peer app list' lists the installed apps"
+}
+
+extension Arguments {
+  /// The only operand of a command.
+  func operand(_ verb: Verb, _ what: String, hint: String) throws(TransferFailure) -> [UInt8] {
+    guard let operand = operands.first, !operand.isEmpty else {
+      throw .usage("missing argument: \(what)", hint: hint)
+    }
+    guard operands.count == 1 else {
+      throw .usage(
+        "unexpected argument \(VisibleText.quoted(operands[1])): 'peer \(verb.rawValue)' takes one \(what)",
+        verb)
+    }
+    return operand
+  }
+}
+
+extension Command {
+  /// Parses the words after `peer app run`. The program's own options come before the identifier;
+  /// all words after it go to the app.
+  static func run(_ words: [[UInt8]]) throws(TransferFailure) -> Command {
+    var words = words[...]
+    if let first = words.first, first.first == UInt8(ascii: "-"), first != Array("--".utf8) {
+      if try Arguments([first], of: .appRun).has("--help") { return .help(.appRun) }
+    }
+    if words.first == Array("--".utf8) { words.removeFirst() }
+    guard let identifier = words.popFirst(), !identifier.isEmpty else {
+      throw .usage("missing argument: app", hint: AppCommand.hint)
+    }
+    return .app(.run(VisibleText.of(identifier), arguments: Array(words)))
+  }
+}

@@ -1,0 +1,93 @@
+extension CommandDescription {
+  static let discover = CommandDescription(
+    usage: "discover", summary: "find waiting devices on the network",
+    forms: [Form(.optional(["--for", "--json"]))],
+    blocks: [
+      .text(
+        """
+        Lists the devices on this device's networks that run 'peer receive': the name of each, and the address that is most
+        likely to work. The search uses multicast DNS, as for printers. Names and addresses are claims of the devices; only
+        the code proves anything.
+        """)
+    ],
+    options: [
+      .value("--for", "TIME", "How long to search: seconds, or 90s, 10m, 2h (default: 3s)."),
+      .flag(
+        "--json",
+        """
+        Report in JSON on standard output, one object per line, with all addresses, the most useful first.
+        """),
+      .help,
+    ],
+    exitCodes: ExitCodes(
+      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
+      .init(number: 130, meaning: "interrupted by Ctrl-C"), .init(number: 143, meaning: "terminated by SIGTERM")))
+}
+
+extension CommandDescription {
+  static let resume = CommandDescription(
+    usage: "resume list", summary: "list unfinished transfers",
+    forms: [Form(.operand("list"), .optional(["--json"]))],
+    operands: [Operand(value: .choice([ValueKind.Choice(word: "list", text: "list unfinished transfers")]))],
+    blocks: [
+      .text(
+        """
+        Lists the unfinished transfers of this device: an ID, the source or the destination, the other device, how much
+        has arrived, and the time of the last connection. To resume a transfer, run its command again; it needs no
+        code.
+        """)
+    ],
+    options: [.json, .help],
+    exitCodes: ExitCodes(
+      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
+      .init(number: 4, meaning: Surroundings.unfitHome)))
+
+  static let forget = CommandDescription(
+    usage: "forget ID", summary: "forget an unfinished transfer",
+    forms: [Form(.operand("ID"), .optional(["--json"]))],
+    operands: [Operand(value: .transfer)],
+    blocks: [
+      .text(
+        """
+        Forgets an unfinished transfer: the data received here and its keys are removed; sources are never touched. The
+        other device keeps its part until the transfer is forgotten there. ID is an ID of 'peer resume list', or at least its first four digits.
+        """)
+    ],
+    options: [.json, .help],
+    exitCodes: ExitCodes(
+      .done, .failed,
+      .init(number: 2, meaning: "invalid command line, or no transfer or several transfers match ID"),
+      .init(number: 4, meaning: "the transfer is in use, or \(Surroundings.unfitHome)")))
+}
+
+extension ExitCodes.Code {
+  static let done = Self(number: 0, meaning: "done")
+  static let failed = Self(number: 1, meaning: "failed")
+  static let unwritten = Self(number: 1, meaning: "standard output could not be written")
+  static let wrongCommand = Self(number: 2, meaning: "invalid command line")
+}
+
+extension CommandDescription {
+  static let code = CommandDescription(
+    usage: codeNew.usage, summary: codeNew.summary,
+    forms: [Form(.operand("new"))],
+    blocks: [.text("A code that a script creates for both devices; see 'peer help code new'.")],
+    options: [.help])
+
+  static let codeNew = CommandDescription(
+    usage: "code new", summary: "create a code for a script",
+    forms: [Form(.optional(["--code-file"]))],
+    blocks: [
+      .text(
+        """
+        Creates a code for one transfer, for a script that starts both ends and gives each the code with --code-file. The code
+        is written to FILE, a new file that only you can read, or to standard output. Never pass a code as an argument: every
+        user can see arguments.
+        """)
+    ],
+    options: [
+      .value("--code-file", "FILE", .file, "The file to create. An existing file is not changed."), .help,
+    ],
+    examples: ["peer code new --code-file code", "ssh new-laptop 'umask 077; cat > code' < code"],
+    exitCodes: ExitCodes(.done, .init(number: 1, meaning: "failed, also if FILE exists"), .wrongCommand))
+}

@@ -1,0 +1,232 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// The process's terminal for questions, if standard input is a terminal.
+///
+/// A program with another standard input belongs to a script, and asks nothing, even if there is a
+/// terminal.
+struct Questioner: Sendable {
+  private static let standardInput: CInt = 0
+
+  /// Nil if the terminal cannot be opened by its name: then standard input is used.
+  private let terminal: SharedDescriptor?
+
+  /// Fails if standard input is not a terminal.
+  init() throws(NoTerminal) {
+    guard Terminal.isTerminal(Self.standardInput) else { throw NoTerminal() }
+    do {
+      terminal = SharedDescriptor(try Descriptor.openThroughLinks(Array("/dev/tty".utf8), .readWrite))
+    } catch {
+      terminal = nil
+    }
+  }
+
+  struct NoTerminal: Error {}
+
+  func write(_ text: String) {
+    if let terminal {
+      try? terminal.descriptor.append(text.utf8.span)
+    } else {
+      StandardStream.error.write(text)
+    }
+  }
+
+  /// Writes a question and reads a line, unless one of some descriptors becomes readable first.
+  func ask(_ question: String, unless interruptions: [CInt]) throws(SystemError) -> Terminal.Line {
+    write(question)
+    do throws(SystemError) {
+      let answer = try Terminal.readLine(from: raw, unless: interruptions)
+      if case .line = answer {} else { write("\n") }
+      return answer
+    } catch {
+      write("\n")
+      throw error.about("the terminal")
+    }
+  }
+
+  /// Waits for the Enter key, unless one of some descriptors becomes readable first.
+  func waitForEnter(unless interruptions: [CInt]) throws(SystemError) -> Terminal.Line {
+    try Terminal.waitForEnter(from: raw, unless: interruptions)
+  }
+
+  private var raw: CInt { terminal?.raw ?? Self.standardInput }
+}
+
+/// Asks the person at the terminal to choose one of several devices.
+enum ChoiceEntry {
+  /// The number of tries of a person.
+  static let tries = 3
+
+  /// Shows the devices, waits for a number, and returns the position of the chosen device.
+  ///
+  /// - Parameter interruptions: descriptors that end the waiting when they become readable.
+  static func choose(
+    among found: [DeviceAddress], _ output: Output, unless interruptions: [CInt]
+  ) throws(TransferFailure) -> Int {
+    let questioner: Questioner
+    do {
+      questioner = try Questioner()
+    } catch {
+      throw .usage(
+        "several devices are waiting: \(found.map(\.shownName).joined(separator: ", "))", hint: "choose one with --to")
+    }
+    return try output.hold { () throws(TransferFailure) in
+      questioner.write(text(found))
+      return try answer(
+        among: found.count,
+        { () throws(TransferFailure) in
+          do throws(SystemError) {
+            return try questioner.ask(question(found.count), unless: interruptions)
+          } catch {
+            throw TransferFailure(.failed, error.description)
+          }
+        }, say: { questioner.write($0 + "\n") })
+    }
+  }
+
+  /// The devices, each with its number.
+  static func text(_ found: [DeviceAddress]) -> String {
+    (["Several devices are waiting:"] + found.enumerated().map { "  \($0.offset + 1)  \($0.element.shown)" })
+      .map { $0 + "\n" }.joined()
+  }
+
+  static func question(_ count: Int) -> String { "Which one? [1-\(count)] " }
+
+  /// The chosen device, from at most `tries` typed lines.
+  static func answer(
+    among count: Int, _ next: () throws(TransferFailure) -> Terminal.Line, say: (String) -> Void
+  ) throws(TransferFailure) -> Int {
+    for _ in 0..<tries {
+      switch try next() {
+      case .interrupted: throw TransferFailure(.interrupted, "interrupted before a device was chosen")
+      case .endOfInput, .timedOut: throw TransferFailure(.usage, "no device was chosen", hint: "choose one with --to")
+      case .line(let bytes):
+        let typed = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
+        if let number = Int(typed), (1...count).contains(number) { return number - 1 }
+        say("Not a valid choice: type a number from 1 to \(count).")
+      }
+    }
+    throw TransferFailure(.usage, "no device was chosen", hint: "choose one with --to")
+  }
+}
+
+/// Asks the person at the terminal whether to accept another device's offer: each one with --ask,
+/// and one that can bring commands into the home directory.
+struct ConsentEntry: Sendable {
+  /// The number of answers that may be neither yes nor no.
+  private static let tries = 3
+  /// How many names are shown.
+  private static let shownNames = 20
+
+  let output: Output
+  /// The descriptor of a signal that ends the waiting.
+  let interruption: CInt
+  /// Whether each offer is asked about.
+  let asksAlways: Bool
+  /// Whether the destination is the home directory.
+  let isHome: Bool
+
+  /// Fails without a terminal.
+  static func check() throws(TransferFailure) {
+    do {
+      _ = try Questioner()
+    } catch {
+      throw .usage(
+        "--ask needs a terminal", hint: "remove --ask: the code that the sender enters is consent enough")
+    }
+  }
+
+  /// Shows an offer and waits for yes or no; nil if the answer is no longer needed.
+  func ask(_ question: ConsentQuestion, until: CInt) -> Bool? {
+    let running = isHome ? question.offer.running : []
+    guard asksAlways || !running.isEmpty else { return true }
+    return output.hold { () -> Bool? in
+      guard let questioner = try? Questioner() else { return false }
+      questioner.write(Self.text(question, running: running))
+      return Self.answer {
+        (try? questioner.ask("Accept this? [y/N] ", unless: [interruption, until])) ?? .endOfInput
+      }
+    }
+  }
+
+  /// The meaning of the typed lines. No answer means no.
+  static func answer(_ next: () -> Terminal.Line) -> Bool? {
+    for _ in 0..<tries {
+      switch next() {
+      case .interrupted: return nil
+      case .endOfInput, .timedOut: return false
+      case .line(let line):
+        switch String(decoding: line, as: UTF8.self).lowercased().filter({ !$0.isWhitespace }) {
+        case "y", "yes": return true
+        case "", "n", "no": return false
+        default: continue
+        }
+      }
+    }
+    return false
+  }
+
+  /// The offer in full, with all terminal controls made visible, and the names of the items that
+  /// can run commands.
+  static func text(_ question: ConsentQuestion, running: [[UInt8]] = []) -> String {
+    var lines = ["", "\(DeviceAddress.shown(question.label, question.address)) wants to send:"]
+    switch question.offer.contents {
+    case .folders(let roots):
+      lines += roots.prefix(shownNames).map { root in
+        let mark = root.kind == .directory ? "/" : root.kind == .symbolicLink ? " (a link)" : ""
+        return "  \(VisibleText.listed(root.name))\(mark)"
+      }
+      if roots.count > shownNames { lines.append("  and \(Figures.count(UInt64(roots.count - shownNames))) more") }
+    case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))\(app.origin)")
+    }
+    lines.append(amount(question))
+    if !running.isEmpty {
+      lines.append("In your home directory, these can run commands, for instance at your next login:")
+      lines += running.prefix(shownNames).map { "  \(VisibleText.listed($0))" }
+      if running.count > shownNames { lines.append("  and \(Figures.count(UInt64(running.count - shownNames))) more") }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The announced size, the largest possible size, and the free space.
+  private static func amount(_ question: ConsentQuestion) -> String {
+    let (items, bytes) = (Figures.count(question.offer.items, "item"), Figures.size(question.offer.bytes))
+    let about = question.offer.flags.contains(.estimated) ? "about " : ""
+    let figures = question.mostBytes.map {
+      "\(about)\(items), about \(bytes), may grow; at most \(Figures.size($0))"
+    }
+    let room = question.availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
+    return (figures ?? "\(about)\(items), \(bytes)") + room
+  }
+}
+
+extension Offer {
+  /// The names of the roots that begin with a dot.
+  fileprivate var running: [[UInt8]] {
+    if case .folders(let roots) = contents { roots.filter(\.isRunning).map(\.name) } else { [] }
+  }
+}
+
+/// Waits until the person at the terminal wants new codes after too many wrong ones.
+enum RestartEntry {
+  /// Asks at the terminal; nil if no person would see the request, or none could answer it.
+  ///
+  /// - Parameter interruption: the descriptor of a signal that ends the waiting.
+  static func asker(json: Bool, unless interruption: CInt) -> RestartAsker? {
+    guard !json, Terminal.isTerminal(StandardStream.error.rawValue), let questioner = try? Questioner() else {
+      return nil
+    }
+    return { until in answer((try? questioner.waitForEnter(unless: [interruption, until])) ?? .endOfInput) }
+  }
+
+  /// The meaning of a line. Any text is accepted, since Enter ended it.
+  static func answer(_ line: Terminal.Line) -> Bool? {
+    switch line {
+    case .line: true
+    case .endOfInput, .timedOut: false
+    case .interrupted: nil
+    }
+  }
+}
