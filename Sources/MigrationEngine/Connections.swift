@@ -56,15 +56,25 @@ package struct Traffic: Equatable, Sendable {
 }
 
 /// How many seconds the end of a run may take after the engine decides it or a signal asks for it.
-package enum Curfew {
+package enum EndLimits {
   /// For the last messages to the other device.
-  package static let forWords = 0.4
+  package static let lastMessages = 0.4
   /// For workers to end; the next run does the work that they leave undone.
-  package static let atTheEnd = 0.9
+  package static let workers = 0.9
   /// For forgetting a finished transfer when no other time is left.
-  package static let forForgetting = 0.05
+  package static let forgetting = 0.05
   /// For the last messages of a run that the user has not stopped.
-  package static let atLeisure = 2.0
+  package static let unhurried = 2.0
   /// For an import to report progress again; after that, the next run continues it.
-  package static let forImport = 1.0
+  package static let importProgress = 1.0
+}
+
+/// How long each step before READY may take, in seconds (Protocol §11).
+package enum ReadyLimits {
+  /// From the connection until it is let in.
+  package static let lobby: Double = 5
+  /// From being let in to the end of the TLS handshake.
+  package static let handshake: Double = 5
+  /// From being let in to READY, and to the JOIN after it.
+  package static let pairing: Double = 10
 }

@@ -190,3 +190,57 @@ package struct TransferFailure: Error, Equatable, Sendable, CustomStringConverti
 
   package var description: String { message }
 }
+
+/// The final size of a transfer, as far as it is known.
+package struct ExpectedTotal: Equatable, Sendable {
+  package let tally: Tally
+  /// Whether more may arrive, because an app's exporter has only estimated the size.
+  package let isEstimate: Bool
+
+  package init(_ tally: Tally = Tally(), isEstimate: Bool = false) {
+    self.tally = tally
+    self.isEstimate = isEstimate
+  }
+
+  /// The clause that tells the sender's user, who may be the app's author, that an estimate was
+  /// wrong. Nil where it was right.
+  func correction(_ actual: UInt64, of contents: Offer.Contents) -> String? {
+    guard isEstimate, case .app(let app) = contents else { return nil }
+    guard EstimatedSize.isOff(tally.bytes, from: actual) else { return nil }
+    let sizes = [tally.bytes, actual].map { ReadableNumber.size($0) }
+    return "the extension of \(VisibleText.of(app.bundleIdentifier)) estimated its export at \(sizes[0]), and it has "
+      + "\(sizes[1]): the remaining room and time are computed from resourcesSizeEstimate"
+  }
+}
+
+extension TransferProgress {
+  /// The progress when `arrived` of the expected total has arrived. Beyond an estimate the total is
+  /// unknown.
+  package init(_ phase: TransferPhase, _ arrived: Tally, of total: ExpectedTotal, fraction: Double?) {
+    let isBeyond = total.isEstimate && arrived.bytes > total.tally.bytes
+    self.init(
+      phase: phase, bytes: arrived.bytes, totalBytes: isBeyond ? nil : max(total.tally.bytes, arrived.bytes),
+      items: arrived.items, totalItems: max(total.tally.items, arrived.items), phaseFraction: fraction)
+  }
+}
+
+extension Unsent {
+  /// The event for the users of both devices. An item that was left out because the destination
+  /// cannot hold it is reported as not stored.
+  package var event: TransferEvent {
+    if let refusal { return .notStored(path: path, reason: refusal, message: message) }
+    return .unsent(self)
+  }
+
+  /// An item that the sender left out because the destination cannot hold it, named like a refusal
+  /// of the receiver. No generation of it was read.
+  package var refused: Refusal? {
+    guard let refusal, let path = try? ArchivePath(path) else { return nil }
+    return Refusal(path: path, generation: 0, reason: refusal, message: message)
+  }
+}
+
+extension Refusal {
+  /// The event for the user.
+  package var event: TransferEvent { .notStored(path: path.bytes, reason: reason, message: message) }
+}

@@ -4,19 +4,20 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// An error of the layers below that an engine hears of as a fault.
+/// An error of the layers below, which becomes a fault where a worker ends. Every error type of
+/// those layers is one.
 protocol FaultCause: Error {
   var fault: Fault { get }
 }
 
-extension Fault {
+extension Fault: FaultCause {
+  var fault: Fault { self }
+
   /// Makes a fault of an error that was thrown on this end.
   package init(_ error: any Error) {
-    switch error {
-    case let fault as Fault: self = fault
-    case let cause as any FaultCause: self = cause.fault
-    default: self.init(.device, "\(error)", telling: "something failed")
-    }
+    let cause = error as? any FaultCause
+    assert(cause != nil, "\(type(of: error)) has no fault")
+    self = cause?.fault ?? Fault(.device, "\(error)")
   }
 }
 
@@ -24,20 +25,18 @@ extension Violation: FaultCause {
   var fault: Fault { Fault(self) }
 }
 
-extension Close: FaultCause {
-  var fault: Fault { Fault(told: self) }
-}
-
-extension AbortReason: FaultCause {
-  var fault: Fault { Fault(self) }
-}
-
-extension PinMismatch: FaultCause {
-  var fault: Fault { .otherKey }
-}
-
 extension ConnectionError: FaultCause {
-  var fault: Fault { Fault(code == .violated ? .violation : .connection, description) }
+  var fault: Fault {
+    switch code {
+    case .lost, .closed, .refused, .timedOut, .stopped: Fault(.connection, description)
+    case .violated: Fault(.violation, description)
+    case .violation(let violation): Fault(violation)
+    case .aborted(let reason): Fault(reason)
+    case .told(let close): Fault(told: close)
+    case .unproved: Fault(.device, description)
+    case .stranger: .otherKey
+    }
+  }
 }
 
 extension SystemError: FaultCause {
@@ -46,13 +45,6 @@ extension SystemError: FaultCause {
 
 extension TLSError: FaultCause {
   var fault: Fault { Fault(.device, description) }
-}
-
-extension StoreError: FaultCause {
-  var fault: Fault {
-    let failure = failure
-    return Fault(isInUse ? .inUse : .device, description, hint: failure.hint, as: failure.kind)
-  }
 }
 
 extension TransferFailure: FaultCause {
@@ -81,6 +73,7 @@ extension ArchiveError.Code {
     case .exportFailed: .exportFailed
     case .source: .source
     case .storage: .storage
+    // journal, path, stopped: only this device can do something about these.
     default: .device
     }
   }
@@ -89,4 +82,20 @@ extension ArchiveError.Code {
 extension TransferFailure {
   /// The failure of an operation on this device while no other device takes part.
   package init(_ error: ArchiveError) { self = error.fault.failure }
+}
+
+extension Fault {
+  /// The records of transfers cannot be read or written.
+  init(store description: String, _ cause: SystemError) {
+    self.init(
+      .device, "\(description): \(cause.words)",
+      hint: "That directory must be yours to write to; PEER_HOME names it for the command.")
+  }
+
+  /// Another process works on a transfer.
+  static func taken(_ identifier: String, by holder: CInt?) -> Fault {
+    Fault(
+      .inUse, "another \(holder.map { "process (\($0))" } ?? "process") works on the transfer \(identifier)",
+      hint: "Wait until it is done, or end it.")
+  }
 }

@@ -11,7 +11,7 @@ enum Unfinished {
   static func list(json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(TransferFailure) in
       let store = try store()
-      do throws(StoreError) {
+      do throws(Fault) {
         let listing = try store.list()
         return json ? listing.lines : listing.table(now: Timestamp.coarseNow().seconds)
       } catch {

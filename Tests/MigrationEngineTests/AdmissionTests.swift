@@ -131,13 +131,13 @@ import Testing
     while admission.letIn(now: 0, isEngaged: true, chance: 0) != nil {}
     #expect(admission.nextMoment(now: 0, isEngaged: true) == 1 / Admission.forStrangers.rate)
     // Without a session, waiting connections are let in at once and need no moment.
-    #expect(admission.nextMoment(now: 0, isEngaged: false) == Patience.lobby)
+    #expect(admission.nextMoment(now: 0, isEngaged: false) == ReadyLimits.lobby)
   }
 
   @Test func `connections whose time has ended leave in their order of arrival`() {
     var admission = Admission()
     let tickets = (0..<100).map { admission.arrive(origin($0), now: 0, chance: 0).0 }
-    #expect(admission.expire(now: Patience.lobby) == tickets)
+    #expect(admission.expire(now: ReadyLimits.lobby) == tickets)
   }
 
   @Test func `strangers cannot take the places of known addresses`() {
@@ -169,8 +169,8 @@ import Testing
   @Test func `silent connections have less time in a filling lobby`() {
     var admission = Admission()
     let (lone, _) = admission.arrive(origin(1), now: 0, chance: 0)
-    #expect(admission.expire(now: Patience.lobby - 0.1) == [])
-    #expect(admission.expire(now: Patience.lobby) == [lone])
+    #expect(admission.expire(now: ReadyLimits.lobby - 0.1) == [])
+    #expect(admission.expire(now: ReadyLimits.lobby) == [lone])
     let crowd = (0...Admission.forStrangers.lobby / 2).map { admission.arrive(origin($0), now: 10, chance: 0).0 }
     admission.heard(crowd[3])
     let over = admission.expire(now: 10 + Admission.shortPatience)

@@ -18,18 +18,18 @@ import Testing
   @Test func `a receiver without a network address is not announced`() {
     var script = Script()
     script.open()
-    #expect(!script.engine.isAnnounced)
+    #expect(!script.engine.announcement.isOn)
   }
 
   @Test func `a receiver stays announced while its sender may come back, until the run ends`() {
     var script = Script()
     script.open(isAnnounced: true)
     script.pair()
-    #expect(script.engine.isAnnounced)
+    #expect(script.engine.announcement.isOn)
     _ = script.feed(.broke(Script.id(1), Script.cut))
-    #expect(script.engine.isAnnounced)
+    #expect(script.engine.announcement.isOn)
     #expect(script.feed(.stop(.interrupted)).contains("withdraw announcement"))
-    #expect(!script.engine.isAnnounced)
+    #expect(!script.engine.announcement.isOn)
   }
 
   @Test func `a receiver is not announced once it judges no more codes`() {
@@ -38,7 +38,7 @@ import Testing
     var script = Script(settings)
     script.open(isAnnounced: true)
     _ = script.spendCodes()
-    #expect(!script.engine.isAnnounced)
+    #expect(!script.engine.announcement.isOn)
     #expect(script.feed(.answered(true)).contains("announce"))
   }
 
@@ -48,6 +48,6 @@ import Testing
     var script = Script(settings)
     script.open([Script.known(1, key: 1)], isAnnounced: true)
     _ = script.spendCodes()
-    #expect(script.engine.isAnnounced)
+    #expect(script.engine.announcement.isOn)
   }
 }

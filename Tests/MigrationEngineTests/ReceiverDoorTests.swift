@@ -22,7 +22,7 @@ import Testing
   @Test func `a connection is let in when its first record arrives, and dropped if it does not arrive`() {
     var script = opened()
     #expect(script.feed(.arrived(Script.id(1), remote("a"), chance: 0)) == [])
-    #expect(script.engine.nextMoment == Patience.lobby)
+    #expect(script.engine.nextMoment == ReadyLimits.lobby)
     #expect(script.feed(.arrived(Script.id(2), remote("b"), chance: 0), after: 1) == [])
     #expect(script.feed(.spoke(Script.id(2)), after: 1) == ["greet 2 until 7.0, 12.0"])
     #expect(script.feed(.timePassed, after: 3) == ["drop 1"])

@@ -300,7 +300,7 @@ import Testing
     var waiting = Script.keepingAndAnswered()
     _ = waiting.feed(.codeMade(.success(Script.code)))
     #expect(waiting.feed(.stop(.interrupted)) == [])
-    #expect(waiting.engine.nextMoment == Curfew.forWords)
+    #expect(waiting.engine.nextMoment == EndLimits.lastMessages)
     let receipt = waiting.say(.receipt)
     #expect(receipt.contains("forget 100"))
     _ = waiting.feed(.noted(Script.transfer))

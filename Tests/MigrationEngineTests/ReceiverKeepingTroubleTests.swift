@@ -106,8 +106,8 @@ import Testing
   @Test func `a stopped run lets no known sender in again, and a second stop grants no more time`() {
     var script = answered()
     _ = script.feed(.stop(.interrupted))
-    _ = script.feed(.stop(.interrupted), after: Curfew.forWords / 2)
-    #expect(script.engine.nextMoment == Curfew.forWords)
+    _ = script.feed(.stop(.interrupted), after: EndLimits.lastMessages / 2)
+    #expect(script.engine.nextMoment == EndLimits.lastMessages)
     script.come(3, key: 1)
     #expect(script.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy"])
   }
@@ -119,7 +119,7 @@ import Testing
     script.take(2, on: 2)
     script.conclude(2, on: 2)
     #expect(script.feed(.stop(.terminated)) == ["interrupt import 101"])
-    let later = script.feed(.timePassed, after: Curfew.forWords)
+    let later = script.feed(.timePassed, after: EndLimits.lastMessages)
     #expect(later.contains("close gate 1"))
     #expect(phase(script) == "engaged in 101 by 2")
   }

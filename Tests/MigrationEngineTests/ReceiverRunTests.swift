@@ -53,7 +53,7 @@ import Testing
     var script = Script()
     _ = script.feed(.begin)
     #expect(script.feed(.stop(.interrupted)) == [])
-    #expect(script.engine.nextMoment == Curfew.atTheEnd)
+    #expect(script.engine.nextMoment == EndLimits.workers)
     let concluded = Script.known(2, key: 2, standing: .concluded(Tally(items: 5, bytes: 50)))
     #expect(script.feed(.tookBack(.success([concluded])), after: 0.1) == ["finish: 130 interrupted"])
     #expect(script.feed(.stop(.interrupted)) == [])

@@ -34,7 +34,7 @@ import Testing
     script.receive()
     _ = script.join(2, stream: 0)
     _ = script.feed(.stop(.terminated), after: 5)
-    #expect(script.engine.nextMoment == 5 + Curfew.atTheEnd)
+    #expect(script.engine.nextMoment == 5 + EndLimits.workers)
     #expect(script.feed(.timePassed, after: 0.8) == [])
     #expect(script.feed(.timePassed, after: 0.2) == ["finish: 143 interrupted"])
     #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
@@ -49,11 +49,11 @@ import Testing
     _ = script.feed(.received(Script.id(1), .receipt))
     _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
     _ = script.feed(.syncEnded(number, nil))
-    #expect(script.engine.nextMoment == Curfew.atLeisure)
+    #expect(script.engine.nextMoment == EndLimits.unhurried)
     _ = script.feed(.stop(.terminated), after: 0.1)
-    #expect(script.engine.nextMoment == 0.1 + Curfew.atTheEnd)
+    #expect(script.engine.nextMoment == 0.1 + EndLimits.workers)
     _ = script.feed(.stop(.interrupted), after: 0.5)
-    #expect(script.engine.nextMoment == 0.1 + Curfew.atTheEnd)
+    #expect(script.engine.nextMoment == 0.1 + EndLimits.workers)
   }
 
   @Test func `a stop hurries a connection that is being closed at leisure, but no closed one`() {
@@ -78,7 +78,7 @@ import Testing
     _ = script.feed(.received(Script.id(1), .receipt))
     _ = script.feed(.syncEnded(number, nil))
     _ = script.feed(.stop(.terminated), after: 1.5)
-    #expect(script.engine.nextMoment == Curfew.atLeisure)
+    #expect(script.engine.nextMoment == EndLimits.unhurried)
   }
 
   @Test func `a sender without RECEIPT does not keep a run from ending after a stop`() {
@@ -100,9 +100,9 @@ import Testing
     late.resume(3, key: 1)
     for (script, id) in [(before, 1), (after, 1), (late, 3)] as [(Script, UInt64)] {
       var script = script
-      #expect(script.engine.nextMoment == 5 + Curfew.forWords)
+      #expect(script.engine.nextMoment == 5 + EndLimits.lastMessages)
       _ = script.feed(.stop(.terminated), after: 0.1)
-      #expect(script.engine.nextMoment == 5 + Curfew.forWords)
+      #expect(script.engine.nextMoment == 5 + EndLimits.lastMessages)
       let done = script.feed(.timePassed, after: 0.31)
       #expect(done.contains { $0.hasPrefix("close \(id) until 5.8") })
       #expect(done.contains { $0.hasPrefix("tell done 5/50") })

@@ -57,7 +57,7 @@ import Testing
     var script = Self.importing()
     _ = script.feed(.stop(.terminated))
     script.resume(3, key: 1)
-    #expect(script.engine.nextMoment == Curfew.forImport)
+    #expect(script.engine.nextMoment == EndLimits.importProgress)
     script.goOn(seconds: 10)
     script.offer(Script.offer(Script.transfer), on: 3)
     #expect(script.imported().last == "say 3 done 5/50")
@@ -72,10 +72,10 @@ import Testing
   @Test func `a hanging import is left to the next run, and its sender is told`() {
     var script = Self.importing()
     _ = script.feed(.stop(.terminated))
-    #expect(script.engine.nextMoment == Curfew.forImport)
+    #expect(script.engine.nextMoment == EndLimits.importProgress)
     #expect(script.feed(.stop(.interrupted), after: 0.9) == ["interrupt import 100"])
     #expect(script.feed(.timePassed, after: 0.1) == Self.left)
-    #expect(script.engine.nextMoment == 1 + Curfew.forWords)
+    #expect(script.engine.nextMoment == 1 + EndLimits.lastMessages)
     #expect(script.feed(.closed(Script.id(1))) == [])
     #expect(script.feed(.timePassed, after: 0.4) == ["finish: 130 interrupted"])
     #expect(script.imported() == [])
@@ -127,7 +127,7 @@ import Testing
     settings.graceAtTheEnd = 5
     var script = Self.importing(settings)
     _ = script.feed(.stop(.terminated))
-    #expect(script.engine.nextMoment == 5 + Curfew.forImport)
+    #expect(script.engine.nextMoment == 5 + EndLimits.importProgress)
     #expect(script.feed(.timePassed, after: 5.9) == [])
     #expect(script.feed(.timePassed, after: 0.1).first == Self.left.first)
   }
@@ -139,7 +139,7 @@ import Testing
     _ = script.finish()
     _ = script.feed(.stop(.terminated))
     _ = script.feed(.syncEnded(number, nil), after: 0.9)
-    #expect(script.engine.nextMoment == 0.9 + Curfew.forImport)
+    #expect(script.engine.nextMoment == 0.9 + EndLimits.importProgress)
   }
   @Test func `a finished import is not left to the next run, however often a sender asks after a stop`() {
     var script = Self.importing()
@@ -150,7 +150,7 @@ import Testing
       script.resume(number, key: 1)
       _ = script.feed(.closed(Script.id(number == 3 ? 1 : number - 1)))
     }
-    #expect(script.now > Curfew.forImport)
+    #expect(script.now > EndLimits.importProgress)
     #expect(script.feed(.timePassed, after: 0.4).contains { $0.hasPrefix("tell done 5/50") })
     #expect(script.feed(.closed(Script.id(5))).map { $0.prefix(13) } == ["finish: 5/50,"])
   }

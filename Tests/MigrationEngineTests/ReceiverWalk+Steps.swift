@@ -157,7 +157,7 @@ extension ReceiverWalk {
     if chance(12) { return end(job, .departed(id), id, nil) }
     let key = senders[id] ?? 0
     feed(.secured(id, Script.key(key)))
-    let isKnown = engine.transfer(of: Script.key(key)) != nil
+    let isKnown = engine.transfers[from: Script.key(key)] != nil
     let isJoinable = engine.conversations.values.contains { senders[$0.connection] == key && $0.joinable != nil }
     let mode: ConnectionMode = chance(10) ? .join : isJoinable ? chance(4) ? .resume : .join : isKnown ? .resume : .pair
     end(job, .asked(id, mode), id, .resting)

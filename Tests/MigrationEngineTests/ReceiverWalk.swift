@@ -128,7 +128,7 @@ struct ReceiverWalk {
     case .stop: stoppedAt = stoppedAt ?? now
     // A stopped run waits for an import only while that one makes progress.
     case .timePassed:
-      if let stoppedAt, isImporting, now >= max(stoppedAt, importMovedAt) + Curfew.forImport { mayFail = true }
+      if let stoppedAt, isImporting, now >= max(stoppedAt, importMovedAt) + EndLimits.importProgress { mayFail = true }
     default: break
     }
     let actions = engine.handle(event, now: now)

@@ -57,7 +57,7 @@ import Testing
         == "a stream's worker is not known")
     #expect(
       broken("counting") { $0.work.end(.window(SessionNumber(1), Fixture.counts)) } == "the window is not read")
-    #expect(broken("ending") { $0.curfew = nil } == "the end has no curfew")
+    #expect(broken("ending") { $0.endDeadline = nil } == "the end has no deadline")
     #expect(
       broken("closing done") { $0.work.end(closed) } == "nothing runs, and nothing is awaited")
   }

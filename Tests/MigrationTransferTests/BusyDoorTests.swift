@@ -108,11 +108,10 @@ private final class Crowd {
     let deadline = soon()
     while .now() < deadline {
       for member in members {
-        do {
+        do throws(ConnectionError) {
           _ = try member.client.connection.pairingFrame(until: .now().advanced(by: .milliseconds(5)))
-        } catch let reason as AbortReason {
-          return reason
-        } catch let error as ConnectionError {
+        } catch {
+          if let reason = error.reason { return reason }
           if error.code != .timedOut { return nil }
         }
       }

@@ -37,7 +37,7 @@ import Testing
       do {
         var exchange = try PairingExchange(port, try receiver.events.lastCode())
         isPaired = try exchange.prove() == nil
-      } catch let reason as AbortReason where reason == .notPairing {
+      } catch let error as ConnectionError where error.reason == .notPairing {
         sched_yield()
       }
     }

@@ -25,18 +25,18 @@ import Testing
     try other.value()
   }
 
-  /// The news of steps at one moment, until the first comes.
-  private func news(_ link: ControlLink, now: Double) throws -> [LinkNews] {
+  /// The events of steps at one moment, until the first comes.
+  private func events(_ link: ControlLink, now: Double) throws -> [ControlLink.Event] {
     let deadline = soon()
     while BootInstant.now() < deadline {
-      let news = link.step(now: now)
-      if !news.isEmpty { return news }
+      let events = link.step(now: now)
+      if !events.isEmpty { return events }
       let interests = [link.interest].compactMap { $0 }
       var poller = try Poller()
       var awaited = interests
       _ = try poller.wait(&awaited, until: .now().advanced(by: .milliseconds(10)))
     }
-    throw TookTooLong("news")
+    throw TookTooLong("an event")
   }
 
   @Test func `an other end whose words came while this one stood still has not been silent`() throws {
@@ -48,7 +48,7 @@ import Testing
       try isOver.wait(until: soon())
     } _: { link in
       try hasSpoken.wait(until: soon())
-      let first = try news(link, now: 116)
+      let first = try events(link, now: 116)
       guard case .received(.ping(7))? = first.first, first.count == 1 else {
         Issue.record("\(first)")
         return
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func `an other end that does not stop talking holds a link that closes no longer than its time`() throws {
-    let mayStop = Flag()
+    let mayStop = AtomicFlag()
     let isFlooding = Outcome<Void>(of: "a flood")
     try meet { client in
       let flood = [UInt8](repeating: 0, count: 1 << 20)
@@ -106,7 +106,7 @@ import Testing
   @Test func `a link that is broken is not waited for`() throws {
     try meet { _ in
     } _: { link in
-      guard case .broke? = try news(link, now: 101).first else {
+      guard case .broke? = try events(link, now: 101).first else {
         Issue.record("the end is not noticed")
         return
       }

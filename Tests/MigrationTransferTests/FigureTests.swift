@@ -48,7 +48,7 @@ extension TransferResult {
     // A fresh item gets a generation that no later session finds again.
     Thread.sleep(forTimeInterval: 0.02)
     let receiver = try RunningReceiver(destination, giveUpAfter: 30)
-    let wasCut = Flag()
+    let wasCut = AtomicFlag()
     let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
       guard connection == 1, bytes > 12 << 20, !wasCut.isSet else { return .pass }
       wasCut.set()
@@ -124,18 +124,18 @@ extension TransferResult {
 
   @Test func `the first beginning and the first end count`() {
     let count = TrafficCount()
-    #expect(count.seconds == 0)
+    #expect(count.amount.seconds == 0)
     count.begin()
-    #expect(count.seconds == 0)
+    #expect(count.amount.seconds == 0)
     count.end()
-    let seconds = count.seconds
+    let seconds = count.amount.seconds
     // Time passes, and must not count.
     Thread.sleep(forTimeInterval: 0.01)
     count.begin()
     count.end()
-    #expect(count.seconds == seconds)
+    #expect(count.amount.seconds == seconds)
     count.add(sent: 20, saved: 80)
     count.add(sent: 1)
-    #expect((count.sent, count.saved) == (21, 80))
+    #expect((count.amount.sent, count.amount.saved) == (21, 80))
   }
 }

@@ -171,7 +171,7 @@ import Testing
     var foreign = try sender.join(port, Join(session: accept.session ^ 1, stream: 7))
     let answer = try foreign.connection.readExactly(Limits.frameHeader, until: soon())
     #expect(answer.first == FrameType.close.rawValue)
-    #expect(throws: AbortReason.unknownPeer) {
+    #expect(throws: ConnectionError(AbortReason.unknownPeer)) {
       _ = try sender.join(port, Join(session: accept.session, stream: 8), as: try Identity.generate())
     }
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))

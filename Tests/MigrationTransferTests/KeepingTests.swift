@@ -56,7 +56,7 @@ import Testing
     while BootInstant.now() < deadline {
       do {
         return try #require(try store.open(transfer, role: .receiver))
-      } catch let error as StoreError where error.isInUse {
+      } catch let error as Fault where error.code == .inUse {
         continue
       }
     }

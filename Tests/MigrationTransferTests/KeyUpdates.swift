@@ -23,10 +23,10 @@ extension Connection {
   /// Reads until the other end has nothing more to say; the reason that it gave before READY, if it
   /// gave one.
   mutating func lastWord() -> AbortReason? {
-    do {
+    do throws(ConnectionError) {
       while true { _ = try pairingFrame(until: soon()) }
     } catch {
-      return error as? AbortReason
+      return error.reason
     }
   }
 }

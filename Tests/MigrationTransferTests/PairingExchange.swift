@@ -20,7 +20,7 @@ struct PairingExchange: ~Copyable {
         self.client = client
         self.right = right
         return
-      } catch let reason as AbortReason where reason == .busy && BootInstant.now() < deadline {
+      } catch let error as ConnectionError where error.reason == .busy && BootInstant.now() < deadline {
         sched_yield()
       }
     }
@@ -31,4 +31,9 @@ struct PairingExchange: ~Copyable {
 
   /// Sends one that is wrong; the refusal, nil when it was taken.
   mutating func err() throws -> AbortReason? { try client.confirm([UInt8](repeating: 0, count: 32)) }
+}
+
+extension ConnectionError {
+  /// The reason of an ABORT.
+  var reason: AbortReason? { if case .aborted(let reason) = code { reason } else { nil } }
 }

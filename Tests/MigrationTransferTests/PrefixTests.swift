@@ -65,7 +65,7 @@ import Testing
       return
     }
     try connection.say(.serverHello(version: 1, mode: .pair), .pairB(share), until: soon())
-    #expect(throws: AbortReason.malformed) { try connection.pairingFrame(until: soon()) }
+    #expect(throws: ConnectionError(AbortReason.malformed)) { try connection.pairingFrame(until: soon()) }
     #expect(sender.failure()?.kind == .pairing)
   }
 
@@ -87,7 +87,7 @@ import Testing
     try connection.say(.serverHello(version: 1, mode: .pair), .pairB(exchange.share), until: soon())
     _ = try connection.pairingFrame(until: soon())
     try connection.say(.confirmB([UInt8](repeating: 1, count: 32)), until: soon())
-    #expect(throws: AbortReason.codeMismatch) { try connection.pairingFrame(until: soon()) }
+    #expect(throws: ConnectionError(AbortReason.codeMismatch)) { try connection.pairingFrame(until: soon()) }
     let failure = sender.failure()
     #expect(failure?.kind == .pairing)
     let words = "\(failure?.message ?? "") \(failure?.hint ?? "")"

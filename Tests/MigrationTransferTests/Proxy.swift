@@ -19,7 +19,7 @@ final class Proxy: Sendable {
   }
 
   let port: UInt16
-  private let mustStop = Flag()
+  private let mustStop = AtomicFlag()
   private let segments = Condition<[Int]>([])
   private let thread: RunningThread<Void>
 
@@ -54,7 +54,7 @@ final class Proxy: Sendable {
 
   private static func run(
     _ listening: borrowing ListeningSocket, _ target: UInt16, _ refused: ClosedRange<Int>?,
-    _ judge: (Int, Int) -> Verdict, _ mustStop: Flag, accepted: (Int) -> Void
+    _ judge: (Int, Int) -> Verdict, _ mustStop: AtomicFlag, accepted: (Int) -> Void
   ) throws {
     var workers: [PairWorker] = []
     var poller = try Poller()
@@ -101,14 +101,14 @@ final class Proxy: Sendable {
     private let serverNumber: CInt
     private var client: StreamSocket?
     private var server: StreamSocket?
-    private let mustStop: Flag
+    private let mustStop: AtomicFlag
     private var passed = 0
     private var isSpoilt = false
     private var isSwallowing = false
     private var isConnected = false
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
 
-    init(number: Int, _ client: consuming StreamSocket, _ server: consuming StreamSocket, _ mustStop: Flag) {
+    init(number: Int, _ client: consuming StreamSocket, _ server: consuming StreamSocket, _ mustStop: AtomicFlag) {
       self.mustStop = mustStop
       self.number = number
       clientNumber = client.raw

@@ -68,9 +68,9 @@ import Testing
     let (silent, stop) = (try SilentPort(), StopSignal())
     stop.set()
     let target = HostAndPort(host: "127.0.0.1", port: silent.address.port)
-    let news = ProbeWorker(route: .resolved(target, first: nil), label: nil, stop: stop).run(try EventQueue())
-    guard case .event(.probed(.failure(.stopped))) = news else {
-      Issue.record("it ended in \(news)")
+    let report = Probe(route: .resolved(target, first: nil), label: nil, stop: stop).run()
+    guard case .probed(.failure(.stopped)) = report.event else {
+      Issue.record("it ended in \(report)")
       return
     }
   }
@@ -96,7 +96,7 @@ import Testing
     }
     let server = try RunningThread("server") { _ = try receiver.accept() }
     let dialing = Dialing(context: try TLSContext(role: .client, identity: try Identity.generate())) { false }
-    let isReached = Flag()
+    let isReached = AtomicFlag()
     let address: SocketAddress
     do {
       let connection = try dialing.connect(

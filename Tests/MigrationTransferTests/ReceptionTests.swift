@@ -114,7 +114,7 @@ import Testing
     #expect(throws: Violation.self) { try gate.shut() }
     gate.leave()
     try gate.shut()
-    #expect(throws: Violation.self) { try gate.enter() }
+    #expect(throws: ConnectionError(Violation(.state, "a data frame"))) { try gate.enter() }
   }
 
   @Test func `behind a closed gate no writer enters any more, and one that is inside may leave`() throws {

@@ -122,7 +122,7 @@ extension Events {
   @Test func `a byte that is changed on the control connection ends the session and not the transfer`() throws {
     let pair = try Pair()
     let receiver = try pair.receiver()
-    let mayEnd = Flag()
+    let mayEnd = AtomicFlag()
     let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
       if connection == 1, bytes > 4 << 20 { mayEnd.set() }
       return connection == 0 && mayEnd.isSet ? .spoil : .pass

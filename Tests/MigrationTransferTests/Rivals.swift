@@ -34,7 +34,7 @@ final class Rivals: Sendable {
   let destination: Scratch
   let receiver: RunningReceiver
   private let isConnected = Condition(false)
-  private let mayStart = Flag()
+  private let mayStart = AtomicFlag()
 
   /// The cause that holds the receiver's threads up, if there is one.
   private let meeting: Meeting?

@@ -140,16 +140,18 @@ private final class Gate: Sendable {
     #expect(frames == Limits.window >> 20)
   }
 
-  @Test func `a worker that gets no thread ends in the event of its kind`() throws {
+  @Test func `a worker that fails, or gets no thread, ends in the event of its action`() throws {
     let fault = Fault(.device, "there is no thread")
     let identity = try Identity.generate()
-    let transfer = SendingTransfer(identity, receiver: identity.fingerprint)
-    let session = SendingSession(
-      number: SessionNumber(7), transfer: transfer,
-      way: WayToReceiver(
-        context: try TLSContext(role: .client, identity: identity),
-        address: try SocketAddress.resolve(host: "127.0.0.1", port: 1, passive: false)[0]),
-      queue: SendQueue(window: .max) { _ in }, compression: .never)
+    let source = StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }
+    let setup = SenderSetup(
+      options: Sender.Options(to: 1), source: source, store: nil, observer: { _ in }, queue: try EventQueue(),
+      caller: try SenderCaller())
+    let performer = SenderPerformer(setup)
+    let address = try SocketAddress.resolve(host: "127.0.0.1", port: 1, passive: false)[0]
+    performer.keep(.addresses([address]))
+    performer.keep(
+      .pairing(PairingKeys(secret: try PairingCode(number: 1).stretched(), identity: identity)))
     let accept = Accept(
       transfer: 3, session: 2, keys: TransferKeys(tagKey: 3, hashKey: 4), window: Limits.window, streams: 1,
       features: [])
@@ -157,41 +159,38 @@ private final class Gate: Sendable {
       accept: accept,
       summary: SourceSummary(contents: .folders([]), total: Tally(), allocated: 0, flags: []), label: "", address: "",
       request: nil, isCompressible: false)
-    let source = StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }
-    let workers: [(any SenderWorker, String)] = [
-      (WalkWorker(source: source, stop: StopSignal()), "walked"),
-      (LookUpWorker(source: source, store: nil), "lookedUp"),
-      (DeriveWorker(code: PairingCode(number: 1)), "derived"),
-      (
-        DialWorker(
-          connection: ConnectionID(1), route: .known([session.way.address]), keys: .transfer(transfer),
-          stop: StopSignal()), "dialed"
-      ),
-      (ProbeWorker(route: .known([session.way.address]), label: nil, stop: StopSignal()), "probed"),
-      (LookWorker(search: nil, stop: StopSignal()), "found"),
-      (ExportWorker(session: session, order: order, held: HeldItems(), source: source, store: nil), "exported"),
-      (
-        OutgoingStreamWorker(
-          session: session, join: Join(session: 2, stream: 5, replaces: nil), wakeup: try Wakeup(), attempts: 0,
-          patience: 1), "streamEnded"
-      ),
-      (
-        RememberWorker(
-          subject: .finish(SessionNumber(7), 3, Finish(total: Tally(), unsent: 0, digest: 0)), transfer: transfer),
-        "finishNoted"
-      ),
-      (RememberWorker(subject: .done(3, Done(total: Tally()), refusals: []), transfer: transfer), "recorded"),
-      (RememberWorker(subject: .nothing(3), transfer: nil), "forgot"),
+    let session = SessionNumber(7)
+    let before: [(SenderEngine.Action, String)] = [
+      (.walk, "walked"), (.lookUpUnfinished, "lookedUp"), (.look, "found"), (.probe(.probed), "probed"),
+      (.deriveSecret(PairingCode(number: 1)), "derived"), (.dial(.pair, at: .probed), "dialed"),
     ]
-    for (worker, expected) in workers {
-      let event: SenderEngine.Event?
-      switch worker.end(without: fault) {
-      case .event(let ended): event = ended
-      case .lookedUp, .found, .probed, .derived, .met: event = nil
+    let inSession: [(SenderEngine.Action, String)] = [
+      (.export(session, order), "exported"),
+      (.openStream(session, Join(session: 2, stream: 5, replaces: nil), attempts: 0), "streamEnded"),
+      (.noteFinish(session, 3, Finish(total: Tally(), unsent: 0, digest: 0)), "finishNoted"),
+      (.recordDone(3, Done(total: Tally()), refusals: []), "recorded"),
+      (.note(3, arrived: Tally(), total: Tally(), address: ""), "noted"), (.forget(3), "forgot"),
+    ]
+    func expect(_ actions: [(SenderEngine.Action, String)]) throws {
+      for (action, expected) in actions {
+        let event = try #require(performer.perform(action), "\(action)").failed(fault)
+        if case .recorded(_, _, let isWritten) = event { #expect(!isWritten) }
+        #expect("\(event)".prefix { $0 != "(" } == expected)
       }
-      if case .recorded(_, _, let isWritten) = event { #expect(!isWritten) }
-      let name = event.map { "\($0)".prefix { $0 != "(" } }
-      #expect(name.map(String.init) == expected)
+    }
+    try expect(before)
+    let receiver = try StrangeReceiver()
+    let port = receiver.port
+    let client = try RunningThread("client") { _ = try StrangeClient(port: port) }
+    performer.keep(
+      .met(
+        MetReceiver(
+          try receiver.accept(), SendingTransfer(identity, receiver: identity.fingerprint),
+          try TLSContext(role: .client, identity: identity))))
+    try client.value()
+    try expect(inSession)
+    for action in [SenderEngine.Action.stopPreparing, .stopDialing, .finishWindow(session), .stopSession(session)] {
+      #expect(performer.perform(action).map(\.name) == nil)
     }
   }
 }

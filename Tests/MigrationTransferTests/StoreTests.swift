@@ -122,9 +122,9 @@ import Testing
   @Test func `a record in use is listed as such, taken by no other process, and not forgotten`() throws {
     var entry: TransferEntry? = try store.create(try sending(0xABCD << 112))
     #expect(try store.list().transfers.map(\.isInUse) == [true])
-    let busy = #expect(throws: StoreError.self) { try store.open(0xABCD << 112, role: .sender) }
+    let busy = #expect(throws: Fault.self) { try store.open(0xABCD << 112, role: .sender) }
     #expect(busy?.failure.kind == .refused)
-    #expect(busy?.description.contains("process (\(getpid()))") == true)
+    #expect(busy?.message.contains("process (\(getpid()))") == true)
     let failure = #expect(throws: TransferFailure.self) { try store.forget("abcd") }
     #expect(failure?.kind == .refused)
     entry = nil

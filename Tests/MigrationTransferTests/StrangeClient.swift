@@ -59,10 +59,11 @@ struct StrangeClient: ~Copyable {
 
   /// The receiver's answer: nil for a frame, else its reason.
   mutating func refusal() throws -> AbortReason? {
-    do {
+    do throws(ConnectionError) {
       _ = try connection.pairingFrame(until: soon())
       return nil
-    } catch let reason as AbortReason {
+    } catch {
+      guard let reason = error.reason else { throw error }
       return reason
     }
   }

@@ -1,4 +1,7 @@
+import MigrationArchive
 import MigrationEngine
+import MigrationSystem
+import MigrationTLS
 import MigrationWire
 import Testing
 
@@ -7,9 +10,9 @@ import Testing
 /// The consequence of a data stream's end for its session at the sender.
 @Suite struct StreamEndTests {
   @Test func `a refused stream is replaced, and any other CLOSE ends the session`() {
-    let errors: [(any Error, String)] = [
-      (Close(.silent, "stream 3 has joined before"), "\"stream 3 has joined before\""),
-      (AbortReason.unknownPeer, "the other device has no session for them"),
+    let errors = [
+      (ConnectionError(told: Close(.silent, "stream 3 has joined before")), "\"stream 3 has joined before\""),
+      (ConnectionError(AbortReason.unknownPeer), "the other device has no session for them"),
     ]
     for (error, reason) in errors {
       let refused = SenderEngine.StreamEnd(by: error, hasBrought: false)
@@ -21,12 +24,53 @@ import Testing
       #expect(fault.message.hasSuffix(reason))
     }
     for code in [Close.Code.violation, .noSpace, .superseded, .interrupted] {
-      let end = SenderEngine.StreamEnd(by: Close(code, "no"), hasBrought: true)
+      let end = SenderEngine.StreamEnd(by: ConnectionError(told: Close(code, "no")), hasBrought: true)
       guard case .failed(let fault) = end else {
         Issue.record("\(end)")
         continue
       }
       #expect(fault.code == .told(code))
+    }
+  }
+}
+
+/// The errors of the layers below, as a worker's loop reports them.
+@Suite struct FaultCauseTests {
+  @Test func `every error arrives with its own code and words`() throws {
+    let violation = Violation(.value, "a thing")
+    let causes: [(any Error, Fault.Code, String)] = [
+      (violation, .violation, violation.description),
+      (Violation(.announcement, "a thing"), .announcement, Violation(.announcement, "a thing").description),
+      (SystemError(reason: "no", operation: "read"), .device, SystemError(reason: "no", operation: "read").description),
+      (Fault(.idle, "words"), .idle, "words"), (TransferFailure(.usage, "words"), .device, "words"),
+      (ConnectionError(.lost, "words"), .connection, "words"),
+      (ConnectionError(.closed, "words"), .connection, "words"),
+      (ConnectionError(.refused, "words"), .connection, "words"),
+      (ConnectionError(.timedOut, "words"), .connection, "words"),
+      (ConnectionError(.stopped, "words"), .connection, "words"),
+      (ConnectionError(.violated, "words"), .violation, "words"),
+      (ConnectionError(.unproved, "words"), .device, "words"),
+      (ConnectionError(violation), .violation, violation.description),
+      (ConnectionError(AbortReason.busy), .pairing, AbortReason.busy.failure.message),
+      (ConnectionError(told: Close(.noSpace, "full")), .told(.noSpace), Fault(told: Close(.noSpace, "full")).message),
+      (ConnectionError.stranger, .pairing, Fault.otherKey.message),
+    ]
+    for (error, code, message) in causes {
+      let fault = Fault(error)
+      #expect(fault.code == code && fault.message == message, "\(error)")
+    }
+    let tls = try #require(throws: TLSError.self) { try Identity(encoded: [1]) }
+    #expect(Fault(tls).code == .device && Fault(tls).message == tls.description)
+    let codes: [ArchiveError.Code: Fault.Code] = [
+      .exists: .exists, .noSpace: .noSpace, .destination: .unfit, .inUse: .inUse, .collision: .collision,
+      .otherApp: .otherApp, .importFailed: .importFailed, .cancelled: .importCancelled,
+      .exportFailed: .exportFailed, .source: .source, .storage: .storage, .journal: .device, .path: .device,
+      .stopped: .device,
+    ]
+    for (code, expected) in codes {
+      let fault = Fault(ArchiveError(code, "words", hint: "Do it.", name: [1]))
+      #expect(fault.code == expected && fault.message == "words" && fault.hint == "Do it.")
+      #expect(fault.subject.name == [1])
     }
   }
 }

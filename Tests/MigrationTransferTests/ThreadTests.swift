@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `a flag stays set`() {
-    let flag = Flag()
+    let flag = AtomicFlag()
     #expect(!flag.isSet)
     flag.set()
     flag.set()

@@ -69,7 +69,7 @@ struct AdmissionLane: Sendable {
 
   private func deadline(of visitor: Visitor) -> Double {
     let isPressed = lobby * 2 > places.lobby
-    return visitor.moved + (isPressed && visitor.stage == .silent ? Admission.shortPatience : Patience.lobby)
+    return visitor.moved + (isPressed && visitor.stage == .silent ? Admission.shortPatience : ReadyLimits.lobby)
   }
 
   // MARK: Letting in
@@ -173,4 +173,89 @@ struct AdmissionLane: Sendable {
     equals.sort()
     return equals[Int(chance % UInt64(equals.count))]
   }
+}
+
+/// The number of connections of each address, or of each network, in the lobby and inside.
+struct AdmissionShares<Place: Hashable & Sendable>: Sendable {
+  /// Names a place that has connections.
+  typealias Index = Int
+
+  struct Share: Sendable {
+    fileprivate let place: Place
+    fileprivate(set) var lobby = 0
+    fileprivate(set) var inside = 0
+
+    var all: Int { lobby + inside }
+  }
+
+  private var indices: [Place: Index] = [:]
+  private var shares: [Share] = []
+  private var unused: [Index] = []
+
+  subscript(index: Index) -> Share { shares[index] }
+
+  /// How many connections of a place are inside.
+  func inside(_ index: Index) -> Int { shares[index].inside }
+
+  /// A connection of a place has arrived in the lobby.
+  mutating func arrive(_ place: Place) -> Index {
+    let index = index(of: place)
+    shares[index].lobby += 1
+    return index
+  }
+
+  /// A connection is let in.
+  mutating func enter(_ index: Index) {
+    shares[index].lobby -= 1
+    shares[index].inside += 1
+  }
+
+  /// A connection has ended.
+  mutating func leave(_ index: Index, isInside: Bool) {
+    if isInside { shares[index].inside -= 1 } else { shares[index].lobby -= 1 }
+    guard shares[index].all == 0 else { return }
+    indices[shares[index].place] = nil
+    unused.append(index)
+  }
+
+  private mutating func index(of place: Place) -> Index {
+    if let index = indices[place] { return index }
+    let share = Share(place: place)
+    if let index = unused.popLast() {
+      shares[index] = share
+      indices[place] = index
+      return index
+    }
+    shares.append(share)
+    indices[place] = shares.count - 1
+    return shares.count - 1
+  }
+}
+
+/// The rate at which connections are let in while a session runs: a bucket of tokens. Times are
+/// seconds.
+struct AdmissionTokens: Sendable {
+  private let rate: Double
+  private let burst: Double
+  private var tokens: Double
+  private var last = 0.0
+
+  /// Begins with a full bucket.
+  init(rate: Double, burst: Double) {
+    self.rate = rate
+    self.burst = burst
+    tokens = burst
+  }
+
+  /// Whether a token is available.
+  mutating func isThere(now: Double) -> Bool {
+    tokens = min(burst, tokens + max(0, now - last) * rate)
+    last = max(last, now)
+    return tokens >= 1
+  }
+
+  mutating func take() { tokens -= 1 }
+
+  /// When the next token is available.
+  var next: Double { last + max(0, 1 - tokens) / rate }
 }

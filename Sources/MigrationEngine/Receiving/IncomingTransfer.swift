@@ -150,15 +150,129 @@ struct IncomingTransfer: Sendable {
   }
 }
 
-extension [IncomingTransfer] {
-  /// The transfer with an identifier.
+/// The transfers that may be continued here, and the current one, in their order of arrival; and
+/// the remaining tasks for the store about them.
+struct IncomingTransfers: RandomAccessCollection, Sendable {
+  private var all: [IncomingTransfer] = []
+  /// The transfers whose import an earlier run began, to be continued once this one listens: one,
+  /// or all in turn if the receiver stays.
+  private var concluded: [TransferID] = []
+  /// The last transfer whose pairing used a code of this wait.
+  private var paired: TransferID?
+  /// Done one at a time.
+  private var tasks: [ReceiverEngine.Action] = []
+
+  init() {}
+
+  /// Begins with the transfers of earlier runs, newest first.
+  init(_ known: [ReceiverEngine.KnownTransfer], keeps: Bool) {
+    all = known.map { IncomingTransfer($0) }
+    // The most recently finished transfers are forgotten last.
+    if keeps { all.reverse() }
+    let begun = known.filter(\.isConcluded).map(\.identifier)
+    concluded = keeps ? begun : Array(begun.prefix(1))
+  }
+
+  var startIndex: Int { all.startIndex }
+  var endIndex: Int { all.endIndex }
+  subscript(index: Int) -> IncomingTransfer { all[index] }
+
+  /// The transfer with an identifier. A new value replaces only a transfer that is here.
   subscript(of identifier: TransferID) -> IncomingTransfer? {
-    get { first { $0.identifier == identifier } }
+    get { all.first { $0.identifier == identifier } }
     set {
-      guard let newValue, let index = firstIndex(where: { $0.identifier == identifier }) else { return }
-      self[index] = newValue
+      guard let newValue, let index = all.firstIndex(where: { $0.identifier == identifier }) else { return }
+      all[index] = newValue
     }
   }
+
+  /// The last transfer of a known sender.
+  subscript(from client: KeyFingerprint?) -> IncomingTransfer? { all.last { $0.client == client } }
+
+  /// Whether an import of an earlier run is still to be continued.
+  func isToBeContinued(_ identifier: TransferID) -> Bool { concluded.contains(identifier) }
+
+  /// The next import of an earlier run to continue.
+  mutating func takeConcluded() -> TransferID? { concluded.isEmpty ? nil : concluded.removeFirst() }
+
+  /// A newly paired sender's transfer begins and replaces the transfers of which nothing has
+  /// arrived.
+  mutating func begin(_ identifier: TransferID, pairedWith client: KeyFingerprint) {
+    tasks += all.filter(\.isEmpty).map { .discard($0.identifier) }
+    all.removeAll(where: \.isEmpty)
+    all.append(IncomingTransfer(identifier, pairedWith: client))
+    paired = identifier
+  }
+
+  /// A transfer has ended. Returns whether it has brought data and its sender has paired in this
+  /// wait, which ends with it.
+  mutating func endWait(of identifier: TransferID) -> Bool {
+    guard paired == identifier, self[of: identifier]?.isEmpty == false else { return false }
+    paired = nil
+    return true
+  }
+
+  // MARK: The store
+
+  var hasTasks: Bool { !tasks.isEmpty }
+
+  /// The next task. A transfer is discarded once no session is about it.
+  mutating func takeTask(busy: Set<TransferID>) -> ReceiverEngine.Action? {
+    let index = tasks.firstIndex { if case .discard(let transfer) = $0 { !busy.contains(transfer) } else { true } }
+    return index.map { tasks.remove(at: $0) }
+  }
+
+  /// Has the progress of a transfer recorded.
+  mutating func note(_ identifier: TransferID) { tasks.append(.note(identifier)) }
+
+  /// The sender knows that a transfer is done.
+  mutating func forget(_ identifier: TransferID, keeps: Bool) {
+    tasks.append(.forget(identifier))
+    if keeps { all.removeAll { $0.identifier == identifier } }
+  }
+
+  /// A session acts on a transfer: takes it back if it was released.
+  mutating func retake(_ identifier: TransferID) {
+    guard self[of: identifier]?.keeping == .released else { return }
+    self[of: identifier]?.keeping = .retaking
+    tasks.append(.retake(identifier))
+  }
+
+  /// An import has failed, and its sender is back before the transfer was released: it continues
+  /// from the disk, like a released transfer.
+  mutating func takeAnew(_ identifier: TransferID) {
+    self[of: identifier]?.letGo()
+    self[of: identifier]?.keeping = .retaking
+    tasks += [.release(identifier), .retake(identifier)]
+  }
+
+  /// Releases transfers, and forgets the oldest finished ones that no session is about.
+  mutating func release(_ resting: [TransferID], busy: Set<TransferID>) {
+    for identifier in resting {
+      self[of: identifier]?.letGo()
+      tasks.append(.release(identifier))
+    }
+    all.removeAll { $0.keeping == .released && $0.fault?.code == .unknownTransfer }
+    let done = all.filter { $0.isDone && $0.keeping == .released }.map(\.identifier)
+    let old = done.prefix(Swift.max(0, done.count - ReceiverEngine.rememberedDone)).filter { !busy.contains($0) }
+    if !old.isEmpty { all.removeAll { old.contains($0.identifier) } }
+  }
+}
+
+extension IncomingTransfer {
+  /// From now on, the transfer exists only on the disk, and an attempt that failed may succeed the
+  /// next time. The names of a finished transfer's items that are not stored are remembered,
+  /// for a sender that asks again.
+  fileprivate mutating func letGo() {
+    keeping = .released
+    if fault?.code != .unknownTransfer { fault = nil }
+    (refusals, toldRefusals, withheldItems) = ([], 0, [])
+  }
+}
+
+extension ReceiverEngine.KnownTransfer {
+  /// Whether everything had arrived and the import is incomplete.
+  var isConcluded: Bool { if case .concluded = standing { true } else { false } }
 }
 
 extension Offer.Contents {

@@ -112,7 +112,7 @@ struct ReceiverDoor: Sendable {
       let id = holder(of: ticket)
     else { return nil }
     visitors[id]?.step = .greeting
-    visitors[id]?.deadline = now + Patience.pairing
+    visitors[id]?.deadline = now + ReadyLimits.pairing
     let victim = evicted.flatMap { holder(of: $0) }
     if let victim { visitors[victim]?.step = .dismissed(makesRoom: true) }
     return (id, victim)

@@ -25,7 +25,7 @@ extension ReceiverEngine {
     for id in door.expire(now: now) { act(.drop(id)) }
     while let (id, evicted) = door.letIn(now: now, isEngaged: phase.isEngaged) {
       if let evicted { act(.dismiss(evicted, makesRoom: true)) }
-      act(.greet(id, tlsUntil: now + Patience.handshake, helloUntil: now + Patience.pairing))
+      act(.greet(id, tlsUntil: now + ReadyLimits.handshake, helloUntil: now + ReadyLimits.pairing))
     }
   }
 
@@ -55,7 +55,7 @@ extension ReceiverEngine {
   mutating func secured(_ id: ConnectionID, _ key: KeyFingerprint?) {
     guard door[id]?.step == .greeting else { return }
     door.show(key, on: id, now: now)
-    guard let key, transfer(of: key) != nil, !door.recognize(key, on: id) else { return }
+    guard let key, transfers[from: key] != nil, !door.recognize(key, on: id) else { return }
     door.advance(id, to: .dismissed(makesRoom: true))
     act(.dismiss(id, makesRoom: true))
   }
@@ -204,12 +204,9 @@ extension ReceiverEngine {
     guard isInviting else { throw .busy }
   }
 
-  /// The last transfer of a known sender.
-  func transfer(of client: KeyFingerprint?) -> TransferID? { transfers.last { $0.client == client }?.identifier }
-
   /// The transfer that a known sender may continue now.
   private func returning(_ client: KeyFingerprint?) throws(AbortReason) -> TransferID {
-    guard let transfer = transfer(of: client) else { throw .unknownPeer }
+    guard let transfer = transfers[from: client]?.identifier else { throw .unknownPeer }
     if settings.keeps {
       try admitReturn(to: transfer)
       return transfer
@@ -232,4 +229,104 @@ extension ReceiverEngine {
     else { return nil }
     return number
   }
+}
+
+/// The question that the user is asked now.
+struct StandingQuestion: Equatable, Sendable {
+  enum Subject: Equatable, Sendable {
+    case restart
+    /// Whether to accept a session's offer.
+    case consent(SessionNumber)
+  }
+
+  let subject: Subject
+  /// Whether the question is to end without an answer.
+  var isWithdrawn = false
+}
+
+/// The code that is shown while a sender may pair, and the questions to the user.
+extension ReceiverEngine {
+  // MARK: Codes
+
+  /// Has a code made while one is wanted, or another one if it has expired.
+  mutating func tendCodes() {
+    // A code also ends while a known sender is served.
+    if codes.expire(now: now) { act(.forgetCode) }
+    guard isInviting else { return }
+    if codes.isExhausted {
+      if let guessers = codes.tellEnd() {
+        tell(.codesSpent(count: GuessLimit.most, from: guessers, isOver: !settings.asksRestart))
+      }
+      if !settings.asksRestart { endRun(.failure(Self.exhausted)) }
+    } else if codes.isWanted, !workers.contains(.makeCode) {
+      if settings.hasGivenCode, codes.wasIssued { endGivenCode() } else { act(.makeCode) }
+    } else if let (code, lifetime) = codes.takeReminder(now: now) {
+      tell(.code(code, lifetime: lifetime))
+    }
+  }
+
+  mutating func codeMade(_ result: Result<PairingCode, Fault>) {
+    // A sender may have come back meanwhile.
+    guard isInviting else { return act(.forgetCode) }
+    switch result {
+    case .success(let code):
+      codes.issue(code, now: now)
+      tell(
+        settings.hasGivenCode
+          ? .codeAwaited(lifetime: PairingCodes.lifetime) : .code(code, lifetime: PairingCodes.lifetime))
+    case .failure(let fault): endRun(.failure(fault.failure))
+    }
+  }
+
+  private static var exhausted: TransferFailure {
+    TransferFailure(
+      .pairing, "too many wrong codes: no new code is shown",
+      hint: "Start again with --from and the address of the other device, so that no other device can try.")
+  }
+
+  // MARK: Questions
+
+  /// The question that the user is to be asked now.
+  private var wanted: (subject: StandingQuestion.Subject, question: Question)? {
+    if let number = phase.session, let conversation = conversations[number],
+      case .asking(let offer, let room) = conversation.course
+    {
+      let question = Question.consent(
+        offer, label: conversation.label, address: conversation.remote.address, room: room)
+      return (.consent(number), question)
+    }
+    return isInviting && codes.isExhausted ? (.restart, .restart) : nil
+  }
+
+  /// Asks one question at a time: an unwanted question is withdrawn, and the next one follows its
+  /// end.
+  mutating func tendQuestion() {
+    let wanted = wanted
+    if let question {
+      if question.isWithdrawn || question.subject == wanted?.subject { return }
+      self.question?.isWithdrawn = true
+      act(.withdrawQuestion)
+    } else if let wanted {
+      question = StandingQuestion(subject: wanted.subject)
+      act(.ask(wanted.question))
+    }
+  }
+
+  mutating func answered(_ answer: Bool?) {
+    let asked = question
+    question = nil
+    // An answer that came too late is ignored.
+    guard let asked, !asked.isWithdrawn else { return }
+    switch asked.subject {
+    case .restart where answer == true: codes.startAnew()
+    case .restart: endRun(.failure(Self.exhausted))
+    case .consent(let number) where answer == true: stage(number)
+    case .consent(let number): endSession(number, by: .declined)
+    }
+  }
+}
+
+extension Fault {
+  fileprivate static let declined = Fault(
+    .declined, "the offer was not accepted", telling: "the offer was not accepted on the receiving device")
 }

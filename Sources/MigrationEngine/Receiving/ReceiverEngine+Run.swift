@@ -9,13 +9,8 @@ extension ReceiverEngine {
     case .success(let known):
       // The newest sender is forgotten last.
       for host in known.reversed().compactMap(\.host) { door.noteHost(host) }
-      transfers = known.map { IncomingTransfer($0) }
-      // The most recently finished transfers are forgotten last.
-      if settings.keeps { transfers.reverse() }
-      if phase.isEnding { return }
-      let begun = known.filter(\.isConcluded).map(\.identifier)
-      concluded = settings.keeps ? begun : Array(begun.prefix(1))
-      act(.listen)
+      transfers = IncomingTransfers(known, keeps: settings.keeps)
+      if !phase.isEnding { act(.listen) }
     case .failure(let fault): endRun(.failure(fault.failure))
     }
   }
@@ -26,7 +21,7 @@ extension ReceiverEngine {
       tell(.listening(listening))
       guard case .starting = phase else { return }
       phase = .open
-      canBeAnnounced = listening.isAnnounced
+      announcement.isPossible = listening.isAnnounced
       // Only now, because a receiver that is done reports nothing more.
       goOnWithConcluded()
     case .failure(let fault): endRun(.failure(fault.failure))
@@ -69,14 +64,14 @@ extension ReceiverEngine {
     case .away(let transfer, _, let outcome):
       endRun(transfers[of: transfer]?.awaitsData == true ? interrupted : outcome)
     case .finishing(let outcome, let deadline):
-      phase = .finishing(outcome, until: min(deadline, curfew))
+      phase = .finishing(outcome, until: min(deadline, endDeadline))
     case .over: break
     }
   }
 
-  /// The other ends of connections that were being closed at leisure have only a moment more.
+  /// The other ends of connections that were being closed without hurry have only a moment more.
   private mutating func hurryClosings() {
-    for connection in workers.closing { act(.hurryClosing(connection, until: now + Curfew.forWords)) }
+    for connection in workers.closing { act(.hurryClosing(connection, until: now + EndLimits.lastMessages)) }
   }
 
   /// The outcome of the run is decided: all work is to end.
@@ -89,14 +84,14 @@ extension ReceiverEngine {
       return TransferFailure(stop.kind, failure.message, hint: failure.hint, about: failure.subject)
     }
     for number in asides { endSession(number, by: nil) }
-    phase = .finishing(outcome, until: curfew)
+    phase = .finishing(outcome, until: endDeadline)
     dismissAll()
   }
 
   /// The latest end of a run that is decided now: last messages get their time even if the stop was
   /// long ago.
-  private var curfew: Double {
-    stop.map { max($0.at + Curfew.atTheEnd, now + Curfew.forWords) } ?? now + Curfew.atLeisure
+  private var endDeadline: Double {
+    stop.map { max($0.at + EndLimits.workers, now + EndLimits.lastMessages) } ?? now + EndLimits.unhurried
   }
 
   /// Ends the run when its time has come.
@@ -112,7 +107,7 @@ extension ReceiverEngine {
     guard let stop, let transfer = phase.transfer.flatMap({ transfers[of: $0] }), transfer.isImporting else {
       return nil
     }
-    return max(stop.at, transfer.movedAt) + Curfew.forImport + settings.graceAtTheEnd
+    return max(stop.at, transfer.movedAt) + EndLimits.importProgress + settings.graceAtTheEnd
   }
 
   /// The disk of the import hangs: the next run continues from here.
@@ -130,7 +125,117 @@ extension ReceiverEngine {
   }
 }
 
-extension ReceiverEngine.KnownTransfer {
-  /// Whether everything had arrived and the import is incomplete.
-  var isConcluded: Bool { if case .concluded = standing { true } else { false } }
+/// Whether this device is announced on its networks (Protocol §4.5).
+struct Announcement: Sendable {
+  var isPossible = false
+  private(set) var isOn = false
+
+  /// Returns the action that starts or ends the announcement; nil where nothing changes.
+  mutating func change(to isWanted: Bool) -> ReceiverEngine.Action? {
+    guard isWanted != isOn else { return nil }
+    isOn = isWanted
+    return isOn ? .announce : .withdrawAnnouncement
+  }
+}
+
+extension ReceiverEngine {
+  /// Whether a sender that finds this device could do anything here: pair, or come back.
+  private var isWorthFinding: Bool {
+    guard announcement.isPossible, stop == nil else { return false }
+    return switch phase {
+    case .open: !codes.isExhausted || !transfers.isEmpty
+    case .engaged, .away: true
+    case .starting, .finishing, .over: false
+    }
+  }
+
+  /// Starts or ends the announcement of this device, where that has changed.
+  mutating func tendAnnouncement() {
+    if let action = announcement.change(to: isWorthFinding) { act(action) }
+  }
+}
+
+/// The receiver's invariants between two events; tests and the simulator check them.
+extension ReceiverEngine {
+  /// The invariant that does not hold; nil if all hold.
+  package func checkInvariants() -> String? {
+    brokenPhase ?? brokenKeeping ?? brokenConversation ?? brokenDoor ?? brokenWorker
+  }
+
+  private var brokenPhase: String? {
+    if announcement.isOn, phase.isEnding { return "it is announced behind its end" }
+    switch phase {
+    case .starting, .open, .over: break
+    case .engaged(let transfer, let session):
+      guard let transfer = transfers[of: transfer] else { return "it is engaged in a transfer that is not there" }
+      if let session {
+        guard conversations[session]?.transfer == transfer.identifier else { return "the newest session is not there" }
+      } else if !transfer.isImporting {
+        return "it is engaged with neither a session nor an import"
+      }
+    case .away(let transfer, _, let outcome):
+      guard let transfer = transfers[of: transfer] else { return "a transfer whose sender is away is not there" }
+      switch (transfer.stage, outcome) {
+      case (.receiving, .failure), (.concluded, .failure), (.done, .success): break
+      default: return "it waits for a sender with the wrong outcome"
+      }
+    case .finishing: if workers.isEmpty { return "nothing runs, and the run has not ended" }
+    }
+    let importing = transfers.filter(\.isImporting)
+    if importing.count > 1 { return "two imports are running" }
+    if let importing = importing.first, !phase.isEnding, phase.transfer != importing.identifier {
+      return "an import runs beside another transfer"
+    }
+    return nil
+  }
+
+  private var brokenConversation: String? {
+    for (number, conversation) in conversations {
+      if !conversation.isEnding, !conversation.isAside, phase.session != number { return "an older session acts" }
+      if conversation.isEnding, !workers.isBusy(number), conversation.streams?.served.isEmpty != false {
+        return "a session has ended and is still there"
+      }
+      if conversation.machine.isReceiving, conversation.joinable == nil { return "it receives without an offer" }
+      for older in conversations where older.key < number && older.value.transfer == conversation.transfer {
+        switch conversation.course {
+        case .none, .waiting: break
+        default: return "an offer is judged while an older session works"
+        }
+      }
+    }
+    return nil
+  }
+
+  private var brokenDoor: String? {
+    for (id, visitor) in door.all {
+      if visitor.isServed != workers.contains(.door(id)) { return "\(id) before READY has no worker, or too many" }
+      guard visitor.step == .inside else { continue }
+      let isKnown =
+        workers.contains(.serve(id)) || workers.contains(.closing(id))
+        || conversations.values.contains {
+          $0.connection == id && !$0.isEnding || $0.streams?.waiting.contains(id) == true
+        }
+      if !isKnown { return "\(id) after READY is forgotten" }
+    }
+    return nil
+  }
+
+  private var brokenWorker: String? {
+    if (question != nil) != workers.contains(.question) { return "a question and its worker do not agree" }
+    for transfer in transfers {
+      let isAhead = conversations.values.contains { $0.transfer == transfer.identifier && $0.finish != nil }
+      let isUnderWay = workers.contains(.importItems(transfer.identifier))
+      if isAhead && isUnderWay || transfer.isImporting != (isAhead || isUnderWay), !phase.isEnding {
+        return "an import and its worker do not agree"
+      }
+    }
+    for conversation in conversations.values {
+      let served = conversation.streams?.served ?? []
+      if served.count > Int(Self.streams) { return "too many streams" }
+      if !served.allSatisfy({ workers.contains(.serve($0)) }) { return "a stream has no worker" }
+    }
+    if phase.isEnding { return nil }
+    if transfers.hasTasks, !workers.isStoreBusy, conversations.isEmpty { return "the store does not get its task" }
+    return nil
+  }
 }

@@ -4,7 +4,7 @@ package import MigrationWire
 /// transfer ends (Protocol §4 to §9).
 ///
 /// A value: events in, actions out. It knows no clock, no socket, no file and no lock.
-package struct ReceiverEngine: Sendable {
+package struct ReceiverEngine: Engine {
   /// The facts from which the engine starts: the options of the user that concern it, and what this
   /// device and the importer can do.
   package struct Settings: Equatable, Sendable {
@@ -46,11 +46,7 @@ package struct ReceiverEngine: Sendable {
   let settings: Settings
   var phase = ReceiverPhase.starting
   var stop: Stop?
-  /// The transfers whose import an earlier run began, to be continued once this one listens: one,
-  /// or all in turn if the receiver stays.
-  var concluded: [TransferID] = []
-  /// The transfers that may be continued here, and the current one, in their order of arrival.
-  var transfers: [IncomingTransfer] = []
+  var transfers = IncomingTransfers()
   /// The sessions that have not ended: the newest, and older ones whose workers still run.
   var conversations: [SessionNumber: Conversation] = [:]
   /// How many sessions this run had.
@@ -59,14 +55,8 @@ package struct ReceiverEngine: Sendable {
   var codes: ReceiverCodes
   /// The transfer that has given way, and until when it leaves others their turn.
   var yielding: (transfer: TransferID, until: Double)?
-  /// The last transfer whose pairing used a code of this wait.
-  var paired: TransferID?
   var question: StandingQuestion?
-  /// Whether this device can be announced on its networks, and whether it is announced.
-  var canBeAnnounced = false
-  var isAnnounced = false
-  /// The remaining tasks for the store, done one at a time.
-  var storeTasks: [StoreTask] = []
+  var announcement = Announcement()
   var workers = RunningWorkers()
   /// The actions for the event that is being handled, and the time of that event.
   private var actions: [Action] = []
@@ -167,5 +157,48 @@ package struct ReceiverEngine: Sendable {
     tendStoreTasks()
     tendDoor()
     tendEnd()
+  }
+}
+
+/// The phase of the receiver's run, and the transfer that it serves.
+enum ReceiverPhase: Sendable {
+  typealias Outcome = Result<TransferResult, TransferFailure>
+
+  /// The transfers of earlier runs are being taken back, and the listening socket is being opened.
+  /// Leads to open, engaged, finishing.
+  case starting
+  /// A sender that knows the code may pair, and a known sender may come back. Leads to engaged,
+  /// finishing.
+  case open
+  /// A transfer with its newest session, or with an import that has no session. Leads to engaged,
+  /// away, finishing.
+  case engaged(TransferID, SessionNumber?)
+  /// A transfer whose sender is away, and the outcome if the sender stays away until a moment.
+  /// Leads to engaged, finishing.
+  case away(TransferID, until: Double, Outcome)
+  /// The outcome is decided; workers have until a moment to end. Leads to over.
+  case finishing(Outcome, until: Double)
+  case over
+
+  /// Whether a session or an import is running, which new connections must not slow down.
+  var isEngaged: Bool { if case .engaged = self { true } else { false } }
+
+  /// The transfer that the receiver serves.
+  var transfer: TransferID? {
+    switch self {
+    case .engaged(let transfer, _), .away(let transfer, _, _): transfer
+    case .starting, .open, .finishing, .over: nil
+    }
+  }
+
+  /// The session that acts on the transfer.
+  var session: SessionNumber? { if case .engaged(_, let session) = self { session } else { nil } }
+
+  /// Whether the outcome of the run is decided.
+  var isEnding: Bool {
+    switch self {
+    case .finishing, .over: true
+    case .starting, .open, .engaged, .away: false
+    }
   }
 }

@@ -1,3 +1,5 @@
+import MigrationWire
+
 /// The destination of a dial, or of a check whether anything listens.
 package enum Place: Equatable, Sendable {
   /// The target that the user has named.
@@ -54,5 +56,69 @@ struct SeekRound: Equatable, Sendable {
     guard !found.isEmpty else { return .end }
     place = .found(0)
     return .dial
+  }
+}
+
+/// Another device as a person sees it: its address and its local name. It has not proved its
+/// identity.
+package struct DeviceAddress: Equatable, Sendable {
+  /// How many characters of a name are shown.
+  private static let shownLength = 64
+
+  /// The unescaped name that led to the address; nil where only the address is known.
+  package let name: String?
+  /// The numeric address, without the port.
+  package let host: String
+  package let port: UInt16
+  /// The identifier of its run, if a search has found it and it gives one.
+  package let instance: UInt64?
+
+  package init(name: String?, host: String, port: UInt16, instance: UInt64? = nil) {
+    self.name = name
+    self.host = host
+    self.port = port
+    self.instance = instance
+  }
+
+  /// Name and address, safe to show: "new-laptop (192.0.2.7)".
+  package var shown: String { Self.shown(name, host) }
+
+  /// The name alone, or the address of a device without one; safe to show.
+  package var shownName: String { name.flatMap { Self.shownName($0) } ?? VisibleText.of(host) }
+
+  /// A name and an address, safe to show. The name is in quotes unless it is one plain word, so
+  /// that it cannot bring an address of its own.
+  package static func shown(_ name: String?, _ host: String) -> String {
+    guard let shown = name.flatMap({ shownName($0) }) else { return VisibleText.of(host) }
+    return "\(shown) (\(VisibleText.of(host)))"
+  }
+
+  /// A name, safe to show; nil where it is empty.
+  private static func shownName(_ name: String) -> String? {
+    if name.isEmpty { return nil }
+    return VisibleText.listed(name.prefix(shownLength).utf8) + (name.count > shownLength ? "…" : "")
+  }
+}
+
+extension TransferFailure {
+  /// No address accepted a connection.
+  package init(unreached device: DeviceAddress, by obstacle: AddressRace.Obstacle) {
+    let (shown, port) = (device.shown, device.port)
+    switch obstacle {
+    case .refused:
+      self.init(
+        .connectionLost, "nothing listens at \(shown) on port \(port)",
+        hint: "Start 'peer receive' there, or check the port.")
+    case .silent:
+      self.init(
+        .connectionLost, "\(shown) does not answer on port \(port)",
+        hint: "Check the address. A firewall there may block the connection: allow TCP port \(port).")
+    case .noWay:
+      self.init(
+        .connectionLost, "no route to \(shown)",
+        hint: "Check the address, and that both devices are in the same network.")
+    case .other(let clause):
+      self.init(.connectionLost, "\(shown) cannot be reached: \(clause)", hint: "Check the address and the port.")
+    }
   }
 }

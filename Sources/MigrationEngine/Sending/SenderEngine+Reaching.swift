@@ -162,7 +162,7 @@ extension SenderEngine {
     actions.append(.converse(connection))
     guard case .dialing(let plan) = phase else {
       if let abandoned { actions.append(.say(connection, .close(abandoned.close))) }
-      return actions.append(.close(connection, until: now + Curfew.forWords))
+      return actions.append(.close(connection, until: now + EndLimits.lastMessages))
     }
     if case .resume(let transfer, _) = plan.aim { facts.transfer = Transfer(transfer) }
     let conversation = SenderConversation(

@@ -14,7 +14,7 @@ package enum CompressionPreference: String, Sendable {
 /// streams there are, when to give up (Protocol §4 to §9).
 ///
 /// A value: events in, actions out. It knows no clock, no socket, no file and no lock.
-package struct SenderEngine: Sendable {
+package struct SenderEngine: Engine {
   /// The facts from which the engine starts: the options of the user that concern it, and what this
   /// device and the source can do.
   package struct Settings: Equatable, Sendable {
@@ -52,7 +52,7 @@ package struct SenderEngine: Sendable {
   var abandoned: Fault?
   /// When the run ends, even if work remains. Forgetting a finished transfer has no such limit,
   /// unless the user has stopped the run.
-  var curfew: Double?
+  var endDeadline: Double?
   private var lastSession: UInt64 = 0
 
   package init(_ settings: Settings) { facts = RunFacts(settings) }
@@ -80,8 +80,8 @@ package struct SenderEngine: Sendable {
   package var nextMoment: Double? {
     switch phase {
     case .waiting(_, let moment): moment
-    case .conversing(let conversation, _): [conversation.nextMoment, curfew].compactMap { $0 }.min()
-    case .closing, .counting, .finishing: curfew
+    case .conversing(let conversation, _): [conversation.nextMoment, endDeadline].compactMap { $0 }.min()
+    case .closing, .counting, .finishing: endDeadline
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .over: nil
     }
   }
@@ -146,5 +146,177 @@ package struct SenderEngine: Sendable {
       }
     case .recorded(let transfer, let traffic, let isWritten): recorded(transfer, traffic, isWritten, now, &actions)
     }
+  }
+}
+
+extension SenderEngine {
+  /// The phase of a run. The walk of the source runs beside all of them.
+  enum Phase: Sendable {
+    /// Before the first event. Leads to lookingUp.
+    case idle
+    /// A worker looks for a transfer of an earlier run. Leads to looking, probing, dialing,
+    /// finishing.
+    case lookingUp
+    /// A worker looks for devices: to pair with one, or for the transfer of a plan. Leads to
+    /// choosing, probing, dialing, waiting, finishing.
+    case looking(DialPlan?)
+    /// The user chooses one of several devices. Leads to probing, finishing.
+    case choosing([DeviceAddress])
+    /// A worker checks whether anything listens at the target, before the user is asked for
+    /// anything. Leads to askingCode, finishing.
+    case probing
+    /// Leads to deriving, finishing.
+    case askingCode
+    /// A worker computes the code's secret. Leads to dialing, finishing.
+    case deriving
+    /// Leads to conversing, waiting, looking, choosing, probing, finishing; to itself when the
+    /// sender tries another transfer.
+    case dialing(DialPlan)
+    /// Between two dials. Leads to dialing, finishing.
+    case waiting(DialPlan, until: Double)
+    /// A session is running, and the plan of the dial that led to it. Leads to closing.
+    case conversing(SenderConversation, DialPlan)
+    /// The last messages of a session are being sent, and its workers end. Leads to counting,
+    /// waiting, finishing.
+    case closing(SessionEnd)
+    /// The progress of the ended session is being read. Leads to waiting, finishing.
+    case counting(SessionEnd)
+    /// The result is known, and the run waits for the remaining work. Leads to over.
+    case finishing(Result<TransferResult, TransferFailure>)
+    case over
+  }
+
+  /// A session that has ended.
+  struct SessionEnd: Sendable {
+    let session: SessionNumber
+    let connection: ConnectionID
+    /// The receiver's address, for the next run.
+    let address: String
+    /// Whether the session had reached the export.
+    let hasExported: Bool
+    let outcome: Outcome
+    /// The plan that had led to it.
+    let plan: DialPlan
+    /// A random number from 0 to 1, which shortens the next pause.
+    var spread = 0.0
+
+    var isDone: Bool { if case .done = outcome { true } else { false } }
+
+    enum Outcome: Sendable {
+      case done(TransferID, TransferResult)
+      case failed(Fault)
+    }
+  }
+
+  /// Does the work that only waits for time or for the end of other work; returns whether there was
+  /// any.
+  mutating func moveOn(_ now: Double, _ actions: inout [Action]) -> Bool {
+    if let endDeadline, now >= endDeadline { return endAtDeadline(now, &actions) }
+    switch phase {
+    case .waiting(let plan, let moment) where now >= moment:
+      dial(plan, &actions)
+    case .conversing(var conversation, let plan):
+      guard conversation.moveOn(now, &actions) else { return false }
+      phase = .conversing(conversation, plan)
+    // After the user has stopped the run, the ends of the session and of the run share one
+    // deadline.
+    case .closing(let end) where end.isDone && endDeadline != nil:
+      decide(after: end, hasProgressed: true, now, &actions)
+    case .closing(let end) where !work.isGoingOn(end.session) && !work.isOpen(end.connection):
+      count(end, now, &actions)
+    case .finishing(let result) where work.isEmpty:
+      finish(result, &actions)
+    case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .closing,
+      .counting, .finishing,
+      .over:
+      return false
+    }
+    return true
+  }
+}
+
+extension SenderEngine {
+  /// The invariant that does not hold; nil when all hold.
+  package func checkInvariants() -> String? {
+    let items = work.items
+    let unique = items.filter { if case .note = $0 { false } else { true } }
+    if Set(unique).count != unique.count {
+      return "the same work runs twice"
+    }
+    if case .over = phase { return nil }
+    if let broken = brokenPreparation(items) ?? brokenSession(items) { return broken }
+    return isStuck(items) ? "nothing runs, and nothing is awaited" : nil
+  }
+
+  private func brokenPreparation(_ items: [PendingWork.Item]) -> String? {
+    let steps: [PendingWork.Item] = [.lookUp, .search, .choice, .probe, .question, .derivation, .dial]
+    var isEnding = false
+    var expected: PendingWork.Item?
+    switch phase {
+    case .lookingUp: expected = .lookUp
+    case .looking: expected = .search
+    case .choosing: expected = .choice
+    case .probing: expected = .probe
+    case .askingCode: expected = .question
+    case .deriving: expected = .derivation
+    case .dialing: expected = .dial
+    // The work may be ending.
+    case .finishing: isEnding = true
+    case .idle, .waiting, .conversing, .closing, .counting, .over: break
+    }
+    for item in steps where !isEnding && items.contains(item) != (item == expected) {
+      return "\(item) does not fit the phase"
+    }
+    if case .idle = phase { return items.isEmpty ? nil : "work runs before the beginning" }
+    let mustWalk = facts.summary == nil && abandoned == nil && !isEnding
+    return mustWalk && !items.contains(.walk) ? "the source is not walked" : nil
+  }
+
+  private func brokenSession(_ items: [PendingWork.Item]) -> String? {
+    let (session, connection): (SessionNumber?, ConnectionID?) =
+      switch phase {
+      case .conversing(let conversation, _): (conversation.number, conversation.connection)
+      case .closing(let end), .counting(let end): (end.session, end.connection)
+      case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .finishing,
+        .over:
+        (nil, nil)
+      }
+    let isFinishing = if case .finishing = phase { true } else { false }
+    if items.contains(where: { $0.session != nil && $0.session != session }) && !isFinishing {
+      return "a worker of an older session still runs"
+    }
+    for case .connection(let open) in items where open != connection && !isFinishing {
+      return "\(open) is open without a session"
+    }
+    switch phase {
+    case .conversing(let conversation, _):
+      if !items.contains(.connection(conversation.connection)) { return "a session has no connection" }
+      let isRecording = items.contains { if case .record = $0 { true } else { false } }
+      if isRecording != (conversation.done != nil) { return "DONE is not being recorded" }
+      let workers = items.compactMap { if case .stream(_, let number) = $0 { number } else { nil } }
+      return conversation.streams?.brokenInvariant(workers)
+    case .counting(let end):
+      return items.contains(.look(end.session)) ? nil : "the window is not read"
+    case .finishing: return endDeadline == nil && !work.isForgetting ? "the end has no deadline" : nil
+    case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .closing, .over:
+      return nil
+    }
+  }
+
+  /// Whether no event can come that changes anything.
+  private func isStuck(_ items: [PendingWork.Item]) -> Bool {
+    if case .idle = phase { return false }
+    return nextMoment == nil && items.allSatisfy { if case .note = $0 { true } else { $0 == .walk } }
+  }
+}
+
+extension StreamPlan {
+  /// The invariant of the streams that does not hold, given the streams with workers; nil when all
+  /// hold.
+  func brokenInvariant(_ workers: [StreamNumber]) -> String? {
+    if started.sorted() != workers.sorted() { return "a stream's worker is not known" }
+    if started.count(where: { !hasJoined($0) }) > 2 { return "too many streams are on their way" }
+    if !retiresOnlyCarriers { return "a stream that carries nothing is opened though it is not to stay" }
+    return isWithinLimit ? nil : "there are more streams than the receiver takes"
   }
 }

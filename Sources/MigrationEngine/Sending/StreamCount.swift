@@ -43,7 +43,7 @@ package struct StreamCount: Sendable {
   package enum Step: Equatable, Sendable {
     case stay
     case open(Int)
-    /// End so many streams, once their frames are written.
+    /// Streams end once their frames are written.
     case end(Int)
   }
 

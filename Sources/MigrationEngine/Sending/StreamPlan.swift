@@ -8,10 +8,10 @@ struct StreamPlan: Sendable {
 
   /// How often in a row a stream and its heirs may be lost without delivering anything.
   ///
-  /// The pauses between so many attempts sum to 20.5 s. Either end detects silence earlier than
+  /// The pauses between these attempts sum to 20.5 s. Either end detects silence earlier than
   /// that, so a control connection of which only this end is left is noticed first.
   private static let losses = 16
-  /// After so many attempts, a stream that has never joined and carries nothing is given up: a
+  /// After this number of attempts, a stream that has never joined and carries nothing is given up: a
   /// device on the way allows no more connections.
   private static let refusals = 4
   /// How many streams may be on their way to JOIN, because the receiver has few places for streams
@@ -138,7 +138,7 @@ struct StreamPlan: Sendable {
     streams.removeAll { $0.due != nil }
   }
 
-  /// A stream broke: an heir replaces it, after a pause that grows with the attempts in vain; after
+  /// A stream broke: an heir replaces it, after a pause that grows with the failed attempts; after
   /// too many, the fault ends the session.
   private mutating func replace(
     _ index: Int, hasBrought: Bool, otherwise fault: Fault = Fault(.connection, "the data connections keep breaking"),

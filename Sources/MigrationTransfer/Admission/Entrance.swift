@@ -1,55 +1,120 @@
 import MigrationEngine
 import MigrationSystem
 
-/// The listening socket and the lobby behind it: takes connections as fast as they come. The loop's
-/// thread owns it.
+/// The listening socket and the lobby behind it: accepts connections as fast as they arrive. The
+/// loop's thread owns it.
 struct Entrance: ~Copyable {
-  /// The result of one look at the kernel's queue.
   enum Arrival {
-    case connection(ConnectionID, SocketAddress)
-    /// It stays in the queue for lack of descriptors; a connection of the lobby may make room for
-    /// it.
+    case connection(ConnectionID, Remote)
+    /// The connection stays in the kernel's queue for lack of descriptors; a connection of the
+    /// lobby may make room for it.
     case shortage
-    case nothing
   }
 
-  /// How many connections are taken before those in the lobby are looked at.
-  static let batch = 64
-  /// How long nothing is taken where the kernel gives nothing.
+  /// How many connections are accepted before those in the lobby are looked at.
+  private static let batch = 64
+  /// How long nothing is accepted after an error of the kernel.
   private static let pause = Duration.milliseconds(100)
 
-  var lobby = Lobby()
+  private var lobby = Lobby()
   private let listening: ListeningSocket
+  private var names: RemoteNames
   private var pausedUntil: BootInstant?
   private var lastNumber: UInt64 = 0
+  /// How many more connections this batch accepts.
+  private var left = 0
+  /// Whether the kernel may have more connections than the last batch.
+  private var mayHaveMore = false
+  /// The connections of the lobby that the poll waits for, and the position of their descriptors.
+  private var awaited: (first: Int, ids: [ConnectionID]) = (0, [])
 
-  init(_ listening: consuming ListeningSocket) { self.listening = listening }
+  /// `ranges` are the addresses that may pair; all addresses, if there is no range.
+  init(_ listening: consuming ListeningSocket, mayPair ranges: [AddressRange]) {
+    self.listening = listening
+    names = RemoteNames(mayPair: ranges)
+  }
 
   var address: SocketAddress { listening.address }
 
-  /// When to look again though nothing comes.
-  var nextMoment: BootInstant? { pausedUntil }
+  /// The moment at which to accept again without an event.
+  var nextMoment: BootInstant? { mayHaveMore ? .now() : pausedUntil }
 
-  /// The descriptor that the poll waits for: the listening socket, unless it rests.
-  var interest: Poller.Interest? { pausedUntil == nil ? Poller.Interest(listening.raw, .readable) : nil }
+  /// The descriptors that the poll waits for: the listening socket, unless it rests, and the
+  /// connections of the lobby.
+  mutating func interests() -> [Poller.Interest] {
+    let arrivals = pausedUntil == nil ? [Poller.Interest(listening.raw, .readable)] : []
+    let incomplete = lobby.incomplete
+    awaited = (arrivals.count, incomplete.map(\.id))
+    return arrivals + incomplete.map { Poller.Interest($0.raw, .readable) }
+  }
 
-  /// Takes the next connection into the lobby.
-  mutating func accept() -> Arrival {
-    if let end = pausedUntil, .now() < end { return .nothing }
+  /// The connections of the lobby of which a poll with these interests has found more.
+  func speaking(_ interests: ArraySlice<Poller.Interest>) -> [ConnectionID] {
+    zip(awaited.ids, interests.dropFirst(awaited.first)).filter { !$0.1.ready.isEmpty }.map(\.0)
+  }
+
+  mutating func beginBatch() {
+    left = Self.batch
+    mayHaveMore = false
+  }
+
+  /// Takes the next connection of the batch into the lobby.
+  mutating func accept() -> Arrival? {
+    if let end = pausedUntil, .now() < end { return nil }
     pausedUntil = nil
+    guard left > 0 else {
+      mayHaveMore = true
+      return nil
+    }
+    left -= 1
     do throws(SystemError) {
-      guard let socket = try listening.accept() else { return .nothing }
+      guard let socket = try listening.accept() else { return nil }
       lastNumber += 1
       let (id, address) = (ConnectionID(lastNumber), socket.remoteAddress)
       lobby.add(id, socket)
-      return .connection(id, address)
+      return .connection(id, names.remote(at: address))
     } catch {
       if error.isDescriptorShortage { return .shortage }
       rest(until: BootInstant.now().advanced(by: Self.pause))
-      return .nothing
+      return nil
     }
   }
 
-  /// Takes nothing until a moment.
+  /// Accepts nothing until a moment.
   mutating func rest(until moment: BootInstant) { pausedUntil = moment }
+
+  /// Looks how much of a connection's first record has arrived; nil if it is not in the lobby.
+  mutating func look(at id: ConnectionID) -> Lobby.Look? { lobby.contains(id) ? lobby.look(at: id) : nil }
+
+  /// Removes a connection from the lobby.
+  @discardableResult
+  mutating func remove(_ id: ConnectionID) -> Handover<StreamSocket>? { lobby.remove(id) }
+}
+
+/// Describes the other ends of connections for the engine.
+struct RemoteNames {
+  /// For how many seconds the kernel's answer about links is used.
+  private static let believed = 5.0
+
+  private let ranges: [AddressRange]
+  /// This device's links at one moment.
+  private var links: (links: LocalLinks, seen: BootInstant)?
+
+  init(mayPair ranges: [AddressRange]) { self.ranges = ranges }
+
+  /// The other end of a connection.
+  mutating func remote(at address: SocketAddress) -> Remote {
+    Remote(
+      host: address.hostDescription, address: address.description,
+      network: address.network(onLink: isOnLink(address)).description,
+      mayPair: ranges.isEmpty || ranges.contains { $0.contains(address) })
+  }
+
+  private mutating func isOnLink(_ address: SocketAddress) -> Bool {
+    let now = BootInstant.now()
+    if let links, now.seconds(since: links.seen) < Self.believed { return links.links.contains(address) }
+    let current = LocalLinks.current()
+    links = (current, now)
+    return current.contains(address)
+  }
 }

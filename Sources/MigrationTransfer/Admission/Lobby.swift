@@ -1,12 +1,12 @@
 import MigrationEngine
 import MigrationSystem
 
-/// The connections that have come and are not let in yet: a descriptor each, and no thread. The
-/// loop's thread owns it.
+/// The connections that have arrived and are not let in yet: a descriptor each, and no thread.
 struct Lobby {
   private final class Visitor {
     var socket: StreamSocket?
-    /// How many bytes there must be before its first record can be judged; nil when it is there.
+    /// The number of bytes with which its first record can be judged; nil when the record is
+    /// complete.
     var needed: Int? = 0
 
     init(_ socket: consuming StreamSocket) { self.socket = consume socket }
@@ -16,7 +16,7 @@ struct Lobby {
   enum Look {
     case incomplete
     case complete
-    /// It has ended, or is no TLS.
+    /// It has ended, or does not speak TLS.
     case worthless
   }
 
@@ -27,16 +27,17 @@ struct Lobby {
 
   func contains(_ id: ConnectionID) -> Bool { visitors[id] != nil }
 
-  /// A connection has come.
+  /// Adds a connection.
   mutating func add(_ id: ConnectionID, _ socket: consuming StreamSocket) { visitors[id] = Visitor(socket) }
 
-  /// Gives a connection away; nil when it is gone.
+  /// Removes and returns a connection; nil when it is not here.
   mutating func remove(_ id: ConnectionID) -> Handover<StreamSocket>? {
     guard let socket = visitors.removeValue(forKey: id)?.socket.take() else { return nil }
     return Handover(socket)
   }
 
-  /// Those whose first record is not there, and the descriptors that tell when more of it is.
+  /// The connections without a complete first record, and the descriptors that become readable with
+  /// more of it.
   var incomplete: [(id: ConnectionID, raw: CInt)] {
     visitors.compactMap { id, visitor in
       guard visitor.needed != nil, let raw = visitor.socket?.raw else { return nil }
@@ -44,7 +45,7 @@ struct Lobby {
     }
   }
 
-  /// Looks how much of the first record is there, and lets the kernel wait for the rest of it.
+  /// Checks how much of the first record has arrived, and lets the kernel wait for the rest.
   mutating func look(at id: ConnectionID) -> Look {
     guard let visitor = visitors[id], let needed = visitor.needed else { return .complete }
     do throws(SystemError) {
@@ -55,19 +56,53 @@ struct Lobby {
     }
   }
 
-  /// How many bytes there must be; nil when it is complete. Fails when it will never be.
+  /// The number of bytes to wait for; nil when the record is complete. Fails when it never will be.
   private mutating func judge(_ visitor: Visitor, _ needed: Int) throws(SystemError) -> Int? {
     let count = try peek(visitor)
     guard count != 0, let next = FirstRecord(scratch.span.extracting(..<(count ?? 0))).needed else {
       throw SystemError(reason: "it is no connection for this program", operation: "listen")
     }
-    // The kernel has said that so much is there, or that no more will come: the worker that takes
-    // it over will see.
+    // The kernel has reported that many bytes, or that no more will arrive: the worker finds out.
     try visitor.socket?.setReadableFrom(bytes: next == needed ? 1 : next)
     return next == needed ? nil : next
   }
 
   private mutating func peek(_ visitor: Visitor) throws(SystemError) -> Int? {
     try visitor.socket?.peek(into: &scratch) ?? nil
+  }
+}
+
+/// Reads the first bytes of a connection: TLS begins with a record that holds the client's hello.
+enum FirstRecord: Equatable {
+  /// Its length is known with this number of bytes.
+  case unknown(needed: Int)
+  /// It is complete with this number of bytes.
+  case long(Int)
+  /// The bytes are not TLS.
+  case foreign
+
+  private static let header = 5
+  private static let handshake: UInt8 = 22
+  private static let longest = 16_384
+
+  init(_ bytes: Span<UInt8>) {
+    guard bytes.isEmpty || bytes[0] == Self.handshake, bytes.count < 2 || bytes[1] == 3 else {
+      self = .foreign
+      return
+    }
+    guard bytes.count >= Self.header else {
+      self = .unknown(needed: Self.header)
+      return
+    }
+    let length = Int(bytes[3]) << 8 | Int(bytes[4])
+    self = 1...Self.longest ~= length ? .long(Self.header + length) : .foreign
+  }
+
+  /// The number of bytes with which more is known.
+  var needed: Int? {
+    switch self {
+    case .unknown(let needed), .long(let needed): needed
+    case .foreign: nil
+    }
   }
 }

@@ -3,19 +3,21 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// How the worker of a connection is told to end.
+import struct Synchronization.Atomic
+
+/// The order to the worker of a connection to end.
 final class Dismissal: Sendable {
   /// Ends the worker's wait.
   let wakeup: Wakeup
-  private let isGiven = Flag()
-  private let isForRoom = Flag()
+  private let isGiven = AtomicFlag()
+  private let isForRoom = AtomicFlag()
 
   init() throws(SystemError) { wakeup = try Wakeup() }
 
   /// Whether the worker is to end.
   var isDismissed: Bool { isGiven.isSet }
 
-  /// Whether the connection goes since another one needs its place.
+  /// Whether another connection needs the place of this one.
   var makesRoom: Bool { isForRoom.isSet }
 
   /// Tells the worker to end soon.
@@ -26,8 +28,8 @@ final class Dismissal: Sendable {
   }
 }
 
-/// A connection that was let in: its workers take it out, one after the other, and it rests here
-/// between two of them.
+/// A connection that was let in. Its workers take it one after the other, and it rests here between
+/// two of them.
 final class ServedConnection: Sendable {
   /// The values that one worker of a pairing leaves to the next worker.
   struct Pairing: Sendable {
@@ -48,13 +50,13 @@ final class ServedConnection: Sendable {
     dismissal = try Dismissal()
   }
 
-  /// Puts the connection to rest.
+  /// Leaves the connection for the next worker.
   func put(_ connection: consuming Connection) {
     var connection = Optional(connection)
     self.connection.withLock { $0 = connection.take() }
   }
 
-  /// Takes the connection out; nil when it is not here.
+  /// Removes and returns the connection; nil when a worker has it.
   func take() -> Connection? { connection.withLock { $0.take() } }
 
   /// Keeps something for the next worker.
@@ -62,4 +64,43 @@ final class ServedConnection: Sendable {
 
   /// The kept value.
   var noted: Pairing { pairing.withLock { $0 } }
+}
+
+/// A connection on its way from one thread to another.
+final class RestingConnection: Sendable {
+  private let connection: Mutex<Connection?>
+
+  init(_ connection: consuming Connection) { self.connection = Mutex(connection) }
+
+  /// Removes and returns the connection; nil when another thread has taken it.
+  func take() -> Connection? { connection.withLock { $0.take() } }
+}
+
+/// Limits the number of threads that compute at the same time the costly answers to strangers.
+final class ComputeGate: Sendable {
+  private let free: Condition<Int>
+
+  init(places: Int = CurrentProcess.processors) { free = Condition(places) }
+
+  func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    _ = free.wait { free -> Bool? in
+      guard free > 0 else { return nil }
+      free -= 1
+      return true
+    }
+    defer {
+      free.withLock { $0 += 1 }
+      free.signal()
+    }
+    return try body()
+  }
+}
+
+/// A fact that becomes true once, and that any thread may look up.
+final class AtomicFlag: Sendable {
+  private let value = Atomic(false)
+
+  var isSet: Bool { value.load(ordering: .acquiring) }
+
+  func set() { value.store(true, ordering: .releasing) }
 }

@@ -6,14 +6,14 @@ import MigrationWire
 ///
 /// The owner signals from outside by the wakeup: it ends every wait.
 struct Connection: ~Copyable {
-  /// So many reads a step of closing, as in any other step of a loop.
+  /// The most reads of one step of closing.
   private static let readsAtTheEnd = 16
 
   /// The reason for which a wait ended.
   enum Awakening: Equatable {
-    /// Bytes may have come, or may be sent.
+    /// Bytes may have arrived, or may be sent.
     case socket
-    /// Another thread wants the owner's attention.
+    /// Another thread has signalled the wakeup.
     case wakeup
     case deadline
   }
@@ -22,19 +22,19 @@ struct Connection: ~Copyable {
   let wakeup: Wakeup
   private let isStopped: @Sendable () -> Bool
   private let socket: StreamSocket
-  /// Tests make it say what this program never does.
+  /// Tests send forbidden bytes on it.
   var session: TLSSession
   private var poller: Poller
   private var isAtEnd = false
   private var bound = ReadBound()
-  private var ending = Ending.notBegun
+  private var ending = ClosingState.notBegun
 
-  /// How far the end of a connection is.
-  private enum Ending {
+  /// The progress of closing.
+  private enum ClosingState {
     case notBegun
-    /// close_notify is said.
+    /// close_notify is queued.
     case said
-    /// All of it has gone out: the other end's is waited for.
+    /// close_notify is sent, and the other end's has not arrived.
     case sent
   }
 
@@ -66,7 +66,7 @@ struct Connection: ~Copyable {
     try ConnectionError.tls { () throws(TLSError) in try session.channelBinding() }
   }
 
-  /// Gives the other end time. A slow disk may stop a data stream for as long as the control
+  /// Ends the kernel's time limit for acknowledgements. A slow disk may stop a data stream for as long as the control
   /// connection lives (Protocol §7.4), and the kernel would take a receiver without room for a dead
   /// one.
   func allowStalls() throws(ConnectionError) {
@@ -82,7 +82,7 @@ struct Connection: ~Copyable {
   /// How many bytes the other end's kernel does not have yet.
   var waitingBytes: Int { socket.waitingBytes }
 
-  /// This end has said or heard READY: only the speed of later bytes is bounded.
+  /// READY was sent or received: only the rate of later bytes is bounded.
   mutating func passReady() { bound.passReady() }
 
   // MARK: Without waiting
@@ -90,8 +90,8 @@ struct Connection: ~Copyable {
   /// Reads received bytes into a part of an array; nil when there are none. Zero bytes are the
   /// other end's close_notify.
   ///
-  /// It takes from the socket once at most. After nil the owner waits, and so looks at its deadline
-  /// and its wakeup, before it reads on: bytes that bring nothing do not hold it.
+  /// It reads from the socket at most once. After nil the owner waits, and so checks its deadline
+  /// and its wakeup, before it reads again: bytes without plaintext cannot keep it busy.
   mutating func read(into target: inout [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int? {
     if let count = try decrypt(into: &target, range) { return count }
     guard try receive() else { return nil }
@@ -108,8 +108,8 @@ struct Connection: ~Copyable {
     }
   }
 
-  /// Takes as much of a part of an array as there is room for, and sends as much as possible unless
-  /// more follows at once. Returns the number of bytes that it took.
+  /// Accepts as many bytes of a part of an array as there is room for, and sends as many as
+  /// possible, unless more follow at once. Returns the number of accepted bytes.
   mutating func write(
     _ source: [UInt8], _ range: Range<Int>, isMore: Bool = false
   ) throws(ConnectionError) -> Int {
@@ -125,7 +125,7 @@ struct Connection: ~Copyable {
     return next - range.lowerBound
   }
 
-  /// Sends pending ciphertext; whether all of it went.
+  /// Sends pending ciphertext. Returns whether all of it is sent.
   @discardableResult
   mutating func flush() throws(ConnectionError) -> Bool {
     while session.pendingOutput > 0 {
@@ -146,23 +146,22 @@ struct Connection: ~Copyable {
 
   var hasPendingOutput: Bool { session.pendingOutput > 0 }
 
-  /// Whether all that this end had to say has gone out, and the other end's close_notify is waited
-  /// for.
+  /// Whether everything of this end is sent, and only the other end's close_notify is missing.
   var awaitsEnd: Bool { ending == .sent }
 
-  /// How far closing is.
-  enum Closing {
-    /// close_notify has gone out, and the other end has closed as well.
+  /// The result of one step of closing.
+  enum ClosingStep {
+    /// Both ends have sent close_notify.
     case done
-    /// The socket is waited for.
+    /// The next step needs the socket to become ready.
     case waits
-    /// The other end has sent more than one step takes.
+    /// The other end has sent more than one step reads.
     case hasMore
   }
 
   /// Continues to close as far as that needs no wait, and reads a bounded amount of the other end's
   /// last bytes. A close with unread bytes resets the socket, and sent bytes may be lost.
-  mutating func stepClosing() throws(ConnectionError) -> Closing {
+  mutating func stepClosing() throws(ConnectionError) -> ClosingStep {
     if ending == .notBegun {
       try ConnectionError.tls { () throws(TLSError) in try session.close() }
       ending = .said
@@ -180,15 +179,15 @@ struct Connection: ~Copyable {
     return .hasMore
   }
 
-  /// The events that a poll waits for on the socket: bytes, unless the caller does not want them
-  /// now, and room for pending bytes.
+  /// The events that a poll waits for on the socket: bytes, if the caller reads now, and room for
+  /// pending bytes.
   func interest(isReading: Bool) -> Poller.Interest {
     var wanted: Poller.Readiness = isReading ? .readable : []
     if hasPendingOutput { wanted.insert(.writable) }
     return Poller.Interest(socket.raw, wanted)
   }
 
-  /// Takes ciphertext from the socket; false when there is none.
+  /// Reads ciphertext from the socket. Returns false when there is none.
   private mutating func receive() throws(ConnectionError) -> Bool {
     guard !isAtEnd, session.inputSpace > 0 else { return false }
     var isEmpty = false
@@ -215,9 +214,9 @@ struct Connection: ~Copyable {
   /// Waits until the socket is readable, or writable while output is pending, or the wakeup is
   /// signalled.
   ///
-  /// An owner that does not read now says so, or bytes that have come would end every wait at once.
-  /// A deadline in the past is told even if the socket is ready: no other end holds this one by
-  /// sending without end.
+  /// With `isReading` false, bytes that have arrived do not end the wait. A passed deadline is
+  /// reported even if the socket is ready, so that no other end can keep this one busy by sending
+  /// without end.
   mutating func wait(until deadline: BootInstant?, isReading: Bool = true) throws(ConnectionError) -> Awakening {
     var interests = [interest(isReading: isReading), Poller.Interest(wakeup.raw, .readable)]
     let isReady = try ConnectionError.system { () throws(SystemError) in
@@ -231,7 +230,7 @@ struct Connection: ~Copyable {
     return .socket
   }
 
-  /// Shakes hands; its costly steps are computed within the gate.
+  /// Performs the TLS handshake. The gate bounds its costly steps.
   mutating func handshake(
     until deadline: BootInstant, within gate: ComputeGate? = nil
   ) throws(ConnectionError) {
@@ -256,7 +255,7 @@ struct Connection: ~Copyable {
     }
   }
 
-  /// Reads exactly so many bytes.
+  /// Reads exactly `count` bytes.
   mutating func readExactly(_ count: Int, until deadline: BootInstant) throws(ConnectionError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var filled = 0
@@ -290,8 +289,8 @@ struct Connection: ~Copyable {
     }
   }
 
-  /// Sends close_notify, and gives the other end a moment to take the sent bytes, unless this end
-  /// gives up meanwhile.
+  /// Sends close_notify, and gives the other end a moment to read the sent bytes, unless this end
+  /// is stopped.
   mutating func close(within pause: Duration = .seconds(2)) { close(by: BootInstant.now().advanced(by: pause)) }
 
   mutating func close(by deadline: BootInstant) {

@@ -1,39 +1,77 @@
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
-import MigrationWire
+package import MigrationWire
 
 /// The reason why a connection is no longer usable.
 package struct ConnectionError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Code: Equatable, Sendable {
-    /// It was cut, or never came up.
+    /// The connection was cut, or was never made.
     case lost
-    /// The other end said close_notify and is gone.
+    /// The other end has sent close_notify.
     case closed
     /// TLS refused: the certificate, the version, a forged record.
     case refused
-    /// The other end has sent what no honest one sends, or more of it (Protocol §11).
+    /// The other end has sent more, or more often, than an honest end does (Protocol §11).
     case violated
     /// A deadline passed, this end's or the kernel's.
     case timedOut
-    /// This end wants to stop.
+    /// This end has stopped.
     case stopped
+    /// A message of the other end breaks the protocol.
+    case violation(Violation)
+    /// One of the ends has ended the pairing with ABORT.
+    case aborted(AbortReason)
+    /// The other end has sent CLOSE.
+    case told(Close)
+    /// The proof of a code cannot be computed.
+    case unproved
+    /// The other device's key is not the key of the pairing.
+    case stranger
   }
 
-  let code: Code
+  package let code: Code
   /// A lower-case clause.
   package let description: String
+  /// Whether no end has judged a code: another attempt may succeed.
+  private(set) var isUnjudged = false
 
   package init(_ code: Code, _ description: String) {
     self.code = code
     self.description = description
   }
 
-  init(_ error: SystemError) {
-    self.init(error.isTimedOut ? .timedOut : .lost, error.description)
+  init(_ error: SystemError) { self.init(error.isTimedOut ? .timedOut : .lost, error.description) }
+
+  init(_ error: TLSError) { self.init(error.code == .truncated ? .lost : .refused, error.description) }
+
+  package init(_ violation: Violation) { self.init(.violation(violation), violation.description) }
+
+  package init(_ reason: AbortReason) { self.init(.aborted(reason), reason.failure.message) }
+
+  package init(told close: Close) { self.init(.told(close), Fault(told: close).message) }
+
+  package static let stranger = ConnectionError(.stranger, Fault.otherKey.message)
+
+  /// Whether the connection has ended without a message that says why.
+  package var isCut: Bool {
+    switch code {
+    case .lost, .closed, .refused, .timedOut, .stopped: true
+    case .violated, .violation, .aborted, .told, .unproved, .stranger: false
+    }
   }
 
-  init(_ error: TLSError) {
-    self.init(error.code == .truncated ? .lost : .refused, error.description)
+  /// Runs a step before any end judges a code: an end that is cut or busy may try again.
+  package static func unjudged<Value: ~Copyable>(
+    _ body: () throws(ConnectionError) -> Value
+  ) throws(ConnectionError) -> Value {
+    do {
+      return try body()
+    } catch {
+      var error = error
+      error.isUnjudged = [.lost, .closed, .timedOut, .aborted(.busy)].contains(error.code)
+      throw error
+    }
   }
 
   /// Runs something that the kernel may refuse.
@@ -53,6 +91,71 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
       return try body()
     } catch {
       throw ConnectionError(error)
+    }
+  }
+
+  /// Computes a part of a proof.
+  static func proof<Result: ~Copyable>(_ body: () throws(TLSError) -> Result) throws(ConnectionError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw ConnectionError(.unproved, error.description)
+    }
+  }
+
+  /// Reads something that may break the protocol.
+  static func wire<Result: ~Copyable>(_ body: () throws(Violation) -> Result) throws(ConnectionError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw ConnectionError(error)
+    }
+  }
+}
+
+/// Limits the bytes that the other end may send on one connection before READY, and its records
+/// without plaintext (Protocol §11).
+struct ReadBound {
+  /// How many records without plaintext may come within a second.
+  static let silentRecords = 64
+
+  /// The number of ciphertext bytes that may still arrive before READY; nil after READY.
+  private var beforeReady: Int? = Limits.beforeReady + Limits.tlsRecord
+  /// The number of records without plaintext at the last check.
+  private var seen = 0
+  /// The beginning of the second in which they are counted, and their number before it.
+  private var second: (start: BootInstant, before: Int)?
+
+  /// READY was sent or received.
+  mutating func passReady() { beforeReady = nil }
+
+  /// The number of bytes that may be read from the socket now.
+  func room(_ space: Int) throws(ConnectionError) -> Int {
+    guard let beforeReady else { return space }
+    guard beforeReady > 0 else {
+      throw ConnectionError(.violated, "the other device sent too much before both were sure of each other")
+    }
+    return min(space, beforeReady)
+  }
+
+  /// Bytes were read from the socket.
+  mutating func took(_ count: Int) {
+    if let rest = beforeReady { beforeReady = rest - count }
+  }
+
+  /// Fails when the other end renews its key before READY, or sends too many records without
+  /// plaintext.
+  mutating func check(_ silent: SilentTally, now: BootInstant) throws(ConnectionError) {
+    if beforeReady != nil, silent.keyUpdates > 0 {
+      throw ConnectionError(.violated, "the other device renewed its key before both were sure of each other")
+    }
+    guard silent.records > seen else { return }
+    let current: (start: BootInstant, before: Int)
+    if let second, now < second.start.advanced(by: .seconds(1)) { current = second } else { current = (now, seen) }
+    second = current
+    seen = silent.records
+    guard seen - current.before <= Self.silentRecords else {
+      throw ConnectionError(.violated, "the other device sends without saying anything")
     }
   }
 }

@@ -3,37 +3,46 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// One control connection of a loop: its bytes, and how far its end is.
+/// One control connection of a loop: its bytes, and the progress of its end.
 final class ControlLink {
+  enum Event: Sendable {
+    case received(ControlMessage)
+    /// Only `closed` follows. `isSilent`: nothing has come for too long, or the kernel got no
+    /// answer.
+    case broke(Fault, isSilent: Bool)
+    /// There is room for more of the messages that can wait.
+    case drained
+    case closed
+  }
+
   private enum State {
     case open
-    /// It broke, and the engine has not closed it yet.
+    /// It broke, and the engine has not yet closed it.
     case broken
     case closing(until: Double)
     case closed
   }
 
-  /// So many reads a step: an other end that never stops talking leaves time for everything else.
+  /// The most reads of one step: an other end that sends without end leaves time for other work.
   private static let readsAtATime = 16
   private static let readSize = 64 << 10
 
   private var connection: Connection
   private var channel: ControlChannel
   private var state = State.open
-  /// Why no more bytes can go out.
+  /// The reason why no more bytes can be sent.
   private var sendingFailure: ConnectionError?
-  /// Whether the link has reported its room.
+  /// Whether the link has reported that it is drained.
   private var isDrainTold = true
-  /// Whether the next step has work, with any result of the poll: more bytes to take, or a message
-  /// that was just said.
+  /// Whether the next step has work with any result of the poll: more bytes to read, or a message
+  /// that was just queued.
   private(set) var mayHaveMore = false
 
   /// Takes over a connection that is past READY.
   init(_ connection: consuming Connection, now: Double) {
     self.connection = connection
     channel = ControlChannel(now: now)
-    // Bytes in the kernel precede every answer. Where the kernel sets no limit, answers are only
-    // later.
+    // Bytes in the kernel precede every answer. Without this limit of the kernel, answers are later.
     try? self.connection.keepUnsentLow()
   }
 
@@ -52,7 +61,7 @@ final class ControlLink {
     mayHaveMore = true
   }
 
-  /// When something is due though nothing comes.
+  /// The next moment at which something is due without an event.
   var nextMoment: Double? {
     switch state {
     case .open: channel.nextMoment
@@ -76,13 +85,13 @@ final class ControlLink {
   private var isWritable: Bool { sendingFailure == nil }
   private var hasMoreToSend: Bool { isWritable && (channel.unsent > 0 || connection.hasPendingOutput) }
 
-  /// Sends and takes bytes as far as that needs no wait. Returns the resulting events.
-  func step(now: Double) -> [LinkNews] {
+  /// Sends and reads bytes without waiting. Returns the resulting events.
+  func step(now: Double) -> [Event] {
     mayHaveMore = false
     switch state {
     case .open: return converse(now: now)
     case .broken:
-      // Last words go out while the engine makes up its mind.
+      // Sends the last messages until the engine closes the connection.
       try? send(now: now)
       return []
     case .closing(let deadline): return end(now: now, deadline)
@@ -90,27 +99,27 @@ final class ControlLink {
     }
   }
 
-  private func converse(now: Double) -> [LinkNews] {
-    var news: [LinkNews] = []
-    do {
+  private func converse(now: Double) -> [Event] {
+    var events: [Event] = []
+    do throws(ConnectionError) {
       channel.beat(now: now)
       try? send(now: now)
-      // An end that says something and closes at once refuses later bytes. Its last message is
-      // heard all the same.
-      try receive(&news, now: now)
-      if let sendingFailure, news.isEmpty { throw sendingFailure }
+      // An end that sends a message and closes at once refuses later bytes. Its last message is read
+      // all the same.
+      try receive(&events, now: now)
+      if let sendingFailure, events.isEmpty { throw sendingFailure }
       if channel.isSilent(now: now) {
         throw ConnectionError(.timedOut, "the other device has been silent for \(Int(Heartbeat.silence)) seconds")
       }
       if !isDrainTold, channel.isDrained {
         isDrainTold = true
-        news.append(.drained)
+        events.append(.drained)
       }
     } catch {
       state = .broken
-      news.append(.broke(Fault(error), isSilent: (error as? ConnectionError)?.code == .timedOut))
+      events.append(.broke(error.fault, isSilent: error.code == .timedOut))
     }
-    return news
+    return events
   }
 
   private func send(now: Double) throws(ConnectionError) {
@@ -127,11 +136,11 @@ final class ControlLink {
     }
   }
 
-  private func receive(_ news: inout [LinkNews], now: Double) throws {
+  private func receive(_ events: inout [Event], now: Double) throws(ConnectionError) {
     var reads = 0
     while channel.isReading {
-      while let message = try channel.next() { news.append(.received(message)) }
-      guard news.isEmpty else {
+      while let message = try nextMessage() { events.append(.received(message)) }
+      guard events.isEmpty else {
         mayHaveMore = true
         return
       }
@@ -148,7 +157,11 @@ final class ControlLink {
     }
   }
 
-  private func end(now: Double, _ deadline: Double) -> [LinkNews] {
+  private func nextMessage() throws(ConnectionError) -> ControlMessage? {
+    try ConnectionError.wire { () throws(Violation) in try channel.next() }
+  }
+
+  private func end(now: Double, _ deadline: Double) -> [Event] {
     do throws(ConnectionError) {
       try send(now: now)
       if isWritable, now < deadline {
@@ -166,5 +179,48 @@ final class ControlLink {
     }
     state = .closed
     return [.closed]
+  }
+}
+
+/// The control connections that a loop reads and writes, from READY to their end. The loop's thread
+/// owns it; nothing here waits.
+struct ControlConnections {
+  private var links: [ConnectionID: ControlLink] = [:]
+  private let clock: LoopClock
+
+  init(_ clock: LoopClock) { self.clock = clock }
+
+  /// Adds a connection at READY.
+  mutating func add(_ id: ConnectionID, _ connection: consuming Connection) {
+    links[id] = ControlLink(connection, now: clock.now)
+  }
+
+  /// Queues a message.
+  func say(_ id: ConnectionID, _ message: ControlMessage) { links[id]?.say(message) }
+
+  /// Ends a connection with the queued last messages, at the given moment of the clock at the
+  /// latest. While it is being closed, a moment counts only if it is earlier.
+  func close(_ id: ConnectionID, until deadline: Double) { links[id]?.close(until: deadline) }
+
+  /// The next moment at which something is due without an event.
+  var nextMoment: Double? { links.values.compactMap(\.nextMoment).min() }
+
+  /// The events that the poll waits for, in the order of the connections.
+  var interests: [Poller.Interest] { links.sorted { $0.key < $1.key }.compactMap(\.value.interest) }
+
+  /// Whether a connection has more bytes than the last step read, or a message was queued since.
+  var mayHaveMore: Bool { links.values.contains(where: \.mayHaveMore) }
+
+  /// Sends and reads bytes of all connections without waiting.
+  mutating func step() -> [(id: ConnectionID, event: ControlLink.Event)] {
+    let now = clock.now
+    var all: [(id: ConnectionID, event: ControlLink.Event)] = []
+    for (id, link) in links.sorted(by: { $0.key < $1.key }) {
+      for event in link.step(now: now) {
+        all.append((id, event))
+        if case .closed = event { links[id] = nil }
+      }
+    }
+    return all
   }
 }

@@ -1,10 +1,10 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// The values that a data stream and the syncer share: the numbers of written and of durable
-/// frames.
+/// The numbers of written and of durable frames, which a data stream and the syncer share.
 final class StreamDurability: Sendable {
   let wakeup: Wakeup
   private let written = Atomic<UInt64>(0)
@@ -15,10 +15,10 @@ final class StreamDurability: Sendable {
   var writtenFrames: UInt64 { written.load(ordering: .acquiring) }
   var durableFrames: UInt64 { durable.load(ordering: .acquiring) }
 
-  /// The stream's thread: one more frame is in files and journal.
+  /// Notes on the stream's thread the number of frames in files and journal.
   func wrote(_ frames: UInt64) { written.store(frames, ordering: .releasing) }
 
-  /// The syncer's thread: so many frames survive a power loss.
+  /// Notes on the syncer's thread the number of frames that survive a power loss.
   func synced(_ frames: UInt64) {
     guard frames > durableFrames else { return }
     durable.store(frames, ordering: .releasing)
@@ -36,15 +36,14 @@ struct IncomingData: ~Copyable {
   private let gate: WritingGate
   private let isStopped: @Sendable () -> Bool
   private let traffic: TrafficCount
-  /// Whether compressed frames are agreed on.
+  /// Whether frames may be compressed.
   private let isCompressible: Bool
   private var decompression = Decompression()
   private var pending: [UInt8] = []
-  /// Frames are read into this; it grows to the largest frame that came.
+  /// The buffer for one frame. Grows to the largest frame.
   private var body: [UInt8] = []
 
-  /// Takes over a connection whose JOIN has been accepted. `isCompressible` says whether frames may
-  /// be compressed.
+  /// Begins with a connection whose JOIN was accepted.
   init(
     _ connection: consuming Connection, writer: StagingWriter, durability: StreamDurability, gate: WritingGate,
     traffic: TrafficCount, isCompressible: Bool, isStopped: @escaping @Sendable () -> Bool
@@ -60,8 +59,6 @@ struct IncomingData: ~Copyable {
   }
 
   /// Serves the stream until END, and until everything of it is acknowledged as written.
-  ///
-  /// Throws a `ConnectionError`, a `Violation` or an `ArchiveError`.
   mutating func run() throws {
     try connection.allowStalls()
     var header = [UInt8](repeating: 0, count: Limits.frameHeader)
@@ -79,15 +76,15 @@ struct IncomingData: ~Copyable {
       case .end:
         try stream.ended()
         return finish()
-      case .close(let close): throw close
+      case .close(let close): throw ConnectionError(told: close)
       case nil: break
       case .join, .ack: throw Violation(.state, "a frame of a data stream")
       }
     }
   }
 
-  /// Ends the stream, and tells the sender the reason, as far as it still listens. A CLOSE of the
-  /// sender gets no answer.
+  /// Ends the stream, and tells the sender the reason, if it still reads. A CLOSE of the sender gets
+  /// no answer.
   mutating func close(_ close: Close?) {
     if let close {
       try? connection.writeAll(StreamMessage.close(close).frame(), until: BootInstant.now().advanced(by: .seconds(1)))
@@ -116,8 +113,7 @@ struct IncomingData: ~Copyable {
     try acknowledge()
   }
 
-  /// Sends an acknowledgement. One is under way at a time: the next one covers the frames that come
-  /// meanwhile.
+  /// Sends an acknowledgement, one at a time: the next one covers the frames that arrive meanwhile.
   private mutating func acknowledge() throws(ConnectionError) {
     if pending.isEmpty { prepareAcknowledgement() }
     if !pending.isEmpty {
@@ -146,8 +142,8 @@ struct IncomingData: ~Copyable {
     try fill(&target, count)
   }
 
-  /// Reads exactly so many bytes, and tells of durable frames meanwhile. A silent sender is the
-  /// control connection's business.
+  /// Reads exactly `count` bytes, and acknowledges durable frames meanwhile. The control connection
+  /// detects a silent sender.
   private mutating func fill(_ target: inout [UInt8], _ count: Int) throws(ConnectionError) {
     var filled = 0
     while filled < count {
@@ -160,5 +156,70 @@ struct IncomingData: ~Copyable {
         try acknowledge()
       }
     }
+  }
+}
+
+/// Unpacks the compressed frames of one data stream (Protocol §6.8, encoding 1). From the first frame
+/// on, it has one frame's memory.
+struct Decompression: ~Copyable {
+  private var decoder: ZstandardDecoder?
+  /// The entries of the last unpacked frame, at the front. Grows to the largest frame.
+  private(set) var entries: [UInt8] = []
+
+  /// Unpacks a payload, a part of an array, to exactly `plainLength` bytes of entries.
+  mutating func unpack(_ body: [UInt8], _ range: Range<Int>, to plainLength: Int) throws {
+    let payload = body.span.extracting(range)
+    try CompressedFrame(payload).check(plainLength: plainLength)
+    if decoder == nil { decoder = ZstandardDecoder() }
+    guard decoder != nil else {
+      throw SystemError(reason: "the library is not there any more", operation: "decompress", subject: "libzstd")
+    }
+    if entries.count < plainLength { entries = [UInt8](repeating: 0, count: plainLength) }
+    let isWhole = decoder?.decompress(payload, into: &entries, exactly: plainLength)
+    guard isWhole == true else { throw CompressedFrame.undecodable }
+  }
+}
+
+extension ReceivingSession {
+  /// Serves one data stream, from JOIN to its end, and posts the event of its end.
+  func receive(on served: ServedConnection, _ setup: ReceiverSetup) {
+    func end(_ end: ReceiverEngine.StreamEnd) {
+      setup.post(.streamEnded(served.id, end, held: staging.held))
+    }
+    guard let connection = served.take() else { return end(.over) }
+    let durability = StreamDurability(wakeup: connection.wakeup)
+    syncer.add(durability)
+    defer { syncer.remove(durability) }
+    do {
+      var incoming = try incoming(connection, durability, served.dismissal, setup)
+      do {
+        try incoming.run()
+        end(.over)
+      } catch {
+        let fault = Fault(error)
+        // The sender replaces a stream that was cut; the control connection knows when it cannot.
+        if fault.code == .connection { return end(.over) }
+        setup.lastWords.during(served) {
+          end(.failed(fault))
+          // The remaining messages delay no other work: the stream writes no more.
+          incoming.close(fault.isTold ? nil : fault.close)
+        }
+      }
+    } catch {
+      end(.failed(Fault(error)))
+    }
+  }
+
+  private func incoming(
+    _ connection: consuming Connection, _ durability: StreamDurability, _ dismissal: Dismissal, _ setup: ReceiverSetup
+  ) throws -> IncomingData {
+    let transfer = transfer
+    let writer = StagingWriter(staging, sealer: try ChunkSealer(staging.keys)) {
+      transfer.tellRefusals { setup.post(.refused(transfer.identifier, $0)) }
+    }
+    return try IncomingData(
+      connection, writer: writer, durability: durability, gate: gate, traffic: transfer.traffic,
+      isCompressible: features.contains(.zstd)
+    ) { dismissal.isDismissed }
   }
 }

@@ -115,7 +115,7 @@ package final class Receiver: Sendable {
     return try store.remembered(at: try area.place()).map(\.remembered)
   }
 
-  /// Ends the transfer soon, from any thread. The received data is kept.
+  /// Ends the run soon, from any thread. The received data is kept.
   package func stop(_ kind: TransferFailure.Kind) { setup.post(.stop(kind)) }
 
   /// Receives one transfer, or all that come. Blocks until they have ended.
@@ -124,13 +124,12 @@ package final class Receiver: Sendable {
   /// a moment only: the journal can do without its last entries. In a process that lives on, the
   /// worker releases its locks when it ends.
   package func run() throws(TransferFailure) -> TransferResult {
-    // They hold locks for as long as they live: the loop has them, and no frame below it, which
-    // would have them to the end.
+    // They hold locks for as long as they live: only the loop has them, and no frame below it.
     let entries = Handover(entries.withLock { $0.take() })
-    let (setup, ended) = (setup, Condition<ReceiverLoop.End?>(nil))
+    let (setup, ended) = (setup, Condition<End?>(nil))
     do {
       let thread = try OwnerThread(name: "receiver") {
-        let end = ReceiverLoop.run(setup, entries)
+        let end = Self.run(setup, entries)
         ended.withLock { $0 = end }
       }
       thread.join()
@@ -142,5 +141,22 @@ package final class Receiver: Sendable {
     // Their last results hold locks, too, also those that come later.
     setup.queue.close()
     return try end.result.get()
+  }
+
+  /// The result of a run, and until when its workers are waited for.
+  private struct End: Sendable {
+    let result: Result<TransferResult, TransferFailure>
+    let deadline: BootInstant
+  }
+
+  private static func run(_ setup: ReceiverSetup, _ entries: Handover<[RememberedEntry]>) -> End {
+    do throws(SystemError) {
+      let performer = try ReceiverPerformer(setup, entries.take())
+      let loop = EngineLoop(
+        ReceiverEngine(setup.settings), performer, queue: setup.queue, workers: setup.workers, clock: setup.clock)
+      return End(result: loop.run().result, deadline: performer.deadline)
+    } catch {
+      return End(result: .failure(Fault(error).failure), deadline: .now())
+    }
   }
 }

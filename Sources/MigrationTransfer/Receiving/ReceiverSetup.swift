@@ -1,30 +1,8 @@
 import MigrationArchive
 import MigrationEngine
-import MigrationSystem
+package import MigrationSystem
 import MigrationTLS
-import MigrationWire
-
-/// A worker's report to the receiver's loop: an event for the engine, and a value that the loop
-/// keeps from then on.
-struct WorkerReport: Sendable {
-  /// A worker's result, for later workers.
-  enum Product: Sendable {
-    case listening(Handover<ListeningSocket>)
-    /// The secret of the code that was made.
-    case secret(PairingSecret)
-    case transfers([ReceivingTransfer])
-    case judgement(SessionNumber, JudgedOffer)
-    case session(ReceivingSession)
-  }
-
-  let event: ReceiverEngine.Event
-  let product: Product?
-
-  init(_ event: ReceiverEngine.Event, bringing product: Product? = nil) {
-    self.event = event
-    self.product = product
-  }
-}
+package import MigrationWire
 
 /// The arguments of a receiver's start. Its loop and its workers share them, and they do not
 /// change.
@@ -38,20 +16,84 @@ struct ReceiverSetup: Sendable {
   let observer: @Sendable (TransferEvent) -> Void
   let identity: Identity
   let context: TLSContext
-  let queue: EventQueue<WorkerReport>
+  let queue: EventQueue<ReceiverPerformer.WorkerReport>
   let workers = Workers()
-  let farewells = Farewells()
+  let lastWords = LastWords()
   /// Handshakes at a time: as many as there are processors.
   let handshakes = ComputeGate()
 
   var clock: LoopClock { options.pace }
 
-  /// Tells the loop of something.
-  func post(_ event: ReceiverEngine.Event) { queue.post(WorkerReport(event)) }
+  /// Reports an event to the loop.
+  func post(_ event: ReceiverEngine.Event) { queue.post(Report(event)) }
 
-  /// Tells the user of this device of something.
+  /// Tells the user of this device a lower-case clause.
   func notice(_ text: String) { post(.noticed(.notice(text))) }
 
   /// Where the engine begins.
   var settings: ReceiverEngine.Settings { options.settings(of: importer, with: helpers) }
+}
+
+/// The data streams that have failed and still say their last messages. The engine no longer counts
+/// them, so only a stop by the user shortens their time.
+final class LastWords: Sendable {
+  private let parting = Mutex<[ConnectionID: Dismissal]>([:])
+
+  /// Runs `body`, which a dismissal ends.
+  func during(_ connection: ServedConnection, _ body: () -> Void) {
+    parting.withLock { $0[connection.id] = connection.dismissal }
+    body()
+    parting.withLock { $0[connection.id] = nil }
+  }
+
+  /// Tells all of them to end soon.
+  func dismiss() {
+    for dismissal in parting.withLock({ Array($0.values) }) { dismissal.dismiss(makesRoom: false) }
+  }
+}
+
+/// The sender's offer, as the question to this device's user shows it. Texts are exact; the asker
+/// escapes them.
+package struct ConsentQuestion: Sendable {
+  package let offer: Offer
+  /// The other device's label.
+  package let label: String
+  package let address: String
+  /// How much room there is.
+  package let availableBytes: UInt64?
+  /// The most that is taken if more comes than was announced; nil where no more may come.
+  package let mostBytes: UInt64?
+
+  package init(
+    offer: Offer, label: String, address: String, availableBytes: UInt64?, mostBytes: UInt64? = nil
+  ) {
+    self.offer = offer
+    self.label = label
+    self.address = address
+    self.availableBytes = availableBytes
+    self.mostBytes = mostBytes
+  }
+}
+
+/// Asks the user of this device whether to take a new transfer, on a thread that may wait. A
+/// resumed transfer needs no second question.
+///
+/// The answer is not needed any more when the descriptor becomes readable; then there is none.
+package typealias ConsentAsker = @Sendable (_ question: ConsentQuestion, _ until: CInt) -> Bool?
+
+/// Waits, on a thread that may do so, until the user of this device wants codes to be shown again:
+/// true then, false where no user can say so any more.
+///
+/// The answer is not needed any more when the descriptor becomes readable; then there is none.
+package typealias RestartAsker = @Sendable (_ until: CInt) -> Bool?
+
+/// Announces a receiver on its networks (Protocol §4.5). No transfer depends on its success.
+///
+/// The loop calls it: both return at once.
+package protocol Announcer: Sendable {
+  /// Senders may pair or come back: this is where the receiver listens, an address of all of this
+  /// device's included.
+  func announce(_ address: SocketAddress)
+  /// They may not any more.
+  func withdraw()
 }

@@ -18,9 +18,9 @@ final class ReceivingTransfer: Sendable {
   let identifier: TransferID
   /// The traffic of this run.
   let traffic = TrafficCount()
-  /// Held for as long as a reference takes, since the loop looks here too.
+  /// Held only to copy a reference, since the loop reads it too.
   private let state: Mutex<State>
-  /// How many of the named refusals the engine knows. Workers alone hold it, and ask the staging
+  /// The number of named refusals that the engine knows. Only workers hold it, and read the staging
   /// directory meanwhile.
   private let toldRefusals = Mutex(0)
 
@@ -36,10 +36,10 @@ final class ReceivingTransfer: Sendable {
   /// The staged items.
   var held: Tally { staging?.held ?? Tally() }
 
-  /// It is remembered from now on.
+  /// The transfer has a record from now on.
   func keep(_ entry: TransferEntry) { state.withLock { $0.entry = entry } }
 
-  /// It is staged from now on, or again.
+  /// The transfer has a staging directory from now on.
   func keep(_ staging: Staging) {
     state.withLock { state in
       state.staging = staging
@@ -47,13 +47,13 @@ final class ReceivingTransfer: Sendable {
     }
   }
 
-  /// The remembered facts, which this forgets.
+  /// Removes and returns the record.
   func releaseEntry() -> TransferEntry? { state.withLock { $0.entry.take() } }
 
-  /// Nothing is staged any more.
+  /// Releases the staging directory.
   func releaseStaging() { state.withLock { $0.staging = nil } }
 
-  /// Tells of the refusals that were not told yet, in their order.
+  /// Reports the refusals that were not reported yet, in their order.
   func tellRefusals(_ tell: ([Refusal]) -> Void) {
     guard let staging else { return }
     toldRefusals.withLock { told in
@@ -82,5 +82,61 @@ extension ReceivingTransfer {
   func forget(in store: TransferStore?) {
     guard let entry = releaseEntry() ?? (try? store?.open(identifier, role: .receiver)) else { return }
     try? entry.remove()
+  }
+}
+
+/// The values that the workers of one session of an accepted offer share. The session decides
+/// nothing; the engine names it by its number.
+final class ReceivingSession: Sendable {
+  let number: SessionNumber
+  let transfer: ReceivingTransfer
+  let staging: Staging
+  /// The session's features.
+  let features: Features
+  /// Shut when the sender has said FINISH, and closed with the session.
+  let gate = WritingGate()
+  let syncer: Syncer
+  private let ledger: Mutex<LedgerReader>
+
+  init(
+    _ number: SessionNumber, of transfer: ReceivingTransfer, staging: Staging, features: Features, ledger: LedgerReader
+  ) {
+    self.number = number
+    self.transfer = transfer
+    self.staging = staging
+    self.features = features
+    self.ledger = Mutex(ledger)
+    syncer = Syncer(staging) { transfer.noteProgress() }
+  }
+
+  /// The next part of the available data.
+  func nextLedgerPart() -> ReceiverEngine.LedgerPart {
+    let part = ledger.withLock { $0.next() }
+    return ReceiverEngine.LedgerPart(pages: part.pages, partials: part.partials, end: part.end)
+  }
+
+  /// Stops further writes and syncs. Those that have begun finish.
+  func halt() {
+    gate.close()
+    syncer.stop()
+  }
+}
+
+/// An earlier run's record of a transfer, and this process's lock on it, if it has one.
+struct RememberedEntry: Sendable {
+  let remembered: RememberedTransfer
+  /// Nil where another process has it, or where it cannot be locked: it is tried again when its
+  /// sender comes.
+  let entry: TransferEntry?
+
+  /// Locks an entry; nil if it is gone, or if a receiver that does not stay leaves it to another
+  /// process.
+  static func take(_ remembered: RememberedTransfer, in store: TransferStore?, isKept: Bool) -> RememberedEntry? {
+    do {
+      guard let entry = try store?.open(remembered.transfer, role: .receiver) else { return nil }
+      return RememberedEntry(remembered: entry.remembered, entry: entry)
+    } catch {
+      return isKept ? RememberedEntry(remembered: remembered, entry: nil) : nil
+    }
   }
 }

@@ -1,10 +1,10 @@
 import MigrationArchive
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
-/// Makes what the streams have written durable, in groups and beside the receiving (Protocol §9.4).
+/// Makes the streams' written data durable, in groups and beside the receiving (Protocol §9.4).
 final class Syncer: Sendable {
-  /// How long writes may gather before they are synced.
+  /// The pause between two syncs.
   private static let pause = Duration.seconds(2)
 
   private struct State: Sendable {
@@ -22,7 +22,7 @@ final class Syncer: Sendable {
     self.synced = synced
   }
 
-  /// Looks after one more stream.
+  /// Adds a stream.
   func add(_ stream: StreamDurability) { state.withLock { $0.streams.append(stream) } }
 
   /// A stream has ended, and gets no further acknowledgement.
@@ -50,4 +50,52 @@ final class Syncer: Sendable {
     let deadline = BootInstant.now().advanced(by: Self.pause)
     return state.wait(until: deadline) { $0.isStopped ? true : nil } ?? false
   }
+}
+
+/// Separates the writing of a session from the end of the archive, and from the next session
+/// (Protocol §6.5, §7.3).
+package final class WritingGate: Sendable {
+  private struct State {
+    var writing = 0
+    var isShut = false
+    var isClosed = false
+    var lastLeft = BootInstant.now()
+  }
+
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// Something is about to be written. A violation after the end of the export; after that of the
+  /// session, the stream counts as stopped.
+  package func enter() throws(ConnectionError) {
+    try state.withLock { (state) throws(ConnectionError) in
+      guard !state.isClosed else { throw ConnectionError(.stopped, "the session has ended") }
+      guard !state.isShut else { throw ConnectionError(Violation(.state, "a data frame")) }
+      state.writing += 1
+    }
+  }
+
+  /// A write has ended.
+  package func leave() {
+    state.withLock { state in
+      state.writing -= 1
+      state.lastLeft = .now()
+    }
+  }
+
+  /// The end of the last write, or the time when the gate was made; nil during a write.
+  var lastLeft: BootInstant? { state.withLock { $0.writing == 0 ? $0.lastLeft : nil } }
+
+  /// The export has ended. A violation while a frame is being written, because that frame cannot
+  /// have been acknowledged yet.
+  package func shut() throws(Violation) {
+    try state.withLock { (state) throws(Violation) in
+      guard state.writing == 0 else { throw Violation(.state, "the end of the export") }
+      state.isShut = true
+    }
+  }
+
+  /// The session has ended: only writes that have begun finish.
+  package func close() { state.withLock { $0.isClosed = true } }
 }

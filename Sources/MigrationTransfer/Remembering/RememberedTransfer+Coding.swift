@@ -10,7 +10,7 @@ extension RememberedTransfer {
   private static let magic = Array("peer transfer 1\n".utf8)
   private static let subject = "a remembered transfer"
   private static let checksum = 16
-  /// Far more than any remembered transfer takes.
+  /// Far more than any record has.
   static let sizeLimit = 64 << 20
 
   /// The whole file.
@@ -77,7 +77,7 @@ extension RememberedTransfer {
     return fields
   }
 
-  /// Reads a whole file; anything that is damaged, or none of ours, is a violation.
+  /// Reads a whole file. A damaged or foreign file is a violation.
   init(encoded bytes: [UInt8]) throws(Violation) {
     let body = Self.magic.count..<max(Self.magic.count, bytes.count - Self.checksum)
     guard bytes.count >= Self.magic.count + Self.checksum, bytes.starts(with: Self.magic) else {

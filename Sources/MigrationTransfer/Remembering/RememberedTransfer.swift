@@ -10,12 +10,12 @@ package struct RememberedTransfer: Equatable, Sendable {
 
   /// A receiver's half of it.
   package struct Destination: Equatable, Sendable {
-    /// The absolute path of the directory that it arrives in.
+    /// The absolute path of the destination.
     package let path: [UInt8]
-    /// Where this device listened.
+    /// The port where this device listened.
     package let port: UInt16
     package let keys: TransferKeys
-    /// The first one.
+    /// The first offer.
     package let offer: Offer
   }
 
@@ -40,22 +40,22 @@ package struct RememberedTransfer: Equatable, Sendable {
   package let peer: KeyFingerprint
   /// The other device's label.
   package let label: String
-  /// Where it was last.
+  /// The other device's last address.
   package var address: String
   /// In seconds since 1970.
   package let started: Int64
   package var lastSeen: Int64
   package var total: Tally
   package var held: Tally
-  /// How many items could not be sent, when that was last counted.
+  /// The number of items that could not be sent, at the last count.
   package var unsent: UInt64 = 0
-  /// How many were left out since the destination cannot hold them, when that was last counted.
+  /// The number of items left out since the destination cannot hold them, at the last count.
   package var withheld: UInt64 = 0
   /// The named items that are not stored: those that the sender left out, from FINISH on, and all
   /// of them, once everything is imported.
   package var notStored: [Refusal] = []
-  /// That all is imported: at a receiver a tombstone for a sender that missed the answer, at a
-  /// sender the last that it did.
+  /// The end of the transfer: at a receiver a tombstone for a sender that missed the answer, at a
+  /// sender the receiver's DONE.
   package var done: Finished?
   package var subject: Subject
 

@@ -1,21 +1,22 @@
+package import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// One remembered transfer, which is this process's as long as the object lives.
+/// The record of one transfer, locked for this process as long as the object lives.
 package final class TransferEntry: Sendable {
   static let file = Array("state".utf8)
 
-  /// The lock is on it.
+  /// The directory that has the lock.
   private let directory: SharedDirectory
   private let name: [UInt8]
   private let transfers: SharedDirectory
   private let state: Mutex<RememberedTransfer>
 
   init(
-    _ remembered: RememberedTransfer, _ directory: consuming Directory, name: [UInt8], in transfers: SharedDirectory
+    _ remembered: RememberedTransfer, _ directory: SharedDirectory, name: [UInt8], in transfers: SharedDirectory
   ) {
     state = Mutex(remembered)
-    self.directory = SharedDirectory(directory)
+    self.directory = directory
     self.name = name
     self.transfers = transfers
   }
@@ -26,7 +27,7 @@ package final class TransferEntry: Sendable {
   }
 
   /// Changes the record, durably and at once.
-  package func update(_ change: (inout RememberedTransfer) -> Void) throws(StoreError) {
+  package func update(_ change: (inout RememberedTransfer) -> Void) throws(Fault) {
     LoopThread.check("write a transfer's entry")
     do {
       try state.withLock { (remembered) throws(SystemError) in
@@ -36,13 +37,13 @@ package final class TransferEntry: Sendable {
         remembered = changed
       }
     } catch {
-      throw StoreError("the record of the transfer cannot be written", error)
+      throw Fault(store: "the record of the transfer cannot be written", error)
     }
   }
 
-  /// Everything is complete. The record stays until both ends know it, with the names of the items
-  /// that are not stored.
-  func finish(_ done: Done, notStored: [Refusal]) throws(StoreError) {
+  /// Records the end of the transfer, with the names of the items that are not stored. The record
+  /// stays until both ends know the end.
+  func finish(_ done: Done, notStored: [Refusal]) throws(Fault) {
     let now = Timestamp.coarseNow().seconds
     try update { remembered in
       remembered.held = done.total
@@ -54,13 +55,13 @@ package final class TransferEntry: Sendable {
   }
 
   /// Forgets the transfer.
-  package func remove() throws(StoreError) {
+  package func remove() throws(Fault) {
     do {
       try transfers.directory.removeTree(name)
       try transfers.directory.synchronize()
     } catch {
       if error.isNotFound { return }
-      throw StoreError("the record of the transfer cannot be removed", error)
+      throw Fault(store: "the record of the transfer cannot be removed", error)
     }
   }
 }

@@ -4,31 +4,29 @@ import MigrationSystem
 package import MigrationWire
 
 extension TransferStore {
-  /// A transfer that was given up.
+  /// A transfer that was removed.
   package struct Forgotten: Equatable, Sendable {
     package let transfer: TransferID
     /// The parts that could not be removed with it.
     package var notice: String?
   }
 
-  /// One end of a transfer that is about to be given up: its directory, locked, and its record if
-  /// that can be trusted.
+  /// One end of a transfer that is about to be removed: its locked directory, and its record if that
+  /// can be read.
   private struct Taken {
     let name: [UInt8]
     let directory: SharedDirectory
     let remembered: RememberedTransfer?
   }
 
-  /// The fewest digits that name a transfer.
+  /// The fewest digits of an identifier that the user may give.
   package static let shortestPrefix = 4
 
-  /// Gives up the transfer whose identifier begins with some digits: removes its staging directory
-  /// and its record.
-  ///
-  /// If this device is both ends, both are given up.
+  /// Removes the staging directory and the record of the transfer whose identifier begins with some
+  /// digits. If this device is both ends, it removes both.
   package func forget(_ prefix: String) throws(TransferFailure) -> Forgotten {
     let (transfers, names) = try named(prefix)
-    // All are taken before the first goes.
+    // Locks both before it removes one.
     var taken: [Taken] = []
     for name in names { if let end = try take(name, in: transfers) { taken.append(end) } }
     var forgotten = Forgotten(
@@ -39,13 +37,13 @@ extension TransferStore {
         try transfers.directory.removeTree(end.name)
         try transfers.directory.synchronize()
       } catch {
-        throw StoreError("the record of the transfer cannot be removed", error).failure
+        throw Fault(store: "the record of the transfer cannot be removed", error).failure
       }
     }
     return forgotten
   }
 
-  /// The directories of the one transfer that is meant.
+  /// The directories of the only transfer with a prefix.
   private func named(_ prefix: String) throws(TransferFailure) -> (transfers: SharedDirectory, names: [[UInt8]]) {
     let transfers: SharedDirectory?
     var found: [[UInt8]] = []
@@ -75,12 +73,13 @@ extension TransferStore {
       isOurs = try directory.directory.descriptor.lock()
     } catch {
       if error.isNotFound { return nil }
-      throw StoreError("the transfer \(Self.shown(name)) cannot be taken", error).failure
+      throw Fault(store: "the transfer \(Self.shown(name)) cannot be taken", error).failure
     }
     guard isOurs else {
-      throw StoreError.busy(Self.shown(name), directory.directory.descriptor.lockHolder()).failure
+      throw Fault.taken(Self.shown(name), by: directory.directory.descriptor.lockHolder()).failure
     }
-    return Taken(name: name, directory: directory, remembered: try? Self.read(directory.directory, name))
+    return Taken(
+      name: name, directory: directory, remembered: try? Self.remembered(Self.read(directory.directory), name))
   }
 
   /// Removes the staging directory. Returns a part that may still be there, if any.
@@ -99,6 +98,6 @@ extension TransferStore {
     }
   }
 
-  /// As much of an identifier as people are shown.
+  /// The part of an identifier that people are shown.
   private static func shown(_ name: [UInt8]) -> String { String(decoding: name.prefix(8), as: UTF8.self) }
 }

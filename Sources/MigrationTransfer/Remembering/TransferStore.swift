@@ -1,19 +1,20 @@
 import MigrationArchive
+package import MigrationEngine
 import MigrationSystem
 package import MigrationWire
 
 /// This device's records of unfinished transfers: `HOME/transfers`, one directory each.
 package final class TransferStore: Sendable {
-  /// One of them, looked at from outside.
+  /// One record, for the list.
   package struct Listed: Sendable {
     package let remembered: RememberedTransfer
-    /// Whether a process works on it just now.
+    /// Whether a process holds its lock.
     package let isInUse: Bool
   }
 
-  /// One whose state cannot be believed.
+  /// A record that cannot be read.
   package struct Damaged: Equatable, Sendable {
-    /// As much of its identifier as its directory is called.
+    /// The beginning of its directory's name.
     package let identifier: String
     /// A lower-case clause.
     package let reason: String
@@ -26,20 +27,20 @@ package final class TransferStore: Sendable {
     package var damaged: [Damaged] = []
   }
 
-  /// How long it is remembered that a transfer is done, in seconds. A sender would only say it
-  /// again to a user whose run of the command was killed at its very end; later the same command
-  /// means another transfer.
+  /// The number of seconds for which the end of a transfer is remembered. A sender reports it again
+  /// only to a user whose run was killed at its very end; later the same command means another
+  /// transfer.
   private static func tombstoneLife(_ role: RememberedTransfer.Role) -> Int64 {
     role == .receiver ? 7 * 24 * 3600 : 3600
   }
 
   private let home: [UInt8]
 
-  /// Keeps its things in a directory, which is made when there is something to keep.
+  /// Keeps the records in a directory, which is made for the first record.
   package init(home: [UInt8]) { self.home = home }
 
-  /// Remembers a transfer from now on; it is this process's until the entry goes.
-  package func create(_ remembered: RememberedTransfer) throws(StoreError) -> TransferEntry {
+  /// Creates a record, locked for this process until the entry is released.
+  package func create(_ remembered: RememberedTransfer) throws(Fault) -> TransferEntry {
     try storing { () throws(SystemError) in
       let transfers = try openOrMake()
       let name = Self.name(remembered.transfer, remembered.role)
@@ -50,42 +51,40 @@ package final class TransferStore: Sendable {
       }
       try directory.replaceFile(TransferEntry.file, with: remembered.encoded)
       try transfers.directory.synchronize()
-      return TransferEntry(remembered, directory, name: name, in: transfers)
+      return TransferEntry(remembered, SharedDirectory(directory), name: name, in: transfers)
     }
   }
 
-  /// Takes a remembered transfer; nil if it is gone. Fails if another process has it for longer
-  /// than a moment: every `peer` looks at all of them when it starts.
-  package func open(_ transfer: TransferID, role: RememberedTransfer.Role) throws -> TransferEntry? {
+  /// Locks a record; nil if it is gone. Fails if another process holds it for longer than a moment:
+  /// every `peer` reads all records when it starts.
+  package func open(_ transfer: TransferID, role: RememberedTransfer.Role) throws(Fault) -> TransferEntry? {
     guard let transfers = try openIfThere() else { return nil }
-    let name = Self.name(transfer, role)
-    do {
-      let directory = try transfers.directory.openChildDirectory(name)
-      guard try directory.descriptor.lockOnceFree() else {
-        throw StoreError.busy(String(transfer.hexadecimal.prefix(8)), directory.descriptor.lockHolder())
-      }
-      return TransferEntry(try Self.read(directory, name), directory, name: name, in: transfers)
-    } catch let error as SystemError {
+    let (name, shown) = (Self.name(transfer, role), String(transfer.hexadecimal.prefix(8)))
+    let directory: SharedDirectory
+    let (isOurs, bytes): (Bool, [UInt8])
+    do throws(SystemError) {
+      directory = SharedDirectory(try transfers.directory.openChildDirectory(name))
+      isOurs = try directory.directory.descriptor.lockOnceFree()
+      bytes = isOurs ? try Self.read(directory.directory) : []
+    } catch {
       if error.isNotFound { return nil }
-      throw StoreError("the transfer \(transfer.hexadecimal.prefix(8)) cannot be taken", error)
+      throw Fault(store: "the transfer \(shown) cannot be taken", error)
     }
+    guard isOurs else { throw Fault.taken(shown, by: directory.directory.descriptor.lockHolder()) }
+    return TransferEntry(try Self.remembered(bytes, name), directory, name: name, in: transfers)
   }
 
-  /// Everything that is remembered.
-  package func list() throws(StoreError) -> Listing {
+  /// All records.
+  package func list() throws(Fault) -> Listing {
     guard let transfers = try openIfThere() else { return Listing() }
     var listing = Listing()
     for name in try names(transfers) {
-      do {
-        let directory = try transfers.directory.openChildDirectory(name)
-        let remembered = try Self.read(directory, name)
-        // Asked, not tried: a lock taken for a moment would be in the way of who works on it.
-        let isInUse = directory.descriptor.lockHolder() != nil
+      do throws(Fault) {
+        // Without a state it has gone, or is just being made.
+        guard let (remembered, isInUse) = try look(at: name, in: transfers) else { continue }
         listing.transfers.append(Listed(remembered: remembered, isInUse: isInUse))
-      } catch let error as SystemError where error.isNotFound {
-        // It has gone, or is just being made.
       } catch {
-        listing.damaged.append(Damaged(identifier: VisibleText.of(name.prefix(32)), reason: "\(error)"))
+        listing.damaged.append(Damaged(identifier: VisibleText.of(name.prefix(32)), reason: error.message))
       }
     }
     listing.transfers.sort {
@@ -94,13 +93,30 @@ package final class TransferStore: Sendable {
     return listing
   }
 
+  /// A record, and whether a process holds its lock; nil if there is none.
+  private func look(
+    at name: [UInt8], in transfers: SharedDirectory
+  ) throws(Fault) -> (RememberedTransfer, isInUse: Bool)? {
+    let (bytes, isInUse): ([UInt8], Bool)
+    do throws(SystemError) {
+      let directory = try transfers.directory.openChildDirectory(name)
+      bytes = try Self.read(directory)
+      // Asked, not tried: a lock held for a moment could stop a process that needs it.
+      isInUse = directory.descriptor.lockHolder() != nil
+    } catch {
+      if error.isNotFound { return nil }
+      throw Fault(error)
+    }
+    return (try Self.remembered(bytes, name), isInUse)
+  }
+
   /// The unfinished transfers of the same sources, newest first.
-  package func unfinishedSends(of sources: [[UInt8]]) throws(StoreError) -> [Listed] {
+  package func unfinishedSends(of sources: [[UInt8]]) throws(Fault) -> [Listed] {
     try list().transfers.filter { $0.remembered.sources == sources }
   }
 
   /// The records of a destination, tombstones included, newest first.
-  package func remembered(at destination: [UInt8]) throws(StoreError) -> [Listed] {
+  package func remembered(at destination: [UInt8]) throws(Fault) -> [Listed] {
     try list().transfers.filter { $0.remembered.destination?.path == destination }
   }
 
@@ -108,7 +124,7 @@ package final class TransferStore: Sendable {
   ///
   /// The lock is on a file of the store, named for the directory: any user who may read the
   /// directory could lock the directory itself. An empty file remains.
-  func lock(_ directory: FileStatus, at path: [UInt8]) throws -> DiskFile {
+  func lock(_ directory: FileStatus, at path: [UInt8]) throws(Fault) -> DiskFile {
     let file = try storing { () throws(SystemError) in
       try Directory.openOrMake(home + Array("/destinations".utf8), mode: 0o700)
         .openOrCreateFile(Array("\(directory.device)-\(directory.inode)".utf8))
@@ -116,28 +132,28 @@ package final class TransferStore: Sendable {
     // A file system without locks cannot detect other receivers.
     guard (try? file.lockOnceFree()) != false else {
       let holder = file.lockHolder().map { " (process \($0))" } ?? ""
-      throw ArchiveError(
-        .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(path))", name: path)
+      throw Fault(
+        .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(path))",
+        about: TransferFailure.Subject(name: path))
     }
     return DiskFile(file)
   }
 
   /// Removes tombstones that are old enough, and the incomplete records of a crash.
-  package func purge(now: Int64) throws(StoreError) {
+  package func purge(now: Int64) throws(Fault) {
     guard let transfers = try openIfThere() else { return }
     for name in try names(transfers) {
       guard let directory = try? transfers.directory.openChildDirectory(name),
         (try? directory.descriptor.lock()) == true
       else { continue }
       let isOver: Bool
-      do {
-        let remembered = try Self.read(directory, name)
-        isOver = remembered.done.map { now - $0.at > Self.tombstoneLife(remembered.role) } ?? false
-      } catch let error as SystemError {
-        isOver = error.isNotFound
+      do throws(SystemError) {
+        // The user is to see damaged ones.
+        let bytes = try Self.read(directory)
+        let remembered = try? Self.remembered(bytes, name)
+        isOver = remembered.flatMap { old in old.done.map { now - $0.at > Self.tombstoneLife(old.role) } } ?? false
       } catch {
-        // Damaged ones are for the user to see.
-        isOver = false
+        isOver = error.isNotFound
       }
       if isOver { try? transfers.directory.removeTree(name) }
     }
@@ -147,20 +163,30 @@ package final class TransferStore: Sendable {
     Array("\(transfer.hexadecimal)-\(role == .sender ? "send" : "receive")".utf8)
   }
 
-  static func read(_ directory: borrowing Directory, _ name: [UInt8]) throws -> RememberedTransfer {
+  /// The bytes of a record, as many as a record may have and one more.
+  static func read(_ directory: borrowing Directory) throws(SystemError) -> [UInt8] {
     let file = try directory.openChild(TransferEntry.file)
-    let size = Int(try file.status().size)
-    guard size <= RememberedTransfer.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
+    let size = min(Int(try file.status().size), RememberedTransfer.sizeLimit + 1)
     var bytes = [UInt8](repeating: 0, count: size)
     let count = try file.readFully(at: 0, into: &bytes)
-    let remembered = try RememberedTransfer(encoded: Array(bytes[..<count]))
-    guard Self.name(remembered.transfer, remembered.role) == name else {
-      throw Violation(.conflict, "a remembered transfer under another name")
-    }
-    return remembered
+    return Array(bytes[..<count])
   }
 
-  func names(_ transfers: SharedDirectory) throws(StoreError) -> [[UInt8]] {
+  /// The record with these bytes, in a directory of this name.
+  static func remembered(_ bytes: [UInt8], _ name: [UInt8]) throws(Fault) -> RememberedTransfer {
+    do throws(Violation) {
+      guard bytes.count <= RememberedTransfer.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
+      let remembered = try RememberedTransfer(encoded: bytes)
+      guard Self.name(remembered.transfer, remembered.role) == name else {
+        throw Violation(.conflict, "a remembered transfer under another name")
+      }
+      return remembered
+    } catch {
+      throw Fault(error)
+    }
+  }
+
+  func names(_ transfers: SharedDirectory) throws(Fault) -> [[UInt8]] {
     try storing { () throws(SystemError) in
       var names: [[UInt8]] = []
       try transfers.directory.forEachEntry { (name, kind) throws(SystemError) in
@@ -175,7 +201,7 @@ package final class TransferStore: Sendable {
   package static let folderName = "transfers"
   private static let folder = Array(folderName.utf8)
 
-  func openIfThere() throws(StoreError) -> SharedDirectory? {
+  func openIfThere() throws(Fault) -> SharedDirectory? {
     try storing { () throws(SystemError) -> SharedDirectory? in
       do throws(SystemError) {
         return SharedDirectory(try Directory.open(home).openChildDirectory(Self.folder))
@@ -196,11 +222,56 @@ package final class TransferStore: Sendable {
     return SharedDirectory(try home.openChildDirectory(Self.folder))
   }
 
-  private func storing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(StoreError) -> Value {
+  private func storing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(Fault) -> Value {
     do {
       return try body()
     } catch {
-      throw StoreError("the records of transfers in \(VisibleText.quoted(home)) cannot be used", error)
+      throw Fault(store: "the records of transfers in \(VisibleText.quoted(home)) cannot be used", error)
+    }
+  }
+}
+
+// MARK: Privacy
+
+extension TransferStore {
+  /// Fails if others than a user and root can change the content of a directory, which holds keys
+  /// and paths, or if every user can put another one in its place. A link to a directory counts as
+  /// that directory. It need not exist yet.
+  package static func check(
+    _ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID, hint: String
+  ) throws(TransferFailure) {
+    // The caller that opens the directory reports why it cannot. A missing one is made for its
+    // owner alone.
+    if let status = try? Directory.open(path).status() {
+      let name = VisibleText.quoted(path)
+      guard status.owner == owner || status.owner == 0 else {
+        throw TransferFailure(
+          .refused, "\(name), where transfers are remembered, belongs to another user", hint: hint)
+      }
+      guard status.mode & 0o022 == 0 else {
+        throw TransferFailure(
+          .refused, "other users can write to \(name), which holds the records of transfers",
+          hint: "Remove their rights: chmod 700 \(VisibleText.listed(path))")
+      }
+    }
+    try checkAbove(path)
+  }
+
+  /// Fails if every user may rename the entries of a directory above: the right to write is enough
+  /// for that, unless the directory has the sticky bit.
+  private static func checkAbove(_ path: [UInt8]) throws(TransferFailure) {
+    var nearest = path
+    while nearest.count > 1, !FileContent.isDirectory(nearest) { nearest = FileContent.split(nearest).directory }
+    guard var above = try? Directory.open(nearest).canonicalPath() else { return }
+    while true {
+      if let status = try? Directory.status(of: above), status.mode & 0o1002 == 0o0002 {
+        throw TransferFailure(
+          .refused,
+          "every user can write to \(VisibleText.quoted(above)), and replace \(VisibleText.quoted(path)) in it",
+          hint: "Remove that right: chmod o-w \(VisibleText.listed(above))")
+      }
+      guard above.count > 1 else { return }
+      above = FileContent.split(above).directory
     }
   }
 }

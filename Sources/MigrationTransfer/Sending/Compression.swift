@@ -5,25 +5,26 @@ import MigrationSystem
 /// Compresses the frames of one data stream, each if it is worth it (Protocol §6.8, encoding 1).
 /// One thread uses it.
 struct Compression: ~Copyable {
-  /// More than this part of its size must go, or a frame is left as it is.
+  /// Compression must save more than this part of a frame's size.
   private static let notable = 10
 
   private let preference: CompressionPreference
   private var choice = CompressionChoice()
   private var trace = CompressionChoice.Trace()
   private var compressor: Zstandard?
-  /// The frame that was compressed last, from the front on.
+  /// The last compressed frame, at the front.
   private(set) var bytes: [UInt8] = []
 
   init(_ preference: CompressionPreference) { self.preference = preference }
 
-  /// The stream has waited for the link to take more, for so many seconds.
+  /// The stream has waited for the link for some seconds.
   mutating func waited(_ seconds: Double) { trace.waiting += seconds }
 
-  /// Compresses a frame, if it is to be; how many bytes it is then, nil if it goes as it is.
+  /// Compresses a frame if that is worth it. Returns the compressed size; nil for a frame that is
+  /// sent plain.
   ///
-  /// `sent` is how many bytes the connection has taken until now, `unwritten` how many frames the
-  /// receiver has not written.
+  /// `sent` is the number of bytes that the connection has accepted so far, `unwritten` the number
+  /// of frames that the receiver has not written.
   mutating func pack(_ frame: FrameBuffer, sent: UInt64, unwritten: UInt64) -> Int? {
     switch preference {
     case .never: return nil
@@ -38,7 +39,7 @@ struct Compression: ~Copyable {
     trace.plain += UInt64(frame.count)
     trace.frames += 1
     guard isWanted else {
-      // A context and a frame are much memory for something that may never be wanted again.
+      // A context and a frame are too much memory to keep for a rare use.
       compressor = nil
       bytes = []
       return nil
@@ -56,5 +57,29 @@ struct Compression: ~Copyable {
     if compressor == nil { compressor = Zstandard() }
     if bytes.count < frame.count { bytes = [UInt8](repeating: 0, count: frame.bytes.count) }
     return compressor?.compress(frame.bytes.span.extracting(first: frame.count), into: &bytes, atMost: limit)
+  }
+}
+
+/// Detects data that cannot be compressed, such as pictures and archives, from a few of its bytes.
+enum NoiseLook {
+  /// The number of sampled places, and of bytes at each.
+  private static let places = 16
+  private static let length = 256
+
+  /// Whether the bytes are spread about as evenly as noise has them.
+  ///
+  /// It counts pairs of equal bytes. In noise, 1 pair in 256 is equal; in text and programs, many
+  /// times as many.
+  static func isNoise(_ bytes: [UInt8], count: Int) -> Bool {
+    let sample = places * length
+    guard count >= sample else { return false }
+    var counts = [Int](repeating: 0, count: 256)
+    for place in 0..<places {
+      let start = (count - length) / (places - 1) * place
+      for index in start..<start + length { counts[Int(bytes[index])] += 1 }
+    }
+    let pairs = counts.reduce(0) { $0 + $1 * $1 } - sample
+    // A quarter more than expected is still taken for noise.
+    return pairs < sample * (sample - 1) / 256 * 5 / 4
   }
 }

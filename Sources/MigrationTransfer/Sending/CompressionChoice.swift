@@ -1,20 +1,20 @@
-/// Decides frame by frame whether a data stream compresses what it sends: only where that makes the
+/// Decides frame by frame whether a data stream compresses its data: only where that makes the
 /// stream faster.
 ///
 /// A value without clocks. It uses the measurements of its own stream: the time that the stream
 /// waits for its link, the cost and the gain of compression, and the delay until the receiver has
 /// written the data. After each attempt without a gain the next one comes later.
 struct CompressionChoice: Equatable, Sendable {
-  /// How far a stream is. Times are seconds.
+  /// The progress of a stream. Times are seconds.
   struct Trace: Equatable, Sendable {
     var now = 0.0
-    /// How long it has waited for the link to take more.
+    /// The time that it has waited for the link.
     var waiting = 0.0
-    /// How many bytes the connection has taken.
+    /// The number of bytes that the connection has accepted.
     var sent: UInt64 = 0
-    /// How many bytes of entries were handed to it.
+    /// The number of bytes of entries that it was given.
     var plain: UInt64 = 0
-    /// How many frames it has been given, and how many of them the receiver has not written yet.
+    /// The number of frames that it was given, and of those that the receiver has not written.
     var frames: UInt64 = 0
     var unwritten: UInt64 = 0
   }
@@ -25,32 +25,31 @@ struct CompressionChoice: Equatable, Sendable {
     case opening
     /// Frames go as they are. Leads to packing.
     case plain
-    /// Frames are compressed; a byte takes the link so many seconds. Leads to plain.
+    /// Frames are compressed; `link` is the seconds per byte of the link. Leads to plain.
     case packing(link: Double)
   }
 
-  /// For how long the stream is watched before its pace is judged, in seconds.
+  /// The shortest measurement of the stream's rate, in seconds.
   private static let look = 0.1
-  /// How many frames the opening takes at least, and how many are compressed before it is judged
-  /// what they bring.
+  /// The fewest frames of the opening, and the number of compressed frames before their gain is
+  /// judged.
   private static let (opening, trial) = (UInt64(16), 4.0)
-  /// A second of the processor counts as so many of the link: others may need it.
+  /// A second of the processor counts as so many seconds of the link: other programs may need it.
   private static let dearness = 3.0
-  /// How long after an attempt the next one comes at the earliest, in seconds, first and at most;
-  /// in between twice as long each time.
+  /// The first and the longest pause in seconds between two attempts; it doubles each time.
   private static let rests = (first: 0.5, longest: 32.0)
 
   private var state = State.opening
-  /// Where watching the stream began, and how far it was when it was asked last.
+  /// The beginning of the measurement, and the last progress.
   private var start = Trace()
   private var last = Trace()
-  /// How many frames there were at the last change.
+  /// The number of frames at the last change.
   private var changed: UInt64 = 0
   private var brought = Brought()
   private var rest = rests.first
   private var nextAttempt = 0.0
 
-  /// A frame is about to be sent; whether it is to be compressed.
+  /// Decides whether the next frame is compressed.
   mutating func next(_ trace: Trace) -> Bool {
     last = trace
     if trace.frames == 0 { start = trace }
@@ -62,12 +61,12 @@ struct CompressionChoice: Equatable, Sendable {
     return state != .plain
   }
 
-  /// The frame looks like noise and goes as it is, which costs nothing.
+  /// The frame looks like noise and is sent plain, at no cost.
   mutating func metNoise() {
     if state == .opening || brought.frames == 0 { become(.plain) }
   }
 
-  /// The frame was compressed in so many seconds, to `size` bytes.
+  /// The frame was compressed to `size` bytes.
   mutating func packed(_ plain: Int, to size: Int, seconds: Double) {
     precondition(state != .plain, "nothing is compressed without having been asked for")
     brought.add(plain, to: size, seconds: seconds)
@@ -78,18 +77,18 @@ struct CompressionChoice: Equatable, Sendable {
     }
   }
 
-  /// Whether compression promises to be faster than the present pace, in seconds for a byte.
+  /// Whether compression promises to be faster than the present pace, in seconds per byte.
   private func pays(_ pace: Double) -> Bool { Self.dearness * brought.cost + brought.share * pace <= pace }
 
-  /// The difference since watching began, once that is long enough; then watching begins anew.
+  /// The measurement, once it is long enough; then the next one begins.
   private mutating func span() -> Span? {
     guard last.now - start.now >= Self.look else { return nil }
     defer { start = last }
     return Span(from: start, to: last)
   }
 
-  /// Whether the receiver had written all that was sent before the last change when watching began:
-  /// only then the pace shows what that brought.
+  /// Whether the receiver had written everything from before the last change when the measurement
+  /// began: only then the measurement shows the effect of that change.
   private var showsChange: Bool { start.unwritten <= start.frames - changed }
 
   private mutating func meetLink() {
@@ -136,7 +135,7 @@ struct CompressionChoice: Equatable, Sendable {
     }
   }
 
-  /// Frames go as they are again, and the attempt behind the next one comes later.
+  /// Frames are sent plain again, and the attempt after the next one comes later.
   private mutating func giveUp() {
     rest = min(2 * rest, Self.rests.longest)
     become(.plain)
@@ -154,7 +153,7 @@ extension CompressionChoice {
   /// The difference between two moments of a stream.
   private struct Span {
     let seconds, plain, sent: Double
-    /// Whether it was the link that the stream waited for most of the time.
+    /// Whether the stream waited for the link most of the time.
     let isWaiting: Bool
     /// Whether that is so, or a large part of the sent data is still to be written: the stream
     /// could send more than the receiver takes.
@@ -176,7 +175,7 @@ extension CompressionChoice {
     private var plain = 0.0
     private var size = 0.0
 
-    /// The seconds for a byte, and the fraction that is left of it.
+    /// The seconds per byte, and the fraction of the size that is left.
     var cost: Double { plain > 0 ? seconds / plain : 0 }
     var share: Double { plain > 0 ? size / plain : 1 }
 

@@ -1,24 +1,25 @@
-import MigrationEngine
-import MigrationSystem
+package import MigrationDiscovery
+package import MigrationEngine
+package import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// Reaches the receiver: the first of its addresses that answers.
+/// Connects to the receiver at the first of its addresses that answers.
 struct Dialing: Sendable {
   /// The time for the addresses to answer, for one of them to shake hands, and then for the
   /// receiver to reach READY.
-  private static let patience = Duration.seconds(Patience.pairing)
+  private static let patience = Duration.seconds(ReadyLimits.pairing)
 
-  /// When a step that begins now is given up.
+  /// The deadline of a step that begins now.
   static var deadline: BootInstant { BootInstant.now().advanced(by: patience) }
 
   let context: TLSContext
-  /// Whether the connections are for a way on which larger packets may vanish.
+  /// Whether larger packets may vanish on the way to the receiver.
   var hasSmallSegments = false
   /// Whether a wakeup means that this device gives up.
   let isStopped: @Sendable () -> Bool
 
-  /// The addresses behind the user's words, in the order in which they are tried.
+  /// The addresses of a host, in the order in which they are tried.
   static func addresses(of target: HostAndPort) throws(TransferFailure) -> [SocketAddress] {
     do {
       let addresses = try SocketAddress.resolve(host: target.host, port: target.port, passive: false)
@@ -35,7 +36,7 @@ struct Dialing: Sendable {
   /// `isReached` is set once TCP has connected: a later failure counts as the receiver's, not the
   /// network's.
   func connect(
-    to addresses: [SocketAddress], wakeup: Wakeup, isReached: Flag = Flag()
+    to addresses: [SocketAddress], wakeup: Wakeup, isReached: AtomicFlag = AtomicFlag()
   ) throws(ConnectionError) -> Connection {
     var left = addresses
     var failure: ConnectionError?
@@ -44,7 +45,7 @@ struct Dialing: Sendable {
       do throws(ConnectionError) {
         socket = try reach(left, wakeup)
       } catch {
-        // The words of a device that answered are worth more than the silence of the others.
+        // The answer of a device says more than the silence of the others.
         throw error.code == .stopped ? error : failure ?? error
       }
       isReached.set()
@@ -71,7 +72,7 @@ struct Dialing: Sendable {
   private func reach(_ addresses: [SocketAddress], _ wakeup: Wakeup) throws(ConnectionError) -> StreamSocket {
     do throws(Race.Failure) {
       return try Race(
-        addresses: addresses, hasSmallSegments: hasSmallSegments, patience: Patience.pairing, wakeup: wakeup,
+        addresses: addresses, hasSmallSegments: hasSmallSegments, patience: ReadyLimits.pairing, wakeup: wakeup,
         isStopped: isStopped
       ).run()
     } catch {
@@ -81,4 +82,48 @@ struct Dialing: Sendable {
       }
     }
   }
+}
+
+/// The source of the addresses to try.
+enum DialRoute: Sendable {
+  /// These, in this order.
+  case known([SocketAddress])
+  /// The addresses of a host. The address of the last success comes first, if it is among them.
+  case resolved(HostAndPort, first: SocketAddress?)
+  /// An address with its port, as an earlier session has noted it.
+  case remembered(String)
+
+  /// At least one.
+  func addresses() throws(TransferFailure) -> [SocketAddress] {
+    switch self {
+    case .known(let addresses): return addresses
+    case .resolved(let target, let first):
+      let addresses = try Dialing.addresses(of: target)
+      guard let first, addresses.contains(first) else { return addresses }
+      return [first] + addresses.filter { $0 != first }
+    case .remembered(let text):
+      guard let target = try? HostAndPort.parse(text, defaultPort: 0), target.port != 0 else {
+        throw TransferFailure(.connectionLost, "the other device's last address is unknown")
+      }
+      return try Dialing.addresses(of: target)
+    }
+  }
+
+  /// The name that the user has typed, unless it is a numeric address.
+  var name: String? {
+    guard case .resolved(let target, _) = self, let host = target.host else { return nil }
+    let figures = host.split(separator: "%", maxSplits: 1).first.map(String.init) ?? host
+    return SocketAddress(numeric: figures, port: target.port) == nil ? host : nil
+  }
+}
+
+/// Finds the receivers that wait in this network.
+package protocol NearbySearch: Sendable {
+  /// Searches for some seconds, or until the signal is set. Blocks meanwhile.
+  func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice]
+}
+
+extension NearbyDevice {
+  /// For how many seconds a sender searches.
+  static let searchLength = 3.0
 }

@@ -17,18 +17,18 @@ struct OutgoingData: ~Copyable {
   /// Headers and small frames on their way.
   private var prefix: [UInt8] = []
   private var frame: FrameBuffer?
-  /// How many bytes of the compressed frame are to be sent; nil where the frame goes as it is.
+  /// The size of the compressed frame; nil for a frame that is sent plain.
   private var packed: Int?
   private var compression: Compression
   private var sent = 0
-  /// When the limit lets more through, while it lets nothing through.
+  /// The moment at which the limit allows more, while it allows nothing.
   private var heldBackUntil: BootInstant?
   private var isEnding = false
   private var taken: UInt64 = 0
   private var watch: StallWatch
   private var pace = StreamPace()
 
-  /// How often a stream that waits looks whether anything moves, as a part of the watch's patience.
+  /// The checks for movement within the time limit of the watch.
   private static let looks = 6.0
   private static let readsAtATime = 16
   private let lookEvery: Duration
@@ -48,9 +48,8 @@ struct OutgoingData: ~Copyable {
     prefix = StreamMessage.join(join).frame()
   }
 
-  /// Sends until the queue has nothing more. Throws a `ConnectionError`, a `Violation` or a
-  /// `Close`.
-  mutating func run() throws {
+  /// Sends until the queue has nothing more.
+  mutating func run() throws(ConnectionError) {
     try connection.allowStalls()
     try connection.keepUnsentLow()
     while true {
@@ -79,15 +78,14 @@ struct OutgoingData: ~Copyable {
         begun.advanced(by: lookEvery), heldBackUntil, moment, fullUntil.map { BootInstant(seconds: $0) },
       ]
       _ = try connection.wait(until: moments.compactMap(\.self).min())
-      // Without a frame that could go it is neither the link nor the other end nor the limit that
-      // was waited for.
+      // Without a frame to send, the wait was for none of link, other end and limit.
       if frame != nil || fullUntil != nil { compression.waited(BootInstant.now().seconds(since: begun)) }
       try look()
       if queue.isStopped { throw Self.stopped }
     }
   }
 
-  /// The next frame, which may have to be read first. The stream hears nothing during that time.
+  /// The next frame, which may have to be read first. The stream reads no acknowledgements during that time.
   private mutating func next() -> SendQueue.Next {
     let begun = Self.now
     let next = queue.next(for: number)
@@ -97,7 +95,7 @@ struct OutgoingData: ~Copyable {
 
   private static let stopped = ConnectionError(.stopped, "the data stream was stopped")
 
-  /// Takes a frame in hand, compressed if that is worth it.
+  /// Begins to send a frame, compressed if that is worth it.
   private mutating func begin(_ next: FrameBuffer) {
     packed = compression.pack(next, sent: taken, unwritten: stream.underWay)
     pace.sends(packed ?? next.count, now: Self.now)
@@ -142,7 +140,7 @@ struct OutgoingData: ~Copyable {
     return true
   }
 
-  /// Sends as much of a frame as connection and limit take; whether all of it went into the
+  /// Sends as much of a frame as connection and limit allow. Returns whether all of it went into the
   /// session.
   private mutating func send(_ frame: FrameBuffer) throws(ConnectionError) -> Bool {
     heldBackUntil = nil
@@ -168,10 +166,9 @@ struct OutgoingData: ~Copyable {
     return true
   }
 
-  /// Takes the acknowledgements that have come; whether that was all.
-  private mutating func hear() throws -> Bool {
-    // A receiver that never stops talking keeps the stream neither from sending nor from being
-    // stopped.
+  /// Reads the acknowledgements that have arrived. Returns whether these were all.
+  private mutating func hear() throws(ConnectionError) -> Bool {
+    // A receiver that sends without end hinders the stream neither from sending nor from stopping.
     for _ in 0..<Self.readsAtATime {
       guard let count = try connection.read(into: &scratch, 0..<scratch.count) else { return true }
       guard count > 0 else { throw ConnectionError(.closed, "the other device closed a data stream") }
@@ -182,18 +179,26 @@ struct OutgoingData: ~Copyable {
     return false
   }
 
-  private mutating func takeFrames() throws {
-    while let frame = try decoder.next() {
-      let message = try StreamMessage(frame.type, decoder.bytes.span, frame.body)
+  private mutating func takeFrames() throws(ConnectionError) {
+    while let message = try nextMessage() {
       switch message {
       case .ack(let ack):
-        let count = try stream.received(ack)
+        let count = try ConnectionError.wire { () throws(Violation) in try stream.received(ack) }
         pace.wrote(Int(count), now: Self.now)
         queue.written(count, on: number)
-      case .close(let close): throw close
-      case nil: break
-      case .join, .data, .end: throw Violation(.state, "a frame of a data stream")
+      case .close(let close): throw ConnectionError(told: close)
+      case .join, .data, .end: throw ConnectionError(Violation(.state, "a frame of a data stream"))
       }
+    }
+  }
+
+  /// The next message that has arrived. Frames of later versions that may be ignored are skipped.
+  private mutating func nextMessage() throws(ConnectionError) -> StreamMessage? {
+    try ConnectionError.wire { () throws(Violation) in
+      while let frame = try decoder.next() {
+        if let message = try StreamMessage(frame.type, decoder.bytes.span, frame.body) { return message }
+      }
+      return nil
     }
   }
 }

@@ -1,13 +1,13 @@
 import MigrationEngine
 import MigrationSystem
 
-/// Runs an `AddressRace`: TCP connections, of which the first that is up is given away and the
-/// others are closed.
+/// Runs an `AddressRace` with TCP connections: returns the first that is made, and closes the
+/// others.
 struct Race: Sendable {
-  /// Why no connection came up.
+  /// The reason why no connection was made.
   enum Failure: Error, Sendable {
     case stopped
-    /// No address answered: the most telling one, and the kernel's reason for it.
+    /// No address answered: the address with the most informative failure, and the kernel's reason.
     case lost(SocketAddress, AddressRace.Obstacle, SystemError)
     /// Something of this device.
     case broken(SystemError)
@@ -48,11 +48,11 @@ struct Race: Sendable {
     }
   }
 
-  /// Connects; blocks until one is up, or none can come up any more.
+  /// Connects. Blocks until one connection is made, or none can be made any more.
   func run() throws(Failure) -> StreamSocket {
     let clock = LoopClock()
     var course = Course(race: AddressRace(count: addresses.count, now: clock.now, patience: patience))
-    var poller = try system { () throws(SystemError) in try Poller() }
+    var poller = try Self.system { () throws(SystemError) in try Poller() }
     while true {
       begin(&course, clock)
       if let winner = winner(&course, clock), let socket = winner.socket.take() { return socket }
@@ -60,7 +60,7 @@ struct Race: Sendable {
       var interests = course.attempts.compactMap { $0.raw.map { Poller.Interest($0, .writable) } }
       interests.append(Poller.Interest(wakeup.raw, .readable))
       let moment = clock.instant(course.race.nextMoment)
-      _ = try system { () throws(SystemError) in try poller.wait(&interests, until: moment) }
+      _ = try Self.system { () throws(SystemError) in try poller.wait(&interests, until: moment) }
       if interests.last?.ready.isEmpty == false {
         wakeup.clear()
         if isStopped() { throw .stopped }
@@ -68,7 +68,8 @@ struct Race: Sendable {
     }
   }
 
-  private func system<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(Failure) -> Result {
+  /// Runs something of this device that the kernel may refuse.
+  static func system<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(Failure) -> Result {
     do throws(SystemError) { return try body() } catch { throw .broken(error) }
   }
 
@@ -83,7 +84,7 @@ struct Race: Sendable {
     }
   }
 
-  /// The first attempt that is up; those that have failed are over.
+  /// The first attempt that is connected. Removes failed attempts.
   private func winner(_ course: inout Course, _ clock: LoopClock) -> Attempt? {
     for attempt in course.attempts {
       do throws(SystemError) {

@@ -22,25 +22,25 @@ final class SendQueue: ExportListener {
   private struct State: Sendable {
     var window: SendWindow
     var source: (any FrameSource)?
-    /// How often something to read was added.
+    /// The number of additions to the source.
     var additions = 0
     var wakeups: [StreamNumber: Wakeup] = [:]
     var limit: RateLimit?
-    /// Whether the limit has held a stream back since this was looked at.
+    /// Whether the limit has delayed a stream since the last read of the counters.
     var isLimiting = false
-    /// When the receiver has written a frame last.
+    /// The time of the receiver's last written frame.
     var lastWritten: Double?
     /// The items that the destination cannot hold.
     var refused: Set<Mark> = []
   }
 
-  /// Set when the session has ended: everything here ends then.
+  /// Set at the end of the session; ends every wait.
   let stopSignal = StopSignal()
   private let state: Condition<State>
   private let unsentItem: @Sendable (Unsent) -> Void
 
-  /// `window` is what the receiver allows to be under way, `limit` how many bytes may go out in a
-  /// second.
+  /// `window` is the number of bytes that the receiver allows to be under way, `limit` the most bytes
+  /// per second.
   init(
     window: UInt64, capacity: Int = ArchiveSizes().frameCapacity, limit: UInt64? = nil,
     unsent: @escaping @Sendable (Unsent) -> Void
@@ -54,7 +54,7 @@ final class SendQueue: ExportListener {
 
   // MARK: The export's side
 
-  /// From here on frames are read from a source.
+  /// From now on, frames are read from a source.
   func serve(_ source: any FrameSource) {
     state.withLock { $0.source = source }
     workAdded()
@@ -74,7 +74,7 @@ final class SendQueue: ExportListener {
     }
   }
 
-  /// Returns when everything that was read is written at the receiver.
+  /// Waits until the receiver has written everything that was read.
   func drain() throws(ArchiveError) {
     let isDrained = state.wait { (state) -> Bool? in
       if stopSignal.isSet { return false }
@@ -94,7 +94,7 @@ final class SendQueue: ExportListener {
   /// The receiver says that the destination cannot hold an item.
   func refuse(_ mark: Mark) { state.withLock { _ = $0.refused.insert(mark) } }
 
-  /// Wakes the streams that `body` names.
+  /// Wakes the streams that `body` returns.
   private func signal(_ body: (inout State) -> [StreamNumber]) {
     let wakeups = state.withLock { state in body(&state).compactMap { state.wakeups[$0] } }
     for wakeup in wakeups { wakeup.signal() }
@@ -109,10 +109,10 @@ final class SendQueue: ExportListener {
     for wakeup in wakeups { wakeup.signal() }
   }
 
-  /// Ends every wait; the export and the streams find out.
+  /// Ends the session's export and streams.
   func stop() {
     stopSignal.set()
-    // A wait that has looked before that waits for the lock again by now, and hears the broadcast.
+    // A wait that checked the signal before is waiting by now, and gets the broadcast.
     let (wakeups, source) = state.withLock { (Array($0.wakeups.values), $0.source) }
     state.broadcast()
     source?.stop()
@@ -121,13 +121,12 @@ final class SendQueue: ExportListener {
 
   // MARK: The streams' side
 
-  /// A stream is about to come up; its wakeup is signalled whenever it has to look here.
+  /// A stream begins. Its wakeup is signalled whenever its next step may have changed.
   func register(_ number: StreamNumber, _ wakeup: Wakeup) {
     state.withLock { $0.wakeups[number] = wakeup }
   }
 
-  /// The next step of stream `number`. Reads on the caller's thread, where a frame has to be read
-  /// first.
+  /// The next step of a stream. Reads a frame on the caller's thread if that is necessary.
   func next(for number: StreamNumber) -> Next {
     while true {
       var (source, additions, written): ((any FrameSource)?, Int, UInt64) = (nil, 0, 0)
@@ -137,7 +136,7 @@ final class SendQueue: ExportListener {
         written = state.window.writtenBelow
         return task
       }
-      // A frame that is filled is here alone: writing to it would copy it else.
+      // The only reference to a frame that is filled: with another one, writing would copy it.
       switch consume task {
       case .send(let frame): return .send(frame)
       case .end: return .end
@@ -169,10 +168,10 @@ final class SendQueue: ExportListener {
     state.broadcast()
   }
 
-  /// Whether the receiver has written anything that came on a stream.
+  /// Whether the receiver has written any frame of a stream.
   func hasBrought(_ number: StreamNumber) -> Bool { state.withLock { $0.window.writtenFrames(of: number) > 0 } }
 
-  /// A stream is gone, and another one takes what it had under way.
+  /// A stream is lost, and another one takes over its frames under way.
   func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
     let other = state.withLock { state in
       state.wakeups[number] = nil
@@ -181,7 +180,7 @@ final class SendQueue: ExportListener {
     other?.signal()
   }
 
-  /// A stream that is to stay no longer: it ends once what it has under way is written.
+  /// A stream gets no new frames, and ends when its frames under way are written.
   func retire(_ number: StreamNumber) {
     let wakeups = state.withLock { state in
       let other = state.window.retire(number)
@@ -198,7 +197,7 @@ final class SendQueue: ExportListener {
     }
   }
 
-  /// How many of `wanted` bytes a stream may send now; where none, when it may ask again.
+  /// The number of `wanted` bytes that a stream may send now; with 0, the moment to ask again.
   func allowance(_ wanted: Int) -> (bytes: Int, next: BootInstant?) {
     state.withLock { state in
       guard state.limit != nil else { return (wanted, nil) }
@@ -219,7 +218,7 @@ final class SendQueue: ExportListener {
   /// The receiver's present holdings: items, and bytes of content.
   var arrived: Tally { state.withLock { $0.window.arrived } }
 
-  /// How the streams and the window do, since the last look where that matters.
+  /// The counters of the streams and the window.
   func counts() -> SenderEngine.WindowCounts {
     let waiting = state.withLock { $0.source }?.waitingFrames ?? 0
     return state.withLock { state in

@@ -23,10 +23,10 @@ package struct SendWindow: Sendable {
 
   /// The most bytes that the receiver allows to be under way, and the most memory that frames take.
   private let limit: UInt64
-  /// How much memory almost every frame has.
+  /// The memory of almost every frame.
   private let capacity: Int
   private var free: [FrameBuffer] = []
-  /// How much memory all frames have.
+  /// The memory of all frames.
   private var memory: UInt64 = 0
   private var lastNumber: UInt64 = 0
   /// The frames that are being filled.
@@ -34,9 +34,9 @@ package struct SendWindow: Sendable {
   /// Filled frames that no stream has sent.
   private var ready: [FrameBuffer] = []
   private var underWay: [StreamNumber: [FrameBuffer]] = [:]
-  /// The frames that a broken stream had under way, for the one stream that replaces it.
+  /// The frames under way of a broken stream, for the stream that replaces it.
   private var again: [StreamNumber: [FrameBuffer]] = [:]
-  /// How many bytes of DATA bodies are under way, those that come again included.
+  /// The bytes of DATA bodies under way, including those that are sent again.
   private var bytesUnderWay: UInt64 = 0
   /// The streams that wait for a frame, the longest wait first.
   private var idle: [StreamNumber] = []
@@ -47,7 +47,7 @@ package struct SendWindow: Sendable {
   /// The amount that the receiver has written, and its holdings from before.
   package private(set) var written = Tally()
   package private(set) var held = Tally()
-  /// The lengths of all written frames, and how many there are of all streams and of each.
+  /// The lengths of all written frames, and their number in total and for each stream.
   package private(set) var writtenLength: UInt64 = 0
   package private(set) var writtenFrames: UInt64 = 0
   private(set) var framesOfStream: [StreamNumber: UInt64] = [:]
@@ -75,7 +75,7 @@ package struct SendWindow: Sendable {
     return min(oldest.min() ?? 0, filling.min() ?? .max)
   }
 
-  /// Something need not be sent.
+  /// The receiver has items that need not be sent.
   package mutating func skip(items: UInt64, bytes: UInt64) {
     held = held.adding(Tally(items: items, bytes: bytes))
   }
@@ -89,7 +89,7 @@ package struct SendWindow: Sendable {
   package mutating func next(for number: StreamNumber, isOver: Bool = false) -> Task {
     if !isOver {
       if let frame = takeNext(for: number) {
-        // Else the wakeup for another frame could be spent on a stream that is busy.
+        // Otherwise a busy stream could get the wakeup for another frame.
         idle.removeAll { $0 == number }
         underWay[number, default: []].append(frame)
         return .send(frame)
@@ -140,7 +140,7 @@ package struct SendWindow: Sendable {
     return frame
   }
 
-  /// A frame is filled and to be sent; a stream that may find something to do.
+  /// A frame is filled. Returns a stream to wake.
   package mutating func filled(_ frame: FrameBuffer) -> StreamNumber? {
     filling.remove(frame.number)
     memory += UInt64(frame.bytes.count - capacity)
@@ -148,24 +148,23 @@ package struct SendWindow: Sendable {
     return wake()
   }
 
-  /// There was nothing to fill a frame with; the stream is woken when that may have changed.
+  /// There was nothing to fill a frame with. The stream is woken when that may have changed.
   package mutating func unfilled(_ frame: FrameBuffer, for number: StreamNumber) {
     filling.remove(frame.number)
     free.append(frame)
     wait(number)
   }
 
-  /// The stream that has waited longest waits no longer.
+  /// Removes and returns the stream that has waited longest.
   private mutating func wake() -> StreamNumber? { idle.isEmpty ? nil : idle.removeFirst() }
 
-  /// All streams that wait, which wait no longer.
+  /// Removes and returns all waiting streams.
   package mutating func wakeAll() -> [StreamNumber] {
     defer { idle = [] }
     return idle
   }
 
-  /// The receiver has written the next `count` frames of a stream; the streams that may have
-  /// something to do now.
+  /// The receiver has written the next `count` frames of a stream. Returns the streams to wake.
   package mutating func written(_ count: UInt64, on number: StreamNumber) -> [StreamNumber] {
     guard var frames = underWay.removeValue(forKey: number) else { return [] }
     for var frame in frames.prefix(Int(count)) {
@@ -198,7 +197,7 @@ package struct SendWindow: Sendable {
     framesOfStream[number] = nil
   }
 
-  /// How many frames of a stream are written.
+  /// The number of written frames of a stream.
   package func writtenFrames(of number: StreamNumber) -> UInt64 { framesOfStream[number] ?? 0 }
 
   /// A stream is gone. Its frames under way are sent again, by its successor and by no other stream
@@ -216,6 +215,6 @@ package struct SendWindow: Sendable {
 }
 
 extension FrameBuffer {
-  /// How long the body of its DATA is at most.
+  /// The greatest length of its DATA's body.
   fileprivate var bodyLength: UInt64 { UInt64(count + Limits.dataHeader) }
 }

@@ -57,7 +57,7 @@ package final class Sender: Sendable {
   }
 
   /// An error that prevents the sender from being made is reported when it begins.
-  private let context: Result<SenderLoop.Context, TransferFailure>
+  private let setup: Result<SenderSetup, TransferFailure>
 
   /// - Parameter search: finds receivers in this network, where the sender has to look for them.
   package init(
@@ -65,33 +65,38 @@ package final class Sender: Sendable {
     store: TransferStore? = nil, observer: @escaping @Sendable (TransferEvent) -> Void
   ) {
     do throws(SystemError) {
-      context = .success(
-        SenderLoop.Context(
-          options: options, search: search, source: source, store: store, observe: observer,
-          events: try EventQueue(), workers: Workers(), caller: try SenderCaller()))
+      setup = .success(
+        SenderSetup(
+          options: options, search: search, source: source, store: store, observer: observer, queue: try EventQueue(),
+          caller: try SenderCaller()))
     } catch {
-      context = .failure(TransferFailure(.failed, error.description))
+      setup = .failure(Fault(error).failure)
     }
   }
 
   /// Starts the loop, which walks the sources; meanwhile the code may be typed. Called once.
   package func prepare() throws(TransferFailure) {
-    let context = try context.get()
+    let setup = try setup.get()
     do throws(SystemError) {
-      try context.workers.start("sender") { SenderLoop(context).run() }
+      try setup.workers.start("sender") {
+        let engine = SenderEngine(setup.options.settings(of: setup.source))
+        let loop = EngineLoop(
+          engine, SenderPerformer(setup), queue: setup.queue, workers: setup.workers, clock: LoopClock())
+        let (result, running) = loop.run()
+        setup.caller.finish(result, leaving: running)
+      }
     } catch {
-      throw TransferFailure(.failed, error.description)
+      throw Fault(error).failure
     }
   }
 
   /// Ends the transfer soon, from any thread.
   package func stop(_ kind: TransferFailure.Kind) {
-    guard case .success(let context) = context else { return }
-    context.events.post(.event(.stop(kind)))
+    if case .success(let setup) = setup { setup.post(.stop(kind)) }
   }
 
-  /// The descriptor that becomes readable when the code is not wanted any more.
-  package var endOfQuestion: [CInt] { (try? context.get()).map { [$0.caller.unasked.raw] } ?? [] }
+  /// The descriptor that becomes readable when the question for the code is withdrawn.
+  package var endOfQuestion: [CInt] { (try? setup.get()).map { [$0.caller.unasked.raw] } ?? [] }
 
   /// Sends everything; blocks until the end. `choice` asks which of several receivers is meant.
   /// `code` asks for the code that a device shows, only when there is no transfer to resume and the
@@ -100,22 +105,22 @@ package final class Sender: Sendable {
     choosing choice: ([DeviceAddress]) throws(TransferFailure) -> Int = { (_) throws(TransferFailure) in 0 },
     _ code: (DeviceAddress) throws(TransferFailure) -> PairingCode
   ) throws(TransferFailure) -> TransferResult {
-    let context = try context.get()
+    let setup = try setup.get()
     while true {
-      switch context.caller.next() {
+      switch setup.caller.next() {
       case .askCode(let device):
         let entered: Result<PairingCode, TransferFailure>
         do throws(TransferFailure) { entered = .success(try code(device)) } catch { entered = .failure(error) }
-        context.events.post(.event(.codeEntered(entered)))
+        setup.post(.codeEntered(entered))
       case .choose(let found):
         let chosen: Result<Int, TransferFailure>
         do throws(TransferFailure) { chosen = .success(try choice(found)) } catch { chosen = .failure(error) }
-        context.events.post(.event(.chosen(chosen)))
+        setup.post(.chosen(chosen))
       case .end(let result, let stuck):
         // The engine has waited long enough for those; the others, and the loop, are about to
         // return.
-        context.workers.wait(until: .now().advanced(by: .seconds(Curfew.atLeisure)), leaving: stuck)
-        context.events.close()
+        setup.workers.wait(until: .now().advanced(by: .seconds(EndLimits.unhurried)), leaving: stuck)
+        setup.queue.close()
         return try result.get()
       }
     }

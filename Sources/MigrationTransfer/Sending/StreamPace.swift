@@ -1,11 +1,10 @@
-/// The number of bytes that a data stream may have under way: those that the other end writes soon.
-/// Where that is slow, the rest is left to the streams that come up beside it. Times are seconds.
+/// The number of bytes that a data stream may have under way: as many as the other end writes soon.
+/// At a slow receiver, the other frames are left to the other streams. Times are seconds.
 ///
-/// A value without clocks. It counts bytes on the link: compressed frames carry more than they
-/// weigh.
+/// A value without clocks. It counts bytes on the link, of compressed frames their compressed size.
 struct StreamPace: Sendable {
-  /// How many bytes may be under way in any case, and how many more after each time that nothing
-  /// was heard: another receiver may tell of many frames at once.
+  /// The number of bytes that may always be under way, and the number that is added after each
+  /// period without an acknowledgement: another receiver may acknowledge many frames at once.
   static let least = 512 << 10
   /// The bytes that are written within this time, or within twice the shortest time of a frame if
   /// that is longer, may be under way.
@@ -13,22 +12,22 @@ struct StreamPace: Sendable {
   /// The shortest period for which written bytes are counted.
   private static let look = 0.1
 
-  /// The lengths of the frames under way, the oldest first, and all of them together.
+  /// The lengths of the frames under way, the oldest first, and their sum.
   private var lengths: [Int] = []
   private(set) var underWay = 0
   /// The bytes that were written since a moment.
   private var counted: (since: Double, bytes: Int) = (0, 0)
-  /// How many bytes were written a second lately, and before that.
+  /// The bytes written per second in the last period, and in the period before.
   private var rates: (last: Double, before: Double)?
-  /// When the frame was sent whose way is timed, and how many are in front of it.
+  /// The time when the timed frame was sent, and the number of frames before it.
   private var timed: (since: Double, ahead: Int)?
   private var shortestWay = Double.infinity
-  /// How many bytes the other end has told of at once at most.
+  /// The most bytes that the other end has acknowledged at once.
   private var longestReport = 0
-  /// When it told of any last, or when the first frame went that it can tell of.
+  /// The time of the last acknowledgement, or of the first frame that can be acknowledged.
   private var heard = 0.0
 
-  /// The time from which on another frame may go; nil where one may go now.
+  /// The time at which another frame may be sent; nil where one may be sent now.
   func next(now: Double) -> Double? {
     let silence = patience
     let silences = ((now - heard) / silence).rounded(.down)
@@ -43,11 +42,11 @@ struct StreamPace: Sendable {
     return max(least, Int(max(rates.last, rates.before) * patience))
   }
 
-  /// A frame of so many bytes goes.
+  /// A frame of `length` bytes is sent.
   mutating func sends(_ length: Int, now: Double) {
     if timed == nil { timed = (now, lengths.count) }
     if lengths.isEmpty {
-      // The receiver could write nothing for a while. Bytes that pass between two rounds of a long
+      // The receiver had nothing to write before. Bytes that pass between two rounds of a long
       // way count.
       if now - heard > Self.look { counted = (now, 0) }
       heard = now
@@ -56,14 +55,14 @@ struct StreamPace: Sendable {
     underWay += length
   }
 
-  /// The other end has written so many frames more.
+  /// The other end has written the next frames.
   mutating func wrote(_ frames: Int, now: Double) {
     let bytes = lengths.prefix(frames).reduce(0, +)
     lengths.removeFirst(frames)
     underWay -= bytes
     guard frames > 0 else { return }
     heard = now
-    // One frame at a time is how a receiver tells that does so soon.
+    // A receiver that acknowledges early acknowledges each frame by itself.
     if frames > 1 { longestReport = max(longestReport, bytes) }
     if let (since, ahead) = timed {
       timed = frames > ahead ? nil : (since, ahead - frames)

@@ -29,7 +29,7 @@ final class Worker {
 
 /// One process on a device, with its time, its sleep and the workers that it has started.
 class Device {
-  let ground: Ground
+  let scene: Scene
   let world: World
   let role: Role
   /// Whether the process runs.
@@ -48,11 +48,11 @@ class Device {
   /// When the user stopped the process.
   private var stoppedAt: Int?
 
-  init(_ ground: Ground, _ role: Role) {
-    self.ground = ground
+  init(_ scene: Scene, _ role: Role) {
+    self.scene = scene
     self.role = role
-    world = ground.world
-    ground.devices.append(self)
+    world = scene.world
+    scene.devices.append(self)
   }
 
   // MARK: Time
@@ -65,7 +65,7 @@ class Device {
 
   func whenAwake(_ body: @escaping () -> Void) {
     guard isAlive else { return }
-    let wake = ground.asleep[role.index]
+    let wake = scene.asleep[role.index]
     if wake > world.now { return run(after: wake - world.now, body) }
     body()
   }
@@ -73,7 +73,7 @@ class Device {
   /// Does something that needs the device's disk, which may hang, in the same way.
   func onDisk(after delay: Int, _ body: @escaping () -> Void) {
     run(after: delay) { [self] in
-      let end = ground.stalled[role.index]
+      let end = scene.stalled[role.index]
       if end > world.now { return onDisk(after: end - world.now + world.dice.roll(0...200), body) }
       body()
     }
@@ -107,7 +107,7 @@ class Device {
     let moment = max(stoppedAt, movedAt ?? 0)
     let bound = movedAt == nil ? 1_000_000 : 1_500_000
     world.check(
-      world.now - moment < bound + ground.sleptSince(moment, role), "the \(role) runs though its user has stopped it")
+      world.now - moment < bound + scene.sleptSince(moment, role), "the \(role) runs though its user has stopped it")
   }
 
   /// Gives the engine an event, after the actions of the previous one.
@@ -162,7 +162,7 @@ class Device {
 
   /// Whether a thread cannot be created now.
   var lacksThread: Bool {
-    let isLacking = ground.lacksThreads && world.dice.one(in: 40)
+    let isLacking = scene.lacksThreads && world.dice.one(in: 40)
     if isLacking { hasLackedThread = true }
     return isLacking
   }
@@ -175,18 +175,18 @@ class Device {
     world.check(!isFinished, "the \(role) ends its run twice")
     isFinished = true
     for worker in workers { worker.end() }
-    run(after: Int(Curfew.atTheEnd * 1e6)) { [self] in exit(isCurfew: true) }
+    run(after: Int(EndLimits.workers * 1e6)) { [self] in exit(isLate: true) }
     run(after: 0) { [self] in exitIfPossible() }
   }
 
   private func exitIfPossible() {
-    if isAlive, isFinished, workers.isEmpty { exit(isCurfew: false) }
+    if isAlive, isFinished, workers.isEmpty { exit(isLate: false) }
   }
 
-  private func exit(isCurfew: Bool) {
+  private func exit(isLate: Bool) {
     guard isAlive else { return }
     // The remaining workers wait for a hanging disk.
-    let busyUntil = max(ground.stalled[role.index], ground.asleep[role.index])
+    let busyUntil = max(scene.stalled[role.index], scene.asleep[role.index])
     for worker in workers where busyUntil + 10_000 < world.now && !worker.isImport {
       world.fail("the \(role) has ended, and a worker has not: \(worker.name)")
     }
@@ -211,6 +211,90 @@ class Device {
 
   /// Called when the process has ended.
   func gone() {}
+}
+
+/// A process that performs the actions of a real engine in the simulated world, and decides nothing.
+class EngineDevice<E: Engine, M: Mistakes>: Device where M.Decider == E {
+  private var engine: E
+  private var mistakes: M
+  private(set) var links: [ConnectionID: SimulatedLink] = [:]
+
+  init(_ engine: E, _ mistakes: M, _ scene: Scene, _ role: Role) {
+    self.engine = engine
+    self.mistakes = mistakes
+    super.init(scene, role)
+    run(after: 0) { [self] in feed(.begin) }
+  }
+
+  override var nextMoment: Double? { engine.nextMoment }
+  override func timePassed() { feed(.timePassed, isTime: true) }
+  override func hearStop() { feed(.stop(.interrupted)) }
+  override var brokenInvariant: String? {
+    if scene.mutation == nil, engine.runningWorkers != runningWorkers {
+      return "the engine counts \(engine.runningWorkers) workers, and there are \(workers.map(\.name))"
+    }
+    return engine.checkInvariants()
+  }
+
+  /// How many workers the engine must count.
+  var runningWorkers: Int { workers.count }
+
+  /// Gives the engine an event, after the actions of the previous one.
+  func feed(_ event: E.Event, isTime: Bool = false) {
+    guard isAlive, !isFinished else { return }
+    for event in mistakes.events(for: event) { take { [self] in handle(event, isTime: isTime) } }
+  }
+
+  private func handle(_ event: E.Event, isTime: Bool) {
+    world.note("\(role) <- \(words(event))")
+    note(event)
+    let actions = mistakes.actions(for: engine.handle(event, now: world.seconds))
+    for event in mistakes.takeFalseEvents() { take { [self] in handle(event, isTime: false) } }
+    for action in actions where isAlive {
+      world.note("\(role) -> \(action)")
+      world.check(!isFinished, "the \(role) acts after its end")
+      perform(action)
+    }
+    settle(hasOnlyTimePassed: isTime && actions.isEmpty)
+    performed()
+  }
+
+  /// An event in words that are the same in each run.
+  func words(_ event: E.Event) -> String { "\(event)" }
+  /// The engine is about to hear of an event.
+  func note(_ event: E.Event) {}
+  /// Performs an action, and checks that it is allowed now.
+  func perform(_ action: E.Action) {}
+  /// The actions for an event are performed.
+  func performed() {}
+
+  // MARK: Control connections
+
+  /// A random number from 0 to 1, where the engine uses one.
+  var spread: Double { 0 }
+  /// A control connection is closed.
+  func closed(_ id: ConnectionID) {}
+
+  /// Reads and writes a connection that has reached READY.
+  func converse(_ id: ConnectionID, _ connection: SimulatedConnection?) {
+    guard let connection else { return world.fail("a conversation on a connection that has ended") }
+    links[id] = SimulatedLink(connection, self) { [self] news in
+      switch news {
+      case .received(let message): feed(.received(id, message))
+      case .broke(let fault): feed(.broke(id, fault))
+      case .drained: feed(.drained(id))
+      case .closed:
+        links[id] = nil
+        closed(id)
+        feed(.closed(id, spread: spread))
+      }
+    }
+  }
+
+  override func letGo() {
+    super.letGo()
+    links = [:]
+  }
 }
 
 extension Role {

@@ -22,7 +22,7 @@ final class IncomingWorker {
   var promised: [[Promise]] = []
   private var isBusy = false
   private var isOver = false
-  private var ground: Ground { receiver.ground }
+  private var scene: Scene { receiver.scene }
 
   init(
     _ receiver: SimulatedReceiver, _ connection: SimulatedConnection, _ session: ReceiverSessionParts,
@@ -102,14 +102,14 @@ final class IncomingWorker {
     isBusy = true
     let dice = receiver.world.dice
     receiver.run(after: dice.roll(0...200)) { [self] in
-      do {
+      do throws(ConnectionError) {
         try session.gate.enter()
       } catch {
-        return error is ConnectionError ? over(.over) : fail(Fault(error))
+        return error.code == .stopped ? over(.over) : fail(Fault(error))
       }
       session.writing += 1
-      ground.writes(self, in: session)
-      if ground.mutation == .acknowledgeBeforeWriting { written(body) }
+      scene.writes(self, in: session)
+      if scene.mutation == .acknowledgeBeforeWriting { written(body) }
       receiver.onDisk(after: dice.one(in: 10) ? dice.roll(1...20_000) : dice.roll(1...500)) { [self] in
         reallyWrite(body)
       }
@@ -118,7 +118,7 @@ final class IncomingWorker {
 
   private func reallyWrite(_ body: [UInt8]) {
     // A write that happens inside a sync's own writes would not be a real one.
-    ground.arrived(body)
+    scene.arrived(body)
     receiver.checkNewest(session, "a frame is written")
     var failure: (any Error)?
     receiver.isWriting = true
@@ -128,7 +128,7 @@ final class IncomingWorker {
       failure = error
     }
     receiver.isWriting = false
-    ground.riskStall()
+    scene.riskStall()
     guard receiver.isAlive else { return }
     receiver.onDisk(after: receiver.world.dice.roll(0...100)) { [self] in
       session.writing -= 1
@@ -136,14 +136,14 @@ final class IncomingWorker {
       session.gate.leave()
       isBusy = false
       if let failure { return fail(Fault(failure)) }
-      if ground.mutation != .acknowledgeBeforeWriting { written(body) }
+      if scene.mutation != .acknowledgeBeforeWriting { written(body) }
       advance()
     }
   }
 
   private func written(_ body: [UInt8]) {
     machine.wrote()
-    promised.append(ground.promises(of: staging.transfer).written(body, in: staging, keys: staging.keys))
+    promised.append(scene.promises(of: staging.transfer).written(body, in: staging, keys: staging.keys))
     acknowledge()
   }
 

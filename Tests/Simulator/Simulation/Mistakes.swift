@@ -1,9 +1,25 @@
 import MigrationEngine
 import MigrationWire
 
-/// Changes at the edge of a receiver's engine, which make the real engine behave as if it had one
-/// mistake.
-struct ReceiverMistakes {
+/// Changes at the edge of an engine, which make the real engine behave as if it had one mistake.
+protocol Mistakes {
+  associatedtype Decider: Engine
+  /// The events that the engine gets instead of one.
+  mutating func events(for event: Decider.Event) -> [Decider.Event]
+  /// The actions that are performed instead of others.
+  mutating func actions(for actions: [Decider.Action]) -> [Decider.Action]
+  /// The events that the engine gets although they have not happened.
+  mutating func takeFalseEvents() -> [Decider.Event]
+}
+
+extension Mistakes {
+  mutating func takeFalseEvents() -> [Decider.Event] { [] }
+}
+
+/// The mistakes of a receiver.
+struct ReceiverMistakes: Mistakes {
+  typealias Decider = ReceiverEngine
+
   private let mutation: Mutation?
   /// The open control connections, the newest last, and those that were closed.
   private var conversations: [ConnectionID] = []
@@ -30,7 +46,6 @@ struct ReceiverMistakes {
     }
   }
 
-  /// The events that the engine gets although they have not happened.
   private var falseEvents: [ReceiverEngine.Event] = []
 
   mutating func takeFalseEvents() -> [ReceiverEngine.Event] {
@@ -61,8 +76,10 @@ struct ReceiverMistakes {
   }
 }
 
-/// The same for a sender's engine.
-struct SenderMistakes {
+/// The mistakes of a sender.
+struct SenderMistakes: Mistakes {
+  typealias Decider = SenderEngine
+
   private let mutation: Mutation?
   private var conversations = 0
 

@@ -49,7 +49,7 @@ final class OutgoingWorker {
     }.start()
   }
 
-  private func broke(_ error: any Error) {
+  private func broke(_ error: ConnectionError) {
     over(worker.mustEnd ? .stopped : SenderEngine.StreamEnd(by: error, hasBrought: hasBrought))
   }
 
@@ -101,7 +101,7 @@ final class OutgoingWorker {
     case .send(let frame):
       let header = DataHeader(sequence: machine.assign(), encoding: .plain, plainLength: frame.count)
       let bytes = Array(frame.bytes[..<frame.count])
-      sender.ground.sending(bytes)
+      sender.scene.sending(bytes)
       underWay.append(bytes.count)
       taken += UInt64(bytes.count)
       connection.send(StreamMessage.data(header).frame(payload: frame.count) + bytes)
@@ -135,7 +135,7 @@ final class OutgoingWorker {
 
   private func hear() {
     guard let connection, !isOver, !isReading else { return }
-    do {
+    do throws(Violation) {
       if connection.count > 0 { decoder.append(connection.takeAll().span) }
       while let frame = try decoder.next() {
         switch try StreamMessage(frame.type, decoder.bytes.span, frame.body) {
@@ -148,15 +148,15 @@ final class OutgoingWorker {
           }
           sender.wake(session, session.window?.written(count, on: join.stream) ?? [])
           sender.endExport(session)
-        case .close(let close): throw close
+        case .close(let close): return broke(ConnectionError(told: close))
         case nil: break
         case .join, .data, .end: throw Violation(.state, "a frame of a data stream")
         }
       }
-      if connection.isEnded { throw ConnectionError(.closed, "the other device closed a data stream") }
+      if connection.isEnded { return broke(ConnectionError(.closed, "the other device closed a data stream")) }
       pump()
     } catch {
-      broke(error)
+      broke(ConnectionError(error))
     }
   }
 }

@@ -133,7 +133,7 @@ final class SimulatedLink {
 
   private func end() {
     send()
-    if device.ground.mutation == .concludeAnotherSession { hearBehindTheEnd() } else { _ = connection.takeAll() }
+    if device.scene.mutation == .concludeAnotherSession { hearBehindTheEnd() } else { _ = connection.takeAll() }
     let isLate = device.world.seconds >= deadline
     if channel.unsent == 0, !hasClosedSending {
       hasClosedSending = true

@@ -10,9 +10,9 @@ extension SimulatedReceiver {
     switch action {
     case .importItems(let identifier, let finish, let withheld): importItems(identifier, finish, withheld)
     // An import into a folder cannot be undone.
-    case .interruptImport(let identifier): transfers[identifier]?.isBrokenOff = ground.canUndoImports
+    case .interruptImport(let identifier): transfers[identifier]?.isBrokenOff = scene.canUndoImports
     case .note(let identifier): note("note", identifier) {}
-    case .forget(let identifier): note("forget", identifier) { [self] in ground.forgetAtReceiver(identifier) }
+    case .forget(let identifier): note("forget", identifier) { [self] in scene.forgetAtReceiver(identifier) }
     case .release(let identifier):
       note("release", identifier) {}
       transfers[identifier] = nil
@@ -23,7 +23,7 @@ extension SimulatedReceiver {
           (transfers[identifier]?.staging?.held ?? Tally()) == Tally(),
           "a transfer with received data is discarded")
         disk.removeArea(of: identifier)
-        ground.forgetAtReceiver(identifier)
+        scene.forgetAtReceiver(identifier)
       }
     default: break
     }
@@ -43,7 +43,7 @@ extension SimulatedReceiver {
     let worker = begin("take back")
     onDisk(after: world.dice.roll(1...1_000)) { [self] in
       do {
-        let known = try ground.storesAtReceiver.map { try takeBack($0) }
+        let known = try scene.storesAtReceiver.map { try takeBack($0) }
         end(worker) { [self] in feed(.tookBack(.success(known))) }
       } catch {
         guard isAlive else { return }
@@ -61,7 +61,7 @@ extension SimulatedReceiver {
     let worker = begin("retake")
     onDisk(after: world.dice.roll(1...1_000)) { [self] in
       do {
-        let store = ground.storesAtReceiver.first { $0.transfer == identifier }
+        let store = scene.storesAtReceiver.first { $0.transfer == identifier }
         let known = try store.map { try takeBack($0) }
         // As for a new process, data that could not be made durable is compared with its tags.
         unsynced.remove(identifier)
@@ -99,13 +99,13 @@ extension SimulatedReceiver {
   }
 
   private func recover(_ store: ReceiverStore, _ area: SimulatedArea) throws -> Staging {
-    if ground.hasLostPower, ground.mutation == .trustWholeJournal { ground.vouchForJournal(of: area, store.keys) }
-    ground.noteJournal(of: area, store.keys)
+    if scene.hasLostPower, scene.mutation == .trustWholeJournal { scene.vouchForJournal(of: area, store.keys) }
+    scene.noteJournal(of: area, store.keys)
     let staging = try Staging.recover(
       from: area, for: store.offer, transfer: store.transfer, keys: store.keys, sealer: HashSealer(store.keys),
-      existing: ground.furniture.existing)
+      existing: scene.existingItems.existing)
     world.note("recovered \(staging.held) \(staging.stage)")
-    ground.recovered(staging)
+    scene.recovered(staging)
     return staging
   }
 
@@ -130,13 +130,13 @@ extension SimulatedReceiver {
       guard let staging = transfer.staging else { return world.fail("an import of nothing") }
       do {
         if let finish {
-          ground.riskImport()
-          if ground.mutation == .forgetRefused, let refusal = staging.refusals(from: 0).first {
+          scene.riskImport()
+          if scene.mutation == .forgetRefused, let refusal = staging.refusals(from: 0).first {
             staging.drop([staging.keys.mark(path: refusal.path, generation: refusal.generation)])
           }
-          ground.concludes(finish, staging, without: transfer.dropped, withheld: withheld)
+          scene.concludes(finish, staging, without: transfer.dropped, withheld: withheld)
           try staging.complete(finish) { feed(.importing(transfer.identifier, $0)) }
-          ground.hasConcluded()
+          scene.hasConcluded()
         }
         feed(.noticed(.staged))
       } catch {
@@ -155,7 +155,7 @@ extension SimulatedReceiver {
       }
       feed(.noticed(.importing))
       guard isAlive else { return }
-      ground.riskImport()
+      scene.riskImport()
       do {
         let total: Tally
         switch staging.stage {
@@ -169,8 +169,8 @@ extension SimulatedReceiver {
         tellRefusals(transfer)
         let done = Done(total: total, notStored: staging.notStored)
         let refused = staging.lastingRefusals
-        ground.refused(staging)
-        ground.imported(transfer.identifier, done, notStored: withheld + refused)
+        scene.refused(staging)
+        scene.imported(transfer.identifier, done, notStored: withheld + refused)
         try disk.operate(mayFail: false)
         disk.removeArea(of: transfer.identifier)
         imported(transfer, worker, .success(done), refused)

@@ -74,7 +74,7 @@ extension SimulatedReceiver {
       fault = Fault(code, "it cannot be held")
     }
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
-      let objection = fault ?? ground.objection(to: offer)
+      let objection = fault ?? scene.objection(to: offer)
       let result = objection.map { Result.failure($0) } ?? .success(Engine.Examination(availableBytes: nil))
       end(worker) { [self] in feed(.examined(session, result)) }
     }
@@ -100,18 +100,18 @@ extension SimulatedReceiver {
   private func stage(_ session: ReceiverSessionParts, _ order: Engine.StagingOrder) throws -> Engine.Admitted {
     let transfer = session.transfer
     checkRest(before: session, "an offer is staged while an older session writes")
-    let store = ground.remember(order)
+    let store = scene.remember(order)
     if transfer.staging == nil {
       let area = disk.area(of: order.transfer) ?? disk.makeArea(of: order.transfer)
       transfer.staging = try Staging(
-        on: area, for: order.offer, transfer: order.transfer, keys: store.keys, existing: ground.furniture.existing)
+        on: area, for: order.offer, transfer: order.transfer, keys: store.keys, existing: scene.existingItems.existing)
     }
     guard let staging = transfer.staging else { preconditionFailure("it was just made") }
     transfer.dropped = []
     staging.beginSession(order.offer, mayRefuse: order.features.contains(.refusals))
     session.identifier = world.dice.identifier()
     session.keys = store.keys
-    let present = ground.furniture.marks(store.keys)
+    let present = scene.existingItems.marks(store.keys)
     session.ledger = LedgerReader(
       staging, present: PresentItems(present: present.present, taken: present.taken), tellsTaken: order.tellsTaken,
       partLength: world.dice.roll(100...600))
@@ -142,7 +142,7 @@ extension SimulatedReceiver {
       }
       if !session.isLedgerBegun {
         session.isLedgerBegun = true
-        ground.told(session.identifier ?? 0, staging, keys)
+        scene.told(session.identifier ?? 0, staging, keys)
       }
       guard let part = session.ledger?.next() else { return world.fail("a ledger of a session that was not staged") }
       for page in part.pages { checkTold(page, session) }
@@ -163,9 +163,9 @@ extension SimulatedReceiver {
     let worker = begin("drop", of: number)
     onDisk(after: world.dice.roll(1...500)) { [self] in
       if let session = sessions[number], let keys = session.keys {
-        ground.promises(of: session.transfer.identifier).dropped(marks, keys: keys)
+        scene.promises(of: session.transfer.identifier).dropped(marks, keys: keys)
         session.transfer.dropped.formUnion(marks)
-        if ground.mutation != .forgetDropped { session.transfer.staging?.drop(marks) }
+        if scene.mutation != .forgetDropped { session.transfer.staging?.drop(marks) }
       }
       end(worker) { [self] in feed(.dropped(number, nil)) }
     }
@@ -191,7 +191,7 @@ extension SimulatedReceiver {
     let new = staging.refusals(from: transfer.told)
     guard !new.isEmpty else { return }
     transfer.told += new.count
-    ground.refused(new)
+    scene.refused(new)
     feed(.refused(transfer.identifier, Array(new)))
   }
 
@@ -251,14 +251,14 @@ extension SimulatedReceiver {
   private func synchronize(_ session: ReceiverSessionParts, _ staging: Staging) throws {
     isSyncing = true
     defer { isSyncing = false }
-    let arrived = ground.sentInAll - ground.underWay
+    let arrived = scene.sentInAll - scene.underWay
     let snapshot = session.streams.map { ($0, $0.machine.writtenFrames, $0.promised.count) }
     if disk.isFailing, world.dice.one(in: 3) { throw Fault(.storage, "the disk fails") }
     try staging.synchronize()
-    ground.synced(arrived)
+    scene.synced(arrived)
     for (stream, frames, count) in snapshot {
       stream.durable = max(stream.durable, frames)
-      ground.promises(of: session.transfer.identifier).durable(stream.promised.prefix(count).flatMap(\.self))
+      scene.promises(of: session.transfer.identifier).durable(stream.promised.prefix(count).flatMap(\.self))
       stream.promised.removeFirst(count)
       stream.acknowledge()
     }
@@ -267,8 +267,8 @@ extension SimulatedReceiver {
   /// During a sync, streams write, and the disk may hang in the middle of it.
   func meanwhile() {
     guard isSyncing, !isWriting else { return }
-    ground.stepsInside(world.dice.roll(0...6), beside: self)
-    ground.riskStall()
-    ground.waitForReceiversDisk(self)
+    scene.stepsInside(world.dice.roll(0...6), beside: self)
+    scene.riskStall()
+    scene.waitForReceiversDisk(self)
   }
 }

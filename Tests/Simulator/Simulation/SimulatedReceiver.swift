@@ -2,9 +2,8 @@ import MigrationArchive
 import MigrationEngine
 import MigrationWire
 
-/// One process of the receiver: it performs the actions of a real `ReceiverEngine` in the simulated
-/// world, and decides nothing.
-final class SimulatedReceiver: Device {
+/// One process of the receiver.
+final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   typealias Engine = ReceiverEngine
 
   /// This process's record of a transfer.
@@ -23,15 +22,12 @@ final class SimulatedReceiver: Device {
   }
 
   let disk: SimulatedDisk
-  private var engine: Engine
-  private var mistakes: ReceiverMistakes
   private var lastConnection: UInt64 = 0
   /// Every connection of this process.
   var connections: [ConnectionID: SimulatedConnection] = [:]
   /// The worker of each connection.
   var hands: [ConnectionID: Worker] = [:]
   var spoken: Set<ConnectionID> = []
-  var links: [ConnectionID: SimulatedLink] = [:]
   var transfers: [TransferID: Transfer] = [:]
   var sessions: [SessionNumber: ReceiverSessionParts] = [:]
   /// The key by which the other ends know this device.
@@ -56,63 +52,36 @@ final class SimulatedReceiver: Device {
   /// When the import last made progress; counted from the sender's last message.
   var importMovedAt: Int?
 
-  init(_ ground: Ground) {
-    disk = ground.disk
+  init(_ scene: Scene) {
+    disk = scene.disk
     let greeting = Greeting(role: .receiver, label: "", software: "", features: [.leavingOut, .refusals])
-    var settings = Engine.Settings(greeting: greeting, giveUpAfter: ground.patience())
-    settings.keeps = ground.keeps
-    settings.asksConsent = ground.world.dice.one(in: 3)
-    settings.asksRestart = ground.world.dice.one(in: 3)
-    engine = Engine(settings)
+    var settings = Engine.Settings(greeting: greeting, giveUpAfter: scene.patience())
+    settings.keeps = scene.keeps
+    settings.asksConsent = scene.world.dice.one(in: 3)
+    settings.asksRestart = scene.world.dice.one(in: 3)
     patience = settings.giveUpAfter
-    mistakes = ReceiverMistakes(ground.mutation)
-    super.init(ground, .receiver)
+    super.init(Engine(settings), ReceiverMistakes(scene.mutation), scene, .receiver)
     disk.revive()
     disk.died = { [self] in die("in the middle of an operation") }
     disk.meanwhile = { [self] in meanwhile() }
-    key = ground.receiverKey()
+    key = scene.receiverKey()
     world.note("the receiver starts, and waits \(settings.giveUpAfter) s")
-    run(after: 0) { [self] in feed(.begin) }
   }
 
   // MARK: The engine
 
-  override var nextMoment: Double? { engine.nextMoment }
-  override func timePassed() { feed(.timePassed) }
-  override var brokenInvariant: String? {
-    let closing = links.values.count(where: \.isClosing)
-    if ground.mutation == nil, engine.runningWorkers != workers.count + closing {
-      return "the engine counts \(engine.runningWorkers) workers, and there are \(workers.map(\.name)) and \(closing)"
-    }
-    return engine.checkInvariants()
-  }
+  override var runningWorkers: Int { workers.count + links.values.count(where: \.isClosing) }
 
-  override func hearStop() { feed(.stop(.interrupted)) }
+  override func note(_ event: Engine.Event) { watch(event) }
 
-  /// Gives the engine an event, after the actions of the previous one.
-  func feed(_ event: Engine.Event) {
-    guard isAlive, !isFinished else { return }
-    for event in mistakes.events(for: event) { take { [self] in handle(event) } }
-  }
-
-  private func handle(_ event: Engine.Event) {
-    world.note("receiver <- \(event)")
-    note(event)
-    let actions = mistakes.actions(for: engine.handle(event, now: world.seconds))
-    for event in mistakes.takeFalseEvents() { take { [self] in handle(event) } }
-    for action in actions where isAlive {
-      world.note("receiver -> \(action)")
-      world.check(!isFinished, "the receiver acts after its end")
-      check(action)
-      ground.acted(action.moment)
-      perform(action)
-    }
-    ground.checkNothingNew()
-    if case .timePassed = event { settle(hasOnlyTimePassed: actions.isEmpty) } else { settle(hasOnlyTimePassed: false) }
+  override func performed() {
+    scene.checkNothingNew()
     checkPromptness(movedAt: importMovedAt)
   }
 
-  private func perform(_ action: Engine.Action) {
+  override func perform(_ action: Engine.Action) {
+    check(action)
+    scene.acted(action.moment)
     switch action {
     case .takeBack: takeBack()
     case .listen: listen()
@@ -126,10 +95,10 @@ final class SimulatedReceiver: Device {
     case .pauseAccepting(let moment): pausedUntil = world.now + world.delay(until: moment)
     case .greet, .awaitShare, .exchange, .confirm, .welcome, .turnAway, .refuseStream, .dismiss: performAtDoor(action)
     case .makeCode: makeCode()
-    case .forgetCode: ground.shownCode = nil
+    case .forgetCode: scene.shownCode = nil
     case .ask(let asked): ask(asked)
     case .withdrawQuestion: question?.end()
-    case .converse(let id): converse(id)
+    case .converse(let id): converse(id, connections[id])
     case .say(let id, let message): links[id]?.say(message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): links[id]?.close(until: deadline)
     case .examine, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .lookForData, .shutGate,
@@ -147,7 +116,7 @@ final class SimulatedReceiver: Device {
       if lacksThread { return end(worker) { [self] in feed(.listening(.failure(Fault(.device, "no port")))) } }
       end(worker) { [self] in
         guard !isFinished else { return }
-        ground.network.accept = { [weak self] wire, host in self?.accept(wire, host) }
+        scene.network.accept = { [weak self] wire, host in self?.accept(wire, host) }
         feed(.listening(.success(Listening(addresses: ["10.0.0.1"], port: 1, isAnnounced: true))))
       }
     }
@@ -161,7 +130,7 @@ final class SimulatedReceiver: Device {
     run(after: max(0, pausedUntil - world.now)) { [self] in
       guard !isFinished else { return connection.close() }
       if world.dice.one(in: 400) { feed(.outOfDescriptors(chance: world.dice.next())) }
-      let remote = Remote(host: host, network: host, mayPair: ground.mayPair(host))
+      let remote = Remote(host: host, network: host, mayPair: scene.mayPair(host))
       feed(.arrived(id, remote, chance: world.dice.next()))
       guard connections[id] === connection, hands[id] == nil else { return }
       connection.read { [self] in lookAtLobby(connection) }
@@ -190,29 +159,16 @@ final class SimulatedReceiver: Device {
     spoken.remove(id)
   }
 
-  private func converse(_ id: ConnectionID) {
-    guard let connection = connections[id] else { return world.fail("a conversation on a connection that has ended") }
-    links[id] = SimulatedLink(connection, self) { [self] news in
-      switch news {
-      case .received(let message): feed(.received(id, message))
-      case .broke(let fault): feed(.broke(id, fault))
-      case .drained: feed(.drained(id))
-      case .closed:
-        links[id] = nil
-        forget(id)
-        feed(.closed(id))
-      }
-    }
-  }
+  override func closed(_ id: ConnectionID) { forget(id) }
 
   // MARK: The user
 
   private func told(_ event: TransferEvent) {
     switch event {
-    case .code(let code, _): ground.shownCode = code
+    case .code(let code, _): scene.shownCode = code
     case .notStored(let path, _, _): toldRefused.insert(path)
     case .paired, .wrongCode: comparisons += 1
-    case .done where ground.keeps: checkDone()
+    case .done where scene.keeps: checkDone()
     case .failed(let failure): checkFailed(failure)
     default: break
     }
@@ -242,7 +198,7 @@ final class SimulatedReceiver: Device {
     }
     worker.whenTold = { answer(nil) }
     run(after: world.dice.roll(1_000...3_000_000)) { [self] in
-      answer(ground.isCalm || !world.dice.one(in: 10))
+      answer(scene.isCalm || !world.dice.one(in: 10))
     }
   }
 
@@ -252,20 +208,20 @@ final class SimulatedReceiver: Device {
     world.note("the receiver ends: \(result)")
     checkEnd(result)
     finish()
-    ground.network.accept = nil
-    ground.shownCode = nil
+    scene.network.accept = nil
+    scene.shownCode = nil
   }
 
   override func letGo() {
     super.letGo()
     for session in sessions.values { session.streams = [] }
-    (connections, hands, links) = ([:], [:], [:])
+    (connections, hands) = ([:], [:])
     (transfers, sessions, question) = ([:], [:], nil)
   }
 
   override func gone() {
-    ground.network.accept = nil
-    ground.shownCode = nil
+    scene.network.accept = nil
+    scene.shownCode = nil
     let isImporting = transfers.values.contains(where: \.isImporting)
     // A worker that waits for the disk ends with its process.
     disk.kill()
@@ -273,7 +229,7 @@ final class SimulatedReceiver: Device {
       if isFinished { connection.close() } else { connection.abandon() }
     }
     connections = [:]
-    ground.checkNothingNew()
-    ground.receiverIsGone(whileImporting: isImporting && !isFinished)
+    scene.checkNothingNew()
+    scene.receiverIsGone(whileImporting: isImporting && !isFinished)
   }
 }

@@ -20,25 +20,25 @@ extension SimulatedSender {
     private(set) var step = Step.connecting
     /// The other end's key.
     private(set) var other: UInt64 = 0
-    private(set) var result: Result<SimulatedConnection, any Error> = .failure(CancellationError())
+    private(set) var result: Result<SimulatedConnection, ConnectionError> = .failure(ConnectionError(.stopped, ""))
     private let sender: SimulatedSender
     private let mode: ConnectionMode
     private let identity: Identity
-    private let occupant: ExistingEntry
+    private let device: DialedDevice
     private let worker: Worker
     private let done: (Handshake) -> Void
     private var connection: SimulatedConnection?
     private var isOver = false
 
     init(
-      _ sender: SimulatedSender, _ mode: ConnectionMode, as identity: Identity, with occupant: ExistingEntry,
+      _ sender: SimulatedSender, _ mode: ConnectionMode, as identity: Identity, with device: DialedDevice,
       _ worker: Worker,
       _ done: @escaping (Handshake) -> Void
     ) {
       self.sender = sender
       self.mode = mode
       self.identity = identity
-      self.occupant = occupant
+      self.device = device
       self.worker = worker
       self.done = done
     }
@@ -55,7 +55,7 @@ extension SimulatedSender {
 
     private func fail(_ code: ConnectionError.Code, _ words: String) { over(.failure(ConnectionError(code, words))) }
 
-    private func over(_ result: Result<SimulatedConnection, any Error>) {
+    private func over(_ result: Result<SimulatedConnection, ConnectionError>) {
       guard !isOver else { return }
       isOver = true
       worker.whenTold = nil
@@ -67,14 +67,14 @@ extension SimulatedSender {
 
     private func connect() {
       guard !isOver else { return }
-      let ground = sender.ground
-      guard !ground.isAway, occupant != .vacant else { return fail(.lost, "the network is away") }
+      let scene = sender.scene
+      guard !scene.isAway, device != .vacant else { return fail(.lost, "the network is away") }
       // A sender that meets another device at its first attempt would begin a second transfer
       // beside the first.
       let isFirst = mode == .resume && sender.sessions.isEmpty
-      let isImpostor = ground.world.now < ground.imposture && !isFirst || occupant == .stranger
-      let other = isImpostor ? Impostor.accept(ground) : nil
-      guard let wire = ground.network.connect("\(mode)", from: ground.senderHost, to: other) else {
+      let isImpostor = scene.world.now < scene.imposture && !isFirst || device == .stranger
+      let other = isImpostor ? Impostor.accept(scene) : nil
+      guard let wire = scene.network.connect("\(mode)", from: scene.senderHost, to: other) else {
         return fail(.lost, "no device listens")
       }
       step = .reached
@@ -88,7 +88,7 @@ extension SimulatedSender {
       guard let connection else { return }
       while !isOver, let bytes = connection.take(HandshakeMessage.size) {
         guard let message = HandshakeMessage(bytes) else {
-          return over(.failure(Violation(.value, "a frame before READY")))
+          return over(.failure(ConnectionError(Violation(.value, "a frame before READY"))))
         }
         take(message, connection)
       }
@@ -102,7 +102,7 @@ extension SimulatedSender {
         step = .secured
         if mode != .pair, other != identity.receiver {
           sender.hasMetStranger = true
-          return over(.failure(PinMismatch()))
+          return over(.failure(.stranger))
         }
         connection.send(HandshakeMessage(.finished).bytes)
         connection.send(HandshakeMessage(.mode, UInt64(mode.rawValue)).bytes)
@@ -114,12 +114,13 @@ extension SimulatedSender {
         // The receiver proves the code as well.
         if mode == .pair, step != .proving || message.value != sender.code {
           sender.hasMetStranger = true
-          return over(.failure(AbortReason.codeMismatch))
+          return over(.failure(ConnectionError(AbortReason.codeMismatch)))
         }
         connection.send(HandshakeMessage(.heard).bytes)
         over(.success(connection))
-      case .abort: over(.failure(AbortReason(rawValue: UInt8(truncatingIfNeeded: message.value)) ?? .malformed))
-      default: over(.failure(Violation(.state, "a frame before READY")))
+      case .abort:
+        over(.failure(ConnectionError(AbortReason(rawValue: UInt8(truncatingIfNeeded: message.value)) ?? .malformed)))
+      default: over(.failure(ConnectionError(Violation(.state, "a frame before READY"))))
       }
     }
   }
@@ -127,20 +128,20 @@ extension SimulatedSender {
   // MARK: A probe of the receiver
 
   /// The device at a place.
-  enum ExistingEntry {
+  enum DialedDevice {
     case receiver
     case stranger
     case vacant
   }
 
-  func occupant(of place: Place) -> ExistingEntry {
+  func device(at place: Place) -> DialedDevice {
     switch place {
     case .target: .receiver
     case .probed: probed
     case .address(let address):
-      address == ground.receiverAddress ? .receiver : world.dice.one(in: 3) ? .stranger : .vacant
+      address == scene.receiverAddress ? .receiver : world.dice.one(in: 3) ? .stranger : .vacant
     case .found(let index):
-      found[index] == nil ? .stranger : found[index] == ground.receiverAddress ? .receiver : .vacant
+      found[index] == nil ? .stranger : found[index] == scene.receiverAddress ? .receiver : .vacant
     }
   }
 
@@ -168,8 +169,8 @@ extension SimulatedSender {
     worker.whenTold = { looked(.success([])) }
     if lacksThread { return looked(.failure(Fault(.device, "no thread"))) }
     run(after: 3_000_000) { [self] in
-      guard !ground.isAway, ground.network.accept != nil else { return looked(.success([])) }
-      var found: [String?] = [ground.receiverAddress]
+      guard !scene.isAway, scene.network.accept != nil else { return looked(.success([])) }
+      var found: [String?] = [scene.receiverAddress]
       while world.dice.one(in: 3) { found.insert(nil, at: world.dice.roll(0...found.count)) }
       looked(.success(found))
     }
@@ -194,16 +195,16 @@ extension SimulatedSender {
     if lacksThread { return probed(.failure(.failed(TransferFailure(.failed, "no thread")))) }
     run(after: world.dice.roll(50...5_000)) { [self] in
       guard !isOver else { return }
-      if ground.isAway {
+      if scene.isAway {
         if world.dice.one(in: 3) {
           return probed(.failure(.unresolved(TransferFailure(.connectionLost, "the name is not found"))))
         }
         guard world.dice.one(in: 2) else { return probed(.failure(.unreached(device, by: .noWay))) }
         return run(after: 5_000_000) { probed(.failure(.unreached(device, by: .silent))) }
       }
-      self.probed = occupant(of: place)
-      let other = self.probed == .stranger ? Impostor.accept(ground) : nil
-      guard self.probed != .vacant, let wire = ground.network.connect("probe", from: ground.senderHost, to: other)
+      self.probed = self.device(at: place)
+      let other = self.probed == .stranger ? Impostor.accept(scene) : nil
+      guard self.probed != .vacant, let wire = scene.network.connect("probe", from: scene.senderHost, to: other)
       else {
         return probed(.failure(.unreached(device, by: .refused)))
       }
@@ -231,11 +232,11 @@ extension SimulatedSender {
     if lacksThread { return dialed(worker, .failure(.failed(TransferFailure(.failed, "no thread")))) }
     run(after: world.dice.roll(0...1_000)) { [self] in
       // Without a network, names may not resolve.
-      if ground.isAway, world.dice.one(in: 3) {
+      if scene.isAway, world.dice.one(in: 3) {
         return dialed(worker, .failure(.unresolved(TransferFailure(.connectionLost, "the name is not found"))))
       }
       feed(.dialing(first: "10.0.0.1"))
-      Handshake(self, mode, as: identity, with: occupant(of: place), worker) { [self] handshake in
+      Handshake(self, mode, as: identity, with: device(at: place), worker) { [self] handshake in
         switch handshake.result {
         case .failure(let error): dialed(worker, .failure(worker.mustEnd ? .stopped : failure(error, handshake, mode)))
         case .success(let connection): met(connection, handshake.other, worker, mode)
@@ -249,13 +250,13 @@ extension SimulatedSender {
     world.check(
       mode != .pair || other != Impostor.key, "the sender pairs with a device that does not know the code")
     connections[connection.id] = connection
-    ground.lastAddress = ground.receiverAddress
+    scene.lastAddress = scene.receiverAddress
     dialed(
       worker,
       .success(
         Engine.Meeting(
           connection: connection.id, receiver: KeyFingerprint(number: other), host: "10.0.0.1",
-          address: ground.receiverAddress)))
+          address: scene.receiverAddress)))
   }
 
   private func dialed(_ worker: Worker, _ result: Result<Engine.Meeting, Engine.DialFailure>) {
@@ -266,17 +267,22 @@ extension SimulatedSender {
   }
 
   /// The dial failure that a worker derives from an error, at each step of the handshake.
-  private func failure(_ error: any Error, _ handshake: Handshake, _ mode: ConnectionMode) -> Engine.DialFailure {
+  private func failure(_ error: ConnectionError, _ handshake: Handshake, _ mode: ConnectionMode) -> Engine.DialFailure {
     guard mode == .pair else {
-      return error is PinMismatch ? .stranger(KeyFingerprint(number: handshake.other)) : .init(ofReturn: error)
+      return error.code == .stranger ? .stranger(KeyFingerprint(number: handshake.other)) : .init(ofReturn: error)
     }
-    switch (handshake.step, error) {
-    case (.connecting, let error as ConnectionError): return .init(unreached: error, isReached: false)
-    case (.reached, let error as ConnectionError): return .init(unreached: error, isReached: true)
-    case (.proving, let error as ConnectionError): return .init(ofPairing: error)
+    switch (handshake.step, error.isCut) {
+    case (.connecting, true): return .init(unreached: error, isReached: false)
+    case (.reached, true): return .init(unreached: error, isReached: true)
+    case (.proving, true): return .init(ofPairing: error)
     default:
       // Until the code is judged, the sender may try again.
-      do { return try TurnedAway.unless { throw error } } catch { return .init(ofPairing: error) }
+      do throws(ConnectionError) {
+        try ConnectionError.unjudged { () throws(ConnectionError) in throw error }
+        return .stopped
+      } catch {
+        return .init(ofPairing: error)
+      }
     }
   }
 }

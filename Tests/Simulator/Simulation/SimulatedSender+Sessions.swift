@@ -31,13 +31,13 @@ final class SenderSessionParts {
 extension SimulatedSender {
   func performInSession(_ action: Engine.Action) {
     switch action {
-    case .keepHeld(let number, let page): if ground.mutation != .ignoreLedger { session(number).held.add(page) }
+    case .keepHeld(let number, let page): if scene.mutation != .ignoreLedger { session(number).held.add(page) }
     case .keepPartial(let number, let partial):
-      if ground.mutation != .ignoreLedger { session(number).held.add(partial) }
+      if scene.mutation != .ignoreLedger { session(number).held.add(partial) }
     case .export(let number, let order): export(session(number), order)
     case .openStream(let number, let join, let attempts): openStream(session(number), join, attempts)
     case .moveFrames(let number, let from, let to):
-      ground.interrupted(underWay: session(number).underWay.removeValue(forKey: from) ?? 0)
+      scene.interrupted(underWay: session(number).underWay.removeValue(forKey: from) ?? 0)
       wake(session(number), [session(number).window?.lost(from, replacedBy: to), to])
     case .retire(let number, let stream): wake(session(number), [session(number).window?.retire(stream), stream])
     case .forgetStream(let number, let stream): session(number).window?.ended(stream)
@@ -70,7 +70,7 @@ extension SimulatedSender {
     guard !session.isStopped else { return }
     session.isStopped = true
     let underWay = session.underWay.values.reduce(0, +) + session.streams.flatMap(\.underWay).reduce(0, +)
-    ground.interrupted(underWay: underWay)
+    scene.interrupted(underWay: underWay)
   }
 
   func wake(_ session: SenderSessionParts, _ numbers: [UInt32?]) {
@@ -99,12 +99,12 @@ extension SimulatedSender {
     session.export = worker
     session.accept = order.accept
     session.window = SendWindow(
-      UInt64(ground.windowFrames * (Ground.frameCapacity + Limits.dataHeader)), of: Ground.frameCapacity)
+      UInt64(scene.windowFrames * (Scene.frameCapacity + Limits.dataHeader)), of: Scene.frameCapacity)
     let identity = identities[order.accept.transfer] ?? paired
     identities[order.accept.transfer] = identity
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
       if lacksThread { return exported(session, .failure(Fault(.device, "no thread"))) }
-      ground.rememberAtSender(order.accept.transfer, identity)
+      scene.rememberAtSender(order.accept.transfer, identity)
       guard !worker.mustEnd else { return exported(session, .failure(Fault(.device, "the session has ended"))) }
       worker.whenTold = { [self] in exported(session, .failure(Fault(.device, "the session has ended"))) }
       serve(session, order.accept)
@@ -118,7 +118,7 @@ extension SimulatedSender {
     let listener = SimulatedListener(self, session)
     let source = ArchiveExport<SimulatedDirectory>(
       ExportSettings(
-        listener: listener, keys: accept.keys, held: session.held, sizes: Ground.sizes,
+        listener: listener, keys: accept.keys, held: session.held, sizes: Scene.sizes,
         readers: world.dice.roll(1...4), now: { listener.now }
       ) { HashSealer(accept.keys) })
     _ = source.add(SourceBatch(roots: roots, tree: tree))
@@ -135,9 +135,9 @@ extension SimulatedSender {
       return false
     }
     var frame = frame
-    ground.watchReading(of: accept)
+    scene.watchReading(of: accept)
     let filling = source.fill(&frame, written: writtenBelow(session))
-    ground.source.reader = nil
+    scene.source.reader = nil
     switch filling {
     case .full: wake(session, [session.window?.filled(frame)])
     case .nothing(let moment):
@@ -151,7 +151,7 @@ extension SimulatedSender {
   }
 
   private func writtenBelow(_ session: SenderSessionParts) -> UInt64 {
-    ground.mutation == .forgetWhatIsUnderWay ? .max : session.window?.writtenBelow ?? 0
+    scene.mutation == .forgetWhatIsUnderWay ? .max : session.window?.writtenBelow ?? 0
   }
 
   /// The export ends when everything is read and written.
@@ -161,7 +161,7 @@ extension SimulatedSender {
     }
     let result = source.result
     world.note("exported \(result.finish.total), \(result.stale.count) stale, \(session.unsentCount) unsent")
-    ground.exported(result.finish, unsent: session.unsentCount, listed: listed, start: session.exportStart)
+    scene.exported(result.finish, unsent: session.unsentCount, listed: listed, start: session.exportStart)
     exported(session, .success(Engine.Exported(finish: result.finish, stale: result.stale)))
   }
 
@@ -176,7 +176,7 @@ extension SimulatedSender {
     let worker = begin("note", of: number)
     onDisk(after: world.dice.roll(1...1_000)) { [self] in
       let fault = lacksThread ? Fault(.device, "no thread") : nil
-      if fault == nil { ground.changeEntry(transfer) { $0.unsent = finish.unsent } }
+      if fault == nil { scene.changeEntry(transfer) { $0.unsent = finish.unsent } }
       end(worker) { [self] in feed(.finishNoted(number, transfer, fault)) }
     }
   }

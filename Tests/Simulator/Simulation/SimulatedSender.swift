@@ -3,9 +3,8 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
-/// One process of the sender: it performs the actions of a real `SenderEngine` in the simulated
-/// world, and decides nothing.
-final class SimulatedSender: Device {
+/// One process of the sender.
+final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
   typealias Engine = SenderEngine
 
   /// The key of this device, and the key that it expects.
@@ -14,12 +13,9 @@ final class SimulatedSender: Device {
     var receiver: UInt64
   }
 
-  private var engine: Engine
-  private var mistakes: SenderMistakes
   private var lastConnection: UInt64 = 0
   /// The connections at READY that the engine knows.
   var connections: [ConnectionID: SimulatedConnection] = [:]
-  private(set) var links: [ConnectionID: SimulatedLink] = [:]
   var sessions: [SessionNumber: SenderSessionParts] = [:]
   var tree = SourceTree()
   var roots: [SimulatedDirectory] = []
@@ -49,70 +45,42 @@ final class SimulatedSender: Device {
   /// The results of the last search: the receiver's address then, or nil for another device.
   var found: [String?] = []
   /// The device at the place that was last probed.
-  var probed = ExistingEntry.receiver
+  var probed = DialedDevice.receiver
   /// Whether the two devices know each other: only then is a lost connection restored.
   var isReturning = false
 
-  init(_ ground: Ground) {
-    let dice = ground.world.dice
+  init(_ scene: Scene) {
+    let dice = scene.world.dice
     let greeting = Greeting(role: .sender, label: "", software: "", features: [.leavingOut, .refusals])
-    patience = ground.patience()
-    lastProgress = ground.world.seconds
-    engine = Engine(
+    patience = scene.patience()
+    lastProgress = scene.world.seconds
+    let engine = Engine(
       Engine.Settings(
         greeting: greeting, target: dice.one(in: 3) ? nil : "10.0.0.1",
         streams: dice.one(in: 2) ? nil : UInt32(dice.roll(1...4)),
         giveUpAfter: patience))
-    mistakes = SenderMistakes(ground.mutation)
     paired = Identity(key: dice.next() | 1, receiver: 0)
-    super.init(ground, .sender)
+    super.init(engine, SenderMistakes(scene.mutation), scene, .sender)
     world.note("the sender starts")
-    run(after: 0) { [self] in feed(.begin) }
   }
 
   // MARK: The engine
 
-  override var nextMoment: Double? { engine.nextMoment }
-  override func timePassed() { feed(.timePassed) }
-  override var brokenInvariant: String? {
-    if ground.mutation == nil, engine.runningWorkers != workers.count {
-      return "the engine counts \(engine.runningWorkers) workers, and there are \(workers.map(\.name))"
-    }
-    return engine.checkInvariants()
-  }
-
-  override func hearStop() { feed(.stop(.interrupted)) }
-
   /// An event in words that are the same in each run; the order of a dictionary is not.
-  private static func words(_ event: Engine.Event) -> String {
+  override func words(_ event: Engine.Event) -> String {
     guard case .window(let session, var counts) = event else { return "\(event)" }
     let frames = counts.framesOfStream.sorted { $0.key < $1.key }
     counts.framesOfStream = [:]
     return "window(\(session), \(counts), \(frames))"
   }
 
-  /// Gives the engine an event, after the actions of the previous one.
-  func feed(_ event: Engine.Event) {
-    guard isAlive, !isFinished else { return }
-    for event in mistakes.events(for: event) { take { [self] in handle(event) } }
-  }
-
-  private func handle(_ event: Engine.Event) {
-    world.note("sender <- \(Self.words(event))")
-    ground.check(event.fault, at: .sender, of: self)
+  override func note(_ event: Engine.Event) {
+    scene.check(event.fault, at: .sender, of: self)
     noteRefused(event)
     if case .received(_, .close(let close)) = event, close.code != .silent { isTold = true }
-    let actions = mistakes.actions(for: engine.handle(event, now: world.seconds))
-    for action in actions where isAlive {
-      world.note("sender -> \(action)")
-      world.check(!isFinished, "the sender acts after its end")
-      check(action)
-      ground.acted(action.moment)
-      perform(action)
-    }
-    if case .timePassed = event { settle(hasOnlyTimePassed: actions.isEmpty) } else { settle(hasOnlyTimePassed: false) }
-    checkPromptness()
   }
+
+  override func performed() { checkPromptness() }
 
   /// The list of items reported as not stored begins anew with each ledger, and the source may no
   /// longer have some of them.
@@ -127,13 +95,15 @@ final class SimulatedSender: Device {
       let stale = Set(exported.stale)
       for (path, generation) in refusedGenerations where stale.contains(keys.mark(path: path, generation: generation)) {
         goneRefused.insert(path.bytes)
-        ground.goneRefused.insert(path.bytes)
+        scene.goneRefused.insert(path.bytes)
       }
     default: break
     }
   }
 
-  private func perform(_ action: Engine.Action) {
+  override func perform(_ action: Engine.Action) {
+    check(action)
+    scene.acted(action.moment)
     switch action {
     case .walk: walk()
     case .lookUpUnfinished: lookUp()
@@ -146,14 +116,14 @@ final class SimulatedSender: Device {
     case .deriveSecret(let code): derive(code)
     case .stopPreparing: for worker in preparers { worker.end() }
     case .tell(.notStored(let path, _, _)): toldRefused.insert(path)
-    case .tell(.done): ground.senderHeardDone(self)
+    case .tell(.done): scene.senderHeardDone(self)
     case .tell, .tellProgress: break
     case .finish(let result): finish(result)
     case .dial(let purpose, let place):
       isReturning = purpose != .pair
       dial(purpose, at: place)
     case .stopDialing: dialer?.end()
-    case .converse(let id): converse(id)
+    case .converse(let id): converse(id, connections[id])
     case .say(let id, let message): links[id]?.say(message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): links[id]?.close(until: deadline)
     case .keepHeld, .keepPartial, .export, .openStream, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow,
@@ -164,7 +134,7 @@ final class SimulatedSender: Device {
     case .forget(let transfer):
       note("forget", .forgot(transfer)) { [self] in
         // A twin forgets its copy of the record; the other one's record of DONE stays.
-        if !(hasTwin && ground.isDoneRecorded) { ground.forgetAtSender(transfer) }
+        if !(hasTwin && scene.isDoneRecorded) { scene.forgetAtSender(transfer) }
       }
     }
   }
@@ -199,25 +169,25 @@ final class SimulatedSender: Device {
     prepare("walk", world.dice.roll(1...20_000)) { [self] isTold in
       if isTold || lacksThread { return .walked(.failure(Fault(.device, "the walk was stopped"))) }
       listed = world.now
-      (tree, roots) = ground.source.walk()
+      (tree, roots) = scene.source.walk()
       return .walked(
         .success(
           SourceSummary(
-            contents: .folders(ground.announcedRoots), total: tree.total, allocated: tree.allocated, flags: [])))
+            contents: .folders(scene.announcedRoots), total: tree.total, allocated: tree.allocated, flags: [])))
     }
   }
 
   private func lookUp() {
     prepare("look up", world.dice.roll(1...5_000)) { [self] isTold in
       if lacksThread { return .lookedUp(.failure(Fault(.device, "no thread"))) }
-      for entry in ground.entriesAtSender {
+      for entry in scene.entriesAtSender {
         identities[entry.transfer] = Identity(key: entry.key, receiver: entry.receiver)
       }
       return .lookedUp(
         .success(
-          ground.entriesAtSender.map {
+          scene.entriesAtSender.map {
             Engine.UnfinishedTransfer(
-              identifier: $0.transfer, receiver: KeyFingerprint(number: $0.receiver), address: ground.lastAddress,
+              identifier: $0.transfer, receiver: KeyFingerprint(number: $0.receiver), address: scene.lastAddress,
               unsent: $0.unsent, done: $0.done,
               refusals: $0.notStored)
           }))
@@ -241,8 +211,8 @@ final class SimulatedSender: Device {
 
   private func waitForCode(_ left: Int, _ body: @escaping (Result<PairingCode, TransferFailure>) -> Void) {
     run(after: world.dice.one(in: 6) ? world.dice.roll(1_000...1_000_000) : world.dice.roll(100...10_000)) { [self] in
-      if let shown = ground.shownCode {
-        let isMistaken = !ground.isCalm && world.dice.one(in: 8)
+      if let shown = scene.shownCode {
+        let isMistaken = !scene.isCalm && world.dice.one(in: 8)
         body(.success(isMistaken ? PairingCode(number: UInt32(world.dice.roll(0...9_999_999))) : shown))
       } else if left == 0, world.now > 60_000_000 || world.dice.one(in: 4) {
         body(.failure(TransferFailure(.pairing, "the user has no code")))
@@ -268,22 +238,9 @@ final class SimulatedSender: Device {
     return SimulatedConnection(ConnectionID(lastConnection), wire, .client, of: self)
   }
 
-  private func converse(_ id: ConnectionID) {
-    guard let connection = connections[id] else { return world.fail("a conversation on a connection that has ended") }
-    links[id] = SimulatedLink(connection, self) { [self] news in
-      switch news {
-      case .received(let message): feed(.received(id, message))
-      case .broke(let fault): feed(.broke(id, fault))
-      case .drained: feed(.drained(id))
-      case .closed:
-        links[id] = nil
-        connections[id] = nil
-        feed(.closed(id, spread: spread))
-      }
-    }
-  }
+  override func closed(_ id: ConnectionID) { connections[id] = nil }
 
-  var spread: Double { Double(world.dice.next() >> 11) / Double(1 << 53) }
+  override var spread: Double { Double(world.dice.next() >> 11) / Double(1 << 53) }
 
   // MARK: Records
 
@@ -299,7 +256,7 @@ final class SimulatedSender: Device {
     let worker = begin("record")
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
       let isWritten = !lacksThread
-      if isWritten { ground.recordDone(transfer, done, refusals) }
+      if isWritten { scene.recordDone(transfer, done, refusals) }
       end(worker) { [self] in feed(.recorded(transfer, Traffic(), isWritten: isWritten)) }
     }
   }
@@ -316,7 +273,7 @@ final class SimulatedSender: Device {
   override func letGo() {
     super.letGo()
     for session in sessions.values { (session.streams, session.source) = ([], nil) }
-    (connections, links, sessions) = ([:], [:], [:])
+    (connections, sessions) = ([:], [:])
     (dialer, preparers, roots) = (nil, [], [])
   }
 
@@ -326,7 +283,7 @@ final class SimulatedSender: Device {
       if isFinished { connection.close() } else { connection.abandon() }
     }
     connections = [:]
-    ground.senderIsGone(self)
+    scene.senderIsGone(self)
   }
 
   private var allConnections: [SimulatedConnection] {

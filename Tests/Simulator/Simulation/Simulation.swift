@@ -21,10 +21,10 @@ public struct Simulation {
   /// A transfer that has not ended after so many events, most of them without faults, never ends.
   private static let mostSteps = 60_000
 
-  private let ground: Ground
+  private let scene: Scene
   private let seed: UInt64
-  private var dice: Dice { ground.world.dice }
-  private var world: World { ground.world }
+  private var dice: Dice { scene.world.dice }
+  private var world: World { scene.world }
 
   /// Runs one seed until the simulation ends, and leaves no memory behind.
   ///
@@ -32,10 +32,10 @@ public struct Simulation {
   public static func run(
     seed: UInt64, mutation: Mutation? = nil, keeps: Bool = false, keepsTrace: Bool = false
   ) -> Outcome {
-    weak var remains: Ground?
+    weak var remains: Scene?
     var outcome = {
       let simulation = Simulation(seed: seed, mutation: mutation, keeps: keeps, keepsTrace: keepsTrace)
-      remains = simulation.ground
+      remains = simulation.scene
       return simulation.outcome()
     }()
     if remains != nil, outcome.broken == nil { outcome.broken = "the simulation's memory stays" }
@@ -44,36 +44,36 @@ public struct Simulation {
 
   private func outcome() -> Outcome {
     run()
-    defer { ground.letGo() }
+    defer { scene.letGo() }
     return Outcome(
-      seed: seed, broken: ground.world.broken, trace: ground.world.trace.lines, traceHash: ground.world.trace.hash,
-      faults: ground.faults, sentInAll: ground.sentInAll, sentTwice: ground.sentTwice, steps: ground.steps)
+      seed: seed, broken: scene.world.broken, trace: scene.world.trace.lines, traceHash: scene.world.trace.hash,
+      faults: scene.faults, sentInAll: scene.sentInAll, sentTwice: scene.sentTwice, steps: scene.steps)
   }
 
   private init(seed: UInt64, mutation: Mutation?, keeps: Bool, keepsTrace: Bool) {
     self.seed = seed
-    ground = Ground(seed: seed, mutation: mutation, keeps: keeps, keepsTrace: keepsTrace)
+    scene = Scene(seed: seed, mutation: mutation, keeps: keeps, keepsTrace: keepsTrace)
   }
 
   private func run() {
-    FaultPlan(ground).begin()
-    world.after(dice.roll(0...5_000)) { ground.startReceiver() }
-    world.after(dice.roll(0...5_000)) { ground.startSender() }
+    FaultPlan(scene).begin()
+    world.after(dice.roll(0...5_000)) { scene.startReceiver() }
+    world.after(dice.roll(0...5_000)) { scene.startSender() }
     while world.broken == nil, !isOver {
-      if !ground.stepInside() { break }
-      if ground.steps > Self.mostSteps { return world.fail("it does not end") }
+      if !scene.stepInside() { break }
+      if scene.steps > Self.mostSteps { return world.fail("it does not end") }
     }
     guard world.broken == nil else { return }
-    world.check(ground.isSenderDone, "no events are left, and the sender is not done")
-    world.check(!ground.done.isEmpty, "the receiver is not done")
+    world.check(scene.isSenderDone, "no events are left, and the sender is not done")
+    world.check(!scene.done.isEmpty, "the receiver is not done")
     // A finished transfer survives a power failure.
-    ground.disk.losePower()
-    if ground.isSettled { ground.checkDestination() }
+    scene.disk.losePower()
+    if scene.isSettled { scene.checkDestination() }
     world.check(
-      ground.sentTwice <= ground.allowedTwice,
-      "\(ground.sentTwice) bytes were sent twice, at most \(ground.allowedTwice) are allowed")
+      scene.sentTwice <= scene.allowedTwice,
+      "\(scene.sentTwice) bytes were sent twice, at most \(scene.allowedTwice) are allowed")
   }
 
   /// Whether the sender is done and both processes have ended.
-  private var isOver: Bool { ground.isSenderDone && ground.senders.isEmpty && ground.receiver == nil }
+  private var isOver: Bool { scene.isSenderDone && scene.senders.isEmpty && scene.receiver == nil }
 }

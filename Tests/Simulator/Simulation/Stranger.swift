@@ -6,10 +6,10 @@ final class Impostor: Device {
   static let key: UInt64 = 0xBAD
 
   /// Takes a connection.
-  static func accept(_ ground: Ground) -> (Wire, String) -> Void {
-    ground.tally.impostors += 1
+  static func accept(_ scene: Scene) -> (Wire, String) -> Void {
+    scene.tally.impostors += 1
     return { wire, _ in
-      let impostor = Impostor(ground, .receiver)
+      let impostor = Impostor(scene, .receiver)
       let connection = SimulatedConnection(ConnectionID(0), wire, .server, of: impostor)
       connection.read { impostor.hear(connection) }
     }
@@ -51,21 +51,21 @@ final class Stranger: Device {
   private let kind: Kind
 
   /// One stranger connects, or a few at a time.
-  static func come(to ground: Ground) {
-    let dice = ground.world.dice
+  static func come(to scene: Scene) {
+    let dice = scene.world.dice
     for _ in 0..<(dice.one(in: 4) ? dice.roll(2...5) : 1) {
-      let stranger = Stranger(ground, Kind.allCases[dice.roll(0...Kind.allCases.count - 1)])
-      ground.world.after(dice.roll(0...20_000)) { stranger.begin() }
+      let stranger = Stranger(scene, Kind.allCases[dice.roll(0...Kind.allCases.count - 1)])
+      scene.world.after(dice.roll(0...20_000)) { stranger.begin() }
     }
   }
 
-  private init(_ ground: Ground, _ kind: Kind) {
+  private init(_ scene: Scene, _ kind: Kind) {
     self.kind = kind
-    super.init(ground, .sender)
+    super.init(scene, .sender)
   }
 
   private func begin() {
-    guard let wire = ground.network.connect("stranger", from: "192.0.2.\(world.dice.roll(1...3))") else { return }
+    guard let wire = scene.network.connect("stranger", from: "192.0.2.\(world.dice.roll(1...3))") else { return }
     let made = SimulatedConnection(ConnectionID(0), wire, .client, of: self)
     made.read { [self] in hear(made) }
     let pause = world.dice.one(in: 3) ? world.dice.roll(0...6_000_000) : world.dice.roll(0...2_000)

@@ -3,7 +3,7 @@ import MigrationTransfer
 import MigrationWire
 
 /// The users of both devices: they start the programs, again and again, until everything is done.
-extension Ground {
+extension Scene {
   /// Whether there are no more faults.
   var isCalm: Bool { world.now >= calm }
 
@@ -90,7 +90,7 @@ extension Ground {
   /// Now and then the receiver stays and the sender's user has more to send; returns whether that
   /// is so.
   private func startsAgain() -> Bool {
-    guard keeps, !isSenderDone, rounds > 0, furniture.existing != .refuse, senders.count == 1 else { return false }
+    guard keeps, !isSenderDone, rounds > 0, existingItems.existing != .refuse, senders.count == 1 else { return false }
     rounds -= 1
     tally.rounds += 1
     beginAnother()
@@ -122,15 +122,15 @@ extension SimulatedSender {
     case .success(let success): result = success
     }
     world.check(
-      ground.done.values.contains { $0.total == result.total && $0.notStored == result.notStored },
+      scene.done.values.contains { $0.total == result.total && $0.notStored == result.notStored },
       "the sender reports a result that the receiver does not know")
     // A process does not know another process's messages, and may have reported items that the
     // other one found gone.
-    let gone = hasTwin ? ground.goneRefused : goneRefused
+    let gone = hasTwin ? scene.goneRefused : goneRefused
     world.check(
-      ground.notStoredPaths.isSubset(of: toldRefused)
-        && toldRefused.subtracting(gone).isSubset(of: ground.notStoredPaths),
-      "the sender's user knows \(names(toldRefused)) as not stored, instead of \(names(ground.notStoredPaths))")
+      scene.notStoredPaths.isSubset(of: toldRefused)
+        && toldRefused.subtracting(gone).isSubset(of: scene.notStoredPaths),
+      "the sender's user knows \(names(toldRefused)) as not stored, instead of \(names(scene.notStoredPaths))")
   }
 
   private func names(_ paths: Set<[UInt8]>) -> [String] { paths.map { String(decoding: $0, as: UTF8.self) }.sorted() }
@@ -139,10 +139,10 @@ extension SimulatedSender {
     switch action {
     case .say(_, .receipt):
       world.check(
-        ground.isDoneRecorded,
+        scene.isDoneRecorded,
         "RECEIPT is sent before DONE is recorded")
     case .moveFrames(let number, let from, let to):
-      if let accept = sessions[number]?.accept { ground.moved(accept.session, from: from, to: to) }
+      if let accept = sessions[number]?.accept { scene.moved(accept.session, from: from, to: to) }
     case .say(_, .finish):
       for session in sessions.values where !session.isStopped {
         world.check(session.window?.isWritten ?? false, "FINISH is sent before everything is written")
@@ -155,21 +155,21 @@ extension SimulatedSender {
 extension SimulatedReceiver {
   /// A transfer is done, and the receiver stays.
   func checkDone() {
-    world.check(!ground.done.isEmpty, "the receiver reports a result before the end")
+    world.check(!scene.done.isEmpty, "the receiver reports a result before the end")
     world.check(
-      ground.refusedPaths.isSubset(of: toldRefused), "the receiver's user does not know all unstored items")
+      scene.refusedPaths.isSubset(of: toldRefused), "the receiver's user does not know all unstored items")
   }
 
   /// A transfer has failed, and the receiver stays.
   func checkFailed(_ failure: TransferFailure) {
-    world.check(ground.keeps, "a receiver that does not stay continues after \(failure)")
+    world.check(scene.keeps, "a receiver that does not stay continues after \(failure)")
     guard failure.kind == .connectionLost, failure != Fault.idle.failure, patience > 0 else { return }
     world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives up too soon")
   }
 
   func checkEnd(_ result: Result<TransferResult, TransferFailure>) {
     world.check(links.values.allSatisfy { !$0.isOpen }, "the receiver ends during a session")
-    if ground.keeps {
+    if scene.keeps {
       guard case .failure(let failure) = result else {
         return world.fail("a receiver that stays ends by a success")
       }
@@ -186,10 +186,10 @@ extension SimulatedReceiver {
     switch result {
     case .success(let result):
       world.check(
-        ground.done.values.contains { $0.total == result.total }, "the receiver reports a result before the end")
+        scene.done.values.contains { $0.total == result.total }, "the receiver reports a result before the end")
       if hasImported {
         world.check(
-          ground.refusedPaths.isSubset(of: toldRefused), "the receiver's user does not know all unstored items")
+          scene.refusedPaths.isSubset(of: toldRefused), "the receiver's user does not know all unstored items")
       }
     case .failure(let failure):
       world.check(!hasImported || !hasListened, "the receiver has imported everything, and fails: \(failure)")
@@ -210,8 +210,8 @@ extension SimulatedReceiver {
         "an older session is accepted after a newer one")
       session.isAccepted = true
     case .say(let id, .close(Fault.idle.close)):
-      ground.tally.turns += 1
-      world.check(ground.keeps, "a session gives way at a receiver that does not stay")
+      scene.tally.turns += 1
+      world.check(scene.keeps, "a session gives way at a receiver that does not stay")
       world.check(
         sessions.values.allSatisfy { $0.isClosed || $0.writing == 0 && world.seconds - $0.lastWritten >= Engine.turn },
         "a session gives way whose data comes")
@@ -221,7 +221,7 @@ extension SimulatedReceiver {
     case .importItems(let transfer, _, _):
       world.check(!unsynced.contains(transfer), "data is imported that could not be made durable")
     case .say(_, .done):
-      world.check(!ground.done.isEmpty, "the receiver sends DONE although nothing is done")
+      world.check(!scene.done.isEmpty, "the receiver sends DONE although nothing is done")
     case .serve(let id, let number, let join): checkStream(id, number, join)
     default: break
     }
@@ -243,7 +243,7 @@ extension SimulatedReceiver {
 
 // MARK: Faults that must not occur
 
-extension Ground {
+extension Scene {
   /// Both ends follow the protocol, so no event reports a violation.
   func check(_ fault: Fault?, at role: Role, of sender: SimulatedSender?) {
     guard let fault else { return }
@@ -261,7 +261,8 @@ extension Ground {
 }
 
 extension SimulatedReceiver {
-  func note(_ event: Engine.Event) {
+  /// Notes the facts of an event that the checks need.
+  func watch(_ event: Engine.Event) {
     switch event {
     case .importing: importMovedAt = world.now
     case .imported(_, let result, _, _):
@@ -273,7 +274,7 @@ extension SimulatedReceiver {
     case .listening(.success): hasListened = true
     default: break
     }
-    ground.check(
+    scene.check(
       event.fault, at: .receiver, of: event.connection.flatMap { connections[$0]?.other as? SimulatedSender })
   }
 }

@@ -1,0 +1,338 @@
+package import MigrationWire
+
+extension SenderEngine {
+  /// Names a data stream of a session.
+  package typealias StreamNumber = UInt32
+
+  /// An event at the sender. The loop gives events to the engine one at a time, in their order of
+  /// occurrence.
+  package enum Event: EngineEvent {
+    // MARK: The run
+
+    /// The first event.
+    case begin
+    /// The worker of `walk` has ended.
+    case walked(Result<SourceSummary, Fault>)
+    /// The worker of `lookUpUnfinished` has ended: the transfers that this source began earlier,
+    /// newest first.
+    case lookedUp(Result<[UnfinishedTransfer], Fault>)
+    /// The worker of `askCode` has ended.
+    case codeEntered(Result<PairingCode, TransferFailure>)
+    /// The worker of `deriveSecret` has ended.
+    case derived(Fault?)
+    /// The user stops the run with a signal.
+    case stop(TransferFailure.Kind)
+    /// A moment has come: one that `nextMoment` named, or any other.
+    case timePassed
+
+    // MARK: Reaching the receiver
+
+    /// The worker of `look` has ended: the receivers that it has found. `spread`, from 0 to 1, is
+    /// random.
+    case found(Result<[DeviceAddress], Fault>, spread: Double)
+    /// The worker of `choose` has ended: the index of the chosen receiver.
+    case chosen(Result<Int, TransferFailure>)
+    /// The worker of `probe` has ended.
+    case probed(Result<DeviceAddress, ProbeFailure>)
+    /// News from the worker of `dial`, which continues: the addresses that it tries.
+    case dialing(first: String)
+    /// The worker of `dial` has ended. `spread`, from 0 to 1, is random.
+    case dialed(Result<Meeting, DialFailure>, spread: Double)
+
+    // MARK: The control connection, which the loop reads and writes from `converse` to `closed`
+
+    case received(ConnectionID, ControlMessage)
+    /// The connection was cut or is silent, or its other end has violated the protocol. Only
+    /// `closed` follows for it.
+    case broke(ConnectionID, Fault)
+    /// Almost everything queued on the connection is sent: there is room for the next page of a
+    /// long message.
+    case drained(ConnectionID)
+    /// The connection is closed, as `close` asked. `spread`, from 0 to 1, is random.
+    case closed(ConnectionID, spread: Double)
+
+    // MARK: Workers of a session; those of an older one end with its number
+
+    /// News from the export, before it sends anything: the items of the source that the destination
+    /// cannot hold, as a lower-case clause.
+    case withholding(SessionNumber, clause: String)
+    /// News from the export: an item that could not be sent.
+    case unsent(SessionNumber, Unsent)
+    /// The worker of `export` has ended: everything is exported and written. The marks are those of
+    /// held items that the source no longer has, ascending.
+    case exported(SessionNumber, Result<Exported, Fault>)
+    /// News from a stream: JOIN is sent.
+    case streamJoined(SessionNumber, StreamNumber)
+    /// The worker of `openStream` has ended.
+    case streamEnded(SessionNumber, StreamNumber, StreamEnd)
+    /// The worker of `noteFinish` has ended; the fault is that of a worker that could not begin.
+    case finishNoted(SessionNumber, TransferID, Fault?)
+    /// The counts that `readWindow` asked for.
+    case window(SessionNumber, WindowCounts)
+
+    // MARK: Workers of a transfer, of which only one runs at a time
+
+    /// The worker of `recordDone` has ended, and whether it wrote the record.
+    case recorded(TransferID, Traffic, isWritten: Bool)
+    /// The worker of `note` has ended.
+    case noted(TransferID)
+    /// The worker of `forget` has ended.
+    case forgot(TransferID)
+  }
+
+  /// A transfer that an earlier run began.
+  package struct UnfinishedTransfer: Sendable {
+    package let identifier: TransferID
+    /// The receiver's key: the pin.
+    package let receiver: KeyFingerprint
+    /// The receiver's last address, with the port.
+    package let address: String
+    package let unsent: UInt64
+    /// When an earlier run last recorded something of it, such as its FINISH, in seconds
+    /// since 1970.
+    package let lastSeen: Int64
+    /// The receiver's DONE, from a run that ended before it could tell its user.
+    package let done: Done?
+    /// The items named as not stored, which are recorded with DONE.
+    package let refusals: [Refusal]
+
+    package init(
+      identifier: TransferID, receiver: KeyFingerprint, address: String = "", unsent: UInt64 = 0, lastSeen: Int64 = 0,
+      done: Done? = nil, refusals: [Refusal] = []
+    ) {
+      self.lastSeen = lastSeen
+      self.identifier = identifier
+      self.receiver = receiver
+      self.address = address
+      self.unsent = unsent
+      self.done = done
+      self.refusals = refusals
+    }
+  }
+
+  /// The connection to the receiver, on which both ends have sent READY.
+  package struct Meeting: Sendable {
+    package let connection: ConnectionID
+    package let receiver: KeyFingerprint
+    /// Its address, for people, and with the port for the next run.
+    package let host: String
+    package let address: String
+
+    package init(connection: ConnectionID, receiver: KeyFingerprint, host: String, address: String) {
+      self.connection = connection
+      self.receiver = receiver
+      self.host = host
+      self.address = address
+    }
+  }
+
+  /// The reason why a probe of the receiver's addresses failed.
+  package enum ProbeFailure: Error, Sendable {
+    /// The name is not found.
+    case unresolved(TransferFailure)
+    /// No address answered.
+    case unreached(DeviceAddress, by: AddressRace.Obstacle)
+    /// This device has stopped it.
+    case stopped
+    /// Another error of this device.
+    case failed(TransferFailure)
+  }
+
+  /// The reason why a dial failed.
+  package enum DialFailure: Error, Sendable {
+    /// The name is not found. It may be found when the network is back.
+    case unresolved(TransferFailure)
+    /// No address answered, or the connection was cut before either end had judged anything.
+    case unreached(TransferFailure, reason: String)
+    /// After TCP had connected, the receiver closed the connection before either end had judged
+    /// anything, or sent that it is busy.
+    case turnedAway(TransferFailure, reason: String)
+    /// A device with another key has the address.
+    case stranger(KeyFingerprint)
+    /// The receiver does not know the transfer.
+    case forgotten
+    /// This device has stopped it.
+    case stopped
+    /// Another attempt would have the same result.
+    case failed(TransferFailure)
+  }
+
+  package struct Exported: Sendable {
+    package let finish: Finish
+    package let stale: [Mark]
+
+    package init(finish: Finish, stale: [Mark]) {
+      self.finish = finish
+      self.stale = stale
+    }
+  }
+
+  /// How a data stream ended.
+  package enum StreamEnd: Equatable, Sendable {
+    /// By END: all its frames are written.
+    case finished
+    /// It broke, or never joined, or was refused for lack of a place; and whether any of its frames
+    /// are written.
+    case lost(hasBrought: Bool)
+    /// The receiver does not know its session, which may have ended there already: this ends the
+    /// transfer only if it persists.
+    case turnedAway(Fault)
+    /// This device has stopped it.
+    case stopped
+    case failed(Fault)
+  }
+
+  /// The counters of the streams and of the window.
+  package struct WindowCounts: Equatable, Sendable {
+    /// The amount that the receiver has by now, including the data that it held before.
+    package var arrived = Tally()
+    /// Whether the receiver has written data that it did not hold before.
+    package var hasProgressed = false
+    /// About how many frames are still to be read, without those that streams are reading now.
+    package var waitingFrames = 0
+    /// The total length of all written frames, and their number.
+    package var writtenLength: UInt64 = 0
+    package var writtenFrames: UInt64 = 0
+    /// When the last of them was written, as far as the sender knows; nil where it does not know.
+    package var lastWritten: Double?
+    /// How many frames of each present stream are written.
+    package var framesOfStream: [StreamNumber: UInt64] = [:]
+    /// Whether the user's limit has delayed a stream since the last read.
+    package var isLimited = false
+
+    package init() {}
+  }
+}
+
+extension SenderEngine {
+  /// An action of the sender. The loop performs actions in their order. An action that blocks runs
+  /// in a worker, which ends in exactly one event, even if its thread cannot be created. Times are
+  /// seconds on the loop's clock.
+  package enum Action: Sendable {
+    // MARK: The run
+
+    /// A worker walks the source to find the items to send. Leads to `walked`.
+    case walk
+    /// A worker looks for transfers that an earlier run began. Leads to `lookedUp`.
+    case lookUpUnfinished
+    /// A worker asks the user for the code that the other device shows. Leads to `codeEntered`.
+    case askCode(DeviceAddress)
+    /// A worker asks the user which of several receivers to use. Leads to `chosen`.
+    case choose([DeviceAddress])
+    /// The workers of `walk`, `choose` and `askCode` are to end soon. Their events follow.
+    case stopPreparing
+    /// A worker computes the slow derivation of Protocol §4.4, before there is a connection. Leads
+    /// to `derived`.
+    case deriveSecret(PairingCode)
+    /// The user of this device is told about an event.
+    case tell(TransferEvent)
+    /// The user is told the progress of the transfer: the loop reads the arrived amount from the
+    /// window's counters.
+    case tellProgress(SessionNumber, TransferPhase, total: ExpectedTotal, fraction: Double?)
+    /// The run has ended; remaining work ends with the process. Nothing follows.
+    case finish(Result<TransferResult, TransferFailure>)
+
+    // MARK: Reaching the receiver
+
+    /// A worker looks for a few seconds for receivers that wait in this network. Leads to `found`.
+    case look
+    /// A worker checks whether anything listens at one of a place's addresses, with a TCP
+    /// connection that it closes at once. `dial` begins with the address that answers. Leads to
+    /// `probed`.
+    case probe(Place)
+    /// A worker races a place's addresses, and does TCP, TLS, and everything before READY. Leads to
+    /// `dialed`.
+    case dial(Purpose, at: Place)
+    /// The worker of `look`, `probe` or `dial` is to end soon. Its event follows.
+    case stopDialing
+
+    // MARK: The control connection
+
+    /// From now on, the loop reads and writes a connection that has reached READY.
+    case converse(ConnectionID)
+    case say(ConnectionID, ControlMessage)
+    /// Sends everything that is queued and close_notify, and waits for the other end's
+    /// close_notify, until a moment. Leads to `closed`.
+    case close(ConnectionID, until: Double)
+    /// The other end of a connection that is being closed has less time. `closed` still follows.
+    case hurryClosing(ConnectionID, until: Double)
+
+    // MARK: Workers of a session
+
+    /// A page of marks of held items, or an incomplete file: the export leaves them out.
+    case keepHeld(SessionNumber, Held)
+    case keepPartial(SessionNumber, Partial)
+    /// A worker records the transfer before anything is sent, then packs everything that is not
+    /// held into the session's window. Leads to `exported`.
+    case export(SessionNumber, ExportOrder)
+    /// A worker connects to the receiver's address, joins, and sends the frames that the window
+    /// gives it. Leads to `streamEnded`.
+    case openStream(SessionNumber, Join, attempts: Int)
+    /// The heir of a lost stream takes over its unacknowledged frames.
+    case moveFrames(SessionNumber, from: StreamNumber, to: StreamNumber)
+    /// A stream gets no new frames, and ends when all its frames are written.
+    case retire(SessionNumber, StreamNumber)
+    /// A stream has ended for good.
+    case forgetStream(SessionNumber, StreamNumber)
+    /// The destination cannot hold an item.
+    case refuse(SessionNumber, Mark)
+    /// No more frames are submitted: streams end when all their frames are written.
+    case finishWindow(SessionNumber)
+    /// Every worker of the session is to end soon. Their events follow.
+    case stopSession(SessionNumber)
+    /// A worker records that everything is sent except so many items, for a later run that only
+    /// reads DONE; the record is durable before FINISH is sent. Leads to `finishNoted`.
+    case noteFinish(SessionNumber, TransferID, Finish)
+    /// Leads at once to `window`. Used only in a session that has begun its export.
+    case readWindow(SessionNumber)
+
+    // MARK: Workers of a transfer
+
+    /// A worker records that the receiver has sent DONE, and the items named as not stored; the
+    /// record is durable before RECEIPT is sent. Leads to `recorded`.
+    case recordDone(TransferID, Done, refusals: [Refusal])
+    /// A worker records the progress of a session that has ended. Leads to `noted`.
+    case note(TransferID, arrived: Tally, total: Tally, address: String)
+    /// A worker forgets a transfer that is done, or that the other device no longer knows. Leads to
+    /// `forgot`.
+    case forget(TransferID)
+  }
+
+  /// The purpose of a dial.
+  package enum Purpose: Equatable, Sendable {
+    /// To pair with the derived secret and a fresh key.
+    case pair
+    /// To come back to a transfer, with its key. A receiver with a key other than the pinned one is
+    /// a stranger. Nil names the transfer that was just paired and has no name yet.
+    case resume(TransferID?)
+  }
+
+  /// The parameters of an export.
+  package struct ExportOrder: Sendable {
+    package let accept: Accept
+    package let summary: SourceSummary
+    /// The receiver's label and address.
+    package let label: String
+    package let address: String
+    /// The receiver's request to an app.
+    package let request: AppRequest?
+    /// Whether data may be compressed, as far as the engine knows.
+    package let isCompressible: Bool
+
+    /// The items that the destination can hold, if the receiver may refuse items.
+    package var traits: DestinationTraits {
+      accept.features.contains(.refusals) ? accept.traits ?? DestinationTraits() : DestinationTraits()
+    }
+
+    package init(
+      accept: Accept, summary: SourceSummary, label: String, address: String, request: AppRequest?, isCompressible: Bool
+    ) {
+      self.accept = accept
+      self.summary = summary
+      self.label = label
+      self.address = address
+      self.request = request
+      self.isCompressible = isCompressible
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+
+/// Verifies the received items, and puts them in place.
+struct ImportWorker: Sendable {
+  /// The sender's FINISH, and the session that brought it.
+  struct Conclusion: Sendable {
+    let session: ReceivingSession
+    let finish: Finish
+  }
+
+  let setup: ReceiverSetup
+  let transfer: ReceivingTransfer
+  /// Nil for an import that resumes.
+  let conclusion: Conclusion?
+  /// The items that the sender named and left out, since the destination cannot hold them.
+  let withheld: [Refusal]
+
+  func run() -> ReceiverPerformer.WorkerReport {
+    transfer.traffic.begin()
+    let result: Result<Done, Fault>
+    var refused: [Refusal] = []
+    do {
+      result = .success(try importItems(&refused))
+    } catch {
+      result = .failure(Fault(error))
+    }
+    transfer.traffic.end()
+    return Report(.imported(transfer.identifier, result, transfer.traffic.amount, refused: refused))
+  }
+
+  private func importItems(_ refused: inout [Refusal]) throws -> Done {
+    let progress = ImportTelling(setup: setup, transfer: transfer.identifier)
+    let (staging, total, withheldCount) = try complete(progress)
+    if staging.lacksOwners {
+      setup.notice("--owners was given here and not to 'peer send': this program's user owns all received items")
+    }
+    setup.post(.noticed(.staged))
+    setup.post(.noticed(.importing))
+    let losses = try setup.importer.importItems(of: staging) { progress.tell($0) }
+    for renamed in staging.renamed {
+      setup.post(.noticed(.renamed(path: renamed.path.bytes, target: renamed.target.bytes)))
+    }
+    transfer.tellRefusals { setup.post(.refused(transfer.identifier, $0)) }
+    let done = Done(total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount))
+    refused = staging.lastingRefusals
+    leaveTombstone(done, refused, staging)
+    setup.importer.letGo()
+    return done
+  }
+
+  /// Verifies that everything has arrived, and makes it durable. Returns the staging directory, the
+  /// total, and the number of items that the sender left out since the destination cannot hold them.
+  private func complete(_ progress: ImportTelling) throws -> (Staging, total: Tally, withheld: UInt64) {
+    guard let conclusion else {
+      guard let staging = transfer.staging else { throw ArchiveError(.storage, "the staging directory is missing") }
+      switch staging.stage {
+      case .concluded(let total), .imported(let total):
+        return (staging, total, transfer.entry?.remembered.withheld ?? 0)
+      case .receiving: throw ArchiveError(.storage, "the staging directory is incomplete")
+      }
+    }
+    let (session, finish) = (conclusion.session, conclusion.finish)
+    try transfer.entry?.update { remembered in
+      remembered.unsent = finish.unsent
+      remembered.withheld = finish.withheld
+      remembered.notStored = withheld
+    }
+    try session.staging.complete(finish) { progress.tell($0) }
+    return (session.staging, finish.total, finish.withheld)
+  }
+
+  /// Remembers the end of the transfer and the names of the items that are not stored, since a
+  /// sender that missed the answer may ask again. Removes the staging directory.
+  ///
+  /// In this order. The next run completes a step that failed: the journal also says that all is
+  /// imported.
+  private func leaveTombstone(_ done: Done, _ refused: [Refusal], _ staging: Staging) {
+    do {
+      try transfer.entry?.finish(done, notStored: (refused + withheld).nameable)
+      try staging.remove()
+    } catch {
+      setup.notice("\(error)")
+    }
+  }
+}
+
+/// Reports the progress of an import to the loop: each phase at once, and otherwise no more often
+/// than people can see.
+private final class ImportTelling {
+  /// The pause in seconds between two reports of a phase.
+  private static let pause = 0.05
+
+  private let setup: ReceiverSetup
+  private let transfer: TransferID
+  private var told: (phase: ImportProgress.Phase, at: BootInstant)?
+
+  init(setup: ReceiverSetup, transfer: TransferID) {
+    self.setup = setup
+    self.transfer = transfer
+  }
+
+  func tell(_ progress: ImportProgress) {
+    let now = BootInstant.now()
+    let isLast = progress.done == progress.total
+    if let told, told.phase == progress.phase, !isLast, now.seconds(since: told.at) < Self.pause { return }
+    told = (progress.phase, now)
+    setup.post(.importing(transfer, progress))
+  }
+}

@@ -1,0 +1,316 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// Performs the receiver's actions.
+final class ReceiverPerformer: Performer {
+  typealias Decider = ReceiverEngine
+  typealias Event = ReceiverEngine.Event
+  typealias WorkerReport = Report<Event, Product>
+  typealias ReceiverWorker = Worker<Event, Product>
+
+  enum Product: Sendable {
+    case listening(Handover<ListeningSocket>)
+    /// The secret of the code that was made.
+    case secret(PairingSecret)
+    case transfers([ReceivingTransfer])
+    case judgement(SessionNumber, JudgedOffer)
+    case session(ReceivingSession)
+  }
+
+  let setup: ReceiverSetup
+  var controls: ControlConnections
+  var result: Result<TransferResult, TransferFailure>?
+  /// Until when the run waits for its workers after its end.
+  private(set) var deadline = BootInstant.now()
+  private var stoppedAt: BootInstant?
+
+  // MARK: The door
+
+  private var entrance: Entrance?
+  /// The port where an unfinished transfer's sender expects this device.
+  private let rememberedPort: UInt16?
+  /// The connections that workers serve, or that rest between two workers.
+  private var served: [ConnectionID: ServedConnection] = [:]
+  /// The secret of the newest code.
+  private var secret: PairingSecret?
+  /// Ends the wait for the user's answer.
+  private let questionEnding: Wakeup
+
+  // MARK: Sessions and transfers
+
+  private var sessions: [SessionNumber: ReceivingSession] = [:]
+  /// The findings of an examination's worker, until the offer is staged.
+  private var judged: [SessionNumber: JudgedOffer] = [:]
+  private var transfers: [TransferID: ReceivingTransfer] = [:]
+  /// The unfinished transfers of earlier runs, until a session takes them back.
+  private var entries: [RememberedEntry]
+
+  init(_ setup: ReceiverSetup, _ entries: [RememberedEntry]) throws(SystemError) {
+    self.setup = setup
+    self.entries = entries
+    questionEnding = try Wakeup()
+    rememberedPort = entries.first?.remembered.destination?.port
+    controls = ControlConnections(setup.clock)
+  }
+
+  func perform(_ action: ReceiverEngine.Action) -> ReceiverWorker? {
+    switch action {
+    case .takeBack:
+      // They hold locks, which only the worker and its results have from now on.
+      defer { entries = [] }
+      return setup.takeBack(entries)
+    case .listen: return setup.listen(rememberedPort: rememberedPort)
+    case .announce: if let address = entrance?.address { setup.helpers.announcer?.announce(address) }
+    case .withdrawAnnouncement: setup.helpers.announcer?.withdraw()
+    case .tell(let event): setup.observer(event)
+    case .tellProgress(let transfer, let phase, let total, let fraction):
+      let held = transfers[transfer]?.held ?? Tally()
+      setup.observer(.progress(TransferProgress(phase, held, of: total, fraction: fraction)))
+    case .finish(let result): self.result = result
+
+    case .drop(let id):
+      entrance?.remove(id)
+      served[id] = nil
+    case .pauseAccepting(let moment): entrance?.rest(until: setup.clock.instant(moment))
+    case .greet(let id, let tlsUntil, let helloUntil): return greet(id, tlsUntil, helloUntil)
+    case .awaitShare(let id, let moment): return pair(id, moment) { $0.awaitShare(until: $1) }
+    case .exchange(let id, let moment):
+      guard let secret else { return pair(id) { worker, _ in worker.turnAway(.notPairing) } }
+      return pair(id, moment) { $0.exchange(secret, until: $1) }
+    case .confirm(let id, let moment): return pair(id, moment) { $0.confirm(until: $1) }
+    case .welcome(let id, let mode, let moment): return pair(id, moment) { $0.welcome(mode, until: $1) }
+    case .turnAway(let id, let reason): return pair(id) { worker, _ in worker.turnAway(reason) }
+    case .refuseStream(let id, let close): return pair(id) { worker, _ in worker.refuse(close) }
+    case .dismiss(let id, let makesRoom): served[id]?.dismissal.dismiss(makesRoom: makesRoom)
+
+    case .makeCode: return setup.makeCode()
+    case .forgetCode: secret = nil
+    case .ask(let question): return setup.ask(question, until: questionEnding)
+    case .withdrawQuestion: questionEnding.signal()
+
+    case .converse(let id):
+      if let connection = served.removeValue(forKey: id)?.take() { controls.add(id, connection) }
+    case .say(let id, let message): controls.say(id, message)
+    case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
+
+    case .examine(let number, let id, let offer, let held):
+      return setup.examine(offer, held: held, number, of: transfer(id))
+    case .stage(let number, let order): return stage(number, order)
+    case .readLedger(let number):
+      return inSession(number, orElse: .ledger(number, .failure(Self.forgotten))) { $0.readLedger() }
+    case .dropItems(let number, let marks):
+      return inSession(number, orElse: .dropped(number, Self.forgotten)) { $0.drop(marks) }
+    case .serve(let id, let number, _):
+      return inSession(number, orElse: .streamEnded(id, .over, held: Tally())) { session in
+        served[id].map { session.serve($0, setup) }
+      }
+    case .endStream(let id): served[id]?.dismissal.dismiss(makesRoom: false)
+    case .sync(let number): return inSession(number, orElse: .syncEnded(number, Self.forgotten)) { $0.sync() }
+    case .endSync(let number): sessions[number]?.syncer.stop()
+    case .lookForData(let number):
+      let moment = sessions[number]?.gate.lastLeft.map { setup.clock.seconds($0) }
+      setup.post(.lookedForData(number, lastAt: moment))
+    case .shutGate(let number): shutGate(number)
+    case .closeGate(let number): sessions[number]?.gate.close()
+
+    case .importItems(let id, let finish, let withheld): return importItems(id, finish, withheld)
+    case .interruptImport: setup.importer.interrupt()
+    case .note(let id): return setup.tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
+    case .forget(let id): return forget(id)
+    case .discard(let id): return discard(id)
+    case .release(let id): return release(id)
+    case .retake(let id): return setup.retake(id)
+    }
+    return nil
+  }
+
+  func keep(_ product: Product) {
+    switch product {
+    case .listening(let socket): entrance = Entrance(socket.take(), mayPair: setup.options.from)
+    case .secret(let made): secret = made
+    case .transfers(let known): for transfer in known { transfers[transfer.identifier] = transfer }
+    case .judgement(let session, let offer): judged[session] = offer
+    case .session(let session): sessions[session.number] = session
+    }
+  }
+
+  func note(_ event: Event) {
+    switch event {
+    case .stop: stoppedAt = stoppedAt ?? .now()
+    case .departed(let id), .streamEnded(let id, _, _): served[id] = nil
+    default: break
+    }
+  }
+
+  /// Releases the values of sessions that have ended; a late worker may have made them.
+  func settle(with engine: ReceiverEngine) {
+    sessions = sessions.filter { engine.isUnderWay($0.key) }
+    judged = judged.filter { engine.isUnderWay($0.key) }
+  }
+
+  /// Leaves the release of everything to a worker: it may be on a disk that does not respond.
+  func end() {
+    for connection in served.values { connection.dismissal.dismiss(makesRoom: false) }
+    if stoppedAt != nil { setup.lastWords.dismiss() }
+    for session in sessions.values { session.halt() }
+    questionEnding.signal()
+    let rest = Handover((entries, transfers, sessions))
+    (entries, transfers, sessions) = ([], [:], [:])
+    try? setup.workers.start("last worker") { _ = rest.take() }
+    deadline = setup.clock.instant(EndLimits.workers, after: stoppedAt ?? .now())
+  }
+
+  // MARK: Connections
+
+  private func greet(_ id: ConnectionID, _ tlsUntil: Double, _ helloUntil: Double) -> ReceiverWorker? {
+    guard let socket = entrance?.remove(id), let connection = try? ServedConnection(id) else {
+      setup.post(.departed(id))
+      return nil
+    }
+    // Before its thread runs: the end of the run must find every connection.
+    served[id] = connection
+    let (tlsUntil, helloUntil) = (setup.clock.instant(tlsUntil), setup.clock.instant(helloUntil))
+    return setup.pair(connection) { $0.greet(socket, tlsUntil: tlsUntil, helloUntil: helloUntil) }
+  }
+
+  /// The worker of a step on a connection, which ends at a moment.
+  private func pair(
+    _ id: ConnectionID, _ moment: Double = 0,
+    _ step: @escaping @Sendable (PairingWorker, BootInstant) -> WorkerReport
+  ) -> ReceiverWorker? {
+    guard let connection = served[id] else {
+      setup.post(.departed(id))
+      return nil
+    }
+    let deadline = setup.clock.instant(moment)
+    return setup.pair(connection) { step($0, deadline) }
+  }
+
+  // MARK: Sessions
+
+  private func stage(_ number: SessionNumber, _ order: ReceiverEngine.StagingOrder) -> ReceiverWorker? {
+    guard let judged = judged.removeValue(forKey: number) else {
+      assertionFailure("an offer is staged that was examined")
+      setup.post(.staged(number, .failure(Self.forgotten)))
+      return nil
+    }
+    return setup.stage(order, judged, port: entrance?.address.port ?? 0, number, of: transfer(order.transfer))
+  }
+
+  /// The worker of a session, which the engine names from `staged` to the end of the session.
+  /// Without a session, or without a worker, `event` is reported.
+  private func inSession(
+    _ number: SessionNumber, orElse event: Event, _ make: (ReceivingSession) -> ReceiverWorker?
+  ) -> ReceiverWorker? {
+    assert(sessions[number] != nil, "a session is here for as long as its workers")
+    if let worker = sessions[number].flatMap(make) { return worker }
+    setup.post(event)
+    return nil
+  }
+
+  /// The failure of work on a session that this program has lost: a mistake of the program.
+  private static var forgotten: Fault { Fault(.device, "the session was released while it was still running") }
+
+  /// From now on, nothing more is written in a session.
+  private func shutGate(_ number: SessionNumber) {
+    do throws(Violation) {
+      try sessions[number]?.gate.shut()
+      setup.post(.gateShut(number, nil))
+    } catch {
+      setup.post(.gateShut(number, Fault(error)))
+    }
+  }
+
+  // MARK: Transfers
+
+  /// The values that the workers of a transfer share; new values for a new transfer.
+  private func transfer(_ identifier: TransferID) -> ReceivingTransfer {
+    if let known = transfers[identifier] { return known }
+    let new = ReceivingTransfer(identifier)
+    transfers[identifier] = new
+    return new
+  }
+
+  private func importItems(
+    _ identifier: TransferID, _ finish: (number: SessionNumber, finish: Finish)?, _ withheld: [Refusal]
+  ) -> ReceiverWorker {
+    let conclusion = finish.flatMap { number, finish in
+      sessions[number].map { ImportWorker.Conclusion(session: $0, finish: finish) }
+    }
+    return setup.importItems(of: transfer(identifier), conclusion, withheld: withheld)
+  }
+
+  /// The sender knows that the transfer is done.
+  private func forget(_ identifier: TransferID) -> ReceiverWorker {
+    defer { transfers[identifier] = nil }
+    return setup.tend(transfer(identifier)) { transfer, setup in
+      transfer.forget(in: setup.store)
+      if setup.options.keeps { CurrentProcess.returnFreeMemory() }
+    }
+  }
+
+  /// Discards an empty transfer.
+  private func discard(_ identifier: TransferID) -> ReceiverWorker {
+    setup.tend(remove(identifier)) { transfer, setup in
+      if let staging = transfer.staging {
+        try? staging.remove()
+      } else if let keys = transfer.keys {
+        try? setup.importer.area.clear(identifier, keys)
+      }
+      transfer.releaseStaging()
+      transfer.forget(in: setup.store)
+    }
+  }
+
+  /// Releases a transfer: a later session can take it back as soon as the worker has ended, also
+  /// while a stream's last messages still hold the session. Old tombstones are removed here too,
+  /// since no other moment recurs.
+  private func release(_ identifier: TransferID) -> ReceiverWorker {
+    setup.tend(remove(identifier)) { transfer, setup in
+      transfer.releaseStaging()
+      _ = transfer.releaseEntry()
+      try? setup.store?.purge(now: Timestamp.coarseNow().seconds)
+      CurrentProcess.returnFreeMemory()
+    }
+  }
+
+  /// Removes a transfer with its sessions. The worker releases it: it may be on a disk that does not
+  /// respond.
+  private func remove(_ identifier: TransferID) -> ReceivingTransfer {
+    sessions = sessions.filter { $0.value.transfer.identifier != identifier }
+    defer { transfers[identifier] = nil }
+    return transfer(identifier)
+  }
+
+  // MARK: Arriving connections
+
+  var interests: [Poller.Interest] { entrance?.interests() ?? [] }
+
+  var nextArrival: BootInstant? { entrance?.nextMoment }
+
+  func takeArrivals(_ interests: ArraySlice<Poller.Interest>, _ report: (Event) -> Void) {
+    for id in entrance?.speaking(interests) ?? [] { look(at: id, report) }
+    entrance?.beginBatch()
+    while let arrival = entrance?.accept() {
+      switch arrival {
+      case .shortage: report(.outOfDescriptors(chance: .random(in: 0 ... .max)))
+      case .connection(let id, let remote):
+        report(.arrived(id, remote, chance: .random(in: 0 ... .max)))
+        look(at: id, report)
+      }
+    }
+  }
+
+  private func look(at id: ConnectionID, _ report: (Event) -> Void) {
+    switch entrance?.look(at: id) ?? .incomplete {
+    case .incomplete: break
+    case .complete: report(.spoke(id))
+    case .worthless:
+      entrance?.remove(id)
+      report(.departed(id))
+    }
+  }
+}

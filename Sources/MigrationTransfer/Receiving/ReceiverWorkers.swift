@@ -1,0 +1,181 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// The workers of the run, of its codes and questions, and of connections before READY.
+extension ReceiverSetup {
+  typealias ReceiverWorker = ReceiverPerformer.ReceiverWorker
+
+  /// Recovers the transfers of earlier runs.
+  func takeBack(_ entries: [RememberedEntry]) -> ReceiverWorker {
+    let worker = RecoveryWorker(setup: self, entries: entries)
+    return ReceiverWorker("recovery") {
+      try worker.run()
+    } failing: {
+      .tookBack(.failure($0))
+    }
+  }
+
+  /// Opens the socket that senders connect to.
+  func listen(rememberedPort: UInt16?) -> ReceiverWorker {
+    let (options, helpers) = (options, helpers)
+    return ReceiverWorker("listening") {
+      let socket = try ListeningSocket(
+        options.listen, isPortChosen: options.isPortChosen, remembered: rememberedPort)
+      let reachable = socket.reachableAddresses
+      let listening = Listening(
+        addresses: reachable.all.map(\.hostDescription), shown: reachable.shown.map(\.hostDescription),
+        port: socket.port, from: options.from.map(\.description),
+        // Where only this device can connect there is nothing to announce.
+        isAnnounced: helpers.announcer != nil && !socket.address.isLoopback)
+      return Report(.listening(.success(listening)), bringing: .listening(Handover(socket)))
+    } failing: {
+      .listening(.failure($0))
+    }
+  }
+
+  /// Makes a code, or takes the given one. The slow derivation runs once a code, before the code is
+  /// shown, and never while a connection waits for it.
+  func makeCode() -> ReceiverWorker {
+    let code = options.code ?? .random()
+    return ReceiverWorker("code") {
+      Report(.codeMade(.success(code)), bringing: .secret(try code.stretched()))
+    } failing: {
+      .codeMade(.failure($0))
+    }
+  }
+
+  /// Asks the user of this device. The question ends when `ending` is signalled.
+  func ask(_ question: ReceiverEngine.Question, until ending: Wakeup) -> ReceiverWorker {
+    // One question is asked at a time: the previous one has ended.
+    ending.clear()
+    let helpers = helpers
+    return ReceiverWorker("question") {
+      switch question {
+      case .restart: Report(.answered(helpers.restart?(ending.raw)))
+      case .consent(let offer, let label, let address, let room):
+        Report(
+          .answered(
+            helpers.consent?(
+              ConsentQuestion(
+                offer: offer, label: label, address: address, availableBytes: room.availableBytes,
+                mostBytes: room.mostBytes), ending.raw)))
+      }
+    } failing: { _ in
+      .answered(nil)
+    }
+  }
+
+  /// Takes a step on a connection before READY.
+  func pair(
+    _ connection: ServedConnection, _ step: @escaping @Sendable (PairingWorker) -> ReceiverPerformer.WorkerReport
+  ) -> ReceiverWorker {
+    let worker = PairingWorker(setup: self, served: connection)
+    return ReceiverWorker("connection") {
+      step(worker)
+    } failing: { [id = connection.id] _ in
+      .departed(id)
+    }
+  }
+
+  // MARK: Transfers
+
+  /// Gives the store a task about a transfer.
+  func tend(
+    _ transfer: ReceivingTransfer, _ body: @escaping @Sendable (ReceivingTransfer, ReceiverSetup) -> Void
+  ) -> ReceiverWorker {
+    let identifier = transfer.identifier
+    return ReceiverWorker("store") {
+      body(transfer, self)
+      return Report(.noted(identifier))
+    } failing: { _ in
+      .noted(identifier)
+    }
+  }
+
+  /// Takes back a released transfer.
+  func retake(_ identifier: TransferID) -> ReceiverWorker {
+    let worker = RecoveryWorker(setup: self)
+    return ReceiverWorker("recovery") {
+      try worker.retake(identifier)
+    } failing: {
+      .retook(identifier, .failure($0))
+    }
+  }
+
+  func examine(_ offer: Offer, held: Tally, _ number: SessionNumber, of transfer: ReceivingTransfer) -> ReceiverWorker {
+    let worker = StagingWorker(setup: self, session: number, transfer: transfer)
+    return ReceiverWorker("examination") {
+      try worker.examine(offer, held: held)
+    } failing: {
+      .examined(number, .failure($0))
+    }
+  }
+
+  func stage(
+    _ order: ReceiverEngine.StagingOrder, _ judged: JudgedOffer, port: UInt16, _ number: SessionNumber,
+    of transfer: ReceivingTransfer
+  ) -> ReceiverWorker {
+    let worker = StagingWorker(setup: self, session: number, transfer: transfer)
+    return ReceiverWorker("staging") {
+      try worker.stage(order, judged, port: port)
+    } failing: {
+      .staged(number, .failure($0))
+    }
+  }
+
+  func importItems(
+    of transfer: ReceivingTransfer, _ conclusion: ImportWorker.Conclusion?, withheld: [Refusal]
+  ) -> ReceiverWorker {
+    let worker = ImportWorker(setup: self, transfer: transfer, conclusion: conclusion, withheld: withheld)
+    return ReceiverWorker("import") {
+      worker.run()
+    } failing: { [id = transfer.identifier] in
+      .imported(id, .failure($0), Traffic(), refused: [])
+    }
+  }
+}
+
+/// The workers of a session.
+extension ReceivingSession {
+  typealias ReceiverWorker = ReceiverPerformer.ReceiverWorker
+
+  func readLedger() -> ReceiverWorker {
+    ReceiverWorker("ledger") { [self] in
+      Report(.ledger(number, .success(nextLedgerPart())))
+    } failing: { [number] in
+      .ledger(number, .failure($0))
+    }
+  }
+
+  /// Records that the source no longer has the items of these marks.
+  func drop(_ marks: [Mark]) -> ReceiverWorker {
+    ReceiverWorker("dropping") { [self] in
+      staging.drop(marks)
+      return Report(.dropped(number, nil))
+    } failing: { [number] in
+      .dropped(number, $0)
+    }
+  }
+
+  func sync() -> ReceiverWorker {
+    ReceiverWorker("sync") { [self] in
+      try syncer.run()
+      return Report(.syncEnded(number, nil))
+    } failing: { [number] in
+      .syncEnded(number, $0)
+    }
+  }
+
+  func serve(_ connection: ServedConnection, _ setup: ReceiverSetup) -> ReceiverWorker {
+    ReceiverWorker("stream") { [self] in
+      receive(on: connection, setup)
+      return nil
+    } failing: { [id = connection.id, staging] _ in
+      // Another stream may find a thread: the connection is closed, as one that was cut.
+      .streamEnded(id, .over, held: staging.held)
+    }
+  }
+}

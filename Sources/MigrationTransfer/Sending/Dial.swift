@@ -1,0 +1,254 @@
+package import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// Connects to the receiver: races the target's addresses, then TCP, TLS, and the frames before READY.
+struct Dial {
+  typealias DialFailure = SenderEngine.DialFailure
+
+  /// The keys by which the devices identify each other.
+  enum Keys: Sendable {
+    case pairing(PairingKeys)
+    case transfer(SendingTransfer)
+  }
+
+  let connection: ConnectionID
+  let route: DialRoute
+  let keys: Keys
+  let stop: StopSignal
+
+  func run(_ setup: SenderSetup) -> SenderPerformer.WorkerReport {
+    let spread = Double.random(in: 0...1)
+    do throws(DialFailure) {
+      let wakeup = try wakeup
+      let waking = stop.waking(wakeup)
+      defer { extendLifetime(waking) }
+      let met = try meet(setup, wakeup)
+      let meeting = SenderEngine.Meeting(
+        connection: connection, receiver: met.transfer.receiver, host: met.address.hostDescription,
+        address: met.address.description)
+      return Report(.dialed(.success(meeting), spread: spread), bringing: .met(met))
+    } catch {
+      return Report(.dialed(.failure(stop.isSet ? .stopped : error), spread: spread))
+    }
+  }
+
+  private var wakeup: Wakeup {
+    get throws(DialFailure) {
+      do throws(SystemError) { return try Wakeup() } catch { throw .failed(Fault(error).failure) }
+    }
+  }
+
+  private func meet(_ setup: SenderSetup, _ wakeup: Wakeup) throws(DialFailure) -> MetReceiver {
+    let dialing = try dialing
+    let addresses: [SocketAddress]
+    do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
+    setup.post(.dialing(first: addresses.first?.description ?? ""))
+    switch keys {
+    case .pairing(let keys): return try pair(keys, dialing, addresses, wakeup)
+    case .transfer(let transfer): return try comeBack(to: transfer, dialing, addresses, wakeup)
+    }
+  }
+
+  private var dialing: Dialing {
+    get throws(DialFailure) {
+      let (identity, hasSmallSegments) =
+        switch keys {
+        case .pairing(let keys): (keys.identity, false)
+        case .transfer(let transfer): (transfer.identity, transfer.hasFallenSilent.isSet)
+        }
+      do throws(TLSError) {
+        let stop = stop
+        let context = try TLSContext(role: .client, identity: identity)
+        return Dialing(context: context, hasSmallSegments: hasSmallSegments) { stop.isSet }
+      } catch {
+        throw .failed(Fault(error).failure)
+      }
+    }
+  }
+
+  private func pair(
+    _ keys: PairingKeys, _ dialing: Dialing, _ addresses: [SocketAddress], _ wakeup: Wakeup
+  ) throws(DialFailure) -> MetReceiver {
+    let isReached = AtomicFlag()
+    var connection: Connection
+    do throws(ConnectionError) {
+      connection = try dialing.connect(to: addresses, wakeup: wakeup, isReached: isReached)
+    } catch {
+      throw DialFailure(unreached: error, isReached: isReached.isSet)
+    }
+    let receiver: KeyFingerprint
+    do throws(ConnectionError) {
+      receiver = try ClientPairing.pair(
+        &connection, secret: keys.secret, own: keys.identity.fingerprint, until: Dialing.deadline)
+    } catch {
+      // The other end does not know of these.
+      switch error.code {
+      case .aborted(.codeMismatch): connection.abort(.codeMismatch)
+      case .unproved, .violation: connection.abort(.malformed)
+      default: break
+      }
+      throw DialFailure(ofPairing: error)
+    }
+    return MetReceiver(connection, SendingTransfer(keys.identity, receiver: receiver), dialing.context)
+  }
+
+  private func comeBack(
+    to transfer: SendingTransfer, _ dialing: Dialing, _ addresses: [SocketAddress], _ wakeup: Wakeup
+  ) throws(DialFailure) -> MetReceiver {
+    var connection: Connection
+    do throws(ConnectionError) {
+      connection = try dialing.connect(to: addresses, wakeup: wakeup)
+    } catch {
+      throw DialFailure(ofReturn: error)
+    }
+    if let key = connection.peerFingerprint, key != transfer.receiver { throw .stranger(key) }
+    do throws(ConnectionError) {
+      try ClientPairing.come(back: .resume, on: &connection, to: transfer.receiver, until: Dialing.deadline)
+    } catch {
+      throw DialFailure(ofReturn: error)
+    }
+    return MetReceiver(connection, transfer, dialing.context)
+  }
+}
+
+/// The secret of a code, and a fresh key: what a pairing begins with.
+struct PairingKeys: Sendable {
+  let secret: PairingSecret
+  let identity: Identity
+}
+
+/// A receiver that a dial has reached.
+struct MetReceiver: Sendable {
+  let connection: RestingConnection
+  let transfer: SendingTransfer
+  /// The TLS context and the address of the connection, which data streams use too.
+  let context: TLSContext
+  let address: SocketAddress
+
+  init(_ connection: consuming Connection, _ transfer: SendingTransfer, _ context: TLSContext) {
+    self.transfer = transfer
+    self.context = context
+    address = connection.remoteAddress
+    self.connection = RestingConnection(connection)
+  }
+}
+
+/// Checks whether anything listens at a place, with a TCP connection that it closes at once.
+struct Probe {
+  /// The number of seconds that an address may be silent.
+  private static let patience = 5.0
+
+  let route: DialRoute
+  /// The other device's label, where it is known.
+  let label: String?
+  let stop: StopSignal
+
+  func run() -> SenderPerformer.WorkerReport {
+    do throws(SenderEngine.ProbeFailure) {
+      let addresses: [SocketAddress]
+      do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
+      let reached = try reach(addresses)
+      return Report(
+        .probed(.success(device(at: reached))), bringing: .addresses([reached] + addresses.filter { $0 != reached }))
+    } catch {
+      return Report(.probed(.failure(stop.isSet ? .stopped : error)))
+    }
+  }
+
+  private func reach(_ addresses: [SocketAddress]) throws(SenderEngine.ProbeFailure) -> SocketAddress {
+    do throws(Race.Failure) {
+      let wakeup = try Race.system { () throws(SystemError) in try Wakeup() }
+      let waking = stop.waking(wakeup)
+      defer { extendLifetime(waking) }
+      let stop = stop
+      return try Race(addresses: addresses, patience: Self.patience, wakeup: wakeup) { stop.isSet }.run().remoteAddress
+    } catch {
+      switch error {
+      case .stopped: throw .stopped
+      case .lost(let address, let obstacle, _): throw .unreached(device(at: address), by: obstacle)
+      case .broken(let error): throw .failed(error.fault.failure)
+      }
+    }
+  }
+
+  /// The device at an address. The name that the user has typed names it, unless it is an address.
+  private func device(at address: SocketAddress) -> DeviceAddress {
+    DeviceAddress(name: label ?? route.name, host: address.hostDescription, port: address.port)
+  }
+}
+
+extension SenderEngine.DialFailure {
+  /// No connection was made to pair on. `isReached`: TCP had connected, so the failure counts as the
+  /// receiver's, not as the network's.
+  package init(unreached error: ConnectionError, isReached: Bool) {
+    if error.code == .stopped {
+      self = .stopped
+    } else if error.code == .refused {
+      self = .failed(
+        TransferFailure(
+          .pairing, "no secure connection came up: \(error)",
+          hint: "Check that the address and port are those of a device that runs 'peer receive'."))
+    } else {
+      let failure = TransferFailure(
+        .connectionLost, "the other device cannot be reached: \(error)",
+        hint: "Check the address and the port, and that 'peer receive' is running there.")
+      self =
+        isReached && error.isCut
+        ? .turnedAway(failure, reason: error.description) : .unreached(failure, reason: error.description)
+    }
+  }
+
+  /// The devices were not paired on a connection.
+  package init(ofPairing error: ConnectionError) {
+    let failure = TransferFailure(unpaired: error)
+    self = error.isUnjudged ? .turnedAway(failure, reason: failure.message) : .failed(failure)
+  }
+
+  /// A device that comes back to a transfer was not let in.
+  package init(ofReturn error: ConnectionError) {
+    switch error.code {
+    case .stopped: self = .stopped
+    // The receiver has no room, or has not noticed yet that the last session has ended.
+    case .aborted(.busy): self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
+    case .aborted(.unknownPeer): self = .forgotten
+    default:
+      self =
+        error.isCut
+        ? .unreached(error.fault.failure, reason: error.description) : .failed(error.fault.failure)
+    }
+  }
+}
+
+extension TransferFailure {
+  /// The pairing on a connection has failed.
+  fileprivate init(unpaired error: ConnectionError) {
+    switch error.code {
+    case .aborted(let reason): self = reason.failure
+    case .unproved, .violation: self.init(.pairing, error.description, hint: AbortReason.interference)
+    case .lost, .closed, .refused, .violated, .timedOut, .stopped, .told, .stranger:
+      self.init(
+        .pairing, "the connection ended before the devices were paired: \(error)",
+        hint: "Check that the other device still shows a code, and try again.")
+    }
+  }
+}
+
+extension SenderEngine.StreamEnd {
+  /// The end of a stream that ended by an error. Another stream may succeed if this one was cut or
+  /// turned away. If all are, the session ends like a cut: only the control connection tells
+  /// whether the transfer still exists.
+  package init(by error: ConnectionError, hasBrought: Bool) {
+    switch error.code {
+    case .lost, .closed, .refused, .timedOut, .stopped, .aborted(.busy): self = .lost(hasBrought: hasBrought)
+    case .aborted(.unknownPeer): self = .refused("the other device has no session for them")
+    case .told(let close) where close.code == .silent: self = .refused(error.description)
+    case .violated, .violation, .aborted, .told, .unproved, .stranger: self = .failed(error.fault)
+    }
+  }
+
+  private static func refused(_ reason: String) -> Self {
+    .turnedAway(Fault(.connection, "the data connections keep breaking: \(reason)"))
+  }
+}

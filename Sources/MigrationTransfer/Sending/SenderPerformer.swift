@@ -1,0 +1,335 @@
+import MigrationArchive
+import MigrationDiscovery
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// The arguments of a sender's start. Its loop and its workers share them, and they do not change.
+struct SenderSetup: Sendable {
+  let options: Sender.Options
+  let search: (any NearbySearch)?
+  let source: any ItemSource
+  let store: TransferStore?
+  let observer: @Sendable (TransferEvent) -> Void
+  let queue: EventQueue<SenderPerformer.WorkerReport>
+  let workers = Workers()
+  let caller: SenderCaller
+
+  /// Reports an event to the loop.
+  func post(_ event: SenderEngine.Event) { queue.post(Report(event)) }
+}
+
+/// Performs the sender's actions.
+final class SenderPerformer: Performer {
+  typealias Decider = SenderEngine
+  typealias Event = SenderEngine.Event
+  typealias WorkerReport = Report<Event, Product>
+  typealias SenderWorker = Worker<Event, Product>
+
+  enum Product: Sendable {
+    /// The transfers that earlier runs began.
+    case unfinished([TransferID: SendingTransfer])
+    /// The devices that a search has found, in the engine's order.
+    case nearby([NearbyDevice])
+    /// The receiver's addresses, beginning with the address that answered first.
+    case addresses([SocketAddress])
+    case pairing(PairingKeys)
+    case met(MetReceiver)
+  }
+
+  let setup: SenderSetup
+  var controls = ControlConnections(LoopClock())
+  var result: Result<TransferResult, TransferFailure>?
+  /// Ends the walk when it is set.
+  private let walkStop = StopSignal()
+  /// Ends the running worker of `look`, `probe` or `dial` when it is set.
+  private var dialStop: StopSignal?
+  private var lastConnection: UInt64 = 0
+
+  private var pairing: PairingKeys?
+  private var nearby: [NearbyDevice] = []
+  private var probed: [SocketAddress] = []
+  private var transfers: [TransferID: SendingTransfer] = [:]
+  /// The receiver that the last successful dial has reached.
+  private var met: MetReceiver?
+  /// The ledger of a session, until its export begins.
+  private var held: [SessionNumber: HeldItems] = [:]
+  private var sessions: [SessionNumber: SendingSession] = [:]
+
+  init(_ setup: SenderSetup) { self.setup = setup }
+
+  func perform(_ action: SenderEngine.Action) -> SenderWorker? {
+    switch action {
+    case .walk: return walk()
+    case .lookUpUnfinished: return lookUp()
+    case .choose(let found): setup.caller.ask(.choose(found))
+    case .askCode(let device):
+      // From now on other processes may take the transfers of earlier runs.
+      transfers = [:]
+      setup.caller.ask(.askCode(device))
+    case .stopPreparing:
+      walkStop.set()
+      setup.caller.stopAsking()
+    case .deriveSecret(let code): return derive(code)
+    case .tell(let event): setup.observer(event)
+    case .tellProgress(let number, let phase, let total, let fraction):
+      let arrived = sessions[number]?.queue.arrived ?? Tally()
+      setup.observer(.progress(TransferProgress(phase, arrived, of: total, fraction: fraction)))
+    case .finish(let result): self.result = result
+
+    case .look: return look()
+    case .probe(let place): return probe(place)
+    case .dial(let purpose, let place): return dial(purpose, at: place)
+    case .stopDialing: dialStop?.set()
+
+    case .converse(let id): if let connection = met?.connection.take() { controls.add(id, connection) }
+    case .say(let id, let message): controls.say(id, message)
+    case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
+
+    case .keepHeld(let number, let page): held[number, default: HeldItems()].add(page)
+    case .keepPartial(let number, let partial): held[number, default: HeldItems()].add(partial)
+    case .export(let number, let order): return export(number, order)
+    case .openStream(let number, let join, let attempts): return openStream(number, join, attempts)
+    case .moveFrames(let number, let lost, let heir): sessions[number]?.queue.lost(lost, replacedBy: heir)
+    case .retire(let number, let stream): sessions[number]?.queue.retire(stream)
+    case .forgetStream(let number, let stream): sessions[number]?.queue.ended(stream)
+    case .refuse(let number, let mark): sessions[number]?.queue.refuse(mark)
+    case .finishWindow(let number): sessions[number]?.queue.finish()
+    case .stopSession(let number): sessions[number]?.queue.stop()
+    case .readWindow(let number): setup.post(.window(number, sessions[number]?.queue.counts() ?? .init()))
+
+    case .noteFinish(let number, let id, let finish): return noteFinish(finish, number, of: id)
+    case .recordDone(let id, let done, let refusals): return record(done, refusals, of: id)
+    case .note(let id, let arrived, let total, let address):
+      return note(id, arrived: arrived, total: total, address: address)
+    case .forget(let id): return forget(id)
+    }
+    return nil
+  }
+
+  func keep(_ product: Product) {
+    switch product {
+    case .unfinished(let known): transfers = known
+    case .nearby(let devices): nearby = devices
+    case .addresses(let addresses): probed = addresses
+    case .pairing(let keys): pairing = keys
+    case .met(let receiver):
+      met = receiver
+      // The code works once: its secret is wiped.
+      pairing = nil
+      // The dial has shown which of several transfers is meant.
+      transfers = transfers.filter { $0.value === receiver.transfer }
+    }
+  }
+
+  func note(_ event: ControlLink.Event) {
+    switch event {
+    case .received(.close(let close)) where close.code == .silent: met?.transfer.hasFallenSilent.set()
+    case .broke(_, isSilent: true): met?.transfer.hasFallenSilent.set()
+    case .received, .broke, .drained, .closed: break
+    }
+  }
+
+  func end() {
+    walkStop.set()
+    dialStop?.set()
+    for session in sessions.values { session.queue.stop() }
+  }
+
+  // MARK: Before a session
+
+  private func walk() -> SenderWorker {
+    let (source, stop) = (setup.source, walkStop)
+    return SenderWorker("walk") {
+      Report(.walked(.success(try source.prepare(until: stop))))
+    } failing: {
+      .walked(.failure($0))
+    }
+  }
+
+  private func lookUp() -> SenderWorker {
+    let setup = setup
+    return SenderWorker("look up") {
+      try SendingTransfer.lookUp(setup)
+    } failing: {
+      .lookedUp(.failure($0))
+    }
+  }
+
+  private func derive(_ code: PairingCode) -> SenderWorker {
+    SenderWorker("derive") {
+      let keys = PairingKeys(secret: try code.stretched(), identity: try Identity.generate())
+      return Report(.derived(nil), bringing: .pairing(keys))
+    } failing: {
+      .derived($0)
+    }
+  }
+
+  private func look() -> SenderWorker {
+    let (search, stop) = (setup.search, renewDialStop())
+    return SenderWorker("look") {
+      let devices =
+        try search?.look(for: NearbyDevice.searchLength, unless: stop).filter { !$0.addresses.isEmpty } ?? []
+      let known = devices.map {
+        DeviceAddress(
+          name: $0.label, host: $0.addresses[0].hostDescription, port: $0.addresses[0].port, instance: $0.instance)
+      }
+      return Report(.found(.success(known), spread: .random(in: 0...1)), bringing: .nearby(devices))
+    } failing: {
+      .found(.failure($0), spread: .random(in: 0...1))
+    }
+  }
+
+  private func probe(_ place: Place) -> SenderWorker {
+    let label: String? =
+      switch (place, setup.options.target) {
+      case (.found(let index), _): nearby[index].label
+      case (_, .host(_, let label)): label
+      case (_, .nearby): nil
+      }
+    let probe = Probe(route: route(to: place), label: label, stop: renewDialStop())
+    return SenderWorker("probe") {
+      probe.run()
+    } failing: {
+      .probed(.failure(.failed($0.failure)))
+    }
+  }
+
+  private func dial(_ purpose: SenderEngine.Purpose, at place: Place) -> SenderWorker {
+    // The previous session has ended.
+    sessions = [:]
+    held = [:]
+    lastConnection += 1
+    let keys: Dial.Keys
+    switch purpose {
+    case .pair:
+      guard let pairing else { preconditionFailure("the secret is derived before there is a connection") }
+      keys = .pairing(pairing)
+    case .resume(let id):
+      guard let transfer = id.map({ transfers[$0] }) ?? met?.transfer else {
+        preconditionFailure("a transfer is known before it is continued")
+      }
+      keys = .transfer(transfer)
+    }
+    let dial = Dial(
+      connection: ConnectionID(lastConnection), route: route(to: place), keys: keys, stop: renewDialStop())
+    let setup = setup
+    return SenderWorker("dial") {
+      dial.run(setup)
+    } failing: {
+      .dialed(.failure(.failed($0.failure)), spread: .random(in: 0...1))
+    }
+  }
+
+  private func renewDialStop() -> StopSignal {
+    let stop = StopSignal()
+    dialStop = stop
+    return stop
+  }
+
+  /// The addresses of a place.
+  private func route(to place: Place) -> DialRoute {
+    switch (place, setup.options.target) {
+    case (.probed, _): return .known(probed)
+    case (.found(let index), _): return .known(nearby[index].addresses)
+    case (.address(let text), _): return .remembered(text)
+    case (.target, .host(let host, _)): return .resolved(host, first: met?.address)
+    case (.target, .nearby): preconditionFailure("a target is a host that the user has named")
+    }
+  }
+
+  // MARK: A session
+
+  /// Begins the export, and creates the values that the session's workers share.
+  private func export(_ number: SessionNumber, _ order: SenderEngine.ExportOrder) -> SenderWorker {
+    guard let met else { preconditionFailure("a session begins when the receiver is met") }
+    transfers[order.accept.transfer] = met.transfer
+    let setup = setup
+    let session = SendingSession(
+      number: number, transfer: met.transfer, context: met.context, address: met.address,
+      queue: SendQueue(window: order.accept.window, limit: setup.options.limit) { unsent in
+        setup.post(.unsent(number, unsent))
+      },
+      compression: order.isCompressible ? setup.options.compression : .never)
+    sessions[number] = session
+    let held = held.removeValue(forKey: number) ?? HeldItems()
+    return SenderWorker("export") {
+      Report(.exported(number, .success(try session.export(order, without: held, setup))))
+    } failing: {
+      .exported(number, .failure($0))
+    }
+  }
+
+  private func openStream(_ number: SessionNumber, _ join: Join, _ attempts: Int) -> SenderWorker? {
+    guard let session = sessions[number] else { preconditionFailure("streams are opened when the export has begun") }
+    let wakeup: Wakeup
+    do throws(SystemError) {
+      wakeup = try Wakeup()
+    } catch {
+      setup.post(.streamEnded(number, join.stream, .failed(Fault(error))))
+      return nil
+    }
+    // Before its thread runs: a stop finds it.
+    session.queue.register(join.stream, wakeup)
+    let setup = setup
+    return SenderWorker("stream \(join.stream)") {
+      Report(.streamEnded(number, join.stream, session.carry(join, wakeup, attempts: attempts, setup)))
+    } failing: {
+      .streamEnded(number, join.stream, .failed($0))
+    }
+  }
+
+  // MARK: The record of a transfer. If the disk does not take it, the old record stays.
+
+  private func noteFinish(_ finish: Finish, _ number: SessionNumber, of id: TransferID) -> SenderWorker {
+    let transfer = transfers[id]
+    // Items without content take time as well.
+    transfer?.traffic.begin()
+    return SenderWorker("remember") {
+      transfer?.update { remembered in
+        remembered.unsent = finish.unsent
+        remembered.lastSeen = Timestamp.coarseNow().seconds
+      }
+      return Report(.finishNoted(number, id, nil))
+    } failing: {
+      .finishNoted(number, id, $0)
+    }
+  }
+
+  private func record(_ done: Done, _ refusals: [Refusal], of id: TransferID) -> SenderWorker {
+    let transfer = transfers[id]
+    transfer?.traffic.end()
+    let traffic = transfer?.traffic.amount ?? Traffic()
+    return SenderWorker("remember") {
+      Report(.recorded(id, traffic, isWritten: transfer?.finish(done, naming: refusals) ?? true))
+    } failing: { _ in
+      .recorded(id, traffic, isWritten: false)
+    }
+  }
+
+  private func note(_ id: TransferID, arrived: Tally, total: Tally, address: String) -> SenderWorker {
+    let transfer = transfers[id]
+    return SenderWorker("remember") {
+      transfer?.update { remembered in
+        if arrived != Tally() { remembered.held = arrived }
+        remembered.total = total
+        remembered.address = address
+        remembered.lastSeen = Timestamp.coarseNow().seconds
+      }
+      return Report(.noted(id))
+    } failing: { _ in
+      .noted(id)
+    }
+  }
+
+  private func forget(_ id: TransferID) -> SenderWorker {
+    let transfer = transfers.removeValue(forKey: id)
+    return SenderWorker("remember") {
+      transfer?.forget()
+      return Report(.forgot(id))
+    } failing: { _ in
+      .forgot(id)
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// The values that the workers of one transfer share over all its sessions: the keys, the record,
+/// and the traffic.
+final class SendingTransfer: Sendable {
+  let identity: Identity
+  /// The other device's key: the pin.
+  let receiver: KeyFingerprint
+  /// The traffic of this run.
+  let traffic = TrafficCount()
+  /// Set when a connection of this run has fallen silent. Packets that are too large for the way
+  /// may vanish without an error: later connections have small segments (Protocol §7.4).
+  let hasFallenSilent = AtomicFlag()
+  /// Nil until the transfer is remembered, and again when it has ended.
+  private let entry: Mutex<TransferEntry?>
+
+  init(_ identity: Identity, receiver: KeyFingerprint, entry: TransferEntry? = nil) {
+    self.identity = identity
+    self.receiver = receiver
+    self.entry = Mutex(entry)
+  }
+
+  /// Finds the transfers of the same source that earlier runs began, newest first, and locks them
+  /// for this process.
+  static func lookUp(_ setup: SenderSetup) throws -> SenderPerformer.WorkerReport {
+    guard let store = setup.store else { return Report(.lookedUp(.success([])), bringing: .unfinished([:])) }
+    try store.purge(now: Timestamp.coarseNow().seconds)
+    var known: [SenderEngine.UnfinishedTransfer] = []
+    var transfers: [TransferID: SendingTransfer] = [:]
+    for listed in try store.unfinishedSends(of: try setup.source.origin()) {
+      // A transfer that another process is sending is left to it.
+      guard let entry = try? store.open(listed.remembered.transfer, role: .sender) else { continue }
+      let remembered = entry.remembered
+      known.append(
+        SenderEngine.UnfinishedTransfer(
+          identifier: remembered.transfer, receiver: remembered.peer, address: remembered.address,
+          unsent: remembered.unsent, lastSeen: remembered.lastSeen,
+          done: remembered.done?.done, refusals: remembered.notStored))
+      transfers[remembered.transfer] = SendingTransfer(
+        try Identity(encoded: remembered.identity), receiver: remembered.peer, entry: entry)
+    }
+    return Report(.lookedUp(.success(known)), bringing: .unfinished(transfers))
+  }
+
+  /// Records the transfer if it has no record, so that another run can continue it. Writes to the
+  /// disk.
+  func remember(in store: TransferStore, _ make: () throws -> RememberedTransfer) throws {
+    guard entry.withLock({ $0 == nil }) else { return }
+    let new = try store.create(try make())
+    entry.withLock { $0 = new }
+  }
+
+  /// Changes the record, as far as the disk allows it.
+  func update(_ change: (inout RememberedTransfer) -> Void) {
+    try? entry.withLock { $0 }?.update(change)
+  }
+
+  /// Records the receiver's DONE. Returns whether the record, if there is one, is durable.
+  func finish(_ done: Done, naming refusals: [Refusal]) -> Bool {
+    do throws(Fault) {
+      try entry.withLock { $0 }?.finish(done, notStored: refusals)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Removes the record.
+  func forget() { try? entry.withLock { $0.take() }?.remove() }
+}
+
+/// The values that the workers of one session share, and their work.
+struct SendingSession: Sendable {
+  let number: SessionNumber
+  let transfer: SendingTransfer
+  /// The TLS context and the address of the control connection, which data streams use too.
+  let context: TLSContext
+  let address: SocketAddress
+  let queue: SendQueue
+  /// Whether the exporter and the user allow the streams to compress.
+  let compression: CompressionPreference
+
+  /// Records the transfer, and has everything read that the receiver does not hold, until all of it
+  /// is written.
+  func export(
+    _ order: SenderEngine.ExportOrder, without held: HeldItems, _ setup: SenderSetup
+  ) throws -> SenderEngine.Exported {
+    // The previous session's memory: a transfer may have thousands of sessions.
+    CurrentProcess.returnFreeMemory()
+    // Before anything is sent: received data must never be without a sender that remembers it.
+    if let store = setup.store { try transfer.remember(in: store) { try record(order, of: setup.source) } }
+    let (accept, traits) = (order.accept, order.traits)
+    if let clause = setup.source.withholding(for: traits).clause {
+      setup.post(.withholding(number, clause: clause))
+    }
+    let settings = ExportSettings(
+      listener: queue, keys: accept.keys, held: held, traits: traits, isRotating: setup.source.isRotating
+    ) { () throws(ArchiveError) in
+      do {
+        return try ChunkSealer(accept.keys)
+      } catch {
+        throw ArchiveError(.storage, "no content can be sealed: \(error)")
+      }
+    }
+    defer { queue.serveNothing() }
+    let result = try setup.source.export(settings, for: order.request) { queue.serve($0) }
+    try queue.drain()
+    return SenderEngine.Exported(finish: result.finish, stale: result.stale)
+  }
+
+  private func record(_ order: SenderEngine.ExportOrder, of source: any ItemSource) throws -> RememberedTransfer {
+    let now = Timestamp.coarseNow().seconds
+    return RememberedTransfer(
+      transfer: order.accept.transfer, role: .sender, identity: try transfer.identity.encoded(),
+      peer: transfer.receiver, label: order.label, address: order.address, started: now, lastSeen: now,
+      total: order.summary.total, held: Tally(), subject: .sources(try source.origin()))
+  }
+
+  /// Connects a data stream, joins, and sends the frames that the queue gives it.
+  func carry(_ join: Join, _ wakeup: Wakeup, attempts: Int, _ setup: SenderSetup) -> SenderEngine.StreamEnd {
+    do throws(ConnectionError) {
+      let dialing = Dialing(context: context, hasSmallSegments: transfer.hasFallenSilent.isSet) { queue.isStopped }
+      var connection = try dialing.connect(to: [address], wakeup: wakeup)
+      try ClientPairing.come(back: .join, on: &connection, to: transfer.receiver, until: Dialing.deadline)
+      setup.post(.streamJoined(number, join.stream))
+      var data = OutgoingData(
+        connection, join, queue: queue, compression: compression, patience: setup.options.stallPatience,
+        attempts: attempts, traffic: transfer.traffic)
+      try data.run()
+      return .finished
+    } catch {
+      if queue.isStopped { return .stopped }
+      if error.code == .timedOut { transfer.hasFallenSilent.set() }
+      return SenderEngine.StreamEnd(by: error, hasBrought: queue.hasBrought(join.stream))
+    }
+  }
+}

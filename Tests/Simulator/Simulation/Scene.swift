@@ -1,0 +1,454 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// The receiver's durable record of a transfer, apart from its staging directory.
+struct ReceiverStore {
+  let transfer: TransferID
+  let client: KeyFingerprint
+  let keys: TransferKeys
+  let offer: Offer
+  var done: Done?
+  /// The named items that the sender has left out; of a finished transfer, every item named as not
+  /// stored.
+  var notStored: [Refusal] = []
+  var unsent: UInt64 = 0
+  var withheld: UInt64 = 0
+}
+
+/// The sender's durable record of a transfer.
+struct SenderEntry {
+  let transfer: TransferID
+  let key: UInt64
+  let receiver: UInt64
+  var unsent: UInt64 = 0
+  var done: Done?
+  var notStored: [Refusal] = []
+}
+
+/// The state that outlives the processes of one simulation, and the expectations of the checks.
+final class Scene {
+  /// The archive is cut into small pieces, so that little data makes many frames.
+  static let sizes = ArchiveSizes(smallFile: 300, chunk: 700, part: 1_400, fullFrame: 900)
+  static let frameCapacity = 2_048
+
+  /// An export that ended.
+  struct Export {
+    let finish: Finish
+    let unsent: Int
+    /// When the source was listed, and when the export began.
+    let listed: Int
+    let start: Int
+  }
+
+  let world: World
+  let mutation: Mutation?
+  /// Whether the receiver stays, and how many more transfers it then receives.
+  let keeps: Bool
+  var rounds = 2
+  let network: Network
+  let disk: SimulatedDisk
+  let source: SimulatedSource
+  let existingItems: ExistingItems
+  let announcedRoots: [Root]
+  let windowFrames: Int
+  /// The records of transfers, the newest first.
+  private(set) var storesAtReceiver: [ReceiverStore] = []
+  private(set) var entriesAtSender: [SenderEntry] = []
+  /// How many more faults may occur during an import.
+  var importRisks = 0
+  private(set) var hasLostPower = false
+  var tally = Faults()
+  private(set) var steps = 0
+  /// Faults to trigger after so many actions of the engines.
+  private var ambushes: [(count: Int, body: () -> Void)] = []
+  private var momentAmbushes: [Moment: [(count: Int, body: () -> Void)]] = [:]
+  private var acts = 0
+
+  // MARK: The devices and their users
+
+  /// The sender's processes: one, or two that continue the same transfer.
+  var senders: [SimulatedSender] = []
+  /// All processes so far.
+  var devices: [Device] = []
+  var receiver: SimulatedReceiver?
+  /// Until when a device sleeps, and until when its disk hangs: the sender's, then the receiver's.
+  var asleep = [0, 0]
+  var stalled = [0, 0]
+  /// Until when no connection is possible, and until when another device has the receiver's
+  /// address.
+  var outage = 0
+  var imposture = 0
+  /// Whether creating threads fails now and then.
+  var lacksThreads = false
+  /// The time after which there are no more faults.
+  var calm = 0
+  /// The code that the receiver's user sees.
+  var shownCode: PairingCode?
+  var senderHost = "10.0.0.2"
+  /// The receiver's present address, and its address when the sender last met it.
+  var receiverAddress = "10.0.1.1:1"
+  var lastAddress = ""
+  /// The addresses that may not pair, until there are no more faults.
+  var forbiddenHosts: Set<String> = []
+  /// Whether an import can be undone, like that of an app, and is broken off when the user stops
+  /// the run.
+  var canUndoImports = false
+  /// The lengths of future hangs of the disk, each of which begins in the middle of a sync or a
+  /// write.
+  var lurkingStalls: [Int] = []
+  var isSenderDone = false
+
+  // MARK: Expectations
+
+  private var sent = SentContent()
+  var sentTwice: Int { sent.bytesTwice }
+  private(set) var allowedTwice = 0
+  /// The amount sent so far, and how much of it had arrived when the last successful sync began.
+  var sentInAll: Int { sent.bytes }
+  private var durableUpTo = 0
+  private var finished: [Export] = []
+  /// The FINISH that is being compared with the received data, and the last one that was concluded;
+  /// each with the export that it ends.
+  private var concluding: (transfer: TransferID, finish: Finish, export: Export)?
+  private(set) var concluded: (transfer: TransferID, finish: Finish, export: Export)?
+  /// The finished transfers, with their DONE.
+  private(set) var done: [TransferID: Done] = [:]
+  /// The items that the destination could not hold, and their number.
+  private(set) var refusedPaths: Set<[UInt8]> = []
+  private(set) var notStored: UInt64 = 0
+  /// These items, and those that the sender has left out for that reason.
+  private(set) var notStoredPaths: Set<[UInt8]> = []
+  private var promisesOf: [TransferID: Promises] = [:]
+  /// The durable content of a transfer when its ledger was sent to a session.
+  private var durableAt: [SessionID: DurableContent] = [:]
+  /// The items reported to any sender's user as not stored, and that the source no longer had
+  /// at a later export.
+  var goneRefused: Set<[UInt8]> = []
+  /// The streams that a stream is the heir of, by session.
+  private var ancestors: [SessionID: [UInt32: Set<UInt32>]] = [:]
+
+  init(seed: UInt64, mutation: Mutation?, keeps: Bool = false, keepsTrace: Bool) {
+    self.keeps = keeps
+    world = World(seed: seed, keepsTrace: keepsTrace)
+    self.mutation = mutation
+    network = Network(world)
+    disk = SimulatedDisk(world, mutation: mutation)
+    source = SimulatedSource(world, mutation: mutation)
+    windowFrames = world.dice.roll(2...5)
+    source.populate()
+    existingItems = ExistingItems(disk, like: source)
+    announcedRoots = source.top.names.map { Root(kind: .directory, name: $0) }
+  }
+
+  var faults: Faults {
+    var faults = tally
+    faults.changes = source.changes
+    return faults
+  }
+
+  /// The simulation has ended: breaks reference cycles.
+  func letGo() {
+    world.letGo()
+    network.letGo()
+    for device in devices { device.letGo() }
+    (devices, ambushes, momentAmbushes) = ([], [], [:])
+    (senders, receiver) = ([], nil)
+    disk.letGo()
+    source.reader = nil
+  }
+
+  /// Lets one event happen in the middle of another operation.
+  func stepInside() -> Bool {
+    steps += 1
+    return world.broken == nil && world.step()
+  }
+
+  /// Lets up to `count` events of about this time happen in the middle of a device's operation,
+  /// which takes no longer for that.
+  func stepsInside(_ count: Int, beside device: Device) {
+    let end = world.now + 20_000
+    for _ in 0..<count where device.isAlive && (world.nextTime ?? .max) <= end { _ = stepInside() }
+  }
+
+  /// A receiver's worker waits for its hanging disk.
+  func waitForReceiversDisk(_ receiver: Device) {
+    while receiver.isAlive, world.now < stalled[receiver.role.index], stepInside() {}
+  }
+
+  /// Triggers something after about so many actions of the engines.
+  func ambush(at count: Int, _ body: @escaping () -> Void) {
+    ambushes.append((count, body))
+    ambushes.sort { $0.count > $1.count }
+  }
+
+  /// Triggers something at about the given occurrence of a step.
+  func ambush(at moment: Moment, _ count: Int, _ body: @escaping () -> Void) {
+    momentAmbushes[moment, default: []].append((count, body))
+  }
+
+  /// An engine acts.
+  func acted(_ moment: Moment?) {
+    acts += 1
+    while let last = ambushes.last, last.count <= acts { spring(ambushes.removeLast().body) }
+    guard let moment, let waiting = momentAmbushes.removeValue(forKey: moment) else { return }
+    momentAmbushes[moment] = waiting.filter { $0.count > 1 }.map { ($0.count - 1, $0.body) }
+    for ambush in waiting where ambush.count <= 1 { spring(ambush.body) }
+  }
+
+  private func spring(_ body: @escaping () -> Void) {
+    world.after(world.dice.one(in: 3) ? 0 : world.dice.roll(0...4_000), body)
+  }
+
+  // MARK: Records
+
+  /// The receiver records a transfer, if it has no record of it yet.
+  func remember(_ order: ReceiverEngine.StagingOrder) -> ReceiverStore {
+    if let known = storesAtReceiver.first(where: { $0.transfer == order.transfer }) { return known }
+    let offer = order.offer
+    let store = ReceiverStore(
+      transfer: order.transfer, client: order.client,
+      keys: TransferKeys(tagKey: UInt128(world.dice.next()), hashKey: UInt128(world.dice.next())),
+      offer: Offer(
+        transfer: nil, contents: offer.contents, items: offer.items, bytes: offer.bytes, allocated: offer.allocated,
+        flags: offer.flags))
+    storesAtReceiver.insert(store, at: 0)
+    return store
+  }
+
+  func changeStore(_ transfer: TransferID, _ change: (inout ReceiverStore) -> Void) {
+    guard let index = storesAtReceiver.firstIndex(where: { $0.transfer == transfer }) else { return }
+    change(&storesAtReceiver[index])
+  }
+
+  /// Whether the sender has ever recorded DONE.
+  private(set) var isDoneRecorded = false
+  func recordDone(_ transfer: TransferID, _ done: Done, _ refusals: [Refusal]) {
+    isDoneRecorded = true
+    changeEntry(transfer) {
+      $0.done = done
+      $0.notStored = refusals
+    }
+  }
+
+  func forgetAtReceiver(_ transfer: TransferID) { storesAtReceiver.removeAll { $0.transfer == transfer } }
+
+  func rememberAtSender(_ transfer: TransferID, _ identity: SimulatedSender.Identity) {
+    guard !entriesAtSender.contains(where: { $0.transfer == transfer }) else { return }
+    // A sender that met another device at the address begins a second transfer and sends everything
+    // again.
+    if tally.impostors > 0 { allowedTwice += sentInAll }
+    entriesAtSender.insert(SenderEntry(transfer: transfer, key: identity.key, receiver: identity.receiver), at: 0)
+  }
+
+  func changeEntry(_ transfer: TransferID, _ change: (inout SenderEntry) -> Void) {
+    guard let index = entriesAtSender.firstIndex(where: { $0.transfer == transfer }) else { return }
+    change(&entriesAtSender[index])
+  }
+
+  /// The sender's user sends everything once more, as a new transfer.
+  func beginAnother() {
+    entriesAtSender = []
+    allowedTwice += sentInAll
+    existingItems.keep(destination)
+  }
+
+  func forgetAtSender(_ transfer: TransferID) { entriesAtSender.removeAll { $0.transfer == transfer } }
+
+  /// One key serves all unfinished transfers.
+  private var lastReceiverKey: UInt64 = 0
+  func receiverKey() -> UInt64 {
+    if storesAtReceiver.isEmpty || lastReceiverKey == 0 { lastReceiverKey = world.dice.next() | 1 }
+    return lastReceiverKey
+  }
+
+  // MARK: Events at the receiver
+
+  func promises(of transfer: TransferID) -> Promises {
+    if let known = promisesOf[transfer] { return known }
+    let new = Promises(world) { [unowned self] in currentGenerations(transfer) }
+    promisesOf[transfer] = new
+    return new
+  }
+
+  private func currentGenerations(_ transfer: TransferID) -> [ArchivePath: Generation] {
+    guard let keys = storesAtReceiver.first(where: { $0.transfer == transfer })?.keys else { return [:] }
+    var generations: [ArchivePath: Generation] = [:]
+    for (path, version) in source.current {
+      guard let path = try? ArchivePath(path) else { continue }
+      generations[path] = keys.generation(of: version.fingerprint)
+    }
+    return generations
+  }
+
+  func recovered(_ staging: Staging) {
+    if staging.stage != .receiving {
+      // The process may have died after it had recorded this; now the record is durable.
+      if concluding?.transfer == staging.transfer { hasConcluded() }
+    } else if concluded?.transfer == staging.transfer {
+      world.fail("a concluded transfer counts as incomplete")
+    }
+    checkNothingNew()
+    checkExistingItems(destination)
+    // Items that were refused and journaled when the process died were never reported.
+    refused(staging.refusals(from: 0))
+    sent.recovered(staging)
+    promises(of: staging.transfer).recovered(staging, keys: staging.keys, hasLostPower: hasLostPower)
+    hasLostPower = false
+  }
+
+  func losePower() {
+    tally.powerLosses += 1
+    world.note("the power goes")
+    // Data that was written and not durable may be lost, and is sent again.
+    allowedTwice += sentInAll - durableUpTo
+    receiver?.die("as the power goes")
+    disk.losePower()
+    hasLostPower = true
+  }
+
+  /// A sync has ended; `arrived` is the amount that had arrived when it began.
+  func synced(_ arrived: Int) { durableUpTo = max(durableUpTo, arrived) }
+
+  /// How many bytes are sent and not acknowledged.
+  var underWay: Int {
+    senders.flatMap { $0.sessions.values.flatMap(\.streams) }.flatMap(\.underWay).reduce(0, +)
+  }
+
+  /// Near the end of a transfer, the process is killed now and then, or the power fails.
+  func riskImport() {
+    guard importRisks > 0, world.dice.one(in: 2) else { return }
+    importRisks -= 1
+    tally.receiverKills += 1
+    disk.operationsToLive = world.dice.roll(0...30)
+    if world.dice.one(in: 3) { world.after(world.dice.roll(1...1_000)) { [self] in losePower() } }
+  }
+
+  /// The received data is about to be compared with a FINISH.
+  func concludes(_ finish: Finish, _ staging: Staging, without dropped: Set<Mark>, withheld: [Refusal]) {
+    let transfer = staging.transfer
+    world.note("concludes \(finish.total)")
+    promises(of: transfer).finishing(staging, keys: staging.keys)
+    guard let export = finished.last(where: { $0.finish == finish }) else {
+      return world.fail("a FINISH was concluded that no export ended with")
+    }
+    sent.conclude(staging, without: dropped)
+    concluding = (staging.transfer, finish, export)
+    changeStore(staging.transfer) {
+      $0.unsent = finish.unsent
+      $0.withheld = finish.withheld
+      $0.notStored = withheld
+    }
+  }
+
+  /// Whether the last concluded transfer is done. A receiver that stays may be stopped while a
+  /// second process sends.
+  var isSettled: Bool { !keeps || concluded.map { done[$0.transfer] != nil } ?? true }
+
+  /// All items of the FINISH have arrived.
+  func hasConcluded() {
+    // If a second sender never learned the end of another transfer, the items of that transfer are
+    // old for the next one.
+    if let before = concluded?.0, let now = concluding?.0, before != now { existingItems.keep(destination) }
+    concluded = concluding
+  }
+
+  /// The items that an import leaves out.
+  func refused(_ staging: Staging) {
+    refusedPaths = Set(staging.lastingRefusals.map(\.path.bytes))
+    notStored = staging.notStored
+    tally.refusals += Int(notStored)
+    world.check(notStored <= refusedPaths.count, "\(notStored) items are not stored, \(refusedPaths.count) are named")
+    if disk.bounds == nil {
+      let refused = refusedPaths.filter { !existingItems.keepsOut($0) }
+      world.check(refused.isEmpty, "a disk that holds everything refuses \(refused.count) items")
+    }
+  }
+
+  func imported(_ transfer: TransferID, _ done: Done, notStored: [Refusal]) {
+    world.note("imported")
+    world.check(self.done[transfer] ?? done == done, "a transfer is done twice")
+    self.done[transfer] = done
+    notStoredPaths = Set(notStored.map(\.path.bytes))
+    changeStore(transfer) {
+      $0.done = done
+      $0.notStored = notStored
+    }
+    promises(of: transfer).fulfilled()
+    checkDestination()
+  }
+
+  /// The ledger was sent: its durable content need not be read again.
+  func told(_ session: SessionID, _ staging: Staging, _ keys: TransferKeys) {
+    durableAt[session] = promises(of: staging.transfer).durableContent(in: staging, keys: keys)
+  }
+
+  // MARK: Events at the sender
+
+  /// An export begins. It must not read any content that its session's ledger listed as durable.
+  func watchReading(of accept: Accept) {
+    guard mutation == nil else { return }
+    source.reader = { [unowned self] path, version, range in
+      guard let path = try? ArchivePath(path), let durable = durableAt[accept.session] else { return }
+      world.check(
+        !durable.has(path, accept.keys.generation(of: version.fingerprint), anyOf: range),
+        "\(String(decoding: path.bytes, as: UTF8.self)) \(range) is durable, and was read again")
+    }
+  }
+
+  func exported(_ finish: Finish, unsent: Int, listed: Int, start: Int) {
+    finished.append(Export(finish: finish, unsent: unsent, listed: listed, start: start))
+  }
+
+  /// So many bytes were unacknowledged, and may be sent again.
+  func interrupted(underWay bytes: Int) { allowedTwice += bytes }
+
+  /// A frame's entries are sent: counts content that was sent before.
+  func sending(_ entries: [UInt8]) {
+    var reader = EntryReader(0..<entries.count)
+    while let entry = try? reader.next(entries.span) {
+      switch entry {
+      case .item(let record, let content):
+        if record.kind == .hardLink { for promises in promisesOf.values { promises.sendingLink(record.path) } }
+        let item = ItemState(path: record.path, generation: record.generation)
+        if content != nil { sent.send(item, 0..<record.size) }
+      case .chunk(let place, _, _): sent.send(ItemState(path: place.path, generation: place.generation), place.range)
+      case .hole: continue
+      }
+    }
+  }
+
+  func letGo(ofContentAt path: ArchivePath) { sent.letGo(at: path) }
+
+  /// The destination cannot hold these items: a sender may send some of them again before it learns
+  /// this.
+  func refused(_ refusals: some Sequence<Refusal>) {
+    for refusal in refusals { sent.refuse(ItemState(path: refusal.path, generation: refusal.generation)) }
+  }
+
+  // MARK: Heirs
+
+  /// The heir of a stream takes over its unacknowledged frames.
+  func moved(_ session: SessionID, from lost: UInt32, to heir: UInt32) {
+    let earlier = ancestors[session]?[lost] ?? []
+    ancestors[session, default: [:]][heir] = earlier.union([lost])
+  }
+
+  /// A stream is about to write: no stream whose frames it carries may still write.
+  func writes(_ stream: IncomingWorker, in session: ReceiverSessionParts) {
+    guard let identifier = session.identifier, let known = ancestors[identifier] else { return }
+    let lost = known[stream.join.stream] ?? []
+    for other in session.streams where other !== stream {
+      if lost.contains(other.join.stream) {
+        world.check(
+          other.worker.hasEnded,
+          "stream \(stream.join.stream) writes while \(other.join.stream), which it replaces, still runs")
+      }
+      if known[other.join.stream]?.contains(stream.join.stream) == true, other.machine.writtenFrames > 0 {
+        world.fail("stream \(stream.join.stream) writes after \(other.join.stream), which replaces it")
+      }
+    }
+  }
+}
