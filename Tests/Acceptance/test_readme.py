@@ -30,9 +30,9 @@ HERE = ["peer help send"]
 STAGES = "Scripts/lib/stages.py"
 
 ELSEWHERE = {
-    "sudo apt install ./peer_{version}-1_amd64.deb": ("Scripts/try-package", "it takes systems of its own, in which apt installs the package"),
-    "man peer-send": ("Tests/Acceptance/test_manual.py", "it reads every page by man; Scripts/try-package, by its name where it is installed"),
-    "Scripts/package": ("Scripts/try-package", "it makes the package twice, which takes minutes"),
+    "sudo apt install ./peer_{version}-1_amd64.deb": ("Lab/try-package", "it takes systems of its own, in which apt installs the package"),
+    "man peer-send": ("Tests/Acceptance/test_manual.py", "it reads every page by man; Lab/try-package, by its name where it is installed"),
+    "Scripts/package": ("Lab/try-package", "it makes the package twice, which takes minutes"),
     "Scripts/demo": (STAGES, "it is the stage 'demo'"),
     "Scripts/demo --app": (STAGES, "it is the stage 'demo of an app'"),
     "Scripts/demo --clip": (STAGES, "it is the stage 'demo of a clip'"),

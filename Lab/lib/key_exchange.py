@@ -5,9 +5,12 @@ Usage: key_exchange.py PORT   passes connections on to PORT of 127.0.0.1; prints
                               line for each handshake: the name of the group
 """
 
+import os
 import sys
 
-from relay import Relay
+sys.path.append(f"{os.path.dirname(os.path.abspath(__file__))}/../../Scripts/lib")
+
+from relay import Relay  # noqa: E402
 
 HANDSHAKE, SERVER_HELLO, KEY_SHARE = 22, 2, 51
 GROUPS = {0x0017: "P-256", 0x001D: "X25519", 0x11EC: "X25519MLKEM768"}

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from outside import Failure, SCRIPTS, equal, require, run_script
+from outside import ROOT, Failure, equal, require, run_script
 
 SECONDS = 120
 
@@ -95,7 +95,7 @@ def transfer(sender, receiver, network, number):
         receiving = start(inside, stdin=subprocess.DEVNULL, env=receiver.environment)
         port = receiving.find("a port", event("listening"))["port"]
         code = receiving.find("a code", event("code"))["code"]
-        relay = start(["nsenter", f"--net={network}", sys.executable, "-B", f"{SCRIPTS}/lib/key_exchange.py", str(port)])
+        relay = start(["nsenter", f"--net={network}", sys.executable, "-B", f"{ROOT}/Lab/lib/key_exchange.py", str(port)])
         way = relay.find("the relay's port", lambda line: line)
         inside = sender.words(["peer", "send", f"/tmp/from-{number}/tree", "--to", f"127.0.0.1:{way}", "--code-file", "-", "--json"], network)
         sending = start(inside, stdin=subprocess.PIPE, env=sender.environment)

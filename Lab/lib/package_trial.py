@@ -13,6 +13,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+sys.path.append(f"{os.path.dirname(os.path.abspath(__file__))}/../../Scripts/lib")
 
 from outside import Failure, Skip, check_line, equal, require  # noqa: E402
 from package_systems import CODENAMES, FOLDER, Network, System  # noqa: E402

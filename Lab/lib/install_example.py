@@ -13,6 +13,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
+sys.path.append(f"{os.path.dirname(os.path.abspath(__file__))}/../../Scripts/lib")
 
 from outside import Failure, require, run_script  # noqa: E402
 from package_transfers import Lines, reaped  # noqa: E402

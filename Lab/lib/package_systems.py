@@ -11,9 +11,7 @@ import stat
 import subprocess
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Lab/lib"))
-
-from lab_parts import mirror, release  # noqa: E402
+from lab_parts import mirror, release
 from outside import ROOT, Failure, equal, require
 
 FOLDER = f"{ROOT}/.build/roots"
