@@ -11,6 +11,7 @@ TEMPORARY = ["/tmp", "/dev/shm", "/run"]
 
 DOCUMENTED = {
     "the folder of the transfers": r"transfers",
+    "the locks of receivers on their destinations": r"destinations(/\d+-\d+)?",
     "the apps and their data": r"(apps|containers|groups)(/.*)?",
     "the lock of an app, and the result of its last import": r"(locks|statuses)(/[^/]*)?",
     "an app's credentials": r"credentials(/[^/]*(/[^/]*)?)?",
