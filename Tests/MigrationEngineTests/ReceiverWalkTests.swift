@@ -1,14 +1,20 @@
+import Foundation
 import MigrationWire
 import Testing
 
 @testable import MigrationEngine
 
 /// After any events in any order, the receiver's actions can be performed, and its run ends.
+///
+/// Each takes 4 walks in a round. There are 10 rounds; the environment variable `PEER_ROUNDS` sets
+/// another number, and Scripts/check sets 50.
 @Suite struct ReceiverWalkTests {
-  @Test(arguments: [(senders: 4, walks: 120), (senders: 1, walks: 80)] as [(UInt8, UInt64)])
-  func `the invariants hold after any events, and the run ends when it is stopped`(senders: UInt8, walks: UInt64) {
+  private static let walks = 4 * (ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { UInt64($0) } ?? 10)
+
+  @Test(arguments: [4, 1] as [UInt8])
+  func `the invariants hold after any events, and the run ends when it is stopped`(senders: UInt8) {
     var seen: [String: Int] = [:]
-    for seed in 0..<walks {
+    for seed in 0..<Self.walks {
       var walk = ReceiverWalk(seed: seed, senders: senders)
       walk.feed(.begin)
       for _ in 0..<300 where walk.result == nil && walk.broken == nil { walk.step() }
@@ -25,7 +31,7 @@ import Testing
 
   @Test(arguments: [4, 1] as [UInt8]) func `the invariants hold for a receiver that stays too`(senders: UInt8) {
     var (seen, most): ([String: Int], Int) = ([:], 0)
-    for seed in 0..<150 as Range<UInt64> {
+    for seed in 0..<Self.walks {
       var walk = ReceiverWalk(seed: seed, senders: senders, keeps: true)
       walk.feed(.begin)
       for _ in 0..<700 where walk.result == nil && walk.broken == nil { walk.step() }

@@ -11,9 +11,10 @@ import Testing
 
 /// Sessions of one transfer that meet at the receiver.
 ///
-/// The races run 50 rounds each; the environment variable `PEER_ROUNDS` says another number.
+/// The races run 10 rounds each; the environment variable `PEER_ROUNDS` says another number, and
+/// Scripts/check says 50.
 @Suite struct CourseTests {
-  private static let rounds = ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { Int($0) } ?? 50
+  private static let rounds = ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { Int($0) } ?? 10
 
   // MARK: Races
 
