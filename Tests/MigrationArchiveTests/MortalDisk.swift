@@ -166,16 +166,24 @@ private final class MortalFile: StagedFile {
   func synchronize() throws(SystemError) {
     try disk.operate { () throws(SystemError) in try file.synchronize() }
   }
-  func clear(_ range: Range<UInt64>) throws(SystemError) { try file.clear(range) }
+  func clear(_ range: Range<UInt64>) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try file.clear(range) }
+  }
   func setMode(_ mode: UInt32) throws(SystemError) {
     try disk.operate { () throws(SystemError) in try file.setMode(mode) }
   }
-  func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) { try file.setOwner(owner) }
-  func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) { try file.setAttribute(attribute) }
-  func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
-    try file.setAccessList(list, kind)
+  func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try file.setOwner(owner) }
   }
-  func clearExtendedMetadata() throws(SystemError) { try file.clearExtendedMetadata() }
+  func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try file.setAttribute(attribute) }
+  }
+  func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try file.setAccessList(list, kind) }
+  }
+  func clearExtendedMetadata() throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try file.clearExtendedMetadata() }
+  }
   func setTimes(modified: Timestamp) throws(SystemError) {
     try disk.operate { () throws(SystemError) in try file.setTimes(modified: modified) }
   }
