@@ -54,6 +54,11 @@ struct Arguments: Equatable {
     return text
   }
 
+  /// Fails if there is a word that is no option.
+  func refuseOperands() throws(TransferFailure) {
+    if let stray = operands.first { throw .usage("unexpected argument \(VisibleText.quoted(stray))", verb) }
+  }
+
   /// The words that an option's value may be, as part of a sentence.
   func choices(_ option: String) -> String {
     verb.options.first { $0.name == option }?.choicesInWords ?? "its value"

@@ -99,9 +99,7 @@ extension Command {
       }
       throw unknownCodeCommand(VisibleText.of(first))
     }
-    if let stray = arguments.operands.first {
-      throw .usage("unexpected argument \(VisibleText.quoted(stray))", verb)
-    }
+    try arguments.refuseOperands()
     return .newCode(file: try arguments.codeFile())
   }
 

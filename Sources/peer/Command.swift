@@ -35,21 +35,6 @@ enum Command: Equatable, Sendable {
   case nothing
 }
 
-/// The options of `peer app`.
-enum AppCommand: Equatable, Sendable {
-  /// The path of a bundle.
-  case install([UInt8], json: Bool)
-  case list(json: Bool)
-  case remove(String, credentials: Bool, json: Bool)
-  case status(String, clear: Bool, json: Bool)
-  /// The arguments are for the app.
-  case run(String, arguments: [[UInt8]])
-  /// Create the package of a new app.
-  case new(NewAppOptions)
-  case check(CheckOptions)
-  case migrate(MigrateOptions)
-}
-
 extension Command {
   /// Parses the words after the program's name.
   init(_ words: [[UInt8]]) throws(TransferFailure) {
@@ -84,7 +69,7 @@ extension Command {
         case .send: self = .send(try SendOptions(arguments))
         case .discover: self = .discover(try DiscoverOptions(arguments))
         case .resume: self = try Self.resume(arguments)
-        case .forget: self = .forget(try Self.identifier(arguments), json: arguments.has("--json"))
+        case .forget: self = .forget(try Self.unfinished(arguments), json: arguments.has("--json"))
         case .code, .codeNew: self = try Self.code(verb, arguments)
         case .completion: self = .completion(try Shell(arguments))
         case .help: self = try Self.help(rest)
@@ -97,54 +82,6 @@ extension Command {
         }
       }
     }
-  }
-
-  private static func resume(_ arguments: Arguments) throws(TransferFailure) -> Command {
-    let words = arguments.operands.map { VisibleText.of($0) }
-    guard let first = words.first else {
-      throw .usage(
-        "missing command after 'peer resume'",
-        hint: "run 'peer resume list', or resume a transfer by running its command again")
-    }
-    guard words == ["list"] else {
-      throw .usage("unexpected argument '\(first == "list" ? words[1] : first)'", .resume)
-    }
-    return .resumeList(json: arguments.has("--json"))
-  }
-
-  /// The first digits of a transfer's ID.
-  private static func identifier(_ arguments: Arguments) throws(TransferFailure) -> String {
-    guard arguments.operands.count == 1, let typed = arguments.operands.first else {
-      throw .usage(
-        arguments.operands.isEmpty ? "missing argument: ID" : "'peer forget' takes one ID",
-        hint: "'peer resume list' shows the ID of each unfinished transfer")
-    }
-    let text = VisibleText.of(typed).lowercased()
-    guard text.count <= 32, text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
-      throw .usage(
-        "\(VisibleText.quoted(typed)) is not a transfer's ID",
-        hint: "'peer resume list' shows the ID of each unfinished transfer")
-    }
-    guard text.count >= TransferStore.shortestPrefix else {
-      throw .usage(
-        "'\(text)' is too short for an ID", hint: "write at least \(TransferStore.shortestPrefix) of its digits")
-    }
-    return text
-  }
-}
-
-extension DiscoverOptions {
-  /// Parses the words after `peer discover`.
-  fileprivate init(_ arguments: Arguments) throws(TransferFailure) {
-    if let first = arguments.operands.first {
-      throw .usage("unexpected argument \(VisibleText.quoted(first))", .discover)
-    }
-    let hint = "write seconds, or 90s, 10m, 2h"
-    time = try arguments.seconds("--for", hint: hint) ?? Self.usualTime
-    guard time > 0 else {
-      throw .usage("--for: \(VisibleText.quoted(arguments.bytes("--for") ?? [])) is too short", hint: hint)
-    }
-    json = arguments.has("--json")
   }
 }
 
@@ -186,20 +123,23 @@ extension Command {
   }
 }
 
-extension Shell {
-  /// Parses the words after `peer completion`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
-    let names = Self.allCases.map(\.rawValue)
-    let hint = "write one of \(names.joined(separator: ", ")), as in 'peer completion \(names[0])'"
-    guard let word = arguments.operands.first else { throw .usage("missing argument: shell", hint: hint) }
-    guard arguments.operands.count == 1 else {
-      throw .usage(
-        "unexpected argument \(VisibleText.quoted(arguments.operands[1])): 'peer completion' takes one shell",
-        hint: hint)
+extension TransferFailure {
+  /// A group of commands without a command, or with an unknown one.
+  static func noCommand(of group: Verb, _ arguments: Arguments) -> TransferFailure {
+    guard let word = arguments.operands.first else {
+      return .usage(
+        "missing command after 'peer \(group.rawValue)'",
+        hint: "run 'peer \(group.rawValue) --help' to list the commands")
     }
-    guard let shell = Self.allCases.first(where: { Array($0.rawValue.utf8) == word }) else {
-      throw .usage("unknown shell \(VisibleText.quoted(word))", hint: hint)
-    }
-    self = shell
+    return .unknown(VisibleText.of(word), in: group)
+  }
+
+  /// An unknown command of a group.
+  static func unknown(_ word: String, in group: Verb) -> TransferFailure {
+    let close = Suggestion.closest(to: word, among: group.members.map(\.name))
+    return .usage(
+      "unknown command 'peer \(group.rawValue) \(word)'",
+      hint: close.map { "did you mean 'peer \(group.rawValue) \($0)'?" }
+        ?? "run 'peer \(group.rawValue) --help' to list the commands")
   }
 }

@@ -16,6 +16,19 @@ struct DiscoverOptions: Equatable, Sendable {
   var json = false
 }
 
+extension DiscoverOptions {
+  /// Parses the words after `peer discover`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    try arguments.refuseOperands()
+    let hint = "write seconds, or 90s, 10m, 2h"
+    time = try arguments.seconds("--for", hint: hint) ?? Self.usualTime
+    guard time > 0 else {
+      throw .usage("--for: \(VisibleText.quoted(arguments.bytes("--for") ?? [])) is too short", hint: hint)
+    }
+    json = arguments.has("--json")
+  }
+}
+
 /// `peer discover`: the devices on the network that wait for a transfer.
 enum Discover {
   /// Searches for the given time, and shows the devices found.

@@ -5,6 +5,42 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
+extension Command {
+  /// Parses the words after `peer resume`.
+  static func resume(_ arguments: Arguments) throws(TransferFailure) -> Command {
+    let words = arguments.operands.map { VisibleText.of($0) }
+    guard let first = words.first else {
+      throw .usage(
+        "missing command after 'peer resume'",
+        hint: "run 'peer resume list', or resume a transfer by running its command again")
+    }
+    guard words == ["list"] else {
+      throw .usage("unexpected argument '\(first == "list" ? words[1] : first)'", .resume)
+    }
+    return .resumeList(json: arguments.has("--json"))
+  }
+
+  /// The first digits of a transfer's ID.
+  static func unfinished(_ arguments: Arguments) throws(TransferFailure) -> String {
+    guard arguments.operands.count == 1, let typed = arguments.operands.first else {
+      throw .usage(
+        arguments.operands.isEmpty ? "missing argument: ID" : "'peer forget' takes one ID",
+        hint: "'peer resume list' shows the ID of each unfinished transfer")
+    }
+    let text = VisibleText.of(typed).lowercased()
+    guard text.count <= 32, text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+      throw .usage(
+        "\(VisibleText.quoted(typed)) is not a transfer's ID",
+        hint: "'peer resume list' shows the ID of each unfinished transfer")
+    }
+    guard text.count >= TransferStore.shortestPrefix else {
+      throw .usage(
+        "'\(text)' is too short for an ID", hint: "write at least \(TransferStore.shortestPrefix) of its digits")
+    }
+    return text
+  }
+}
+
 /// `peer resume list` and `peer forget`: unfinished transfers, listed and forgotten.
 enum Unfinished {
   /// Lists the unfinished transfers, newest first.

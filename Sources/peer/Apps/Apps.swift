@@ -5,6 +5,21 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
+/// The options of `peer app`.
+enum AppCommand: Equatable, Sendable {
+  /// The path of a bundle.
+  case install([UInt8], json: Bool)
+  case list(json: Bool)
+  case remove(String, credentials: Bool, json: Bool)
+  case status(String, clear: Bool, json: Bool)
+  /// The arguments are for the app.
+  case run(String, arguments: [[UInt8]])
+  /// Create the package of a new app.
+  case new(NewAppOptions)
+  case check(CheckOptions)
+  case migrate(MigrateOptions)
+}
+
 /// `peer app`: the apps of this device.
 enum Apps {
   /// Performs the command, and returns the program's exit code.
@@ -127,9 +142,7 @@ extension AppCommand {
       self = .install(
         try arguments.operand(verb, "bundle", hint: "name the directory of an app's bundle"), json: json)
     case .appList:
-      if let stray = arguments.operands.first {
-        throw .usage("unexpected argument \(VisibleText.quoted(stray))", verb)
-      }
+      try arguments.refuseOperands()
       self = .list(json: json)
     case .appRemove:
       self = .remove(

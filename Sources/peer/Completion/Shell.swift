@@ -1,3 +1,43 @@
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+
+/// A shell with completions.
+enum Shell: String, CaseIterable, Sendable {
+  case bash
+  case zsh
+  case fish
+
+  var summary: String { "completions for \(rawValue)" }
+
+  /// The file in which it looks for a user's completions.
+  var file: String {
+    switch self {
+    case .bash: "~/.local/share/bash-completion/completions/peer"
+    case .zsh: "~/.zfunc/_peer"
+    case .fish: "~/.config/fish/completions/peer.fish"
+    }
+  }
+}
+
+extension Shell {
+  /// Parses the words after `peer completion`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    let names = Self.allCases.map(\.rawValue)
+    let hint = "write one of \(names.joined(separator: ", ")), as in 'peer completion \(names[0])'"
+    guard let word = arguments.operands.first else { throw .usage("missing argument: shell", hint: hint) }
+    guard arguments.operands.count == 1 else {
+      throw .usage(
+        "unexpected argument \(VisibleText.quoted(arguments.operands[1])): 'peer completion' takes one shell",
+        hint: hint)
+    }
+    guard let shell = Self.allCases.first(where: { Array($0.rawValue.utf8) == word }) else {
+      throw .usage("unknown shell \(VisibleText.quoted(word))", hint: hint)
+    }
+    self = shell
+  }
+}
+
 extension Shell {
   /// The script that it reads.
   var script: String {

@@ -15,9 +15,7 @@ enum AccountCommand: Equatable, Sendable {
   init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
     switch verb {
     case .accountList:
-      if let stray = arguments.operands.first {
-        throw .usage("unexpected argument \(VisibleText.quoted(stray))", verb)
-      }
+      try arguments.refuseOperands()
       self = .list(json: arguments.has("--json"))
     case .accountAuthorize: self = try Self.record(.authorized, verb, arguments)
     case .accountRevoke: self = try Self.record(.revoked, verb, arguments)

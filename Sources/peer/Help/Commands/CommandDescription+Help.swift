@@ -54,21 +54,3 @@ extension CommandDescription {
     examples: ["peer completion fish > ~/.config/fish/completions/peer.fish"],
     exitCodes: ExitCodes(.done, .unwritten, .wrongCommand))
 }
-
-/// A shell with completions.
-enum Shell: String, CaseIterable, Sendable {
-  case bash
-  case zsh
-  case fish
-
-  var summary: String { "completions for \(rawValue)" }
-
-  /// The file in which it looks for a user's completions.
-  fileprivate var file: String {
-    switch self {
-    case .bash: "~/.local/share/bash-completion/completions/peer"
-    case .zsh: "~/.zfunc/_peer"
-    case .fish: "~/.config/fish/completions/peer.fish"
-    }
-  }
-}
