@@ -145,7 +145,8 @@ private final class Gate: Sendable {
     let identity = try Identity.generate()
     let source = StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }
     let setup = SenderSetup(
-      options: Sender.Options(to: 1), source: source, store: nil, observer: { _ in }, queue: try EventQueue(),
+      options: Sender.Options(to: 1), search: nil, source: source, store: nil, observer: { _ in },
+      queue: try EventQueue(),
       caller: try SenderCaller())
     let performer = SenderPerformer(setup)
     let address = try SocketAddress.resolve(host: "127.0.0.1", port: 1, passive: false)[0]
