@@ -10,7 +10,7 @@ import tempfile
 
 import pytest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Scripts/lib"))
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..", place) for place in ("Scripts/lib", "Lab/lib")]
 
 import reached  # noqa: E402
 from devices import Work  # noqa: E402
