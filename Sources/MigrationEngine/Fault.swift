@@ -5,7 +5,7 @@ package import MigrationWire
 ///
 /// Its code decides what this end reports to the other end (Protocol §10), how this program exits,
 /// and whether the devices try again.
-package struct Fault: Error, Equatable, Sendable {
+package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable {
     /// The connection was cut, or fell silent.
     case connection
@@ -87,6 +87,8 @@ package struct Fault: Error, Equatable, Sendable {
 
   /// The failure that the user of this device reads.
   package var failure: TransferFailure { TransferFailure(kind, message, hint: hint, about: subject) }
+
+  package var description: String { message }
 
   /// Whether the other end has reported this itself, and needs no answer.
   package var isTold: Bool { if case .told = code { true } else { false } }

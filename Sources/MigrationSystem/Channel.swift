@@ -20,6 +20,13 @@ package struct Channel: ~Copyable, Sendable {
     case end
   }
 
+  /// The other end sends what no message is. The description is a lower-case clause.
+  package struct Malformed: Error, Equatable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+  }
+
   /// The first byte of a packet.
   private enum Part: UInt8 {
     case last = 0
@@ -64,7 +71,8 @@ package struct Channel: ~Copyable, Sendable {
   /// Waits awake for the time of a prompt answer; returns whether a message has arrived.
   package func awaitPromptly() -> Bool { socket.isReadable(withinNanoseconds: Self.promptness) }
 
-  package mutating func receive(waiting: Bool = true) throws(SystemError) -> Arrival {
+  /// Receives a message. Throws `Malformed`, or a `SystemError` of the kernel.
+  package mutating func receive(waiting: Bool = true) throws -> Arrival {
     while true {
       let arrival = try socket.receive(waiting: waiting)
       switch consume arrival {
@@ -72,14 +80,14 @@ package struct Channel: ~Copyable, Sendable {
       case .end: return .end
       case .packet(var packet):
         guard let kind = packet.bytes.first.flatMap({ Part(rawValue: $0) }) else {
-          throw SystemError(reason: "a packet begins with an unknown byte", operation: "receive a message")
+          throw Malformed("a packet of the channel is of unknown kind")
         }
         guard collected.count + packet.bytes.count <= Self.longestMessage else {
-          throw SystemError(reason: "it is too long", operation: "receive a message")
+          throw Malformed("a message of the channel is too long")
         }
         // Only a full packet may precede another one, so that a message ends soon.
         guard kind == .last || packet.bytes.count == PacketSocket.longestPacket else {
-          throw SystemError(reason: "a packet is too short", operation: "receive a message")
+          throw Malformed("a packet of the channel is too short")
         }
         collected += packet.bytes.dropFirst()
         if kind == .more { continue }

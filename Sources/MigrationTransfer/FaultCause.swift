@@ -17,7 +17,7 @@ extension Fault: FaultCause {
   package init(_ error: any Error) {
     let cause = error as? any FaultCause
     assert(cause != nil, "\(type(of: error)) has no fault")
-    self = cause?.fault ?? Fault(.device, "\(error)")
+    self = cause?.fault ?? Fault(.device, "\(error)", telling: "something failed")
   }
 }
 

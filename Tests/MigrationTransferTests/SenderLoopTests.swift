@@ -193,5 +193,9 @@ private final class Gate: Sendable {
     for action in [SenderEngine.Action.stopPreparing, .stopDialing, .finishWindow(session), .stopSession(session)] {
       #expect(performer.perform(action).map(\.name) == nil)
     }
+    // It is answered before any other event, so that the engine never waits for two.
+    #expect(performer.perform(.readWindow(session)).map(\.name) == nil)
+    #expect(performer.takeAnswers().map { "\($0)".prefix { $0 != "(" } } == ["window"])
+    #expect(performer.takeAnswers().isEmpty)
   }
 }

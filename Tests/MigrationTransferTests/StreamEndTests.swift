@@ -57,7 +57,7 @@ import Testing
     ]
     for (error, code, message) in causes {
       let fault = Fault(error)
-      #expect(fault.code == code && fault.message == message, "\(error)")
+      #expect(fault.code == code && fault.message == message && "\(fault)" == message, "\(error)")
     }
     let tls = try #require(throws: TLSError.self) { try Identity(encoded: [1]) }
     #expect(Fault(tls).code == .device && Fault(tls).message == tls.description)

@@ -47,6 +47,9 @@ protocol Performer: AnyObject {
 
   /// Performs an action. Returns the worker for an action that blocks.
   func perform(_ action: Decider.Action) -> Worker<Decider.Event, Product>?
+  /// Returns the events by which performed actions were answered at once, in their order. They
+  /// come before all others.
+  func takeAnswers() -> [Decider.Event]
   /// Keeps a worker's result.
   func keep(_ product: Product)
   /// The engine is about to get an event.
@@ -72,6 +75,7 @@ extension Performer {
   func note(_ event: Decider.Event) {}
   func note(_ event: ControlLink.Event) {}
   func settle(with engine: Decider) {}
+  func takeAnswers() -> [Decider.Event] { [] }
   var interests: [Poller.Interest] { [] }
   var nextArrival: BootInstant? { nil }
   func takeArrivals(_ interests: ArraySlice<Poller.Interest>, _ report: (Decider.Event) -> Void) {}
@@ -153,6 +157,7 @@ final class EngineLoop<P: Performer> {
       if let worker = performer.perform(action) { workers.start(worker, reportingTo: queue) }
     }
     performer.settle(with: engine)
+    for answer in performer.takeAnswers() { handle(answer) }
   }
 }
 

@@ -39,6 +39,7 @@ final class SenderPerformer: Performer {
   }
 
   let setup: SenderSetup
+  private var answers: [Event] = []
   var controls = ControlConnections(LoopClock())
   var result: Result<TransferResult, TransferFailure>?
   /// Ends the walk when it is set.
@@ -97,7 +98,7 @@ final class SenderPerformer: Performer {
     case .refuse(let number, let mark): sessions[number]?.queue.refuse(mark)
     case .finishWindow(let number): sessions[number]?.queue.finish()
     case .stopSession(let number): sessions[number]?.queue.stop()
-    case .readWindow(let number): setup.post(.window(number, sessions[number]?.queue.counts() ?? .init()))
+    case .readWindow(let number): answers.append(.window(number, sessions[number]?.queue.counts() ?? .init()))
 
     case .noteFinish(let number, let id, let finish): return noteFinish(finish, number, of: id)
     case .recordDone(let id, let done, let refusals): return record(done, refusals, of: id)
@@ -106,6 +107,11 @@ final class SenderPerformer: Performer {
     case .forget(let id): return forget(id)
     }
     return nil
+  }
+
+  func takeAnswers() -> [Event] {
+    defer { answers = [] }
+    return answers
   }
 
   func keep(_ product: Product) {
