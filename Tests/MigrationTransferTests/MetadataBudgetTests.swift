@@ -24,8 +24,10 @@ import Testing
     _ attack: Attack, frames: UInt64, _ build: (UInt64, inout StrangeFrame, ChunkSealer) throws -> Void
   ) throws -> (failure: TransferFailure?, code: Close.Code?, onDisk: Int) {
     var onDisk = 0
-    let (failure, code) = try attack.misbehave { _, stream, sealer in
+    let (failure, code) = try attack.misbehave { sender, stream, sealer in
       for number in 0..<frames {
+        // Making the frames may take longer than a control connection may be silent.
+        try? sender.passOn()
         var frame = StrangeFrame()
         try build(number, &frame, sealer)
         // It is closed before the last one.
