@@ -55,8 +55,8 @@ private func checkRoutes(_ input: ArraySlice<UInt8>) {
   promise(
     records.interfaces.reduce(0) { $0 + $1.addresses.count } <= bytes.count / 16,
     "there are more addresses than messages")
-  if let link = LinkNews(bytes) {
-    promise(bytes.count >= LinkNews.length, "link \(link.index) is read from too few bytes")
+  if let link = LinkMessage(bytes) {
+    promise(bytes.count >= LinkMessage.length, "link \(link.index) is read from too few bytes")
   }
   var again = RouteRecords()
   again.begin()
