@@ -125,6 +125,8 @@ extension KeyFingerprint {
 }
 
 /// A private key of P-256.
+///
+/// `@unchecked`: the pointer is set once, and libcrypto counts its references by atomic operations.
 @safe struct PrivateKey: ~Copyable, @unchecked Sendable {
   // Unchecked because of the C pointer: OpenSSL counts references atomically, and the object never
   // changes after its creation.

@@ -90,6 +90,8 @@ private func judge(_ store: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int3
 ///
 /// TLS 1.3 only, certificates on both sides, no resumption and no early data. The certificates
 /// carry keys and prove nothing: the caller decides by the session's `peerFingerprint`.
+///
+/// `@unchecked`: the pointer is set once, and nothing changes the settings after that.
 @safe package final class TLSContext: @unchecked Sendable {
   // Unchecked because of the C pointer: OpenSSL counts the references of an SSL_CTX atomically and
   // locks its shared state. Nothing here changes it once `init` has returned.
