@@ -89,7 +89,7 @@ class WitnessStreams(Streams):
         encoding, size, payload = frame
         plain = zstandard.ZstdDecompressor().decompress(payload, max_output_size=size) if encoding else payload
         self.frames_of[stream.number].append([entry._replace(data=entry.data if entry.kind == wire.ITEM else None)
-                                              for entry in wire.entries(plain, self.accepted.tagKey)])
+                                              for entry in wire.entries(plain, self.accepted.hashKey)])
         super().say(stream, frame)
 
     def acknowledged(self, stream, said):

@@ -30,7 +30,7 @@ def remembered(home):
         except FileNotFoundError:
             found[name] = False
             continue
-        magic = b"peer transfer 1\n"
+        magic = b"peer transfer 2\n"
         require(data.startswith(magic), f"what is remembered as {name} has another format")
         place, tags = len(magic), set()
         while place < len(data) - 16:

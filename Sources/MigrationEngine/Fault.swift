@@ -220,7 +220,8 @@ extension AbortReason {
         hint: "Wait until its transfer is done or fewer devices connect to it, and try again.")
     case .version:
       TransferFailure(
-        .failed, "the other device speaks another version of the protocol", hint: "Update peer on both devices.")
+        .failed, "the other device has an older peer, which speaks another version of the protocol",
+        hint: "Install the current peer there, and start again.")
     case .malformed:
       TransferFailure(.pairing, "the other device could not understand this one", hint: Self.interference)
     case .unknownPeer:

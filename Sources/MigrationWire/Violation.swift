@@ -23,8 +23,8 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
     package static let path = Code(rawValue: 8)
     /// Two statements that contradict each other.
     package static let conflict = Code(rawValue: 9)
-    /// A chunk's tag does not fit its bytes and place.
-    package static let tag = Code(rawValue: 10)
+    /// A check does not fit the bytes and their place.
+    package static let check = Code(rawValue: 10)
     /// More roots, items or bytes than were announced.
     package static let announcement = Code(rawValue: 11)
   }
@@ -53,7 +53,7 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
       case .state: "came at the wrong time"
       case .path: "is not a valid path"
       case .conflict: "contradicts an earlier statement"
-      case .tag: "does not fit its tag"
+      case .check: "does not fit its check"
       case .announcement: "is more than was announced"
       default: "breaks the protocol"
       }

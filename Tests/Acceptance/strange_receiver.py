@@ -41,7 +41,7 @@ class StrangeReceiver:
         """Receives the offer, and accepts it; sends a ledger of these frames of marks, with its end
         unless `is_ending` is false."""
         self.control.hear("OFFER")
-        keys = {name: bytes([tag]) * 16 for tag, name in enumerate(("transfer", "session", "tagKey", "hashKey"), 1)}
+        keys = {name: bytes([tag]) * 16 for tag, name in enumerate(("transfer", "session", "hashKey"), 1)}
         self.control.say("ACCEPT", **keys, window=32 << 20, streams=1, features=0)
         for page in held:
             self.stranger.send(page)

@@ -131,7 +131,7 @@ class StrangeSender:
 
     def piece(self, kind, name, offset, part, generation=None):
         path = self.path(name)
-        return wire.piece(kind, self.accepted.tagKey, os.urandom(12), path, generation or self.generation(path), offset, len(part), part)
+        return wire.piece(kind, self.accepted.hashKey, path, generation or self.generation(path), offset, len(part), part)
 
     def path(self, name):
         return b"%s/%s" % (self.ROOT, name)

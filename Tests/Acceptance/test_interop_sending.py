@@ -257,28 +257,28 @@ def test_finish_that_does_not_fit(work):
     ended(receiver, 1)
 
 
-def test_a_tag_that_does_not_fit(work):
-    """interop: a tag that does not fit ends the session with CLOSE 3 and both tags"""
+def test_a_check_that_does_not_fit(work):
+    """interop: a check that does not fit ends the session with CLOSE 3 and both checks"""
     old, new = some(work)
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old)))
     piece = made.piece
-    made.tags = []
+    made.checks = []
 
     def spoiled(kind, item, generation, offset, length, data=b""):
         entry, other = piece(kind, item, generation, offset, length, data), bytearray(data)
         other[-1] ^= 1
-        found = next(one for one in wire.entries(wire.item(item.record(made.key)) + entry, made.accepted.tagKey) if one.kind != wire.ITEM)
-        fits = wire.tag(made.accepted.tagKey, found.nonce, wire.covered(kind, item.path, generation, offset, length, bytes(other)))
-        made.tags.append((item.path, offset, found.tag.hex(), fits.hex()))
+        found = next(one for one in wire.entries(wire.item(item.record(made.key)) + entry, made.key) if one.kind != wire.ITEM)
+        fits = wire.check(made.key, kind, item.path, generation, offset, length, bytes(other))
+        made.checks.append((item.path, offset, found.check.hex(), fits.hex()))
         return entry[:-1] + other[-1:]
 
     made.piece = spoiled
     said = close_of(lambda: go_on(made))
     work.figure = said.message
     equal(said.code, 3, "code")
-    path, offset, came, fits = made.tags[0]
-    require(all(value in said.message for value in (os.fsdecode(path), str(offset), came, fits)), f"{said.message!r} has not {made.tags[0]}")
+    path, offset, came, fits = made.checks[0]
+    require(all(value in said.message for value in (os.fsdecode(path), str(offset), came, fits)), f"{said.message!r} has not {made.checks[0]}")
     ended(receiver, 1)
 
 

@@ -36,12 +36,12 @@ def test_vectors_are_read():
             equal(wire.frame(said.name, **said.values), data, name)
         if said.name == "DATA" and said.encoding == 0:
             made = b""
-            for entry in wire.entries(said.payload, bytes(range(0x40, 0x50))):
+            for entry in wire.entries(said.payload, bytes(range(0x50, 0x60))):
                 if entry.kind == wire.ITEM:
                     made += wire.item(wire.RECORD.put(wire.record(entry.data)))
                 else:
-                    made += wire.piece(entry.kind, bytes(range(0x40, 0x50)), entry.nonce, entry.path, entry.generation, entry.offset,
-                                       entry.length, entry.data)
+                    made += wire.piece(entry.kind, bytes(range(0x50, 0x60)), entry.path, entry.generation, entry.offset, entry.length,
+                                       entry.data)
             equal(made, said.payload, f"entries of {name}")
         count += 1
     require(count > 60, f"{count} vectors")

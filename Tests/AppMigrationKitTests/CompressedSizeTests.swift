@@ -11,7 +11,7 @@ import Testing
       path: try ArchivePath(Array("file".utf8)), generation: 1, body: .file(size: UInt64(contents.count)))
     var entry = ByteWriter()
     EntryWriter.item(record, to: &entry)
-    EntryWriter.content(length: contents.count, ChunkSeal(nonceHigh: 0, nonceLow: 0, tag: 0), to: &entry)
+    EntryWriter.content(length: contents.count, 0, to: &entry)
     entry.array(contents)
     var frame = FrameBuffer(capacity: Limits.plainLength)
     frame.append(entry.bytes)

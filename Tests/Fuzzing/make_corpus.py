@@ -76,15 +76,15 @@ def records(frames):
                 yield f"{name}-sealed", 4, rest[5:5 + length]
                 rest = rest[5 + length:]
             elif kind == 4:
-                rest = rest[33 + int.from_bytes(rest[1:5], "big"):]
+                rest = rest[13 + int.from_bytes(rest[1:5], "big"):]
             else:
                 path, hole = int.from_bytes(rest[1:3], "big"), kind == 3
                 generation, offset = rest[3:19], int.from_bytes(rest[19:27], "big")
                 length = int.from_bytes(rest[27:35] if hole else rest[27:31], "big")
                 rest = rest[35 if hole else 31:]
-                body = bytes([hole]) + generation + u(8, offset) + u(8, offset + length) + rest[:28]
-                yield f"{name}-range", 3, body + rest[28:28 + path]
-                rest = rest[28 + path + (0 if hole else length):]
+                body = bytes([hole]) + generation + u(8, offset) + u(8, offset + length) + rest[:8]
+                yield f"{name}-range", 3, body + rest[8:8 + path]
+                rest = rest[8 + path + (0 if hole else length):]
 
 
 def wire():
@@ -127,7 +127,7 @@ def remembered():
     begin = {"a1": bytes(16), "a2": b"\1", "a3": b"key", "a4": bytes(32), "a5": b"desk", "a6": b"desk:1", "a7": bytes(16)}
     begin["a8"] = u(8, 3) + u(8, 4) + u(8, 1) + u(8, 2)
     sources = {"a9": u(4, 2) + b"/a" + u(4, 2) + b"/b"}
-    destination = {"a10": b"/here", "a11": u(2, 7), "a12": bytes(32), "a13": frames["offer-folders"]}
+    destination = {"a10": b"/here", "a11": u(2, 7), "a12": bytes(16), "a13": frames["offer-folders"]}
     done = {"a14": u(8, 5), "a15": frames["done"]}
     refused = u(4, len(frames["refused"])) + frames["refused"]
     end = {"a16": u(8, 1), "a17": u(8, 2), "a18": refused}

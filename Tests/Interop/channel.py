@@ -263,7 +263,7 @@ def connect(host, port, identity, pin=None, **options):
 
 def pair(channel, digits, **versions):
     """The client's pairing up to READY (§4.2). A CONF_B that does not fit raises Mismatch."""
-    hello = wire.early_frame("HELLO_C", mode=wire.PAIR, **{"lowest": 1, "highest": 1, **versions})
+    hello = wire.early_frame("HELLO_C", mode=wire.PAIR, **{"lowest": 2, "highest": 2, **versions})
     exchange = pairing.Exchange(True, digits)
     channel.write(hello + wire.early_frame("PAIR_A", point=exchange.share))
     said = channel.hear_early("HELLO_S")
@@ -285,7 +285,7 @@ def pair(channel, digits, **versions):
 
 def enter(channel, mode):
     """The client's way to READY with a known key: resume or join."""
-    channel.say_early("HELLO_C", mode=mode, lowest=1, highest=1)
+    channel.say_early("HELLO_C", mode=mode, lowest=2, highest=2)
     channel.hear_early("HELLO_S")
     channel.say_early("READY")
     channel.ready()

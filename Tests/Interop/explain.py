@@ -69,8 +69,7 @@ def entries(reader):
             begin = reader.at
         length = reader.number(8 if kind == wire.HOLE else 4)
         yield reader.data[begin:reader.at], f"{'CONTENT, ' if kind == wire.CONTENT else ''}length {length:,}"
-        yield reader.take(12), "nonce"
-        yield reader.take(16), "tag"
+        yield reader.take(8), "check"
         if count:
             yield (path := reader.take(count)), said("path", path)
         if kind != wire.HOLE:

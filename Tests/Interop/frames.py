@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes transfer.md, one transfer frame by frame, with fixed ids, keys and nonces.
+"""Makes transfer.md, one transfer frame by frame, with fixed ids and keys.
 
 Usage: frames.py [--write | --check]
 Prints the frames, or writes them into transfer.md, or exits with 1 if transfer.md has others.

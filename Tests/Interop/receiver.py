@@ -59,7 +59,7 @@ class Options:
     """Fields of DONE that replace the usual ones."""
     judge: object = None
     """Called with an OFFER; returns the values of a CLOSE that refuses it, or None."""
-    lowest, highest = 1, 1
+    lowest, highest = 2, 2
     random = staticmethod(os.urandom)
     """The source of ids and keys."""
 
@@ -73,7 +73,7 @@ class Receiver(Admission):
         self.port = None if listening else self.listening.getsockname()[1]
         self.code, self.tries, self.pin = self.options.code or pairing.new_code(), self.options.tries, None
         self.staging = tempfile.mkdtemp(prefix=".staging-", dir=into)
-        self.archive, self.keys = Archive(self.staging), {name: self.options.random(16) for name in ("transfer", "tagKey", "hashKey")}
+        self.archive, self.keys = Archive(self.staging), {name: self.options.random(16) for name in ("transfer", "hashKey")}
         self.control, self.state, self.streams, self.used = None, "away", [], set()
         self.finished = self.offer = self.other = self.session = None
         self.unsent, self.is_over, self.turned_away = [], False, []
@@ -207,7 +207,7 @@ class Receiver(Admission):
         require(said.sequence == stream.written, f"the frame {said.sequence} behind {stream.written} frames")
         if self.options.before_frame:
             self.options.before_frame(self, said)
-        for entry in wire.entries(self.plain(said), self.keys["tagKey"]):
+        for entry in wire.entries(self.plain(said), self.keys["hashKey"]):
             if self.options.before_entry:
                 self.options.before_entry(self, entry)
             self.archive.take(entry, self.session)

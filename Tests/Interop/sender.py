@@ -45,7 +45,7 @@ class Options:
     offer: dict = dataclasses.field(default_factory=dict)
     """Fields of OFFER that replace the usual ones."""
     random = staticmethod(os.urandom)
-    """The source of nonces."""
+    """The source of tokens."""
     owners: bool = False
     app: dict = None
     """The app in the OFFER; its archive is the content of the folders."""
@@ -154,8 +154,8 @@ class Sender:
         """Prepares the data streams."""
         self.streams = Streams(self.control, self.open_stream, self.accepted, self.options)
         self.streams.on_message = self.hear_refusal
-        self.key, self.plain, self.nonces = self.accepted.hashKey, bytearray(), 0
-        self.nonce_head, self.marks, self.bytes, self.sent_bytes = self.options.random(8), [], 0, 0
+        self.key, self.plain = self.accepted.hashKey, bytearray()
+        self.marks, self.bytes, self.sent_bytes = [], 0, 0
 
     def hear_refusal(self, said):
         require(said.name == "REFUSED" and self.accepted.features & wire.REFUSALS, f"{said.name} while data is sent")
@@ -233,10 +233,8 @@ class Sender:
         return self.streams.joined
 
     def piece(self, kind, item, generation, offset, length, data=b""):
-        self.nonces += 1
         self.sent_bytes += len(data)
-        nonce = self.nonce_head + self.nonces.to_bytes(4, "big")
-        return wire.piece(kind, self.accepted.tagKey, nonce, item.path, generation, offset, length, data)
+        return wire.piece(kind, self.key, item.path, generation, offset, length, data)
 
     def put(self, entry):
         """Adds an entry to the next frame."""

@@ -90,13 +90,13 @@ class Stranger:
         if self.link.is_server:
             self.link.hear_early("HELLO_C")
             self.link.hear_early("PAIR_A")
-            self.link.write(wire.early_frame("HELLO_S", version=1, mode=wire.PAIR) + wire.early_frame("PAIR_B", point=exchange.share))
+            self.link.write(wire.early_frame("HELLO_S", version=2, mode=wire.PAIR) + wire.early_frame("PAIR_B", point=exchange.share))
         else:
-            self.link.write(wire.early_frame("HELLO_C", mode=wire.PAIR, lowest=1, highest=1) + wire.early_frame("PAIR_A", point=exchange.share))
+            self.link.write(wire.early_frame("HELLO_C", mode=wire.PAIR, lowest=2, highest=2) + wire.early_frame("PAIR_A", point=exchange.share))
 
     def hello(self, mode):
         """A client's way with a known key to READY, which it does not say."""
-        self.link.say_early("HELLO_C", mode=mode, lowest=1, highest=1)
+        self.link.say_early("HELLO_C", mode=mode, lowest=2, highest=2)
         self.link.hear_early("HELLO_S")
         self.link.ready()
 
@@ -106,7 +106,7 @@ class Stranger:
     def welcome(self):
         """A server's way to READY with a known key."""
         said = self.link.hear_early("HELLO_C")
-        self.link.say_early("HELLO_S", version=1, mode=said.mode)
+        self.link.say_early("HELLO_S", version=2, mode=said.mode)
         self.link.hear_early("READY")
         self.link.ready()
 

@@ -63,9 +63,8 @@ MESSAGES = {
                            roots=(3, Each(Row(Number(1, 1, 4), Counted(1, low=1)), 65_536, lambda root: root[1]), False),
                            items=(4, TOTAL), bytes=(5, TOTAL), allocated=(6, TOTAL), app=(7, OFFERED_APP, False),
                            flags=(8, U32), metadata=(9, TOTAL, False))),
-    0x12: ("ACCEPT", Fields(transfer=(1, ID), session=(2, ID), tagKey=(3, ID), hashKey=(4, ID),
-                            window=(5, Number(8, low=2_621_440)), streams=(6, Number(2, 1, 64)), features=(7, U64),
-                            traits=(8, TRAITS, False))),
+    0x12: ("ACCEPT", Fields(transfer=(1, ID), session=(2, ID), hashKey=(3, ID), window=(4, Number(8, low=2_621_440)),
+                            streams=(5, Number(2, 1, 64)), features=(6, U64), traits=(7, TRAITS, False))),
     0x13: ("HELD", Fixed(kind=Number(1, 1, 3), marks=MARKS)),
     0x14: ("PARTIAL", Fields(path=(1, PATH), generation=(2, ID),
                              ranges=(3, Each(Row(U64, U64), 65_536, key=lambda held: held[0])))),
@@ -203,9 +202,9 @@ def record(data):
     return found
 
 
-# Entries (§6.8) and their tags (§9.3)
+# Entries (§6.8) and their checks (§9.3)
 
-Entry = collections.namedtuple("Entry", "kind path generation offset length nonce tag data", defaults=[None] * 6)
+Entry = collections.namedtuple("Entry", "kind path generation offset length check data", defaults=[None] * 5)
 """A decoded entry. For an ITEM `data` is the record, and only path and generation are set."""
 
 
@@ -214,28 +213,47 @@ def item(data):
     return bytes([ITEM]) + len(data).to_bytes(4, "big") + data
 
 
-def covered(kind, path, generation, offset, length, data=b""):
-    """The additional data of the tag of a CHUNK, HOLE or CONTENT."""
-    return bytes([CHUNK if kind == CONTENT else kind]) + U64.put(offset) + U64.put(length) + generation + path + data
+def crc_table():
+    table = list(range(256))
+    for _ in range(8):
+        table = [value >> 1 ^ (0x82F63B78 if value & 1 else 0) for value in table]
+    return table
 
 
-def tag(key, nonce, place):
-    """AES-128-GCM of nothing, with `place` as additional data."""
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # Debian's python3-cryptography; only tags need it.
-    return AESGCM(key).encrypt(nonce, b"", place)
+CRC = crc_table()
 
 
-def piece(kind, key, nonce, path, generation, offset, length, data=b""):
-    """The entry of a CHUNK, a HOLE or a CONTENT, with its tag."""
-    sealed = nonce + tag(key, nonce, covered(kind, path, generation, offset, length, data))
+def crc32c(data):
+    """The CRC-32C of RFC 3720."""
+    crc = 2**32 - 1
+    for byte in data:
+        crc = CRC[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 2**32 - 1
+
+
+def lanes(data):
+    """The CRC-32C of every third word of 8 bytes, for each of the three beginnings."""
+    words = [data[at:at + 8] for at in range(0, len(data), 8)]
+    return b"".join(U32.put(crc32c(b"".join(words[lane::3]))) for lane in range(3))
+
+
+def check(key, kind, path, generation, offset, length, data=b""):
+    """The check of a CHUNK, HOLE or CONTENT."""
+    place = bytes([CHUNK if kind == CONTENT else kind]) + U64.put(offset) + U64.put(length) + generation + path
+    return siphash(key, b"\x07" + place + lanes(data))[:8]
+
+
+def piece(kind, key, path, generation, offset, length, data=b""):
+    """The entry of a CHUNK, a HOLE or a CONTENT, with its check."""
+    made = check(key, kind, path, generation, offset, length, data)
     if kind == CONTENT:
-        return bytes([kind]) + U32.put(length) + sealed + data
+        return bytes([kind]) + U32.put(length) + made + data
     size = U32 if kind == CHUNK else U64
-    return bytes([kind]) + U16.put(len(path)) + generation + U64.put(offset) + size.put(length) + sealed + path + data
+    return bytes([kind]) + U16.put(len(path)) + generation + U64.put(offset) + size.put(length) + made + path + data
 
 
 def entries(plain, key):
-    """Yields the entries of a DATA frame; checks the form and each tag."""
+    """Yields the entries of a DATA frame; compares the form and each check."""
     reader, file = Reader(plain), None
     while not reader.is_over():
         kind = reader.number(1)
@@ -248,18 +266,18 @@ def entries(plain, key):
             require(file is not None and file["kind"] == FILE, "a CONTENT that is not behind a file's ITEM")
             path, generation, offset, length = file["path"], file["generation"], 0, reader.number(4)
             require(length == file["size"], "a CONTENT that is not all of its file")
-            nonce, found = reader.take(12), reader.take(16)
+            found = reader.take(8)
         else:
             require(kind in (CHUNK, HOLE), f"an entry of the kind {kind}")
             count, generation, offset = reader.number(2), reader.take(16), reader.number(8)
             length = reader.number(4 if kind == CHUNK else 8)
-            nonce, found, path = reader.take(12), reader.take(16), reader.take(count)
+            found, path = reader.take(8), reader.take(count)
             check_path(path)
         require(1 <= length <= (LARGEST if kind == HOLE else MAX_DATA) and offset + length <= LARGEST, f"a piece of {length} bytes")
         data, file = (b"" if kind == HOLE else reader.take(length)), None
-        made = tag(key, nonce, covered(kind, path, generation, offset, length, data))
-        require(found == made, f"the tag of {path!r} at {offset}: {found.hex()} came, and {made.hex()} fits")
-        yield Entry(kind, path, generation, offset, length, nonce, found, data)
+        made = check(key, kind, path, generation, offset, length, data)
+        require(found == made, f"the check of {path!r} at {offset}: {found.hex()} came, and {made.hex()} fits")
+        yield Entry(kind, path, generation, offset, length, found, data)
 
 
 # SipHash, generations and marks (§9.1, §9.2)

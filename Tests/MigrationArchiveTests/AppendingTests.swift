@@ -27,7 +27,7 @@ import Testing
       transfer: nil, contents: .app(identity), items: 1000, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated)
     let disk = try DirectoryDisk(making: Array("stage".utf8), in: try scratch.open("destination"))
     let staging = try Staging(on: disk, for: offer, transfer: 7, keys: testKeys)
-    let writer = StagingWriter(staging, sealer: HashSealer())
+    let writer = StagingWriter(staging)
     for frame in appending.outlet.frames { try writer.write(frame) }
     return (staging, offer)
   }
@@ -205,7 +205,7 @@ import Testing
     #expect(sent == Set(fresh + ["many", "links"]))
     #expect(again.outlet.skipped == Tally(items: 30, bytes: (1...15).reduce(0, +)))
     #expect(result.stale.isEmpty)
-    let writer = StagingWriter(staging, sealer: HashSealer())
+    let writer = StagingWriter(staging)
     for frame in again.outlet.frames { try writer.write(frame) }
     try staging.complete(result.finish) { _ in }
     #expect(names(scratch.snapshot("destination/stage/tree")).count == 42)

@@ -111,7 +111,7 @@ import Testing
       #expect(present.taken.count == (isShort ? 2 : 3) && present.present.count == (isShort ? 1 : 2))
       // Marks of other keys do not belong to this transfer.
       let other = try importer.area.stage(
-        offer, on: TransferTerms(transfer: 0xDEF, keys: TransferKeys(tagKey: 1, hashKey: 2), existing: .skip))
+        offer, on: TransferTerms(transfer: 0xDEF, keys: TransferKeys(hashKey: 2), existing: .skip))
       #expect(try importer.present(offer, for: other, after: judgement).taken.count == 3)
     }
   }
@@ -307,7 +307,7 @@ import Testing
     do { _ = try ground.arrive(.skip) }
     func recovered(_ chosen: Existing?) throws -> Existing? {
       let importer = try FolderImporter(ground.scratch, existing: chosen)
-      return try importer.recover(ground.export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())?.existing
+      return try importer.recover(ground.export.offer, transfer: 0xABC, keys: testKeys)?.existing
     }
     #expect(try recovered(nil) == .skip)
     #expect(try recovered(.replace) == .replace)

@@ -4,7 +4,7 @@ import MigrationWire
 import TestSupport
 
 /// The keys of every archive in these tests.
-let testKeys = TransferKeys(tagKey: 0x40, hashKey: 0x5051_5253)
+let testKeys = TransferKeys(hashKey: 0x5051_5253)
 
 /// One export of some sources, with all its output.
 struct Export {
@@ -41,9 +41,7 @@ extension ExportSettings {
     _ outlet: Outlet, held: HeldItems = HeldItems(), traits: DestinationTraits = DestinationTraits(),
     sizes: ArchiveSizes = ArchiveSizes()
   ) {
-    self.init(
-      listener: outlet, keys: testKeys, held: held, traits: traits, sizes: sizes, now: { outlet.now },
-      sealer: { HashSealer() })
+    self.init(listener: outlet, keys: testKeys, held: held, traits: traits, sizes: sizes, now: { outlet.now })
   }
 }
 

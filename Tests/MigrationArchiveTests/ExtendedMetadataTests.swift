@@ -196,7 +196,7 @@ import Testing
     #expect(try metadata(scratch, tree).defaultAccessList == Self.list)
     let disk = try reopened(arrival.staging.disk.name, in: scratch.open("destination"))
     _ = try Staging.recover(
-      from: disk, for: offer(), transfer: arrival.staging.transfer, keys: testKeys, sealer: HashSealer())
+      from: disk, for: offer(), transfer: arrival.staging.transfer, keys: testKeys)
     #expect(try metadata(scratch, tree) == ExtendedMetadata())
   }
 

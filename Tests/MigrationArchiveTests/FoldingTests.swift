@@ -28,7 +28,7 @@ import Testing
   private func moves(_ export: Export) throws -> FolderImport {
     let disk = try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination"))
     let staging = try Staging.recover(
-      from: disk, for: export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+      from: disk, for: export.offer, transfer: 0xABC, keys: testKeys)
     return FolderImport(staging, to: FoldingDestination(disk: disk))
   }
 

@@ -37,7 +37,7 @@ import Testing
   }
 
   private func recover(_ export: Export) throws -> Staging? {
-    try FolderImporter(scratch).recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+    try FolderImporter(scratch).recover(export.offer, transfer: 0xABC, keys: testKeys)
   }
 
   private func isUntouched(_ name: String) -> Bool {

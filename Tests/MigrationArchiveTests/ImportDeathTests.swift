@@ -96,7 +96,7 @@ import Testing
     let disk = try reopened(Staging.name(of: 0xABC), in: try ground.scratch.open("destination"))
     let mortal = MortalDisk(disk, dyingAt: nil, diesAfter: isBehind, renaming: course.renaming)
     let staging = try Staging.recover(
-      from: mortal, for: ground.export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+      from: mortal, for: ground.export.offer, transfer: 0xABC, keys: testKeys)
     mortal.life.withLock { life in
       life.operations = 0
       life.last = last

@@ -38,13 +38,13 @@ import Testing
 
   private func recovered(_ disk: any StagingDisk) throws -> Staging {
     let staging = try Staging.recover(
-      from: disk, for: export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+      from: disk, for: export.offer, transfer: 0xABC, keys: testKeys)
     staging.beginSession(export.offer)
     return staging
   }
 
   private func write(_ frames: some Sequence<[UInt8]>, to staging: Staging) throws {
-    let writer = StagingWriter(staging, sealer: HashSealer())
+    let writer = StagingWriter(staging)
     for frame in frames { try writer.write(frame) }
   }
 
@@ -119,7 +119,7 @@ import Testing
     let disk = try disk()
     let staging = try staging(disk)
     let (one, other) = (
-      StagingWriter(staging, sealer: HashSealer()), StagingWriter(staging, sealer: HashSealer())
+      StagingWriter(staging), StagingWriter(staging)
     )
     try one.write(Crafted.frame { try $0.chunk("source/f", 1, at: 0, pattern(1_000)) })
     disk.journalFailure.withLock { $0 = EIO }
@@ -137,7 +137,7 @@ import Testing
     let disk = try disk()
     let staging = try staging(disk)
     let (one, other) = (
-      StagingWriter(staging, sealer: HashSealer()), StagingWriter(staging, sealer: HashSealer())
+      StagingWriter(staging), StagingWriter(staging)
     )
     try one.write(Crafted.frame { $0.item(try record("source", .directory)) })
     disk.journalFailure.withLock { $0 = EIO }

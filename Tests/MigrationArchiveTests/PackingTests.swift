@@ -43,7 +43,7 @@ import Testing
     ranges.insert(90..<UInt64(Int64.max))
     held.add(Partial(path: path, generation: 7, ranges: ranges))
     let outlet = Outlet()
-    let packer = try FramePacker(ExportSettings(outlet, held: held))
+    let packer = FramePacker(ExportSettings(outlet, held: held))
     let record = ItemRecord(
       path: path, generation: 7, body: .file(size: 100))
     for _ in 1...4 { #expect(packer.heldRanges(record).gaps(in: 0..<100) == [0..<10, 20..<90]) }
@@ -119,14 +119,14 @@ import Testing
     #expect(try Export([scratch.at("source")]).outlet.frames.count == 1)
   }
 
-  @Test func `no two files share a tag`() throws {
+  @Test func `no two files share a check`() throws {
     let scratch = try Scratch.withFolders()
     for name in 0..<50 { scratch.write("source/\(name)", [1]) }
-    var nonces: Set<UInt32> = []
+    var checks: Set<ChunkCheck> = []
     for case .item(_, let content?) in try Export([scratch.at("source")]).entries {
-      nonces.insert(content.seal.nonceLow)
+      checks.insert(content.check)
     }
-    #expect(nonces.count == 50)
+    #expect(checks.count == 50)
   }
 }
 

@@ -86,7 +86,7 @@ struct PreparedGround {
   func goOn(_ existing: Existing?) throws {
     let importer = try FolderImporter(scratch, existing: existing)
     let staging = try #require(
-      try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+      try importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
     _ = try importer.importItems(of: staging) { _ in }
     try importer.area.clear(0xABC, testKeys)
   }

@@ -12,7 +12,7 @@ import Testing
   private func read(_ source: FolderSource, _ outlet: Outlet, by threads: Int) throws -> ExportResult {
     let settings = ExportSettings(
       listener: outlet, keys: testKeys, held: HeldItems(), sizes: ArchiveSizes(part: 1 << 20)
-    ) { HashSealer() }
+    )
     return try source.export(settings, for: nil) { frames in
       let readers = (0..<threads).compactMap { number in
         try? RunningThread("reader \(number)") { outlet.read(frames) }
@@ -86,7 +86,7 @@ import Testing
       let source = try FolderSource(paths: [scratch.at("source")])
       let summary = try source.prepare(until: StopSignal())
       let outlet = Outlet()
-      let settings = ExportSettings(listener: outlet, keys: testKeys, held: HeldItems()) { HashSealer() }
+      let settings = ExportSettings(listener: outlet, keys: testKeys, held: HeldItems())
       let isOver = StopSignal()
       var readers: [RunningThread<Void>] = []
       let result = try source.export(settings, for: nil) { frames in
@@ -111,7 +111,7 @@ import Testing
     let outlet = Outlet()
     let settings = ExportSettings(
       listener: outlet, keys: testKeys, held: HeldItems(), isRotating: true
-    ) { HashSealer() }
+    )
     let export = ArchiveExport<SlowDirectory>(settings)
     _ = export.add(SourceBatch(roots: [place], tree: try SourceWalk.walk([root])))
     // The first frame shows that the disk is slow.

@@ -64,7 +64,7 @@ private final class Interruption {
     var outcome = Outcome.refused
     var staging: Staging?
     do {
-      staging = try importer.recover(export.offer, transfer: Self.transfer, keys: testKeys, sealer: HashSealer())
+      staging = try importer.recover(export.offer, transfer: Self.transfer, keys: testKeys)
       outcome = .resumed(staging?.held ?? Tally())
     } catch let error as ArchiveError where error.code == .journal {
       // It is left as it is, and the transfer starts afresh beside it.
@@ -73,7 +73,7 @@ private final class Interruption {
     if recovered.stage == .receiving {
       recovered.beginSession(export.offer)
       let again = try Export([scratch.at("source")], held: HeldItems(of: recovered), sizes: Self.sizes)
-      let writer = StagingWriter(recovered, sealer: HashSealer())
+      let writer = StagingWriter(recovered)
       for frame in again.outlet.frames { try writer.write(frame) }
       recovered.drop(again.result.stale)
       try recovered.complete(again.result.finish) { _ in }
@@ -272,11 +272,11 @@ private final class Interruption {
     }
     let importer = try FolderImporter(scratch)
     let recovered = try #require(
-      try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+      try importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
     #expect(recovered.stage == .concluded(export.result.finish.total))
     _ = try importer.importItems(of: recovered) { _ in }
     // Once more, as after a crash before the tombstone.
-    let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+    let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
     #expect(again.stage == .imported(export.result.finish.total))
     _ = try importer.importItems(of: again) { _ in }
     try importer.area.clear(0xABC, testKeys)
@@ -297,7 +297,7 @@ private final class Interruption {
       durable: Array(scratch.read(arrival.journal).prefix(Int(last))))
     for _ in 0..<2 {
       let staging = try Staging.recover(
-        from: disk, for: export.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+        from: disk, for: export.offer, transfer: 0xABC, keys: testKeys)
       #expect(staging.stage == .concluded(export.result.finish.total))
       try disk.losePower()
     }

@@ -58,20 +58,18 @@ import Testing
     ]
     for var frame in frames {
       frame[frame.count - 1] ^= 1
-      #expect(failure { try arrival.writer().write(frame) } == violation(.tag))
+      #expect(failure { try arrival.writer().write(frame) } == violation(.check))
     }
     #expect(scratch.names(arrival.tree) == [])
     try expectUntouched()
   }
 
-  @Test func `no bit of a sealed entry's place or tag can be flipped`() throws {
+  @Test func `no bit of an entry's place or check can be flipped`() throws {
     let chunk = try Crafted.frame { try $0.chunk("root/f", 1, at: 0, [1, 2, 3]) }
     let hole = try Crafted.frame { try $0.hole("root/f", 1, at: 0, 3) }
-    // After the type byte: with a flipped type the entry is another one. The high part of the nonce
-    // is not in these tags.
+    // After the type byte: with a flipped type the entry is another one.
     for frame in [chunk, hole] {
-      let header = frame == chunk ? 1 + 2 + 16 + 8 + 4 : 1 + 2 + 16 + 8 + 8
-      for bit in 8..<frame.count * 8 where !(header..<header + 8).contains(bit / 8) {
+      for bit in 8..<frame.count * 8 {
         var flipped = frame
         flipped[bit / 8] ^= 1 << (bit % 8)
         let result = failure { try arrival.writer().write(flipped) }
@@ -83,17 +81,17 @@ import Testing
   }
 
   @Test(arguments: [("root/g", 1, 0, 4), ("root/f", 2, 0, 4), ("root/f", 1, 4, 4), ("root/f", 1, 0, 3)])
-  func `bytes that were sealed for another place are refused`(
+  func `bytes that were checked for another place are refused`(
     _ path: String, _ generation: Generation, _ offset: UInt64, _ length: UInt64
   ) throws {
     let other = try place(path, generation, offset, length)
     try expect(
-      violation(.tag), one { try $0.chunk("root/f", 1, at: 0, [1, 2, 3, 4], sealedFor: other) })
+      violation(.check), one { try $0.chunk("root/f", 1, at: 0, [1, 2, 3, 4], checkedFor: other) })
   }
 
-  @Test func `the violation of a wrong tag names the place and both values`() throws {
+  @Test func `the violation of a wrong check names the place and both values`() throws {
     let other = try place("root/g", 1, 7, 2)
-    let frame = try Crafted.frame { try $0.chunk("root/f", 1, at: 7, [8, 9], sealedFor: other) }
+    let frame = try Crafted.frame { try $0.chunk("root/f", 1, at: 7, [8, 9], checkedFor: other) }
     var told: String?
     do {
       try arrival.writer().write(frame)
@@ -103,12 +101,12 @@ import Testing
     let words = (told ?? "").split { $0 == " " || $0 == "," }.map(String.init)
     try #require(words.count == 12, "\(told ?? "nothing")")
     #expect(words[7...10] == ["at", "offset", "7", "of"] && words[11].contains("root/f"))
-    #expect(words[0].count == 32 && words[3].count == 32 && words[0] != words[3])
+    #expect(words[0].count == 16 && words[3].count == 16 && words[0] != words[3])
   }
 
-  @Test func `a hole's tag is not valid for a chunk`() throws {
+  @Test func `a hole's check is not valid for a chunk`() throws {
     let other = try place("root/f", 1, 0, 4, isHole: true)
-    try expect(violation(.tag), one { try $0.chunk("root/f", 1, at: 0, [0, 0, 0, 0], sealedFor: other) })
+    try expect(violation(.check), one { try $0.chunk("root/f", 1, at: 0, [0, 0, 0, 0], checkedFor: other) })
   }
 
   // MARK: Contradictions
@@ -204,7 +202,7 @@ import Testing
     let bytes = Array(path.utf8)
     let stand = Array("root/".utf8) + [UInt8](repeating: 0x78, count: max(1, bytes.count - 5))
     var frame = try Crafted.frame { try $0.chunk(String(decoding: stand, as: UTF8.self), 1, at: 0, [1]) }
-    let start = 1 + 2 + 16 + 8 + 4 + ChunkSeal.size
+    let start = 1 + 2 + 16 + 8 + 4 + 8
     frame.replaceSubrange(start..<start + stand.count, with: bytes)
     frame[1] = UInt8(bytes.count >> 8)
     frame[2] = UInt8(bytes.count & 0xFF)

@@ -73,7 +73,7 @@ import Testing
     let disk = MeasuredDisk(try DirectoryDisk(making: Array(name.utf8), in: directory), space)
     let staging = try Staging(on: disk, for: offer, transfer: 1, keys: testKeys)
     staging.beginSession(offer, mayRefuse: false)
-    return (StagingWriter(staging, sealer: HashSealer()), staging, disk)
+    return (StagingWriter(staging), staging, disk)
   }
 
   private static func chunk(_ number: UInt64) throws -> [UInt8] {
@@ -271,7 +271,7 @@ import Testing
       let offer = Self.offer(bytes: 1, isApp: isApp)
       let staging = try Staging(on: disk, for: offer, transfer: 1, keys: testKeys)
       staging.beginSession(offer, atMost: MostBytes(3 << 20))
-      let writer = StagingWriter(staging, sealer: HashSealer())
+      let writer = StagingWriter(staging)
       let (number, error) = try fill(writer)
       #expect(number == 3 && error?.code == .noSpace && error?.shortage == nil)
       #expect(

@@ -113,11 +113,11 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     let begun = try Export([scratch.at("source")], selecting: first)
     try Arrival(scratch, begun.offer).write(begun.outlet.frames)
     let importer = try FolderImporter(scratch)
-    let staging = try #require(try importer.recover(begun.offer, transfer: 0xABC, keys: testKeys, sealer: HashSealer()))
+    let staging = try #require(try importer.recover(begun.offer, transfer: 0xABC, keys: testKeys))
     let again = try Export([scratch.at("source")], selecting: second, held: HeldItems(of: staging))
     #expect(try again.source.origin() == begun.source.origin())
     staging.beginSession(again.offer)
-    let writer = StagingWriter(staging, sealer: HashSealer())
+    let writer = StagingWriter(staging)
     for frame in again.outlet.frames { try writer.write(frame) }
     staging.drop(again.result.stale)
     try staging.complete(again.result.finish) { _ in }

@@ -43,7 +43,7 @@ import Testing
     flags: Offer.Flags
   ) throws {
     let staging = try staging(room: 1 << 20, flags: flags)
-    let writer = StagingWriter(staging, sealer: HashSealer())
+    let writer = StagingWriter(staging)
     // The ninth crosses half a megabyte, and the tenth finds that.
     for number in 0..<9 { try writer.write(try Crafted.frame { $0.item(try full("root/\(number)")) }) }
     let frame = try Crafted.frame { $0.item(try full("root/9")) }
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func `if the space is unknown only the offer counts`() throws {
-    let writer = StagingWriter(try staging(room: nil, flags: .estimated), sealer: HashSealer())
+    let writer = StagingWriter(try staging(room: nil, flags: .estimated))
     for number in 0..<40 { try writer.write(try Crafted.frame { $0.item(try full("root/\(number)")) }) }
   }
 
@@ -132,7 +132,7 @@ import Testing
     let directory = SharedDirectory(try Directory.open(scratch.at("destination")))
     let again = try Staging.recover(
       from: try reopened(arrival.staging.disk.name, in: directory), for: offer(items: 20),
-      transfer: arrival.staging.transfer, keys: testKeys, sealer: HashSealer())
+      transfer: arrival.staging.transfer, keys: testKeys)
     for staging in [arrival.staging, again] {
       let path = try ArchivePath(Array("root/d1".utf8))
       #expect(try staging.directoryRecord(path) == items[4])

@@ -64,7 +64,7 @@ import Testing
       try DirectoryDisk(making: Staging.name(of: 0xABC), in: directory), dyingAt: nil, diesAfter: false)
     let staging = try Staging(on: disk, for: offer(), transfer: 0xABC, keys: testKeys)
     staging.beginSession(offer())
-    let writer = StagingWriter(staging, sealer: HashSealer())
+    let writer = StagingWriter(staging)
     for frame in try frames().old { try writer.write(frame) }
     staging.beginSession(offer())
     return (staging, disk)
@@ -83,7 +83,7 @@ import Testing
       let isThrough = Mutex(false)
       let writing = try RunningThread("writer") {
         defer { isThrough.withLock { $0 = true } }
-        let writer = StagingWriter(staging, sealer: HashSealer())
+        let writer = StagingWriter(staging)
         for frame in new { try writer.write(frame) }
       }
       let isHeld = try barrier.isReached { isThrough.withLock { $0 } }
@@ -123,7 +123,7 @@ import Testing
       let staging = try Staging(on: disk, for: offer(), transfer: 0xABC, keys: testKeys)
       staging.beginSession(offer())
       check(staging)
-      let writer = StagingWriter(staging, sealer: HashSealer())
+      let writer = StagingWriter(staging)
       for frame in frames {
         try writer.write(frame)
         check(staging)
@@ -132,7 +132,7 @@ import Testing
     }
     let disk = NarrowDisk(try reopened(name, in: directory))
     let staging = try Staging.recover(
-      from: disk, for: offer(), transfer: 0xABC, keys: testKeys, sealer: HashSealer())
+      from: disk, for: offer(), transfer: 0xABC, keys: testKeys)
     check(staging)
     #expect(staging.held == Tally(items: 1, bytes: 103) && staging.notStored == 2)
   }

@@ -164,7 +164,7 @@ import Testing
     let staging = arrival.staging
     let threads = try streams.map { frames in
       try RunningThread("stream") {
-        let writer = StagingWriter(staging, sealer: HashSealer())
+        let writer = StagingWriter(staging)
         waiting.subtract(1, ordering: .acquiringAndReleasing)
         while waiting.load(ordering: .acquiring) > 0 { sched_yield() }
         return failure { for frame in frames { try writer.write(frame) } }

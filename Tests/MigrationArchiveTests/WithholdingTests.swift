@@ -168,7 +168,7 @@ import Testing
       try record("root/sub", .directory, mode: 0o700, modified: time(1_700_000_002)),
       try record("root/other", .file(size: 1), mode: 0o644),
     ]
-    try StagingWriter(staging, sealer: HashSealer()).write(
+    try StagingWriter(staging).write(
       Crafted.frame { crafted in
         for record in records { if record.size > 0 { crafted.file(record, [7]) } else { crafted.item(record) } }
       })
@@ -176,7 +176,7 @@ import Testing
     let losses = [Done.Loss(kind: .mode, count: 2), Done.Loss(kind: .time, count: 3)]
     #expect(staging.losses == losses)
     // Another process that recovers the same data counts the same.
-    let again = try Staging.recover(from: disk, for: offer(), transfer: 1, keys: testKeys, sealer: HashSealer())
+    let again = try Staging.recover(from: disk, for: offer(), transfer: 1, keys: testKeys)
     #expect(again.losses == losses)
   }
 }

@@ -22,7 +22,7 @@ import Testing
     #expect(named.refusals.count == Limits.unsent)
   }
   @Test func `items that the source no longer has are found, and make room for other names`() throws {
-    let keys = TransferKeys(tagKey: 1, hashKey: 2)
+    let keys = TransferKeys(hashKey: 2)
     let refusals = try (0..<Limits.unsent).map {
       Refusal(path: try ArchivePath(Array("\($0)".utf8)), generation: 1, reason: .other)
     }

@@ -67,7 +67,7 @@ import Testing
     #expect(script.feed(.received(Script.id(1), .close(Close(.storage, "the disk fails here")))) == [])
     #expect(script.engine.nextMoment == Conversation.settling)
     #expect(script.feed(.timePassed, after: 0.5) == [])
-    let violation = Fault(Violation(.tag, "a chunk"))
+    let violation = Fault(Violation(.check, "a chunk"))
     #expect(
       script.feed(.streamEnded(Script.id(2), .failed(violation), held: Tally())) == [
         "say 1 close 3 the other device broke the protocol: a chunk does not fit its tag", "close gate 1", "end sync 1",

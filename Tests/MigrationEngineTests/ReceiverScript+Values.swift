@@ -33,7 +33,7 @@ extension ReceiverScript {
 
   static func admitted(held: Tally = Tally()) -> ReceiverEngine.Admitted {
     ReceiverEngine.Admitted(
-      session: session, keys: TransferKeys(tagKey: 1, hashKey: 2), traits: DestinationTraits(), held: held)
+      session: session, keys: TransferKeys(hashKey: 2), traits: DestinationTraits(), held: held)
   }
 
   static func refusal(_ name: String) -> Refusal {

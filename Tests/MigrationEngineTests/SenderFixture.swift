@@ -16,7 +16,7 @@ enum Fixture {
     guard let path = try? ArchivePath(Array("tree/file".utf8)) else { preconditionFailure("a good path") }
     return path
   }()
-  static let keys = TransferKeys(tagKey: 3, hashKey: 4)
+  static let keys = TransferKeys(hashKey: 4)
   static let accept = accept()
   static let refusal = Refusal(path: path, generation: 5, reason: .tooLarge, message: "too big")
   static let refusedMark = keys.mark(path: path, generation: 5)

@@ -104,7 +104,7 @@ struct Migration {
       transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
       allocated: summary.allocated, flags: summary.flags)
     self.outlet = outlet
-    let settings = ExportSettings(listener: outlet, keys: Self.keys, held: HeldItems()) { HashSealer() }
+    let settings = ExportSettings(listener: outlet, keys: Self.keys, held: HeldItems())
     let request = AppRequest(
       bundleIdentifier: AppDevice.identifier, platform: platform,
       options: options.map { AppRequest.Option(name: $0.key, value: Array($0.value.utf8)) })
@@ -119,19 +119,18 @@ struct Migration {
     }
   }
 
-  static let keys = TransferKeys(tagKey: 0x40, hashKey: 0x5051_5253)
+  static let keys = TransferKeys(hashKey: 0x5051_5253)
   static let transfer: TransferID = 0xABC
 
   /// Stages the exported items, and gives them to the importer.
   func arrive(at importer: AppImporter, progress: (ImportProgress) -> Void = { _ in }) throws {
     let terms = importer.terms(of: Self.transfer, keys: Self.keys)
     _ = try importer.judge(offer, held: Tally(), on: terms)
-    let sealer = HashSealer()
     let staging =
-      try importer.recover(offer, transfer: Self.transfer, keys: Self.keys, sealer: sealer)
+      try importer.recover(offer, transfer: Self.transfer, keys: Self.keys)
       ?? importer.area.stage(offer, on: terms)
     staging.beginSession(offer)
-    let writer = StagingWriter(staging, sealer: sealer)
+    let writer = StagingWriter(staging)
     for frame in outlet.frames { try writer.write(frame.span, entries: 0..<frame.count) }
     try staging.complete(result.finish) { _ in }
     _ = try importer.importItems(of: staging, progress: progress)

@@ -10,7 +10,7 @@ import Testing
 @Suite struct ExitTests {
   /// Each function with which the use of OpenSSL may begin.
   enum Beginning: String, CaseIterable, Codable {
-    case random, digest, authentication, sealing, drawing, tagging, curve, stretching, code, key, reading, context
+    case random, digest, authentication, sealing, drawing, curve, stretching, code, key, reading, context
     case identity, stored
 
     func use() throws {
@@ -22,7 +22,6 @@ import Testing
         let key = SealingKey(SecretBytes(zeros: SealingKey.byteCount))
         _ = try key.open([UInt8](repeating: 0, count: 64)[...], for: [])
       case .drawing: _ = SealingKey.drawn()
-      case .tagging: _ = try ChunkTagger(key: [UInt8](repeating: 0, count: ChunkTagger.keyByteCount))
       case .curve: _ = try P256()
       case .stretching: _ = try PairingSecret.stretch(Array("12345678".utf8))
       case .code: _ = try PairingSecret.scalar(fromDigits: Array("12345678".utf8))

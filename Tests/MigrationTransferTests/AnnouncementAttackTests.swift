@@ -34,13 +34,13 @@ import Testing
     for path in ["other", "other/x", "roo/x", "roots/x", "Root/x", ".peer-0/x", "tree/x", "journal"] {
       let bytes = Array(path.utf8)
       for number in 0..<(path == "other/x" ? 5 : 1) {
-        let failure = try attack.refused(with: .announcement) { frame, sealer in
+        let failure = try attack.refused(with: .announcement) { frame, keys in
           switch number {
           case 0: frame.item(raw: StrangeRecord(bytes, .file, size: 0).bytes)
           case 1: frame.item(raw: StrangeRecord(bytes, .directory).bytes)
           case 2: frame.item(raw: StrangeRecord(bytes, .symbolicLink, target: [0x78]).bytes)
           case 3: frame.item(raw: StrangeRecord(bytes, .hardLink, target: Array("root/x".utf8)).bytes)
-          default: frame.place(raw: bytes, isHole: false, sealer)
+          default: frame.place(raw: bytes, isHole: false, keys)
           }
         }
         #expect(failure?.message.hasSuffix("a root \(Self.announcement)") == true)
@@ -67,15 +67,15 @@ import Testing
     let attack = try Attack(Self.offer(bytes: 1 << 20, flags: flags))
     let bound: UInt64 = flags.contains(.estimated) ? 3 << 19 + 1 << 30 : 5 << 18 + 64 << 20
     for lengths in [[bound + 1], [bound, 1], [Limits.fileSize], [bound - 1, 2]] {
-      let failure = try attack.refused(with: .announcement) { frame, sealer in
-        for (number, length) in lengths.enumerated() { frame.hole(try hole("root/\(number)", length), sealer) }
+      let failure = try attack.refused(with: .announcement) { frame, keys in
+        for (number, length) in lengths.enumerated() { frame.hole(try hole("root/\(number)", length), keys) }
       }
       #expect(failure?.message.hasSuffix("the number of bytes \(Self.announcement)") == true, "\(lengths)")
     }
     // Data within the bound is accepted.
     let file = try record("root/0", .file(size: bound))
-    _ = try attack.taken { frame, sealer in
-      frame.hole(try hole("root/0", bound), sealer)
+    _ = try attack.taken { frame, keys in
+      frame.hole(try hole("root/0", bound), keys)
       frame.item(file)
       return [file]
     }
@@ -85,15 +85,15 @@ import Testing
   @Test func `a sparse file takes no room, and one that the file system cannot hold is refused`() throws {
     let attack = try Attack(Self.offer(items: 2, bytes: Limits.fileSize))
     let size: UInt64 = 1 << 40
-    let failure = try attack.refused(with: .storage) { frame, sealer in
-      frame.hole(try hole("root/bomb", Limits.fileSize), sealer)
+    let failure = try attack.refused(with: .storage) { frame, keys in
+      frame.hole(try hole("root/bomb", Limits.fileSize), keys)
       frame.item(try record("root/bomb", .file(size: Limits.fileSize)))
     }
     let message = failure?.message ?? ""
     #expect(message.hasPrefix("the destination cannot hold 'root/bomb'"), "\(failure.debugDescription)")
     let file = try record("root/sparse", .file(size: size))
-    _ = try attack.taken { frame, sealer in
-      frame.hole(try hole("root/sparse", size), sealer)
+    _ = try attack.taken { frame, keys in
+      frame.hole(try hole("root/sparse", size), keys)
       frame.item(file)
       return [file]
     }
@@ -108,13 +108,13 @@ import Testing
     let attack = try Attack(Self.offer(items: 1, bytes: 16 << 20, allocated: 1 << 20))
     let path = attack.surroundings.destination.path
     try #require(mount("tmpfs", path, "tmpfs", 0, "size=3m") == 0)
-    let (failure, code) = try attack.misbehave { _, stream, sealer in
+    let (failure, code) = try attack.misbehave { _, stream, keys in
       let content = pattern(1 << 20)
       for number in 0..<4 as Range<UInt64> {
         var frame = StrangeFrame()
         let range = number << 20..<(number + 1) << 20
         let place = ChunkPlace(path: try ArchivePath(Array("root/big".utf8)), generation: 1, range: range)
-        frame.chunk(place, content, sealer)
+        frame.chunk(place, content, keys)
         // It is closed before the last one, perhaps.
         do { try stream.say(frame.frame(number)) } catch { break }
       }

@@ -24,14 +24,14 @@ struct Attack {
   /// Pairs, has the offer accepted, joins one stream, and lets `act` misbehave. Returns the
   /// receiver's result and its messages.
   func misbehave(
-    _ act: (inout StrangeSender, inout StrangeClient, ChunkSealer) throws -> Void
+    _ act: (inout StrangeSender, inout StrangeClient, TransferKeys) throws -> Void
   ) throws -> (TransferFailure?, Close.Code?) {
     let receiver = try surroundings.receiver()
     let port = try receiver.port()
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
     let accept = try #require(try sender.begin(offer))
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
-    try act(&sender, &stream, try ChunkSealer(accept.keys))
+    try act(&sender, &stream, accept.keys)
     let code = try sender.closeCode()
     // The receiver waits a moment for a sender that does not close.
     stream.connection.close()
@@ -42,11 +42,11 @@ struct Attack {
   /// Sends one frame, which must be refused; how.
   func refused(
     with code: Close.Code = .violation, sourceLocation: SourceLocation = #_sourceLocation,
-    _ build: (inout StrangeFrame, ChunkSealer) throws -> Void
+    _ build: (inout StrangeFrame, TransferKeys) throws -> Void
   ) throws -> TransferFailure? {
-    let (failure, told) = try misbehave { _, stream, sealer in
+    let (failure, told) = try misbehave { _, stream, keys in
       var frame = StrangeFrame()
-      try build(&frame, sealer)
+      try build(&frame, keys)
       try stream.say(frame.frame(0))
     }
     #expect(told == code, sourceLocation: sourceLocation)
@@ -67,7 +67,7 @@ struct Attack {
 
   /// Sends one frame, and ends the archive of these records; how that ended.
   func concluded(
-    _ build: (inout StrangeFrame, ChunkSealer) throws -> [ItemRecord]
+    _ build: (inout StrangeFrame, TransferKeys) throws -> [ItemRecord]
   ) throws -> (TransferFailure?, Close.Code?) {
     try conclude(build) { sender, receiver in
       let code = try sender.closeCode()
@@ -77,7 +77,7 @@ struct Attack {
   }
 
   /// The same, of an archive that is taken; the receiver's last word.
-  func taken(_ build: (inout StrangeFrame, ChunkSealer) throws -> [ItemRecord]) throws -> Done? {
+  func taken(_ build: (inout StrangeFrame, TransferKeys) throws -> [ItemRecord]) throws -> Done? {
     try conclude(build) { sender, receiver in
       let done = try sender.next { if case .done(let done) = $0 { done } else { nil } }
       sender.control.say(.receipt)
@@ -88,7 +88,7 @@ struct Attack {
   }
 
   private func conclude<Value>(
-    _ build: (inout StrangeFrame, ChunkSealer) throws -> [ItemRecord],
+    _ build: (inout StrangeFrame, TransferKeys) throws -> [ItemRecord],
     _ end: (inout StrangeSender, RunningReceiver) throws -> Value
   ) throws -> Value {
     let receiver = try surroundings.receiver()
@@ -97,7 +97,7 @@ struct Attack {
     let accept = try #require(try sender.begin(offer))
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     var frame = StrangeFrame()
-    let records = try build(&frame, try ChunkSealer(accept.keys))
+    let records = try build(&frame, accept.keys)
     try stream.say(frame.frame(0) + StreamMessage.end.frame())
     // Refused already, perhaps; then there is no acknowledgement.
     _ = try? stream.connection.readExactly(Limits.frameHeader + 16, until: soon())

@@ -55,7 +55,7 @@ import Testing
     let code = try receiver.events.code()
     for phase in 0..<3 {
       var client = try StrangeClient(port: port)
-      if phase == 1 { try client.say(Array(PairingFrame.clientHello(versions: 1...1, mode: .pair).bytes.prefix(5))) }
+      if phase == 1 { try client.say(Array(PairingFrame.clientHello(versions: 2...2, mode: .pair).bytes.prefix(5))) }
       if phase == 2 { _ = try client.exchangeShares(code) }
       try client.connection.renewKey(times: 1)
       #expect(client.connection.lastWord() == .malformed)
@@ -126,14 +126,14 @@ import Testing
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root], bytes: 4 << 20)))
     var client = try StrangeClient(port: port, identity: sender.identity)
-    try client.connection.say(.clientHello(versions: 1...1, mode: .join), until: soon())
+    try client.connection.say(.clientHello(versions: 2...2, mode: .join), until: soon())
     guard case (.serverHello, _) = try client.connection.pairingFrame(until: soon()) else {
       throw Violation(.state, "a test")
     }
     var frame = StrangeFrame()
     let content = [UInt8](repeating: 7, count: 1 << 20)
     let place = ChunkPlace(path: try ArchivePath(Array("root/file".utf8)), generation: 1, range: 0..<UInt64(1 << 20))
-    frame.chunk(place, content, try ChunkSealer(accept.keys))
+    frame.chunk(place, content, accept.keys)
     client.connection.passReady()
     try client.say(
       PairingFrame.ready.bytes + StreamMessage.join(Join(session: accept.session, stream: 0)).frame() + frame.frame(0))

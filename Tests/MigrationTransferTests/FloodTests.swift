@@ -47,7 +47,7 @@ import Testing
     let (start, watch) = (BootInstant.now(), try Stopwatch())
     var silent = try StrangeClient(port: port)
     var slow = try StrangeClient(port: port)
-    for byte in PairingFrame.clientHello(versions: 1...1, mode: .pair).bytes.prefix(8) { try slow.say([byte]) }
+    for byte in PairingFrame.clientHello(versions: 2...2, mode: .pair).bytes.prefix(8) { try slow.say([byte]) }
     for _ in 0..<2 {
       #expect(throws: ConnectionError.self) { _ = try silent.connection.readExactly(1, until: soon()) }
       swap(&silent, &slow)
@@ -91,7 +91,7 @@ import Testing
     // refusal.
     #expect(throws: ConnectionError.self) {
       var connection = try dialing.connect(to: [.loopback(port: port)], wakeup: try Wakeup())
-      try connection.say(.clientHello(versions: 1...1, mode: .pair), until: soon())
+      try connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
       _ = try connection.readExactly(1, until: soon())
     }
     var honest = try StrangeClient(port: port)

@@ -33,7 +33,7 @@ import Testing
       path: try ArchivePath(Array("root/a".utf8)), generation: 1, body: .file(size: UInt64(content.count)), mode: 0o644)
     var frame = StrangeFrame()
     frame.item(directory)
-    frame.file(file, content, try ChunkSealer(accept.keys))
+    frame.file(file, content, accept.keys)
     let digest = [directory, file].reduce(UInt128(0)) {
       $0 &+ accept.keys.mark(path: $1.path, generation: $1.generation)
     }

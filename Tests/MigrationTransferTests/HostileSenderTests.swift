@@ -20,22 +20,22 @@ import Testing
   /// Pairs, has an offer accepted, joins one stream, and lets `act` misbehave on it; how the
   /// receiver ended.
   private func misbehave(
-    _ destination: Scratch, _ act: (inout StrangeSender, inout StrangeClient, ChunkSealer) throws -> Void
+    _ destination: Scratch, _ act: (inout StrangeSender, inout StrangeClient, TransferKeys) throws -> Void
   ) throws -> (TransferFailure?, Close.Code?) {
     let receiver = try RunningReceiver(destination)
     let port = try receiver.port()
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
-    try act(&sender, &stream, try ChunkSealer(accept.keys))
+    try act(&sender, &stream, accept.keys)
     let code = try sender.closeCode()
     return (receiver.failure(), code)
   }
 
   @Test func `a sequence that is not the next one is refused`() throws {
-    let (failure, code) = try misbehave(try Scratch()) { _, stream, sealer in
+    let (failure, code) = try misbehave(try Scratch()) { _, stream, keys in
       var frame = StrangeFrame()
-      frame.file(try record("root/a", .file(size: 5)), Array("hello".utf8), sealer)
+      frame.file(try record("root/a", .file(size: 5)), Array("hello".utf8), keys)
       try stream.say(frame.frame(1))
     }
     #expect(failure?.kind == .failed)
@@ -48,16 +48,16 @@ import Testing
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root], bytes: 8 << 20)))
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
-    let sealer = try ChunkSealer(accept.keys)
+    let keys = accept.keys
     var frame = StrangeFrame()
     let content = [UInt8](repeating: 1, count: Limits.chunk)
-    frame.file(try record("root/a", .file(size: UInt64(content.count))), content, sealer)
+    frame.file(try record("root/a", .file(size: UInt64(content.count))), content, keys)
     try stream.say(frame.frame(0))
     // One that has not joined yet is no stream of the session, and nothing that comes on it is
     // judged.
     _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
     frame = StrangeFrame()
-    frame.file(try record("root/b", .file(size: 5)), Array("hello".utf8), sealer, spoil: true)
+    frame.file(try record("root/b", .file(size: 5)), Array("hello".utf8), keys, spoil: true)
     try stream.say(frame.frame(1))
     _ = consume sender
     #expect(receiver.failure()?.kind == .failed)

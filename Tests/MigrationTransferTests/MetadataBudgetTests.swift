@@ -21,15 +21,15 @@ import Testing
   /// Sends one frame after the other, until the receiver has had enough; how that ended, and how
   /// much stayed on its disk.
   private func flood(
-    _ attack: Attack, frames: UInt64, _ build: (UInt64, inout StrangeFrame, ChunkSealer) throws -> Void
+    _ attack: Attack, frames: UInt64, _ build: (UInt64, inout StrangeFrame, TransferKeys) throws -> Void
   ) throws -> (failure: TransferFailure?, code: Close.Code?, onDisk: Int) {
     var onDisk = 0
-    let (failure, code) = try attack.misbehave { sender, stream, sealer in
+    let (failure, code) = try attack.misbehave { sender, stream, keys in
       for number in 0..<frames {
         // Making the frames may take longer than a control connection may be silent.
         try? sender.passOn()
         var frame = StrangeFrame()
-        try build(number, &frame, sealer)
+        try build(number, &frame, keys)
         // It is closed before the last one.
         do { try stream.say(frame.frame(number)) } catch { break }
       }
@@ -105,10 +105,10 @@ import Testing
     let attack = try Attack(Self.offer())
     let long = "root/" + (0..<8).map { _ in String(repeating: "n", count: 250) }.joined(separator: "/")
     let path = try ArchivePath(Array(long.utf8))
-    let (failure, code, onDisk) = try flood(attack, frames: 100) { number, frame, sealer in
+    let (failure, code, onDisk) = try flood(attack, frames: 100) { number, frame, keys in
       for item in 0..<100 as Range<UInt64> {
         let place = ChunkPlace(path: path, generation: Generation(number * 100 + item), range: 0..<1)
-        frame.chunk(place, [1], sealer)
+        frame.chunk(place, [1], keys)
       }
     }
     #expect(failure?.message.hasSuffix("is more than was announced") == true)
@@ -124,10 +124,10 @@ import Testing
           metadata: 1_000)))
     let long = "root/" + (0..<15).map { _ in String(repeating: "n", count: 250) }.joined(separator: "/")
     let path = try ArchivePath(Array(long.utf8))
-    let (failure, code, onDisk) = try flood(attack, frames: 60) { number, frame, sealer in
+    let (failure, code, onDisk) = try flood(attack, frames: 60) { number, frame, keys in
       for item in 0..<100 as Range<UInt64> {
         let start = (number * 100 + item) * 2
-        frame.hole(ChunkPlace(path: path, generation: 1, range: start..<start + 1, isHole: true), sealer)
+        frame.hole(ChunkPlace(path: path, generation: 1, range: start..<start + 1, isHole: true), keys)
       }
     }
     #expect(failure?.message.hasSuffix("the items' metadata is more than was announced") == true)

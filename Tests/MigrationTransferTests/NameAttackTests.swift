@@ -42,7 +42,7 @@ import Testing
     // Each rule at each place, and every form of it at one.
     let paths = place == .item ? Self.paths : Self.paths.filter { Self.forms.contains($0.path) }
     for (path, reason) in paths {
-      let failure = try attack.refused { frame, sealer in put(Array(path.utf8), at: place, in: &frame, sealer) }
+      let failure = try attack.refused { frame, keys in put(Array(path.utf8), at: place, in: &frame, keys) }
       #expect(failure?.message == "the other device broke the protocol: \(reason)", "\(path.debugDescription)")
     }
     try attack.expectHarmless()
@@ -50,13 +50,13 @@ import Testing
 
   private static let forms: Set = ["../x", "/x", "", "root/x\0y", "root/\(long)", "root/\(long)/x", paths.last!.path]
 
-  private func put(_ path: [UInt8], at place: Place, in frame: inout StrangeFrame, _ sealer: ChunkSealer) {
+  private func put(_ path: [UInt8], at place: Place, in frame: inout StrangeFrame, _ keys: TransferKeys) {
     switch place {
     case .item: frame.item(raw: StrangeRecord(path, .file, size: 0).bytes)
     case .directory: frame.item(raw: StrangeRecord(path, .directory).bytes)
     case .link: frame.item(raw: StrangeRecord(path, .symbolicLink, target: [0x78]).bytes)
-    case .chunk: frame.place(raw: path, isHole: false, sealer)
-    case .hole: frame.place(raw: path, isHole: true, sealer)
+    case .chunk: frame.place(raw: path, isHole: false, keys)
+    case .hole: frame.place(raw: path, isHole: true, keys)
     case .hardLinkTarget: frame.item(raw: StrangeRecord(Array("root/h".utf8), .hardLink, target: path).bytes)
     }
   }
@@ -109,9 +109,9 @@ import Testing
     directory.mode = mode & 0o777
     var file = try record("root/tool", .file(size: 4))
     file.mode = mode
-    let done = try attack.taken { frame, sealer in
+    let done = try attack.taken { frame, keys in
       frame.item(directory)
-      frame.file(file, Array("tool".utf8), sealer)
+      frame.file(file, Array("tool".utf8), keys)
       return [directory, file]
     }
     var status = stat()
@@ -144,19 +144,19 @@ import Testing
 
   @Test(arguments: pairs(["chunk", "hole", "directory", "link", "hard link"]))
   func `nothing goes through a link that was sent first`(kind: String, what: String) throws {
-    try expectContradiction { frame, sealer in
+    try expectContradiction { frame, keys in
       frame.item(try record("root", .directory))
       frame.item(try record("root/link", .symbolicLink(target: Array(target(kind).utf8))))
       let path = try ArchivePath(Array("root/link/secret".utf8))
       let place = ChunkPlace(path: path, generation: 2, range: 0..<5, isHole: what == "hole")
       switch what {
-      case "file": frame.file(try record("root/link/secret", .file(size: 5)), Array("taken".utf8), sealer)
-      case "chunk": frame.chunk(place, Array("taken".utf8), sealer)
-      case "hole": frame.hole(place, sealer)
+      case "file": frame.file(try record("root/link/secret", .file(size: 5)), Array("taken".utf8), keys)
+      case "chunk": frame.chunk(place, Array("taken".utf8), keys)
+      case "hole": frame.hole(place, keys)
       case "directory": frame.item(try record("root/link/secret", .directory))
       case "link": frame.item(try record("root/link/secret", .symbolicLink(target: [0x78])))
       default:
-        frame.file(try record("root/f", .file(size: 5)), Array("taken".utf8), sealer)
+        frame.file(try record("root/f", .file(size: 5)), Array("taken".utf8), keys)
         frame.item(try record("root/link/secret", .hardLink(target: ArchivePath(Array("root/f".utf8)))))
         // Hard links are made at the end, but their way is looked at now.
         frame.item(try record("root/link/empty", .directory))
@@ -166,26 +166,26 @@ import Testing
 
   @Test(arguments: pairs(["chunk", "directory", "hard link"]))
   func `no item replaces a link that was sent first`(kind: String, what: String) throws {
-    try expectContradiction { frame, sealer in
+    try expectContradiction { frame, keys in
       frame.item(try record("root", .directory))
       frame.item(try record("root/link", .symbolicLink(target: Array(target(kind).utf8))))
       let path = try ArchivePath(Array("root/link".utf8))
       switch what {
-      case "file": frame.file(try record("root/link", .file(size: 5), 2), Array("taken".utf8), sealer)
+      case "file": frame.file(try record("root/link", .file(size: 5), 2), Array("taken".utf8), keys)
       case "chunk":
-        frame.chunk(ChunkPlace(path: path, generation: 2, range: 0..<5), Array("taken".utf8), sealer)
+        frame.chunk(ChunkPlace(path: path, generation: 2, range: 0..<5), Array("taken".utf8), keys)
       case "directory": frame.item(try record("root/link", .directory, 2))
       default:
-        frame.file(try record("root/f", .file(size: 5)), Array("taken".utf8), sealer)
+        frame.file(try record("root/f", .file(size: 5)), Array("taken".utf8), keys)
         frame.item(try record("root/link", .hardLink(target: ArchivePath(Array("root/f".utf8))), 2))
       }
     }
   }
 
   @Test func `a root that is a link is no way out`() throws {
-    try expectContradiction { frame, sealer in
+    try expectContradiction { frame, keys in
       frame.item(try record("root", .symbolicLink(target: Array(attack.surroundings.outside.utf8))))
-      frame.file(try record("root/secret", .file(size: 5)), Array("taken".utf8), sealer)
+      frame.file(try record("root/secret", .file(size: 5)), Array("taken".utf8), keys)
     }
   }
 
@@ -242,25 +242,25 @@ import Testing
   // MARK: One name for two
 
   @Test(arguments: 0..<6) func `a second item of one path is refused`(number: Int) throws {
-    try expectContradiction { frame, sealer in
-      frame.file(try record("root/a", .file(size: 5)), Array("hello".utf8), sealer)
+    try expectContradiction { frame, keys in
+      frame.file(try record("root/a", .file(size: 5)), Array("hello".utf8), keys)
       switch number {
-      case 0: frame.file(try record("root/a", .file(size: 5), 2), Array("world".utf8), sealer)
+      case 0: frame.file(try record("root/a", .file(size: 5), 2), Array("world".utf8), keys)
       case 1: frame.item(try record("root/a", .directory, 2))
       case 2: frame.item(try record("root/a", .symbolicLink(target: [0x78]), 2))
       case 3: frame.item(try record("root/a", .hardLink(target: ArchivePath(Array("root/b".utf8))), 2))
       // Below a file, complete and incomplete.
-      case 4: frame.file(try record("root/a/x", .file(size: 5)), Array("world".utf8), sealer)
+      case 4: frame.file(try record("root/a/x", .file(size: 5)), Array("world".utf8), keys)
       default:
         let place = ChunkPlace(path: try ArchivePath(Array("root/b".utf8)), generation: 1, range: 0..<5)
-        frame.chunk(place, Array("hello".utf8), sealer)
+        frame.chunk(place, Array("hello".utf8), keys)
         frame.item(try record("root/b/x", .directory))
       }
     }
   }
 
   private func expectContradiction(
-    _ act: (inout StrangeFrame, ChunkSealer) throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
+    _ act: (inout StrangeFrame, TransferKeys) throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     let failure = try attack.refused(with: .violation, sourceLocation: sourceLocation, act)
     #expect(failure?.kind == .failed, sourceLocation: sourceLocation)
@@ -275,9 +275,9 @@ import Testing
   @Test func `an archive made by hand arrives if it is valid`() throws {
     let paths = ["root/a", "root/b"].map { Array($0.utf8) }
     let records = try ["root/a", "root/b"].map { try record($0, .file(size: 1)) }
-    _ = try attack.taken { frame, sealer in
+    _ = try attack.taken { frame, keys in
       for (number, path) in paths.enumerated() {
-        frame.place(raw: path, isHole: number == 1, sealer)
+        frame.place(raw: path, isHole: number == 1, keys)
         frame.item(raw: StrangeRecord(path, .file, size: 1).bytes)
       }
       return records

@@ -118,14 +118,15 @@ import Testing
 
   @Test(
     arguments: [
-      ([0x01, 0x00, 0x0B] + Array("QEER".utf8) + [1, 1, 1, 0, 0, 0, 0], AbortReason.malformed),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [2, 9, 1, 0, 0, 0, 0], AbortReason.version),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [1, 1, 9, 0, 0, 0, 0], AbortReason.malformed),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [1, 1, 1, 0, 0, 0, 1], AbortReason.malformed),
-      ([0x01, 0x00, 0x0C] + Array("PEER".utf8) + [1, 1, 1, 0, 0, 0, 0, 0], AbortReason.malformed),
+      ([0x01, 0x00, 0x0B] + Array("QEER".utf8) + [2, 2, 1, 0, 0, 0, 0], AbortReason.malformed),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [1, 1, 1, 0, 0, 0, 0], AbortReason.version),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [3, 9, 1, 0, 0, 0, 0], AbortReason.version),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [2, 2, 9, 0, 0, 0, 0], AbortReason.malformed),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [2, 2, 1, 0, 0, 0, 1], AbortReason.malformed),
+      ([0x01, 0x00, 0x0C] + Array("PEER".utf8) + [2, 2, 1, 0, 0, 0, 0, 0], AbortReason.malformed),
       ([0x07, 0x00, 0x00], AbortReason.malformed),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [1, 1, 2, 0, 0, 0, 0], AbortReason.unknownPeer),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [1, 1, 3, 0, 0, 0, 0], AbortReason.unknownPeer),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [2, 2, 2, 0, 0, 0, 0], AbortReason.unknownPeer),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [2, 2, 3, 0, 0, 0, 0], AbortReason.unknownPeer),
     ] as [([UInt8], AbortReason)])
   func `a hello that is not right is refused with its reason`(bytes: [UInt8], reason: AbortReason) throws {
     let receiver = try RunningReceiver(try Scratch())
@@ -141,7 +142,7 @@ import Testing
     _ = try receiver.events.code()
     for prefix in [0x04, 0x02, 0x00] as [UInt8] {
       var client = try StrangeClient(port: try receiver.port())
-      try client.connection.say(.clientHello(versions: 1...1, mode: .pair), until: soon())
+      try client.connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
       try client.connection.say(.pairA([prefix] + [UInt8](repeating: 7, count: 64)), until: soon())
       #expect(try client.refusal() == .malformed)
     }
@@ -156,7 +157,7 @@ import Testing
     paired.control.say(StrangeSender.greeting)
     _ = try paired.next { if case .greeting = $0 { true } else { nil } }
     var client = try StrangeClient(port: try receiver.port())
-    try client.connection.say(.clientHello(versions: 1...1, mode: .pair), until: soon())
+    try client.connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
     #expect(try client.refusal() == .busy)
     receiver.stop()
   }

@@ -30,9 +30,9 @@ import Testing
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     var frame = StrangeFrame()
     frame.item(try record("root", .directory))
-    frame.file(try record("root/secret", .file(size: 6)), Array("staged".utf8), try ChunkSealer(accept.keys))
+    frame.file(try record("root/secret", .file(size: 6)), Array("staged".utf8), accept.keys)
     let place = ChunkPlace(path: try ArchivePath(Array("root/part".utf8)), generation: 1, range: 0..<5)
-    frame.chunk(place, Array("taken".utf8), try ChunkSealer(accept.keys))
+    frame.chunk(place, Array("taken".utf8), accept.keys)
     try stream.say(frame.frame(0))
     _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
     let identity = sender.identity
@@ -74,13 +74,13 @@ import Testing
       try record("root", .directory), try record("root/secret", .file(size: 6)),
       try record("root/part", .file(size: 10)),
     ]
-    let sealer = try ChunkSealer(again.keys)
+    let keys = again.keys
     var frame = StrangeFrame()
     frame.item(records[0])
-    frame.file(records[1], Array("staged".utf8), sealer)
+    frame.file(records[1], Array("staged".utf8), keys)
     for start in [0, 5] as [UInt64] {
       let place = ChunkPlace(path: records[2].path, generation: 1, range: start..<start + 5)
-      frame.chunk(place, Array("taken".utf8), sealer)
+      frame.chunk(place, Array("taken".utf8), keys)
     }
     frame.item(records[2])
     try stream.say(frame.frame(0) + StreamMessage.end.frame())

@@ -252,7 +252,8 @@ extension Events {
         address: "", started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(),
         subject: .destination(
           RememberedTransfer.Destination(
-            path: try StagingArea(at: Array(pair.destination.path.utf8)).place(), port: 1, keys: .random(),
+            path: try StagingArea(at: Array(pair.destination.path.utf8)).place(), port: 1,
+            keys: TransferKeys(hashKey: 6),
             offer: Offer(
               transfer: nil, contents: .folders([Root(kind: .directory, name: [0x61])]), items: 3, bytes: 4,
               allocated: 4, flags: [])))))

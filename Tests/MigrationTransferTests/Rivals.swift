@@ -59,9 +59,9 @@ final class Rivals: Sendable {
     let port = try receiver.port()
     var older = try StrangeClient(port: port).pair(try receiver.events.code())
     guard let accept = try older.begin(Self.offer) else { throw TookTooLong("an acceptance") }
-    let sealer = try ChunkSealer(accept.keys)
+    let keys = accept.keys
     var stream = try older.join(port, Join(session: accept.session, stream: 0))
-    try stream.say(try Self.frame("older", sealer).frame(0))
+    try stream.say(try Self.frame("older", keys).frame(0))
     try Self.awaitAcknowledgement(&stream)
     defer { mayStart.set() }
     let identity = older.identity
@@ -70,7 +70,7 @@ final class Rivals: Sendable {
     let finish = BootInstant.now().advanced(by: lead)
     mayStart.set()
     while BootInstant.now() < finish {}
-    if isLying { try? stream.say(try Self.frame("late", sealer).frame(1)) }
+    if isLying { try? stream.say(try Self.frame("late", keys).frame(1)) }
     older.control.say(.unsent(Unsent(path: Array("root/gone".utf8), reason: .vanished)))
     meeting?.holdFinish()
     older.control.say(.finish(try Self.finish(["root", "root/older"], accept.keys)))
@@ -129,7 +129,7 @@ final class Rivals: Sendable {
     let unknown = held.filter { !known.contains($0) }.sorted()
     if !unknown.isEmpty { sender.control.say(.drop(Drop(marks: unknown))) }
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
-    try stream.say(try Self.frame("newer", try ChunkSealer(accept.keys)).frame(0))
+    try stream.say(try Self.frame("newer", accept.keys).frame(0))
     try sender.passOn()
     try Self.awaitAcknowledgement(&stream)
     sender.control.say(.finish(try Self.finish(["root", "root/older", "root/newer"], accept.keys)))
@@ -141,10 +141,10 @@ final class Rivals: Sendable {
 
   private static var offer: ControlMessage { StrangeSender.offer([root]) }
 
-  private static func frame(_ name: String, _ sealer: ChunkSealer) throws -> StrangeFrame {
+  private static func frame(_ name: String, _ keys: TransferKeys) throws -> StrangeFrame {
     var frame = StrangeFrame()
     frame.item(try record("root", .directory))
-    frame.file(try record("root/\(name)", .file(size: UInt64(content.count))), content, sealer)
+    frame.file(try record("root/\(name)", .file(size: UInt64(content.count))), content, keys)
     return frame
   }
 

@@ -154,7 +154,7 @@ private final class Gate: Sendable {
     performer.keep(
       .pairing(PairingKeys(secret: try PairingCode(number: 1).stretched(), identity: identity)))
     let accept = Accept(
-      transfer: 3, session: 2, keys: TransferKeys(tagKey: 3, hashKey: 4), window: Limits.window, streams: 1,
+      transfer: 3, session: 2, keys: TransferKeys(hashKey: 4), window: Limits.window, streams: 1,
       features: [])
     let order = SenderEngine.ExportOrder(
       accept: accept,

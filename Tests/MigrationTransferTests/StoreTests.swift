@@ -42,7 +42,7 @@ import Testing
       address: "192.0.2.9:1", started: 1, lastSeen: 2, total: remembered.total, held: remembered.held,
       subject: .destination(
         RememberedTransfer.Destination(
-          path: path, port: 47471, keys: TransferKeys(tagKey: 5, hashKey: 6),
+          path: path, port: 47471, keys: TransferKeys(hashKey: 6),
           offer: Offer(
             transfer: nil, contents: .folders([Root(kind: .file, name: [0x61, 0xFF])]), items: 1, bytes: 2,
             allocated: 3,
@@ -80,7 +80,43 @@ import Testing
     let old = try #require(Data(base64Encoded: Self.nameless))
     let remembered = try RememberedTransfer(encoded: Array(old))
     #expect(remembered.done?.done.notStored == 3 && remembered.notStored.isEmpty)
-    #expect(remembered.encoded == Array(old))
+    #expect(RememberedTransfer.isOlder(Array(old)) && !RememberedTransfer.isOlder(remembered.encoded))
+  }
+
+  /// A record as version 1 wrote it, with the key of its tags in front of the other one.
+  private func older(_ remembered: RememberedTransfer) -> [UInt8] {
+    var bytes = Array(remembered.encoded.dropLast(16))
+    bytes.replace("peer transfer 2".utf8, with: "peer transfer 1".utf8)
+    let key = [UInt8](repeating: 0, count: 15) + [6]
+    bytes.replace([12, 16] + key, with: [12, 32] + [UInt8](repeating: 9, count: 16) + key)
+    var hash = SipHash(key: 0)
+    hash.combine(bytes)
+    return bytes + withUnsafeBytes(of: hash.finish().bigEndian, Array.init)
+  }
+
+  @Test func `a transfer that an older peer began is named, never continued, and forgotten with its data`() throws {
+    let (sent, received, done): (TransferID, TransferID, TransferID) = (0x1111 << 112, 0x2222 << 112, 0x3333 << 112)
+    let destination = scratch.at("destination")
+    scratch.write("destination/mine", Data("mine".utf8))
+    for remembered in [
+      try sending(sent), try receiving(received, into: destination), try receiving(done, into: destination, done: 77),
+    ] {
+      _ = try store.create(remembered)
+      let end = remembered.role == .sender ? "send" : "receive"
+      scratch.write("home/transfers/\(remembered.transfer.hexadecimal)-\(end)/state", Data(older(remembered)))
+    }
+    let known = try #require(try receiving(received, into: destination).destination)
+    _ = try StagingArea(at: destination).stage(
+      known.offer, on: TransferTerms(transfer: received, keys: known.keys, existing: .refuse))
+    try store.purge(now: 1 << 40)
+    let listing = try store.list()
+    #expect(listing.transfers.isEmpty && listing.damaged.map(\.identifier) == [sent, received].map(\.hexadecimal))
+    #expect(listing.damaged.allSatisfy { $0.reason.contains("an older peer began it") })
+    #expect(try store.unfinishedSends(of: [Array("/a".utf8), Array("/b".utf8)]).isEmpty)
+    #expect(throws: Fault.self) { try store.open(sent, role: .sender) }
+    #expect(try store.forget("2222").notice == nil)
+    #expect(try store.forget("1111").notice == nil)
+    #expect(try store.list().damaged.isEmpty && scratch.names("destination") == ["mine"])
   }
 
   @Test func `a state that is cut or changed anywhere is refused`() throws {
@@ -151,7 +187,7 @@ import Testing
     _ = try store.create(try receiving(spoilt, into: Array("/nowhere".utf8)))
     _ = try store.create(try sending(whole))
     let state = "home/transfers/\(spoilt.hexadecimal)-receive/state"
-    scratch.write(state, Data("peer transfer 1\nnonsense".utf8))
+    scratch.write(state, Data("peer transfer 2\nnonsense".utf8))
     let listing = try store.list()
     #expect(listing.transfers.map(\.remembered.transfer) == [whole])
     #expect(listing.damaged.map(\.identifier) == [spoilt.hexadecimal])

@@ -33,8 +33,8 @@ struct StrangeClient: ~Copyable {
 
   /// Everything up to the answer to PAIR_A; the confirmations that would be right for `code`.
   mutating func exchangeShares(_ code: PairingCode) throws -> (confirmA: [UInt8], confirmB: [UInt8]) {
-    let hello = PairingFrame.clientHello(versions: 1...1, mode: .pair)
-    let answer = PairingFrame.serverHello(version: 1, mode: .pair).bytes
+    let hello = PairingFrame.clientHello(versions: 2...2, mode: .pair)
+    let answer = PairingFrame.serverHello(version: 2, mode: .pair).bytes
     let binding = try connection.channelBinding()
     let server = connection.peerFingerprint!
     let exchange = try Spake2(
@@ -77,7 +77,7 @@ struct StrangeClient: ~Copyable {
     let point = stride(from: 0, to: share.utf8.count, by: 2).map { index in
       UInt8(share.dropFirst(index).prefix(2), radix: 16) ?? 0
     }
-    try connection.say(.clientHello(versions: 1...1, mode: .pair), .pairA(point), until: soon())
+    try connection.say(.clientHello(versions: 2...2, mode: .pair), .pairA(point), until: soon())
     if let refusal = try refusal() { return refusal }
     _ = try connection.pairingFrame(until: soon())
     return try confirm([UInt8](repeating: 0, count: 32))
@@ -178,21 +178,21 @@ struct StrangeFrame {
 
   mutating func item(_ record: ItemRecord) { EntryWriter.item(record, to: &entries) }
 
-  mutating func file(_ record: ItemRecord, _ content: [UInt8], _ sealer: ChunkSealer, spoil: Bool = false) {
+  mutating func file(_ record: ItemRecord, _ content: [UInt8], _ keys: TransferKeys, spoil: Bool = false) {
     item(record)
     let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
-    EntryWriter.content(length: content.count, seal(place, content, sealer), to: &entries)
+    EntryWriter.content(length: content.count, keys.check(place, content.span), to: &entries)
     entries.array(spoil ? content.map { $0 ^ 1 } : content)
   }
 
-  mutating func chunk(_ place: ChunkPlace, _ content: [UInt8], _ sealer: ChunkSealer) {
-    EntryWriter.place(place, seal(place, content, sealer), to: &entries)
+  mutating func chunk(_ place: ChunkPlace, _ content: [UInt8], _ keys: TransferKeys) {
+    EntryWriter.place(place, keys.check(place, content.span), to: &entries)
     entries.array(content)
   }
 
-  mutating func hole(_ place: ChunkPlace, _ seal: ChunkSeal) { EntryWriter.place(place, seal, to: &entries) }
-
-  mutating func hole(_ place: ChunkPlace, _ sealer: ChunkSealer) { hole(place, seal(place, [], sealer)) }
+  mutating func hole(_ place: ChunkPlace, _ keys: TransferKeys) {
+    EntryWriter.place(place, keys.check(place), to: &entries)
+  }
 
   /// A record that need not be one.
   mutating func item(raw record: [UInt8]) {
@@ -201,21 +201,16 @@ struct StrangeFrame {
     entries.array(record)
   }
 
-  /// A chunk of one byte, or a hole of one, whose path need not be one; its tag fits.
-  mutating func place(raw path: [UInt8], isHole: Bool, _ sealer: ChunkSealer) {
-    var tagged = ByteWriter()
-    tagged.u8(isHole ? 3 : 2)
-    tagged.u64(0)
-    tagged.u64(1)
-    tagged.u128(1)
-    tagged.array(path)
+  /// A chunk of one byte, or a hole of one, whose path need not be one; its check fits if it is one.
+  mutating func place(raw path: [UInt8], isHole: Bool, _ keys: TransferKeys) {
     let data: [UInt8] = isHole ? [] : [0x78]
     entries.u8(isHole ? 3 : 2)
     entries.u16(UInt16(path.count))
     entries.u128(1)
     entries.u64(0)
     if isHole { entries.u64(1) } else { entries.u32(1) }
-    sealer.seal(place: tagged.bytes, data: data.span).write(to: &entries)
+    let place = (try? ArchivePath(path)).map { ChunkPlace(path: $0, generation: 1, range: 0..<1, isHole: isHole) }
+    entries.u64(place.map { keys.check($0, data.span) } ?? 0)
     entries.array(path)
     entries.array(data)
   }
@@ -223,11 +218,5 @@ struct StrangeFrame {
   func frame(_ sequence: UInt64) -> [UInt8] {
     let header = DataHeader(sequence: sequence, encoding: .plain, plainLength: entries.bytes.count)
     return StreamMessage.data(header).frame(payload: entries.bytes.count) + entries.bytes
-  }
-
-  private func seal(_ place: ChunkPlace, _ content: [UInt8], _ sealer: ChunkSealer) -> ChunkSeal {
-    var tagged = ByteWriter()
-    place.writeTagged(to: &tagged)
-    return sealer.seal(place: tagged.bytes, data: content.span)
   }
 }

@@ -115,7 +115,7 @@ final class StrangeReceiver: Sendable {
   static func accept(window: UInt64 = Limits.window, streams: UInt16 = 1) -> ControlMessage {
     .accept(
       Accept(
-        transfer: 1, session: 2, keys: TransferKeys(tagKey: 3, hashKey: 4), window: window, streams: streams,
+        transfer: 1, session: 2, keys: TransferKeys(hashKey: 4), window: window, streams: streams,
         features: []))
   }
 

@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test func `marks and generations agree with the second implementation`() throws {
-    let keys = TransferKeys(tagKey: counted(0x40), hashKey: counted(0x50))
+    let keys = TransferKeys(hashKey: counted(0x50))
     for line in lines("marks") {
       let parts = line.split(separator: " ")
       let expected = integer(parts.last!)
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test func `the journal's key is another one than the hash key`() {
-    let keys = TransferKeys(tagKey: 1, hashKey: 2)
-    #expect(keys.journalKey != keys.hashKey && keys.journalKey != TransferKeys(tagKey: 1, hashKey: 3).journalKey)
+    let keys = TransferKeys(hashKey: 2)
+    #expect(keys.journalKey != keys.hashKey && keys.journalKey != TransferKeys(hashKey: 3).journalKey)
   }
 }

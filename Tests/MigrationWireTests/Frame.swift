@@ -13,12 +13,12 @@ enum Frame: Equatable {
   /// An entry with its data.
   enum Piece: Equatable {
     case item(ItemRecord, Content?)
-    case chunk(ChunkPlace, ChunkSeal, [UInt8])
-    case hole(ChunkPlace, ChunkSeal)
+    case chunk(ChunkPlace, ChunkCheck, [UInt8])
+    case hole(ChunkPlace, ChunkCheck)
   }
 
   struct Content: Equatable {
-    let seal: ChunkSeal
+    let check: ChunkCheck
     let data: [UInt8]
   }
 
@@ -50,9 +50,9 @@ enum Frame: Equatable {
     while let entry = try reader.next(bytes.span) {
       switch entry {
       case .item(let record, let content):
-        pieces.append(.item(record, content.map { Content(seal: $0.seal, data: Array(bytes[$0.data])) }))
-      case .chunk(let place, let seal, let data): pieces.append(.chunk(place, seal, Array(bytes[data])))
-      case .hole(let place, let seal): pieces.append(.hole(place, seal))
+        pieces.append(.item(record, content.map { Content(check: $0.check, data: Array(bytes[$0.data])) }))
+      case .chunk(let place, let check, let data): pieces.append(.chunk(place, check, Array(bytes[data])))
+      case .hole(let place, let check): pieces.append(.hole(place, check))
       }
     }
     return pieces
@@ -79,12 +79,12 @@ enum Frame: Equatable {
       case .item(let record, let content):
         EntryWriter.item(record, to: &writer)
         guard let content else { continue }
-        EntryWriter.content(length: content.data.count, content.seal, to: &writer)
+        EntryWriter.content(length: content.data.count, content.check, to: &writer)
         writer.array(content.data)
-      case .chunk(let place, let seal, let data):
-        EntryWriter.place(place, seal, to: &writer)
+      case .chunk(let place, let check, let data):
+        EntryWriter.place(place, check, to: &writer)
         writer.array(data)
-      case .hole(let place, let seal): EntryWriter.place(place, seal, to: &writer)
+      case .hole(let place, let check): EntryWriter.place(place, check, to: &writer)
       }
     }
     return writer.bytes

@@ -5,18 +5,18 @@ import Testing
 
 @Suite struct JournalRecordTests {
   private static let key: UInt128 = 0xFEED
-  private static let seal = ChunkSeal(nonceHigh: 1, nonceLow: 2, tag: 3)
+  private static let check: ChunkCheck = 3
   private static let file = ItemRecord(
     path: path("d/f"), generation: 7, body: .file(size: 9), mode: 0o600, modified: ItemTime(seconds: -1, nanoseconds: 5)
   )
 
   static let records: [JournalRecord] = [
-    .opened(9), .item(file, seal), .item(file, nil),
+    .opened(9), .item(file, check), .item(file, nil),
     .item(ItemRecord(path: path("d"), generation: 1, body: .directory), nil),
-    .range(ChunkPlace(path: path("d/f"), generation: 7, range: 0..<1), seal),
-    .range(ChunkPlace(path: path("d/f"), generation: 7, range: 5..<Limits.fileSize, isHole: true), seal), .sealed(file),
-    .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0), .concluded(Tally(items: .max, bytes: 3)), .exposed,
-    .imported, .placing(path("d/f"), to: path("d/f (2)")), .placing(path("d"), to: nil),
+    .range(ChunkPlace(path: path("d/f"), generation: 7, range: 0..<1), check),
+    .range(ChunkPlace(path: path("d/f"), generation: 7, range: 5..<Limits.fileSize, isHole: true), check),
+    .sealed(file), .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0),
+    .concluded(Tally(items: .max, bytes: 3)), .exposed, .imported, .placing(path("d/f"), to: path("d/f (2)")), .placing(path("d"), to: nil),
   ]
 
   private func bytes(_ record: JournalRecord, at position: UInt64) -> [UInt8] {

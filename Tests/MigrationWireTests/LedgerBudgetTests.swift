@@ -4,7 +4,7 @@ import Testing
 
 /// The additions that a session may bring to the held items: records, pieces, attempts.
 @Suite struct LedgerBudgetTests {
-  private let keys = TransferKeys(tagKey: 1, hashKey: 2)
+  private let keys = TransferKeys(hashKey: 2)
 
   private func ledger(metadata: UInt64 = 1 << 30, items: UInt64 = 100, bytes: UInt64 = 1 << 30) -> Ledger {
     Ledger(keys: keys, bound: Bound(items: items, bytes: bytes, metadata: metadata))

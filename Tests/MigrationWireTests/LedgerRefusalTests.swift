@@ -6,7 +6,7 @@ import Testing
 /// Items that the destination cannot hold count like those that are held, in totals and digest, and
 /// nothing of them is there.
 @Suite struct LedgerRefusalTests {
-  private let keys = TransferKeys(tagKey: 1, hashKey: 2)
+  private let keys = TransferKeys(hashKey: 2)
 
   private func ledger() -> Ledger { Ledger(keys: keys, bound: Bound(items: 1_000, bytes: 1 << 20, metadata: 1 << 20)) }
   private func file(_ name: String, _ size: UInt64 = 100, generation: Generation = 1) -> ItemRecord {

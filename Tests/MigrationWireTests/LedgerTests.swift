@@ -4,7 +4,7 @@ import Testing
 @testable import MigrationWire
 
 @Suite struct LedgerTests {
-  private let keys = TransferKeys(tagKey: 1, hashKey: 2)
+  private let keys = TransferKeys(hashKey: 2)
   private let size: UInt64 = 1_000
 
   private func ledger(items: UInt64 = 1_000, bytes: UInt64 = 1 << 30) -> Ledger {

@@ -165,7 +165,7 @@ import Testing
 
   private func content(_ length: Int, data: Int) -> [UInt8] {
     var writer = ByteWriter()
-    EntryWriter.content(length: length, ChunkSeal(nonceHigh: 1, nonceLow: 2, tag: 3), to: &writer)
+    EntryWriter.content(length: length, 3, to: &writer)
     writer.array([UInt8](repeating: 8, count: data))
     return writer.bytes
   }

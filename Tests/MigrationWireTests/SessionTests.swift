@@ -5,7 +5,7 @@ import Testing
 /// One valid message of every kind.
 enum Sample {
   static let accept = Accept(
-    transfer: 1, session: 2, keys: TransferKeys(tagKey: 3, hashKey: 4), window: 1 << 26, streams: 4, features: [])
+    transfer: 1, session: 2, keys: TransferKeys(hashKey: 4), window: 1 << 26, streams: 4, features: [])
   static let offer = Offer(
     transfer: nil, contents: .folders([Root(kind: .directory, name: ascii("d"))]), items: 1, bytes: 2, allocated: 3,
     flags: [])

@@ -22,7 +22,7 @@ import Testing
   private var destination: RememberedTransfer.Subject {
     .destination(
       RememberedTransfer.Destination(
-        path: Array("/srv/in".utf8), port: 1, keys: TransferKeys(tagKey: 1, hashKey: 2),
+        path: Array("/srv/in".utf8), port: 1, keys: TransferKeys(hashKey: 2),
         offer: Offer(transfer: nil, contents: .folders([]), items: 1, bytes: 1, allocated: 1, flags: [])))
   }
 

@@ -29,18 +29,16 @@ final class ExtractedArchive: Sendable {
     let disk = try DirectoryDisk(making: Array(name.utf8), in: parent)
     root = URL(directory: "\(directory.path)/\(name)/tree")
     self.progress = progress
-    let keys = TransferKeys(tagKey: .random(in: 0...UInt128.max), hashKey: .random(in: 0...UInt128.max))
+    let keys = TransferKeys(hashKey: .random(in: 0...UInt128.max))
     let app = AppIdentity(bundleIdentifier: "", store: "", platform: "", version: "")
     let offer = Offer(
       transfer: nil, contents: .app(app), items: UInt64(UInt32.max), bytes: Limits.fileSize, allocated: 0,
       flags: .estimated)
     let staging = try Staging(on: UnsyncedDisk(disk), for: offer, transfer: 0, keys: keys)
     let export = ArchiveExport<AppendedPlace>(
-      ExportSettings(listener: ExtractionListener(), keys: keys, held: HeldItems(), readers: 1) {
-        SipSealer(key: keys.tagKey)
-      })
+      ExportSettings(listener: ExtractionListener(), keys: keys, held: HeldItems(), readers: 1))
     let reader = ExtractingReader(
-      export, to: StagingWriter(staging, sealer: SipSealer(key: keys.tagKey)),
+      export, to: StagingWriter(staging),
       compression: isCompressible ? CompressedSize() : nil, isCancelled: isCancelled)
     assembly = Mutex(
       Assembly(staging: staging, export: export, appender: ItemAppender(export: export), reader: reader))

@@ -125,6 +125,10 @@ ssize_t csystem_random(void *buffer, size_t size);
 int csystem_thread_id(void);
 int csystem_name_thread(const char *name);
 
+// The three lanes of a chunk's check (Protocol.md, 9.3), by the processor's instruction for CRC-32C,
+// or by a table where it has none or `is_plain` is not 0.
+void csystem_check_lanes(const void *bytes, size_t count, int is_plain, uint32_t lanes[3]);
+
 // Marks the calling thread as an event loop's thread until it ends.
 void csystem_enter_loop(void);
 void csystem_leave_loop(void);

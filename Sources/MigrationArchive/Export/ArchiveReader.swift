@@ -29,7 +29,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     self.number = number
     self.isGrowing = isGrowing
     self.export = export
-    packer = try FramePacker(export.settings)
+    packer = FramePacker(export.settings)
   }
 
   /// Whether it has work in progress.

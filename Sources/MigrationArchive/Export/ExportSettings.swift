@@ -34,7 +34,7 @@ package struct ArchiveSizes: Sendable {
   /// A frame with at least this many bytes is sent and not filled further.
   let fullFrame: Int
 
-  /// A frame is read, tagged, sealed and sent in one pass, so it should fit into the processor
+  /// A frame is read, checked, sealed and sent in one pass, so it should fit into the processor
   /// core's own cache.
   package init(smallFile: Int = 256 << 10, chunk: Int = 256 << 10, part: Int = 8 << 20, fullFrame: Int = 224 << 10) {
     self.smallFile = smallFile
@@ -61,8 +61,6 @@ package struct ExportSettings: Sendable {
   /// Whether the source is on a rotating disk: then only one reader works as long as the disk is
   /// the bottleneck.
   let isRotating: Bool
-  /// Creates the sealer with which a reader tags chunks.
-  let sealer: @Sendable () throws(ArchiveError) -> any ChunkSealing
   let held: HeldLedger
   /// The time in seconds, which never goes backward.
   let now: @Sendable () -> Double
@@ -70,8 +68,7 @@ package struct ExportSettings: Sendable {
   package init(
     listener: any ExportListener, keys: TransferKeys, held: HeldItems, traits: DestinationTraits = DestinationTraits(),
     sizes: ArchiveSizes = ArchiveSizes(), readers: Int = Limits.streams, isRotating: Bool = false,
-    now: @escaping @Sendable () -> Double = { BootInstant.now().seconds },
-    sealer: @escaping @Sendable () throws(ArchiveError) -> any ChunkSealing
+    now: @escaping @Sendable () -> Double = { BootInstant.now().seconds }
   ) {
     self.listener = listener
     self.keys = keys
@@ -80,7 +77,6 @@ package struct ExportSettings: Sendable {
     self.readers = readers
     self.isRotating = isRotating
     self.now = now
-    self.sealer = sealer
     self.held = HeldLedger(held)
   }
 }

@@ -46,11 +46,8 @@ extension Importer {
   /// Recovers the data staged by an earlier run; nil if there is none.
   ///
   /// Throws an `ArchiveError`, with the code `journal` if the data cannot be trusted.
-  package func recover(
-    _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing
-  ) throws -> Staging? {
-    try area.recover(
-      offer, transfer: transfer, keys: keys, sealer: sealer, existing: existing, import: fate(of: transfer))
+  package func recover(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws -> Staging? {
+    try area.recover(offer, transfer: transfer, keys: keys, existing: existing, import: fate(of: transfer))
   }
 }
 

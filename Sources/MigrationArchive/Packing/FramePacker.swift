@@ -6,19 +6,13 @@ package import MigrationWire
 /// One thread uses it at a time.
 final class FramePacker {
   private let settings: ExportSettings
-  private let sealer: any ChunkSealing
   /// The current frame.
   private var frame = FrameBuffer(capacity: 0)
   private var prefix = ByteWriter()
-  /// The data that a tag covers in addition to the content.
-  private var tagged = ByteWriter()
   /// The totals added through this packer since the last call of `takeSum`.
   var sum = ArchiveSum()
 
-  init(_ settings: ExportSettings) throws(ArchiveError) {
-    self.settings = settings
-    sealer = try settings.sealer()
-  }
+  init(_ settings: ExportSettings) { self.settings = settings }
 
   private var keys: TransferKeys { settings.keys }
   private var held: HeldLedger { settings.held }
@@ -118,15 +112,14 @@ final class FramePacker {
     let size = Int(record.size)
     prefix.removeAll()
     EntryWriter.item(record, to: &prefix)
-    let lead = prefix.bytes.count + 1 + 4 + ChunkSeal.size
+    let lead = prefix.bytes.count + 1 + 4 + 8
     do {
       guard try frame.withFreeSpace(at: lead, length: size, read) else { return false }
     } catch {
       throw ArchiveError("reading", record.path, error)
     }
     let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
-    let seal = seal(place, lead, size)
-    EntryWriter.content(length: size, seal, to: &prefix)
+    EntryWriter.content(length: size, check(place, lead, size), to: &prefix)
     frame.commit(prefix.bytes, followedBy: size)
     count(record, contentBytes: record.size)
     return true
@@ -138,15 +131,14 @@ final class FramePacker {
     _ place: ChunkPlace, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
   ) throws(ArchiveError) -> Bool {
     let size = place.range.count
-    let lead = 1 + 2 + 16 + 8 + 4 + ChunkSeal.size + place.path.bytes.count
+    let lead = 1 + 2 + 16 + 8 + 4 + 8 + place.path.bytes.count
     do {
       guard try frame.withFreeSpace(at: lead, length: size, read) else { return false }
     } catch {
       throw ArchiveError("reading", place.path, error)
     }
-    let seal = seal(place, lead, size)
     prefix.removeAll()
-    EntryWriter.place(place, seal, to: &prefix)
+    EntryWriter.place(place, check(place, lead, size), to: &prefix)
     frame.commit(prefix.bytes, followedBy: size)
     frame.note(items: 0, contentBytes: UInt64(size))
     return true
@@ -154,11 +146,8 @@ final class FramePacker {
 
   /// Adds a hole of a large file.
   func addHole(_ place: ChunkPlace) {
-    tagged.removeAll()
-    place.writeTagged(to: &tagged)
-    let seal = sealer.seal(place: tagged.bytes, data: Span())
     prefix.removeAll()
-    EntryWriter.place(place, seal, to: &prefix)
+    EntryWriter.place(place, keys.check(place), to: &prefix)
     frame.append(prefix.bytes)
     frame.note(items: 0, contentBytes: UInt64(place.range.count))
   }
@@ -205,10 +194,8 @@ final class FramePacker {
   /// Counts content that need not be sent.
   func skip(_ bytes: UInt64) { listener.skipped(items: 0, bytes: bytes) }
 
-  private func seal(_ place: ChunkPlace, _ lead: Int, _ size: Int) -> ChunkSeal {
-    tagged.removeAll()
-    place.writeTagged(to: &tagged)
-    return frame.withFreeSpan(at: lead, length: size) { sealer.seal(place: tagged.bytes, data: $0) }
+  private func check(_ place: ChunkPlace, _ lead: Int, _ size: Int) -> ChunkCheck {
+    frame.withFreeSpan(at: lead, length: size) { keys.check(place, $0) }
   }
 
   private func count(_ record: ItemRecord, contentBytes: UInt64) {
@@ -238,16 +225,6 @@ final class FramePacker {
     listener.unsent(Unsent(path: path, notStorable: lack.reason))
     listener.skipped(items: 1, bytes: size)
   }
-}
-
-/// Creates and checks chunk tags (Protocol §9.3); one thread uses it.
-package protocol ChunkSealing: AnyObject {
-  /// A tag with a fresh nonce.
-  func seal(place: [UInt8], data: Span<UInt8>) -> ChunkSeal
-  /// Whether the tag is valid.
-  func verify(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> Bool
-  /// The tag that would fit with the nonce of this one.
-  func expected(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> ChunkSeal
 }
 
 /// The totals of an archive, or of a part of it.

@@ -118,7 +118,7 @@ package final class StagingArea: Sendable {
   /// Throws an `ArchiveError`, with the code `journal` if there is data that cannot be trusted. It
   /// is left where it is.
   package func recover(
-    _ offer: Offer, transfer: TransferID, keys: TransferKeys, sealer: any ChunkSealing, existing: Existing? = nil,
+    _ offer: Offer, transfer: TransferID, keys: TransferKeys, existing: Existing? = nil,
     import fate: Staging.ImportFate = .told
   ) throws -> Staging? {
     let found = try Found(transfer, keys, in: destination.directory)
@@ -126,7 +126,7 @@ package final class StagingArea: Sendable {
     for disk in found.own {
       do {
         return try Staging.recover(
-          from: known(disk), for: offer, transfer: transfer, keys: keys, sealer: sealer, preserving: preserved,
+          from: known(disk), for: offer, transfer: transfer, keys: keys, preserving: preserved,
           existing: existing, import: fate, hadNoTree: disk.hadNoTree)
       } catch let error as ArchiveError where error.code == .journal {
         distrust = distrust ?? ArchiveError(.journal, "\(error.description), in \(VisibleText.quoted(disk.name))")

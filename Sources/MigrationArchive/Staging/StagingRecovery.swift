@@ -15,7 +15,7 @@ extension Staging {
 
   /// Recovers the data that an earlier process left on a disk.
   ///
-  /// Records before the last sync mark are trusted; later claims are checked against their tags.
+  /// Records before the last sync mark are trusted; later claims are compared with their checks.
   /// Unclaimed items are removed. `existing` sets how taken names are treated, if that may differ
   /// from the setting at the beginning; it also applies to later runs. Throws an `ArchiveError`
   /// with the code `journal` if the journal cannot be trusted at all.
@@ -24,7 +24,7 @@ extension Staging {
   /// may be missing only without one.
   package static func recover(
     from disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
-    sealer: any ChunkSealing, preserving preserved: Preserved = Preserved(), existing: Existing? = nil,
+    preserving preserved: Preserved = Preserved(), existing: Existing? = nil,
     import fate: ImportFate = .told, hadNoTree: Bool = false
   ) throws -> Staging {
     do {
@@ -50,7 +50,7 @@ extension Staging {
           earlierPlacing: survey.placing))
       // The rest of a record that was cut short may follow the end.
       if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
-      var replay = StagingReplay(staging, survey, sealer: sealer)
+      var replay = StagingReplay(staging, survey)
       try replay.run()
       if survey.stage == .receiving {
         var sweep = StagingSweep(staging, claimed: replay.claimed)
@@ -220,9 +220,7 @@ struct JournalSurvey {
 struct StagingReplay {
   private let staging: Staging
   private let survey: JournalSurvey
-  private let sealer: any ChunkSealing
   private let places: any StagingPlaces
-  private var tagged = ByteWriter()
   private var data: [UInt8] = []
   /// The file that was checked last; the next claim is usually about the same file.
   private var current: (path: ArchivePath, file: any StagedFile)?
@@ -235,10 +233,9 @@ struct StagingReplay {
     let isDirectory: Bool
   }
 
-  init(_ staging: Staging, _ survey: JournalSurvey, sealer: any ChunkSealing) {
+  init(_ staging: Staging, _ survey: JournalSurvey) {
     self.staging = staging
     self.survey = survey
-    self.sealer = sealer
     places = staging.disk.places()
   }
 
@@ -248,9 +245,9 @@ struct StagingReplay {
     try staging.journal.forEach(upTo: survey.end) { position, record in
       let isTrusted = position < survey.trusted || survey.stage != .receiving
       switch record {
-      case .item(let item, let seal):
+      case .item(let item, let check):
         guard !survey.isVoid(item.path, item.generation, at: position) else { return }
-        if try isTrusted || holds(item, seal) {
+        if try isTrusted || holds(item, check) {
           try staging.finish(item)
           staging.place([(item, position)])
           claim(item, position)
@@ -258,9 +255,9 @@ struct StagingReplay {
           try places.remove(item.path)
           untrue.append(.void(at: position))
         }
-      case .range(let place, let seal):
+      case .range(let place, let check):
         guard !survey.isVoid(place.path, place.generation, at: position) else { return }
-        if try isTrusted || holds(place, seal) {
+        if try isTrusted || holds(place, check) {
           let completed = try staging.shared.withLock { try $0.ledger.restore(place) }
           claim(place.path, position)
           if let completed { try complete(completed, position, isTrusted) }
@@ -304,7 +301,7 @@ struct StagingReplay {
   // MARK: Checking
 
   /// Whether an item exists as claimed. Metadata that a power loss may have removed is set again.
-  private mutating func holds(_ item: ItemRecord, _ seal: ChunkSeal?) throws -> Bool {
+  private mutating func holds(_ item: ItemRecord, _ check: ChunkCheck?) throws -> Bool {
     let kind = try places.kind(of: item.path)
     switch item.body {
     case .hardLink: return true
@@ -316,29 +313,27 @@ struct StagingReplay {
       return true
     case .file(let size):
       guard kind == .regular, let file = try file(item.path), try file.size() == size else { return false }
-      if let seal {
+      if let check {
         let place = ChunkPlace(path: item.path, generation: item.generation, range: 0..<size)
-        guard try holds(place, seal) else { return false }
+        guard try holds(place, check) else { return false }
       }
       try staging.settle(file, item)
       return true
     }
   }
 
-  private mutating func holds(_ place: ChunkPlace, _ seal: ChunkSeal) throws -> Bool {
+  private mutating func holds(_ place: ChunkPlace, _ check: ChunkCheck) throws -> Bool {
     guard let file = try file(place.path) else { return false }
-    tagged.removeAll()
-    place.writeTagged(to: &tagged)
     if place.isHole {
       // Bytes where there should be none are not a hole; clearing them costs nothing.
       try file.clear(place.range)
-      return sealer.verify(seal, place: tagged.bytes, data: Span())
+      return check == staging.keys.check(place)
     }
     let count = place.range.count
     guard count <= Limits.chunk else { return false }
     if data.count < count { data = [UInt8](repeating: 0, count: count) }
     return try file.read(at: place.range.lowerBound, into: &data, 0..<count) == count
-      && sealer.verify(seal, place: tagged.bytes, data: data.span.extracting(..<count))
+      && check == staging.keys.check(place, data.span.extracting(..<count))
   }
 
   /// The file at a path; nil if there is none.

@@ -4,12 +4,10 @@ import MigrationWire
 /// Writes the data of one stream into staging; one thread uses it.
 package final class StagingWriter {
   let staging: Staging
-  let sealer: any ChunkSealing
   let places: any StagingPlaces
   var claims: [JournalRecord] = []
   /// The length on the wire of the records among the claims.
   private var claimedLength = 0
-  var tagged = ByteWriter()
   /// The root that was checked last.
   var lastRoot: [UInt8] = []
   /// The path for which parent directories were charged last.
@@ -20,11 +18,10 @@ package final class StagingWriter {
   /// Called when an item has been refused.
   let refused: () -> Void
 
-  package init(_ staging: Staging, sealer: any ChunkSealing, refused: @escaping () -> Void = {}) {
+  package init(_ staging: Staging, refused: @escaping () -> Void = {}) {
     self.refused = refused
     traits = staging.disk.traits
     self.staging = staging
-    self.sealer = sealer
     places = staging.disk.places()
   }
 
@@ -44,10 +41,10 @@ package final class StagingWriter {
       case .item(let record, let whole):
         try write(record, whole, bytes)
         content += whole?.data.count ?? 0
-      case .chunk(let place, let seal, let data):
-        try write(place, seal, bytes.extracting(data))
+      case .chunk(let place, let check, let data):
+        try write(place, check, bytes.extracting(data))
         content += data.count
-      case .hole(let place, let seal): try write(place, seal, bytes.extracting(0..<0))
+      case .hole(let place, let check): try write(place, check, bytes.extracting(0..<0))
       }
       // Records with many small attributes take ten times as much memory: only a few of them wait
       // here.
@@ -84,7 +81,7 @@ package final class StagingWriter {
     try check(record.path)
     if let content {
       let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
-      try verify(place, content.seal, bytes.extracting(content.data))
+      try verify(place, content.check, bytes.extracting(content.data))
     }
     do {
       try take(record, content, bytes)
@@ -144,7 +141,7 @@ package final class StagingWriter {
       staging.setTime(in: places, record)
     case .hardLink: try makeSureOfPlace(record.path)
     }
-    claims.append(.item(record, content?.seal))
+    claims.append(.item(record, content?.check))
     try staging.finish(record)
   }
 
@@ -187,9 +184,9 @@ package final class StagingWriter {
 
   // MARK: Chunks
 
-  private func write(_ place: ChunkPlace, _ seal: ChunkSeal, _ data: Span<UInt8>) throws {
-    try check(place.path)
-    try verify(place, seal, data)
+  private func write(_ place: ChunkPlace, _ check: ChunkCheck, _ data: Span<UInt8>) throws {
+    try self.check(place.path)
+    try verify(place, check, data)
     let target: Staging.OpenFile
     do {
       guard let file = try admit(place) else { return }
@@ -207,7 +204,7 @@ package final class StagingWriter {
     } catch {
       return try refuse(place, after: ArchiveError("writing", place.path, error), isStaged: true)
     }
-    claims.append(.range(place, seal))
+    claims.append(.range(place, check))
     guard let (number, record) = staging.shared.withLock({ $0.ledger.stage(place) }) else { return }
     do {
       try finish(number, record)
@@ -263,15 +260,13 @@ package final class StagingWriter {
     try staging.finish(record)
   }
 
-  func verify(_ place: ChunkPlace, _ seal: ChunkSeal, _ data: Span<UInt8>) throws(Violation) {
-    tagged.removeAll()
-    place.writeTagged(to: &tagged)
-    let isAuthentic = sealer.verify(seal, place: tagged.bytes, data: data)
-    guard !isAuthentic else { return }
-    let expected = sealer.expected(seal, place: tagged.bytes, data: data)
+  /// Compares the check of a piece with the bytes that will be written.
+  func verify(_ place: ChunkPlace, _ check: ChunkCheck, _ data: Span<UInt8>) throws(Violation) {
+    let expected = staging.keys.check(place, data)
+    guard check != expected else { return }
     throw Violation(
-      .tag, "a chunk",
-      "\(seal.tag.hexadecimal) came, and \(expected.tag.hexadecimal) is computed here, at offset "
+      .check, "a chunk",
+      "\(check.hexadecimal) came, and \(expected.hexadecimal) is computed here, at offset "
         + "\(place.range.lowerBound) of \(VisibleText.quoted(place.path))")
   }
 

@@ -92,11 +92,9 @@ final class DryReader: ExportListener, Sendable {
   var roots: DryExport.Roots { state.withLock { $0.roots } }
   var unsent: DryExport.Some<Unsent> { state.withLock { $0.unsent } }
 
-  /// The settings of the export. Any keys will do: the tagged data is discarded.
+  /// The settings of the export. Any key will do: the data is discarded.
   var settings: ExportSettings {
-    ExportSettings(listener: self, keys: TransferKeys(tagKey: 0, hashKey: 0), held: HeldItems(), readers: 1) {
-      NoSealing()
-    }
+    ExportSettings(listener: self, keys: TransferKeys(hashKey: 0), held: HeldItems(), readers: 1)
   }
 
   /// Reads until `end` is called.
@@ -149,11 +147,4 @@ final class DryReader: ExportListener, Sendable {
       }
     }
   }
-}
-
-/// Tags that are never checked.
-private final class NoSealing: ChunkSealing {
-  func seal(place: [UInt8], data: Span<UInt8>) -> ChunkSeal { ChunkSeal(nonceHigh: 0, nonceLow: 0, tag: 0) }
-  func verify(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> Bool { true }
-  func expected(_ seal: ChunkSeal, place: [UInt8], data: Span<UInt8>) -> ChunkSeal { seal }
 }

@@ -214,7 +214,7 @@ extension ReceivingSession {
     _ connection: consuming Connection, _ durability: StreamDurability, _ dismissal: Dismissal, _ setup: ReceiverSetup
   ) throws -> IncomingData {
     let transfer = transfer
-    let writer = StagingWriter(staging, sealer: try ChunkSealer(staging.keys)) {
+    let writer = StagingWriter(staging) {
       transfer.tellRefusals { setup.post(.refused(transfer.identifier, $0)) }
     }
     return try IncomingData(

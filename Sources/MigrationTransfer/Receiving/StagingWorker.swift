@@ -191,7 +191,7 @@ struct RecoveryWorker: Sendable {
   ) throws -> Staging? {
     do {
       return try setup.importer.recover(
-        destination.offer, transfer: identifier, keys: destination.keys, sealer: try ChunkSealer(destination.keys))
+        destination.offer, transfer: identifier, keys: destination.keys)
     } catch let error as ArchiveError where error.code == .journal {
       setup.notice("\(error); it is left as it is, and everything is sent again")
       return nil

@@ -7,7 +7,9 @@ import MigrationWire
 /// The checksum finds damage, not forgery: a program that can write the file can read the keys in
 /// it.
 extension RememberedTransfer {
-  private static let magic = Array("peer transfer 1\n".utf8)
+  private static let magic = Array("peer transfer 2\n".utf8)
+  /// That of a program of version 1 of the protocol.
+  private static let olderMagic = Array("peer transfer 1\n".utf8)
   private static let subject = "a remembered transfer"
   private static let checksum = 16
   /// Far more than any record has.
@@ -55,7 +57,6 @@ extension RememberedTransfer {
       fields.append(10, destination.path)
       fields.append(11) { $0.u16(destination.port) }
       fields.append(12) { writer in
-        writer.u128(destination.keys.tagKey)
         writer.u128(destination.keys.hashKey)
       }
       fields.append(13, Array(ControlMessage.offer(destination.offer).frame))
@@ -77,15 +78,18 @@ extension RememberedTransfer {
     return fields
   }
 
-  /// Reads a whole file. A damaged or foreign file is a violation.
+  /// Whether a program of version 1 wrote the file: its transfer cannot be continued.
+  static func isOlder(_ file: [UInt8]) -> Bool { file.starts(with: olderMagic) }
+
+  /// Reads a whole file, also one of version 1. A damaged or foreign file is a violation.
   init(encoded bytes: [UInt8]) throws(Violation) {
     let body = Self.magic.count..<max(Self.magic.count, bytes.count - Self.checksum)
-    guard bytes.count >= Self.magic.count + Self.checksum, bytes.starts(with: Self.magic) else {
+    guard bytes.count >= Self.magic.count + Self.checksum, bytes.starts(with: Self.magic) || Self.isOlder(bytes) else {
       throw Violation(.unknown, Self.subject)
     }
     var reader = ByteReader(body.upperBound..<bytes.count, of: Self.subject)
     guard try reader.u128(bytes.span) == Self.code(Array(bytes[..<body.upperBound])) else {
-      throw Violation(.tag, Self.subject)
+      throw Violation(.check, Self.subject)
     }
     try self.init(try Fields(bytes.span, body, of: Self.subject))
   }
@@ -165,7 +169,9 @@ extension RememberedTransfer.Destination {
     path = try fields.required(10, subject)
     port = try fields.readRequired(11, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
     keys = try fields.readRequired(12, subject) { reader, bytes throws(Violation) in
-      TransferKeys(tagKey: try reader.u128(bytes), hashKey: try reader.u128(bytes))
+      // Version 1 had another key in front of it.
+      if reader.remaining > 16 { _ = try reader.u128(bytes) }
+      return TransferKeys(hashKey: try reader.u128(bytes))
     }
     guard case .offer(let offer)? = try RememberedTransfer.message(try fields.required(13, subject)) else {
       throw Violation(.value, subject)

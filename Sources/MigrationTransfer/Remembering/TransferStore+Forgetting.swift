@@ -78,8 +78,8 @@ extension TransferStore {
     guard isOurs else {
       throw Fault.taken(Self.shown(name), by: directory.directory.descriptor.lockHolder()).failure
     }
-    return Taken(
-      name: name, directory: directory, remembered: try? Self.remembered(Self.read(directory.directory), name))
+    let remembered = try? Self.remembered(Self.read(directory.directory), name, allowsOlder: true)
+    return Taken(name: name, directory: directory, remembered: remembered)
   }
 
   /// Removes the staging directory. Returns a part that may still be there, if any.

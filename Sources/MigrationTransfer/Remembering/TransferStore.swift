@@ -150,7 +150,7 @@ package final class TransferStore: Sendable {
       do throws(SystemError) {
         // The user is to see damaged ones.
         let bytes = try Self.read(directory)
-        let remembered = try? Self.remembered(bytes, name)
+        let remembered = try? Self.remembered(bytes, name, allowsOlder: true)
         isOver = remembered.flatMap { old in old.done.map { now - $0.at > Self.tombstoneLife(old.role) } } ?? false
       } catch {
         isOver = error.isNotFound
@@ -172,8 +172,15 @@ package final class TransferStore: Sendable {
     return Array(bytes[..<count])
   }
 
-  /// The record with these bytes, in a directory of this name.
-  static func remembered(_ bytes: [UInt8], _ name: [UInt8]) throws(Fault) -> RememberedTransfer {
+  /// The record with these bytes, in a directory of this name. `allowsOlder` permits one of
+  /// version 1, to be forgotten.
+  static func remembered(
+    _ bytes: [UInt8], _ name: [UInt8], allowsOlder: Bool = false
+  ) throws(Fault) -> RememberedTransfer {
+    guard allowsOlder || !RememberedTransfer.isOlder(bytes) else {
+      throw Fault(
+        .storage, "an older peer began it, and this one cannot continue it", hint: "'peer forget' removes it.")
+    }
     do throws(Violation) {
       guard bytes.count <= RememberedTransfer.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
       let remembered = try RememberedTransfer(encoded: bytes)

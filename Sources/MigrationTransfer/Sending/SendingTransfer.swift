@@ -98,14 +98,7 @@ struct SendingSession: Sendable {
       setup.post(.withholding(number, clause: clause))
     }
     let settings = ExportSettings(
-      listener: queue, keys: accept.keys, held: held, traits: traits, isRotating: setup.source.isRotating
-    ) { () throws(ArchiveError) in
-      do {
-        return try ChunkSealer(accept.keys)
-      } catch {
-        throw ArchiveError(.storage, "no content can be sealed: \(error)")
-      }
-    }
+      listener: queue, keys: accept.keys, held: held, traits: traits, isRotating: setup.source.isRotating)
     defer { queue.serveNothing() }
     let result = try setup.source.export(settings, for: order.request) { queue.serve($0) }
     try queue.drain()

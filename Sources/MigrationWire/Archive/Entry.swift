@@ -1,29 +1,5 @@
-/// The tag of a chunk, and its nonce (Protocol §9.3).
-package struct ChunkSeal: Equatable, Sendable {
-  package let nonceHigh: UInt64
-  package let nonceLow: UInt32
-  package let tag: UInt128
-
-  package init(nonceHigh: UInt64, nonceLow: UInt32, tag: UInt128) {
-    self.nonceHigh = nonceHigh
-    self.nonceLow = nonceLow
-    self.tag = tag
-  }
-
-  package static let size = 28
-
-  init(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) {
-    nonceHigh = try reader.u64(bytes)
-    nonceLow = try reader.u32(bytes)
-    tag = try reader.u128(bytes)
-  }
-
-  package func write(to writer: inout ByteWriter) {
-    writer.u64(nonceHigh)
-    writer.u32(nonceLow)
-    writer.u128(tag)
-  }
-}
+/// The value by which a receiver finds bytes that are not those that the sender read (Protocol §9.3).
+package typealias ChunkCheck = UInt64
 
 /// A piece of one generation of one file: bytes, or a hole that stands for zeros.
 package struct ChunkPlace: Equatable, Sendable {
@@ -38,31 +14,22 @@ package struct ChunkPlace: Equatable, Sendable {
     self.range = range
     self.isHole = isHole
   }
-
-  /// The fields that the tag covers besides the data (Protocol §9.3).
-  package func writeTagged(to writer: inout ByteWriter) {
-    writer.u8(isHole ? 3 : 2)
-    writer.u64(range.lowerBound)
-    writer.u64(range.upperBound - range.lowerBound)
-    writer.u128(generation)
-    writer.array(path.bytes)
-  }
 }
 
 /// One entry of a DATA frame (Protocol §6.8), with the place of its data in the frame.
 package enum Entry: Equatable, Sendable {
   /// A record, and for a small file the whole content behind it.
   case item(ItemRecord, content: Content?)
-  case chunk(ChunkPlace, ChunkSeal, data: Range<Int>)
-  case hole(ChunkPlace, ChunkSeal)
+  case chunk(ChunkPlace, ChunkCheck, data: Range<Int>)
+  case hole(ChunkPlace, ChunkCheck)
 
   /// The content of a small file, in the same frame as its record.
   package struct Content: Equatable, Sendable {
-    package let seal: ChunkSeal
+    package let check: ChunkCheck
     package let data: Range<Int>
 
-    package init(seal: ChunkSeal, data: Range<Int>) {
-      self.seal = seal
+    package init(check: ChunkCheck, data: Range<Int>) {
+      self.check = check
       self.data = data
     }
   }
@@ -106,8 +73,8 @@ package struct EntryReader: Sendable {
     guard case .file(UInt64(size)) = record.body, size > 0, size <= Limits.chunk else {
       throw Violation(.value, "the content of a file")
     }
-    let seal = try ChunkSeal(&reader, bytes)
-    return .item(record, content: Entry.Content(seal: seal, data: try reader.take(size)))
+    let check = try reader.u64(bytes)
+    return .item(record, content: Entry.Content(check: check, data: try reader.take(size)))
   }
 
   private mutating func chunk(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
@@ -116,9 +83,9 @@ package struct EntryReader: Sendable {
     let offset = try reader.u64(bytes)
     let length = Int(try reader.u32(bytes))
     guard length > 0, length <= Limits.chunk else { throw Violation(.limit, "a chunk") }
-    let seal = try ChunkSeal(&reader, bytes)
+    let check = try reader.u64(bytes)
     let place = try place(bytes, pathLength, generation, offset, UInt64(length), isHole: false)
-    return .chunk(place, seal, data: try reader.take(length))
+    return .chunk(place, check, data: try reader.take(length))
   }
 
   private mutating func hole(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
@@ -127,8 +94,8 @@ package struct EntryReader: Sendable {
     let offset = try reader.u64(bytes)
     let length = try reader.u64(bytes)
     guard length > 0 else { throw Violation(.value, "a hole") }
-    let seal = try ChunkSeal(&reader, bytes)
-    return .hole(try place(bytes, pathLength, generation, offset, length, isHole: true), seal)
+    let check = try reader.u64(bytes)
+    return .hole(try place(bytes, pathLength, generation, offset, length, isHole: true), check)
   }
 
   private mutating func place(
@@ -155,21 +122,21 @@ package enum EntryWriter {
   }
 
   /// A CHUNK or HOLE entry without its data, which follows.
-  package static func place(_ place: ChunkPlace, _ seal: ChunkSeal, to writer: inout ByteWriter) {
+  package static func place(_ place: ChunkPlace, _ check: ChunkCheck, to writer: inout ByteWriter) {
     writer.u8(place.isHole ? Entry.Kind.hole : Entry.Kind.chunk)
     writer.u16(UInt16(place.path.bytes.count))
     writer.u128(place.generation)
     writer.u64(place.range.lowerBound)
     let length = place.range.upperBound - place.range.lowerBound
     if place.isHole { writer.u64(length) } else { writer.u32(UInt32(length)) }
-    seal.write(to: &writer)
+    writer.u64(check)
     writer.array(place.path.bytes)
   }
 
   /// The header of a CONTENT entry, which follows its ITEM entry directly.
-  package static func content(length: Int, _ seal: ChunkSeal, to writer: inout ByteWriter) {
+  package static func content(length: Int, _ check: ChunkCheck, to writer: inout ByteWriter) {
     writer.u8(Entry.Kind.content)
     writer.u32(UInt32(length))
-    seal.write(to: &writer)
+    writer.u64(check)
   }
 }

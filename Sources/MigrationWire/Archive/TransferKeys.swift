@@ -3,17 +3,12 @@ package typealias TransferID = UInt128
 /// Names one session of a transfer.
 package typealias SessionID = UInt128
 
-/// The secrets of one transfer that both ends hold, and the values that they compute under them.
+/// The secret of one transfer that both ends hold, and the values that they compute under it.
 package struct TransferKeys: Equatable, Sendable {
-  /// The AES-128 key of the chunk tags.
-  package let tagKey: UInt128
-  /// The SipHash key of marks and generations.
+  /// The SipHash key of marks, checks and generations.
   package let hashKey: UInt128
 
-  package init(tagKey: UInt128, hashKey: UInt128) {
-    self.tagKey = tagKey
-    self.hashKey = hashKey
-  }
+  package init(hashKey: UInt128) { self.hashKey = hashKey }
 
   /// The mark of an item that is held in staging (Protocol §9.2, kind 1).
   package func mark(path: ArchivePath, generation: Generation) -> Mark {
@@ -51,6 +46,21 @@ package struct TransferKeys: Equatable, Sendable {
     hash.combine(6 as UInt8)
     hash.combine(path.bytes)
     return hash.finish()
+  }
+
+  /// The check of a chunk whose bytes have these lanes (Protocol §9.3).
+  package func check(_ place: ChunkPlace, lanes: (UInt32, UInt32, UInt32)) -> ChunkCheck {
+    var hash = SipHash(key: hashKey)
+    hash.combine(7 as UInt8)
+    hash.combine(place.isHole ? Entry.Kind.hole : Entry.Kind.chunk)
+    hash.combine(place.range.lowerBound)
+    hash.combine(place.range.upperBound - place.range.lowerBound)
+    hash.combine(place.generation)
+    hash.combine(place.path.bytes)
+    hash.combine(lanes.0)
+    hash.combine(lanes.1)
+    hash.combine(lanes.2)
+    return ChunkCheck(hash.finish() >> 64)
   }
 
   /// The generation of a source item (Protocol §9.1).

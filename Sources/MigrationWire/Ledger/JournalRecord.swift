@@ -2,10 +2,10 @@
 package enum JournalRecord: Equatable, Sendable {
   /// The first record: which transfer the journal belongs to.
   case opened(TransferID)
-  /// A complete item; for a small file with the tag of its whole content.
-  case item(ItemRecord, ChunkSeal?)
+  /// A complete item; for a small file with the check of its whole content.
+  case item(ItemRecord, ChunkCheck?)
   /// A range that is in its staging file.
-  case range(ChunkPlace, ChunkSeal)
+  case range(ChunkPlace, ChunkCheck)
   /// The record of a file whose bytes are in `range` records.
   case sealed(ItemRecord)
   /// Every earlier record about this path is void.
@@ -66,7 +66,7 @@ package enum JournalRecord: Equatable, Sendable {
     let kind = try reader.u8(bytes)
     let body = try reader.take(length)
     guard try reader.u128(bytes) == code(key, position, kind, bytes.extracting(body)) else {
-      throw Violation(.tag, "a record of the journal")
+      throw Violation(.check, "a record of the journal")
     }
     return (try JournalRecord(kind, bytes, body), overhead + length)
   }
@@ -128,16 +128,16 @@ package enum JournalRecord: Equatable, Sendable {
     case .opened(let transfer):
       body.array(Self.magic)
       body.u128(transfer)
-    case .item(let record, let seal):
-      body.u8(seal == nil ? 0 : 1)
-      seal?.write(to: &body)
+    case .item(let record, let check):
+      body.u8(check == nil ? 0 : 1)
+      if let check { body.u64(check) }
       record.write(to: &body)
-    case .range(let place, let seal):
+    case .range(let place, let check):
       body.u8(place.isHole ? 1 : 0)
       body.u128(place.generation)
       body.u64(place.range.lowerBound)
       body.u64(place.range.upperBound)
-      seal.write(to: &body)
+      body.u64(check)
       body.array(place.path.bytes)
     case .sealed(let record): record.write(to: &body)
     case .discarded(let path), .discardedTree(let path): body.array(path.bytes)
@@ -175,16 +175,16 @@ package enum JournalRecord: Equatable, Sendable {
       guard try reader.array(bytes, Self.magic.count) == Self.magic else { throw Violation(.unknown, "the journal") }
       self = .opened(try reader.u128(bytes))
     case 2:
-      let seal: ChunkSeal? = try reader.u8(bytes) == 0 ? nil : try ChunkSeal(&reader, bytes)
-      self = .item(try ItemRecord(bytes, try reader.take(reader.remaining)), seal)
+      let check: ChunkCheck? = try reader.u8(bytes) == 0 ? nil : try reader.u64(bytes)
+      self = .item(try ItemRecord(bytes, try reader.take(reader.remaining)), check)
     case 3:
       let isHole = try reader.u8(bytes) == 1
       let generation = try reader.u128(bytes)
       let (start, end) = (try reader.u64(bytes), try reader.u64(bytes))
       guard start < end, end <= Limits.fileSize else { throw Violation(.value, subject) }
-      let seal = try ChunkSeal(&reader, bytes)
+      let check = try reader.u64(bytes)
       let path = try ArchivePath(try reader.rest(bytes))
-      self = .range(ChunkPlace(path: path, generation: generation, range: start..<end, isHole: isHole), seal)
+      self = .range(ChunkPlace(path: path, generation: generation, range: start..<end, isHole: isHole), check)
     case 4: self = .sealed(try ItemRecord(bytes, try reader.take(reader.remaining)))
     case 5: self = .discarded(try ArchivePath(try reader.rest(bytes)))
     case 6: self = .synced(upTo: try reader.u64(bytes))

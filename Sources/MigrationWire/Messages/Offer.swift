@@ -202,16 +202,14 @@ package struct Accept: Equatable, Sendable {
     let fields = try Fields(bytes, range, of: subject)
     transfer = try fields.requiredNumber(1, subject)
     session = try fields.requiredNumber(2, subject)
-    keys = TransferKeys(
-      tagKey: try fields.requiredNumber(3, subject), hashKey: try fields.requiredNumber(4, subject))
-    window = try fields.requiredNumber(5, subject)
-    streams = try fields.requiredNumber(6, subject)
-    features = Features(
-      rawValue: try fields.requiredNumber(7, subject))
-    traits = try fields.read(8, subject) { reader, bytes throws(Violation) in
+    keys = TransferKeys(hashKey: try fields.requiredNumber(3, subject))
+    window = try fields.requiredNumber(4, subject)
+    streams = try fields.requiredNumber(5, subject)
+    features = Features(rawValue: try fields.requiredNumber(6, subject))
+    traits = try fields.read(7, subject) { reader, bytes throws(Violation) in
       try DestinationTraits(bytes, try reader.take(reader.remaining))
     }
-    unknown = fields.unknown(besides: 1...8)
+    unknown = fields.unknown(besides: 1...7)
     guard window >= Limits.smallestWindow, (1...Limits.streams).contains(Int(streams)) else {
       throw Violation(.value, subject)
     }
@@ -221,12 +219,11 @@ package struct Accept: Equatable, Sendable {
     var fields = Fields()
     fields.append(1) { $0.u128(transfer) }
     fields.append(2) { $0.u128(session) }
-    fields.append(3) { $0.u128(keys.tagKey) }
-    fields.append(4) { $0.u128(keys.hashKey) }
-    fields.append(5) { $0.u64(window) }
-    fields.append(6) { $0.u16(streams) }
-    fields.append(7) { $0.u64(features.rawValue) }
-    if let traits { fields.append(8) { traits.write(to: &$0) } }
+    fields.append(3) { $0.u128(keys.hashKey) }
+    fields.append(4) { $0.u64(window) }
+    fields.append(5) { $0.u16(streams) }
+    fields.append(6) { $0.u64(features.rawValue) }
+    if let traits { fields.append(7) { traits.write(to: &$0) } }
     fields.write(with: unknown, to: &writer)
   }
 }

@@ -28,7 +28,7 @@ package enum PairingFrame: Equatable, Sendable {
   case abort(AbortReason)
 
   /// The one version that this implementation speaks.
-  package static let version: UInt8 = 1
+  package static let version: UInt8 = 2
   /// The bytes before the body.
   package static let headerSize = 3
 

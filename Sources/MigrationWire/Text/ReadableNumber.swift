@@ -50,10 +50,10 @@ package enum ReadableNumber {
   }
 }
 
-extension UInt128 {
-  /// All 32 digits, the most significant first.
+extension FixedWidthInteger where Self: UnsignedInteger {
+  /// All digits, the most significant first.
   package var hexadecimal: String {
     let digits = String(self, radix: 16)
-    return String(repeating: "0", count: 32 - digits.count) + digits
+    return String(repeating: "0", count: Self.bitWidth / 4 - digits.count) + digits
   }
 }

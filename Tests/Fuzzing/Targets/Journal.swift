@@ -10,7 +10,7 @@ import TestSupport
 /// authentication code, as if the program had written it. Records of a journal have bytes that say
 /// the same (a truth value that is neither 0 nor 1), so they are compared as values.
 enum JournalCheck {
-  private static let keys = TransferKeys(tagKey: 1, hashKey: 2)
+  private static let keys = TransferKeys(hashKey: 2)
   private static let transfer: TransferID = 42
   private static let offer = Offer(
     transfer: nil, contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 10, bytes: 1000,
@@ -110,7 +110,7 @@ enum JournalCheck {
   private static func recover(_ area: SimulatedArea, _ fate: Staging.ImportFate) -> Ledger? {
     do {
       let staging = try Staging.recover(
-        from: area, for: offer, transfer: transfer, keys: keys, sealer: HashSealer(), import: fate)
+        from: area, for: offer, transfer: transfer, keys: keys, import: fate)
       return staging.shared.withLock { $0.ledger }
     } catch {
       promise(error is ArchiveError, "the recovery fails with \(error)")

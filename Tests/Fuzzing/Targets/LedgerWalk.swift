@@ -6,7 +6,7 @@ import FuzzDriver
 ///
 /// Its sums are those of its entries after every event, and it takes no more than the offer.
 struct LedgerWalk {
-  private static let keys = TransferKeys(tagKey: 1, hashKey: 2)
+  private static let keys = TransferKeys(hashKey: 2)
 
   private var input: InputBytes
   private var ledger = Ledger(keys: keys, bound: Bound(items: 4, bytes: 64, metadata: 4096))

@@ -88,7 +88,7 @@ struct SessionWalk {
   private mutating func accept() -> Bool {
     guard receiver.isJudging, isIntact else { return true }
     let accept = Accept(
-      transfer: 7, session: 8, keys: TransferKeys(tagKey: 1, hashKey: 2), window: Limits.window, streams: 4,
+      transfer: 7, session: 8, keys: TransferKeys(hashKey: 2), window: Limits.window, streams: 4,
       features: [])
     accepted = accept
     return tell(sender: receiver.accept(accept))

@@ -104,12 +104,12 @@ private func checkEntries(_ bytes: [UInt8], _ range: Range<Int>) {
       case .item(let record, let content):
         EntryWriter.item(record, to: &writer)
         guard let content else { continue }
-        EntryWriter.content(length: content.data.count, content.seal, to: &writer)
+        EntryWriter.content(length: content.data.count, content.check, to: &writer)
         writer.array(Array(bytes[content.data]))
-      case .chunk(let place, let seal, let data):
-        EntryWriter.place(place, seal, to: &writer)
+      case .chunk(let place, let check, let data):
+        EntryWriter.place(place, check, to: &writer)
         writer.array(Array(bytes[data]))
-      case .hole(let place, let seal): EntryWriter.place(place, seal, to: &writer)
+      case .hole(let place, let check): EntryWriter.place(place, check, to: &writer)
       }
     }
   } catch { return }

@@ -3,7 +3,7 @@
 
 It uses the encodings of Tests/Interop, a second implementation, which follows Protocol.md alone.
 
-Needs Debian's python3-cryptography for tags, and the command openssl for siphash.txt, where the hash is checked.
+Needs the command openssl for siphash.txt, where the hash is checked.
 """
 
 import os
@@ -22,8 +22,7 @@ def run(start, count):
     return bytes((start + index) % 256 for index in range(count))
 
 
-TAG_KEY, HASH_KEY, GENERATION = run(0x40, 16), run(0x50, 16), run(0xA0, 16)
-nonces = (run(0xC0, 8) + U32.put(count) for count in range(2**32))
+HASH_KEY, GENERATION = run(0x50, 16), run(0xA0, 16)
 LATER = b"later"
 
 
@@ -32,7 +31,7 @@ def record(path, kind, unknown=None, **values):
 
 
 def piece(kind, path, offset, length, data=b""):
-    return wire.piece(kind, TAG_KEY, next(nonces), path, GENERATION, offset, length, data)
+    return wire.piece(kind, HASH_KEY, path, GENERATION, offset, length, data)
 
 
 def chunk(path, offset, data):
@@ -66,8 +65,8 @@ def known_answers():
         "259f0926b3f04df3e44d2a9664deee0969595fac451ced776b797e16028dd006",
         "pB": "042782388099221e8432d85ee14c4c9d15cda4c2f401fedcfa971fd8c6a8317430"
         "a9120a3444d605d2a76b629d8c223390f8e94c5eeb2b675216ceff10b195f7ae",
-        "cA": "d2f7459f7b5e5e879a59b9a708fb88d638b3ebcc4bc07b67d49cd26c0a0f4cab",
-        "cB": "f923724c49d9276c426ad2b6184ea07306bdf4acc58444c1551f26817e12b5ce",
+        "cA": "4265b7955619de9291d747a4d246900024530b6f838105bea09014d40865cf3c",
+        "cB": "3c9fa49edef8a02e56fced742897627b586c389f36a34fa1deff81d1ae57a735",
     }
 
 
@@ -75,10 +74,10 @@ def pairing():
     answers = {name: bytes.fromhex(text) for name, text in known_answers().items()}
     modes = (("pair", 1), ("resume", 2), ("join", 3))
     for name, mode in modes:
-        yield f"hello-c-{name}", f"HELLO_C, version 1, mode {name}", early_frame(
-            "HELLO_C", lowest=1, highest=1, mode=mode)
-        yield f"hello-s-{name}", f"HELLO_S, version 1, mode {name}", early_frame("HELLO_S", version=1, mode=mode)
-    yield "hello-c-later", "HELLO_C, versions 1 to 3, mode pair", early_frame("HELLO_C", lowest=1, highest=3, mode=1)
+        yield f"hello-c-{name}", f"HELLO_C, version 2, mode {name}", early_frame(
+            "HELLO_C", lowest=2, highest=2, mode=mode)
+        yield f"hello-s-{name}", f"HELLO_S, version 2, mode {name}", early_frame("HELLO_S", version=2, mode=mode)
+    yield "hello-c-later", "HELLO_C, versions 2 to 3, mode pair", early_frame("HELLO_C", lowest=2, highest=3, mode=1)
     yield "share-a", "PAIR_A with pA of peer-pair-v1", early_frame("PAIR_A", point=answers["pA"])
     yield "share-b", "PAIR_B with pB of peer-pair-v1", early_frame("PAIR_B", point=answers["pB"])
     yield "confirm-a", "CONF_A with cA of peer-pair-v1", early_frame("CONF_A", mac=answers["cA"])
@@ -125,7 +124,7 @@ def openings():
         2, (7, 8, 9), 2**32 - 1, app={**app, "unknown": {5: LATER}}, unknown={10: LATER})
 
     def accept(window, streams, features, **more):
-        return frame("ACCEPT", transfer=run(0x10, 16), session=run(0x20, 16), tagKey=TAG_KEY, hashKey=HASH_KEY,
+        return frame("ACCEPT", transfer=run(0x10, 16), session=run(0x20, 16), hashKey=HASH_KEY,
                      window=window, streams=streams, features=features, **more)
 
     yield "accept", "ACCEPT: window 64 MiB, 4 streams, zstd", accept(1 << 26, 4, 1)
@@ -135,7 +134,7 @@ def openings():
     yield "accept-traits", "ACCEPT with refusals: files below 4 GiB, targets of 1023 bytes, all rules of names, 2 s", accept(
         1 << 26, 4, 512, traits=traits)
     yield "accept-able", "ACCEPT with refusals and traits without a bound", accept(1 << 26, 4, 512, traits={})
-    yield "accept-unknown", "ACCEPT with the unknown field 9", accept(1 << 26, 4, 1, unknown={9: b"\x00"})
+    yield "accept-unknown", "ACCEPT with the unknown field 8", accept(1 << 26, 4, 1, unknown={8: b"\x00"})
 
 
 def ledgers():
@@ -239,7 +238,7 @@ def write(name, text):
 
 
 def hashes():
-    """siphash.txt by openssl, and marks, generations and tags by Tests/Interop/wire.py."""
+    """siphash.txt by openssl, and marks, generations and checks by Tests/Interop/wire.py."""
     lines = ["# SipHash-2-4-128 of 00 01 02 … under the key 00 … 0f: the n-th line is that of n bytes. By openssl."]
     for count in range(64):
         command = ["openssl", "mac", "-macopt", "hexkey:" + run(0, 16).hex(), "-macopt", "size:16", "SIPHASH"]
@@ -264,6 +263,32 @@ def hashes():
     marks = [wire.mark(HASH_KEY, GENERATION, b"photos/hello.txt"), wire.mark(HASH_KEY, b"\xff" * 16, b"a/b/c")]
     lines.append(f"digest {marks[0].hex()} {marks[1].hex()} = {wire.digest(marks).hex()}")
     write("marks.txt", "\n".join(lines) + "\n")
+    write("checks.txt", "\n".join(checks()) + "\n")
+
+
+def checks():
+    """The lines `kind offset length generation path = lanes check`, and the bytes behind them, if any."""
+    yield "# Under hashKey 50 … 5f (Protocol §9.3): kind, offset, length, generation, path, their bytes; lanes and check."
+    yield "# The bytes are counted: 00 01 … ff 00 …. The last twenty have one CRC-32C: their blocks of 16 bytes end in their own."
+    path = b"photos/film.mov"
+    places = [(wire.CHUNK, 0, run(0, count)) for count in (1, 7, 8, 9, 16, 23, 24, 25, 32, 48, 100, 1_000, 4_096)]
+    for kind, offset, data in [*places, (wire.CHUNK, 1 << 32, run(0, 100)), (wire.HOLE, 3, b"")]:
+        yield check_line(kind, offset, path, data)
+    contents = []
+    for number in range(20):
+        blocks = [siphash(HASH_KEY, bytes([number, block]))[:12] for block in range(6)]
+        contents.append(b"".join(block + wire.crc32c(block).to_bytes(4, "little") for block in blocks))
+    assert len({wire.crc32c(content) for content in contents}) == 1
+    assert len({wire.lanes(content) for content in contents}) == 20
+    for content in contents:
+        yield check_line(wire.CHUNK, 0, path, content)
+
+
+def check_line(kind, offset, path, data):
+    length = len(data) or 4_093
+    made = wire.check(HASH_KEY, kind, path, GENERATION, offset, length, data)
+    shown = "counted" if data == run(0, len(data)) else data.hex()
+    return f"{kind} {offset} {length} {GENERATION.hex()} {path.hex()} {shown} = {wire.lanes(data).hex()} {made.hex()}"
 
 
 def main():

@@ -35,7 +35,7 @@ final class IncomingWorker {
     self.join = join
     self.worker = worker
     let transfer = session.transfer
-    writer = StagingWriter(staging, sealer: HashSealer(staging.keys)) { receiver.tellRefusals(transfer) }
+    writer = StagingWriter(staging) { receiver.tellRefusals(transfer) }
   }
 
   func begin() {

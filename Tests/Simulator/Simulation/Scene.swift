@@ -210,7 +210,7 @@ final class Scene {
     let offer = order.offer
     let store = ReceiverStore(
       transfer: order.transfer, client: order.client,
-      keys: TransferKeys(tagKey: UInt128(world.dice.next()), hashKey: UInt128(world.dice.next())),
+      keys: TransferKeys(hashKey: UInt128(world.dice.next())),
       offer: Offer(
         transfer: nil, contents: offer.contents, items: offer.items, bytes: offer.bytes, allocated: offer.allocated,
         flags: offer.flags))

@@ -102,7 +102,7 @@ extension SimulatedReceiver {
     if scene.hasLostPower, scene.mutation == .trustWholeJournal { scene.vouchForJournal(of: area, store.keys) }
     scene.noteJournal(of: area, store.keys)
     let staging = try Staging.recover(
-      from: area, for: store.offer, transfer: store.transfer, keys: store.keys, sealer: HashSealer(store.keys),
+      from: area, for: store.offer, transfer: store.transfer, keys: store.keys,
       existing: scene.existingItems.existing)
     world.note("recovered \(staging.held) \(staging.stage)")
     scene.recovered(staging)

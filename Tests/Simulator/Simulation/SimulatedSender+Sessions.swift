@@ -120,7 +120,7 @@ extension SimulatedSender {
       ExportSettings(
         listener: listener, keys: accept.keys, held: session.held, sizes: Scene.sizes,
         readers: world.dice.roll(1...4), now: { listener.now }
-      ) { HashSealer(accept.keys) })
+      ))
     _ = source.add(SourceBatch(roots: roots, tree: tree))
     session.source = source
     wake(session, session.window?.wakeAll() ?? [])
