@@ -19,8 +19,8 @@ class StrangeSender:
 
     ROOT = b"tree"
 
-    def __init__(self, port, files=None, features=0, **how):
-        self.port, self.features, self.how = port, features, how
+    def __init__(self, port, files=None, **how):
+        self.port, self.how = port, how
         self.stranger = self.connected()
         self.control = self.stream = self.accepted = None
         self.sequence = 0
@@ -53,7 +53,7 @@ class StrangeSender:
         self.control.hear("GREETING")
 
     def greeting(self):
-        return wire.frame("GREETING", role=wire.SENDER, label="strange", software="test", features=self.features)
+        return wire.frame("GREETING", role=wire.SENDER, label="strange", software="test", features=0)
 
     def offer(self, items=None):
         self.stranger.send(self.an_offer(items))

@@ -68,19 +68,19 @@ def test_marks_of_existing_items(work):
         equal(file.read(), b"fresh", "what is new")
 
 
-@pytest.mark.parametrize("features", [0x1, 0x201])
-def test_a_sender_that_does_not_leave_out(work, features):
-    """interop: --existing skip without `leaveExisting`: DONE counts the items not stored"""
+def test_a_sender_that_does_not_leave_out(work):
+    """interop: --existing skip, a sender that ignores the marks: REFUSED and DONE name and count the items not stored"""
     old, new = merged(work)
     receiver = Receiver(work, new, options=["--existing", "skip"])
-    made = to_data(paired(receiver, roots(old), features=features))
-    equal(made.held[3], set(), "marks of kind 3")
+    made = to_data(paired(receiver, roots(old)))
+    require(made.held[3], "no marks of kind 3")
+    made.held[3] = set()
     made.send()
     made.finish()
     made.receipt()
     equal(made.done.notStored, 4, "items not stored")
     named = {said.path: said.reason for said in made.refused}
-    equal(named, {b"data/differs": 9, b"data/other": 9, b"data/folder": 9, b"data/folder/inner": 7} if features & 0x200 else {}, "REFUSED")
+    equal(named, {b"data/differs": 9, b"data/other": 9, b"data/folder": 9, b"data/folder/inner": 7}, "REFUSED")
     ended(receiver, 8)
 
 
@@ -154,14 +154,14 @@ def test_traits(work):
 
 
 @needs(needed("exFAT"))
-@pytest.mark.parametrize("features, cut", [(0x201, False), (0x201, True)])
-def test_refused(work, features, cut):
+@pytest.mark.parametrize("cut", [False, True])
+def test_refused(work, cut):
     """interop: exFAT, a sender that ignores traits: REFUSED, and again in the next session"""
     disk = Disk(KINDS["exFAT"], work)
     old, new = work.place()[0], disk.place("new")
     strange_names(f"{old}/data")
     receiver = Receiver(work, new)
-    made = to_data(paired(receiver, roots(old), features=features))
+    made = to_data(paired(receiver, roots(old)))
     made.accepted.values.pop("traits")
     made.send()
     if cut:
@@ -203,26 +203,6 @@ def test_refused_before_done(work):
     equal({said.path for said in made.refused if said.generation == bytes(16)}, withheld, "paths with the generation 0")
     made.receipt()
     ended(again, 8)
-
-
-@needs(needed("exFAT"))
-def test_refused_without_the_feature(work):
-    """interop: exFAT, a sender without `refusals`: no traits, and CLOSE 8 or 9"""
-    disk = Disk(KINDS["exFAT"], work)
-    old, new = work.place()[0], disk.place("new")
-    strange_names(f"{old}/data")
-    receiver = Receiver(work, new)
-    made = to_data(paired(receiver, roots(old), features=1))
-    equal((made.accepted.traits, made.accepted.features & 0x200), (None, 0), "traits and features")
-
-    def everything():
-        made.send()
-        made.finish()
-
-    said = close_of(everything)
-    work.figure = f"CLOSE {said.code}: {said.message}"
-    require(said.code in (8, 9), work.figure)
-    ended(receiver, {8: 4, 9: 1}[said.code])
 
 
 # Owners, set-id bits, attributes that stay behind
@@ -280,7 +260,7 @@ def test_an_app_takes_its_data(work):
     made = to_data(paired(receiver, archive(work), app=OFFERED))
     request = made.other.request
     equal((request["identifier"], request["platform"], request["options"]), (ID, "linux", [(b"count", b"7")]), "the request")
-    equal(made.accepted.features & 0x200, 0, "feature 512 for an app")
+    equal(made.accepted.traits, None, "traits for an app")
     made.send()
     made.finish()
     made.receipt()

@@ -497,6 +497,5 @@ def test_an_app_is_asked_for(work):
         ended(program, 0)
         app = receiver.offer.app
         equal((receiver.offer.kind, receiver.offer.roots, app["identifier"]), (wire.APP, None, ID), "the OFFER")
-        equal(receiver.features & 0x200, 0, "feature 512 for an app")
     with open(f"{new}/Documents/kept", "rb") as file:
         equal(file.read(), b"what was written", "the app's file")

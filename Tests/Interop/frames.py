@@ -28,10 +28,10 @@ MOMENT = 1_700_000_000_000_000_005
 
 MEANINGS = {
     "READY": "The sender ends the pairing. All later frames on this connection have a length of four bytes.",
-    "GREETING sender": "The sender's role, name and features: `leaveExisting` 0x100 and `refusals` 0x200, without `zstd`.",
+    "GREETING sender": "The sender's role and name, without the feature `zstd`.",
     "GREETING receiver": "The receiver sends its own GREETING at the same time; neither end waits.",
     "OFFER": "The sender has walked its folder: one root, three items. A new transfer has no field `transfer`.",
-    "ACCEPT": "The receiver accepts the offer, and chooses all ids and keys. Both ends have the feature `refusals`.",
+    "ACCEPT": "The receiver accepts the offer, and chooses all ids and keys.",
     "HELD_END": "The receiver holds nothing yet, so it sends no HELD and no PARTIAL. The sender may open data streams.",
     "HELLO_C": "The sender opens a second connection with the same key, in mode *join*. Before READY a length has two bytes.",
     "HELLO_S": "The receiver knows the key of the running session.",
@@ -144,7 +144,7 @@ def transfer(folder):
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(f"{folder}/socket")
     listening.listen()
-    options = receiving.Options(label="desk", features=wire.REFUSALS, code="4829-1367", window=33_554_432)
+    options = receiving.Options(label="desk", features=0, code="4829-1367", window=33_554_432)
     options.random = counted(0x10)
     receiver = Receiver(destination, options=options, listening=listening)
     receiver.log, ends = log, socket.socketpair()
@@ -158,7 +158,7 @@ def transfer(folder):
 
     thread = threading.Thread(target=receive, daemon=True)
     # Each frame is acknowledged before the next one, so the order is fixed.
-    chosen = sending.Options(label="laptop", features=wire.LEAVE_EXISTING | wire.REFUSALS, frame=32, flags=0,
+    chosen = sending.Options(label="laptop", features=0, frame=32, flags=0,
                              before_frame=lambda streams, _: streams.drain())
     chosen.random = counted(0xC0)
     sender = Sender([source], chosen)

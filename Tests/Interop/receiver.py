@@ -36,7 +36,7 @@ CLOSES = {3: 1, 4: 1, 5: 4, 6: 4, 7: 6, 8: 4, 9: 1, 10: 7, 11: 9, 14: 1, 15: 4, 
 class Options:
     """The options of a receiver."""
     label: str = "python"
-    features: int = wire.ZSTD | wire.REFUSALS
+    features: int = wire.ZSTD
     window: int = 33_554_432
     streams: int = 16
     tries: int = 3
@@ -132,18 +132,16 @@ class Receiver(Admission):
         elif self.finished:
             require(said.transfer is not None, "an OFFER without a transfer that is finished")
             # REFUSED names all items not stored before the DONE that answers an OFFER.
-            for path, generation, reason in self.not_stored if said.roots and self.other.features & wire.REFUSALS else []:
+            for path, generation, reason in self.not_stored if said.roots else []:
                 self.control.say("REFUSED", path=path, generation=generation, reason=reason)
             self.answer()
         else:
             self.accept()
 
     def accept(self):
-        self.session, features = self.options.random(16), self.options.features & self.other.features & (wire.ZSTD | wire.REFUSALS)
+        self.session, features = self.options.random(16), self.options.features & self.other.features & wire.ZSTD
         if not self.offer.flags & wire.COMPRESSIBLE:
-            features &= ~wire.ZSTD
-        if self.offer.kind == wire.APP:
-            features &= ~wire.REFUSALS
+            features = 0
         self.features = self.options.accept.get("features", features)
         self.control.say("ACCEPT", **{**self.keys, "session": self.session, "window": self.options.window, "streams": self.options.streams,
                                       "features": features, **self.options.accept})
@@ -160,7 +158,7 @@ class Receiver(Admission):
         self.state = "receiving"
 
     def say_refused(self, held):
-        if self.features & wire.REFUSALS:
+        if self.offer.kind == wire.FOLDERS:
             self.control.say("REFUSED", path=held.path, generation=held.generation, reason=held.refused)
 
     def hear_unsent(self, said):
@@ -294,10 +292,9 @@ def main():
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--code")
     parser.add_argument("--label", default="python")
-    for number, name in ((wire.ZSTD, "zstd"), (wire.REFUSALS, "refusals")):
-        parser.add_argument(f"--no-{name}", action="append_const", const=number, dest="without", default=[])
+    parser.add_argument("--no-zstd", action="store_true")
     chosen = parser.parse_args()
-    options = Options(label=chosen.label, code=chosen.code, features=Options.features & ~sum(chosen.without))
+    options = Options(label=chosen.label, code=chosen.code, features=0 if chosen.no_zstd else Options.features)
     receiver = Receiver(chosen.into, chosen.port, options)
     print(json.dumps({"event": "listening", "port": receiver.port, "code": receiver.code}), flush=True)
     try:

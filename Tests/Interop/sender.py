@@ -32,7 +32,7 @@ EXITS = {2: 5, 3: 1, 4: 1, 5: 4, 6: 4, 7: 6, 8: 4, 9: 1, 10: 7, 11: 9, 12: 4, 14
 class Options:
     """The options of a sender."""
     label: str = "python"
-    features: int = wire.ZSTD | wire.LEAVE_EXISTING | wire.REFUSALS
+    features: int = wire.ZSTD
     streams: int = 1
     window: int = 1 << 62
     frame: int = 1 << 18
@@ -158,7 +158,7 @@ class Sender:
         self.marks, self.bytes, self.sent_bytes = [], 0, 0
 
     def hear_refusal(self, said):
-        require(said.name == "REFUSED" and self.accepted.features & wire.REFUSALS, f"{said.name} while data is sent")
+        require(said.name == "REFUSED" and not self.options.app, f"{said.name} while data is sent")
         self.refused.append(said)
 
     def send(self):
@@ -317,12 +317,11 @@ def main():
     parser.add_argument("--to", required=True)
     parser.add_argument("--code", required=True)
     parser.add_argument("--streams", type=int, default=1)
-    for number, name in ((wire.ZSTD, "zstd"), (wire.LEAVE_EXISTING, "leave-existing"), (wire.REFUSALS, "refusals")):
-        parser.add_argument(f"--no-{name}", action="append_const", const=number, dest="without", default=[])
+    parser.add_argument("--no-zstd", action="store_true")
     parser.add_argument("folders", nargs="+")
     chosen = parser.parse_args()
     host, _, port = chosen.to.rpartition(":")
-    sender = Sender(chosen.folders, Options(streams=chosen.streams, features=Options.features & ~sum(chosen.without)))
+    sender = Sender(chosen.folders, Options(streams=chosen.streams, features=0 if chosen.no_zstd else Options.features))
     try:
         sender.run((host, int(port)), chosen.code)
     except channel.Closed as error:

@@ -16,8 +16,8 @@ LARGEST = 2**63 - 1
 NONE = 0xFFFFFFFF
 """The `replaces` of a JOIN without a broken stream."""
 
-ZSTD, LEAVE_EXISTING, REFUSALS = 0x1, 0x100, 0x200
-"""Features (§6.1)."""
+ZSTD = 0x1
+"""The feature (§6.1)."""
 ESTIMATE, COMPRESSIBLE = 0x1, 0x2
 """Flags of an OFFER (§6.2)."""
 SENDER, RECEIVER = 1, 2

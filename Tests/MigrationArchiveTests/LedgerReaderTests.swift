@@ -33,8 +33,8 @@ import Testing
       beneath: [Array("there".utf8)], of: scratch.open("destination").directory, keys: testKeys)
   }
 
-  private func parts(length: Int = 1 << 20, tellsTaken: Bool = true) -> [LedgerReader.Part] {
-    var reader = LedgerReader(staging, present: present, tellsTaken: tellsTaken, partLength: length)
+  private func parts(length: Int = 1 << 20) -> [LedgerReader.Part] {
+    var reader = LedgerReader(staging, present: present, partLength: length)
     var parts: [LedgerReader.Part] = []
     repeat { parts.append(reader.next()) } while parts.last?.end == nil && parts.count < 1_000
     return parts
@@ -61,20 +61,18 @@ import Testing
     if length == 1 << 20 { #expect(parts.count == 1) }
   }
 
-  @Test func `a sender reads the parts as one ledger, and a sender that leaves nothing out receives no names`() throws {
-    for tellsTaken in [true, false] {
-      let parts = parts(length: 150, tellsTaken: tellsTaken)
-      let kinds = parts.flatMap(\.pages).map(\.kind.rawValue)
-      #expect(kinds == kinds.sorted() && kinds.contains(3) == tellsTaken)
-      // No incomplete file comes before the last mark.
-      let last = try #require(parts.lastIndex { !$0.pages.isEmpty })
-      #expect(parts[..<last].allSatisfy { $0.partials.isEmpty })
-    }
+  @Test func `a sender reads the parts as one ledger`() throws {
+    let parts = parts(length: 150)
+    let kinds = parts.flatMap(\.pages).map(\.kind.rawValue)
+    #expect(kinds == kinds.sorted() && kinds.contains(3))
+    // No incomplete file comes before the last mark.
+    let last = try #require(parts.lastIndex { !$0.pages.isEmpty })
+    #expect(parts[..<last].allSatisfy { $0.partials.isEmpty })
   }
 
   @Test func `an empty ledger consists of its end`() throws {
     let empty = try Self(whole: 0, partial: 0)
-    var reader = LedgerReader(empty.staging, present: PresentItems(), tellsTaken: true)
+    var reader = LedgerReader(empty.staging, present: PresentItems())
     let part = reader.next()
     #expect(part.pages == [] && part.partials == [] && part.end == Tally())
   }

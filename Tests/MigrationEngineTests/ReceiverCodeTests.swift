@@ -223,7 +223,7 @@ import Testing
     script.offer(Script.offer(66), on: 6)
     #expect(
       script.feed(.examined(SessionNumber(1), .success(ReceiverEngine.Examination(availableBytes: 9)))).last
-        == "stage 1: 4 for 66 of key 6, laptop at 10.0.0.6:9, features 513")
+        == "stage 1: 4 for 66 of key 6, laptop at 10.0.0.6:9, features 1")
   }
 
   @Test func `the question about an offer includes the most bytes that may arrive`() {

@@ -53,7 +53,7 @@ import Testing
     }
     find("a session has ended and is still there") {
       $0.conversations[two] = Conversation(
-        66, on: ConnectionID(50), from: Remote(host: "", network: ""), isResumed: true, features: [], now: 0)
+        66, on: ConnectionID(50), from: Remote(host: "", network: ""), isResumed: true, now: 0)
       $0.conversations[two]?.life = .ending(nil)
     }
     find("it receives without an offer") { $0.conversations[one]?.course = .none }

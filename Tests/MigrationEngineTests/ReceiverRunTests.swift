@@ -90,11 +90,11 @@ import Testing
     #expect(
       script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1000)))) == [
         "tell offer 4, 1000 free",
-        "stage 1: 4 for 100 of key 1, laptop at 10.0.0.1:9, features 513, taken",
+        "stage 1: 4 for 100 of key 1, laptop at 10.0.0.1:9, features 1",
       ])
     #expect(
       script.feed(.staged(number, .success(Script.admitted()))) == [
-        "say 1 accept 100 900 32M 16 features 513 traits", "sync 1", "read ledger 1",
+        "say 1 accept 100 900 32M 16 features 1 traits", "sync 1", "read ledger 1",
       ])
     let end = ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally())
     #expect(script.feed(.ledger(number, .success(end))) == ["say 1 held end 0/0"])

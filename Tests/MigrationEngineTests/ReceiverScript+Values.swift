@@ -17,11 +17,11 @@ extension ReceiverScript {
 
   static func settings() -> ReceiverEngine.Settings {
     ReceiverEngine.Settings(
-      greeting: Greeting(role: .receiver, label: "here", software: "test", features: [.zstd, .leavingOut, .refusals]),
+      greeting: Greeting(role: .receiver, label: "here", software: "test", features: .zstd),
       giveUpAfter: 600)
   }
 
-  static func greeting(_ features: Features = [.zstd, .leavingOut, .refusals]) -> ControlMessage {
+  static func greeting(_ features: Features = .zstd) -> ControlMessage {
     .greeting(Greeting(role: .sender, label: "laptop", software: "test", features: features))
   }
 

@@ -93,7 +93,7 @@ struct ReceiverScript {
     feed(.received(Self.id(number), message))
   }
 
-  mutating func offer(_ offer: Offer = offer(), on number: UInt64 = 1, features: Features = [.zstd, .refusals]) {
+  mutating func offer(_ offer: Offer = offer(), on number: UInt64 = 1, features: Features = .zstd) {
     _ = say(Self.greeting(features), on: number)
     _ = say(.offer(offer), on: number)
   }

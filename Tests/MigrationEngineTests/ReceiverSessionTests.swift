@@ -38,7 +38,7 @@ import Testing
     #expect(script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1)))) == [])
     #expect(
       script.feed(.examined(second, .success(ReceiverEngine.Examination(availableBytes: 1)))) == [
-        "tell offer 4, 1 free", "stage 2: 4 for 100 of key 1, laptop at 10.0.0.3:9, features 513",
+        "tell offer 4, 1 free", "stage 2: 4 for 100 of key 1, laptop at 10.0.0.3:9, features 1",
       ])
   }
 

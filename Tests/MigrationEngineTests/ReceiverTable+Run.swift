@@ -160,7 +160,7 @@ extension ReceiverTable {
         => over
     yes
       asking
-        stage 1: 4 for 100 of key 1, laptop at 10.0.0.1:9, features 513, taken
+        stage 1: 4 for 100 of key 1, laptop at 10.0.0.1:9, features 1
     no
       asking
         say 1 close 5 the offer was not accepted on the receiving device

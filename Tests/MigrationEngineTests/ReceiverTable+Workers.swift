@@ -30,7 +30,7 @@ extension ReceiverTable {
         => finishing until 2.1, 6 there is no room
     staged
       staging
-        say 1 accept 100 900 32M 16 features 513 traits
+        say 1 accept 100 900 32M 16 features 1 traits
         sync 1
         read ledger 1
     cannot stage

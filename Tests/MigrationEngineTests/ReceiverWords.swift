@@ -73,7 +73,7 @@ enum Words {
 
   static func text(_ order: ReceiverEngine.StagingOrder) -> String {
     "\(order.offer.items) for \(order.transfer) of key \(order.client.bytes[0]), \(order.label) at \(order.address), "
-      + "features \(order.features.rawValue)" + (order.tellsTaken ? ", taken" : "")
+      + "features \(order.features.rawValue)"
   }
 
   static func text(_ tally: Tally) -> String { "\(tally.items)/\(tally.bytes)" }

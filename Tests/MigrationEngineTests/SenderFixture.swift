@@ -36,7 +36,7 @@ enum Fixture {
       allocated: 4096, flags: flags)
   }
 
-  static func accept(streams: UInt16 = 16, features: Features = [.zstd, .refusals]) -> Accept {
+  static func accept(streams: UInt16 = 16, features: Features = .zstd) -> Accept {
     Accept(transfer: 77, session: 88, keys: keys, window: 32 << 20, streams: streams, features: features)
   }
 
@@ -49,7 +49,7 @@ enum Fixture {
   }
 
   static func greeting(_ request: AppRequest? = nil) -> Greeting {
-    Greeting(role: .receiver, label: "there", software: "", features: .refusals, request: request)
+    Greeting(role: .receiver, label: "there", software: "", features: [], request: request)
   }
 
   static func meeting(_ connection: UInt64) -> SenderEngine.Meeting {

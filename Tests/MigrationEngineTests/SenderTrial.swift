@@ -15,7 +15,7 @@ struct SenderTrial {
     giveUpAfter: Double = 600, target: String? = "target", _ change: (inout SenderEngine.Settings) -> Void = { _ in }
   ) {
     var settings = SenderEngine.Settings(
-      greeting: Greeting(role: .sender, label: "here", software: "", features: .refusals), target: target,
+      greeting: Greeting(role: .sender, label: "here", software: "", features: []), target: target,
       giveUpAfter: giveUpAfter)
     change(&settings)
     engine = SenderEngine(settings)

@@ -53,7 +53,7 @@ struct SenderWalk {
     var dice = dice
     self.isQuick = isQuick
     var settings = SenderEngine.Settings(
-      greeting: Greeting(role: .sender, label: "", software: "", features: [.refusals, .zstd]),
+      greeting: Greeting(role: .sender, label: "", software: "", features: .zstd),
       target: Bool.random(using: &dice) ? nil : "",
       streams: Bool.random(using: &dice) ? nil : UInt32.random(in: 0...20, using: &dice),
       giveUpAfter: [0, 1, 600].randomElement(using: &dice) ?? 0)

@@ -93,9 +93,9 @@ enum Expected {
     "accept": .control(.accept(accept(window: 1 << 26, streams: 4, features: .zstd))),
     "accept-smallest": .control(.accept(accept(window: 2_621_440, streams: 1, features: []))),
     "accept-traits": .control(
-      .accept(accept(window: 1 << 26, streams: 4, features: .refusals, traits: narrowTraits))),
+      .accept(accept(window: 1 << 26, streams: 4, features: .zstd, traits: narrowTraits))),
     "accept-able": .control(
-      .accept(accept(window: 1 << 26, streams: 4, features: .refusals, traits: DestinationTraits()))),
+      .accept(accept(window: 1 << 26, streams: 4, features: .zstd, traits: DestinationTraits()))),
     "accept-largest": .control(.accept(accept(window: .max, streams: 64, features: Features(rawValue: .max)))),
   ]
 

@@ -16,7 +16,8 @@ import Testing
     .range(ChunkPlace(path: path("d/f"), generation: 7, range: 0..<1), check),
     .range(ChunkPlace(path: path("d/f"), generation: 7, range: 5..<Limits.fileSize, isHole: true), check),
     .sealed(file), .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0),
-    .concluded(Tally(items: .max, bytes: 3)), .exposed, .imported, .placing(path("d/f"), to: path("d/f (2)")), .placing(path("d"), to: nil),
+    .concluded(Tally(items: .max, bytes: 3)), .exposed, .imported, .placing(path("d/f"), to: path("d/f (2)")),
+    .placing(path("d"), to: nil),
   ]
 
   private func bytes(_ record: JournalRecord, at position: UInt64) -> [UInt8] {

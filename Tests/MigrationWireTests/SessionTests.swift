@@ -9,6 +9,9 @@ enum Sample {
   static let offer = Offer(
     transfer: nil, contents: .folders([Root(kind: .directory, name: ascii("d"))]), items: 1, bytes: 2, allocated: 3,
     flags: [])
+  static let appOffer = Offer(
+    transfer: nil, contents: .app(AppIdentity(bundleIdentifier: "i", store: "s", platform: "p", version: "v")),
+    items: 1, bytes: 2, allocated: 3, flags: [])
   static let finish = Finish(total: Tally(items: 1, bytes: 2), unsent: 0, digest: 5)
   static let done = Done(total: Tally(items: 1, bytes: 2))
   static let partial = Partial(path: path("d/f"), generation: 1, ranges: ByteRanges([0..<1]))
@@ -35,7 +38,7 @@ enum Sample {
   }
 
   private func sender(_ state: SenderState) throws -> SenderSession {
-    var session = SenderSession(features: [])
+    var session = SenderSession()
     if state == .greeting { return session }
     if state == .closed {
       _ = session.close(Sample.close)
@@ -63,7 +66,8 @@ enum Sample {
     case (.finishing, .done): .done
     case (.comparing, .held), (.comparing, .partial): .comparing
     case (.comparing, .heldEnd): .streaming
-    case (.finishing, .progress): .finishing
+    case (.streaming, .refused): .streaming
+    case (.finishing, .progress), (.finishing, .refused): .finishing
     case (_, .ping), (_, .pong): state
     case (_, .close): .closed
     default: nil
@@ -79,8 +83,10 @@ enum Sample {
         continue
       }
       _ = try session.received(message)
-      // Held pages leave a trace within their state.
-      if message.type != .held, message.type != .partial { #expect(session == (try sender(next)), "\(message.type)") }
+      // Held pages and refusals leave a trace within their state.
+      if ![.held, .partial, .refused].contains(message.type) {
+        #expect(session == (try sender(next)), "\(message.type)")
+      }
       #expect(session.isDone == (next == .done) && session.isStreaming == (next == .streaming))
     }
   }
@@ -90,7 +96,7 @@ enum Sample {
   }
 
   private func receiver(_ state: ReceiverState) throws -> ReceiverSession {
-    var session = ReceiverSession(features: [])
+    var session = ReceiverSession()
     if state == .greeting { return session }
     if state == .closed {
       _ = session.close(Sample.close)
@@ -184,8 +190,8 @@ enum Sample {
 
 /// Conversations between the two machines, each message through its bytes.
 @Suite struct ConversationTests {
-  private var sender = SenderSession(features: .refusals)
-  private var receiver = ReceiverSession(features: .refusals)
+  private var sender = SenderSession()
+  private var receiver = ReceiverSession()
 
   private func carried(_ message: ControlMessage) throws -> ControlMessage {
     guard case .control(let read)? = try Frame(message.frame) else { throw Violation(.unknown, "a message") }
@@ -201,10 +207,10 @@ enum Sample {
     try sender.received(try carried(message))
   }
 
-  private mutating func begin() throws {
+  private mutating func begin(_ offer: Offer = Sample.offer) throws {
     #expect(try toReceiver(.greeting(Sample.greeting(.sender))) == .meet(Sample.greeting(.sender)))
     #expect(try toSender(.greeting(Sample.greeting(.receiver))) == .meet(Sample.greeting(.receiver)))
-    #expect(try toReceiver(sender.offer(Sample.offer)) == .judge(Sample.offer))
+    #expect(try toReceiver(sender.offer(offer)) == .judge(offer))
   }
 
   @Test func `a first transfer goes from greeting to receipt`() throws {
@@ -239,22 +245,18 @@ enum Sample {
     #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
   }
 
-  @Test func `refused items are reported while the receiver receives and imports, if both ends can`()
-    throws
-  {
-    for features in [.refusals, []] as [Features] {
+  @Test func `items of folders may be refused while the receiver receives and imports, and an app's never`() throws {
+    for isOfFolders in [true, false] {
       var talk = self
-      try talk.begin()
-      let accept = Accept(
-        transfer: 1, session: 2, keys: Sample.accept.keys, window: 1 << 26, streams: 4, features: features)
+      try talk.begin(isOfFolders ? Sample.offer : Sample.appOffer)
       #expect(talk.receiver.refused(Sample.refused) == nil)
-      _ = try talk.toSender(talk.receiver.accept(accept))
+      _ = try talk.toSender(talk.receiver.accept(Sample.accept))
       #expect(talk.receiver.refused(Sample.refused) == nil)
       #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
       _ = try talk.toSender(talk.receiver.reported(Tally()))
-      try talk.refuse(isKnown: features == .refusals)
+      try talk.refuse(isKnown: isOfFolders)
       _ = try talk.toReceiver(talk.sender.finish(Sample.finish))
-      try talk.refuse(isKnown: features == .refusals)
+      try talk.refuse(isKnown: isOfFolders)
       _ = try talk.toSender(talk.receiver.imported(Sample.done))
       #expect(talk.receiver.refused(Sample.refused) == nil)
       #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
@@ -274,9 +276,7 @@ enum Sample {
   @Test func `as many refusals are named as a session may name`() throws {
     var talk = self
     try talk.begin()
-    let accept = Accept(
-      transfer: 1, session: 2, keys: Sample.accept.keys, window: 1 << 26, streams: 4, features: .refusals)
-    _ = try talk.toSender(talk.receiver.accept(accept))
+    _ = try talk.toSender(talk.receiver.accept(Sample.accept))
     _ = try talk.toSender(talk.receiver.reported(Tally()))
     for _ in 0..<Limits.unsent {
       let message = talk.receiver.refused(Sample.refused)
@@ -299,11 +299,10 @@ enum Sample {
 
   /// Whether a receiver names an item in front of a DONE that answers the offer; the sender takes
   /// it in the same cases.
-  private func namesAgain(_ sender: Features, _ receiver: Features, _ offer: Offer) throws -> Bool {
+  private func namesAgain(_ offer: Offer) throws -> Bool {
     var talk = self
-    (talk.sender, talk.receiver) = (SenderSession(features: sender), ReceiverSession(features: receiver))
-    _ = try talk.toReceiver(.greeting(Greeting(role: .sender, label: "", software: "", features: sender)))
-    _ = try talk.toSender(.greeting(Greeting(role: .receiver, label: "", software: "", features: receiver)))
+    _ = try talk.toReceiver(.greeting(Sample.greeting(.sender)))
+    _ = try talk.toSender(.greeting(Sample.greeting(.receiver)))
     _ = try talk.toReceiver(talk.sender.offer(offer))
     guard let message = talk.receiver.refused(Sample.refused) else {
       #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
@@ -317,26 +316,20 @@ enum Sample {
     return true
   }
 
-  @Test func `refused items are named before the DONE that answers an offer, if both ends can`()
-    throws
-  {
-    let app = Offer.Contents.app(
-      AppIdentity(bundleIdentifier: "i", store: "s", platform: "p", version: "v"))
-    for (sender, receiver) in [(.refusals, .refusals), ([], .refusals), (.refusals, [])] as [(Features, Features)] {
-      for (transfer, contents) in [(7, Sample.offer.contents), (nil, Sample.offer.contents), (7, app)]
-        as [(TransferID?, Offer.Contents)]
-      {
-        let offer = Offer(transfer: transfer, contents: contents, items: 1, bytes: 2, allocated: 3, flags: [])
-        let isKnown = sender == receiver && transfer != nil && contents == Sample.offer.contents
-        #expect(try namesAgain(sender, receiver, offer) == isKnown)
-      }
+  @Test func `refused items are named before the DONE that answers an offer of folders`() throws {
+    let cases: [(TransferID?, Offer, Bool)] = [
+      (7, Sample.offer, true), (nil, Sample.offer, false), (7, Sample.appOffer, false),
+    ]
+    for (transfer, like, isKnown) in cases {
+      let offer = Offer(transfer: transfer, contents: like.contents, items: 1, bytes: 2, allocated: 3, flags: [])
+      #expect(try namesAgain(offer) == isKnown)
     }
   }
 
   @Test func `no more are named in front of the last word than in any session`() throws {
     var talk = self
-    _ = try talk.toReceiver(.greeting(Greeting(role: .sender, label: "", software: "", features: .refusals)))
-    _ = try talk.toSender(.greeting(Greeting(role: .receiver, label: "", software: "", features: .refusals)))
+    _ = try talk.toReceiver(.greeting(Sample.greeting(.sender)))
+    _ = try talk.toSender(.greeting(Sample.greeting(.receiver)))
     let offer = Offer(transfer: 7, contents: Sample.offer.contents, items: 1, bytes: 2, allocated: 3, flags: [])
     _ = try talk.toReceiver(talk.sender.offer(offer))
     let all = [Refusal](repeating: Sample.refused, count: Limits.unsent + 1)
@@ -355,7 +348,7 @@ enum Sample {
   }
 
   private func offering(_ transfer: TransferID?, _ earlier: SenderSession.Earlier) throws -> SenderSession {
-    var session = SenderSession(features: .refusals)
+    var session = SenderSession()
     _ = try session.received(.greeting(Sample.greeting(.receiver)))
     let offer = Offer(
       transfer: transfer, contents: Sample.offer.contents, items: 1, bytes: 2, allocated: 3, flags: [])

@@ -33,11 +33,10 @@ package struct LedgerReader: Sendable {
 
   /// Reports on a session that has begun and whose streams do not write yet. A part has at most
   /// `partLength` bytes on the wire, except for a single incomplete file in very many pieces.
-  package init(_ staging: Staging, present: PresentItems, tellsTaken: Bool, partLength: Int = 256 << 10) {
+  package init(_ staging: Staging, present: PresentItems, partLength: Int = 256 << 10) {
     self.staging = staging
     length = partLength
-    lists = [List(kind: .present, marks: present.present[...])]
-    if tellsTaken { lists.append(List(kind: .taken, marks: present.taken[...])) }
+    lists = [List(kind: .present, marks: present.present[...]), List(kind: .taken, marks: present.taken[...])]
   }
 
   /// The next part. The first call is slow: there may be millions of marks to sort.

@@ -69,14 +69,13 @@ struct Conversation: Sendable {
   var nextProgress = 0.0
 
   init(
-    _ transfer: TransferID, on connection: ConnectionID, from remote: Remote, isResumed: Bool, features: Features,
-    now: Double
+    _ transfer: TransferID, on connection: ConnectionID, from remote: Remote, isResumed: Bool, now: Double
   ) {
     self.transfer = transfer
     self.connection = connection
     self.remote = remote
     self.isResumed = isResumed
-    machine = ReceiverSession(features: features)
+    machine = ReceiverSession()
     dueSince = now
   }
 

@@ -366,12 +366,9 @@ extension ReceiverEngine {
     package let address: String
     /// The features that the session may use.
     package let features: Features
-    /// Whether the ledger lists all names at the destination, which the sender then leaves out.
-    package let tellsTaken: Bool
 
     package init(
-      transfer: TransferID, client: KeyFingerprint, offer: Offer, label: String, address: String, features: Features,
-      tellsTaken: Bool = false
+      transfer: TransferID, client: KeyFingerprint, offer: Offer, label: String, address: String, features: Features
     ) {
       self.transfer = transfer
       self.client = client
@@ -379,7 +376,6 @@ extension ReceiverEngine {
       self.label = label
       self.address = address
       self.features = features
-      self.tellsTaken = tellsTaken
     }
   }
 }

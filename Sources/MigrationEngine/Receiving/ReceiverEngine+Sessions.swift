@@ -23,7 +23,7 @@ extension ReceiverEngine {
     lastSession += 1
     let number = SessionNumber(lastSession)
     conversations[number] = Conversation(
-      transfer, on: id, from: remote, isResumed: isResumed, features: settings.greeting.features, now: now)
+      transfer, on: id, from: remote, isResumed: isResumed, now: now)
     if isAside { stepAside(number) } else { engage(in: transfer, by: number) }
     door.enter(id)
     door.noteHost(remote.host)
@@ -258,7 +258,9 @@ extension ReceiverEngine {
     guard let conversation = conversations[number], case .asking(let offer, _) = conversation.course,
       let transfer = transfers[of: conversation.transfer]
     else { return }
-    let features = settings.greeting.features.intersection(conversation.features).intersection(offer.usableFeatures)
+    // The exporter may not want compression.
+    let features =
+      offer.flags.contains(.compressible) ? settings.greeting.features.intersection(conversation.features) : []
     conversations[number]?.usable = features
     conversations[number]?.course = .staging(offer)
     act(
@@ -266,8 +268,7 @@ extension ReceiverEngine {
         number,
         StagingOrder(
           transfer: transfer.identifier, client: transfer.client, offer: offer, label: conversation.label,
-          address: conversation.remote.address, features: features,
-          tellsTaken: conversation.features.contains(.leavingOut))))
+          address: conversation.remote.address, features: features)))
   }
 
   mutating func staged(_ number: SessionNumber, _ result: Result<Admitted, Fault>) {
@@ -275,18 +276,18 @@ extension ReceiverEngine {
     switch result {
     case .success(let admitted):
       transfers[of: conversation.transfer]?.stage(offer, held: admitted.held)
-      if conversation.isTalking { accept(admitted, number) }
+      if conversation.isTalking { accept(offer, admitted, number) }
     case .failure(let fault): endSession(number, by: fault)
     }
   }
 
-  private mutating func accept(_ admitted: Admitted, _ number: SessionNumber) {
+  private mutating func accept(_ offer: Offer, _ admitted: Admitted, _ number: SessionNumber) {
     guard let conversation = conversations[number] else { return }
     conversations[number]?.course = .telling(StreamTable(session: admitted.session))
     let accept = Accept(
       transfer: conversation.transfer, session: admitted.session, keys: admitted.keys, window: Limits.window,
       streams: Self.streams, features: conversation.usable,
-      traits: conversation.usable.contains(.refusals) ? admitted.traits : nil)
+      traits: offer.mayBeRefused ? admitted.traits : nil)
     if let message = conversations[number]?.machine.accept(accept) { act(.say(conversation.connection, message)) }
     act(.sync(number))
     act(.readLedger(number))
@@ -390,15 +391,5 @@ extension ReceiverEngine {
       guard let message = conversations[number]?.machine.imported(done) else { return }
       act(.say(conversation.connection, message))
     }
-  }
-}
-
-extension Offer {
-  /// The features that the session may use: compression if the exporter wants it, and refusals only
-  /// for a folder's items. An app's importer gets everything that its exporter made, or nothing.
-  fileprivate var usableFeatures: Features {
-    var features: Features = flags.contains(.compressible) ? .zstd : []
-    if case .folders = contents { features.insert(.refusals) }
-    return features
   }
 }

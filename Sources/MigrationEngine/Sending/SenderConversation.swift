@@ -33,10 +33,10 @@ struct SenderConversation: Sendable {
   /// The items that the receiver has named as not stored before a DONE that answers the offer.
   private var repeated = NamedItems()
 
-  /// Begins at READY with the features of this end's greeting.
-  init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, _ features: Features, isReturn: Bool, now: Double) {
+  /// Begins at READY.
+  init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, isReturn: Bool, now: Double) {
     self.number = number
-    session = SenderSession(features: features)
+    session = SenderSession()
     self.meeting = meeting
     self.isReturn = isReturn
     nextProgress = now + Self.progressPause

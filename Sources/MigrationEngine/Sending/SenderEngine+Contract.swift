@@ -319,10 +319,8 @@ extension SenderEngine {
     /// Whether data may be compressed, as far as the engine knows.
     package let isCompressible: Bool
 
-    /// The items that the destination can hold, if the receiver may refuse items.
-    package var traits: DestinationTraits {
-      accept.features.contains(.refusals) ? accept.traits ?? DestinationTraits() : DestinationTraits()
-    }
+    /// The items that the destination can hold, as far as the receiver knows.
+    package var traits: DestinationTraits { accept.traits ?? DestinationTraits() }
 
     package init(
       accept: Accept, summary: SourceSummary, label: String, address: String, request: AppRequest?, isCompressible: Bool

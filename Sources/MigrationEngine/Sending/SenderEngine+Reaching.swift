@@ -165,8 +165,7 @@ extension SenderEngine {
       return actions.append(.close(connection, until: now + EndLimits.lastMessages))
     }
     if case .resume(let transfer, _) = plan.aim { facts.transfer = Transfer(transfer) }
-    let conversation = SenderConversation(
-      nextSession(), meeting, settings.greeting.features, isReturn: plan.isReturn, now: now)
+    let conversation = SenderConversation(nextSession(), meeting, isReturn: plan.isReturn, now: now)
     phase = .conversing(conversation, plan)
     actions.append(.say(connection, .greeting(settings.greeting)))
   }

@@ -42,11 +42,10 @@ struct StagingWorker: Sendable {
     CurrentProcess.returnFreeMemory()
     let staging = try staging(for: order, judged.terms, port: port)
     let present = try setup.importer.present(order.offer, for: staging, after: judged.judgement)
-    staging.beginSession(
-      order.offer, mayRefuse: order.features.contains(.refusals), atMost: setup.importer.area.most)
+    staging.beginSession(order.offer, mayRefuse: order.offer.mayBeRefused, atMost: setup.importer.area.most)
     let made = ReceivingSession(
       session, of: transfer, staging: staging, features: order.features,
-      ledger: LedgerReader(staging, present: present, tellsTaken: order.tellsTaken))
+      ledger: LedgerReader(staging, present: present))
     let admitted = ReceiverEngine.Admitted(
       session: .randomIdentifier(), keys: staging.keys, traits: staging.abilities.traits, held: staging.held)
     return Report(.staged(session, .success(admitted)), bringing: .session(made))

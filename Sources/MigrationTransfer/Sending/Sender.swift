@@ -34,7 +34,7 @@ package final class Sender: Sendable {
       self.limit = limit
       settings = SenderEngine.Settings(
         greeting: Greeting(
-          role: .sender, label: ThisDevice.label(label), software: software, features: [.leavingOut, .ofThisDevice]),
+          role: .sender, label: ThisDevice.label(label), software: software, features: .ofThisDevice),
         target: nil, streams: streams, giveUpAfter: giveUpAfter)
       settings.compression = compression
     }

@@ -11,10 +11,6 @@ package struct Features: OptionSet, Sendable {
 
   /// Can decode zstd.
   package static let zstd = Features(rawValue: 1)
-  /// Leaves out items whose names exist at the destination (Protocol §6.4, HELD of kind 3).
-  package static let leavingOut = Features(rawValue: 1 << 8)
-  /// Continues when the destination cannot hold an item (Protocol §9.8).
-  package static let refusals = Features(rawValue: 1 << 9)
 }
 
 /// Protocol §6.1: an end introduces itself.

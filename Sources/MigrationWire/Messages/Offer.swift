@@ -180,7 +180,7 @@ package struct Accept: Equatable, Sendable {
   package let streams: UInt16
   /// The features that may be used.
   package let features: Features
-  /// The abilities of the destination; nil if they are not known, or if the sender does not ask.
+  /// The abilities of the destination; nil for an app.
   package let traits: DestinationTraits?
   private var unknown = Fields()
 

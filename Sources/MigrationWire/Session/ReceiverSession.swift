@@ -7,8 +7,9 @@ package struct ReceiverSession: Equatable, Sendable {
     case greeting
     /// Leads to judging.
     case waiting
-    /// The loop checks the offer. Leads to reporting, answered, closed.
-    case judging
+    /// The loop checks the offer, which may continue a transfer. Leads to reporting, answered,
+    /// closed.
+    case judging(continuing: Bool)
     /// The ledger is being sent. Leads to receiving.
     case reporting
     /// Leads to importing.
@@ -38,16 +39,15 @@ package struct ReceiverSession: Equatable, Sendable {
   }
 
   private var state = State.greeting
-  private let features: Features
   /// Whether items may be refused.
   private var mayRefuse = false
   private var refusals = NamingBudget()
 
-  /// Begins with the features that this end's greeting has.
-  package init(features: Features) { self.features = features }
+  /// Begins at READY.
+  package init() {}
 
   package var isDone: Bool { state == .done }
-  package var isJudging: Bool { state == .judging }
+  package var isJudging: Bool { if case .judging = state { true } else { false } }
   package var isImporting: Bool { state == .importing }
   /// Whether data streams may join.
   package var isReceiving: Bool { if case .receiving = state { true } else { false } }
@@ -64,12 +64,11 @@ package struct ReceiverSession: Equatable, Sendable {
     case .greeting(let greeting):
       guard state == .greeting, greeting.role == .sender else { throw Violation(.state, "the greeting") }
       state = .waiting
-      mayRefuse = features.intersection(greeting.features).contains(.refusals)
       return .meet(greeting)
     case .offer(let offer):
       guard state == .waiting else { throw Violation(.state, "the offer") }
-      state = .judging
-      mayRefuse = mayRefuse && offer.mayHaveRefusals
+      state = .judging(continuing: offer.transfer != nil)
+      mayRefuse = offer.mayBeRefused
       return .judge(offer)
     case .unsent(let unsent): return try named(unsent)
     case .drop(let drop): return try dropped(drop.marks)
@@ -102,15 +101,14 @@ package struct ReceiverSession: Equatable, Sendable {
 
   /// Accepts the offer. Valid in judging; leads to reporting.
   package mutating func accept(_ accept: Accept) -> ControlMessage {
-    precondition(state == .judging, "an acceptance answers an offer")
+    precondition(isJudging, "an acceptance answers an offer")
     state = .reporting
-    mayRefuse = accept.features.contains(.refusals)
     return .accept(accept)
   }
 
   /// Answers the offer of a transfer that was finished before. Valid in judging; leads to answered.
   package mutating func answerAgain(_ done: Done) -> ControlMessage {
-    precondition(state == .judging, "a finished transfer answers an offer")
+    precondition(isJudging, "a finished transfer answers an offer")
     state = .answered
     return .done(done)
   }
@@ -137,7 +135,9 @@ package struct ReceiverSession: Equatable, Sendable {
   /// Whether a refusal can be sent now.
   package var mayTellRefusals: Bool {
     switch state {
-    case .judging, .receiving, .importing: mayRefuse
+    // Only an earlier session can have refused items already.
+    case .judging(let continuing): continuing && mayRefuse
+    case .receiving, .importing: mayRefuse
     case .greeting, .waiting, .reporting, .answered, .done, .closed: false
     }
   }

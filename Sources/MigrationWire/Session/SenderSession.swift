@@ -49,13 +49,14 @@ package struct SenderSession: Equatable, Sendable {
   }
 
   private var state = State.greeting
-  private let features: Features
   /// Whether the receiver may refuse items.
   private var mayRefuse = false
+  /// Whether the offer continues a transfer.
+  private var continues = false
   private var refusals = NamingBudget()
 
-  /// Begins with the features that this end's greeting has.
-  package init(features: Features) { self.features = features }
+  /// Begins at READY.
+  package init() {}
 
   package var isDone: Bool { state == .done }
   /// Whether everything is sent, and only the receiver's DONE is missing.
@@ -88,14 +89,12 @@ package struct SenderSession: Equatable, Sendable {
   private mutating func met(_ greeting: Greeting) throws(Violation) -> Action {
     guard state == .greeting, greeting.role == .receiver else { throw Violation(.state, "the greeting") }
     state = .preparing
-    mayRefuse = features.intersection(greeting.features).contains(.refusals)
     return .meet(greeting)
   }
 
   private mutating func accepted(_ accept: Accept) throws(Violation) -> Action {
     guard case .offered(let mostStaged, _) = state else { throw Violation(.state, "the acceptance") }
     state = .comparing(LedgerOrder(mostStaged: mostStaged))
-    mayRefuse = accept.features.contains(.refusals)
     return .begin(accept)
   }
 
@@ -122,6 +121,8 @@ package struct SenderSession: Equatable, Sendable {
 
   private mutating func refused(_ refusal: Refusal) throws(Violation) -> Action {
     switch state {
+    // Only an earlier session can have refused items before ACCEPT.
+    case .offered where !continues: throw Violation(.state, "an item that is not stored")
     case .offered, .streaming, .finishing:
       guard mayRefuse else { throw Violation(.state, "an item that is not stored") }
     case .greeting, .preparing, .comparing, .done, .closed: throw Violation(.state, "an item that is not stored")
@@ -151,7 +152,7 @@ package struct SenderSession: Equatable, Sendable {
   /// An offer that continues no transfer has nothing earlier.
   package mutating func offer(_ offer: Offer, earlier: Earlier = .unknown) -> ControlMessage {
     precondition(state == .preparing, "an offer follows the greeting")
-    mayRefuse = mayRefuse && offer.mayHaveRefusals
+    (mayRefuse, continues) = (offer.mayBeRefused, offer.transfer != nil)
     state = .offered(mostStaged: offer.mostStaged, offer.transfer == nil ? .notFinished : earlier)
     return .offer(offer)
   }

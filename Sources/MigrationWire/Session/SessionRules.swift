@@ -23,12 +23,9 @@ extension Sequence<Refusal> {
 }
 
 extension Offer {
-  /// Whether an earlier session may have refused items, which are named before a DONE that answers
-  /// the offer.
-  var mayHaveRefusals: Bool {
-    guard transfer != nil, case .folders = contents else { return false }
-    return true
-  }
+  /// Whether the receiver may refuse items: an app's importer gets everything that its exporter
+  /// made, or nothing (Protocol §9.8).
+  package var mayBeRefused: Bool { if case .folders = contents { true } else { false } }
 
   /// The most complete items that an honest receiver can list after this offer (Protocol §11): the
   /// announced items, and items of earlier sessions that the source no longer has.

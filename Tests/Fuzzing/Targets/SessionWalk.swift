@@ -8,10 +8,8 @@ import MigrationWire
 /// After a message that was refused the conversation ends, as it does in a program.
 struct SessionWalk {
   private var input: InputBytes
-  private var sender = SenderSession(features: [.refusals, .zstd])
-  private var receiver: ReceiverSession
-  /// The features of the receiver's greeting.
-  private let features: Features
+  private var sender = SenderSession()
+  private var receiver = ReceiverSession()
   /// Messages that are valid at the other end: nothing of the input came before them.
   private var isIntact = true
   private var lastMark: Mark = 0
@@ -20,11 +18,7 @@ struct SessionWalk {
   private var hasReceipt = false
   private var accepted: Accept?
 
-  init(_ input: ArraySlice<UInt8>) {
-    self.input = InputBytes(input)
-    features = self.input.flag() ? [.refusals] : []
-    receiver = ReceiverSession(features: features)
-  }
+  init(_ input: ArraySlice<UInt8>) { self.input = InputBytes(input) }
 
   mutating func run() {
     while !input.isEmpty { guard step() else { return } }
@@ -72,8 +66,8 @@ struct SessionWalk {
   private mutating func greet() -> Bool {
     guard !hasGreeted else { return true }
     hasGreeted = true
-    return tell(receiver: .greeting(Greeting(role: .sender, label: "", software: "", features: [.refusals, .zstd])))
-      && tell(sender: .greeting(Greeting(role: .receiver, label: "", software: "", features: features)))
+    return tell(receiver: .greeting(Greeting(role: .sender, label: "", software: "", features: .zstd)))
+      && tell(sender: .greeting(Greeting(role: .receiver, label: "", software: "", features: [])))
   }
 
   private mutating func offer() -> Bool {

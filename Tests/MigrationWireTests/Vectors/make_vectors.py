@@ -131,9 +131,9 @@ def openings():
     yield "accept-smallest", "ACCEPT with the smallest window and one stream", accept(2621440, 1, 0)
     yield "accept-largest", "ACCEPT with the largest window and 64 streams", accept(2**64 - 1, 64, 2**64 - 1)
     traits = {"largestFile": 2**32 - 1, "rules": 63, "longestTarget": 1023, "longestName": 255, "granularity": 2_000_000_000}
-    yield "accept-traits", "ACCEPT with refusals: files below 4 GiB, targets of 1023 bytes, all rules of names, 2 s", accept(
-        1 << 26, 4, 512, traits=traits)
-    yield "accept-able", "ACCEPT with refusals and traits without a bound", accept(1 << 26, 4, 512, traits={})
+    yield "accept-traits", "ACCEPT with traits: files below 4 GiB, targets of 1023 bytes, all rules of names, 2 s", accept(
+        1 << 26, 4, 1, traits=traits)
+    yield "accept-able", "ACCEPT with traits without a bound", accept(1 << 26, 4, 1, traits={})
     yield "accept-unknown", "ACCEPT with the unknown field 8", accept(1 << 26, 4, 1, unknown={8: b"\x00"})
 
 

@@ -108,12 +108,12 @@ extension SimulatedReceiver {
     }
     guard let staging = transfer.staging else { preconditionFailure("it was just made") }
     transfer.dropped = []
-    staging.beginSession(order.offer, mayRefuse: order.features.contains(.refusals))
+    staging.beginSession(order.offer, mayRefuse: order.offer.mayBeRefused)
     session.identifier = world.dice.identifier()
     session.keys = store.keys
     let present = scene.existingItems.marks(store.keys)
     session.ledger = LedgerReader(
-      staging, present: PresentItems(present: present.present, taken: present.taken), tellsTaken: order.tellsTaken,
+      staging, present: PresentItems(present: present.present, taken: present.taken),
       partLength: world.dice.roll(100...600))
     return Engine.Admitted(
       session: session.identifier ?? 0, keys: store.keys, traits: staging.abilities.traits, held: staging.held)

@@ -54,7 +54,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
 
   init(_ scene: Scene) {
     disk = scene.disk
-    let greeting = Greeting(role: .receiver, label: "", software: "", features: [.leavingOut, .refusals])
+    let greeting = Greeting(role: .receiver, label: "", software: "", features: [])
     var settings = Engine.Settings(greeting: greeting, giveUpAfter: scene.patience())
     settings.keeps = scene.keeps
     settings.asksConsent = scene.world.dice.one(in: 3)

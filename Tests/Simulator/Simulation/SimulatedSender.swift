@@ -51,7 +51,7 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
 
   init(_ scene: Scene) {
     let dice = scene.world.dice
-    let greeting = Greeting(role: .sender, label: "", software: "", features: [.leavingOut, .refusals])
+    let greeting = Greeting(role: .sender, label: "", software: "", features: [])
     patience = scene.patience()
     lastProgress = scene.world.seconds
     let engine = Engine(
