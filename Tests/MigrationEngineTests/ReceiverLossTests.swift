@@ -70,14 +70,15 @@ import Testing
     let violation = Fault(Violation(.check, "a chunk"))
     #expect(
       script.feed(.streamEnded(Script.id(2), .failed(violation), held: Tally())) == [
-        "say 1 close 3 the other device broke the protocol: a chunk does not fit its tag", "close gate 1", "end sync 1",
+        "say 1 close 3 the other device broke the protocol: a chunk does not fit its check", "close gate 1",
+        "end sync 1",
         "close 1 until 2.5",
       ])
     #expect(script.feed(.closed(Script.id(1))) == [])
     #expect(script.feed(.syncEnded(first, nil)) == ["note 100"])
     #expect(
       script.feed(.noted(Script.transfer)) == [
-        "finish: 1 the other device broke the protocol: a chunk does not fit its tag"
+        "finish: 1 the other device broke the protocol: a chunk does not fit its check"
       ])
   }
 

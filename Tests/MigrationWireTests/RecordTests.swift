@@ -150,7 +150,7 @@ import Testing
     writer.u128(1)
     writer.u64(offset)
     if kind == 3 { writer.u64(length) } else { writer.u32(UInt32(truncatingIfNeeded: length)) }
-    writer.array([UInt8](repeating: 9, count: 28))
+    writer.array([UInt8](repeating: 9, count: 8))
     writer.array(name)
     writer.array([UInt8](repeating: 8, count: data))
     return writer.bytes

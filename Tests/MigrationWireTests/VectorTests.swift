@@ -85,16 +85,4 @@ import Testing
     #expect(header == DataHeader(sequence: 11, encoding: .zstd, plainLength: payload.count - 9))
     #expect(Array(payload.dropFirst(9)) == Array(Vector.named("data-directory").bytes.dropFirst(18)))
   }
-
-  @Test func `the covered bytes of a tag have the layout of the document`() throws {
-    guard case .data(_, let pieces) = try Vector.named("data-hole").decoded(), case .hole(let place, _) = pieces[0]
-    else {
-      Issue.record("no hole")
-      return
-    }
-    var writer = ByteWriter()
-    place.writeTagged(to: &writer)
-    let start: [UInt8] = [3, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 255, 255, 255, 255, 255, 255, 254]
-    #expect(writer.bytes == start + run(0xA0, 16) + ascii("photos/film.mov"))
-  }
 }

@@ -1,5 +1,5 @@
 import MigrationSystem
-package import MigrationWire
+import MigrationWire
 
 /// Packs items into a DATA frame: many small ones, or a chunk of a large file (Protocol §6.8).
 ///
