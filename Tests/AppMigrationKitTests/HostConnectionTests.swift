@@ -43,8 +43,6 @@ import Testing
   }
 
   /// One thread may receive the other's answer, just before the other thread gets the channel.
-  ///
-  /// There are 1,000 rounds, and 5,000 in Scripts/check, which sets `PEER_ROUNDS`.
   @Test func `no parallel append waits for an answer that has already come`() async {
     await #expect(processExitsWith: .success) {
       // The testing library waits for this process without a deadline; the alarm ends it.
@@ -53,8 +51,7 @@ import Testing
       let hostSocket = SharedDescriptor(pair.takeOne().release())
       let host = try OwnerThread(name: "test host") { refuseEverything(on: hostSocket) }
       let connection = try HostConnection(pair.takeOther()) { _, _ in }
-      let rounds = 100 * (ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { Int($0) } ?? 10)
-      for round in 0..<rounds {
+      for round in 0..<100 * Rounds.count {
         try await withThrowingTaskGroup(of: Void.self) { group in
           for author in 0..<8 {
             group.addTask(executorPreference: BlockingExecutor.shared) {

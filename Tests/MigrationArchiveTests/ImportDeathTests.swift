@@ -29,17 +29,19 @@ import Testing
     let expected = try whole(existing)
     var last = 0
     // Before each operation, which is behind the one in front of it; at the end, behind the last one.
-    var isBehind = false
+    // With steps of several operations, the last ones come one by one.
+    var (step, isBehind) = (Rounds.step, false)
     while true {
-      if !isBehind { last += 1 }
+      if !isBehind { last += step }
       let ground = try PreparedGround()
       let hasDied = try dies(ground, existing, at: last, isBehind: isBehind, course)
       let broken = ground.broken(existing, isWhole: !hasDied, mayClaim: course.mayClaim)
       #expect(broken == [], "died at \(last)")
       guard broken.isEmpty, hasDied || !isBehind else { break }
       if !hasDied {
-        last -= 1
-        isBehind = true
+        last -= step
+        isBehind = step == 1
+        step = 1
         continue
       }
       // A second death a little later, and then completion.

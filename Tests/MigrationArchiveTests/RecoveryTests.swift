@@ -123,7 +123,7 @@ private final class Interruption {
     let whole = interruption.scratch.read(try interruption.stage().journal).count
     try interruption.clear()
     var held: [UInt64] = []
-    for length in 0...whole {
+    for length in Rounds.positions(through: whole) {
       let outcome = try interruption.outcome { $0.removeLast($0.count - length) }
       if case .resumed(let tally) = outcome { held.append(tally.bytes) }
       // Without its first record the journal is not trusted.
@@ -140,13 +140,14 @@ private final class Interruption {
     let interruption = try Interruption(stagedFrames: frames, syncedAfter: synced)
     let whole = interruption.scratch.read(try interruption.stage().journal).count
     try interruption.clear()
+    let positions = Rounds.positions(through: whole - 1)
     var refused = 0
-    for position in 0..<whole {
+    for position in positions {
       let mask: UInt8 = position.isMultiple(of: 2) ? 0xFF : 1 << UInt8(position / 2 % 8)
       if try interruption.outcome(spoiling: { $0[position] ^= mask }) == .refused { refused += 1 }
     }
     // Records before a sync mark were durable: a power loss cannot have changed them.
-    #expect(refused > 200 && refused < whole)
+    #expect(refused > 200 / Rounds.step && refused < positions.count)
   }
 
   @Test func `the tags decide about data without a sync mark`() throws {

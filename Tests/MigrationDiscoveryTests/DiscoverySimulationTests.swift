@@ -1,13 +1,12 @@
-import Foundation
+import TestSupport
 import Testing
 
 @testable import MigrationDiscovery
 
-/// The product's responders and browsers in simulated networks, each from one seed. Each property
-/// is tested with 10 seeds; the environment variable `PEER_ROUNDS` sets another number, and
-/// Scripts/check sets 50.
+/// The product's responders and browsers in simulated networks, each from one seed. Each round is
+/// another seed.
 @Suite struct DiscoverySimulationTests {
-  private static let seeds = 0..<(ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { UInt64($0) } ?? 10)
+  private static let seeds = 0..<UInt64(Rounds.count)
 
   @Test func `without loss every receiver is found within three seconds`() {
     for seed in Self.seeds {

@@ -1,15 +1,13 @@
-import Foundation
 import MigrationWire
+import TestSupport
 import Testing
 
 @testable import MigrationEngine
 
 /// After any events in any order, the receiver's actions can be performed, and its run ends.
-///
-/// Each takes 4 walks in a round. There are 10 rounds; the environment variable `PEER_ROUNDS` sets
-/// another number, and Scripts/check sets 50.
+/// Each takes 4 walks in a round.
 @Suite struct ReceiverWalkTests {
-  private static let walks = 4 * (ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { UInt64($0) } ?? 10)
+  private static let walks = 4 * UInt64(Rounds.count)
 
   @Test(arguments: [4, 1] as [UInt8])
   func `the invariants hold after any events, and the run ends when it is stopped`(senders: UInt8) {

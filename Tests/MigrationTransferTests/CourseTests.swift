@@ -10,12 +10,7 @@ import Testing
 @testable import MigrationTransfer
 
 /// Sessions of one transfer that meet at the receiver.
-///
-/// The races run 10 rounds each; the environment variable `PEER_ROUNDS` says another number, and
-/// Scripts/check says 50.
 @Suite struct CourseTests {
-  private static let rounds = ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { Int($0) } ?? 10
-
   // MARK: Races
 
   @Test func `an archive that ends while a newer session's offer is judged is that of one session`() throws {
@@ -30,7 +25,7 @@ import Testing
     // The loser of the last round gets more of a lead, so that both win about equally.
     var lead = 1e-3
     var (open, accepted, wrong) = (0, 0, 0)
-    for round in 1...Self.rounds {
+    for round in 1...Rounds.count {
       // One that lies can only lose, so that it says nothing of the lead.
       let isLying = round % 4 == 0
       let rivals = try rivals()
@@ -48,7 +43,7 @@ import Testing
       if !faults.isEmpty { wrong += 1 }
       #expect(faults == [], "round \(round): \(outcome)")
     }
-    print("\(Self.rounds) rounds, \(wrong) of them wrong; of \(open) races the newer session won \(accepted)")
+    print("\(Rounds.count) rounds, \(wrong) of them wrong; of \(open) races the newer session won \(accepted)")
   }
 
   // MARK: One after the other

@@ -1,0 +1,14 @@
+import Foundation
+
+/// How thorough the random and the exhaustive tests are. The environment variable `PEER_ROUNDS` sets
+/// the number of rounds, and Scripts/check sets 50.
+package enum Rounds {
+  package static let count = ProcessInfo.processInfo.environment["PEER_ROUNDS"].flatMap { Int($0) } ?? 10
+  /// The distance between two positions that an exhaustive test tries: with 50 rounds it tries all.
+  package static let step = count < 50 ? 7 : 1
+
+  /// The positions that such a test tries, the last one included.
+  package static func positions(through last: Int) -> [Int] {
+    Array(stride(from: 0, to: last, by: step)) + [last]
+  }
+}
