@@ -1,7 +1,7 @@
 import CSystem
 import Glibc
 
-/// The rights of a child process over files; it may have neither sockets nor child processes.
+/// The rights of a process over files. A child's confinement also takes sockets and child processes.
 package struct Confinement: Sendable {
   package enum Access: Sendable {
     case read

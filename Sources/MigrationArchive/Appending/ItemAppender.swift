@@ -5,8 +5,8 @@ package import MigrationWire
 ///
 /// Directories merge; any other item under a path that is taken is an error. After an append that
 /// fails, the appender remains usable, and the items that the error names as unreadable are not in
-/// the archive. The readers of the export read appends, several at once; one thread uses the
-/// appender.
+/// the archive. One thread uses the appender. It reads small items itself; the readers of the export
+/// read the others, several at once.
 package final class ItemAppender {
   /// An append that is being read.
   package struct Append {

@@ -1,7 +1,8 @@
 import MigrationSystem
 import MigrationWire
 
-/// Reads the items that the work list hands out, and packs them into one frame after another.
+/// Reads the items that the work list hands out, or that an app appends, and packs them into one
+/// frame after another.
 ///
 /// Unchecked: one thread uses it at a time; the export lends it out, and takes it back after each
 /// frame.
