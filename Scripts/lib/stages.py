@@ -48,6 +48,7 @@ class Stage:
     refuses: str = ""
     outcome: str = ""
     seconds: float = 0
+    processor: float = 0
     counts: dict = field(default_factory=lambda: {"ok": 0, "FAILED": 0, "skipped": 0})
     told: list = field(default_factory=list)
 
@@ -170,7 +171,8 @@ class Run:
         with self.change:
             stage.outcome = "FAILED" if problem else "ok"
             figure = ", ".join(f"{count} {word}" for word, count in stage.counts.items() if count)
-            self.say(stage, f"{stage.seconds:.0f} s{f', {figure}' if figure else ''}{f': {problem}' if problem else ''}")
+            spent = f"{stage.seconds:.0f} s, {stage.processor:.0f} of a processor"
+            self.say(stage, f"{spent}{f', {figure}' if figure else ''}{f': {problem}' if problem else ''}")
             self.change.notify_all()
 
     def execute(self, stage):
@@ -182,11 +184,14 @@ class Run:
                 words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
                 env={**os.environ, "NO_COLOR": "1", **stage.environment})
         self.processes.append(process)
-        try:
-            code = process.wait(BOUND)
-        except subprocess.TimeoutExpired:
-            end(process)
+        bound = threading.Timer(BOUND, os.killpg, [process.pid, signal.SIGKILL])
+        bound.start()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = code = os.waitstatus_to_exitcode(status)
+        stage.processor = used.ru_utime + used.ru_stime
+        if bound.finished.is_set():
             return f"did not end within {BOUND} s"
+        bound.cancel()
         with open(path, encoding="utf-8", errors="replace") as log:
             lines = log.read().splitlines()
         for line in lines:
