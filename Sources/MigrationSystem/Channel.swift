@@ -7,13 +7,8 @@ package struct Channel: ~Copyable, Sendable {
   package static let longestMessage = 2 << 20
 
   /// A received message, or the lack of one.
-  package struct Incoming: ~Copyable {
-    package let bytes: [UInt8]
-    package var descriptor: Descriptor?
-  }
-
   package enum Arrival: ~Copyable {
-    case message(Incoming)
+    case message(PacketSocket.Packet)
     /// There is no message yet. This occurs only if the caller does not wait.
     case nothing
     /// The other end has closed.
@@ -93,7 +88,7 @@ package struct Channel: ~Copyable, Sendable {
         if kind == .more { continue }
         let message = collected
         collected = []
-        return .message(Incoming(bytes: message, descriptor: packet.descriptor.take()))
+        return .message(PacketSocket.Packet(bytes: message, descriptor: packet.descriptor.take()))
       }
     }
   }

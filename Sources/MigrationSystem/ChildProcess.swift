@@ -112,9 +112,10 @@ package struct ChildProcess: ~Copyable, Sendable {
       unsafe cRules.append(
         csystem_rule(path: texts.add(rule.path), access: rule.access.number, is_optional: rule.isOptional ? 1 : 0))
     }
-    let arguments = unsafe texts.list([settings.executable] + settings.arguments)
+    let arguments = unsafe texts.list(([settings.executable] + settings.arguments).map { Array($0.utf8) })
     let variables = settings.environment.merging(Self.variables) { $1 }
-    let environment = unsafe texts.list(variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
+    let environment = unsafe texts.list(
+      variables.sorted { $0.key < $1.key }.map { Array("\($0.key)=\($0.value)".utf8) })
     let executable = unsafe texts.add(settings.executable)
     let directory = unsafe texts.add(settings.directory)
     let changeable = unsafe settings.confinement?.changeable.map { unsafe texts.add($0) }
@@ -137,7 +138,7 @@ package struct ChildProcess: ~Copyable, Sendable {
       }
     }
     let error = errno
-    texts.free()
+    extendLifetime(texts)
     guard id > 0 else {
       let what = unsafe stage.map { unsafe String(cString: $0) } ?? "start it"
       throw SystemError(errno: error, operation: what, subject: settings.executable.escapedText)
@@ -230,32 +231,6 @@ extension Confinement.Access {
     case .execute: csystem_access_execute
     case .write: csystem_access_write
     }
-  }
-}
-
-/// Texts for the C code, valid as long as this value.
-@safe private struct CTexts: ~Copyable {
-  private var texts: [UnsafeMutablePointer<CChar>] = unsafe []
-
-  mutating func add(_ text: String) -> UnsafeMutablePointer<CChar> {
-    let copy = unsafe strdup(text)!
-    unsafe texts.append(copy)
-    return unsafe copy
-  }
-
-  /// Texts with a null pointer after the last.
-  mutating func list(_ list: [String]) -> [UnsafeMutablePointer<CChar>?] {
-    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe []
-    for text in list { unsafe pointers.append(add(text)) }
-    unsafe pointers.append(nil)
-    return unsafe pointers
-  }
-
-  /// Keeps the pointers valid until here.
-  consuming func free() {}
-
-  deinit {
-    for index in unsafe texts.indices { unsafe Glibc.free(texts[index]) }
   }
 }
 

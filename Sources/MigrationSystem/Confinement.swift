@@ -64,12 +64,9 @@ package struct Confinement: Sendable {
   ///
   /// Not covered: permissions, owners, times and attributes of items outside, and open files.
   package static func keepWriting(within directories: [[UInt8]]) throws(SystemError) -> Bool {
-    var pointers = unsafe directories.map { directory in
-      unsafe (directory + [0]).withUnsafeBytes { bytes in
-        unsafe UnsafePointer<CChar>(strdup(bytes.baseAddress!.assumingMemoryBound(to: CChar.self)))
-      }
-    }
-    defer { for index in unsafe pointers.indices { unsafe free(UnsafeMutablePointer(mutating: pointers[index])) } }
+    var texts = CTexts()
+    defer { extendLifetime(texts) }
+    var pointers: [UnsafePointer<CChar>?] = unsafe directories.map { unsafe UnsafePointer(texts.add($0)) }
     let result = unsafe pointers.withUnsafeMutableBufferPointer { buffer in
       unsafe csystem_confine_writing(buffer.baseAddress, buffer.count)
     }
@@ -128,9 +125,11 @@ package struct FileView: Equatable, Sendable {
   private static let operation = "give a program private mounts"
 
   private func calling(_ body: (UnsafePointer<csystem_view>) -> CInt) -> CInt {
-    var texts = unsafe CStrings(shown.map { Array($0.utf8) } + [Array(directory.utf8)] + (hidden.map { [$0] } ?? []))
-    defer { unsafe texts.free() }
-    let pointers = unsafe texts.pointers.map { unsafe UnsafePointer($0) }
+    var texts = CTexts()
+    defer { extendLifetime(texts) }
+    let pointers = unsafe texts.list(
+      shown.map { Array($0.utf8) } + [Array(directory.utf8)] + (hidden.map { [$0] } ?? [])
+    ).map { unsafe UnsafePointer($0) }
     return unsafe pointers.withUnsafeBufferPointer { pointers in
       // A null pointer follows the last text.
       var view = unsafe csystem_view(

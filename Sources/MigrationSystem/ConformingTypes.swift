@@ -47,38 +47,32 @@ package enum ConformingTypes {
   var records: [ConformanceRecord] {
     guard let start = unsafe start else { return [] }
     return stride(from: 0, to: size, by: MemoryLayout<Int32>.size).map { offset in
-      unsafe ConformanceRecord(RelativePointer.target(of: start + offset))
+      unsafe ConformanceRecord((start + offset).relativeTarget)
     }
   }
 }
 
 /// One conformance: relative pointers to the protocol, to the type and to a table, then flags.
 @safe private struct ConformanceRecord {
-  /// Bits 3 to 5 of the flags are the kind of the type's pointer.
-  private enum TypeReference: UInt32 {
-    case direct = 0
-    case indirect = 1
-  }
-
   private let address: UnsafeRawPointer
 
   init(_ address: UnsafeRawPointer) { unsafe self.address = address }
 
   /// Whether the protocol has this name, in this module.
   func isConformance(to name: String, of module: String) -> Bool {
-    let descriptor = unsafe ContextDescriptor(RelativePointer.indirectableTarget(of: address))
+    let descriptor = unsafe ContextDescriptor(address.indirectableTarget)
     return descriptor.name == name && descriptor.parent?.name == module
   }
 
   /// The type; nil for a generic type.
   var type: (any Any.Type)? {
     let flags = unsafe address.load(fromByteOffset: 12, as: UInt32.self)
-    switch TypeReference(rawValue: flags >> 3 & 7) {
-    case .direct: return unsafe ContextDescriptor(RelativePointer.target(of: address + 4)).type
-    case .indirect:
-      let indirect = unsafe RelativePointer.target(of: address + 4)
-      return unsafe ContextDescriptor(indirect.load(as: UnsafeRawPointer.self)).type
-    case nil: return nil
+    let reference = unsafe (address + 4).relativeTarget
+    // Bits 3 to 5 are the kind of the reference.
+    switch flags >> 3 & 7 {
+    case 0: return unsafe ContextDescriptor(reference).type
+    case 1: return unsafe ContextDescriptor(reference.load(as: UnsafeRawPointer.self)).type
+    default: return nil
     }
   }
 }
@@ -86,11 +80,9 @@ package enum ConformingTypes {
 /// The compiler's record of a module, a protocol or a type: flags, then relative pointers to the
 /// parent, to the name and, for types, to the function that returns their metadata.
 @safe private struct ContextDescriptor {
-  private enum Kind {
-    static let module: UInt32 = 0
-    static let `protocol`: UInt32 = 3
-    static let types: ClosedRange<UInt32> = 16...18
-  }
+  private static let moduleKind: UInt32 = 0
+  private static let protocolKind: UInt32 = 3
+  private static let typeKinds: ClosedRange<UInt32> = 16...18
 
   private typealias MetadataAccess = @convention(c) (Int) -> UnsafeRawPointer
 
@@ -104,33 +96,33 @@ package enum ConformingTypes {
 
   var parent: ContextDescriptor? {
     guard unsafe (address + 4).load(as: Int32.self) != 0 else { return nil }
-    return unsafe ContextDescriptor(RelativePointer.indirectableTarget(of: address + 4))
+    return unsafe ContextDescriptor((address + 4).indirectableTarget)
   }
 
   /// The name of a module or a protocol.
   var name: String? {
-    guard kind == Kind.protocol || kind == Kind.module else { return nil }
-    return unsafe String(cString: RelativePointer.target(of: address + 8).assumingMemoryBound(to: CChar.self))
+    guard kind == Self.protocolKind || kind == Self.moduleKind else { return nil }
+    return unsafe String(cString: (address + 8).relativeTarget.assumingMemoryBound(to: CChar.self))
   }
 
   var type: (any Any.Type)? {
-    guard Kind.types.contains(kind), !isGeneric else { return nil }
-    let access = unsafe unsafeBitCast(RelativePointer.target(of: address + 12), to: MetadataAccess.self)
+    guard Self.typeKinds.contains(kind), !isGeneric else { return nil }
+    let access = unsafe unsafeBitCast((address + 12).relativeTarget, to: MetadataAccess.self)
     // Zero requests complete metadata.
     return unsafe unsafeBitCast(access(0), to: Any.Type.self)
   }
 }
 
 /// Pointers that are stored as their distance from their own address.
-private enum RelativePointer {
-  static func target(of place: UnsafeRawPointer) -> UnsafeRawPointer {
-    unsafe place + Int(place.loadUnaligned(as: Int32.self))
+extension UnsafeRawPointer {
+  fileprivate var relativeTarget: UnsafeRawPointer {
+    unsafe self + Int(loadUnaligned(as: Int32.self))
   }
 
   /// The same, except that the lowest bit marks a pointer to a pointer to the target.
-  static func indirectableTarget(of place: UnsafeRawPointer) -> UnsafeRawPointer {
-    let distance = unsafe place.loadUnaligned(as: Int32.self)
-    let target = unsafe place + Int(distance & ~1)
+  fileprivate var indirectableTarget: UnsafeRawPointer {
+    let distance = unsafe loadUnaligned(as: Int32.self)
+    let target = unsafe self + Int(distance & ~1)
     return unsafe distance & 1 == 0 ? target : target.load(as: UnsafeRawPointer.self)
   }
 }

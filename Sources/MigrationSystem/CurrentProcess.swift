@@ -139,16 +139,14 @@ package enum CurrentProcess {
     with program: [UInt8], arguments: [[UInt8]], environment: [String: String]
   ) -> SystemError {
     let variables = environment.sorted { $0.key < $1.key }.map { Array("\($0.key)=\($0.value)".utf8) }
-    var argv = unsafe CStrings(arguments)
-    var envp = unsafe CStrings(variables)
-    defer {
-      unsafe argv.free()
-      unsafe envp.free()
-    }
+    var texts = CTexts()
+    let argv = unsafe texts.list(arguments)
+    let envp = unsafe texts.list(variables)
+    defer { extendLifetime(texts) }
     let former = signal(SIGPIPE, SIG_DFL)
     defer { _ = signal(SIGPIPE, former) }
     do {
-      try unsafe program.callingPath("start") { path in unsafe execve(path, argv.pointers, envp.pointers) }
+      try unsafe program.callingPath("start") { path in unsafe execve(path, argv, envp) }
       preconditionFailure("a program that was started does not return")
     } catch {
       return error
@@ -156,23 +154,30 @@ package enum CurrentProcess {
   }
 }
 
-/// Texts for the kernel: a pointer to each, and nil at the end.
-@unsafe struct CStrings {
-  private(set) var pointers: [UnsafeMutablePointer<CChar>?]
+/// Texts for C code and the kernel, valid as long as this value.
+@safe struct CTexts: ~Copyable {
+  private var texts: [UnsafeMutablePointer<CChar>] = unsafe []
 
-  init(_ texts: [[UInt8]]) {
-    unsafe pointers = texts.map { text in
-      let copy = UnsafeMutablePointer<CChar>.allocate(capacity: text.count + 1)
-      for (index, byte) in text.enumerated() { unsafe copy[index] = CChar(bitPattern: byte) }
-      unsafe copy[text.count] = 0
-      return unsafe copy
-    }
-    unsafe pointers.append(nil)
+  mutating func add(_ text: [UInt8]) -> UnsafeMutablePointer<CChar> {
+    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: text.count + 1)
+    for (index, byte) in text.enumerated() { unsafe copy[index] = CChar(bitPattern: byte) }
+    unsafe copy[text.count] = 0
+    unsafe texts.append(copy)
+    return unsafe copy
   }
 
-  mutating func free() {
-    for index in unsafe pointers.indices { unsafe pointers[index]?.deallocate() }
-    unsafe pointers = []
+  mutating func add(_ text: String) -> UnsafeMutablePointer<CChar> { unsafe add(Array(text.utf8)) }
+
+  /// Texts with a null pointer after the last.
+  mutating func list(_ list: [[UInt8]]) -> [UnsafeMutablePointer<CChar>?] {
+    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe []
+    for text in list { unsafe pointers.append(add(text)) }
+    unsafe pointers.append(nil)
+    return unsafe pointers
+  }
+
+  deinit {
+    for index in unsafe texts.indices { unsafe texts[index].deallocate() }
   }
 }
 

@@ -150,11 +150,12 @@ package struct Descriptor: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// The file system that holds the open file.
-  package func fileSystem() throws(SystemError) -> FileSystemName {
+  /// The file system that holds the open file: a number that usually stays the same after a
+  /// restart, or zero if there is none, and the kernel's number of its type.
+  package func fileSystem() throws(SystemError) -> (identifier: UInt64, type: UInt64) {
     var (identifier, type): (UInt64, UInt64) = (0, 0)
     try perform("examine the file system") { unsafe csystem_file_system(raw, &identifier, &type) }
-    return FileSystemName(identifier: identifier, type: type)
+    return (identifier, type)
   }
 
   /// Sets the twelve permission bits.

@@ -39,24 +39,10 @@ package struct FileSystemSpace: Equatable, Sendable {
   }
 }
 
-/// The identity of a file system.
-package struct FileSystemName: Hashable, Sendable {
-  /// A number that usually stays the same after a restart; zero if there is none.
-  package let identifier: UInt64
-  /// The kernel's number of its type.
-  package let type: UInt64
-
-  package init(identifier: UInt64, type: UInt64) {
-    self.identifier = identifier
-    self.type = type
-  }
-}
-
-/// The kernel's information about the disk of a file system.
-package enum BlockDevice {
-  /// Whether the disk rotates, so that two concurrent readers slow each other down; false if the
-  /// kernel does not say. Most disks of virtual machines claim to rotate.
-  package static func isRotating(_ device: UInt64) -> Bool {
+extension FileStatus {
+  /// Whether the disk of the file's file system rotates, so that two concurrent readers slow each
+  /// other down; false if the kernel does not say. Most disks of virtual machines claim to rotate.
+  package var isOnRotatingDisk: Bool {
     let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
     let minor = device & 0xFF | (device >> 12) & ~0xFF
     let place = "/sys/dev/block/\(major):\(minor)/"

@@ -73,13 +73,6 @@ package struct Datagram: Equatable, Sendable {
   /// How many more routers could have forwarded it: 255 if none has; nil if the kernel did not
   /// report it.
   package let hopLimit: Int?
-
-  package init(bytes: [UInt8], sender: SocketAddress, interface: UInt32, hopLimit: Int?) {
-    self.bytes = bytes
-    self.sender = sender
-    self.interface = interface
-    self.hopLimit = hopLimit
-  }
 }
 
 /// The memory for the datagrams of a multicast socket, reused for each batch.
@@ -130,7 +123,7 @@ package struct PacketSocket: ~Copyable, Sendable {
   /// The longest packet; the kernel's default buffer holds several.
   package static let longestPacket = 32 << 10
 
-  /// The result of one receiving call.
+  /// The bytes of a packet or a message, and the descriptor that came with them.
   package struct Packet: ~Copyable {
     package let bytes: [UInt8]
     package var descriptor: Descriptor?

@@ -1,7 +1,7 @@
-import MigrationSystem
 import Testing
 
 @testable import MigrationDiscovery
+@testable import MigrationSystem
 
 @Suite struct LinkChoiceTests {
   private static let usual: NetworkInterface.Flags = [.up, .running, .multicast]

@@ -26,7 +26,7 @@ package final class FolderSource: ItemSource {
   }
 
   package var isRotating: Bool {
-    roots.contains { root in (try? root.parent.directory.status()).map { BlockDevice.isRotating($0.device) } ?? false }
+    roots.contains { root in (try? root.parent.directory.status().isOnRotatingDisk) ?? false }
   }
 
   package func origin() throws(ArchiveError) -> [[UInt8]] {
