@@ -9,12 +9,6 @@ package struct NearbyDevice: Hashable, Sendable {
   /// Its addresses, at least one, the most useful first. A link-local address includes its
   /// interface.
   package let addresses: [SocketAddress]
-
-  package init(label: String, instance: UInt64?, addresses: [SocketAddress]) {
-    self.label = label
-    self.instance = instance
-    self.addresses = addresses
-  }
 }
 
 /// Searches for receivers on every network of this device, until it is stopped or deallocated.

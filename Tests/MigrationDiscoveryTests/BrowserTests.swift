@@ -134,7 +134,7 @@ import Testing
       browsing.hear([
         DNSRecord(ServiceNames.type, .pointer(false7), ttl: 120),
         DNSRecord(false7, .service(ServiceLocation(port: port, target: host)), ttl: 120, flushes: true),
-        DNSRecord(false7, .text(ServiceText.bytes(instance: 7)), ttl: 120, flushes: true),
+        DNSRecord(false7, .text(Service.text(ofInstance: 7)), ttl: 120, flushes: true),
         DNSRecord(DNSName("evil.local"), .address(ip(192, 0, 2, 66)), ttl: 120, flushes: true),
         DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 7)), ttl: 120),
       ])

@@ -40,7 +40,7 @@ final class Browsing {
     _ label: String, id: UInt64, _ addresses: [IPAddress], on link: Link = .v4, ttl: UInt32? = nil,
     from source: Source = .other
   ) {
-    let own = OwnRecords(Service(label: label, port: 4242, instance: id), label: InstanceLabel.bytes(label))
+    let own = OwnRecords(Service(label: label, port: 4242, instance: id), label: Service.labelBytes(label))
     hear(
       own.records(.withdrawn, addresses).map {
         DNSRecord($0.name, $0.data, ttl: ttl ?? $0.ttl, flushes: $0.flushes)

@@ -9,27 +9,27 @@ import Testing
     ("  a\u{1b}[31mb\u{7f}\n c ", 1, "a[31mb c"), ("Büro.eins", 1, "Büro.eins"),
   ])
   func `a label is clean and numbered`(text: String, attempt: Int, label: String) {
-    #expect(String(decoding: InstanceLabel.bytes(text, attempt: attempt), as: UTF8.self) == label)
+    #expect(String(decoding: Service.labelBytes(text, attempt: attempt), as: UTF8.self) == label)
   }
 
   @Test func `a label is cut between characters`() {
-    #expect(InstanceLabel.bytes(String(repeating: "a", count: 80)).count == 63)
-    #expect(InstanceLabel.bytes(String(repeating: "a", count: 80), attempt: 12).suffix(8) == Array("aaa (12)".utf8))
-    let umlauts = InstanceLabel.bytes(String(repeating: "ü", count: 40))
+    #expect(Service.labelBytes(String(repeating: "a", count: 80)).count == 63)
+    #expect(Service.labelBytes(String(repeating: "a", count: 80), attempt: 12).suffix(8) == Array("aaa (12)".utf8))
+    let umlauts = Service.labelBytes(String(repeating: "ü", count: 40))
     #expect(String(decoding: umlauts, as: UTF8.self) == String(repeating: "ü", count: 31))
     let family = "👨‍👩‍👧‍👦"
-    let families = InstanceLabel.bytes(String(repeating: family, count: 4))
+    let families = Service.labelBytes(String(repeating: family, count: 4))
     #expect(String(decoding: families, as: UTF8.self) == family + family)
     // A single character that is longer than a label.
-    let stacked = InstanceLabel.bytes("e" + String(repeating: "\u{301}", count: 60))
+    let stacked = Service.labelBytes("e" + String(repeating: "\u{301}", count: 60))
     #expect(stacked.count == 63 && String(validating: stacked, as: UTF8.self) != nil)
   }
 
   @Test func `a TXT record contains only the number of the run`() {
-    #expect(ServiceText.bytes(instance: 0xabc) == bytes("\"txtvers=1\" \"id=0000000000000abc\""))
-    #expect(ServiceText.instance(bytes("\"x\" \"ID=0000000000000ABC\" \"id=0000000000000001\"")) == 0xabc)
+    #expect(Service.text(ofInstance: 0xabc) == bytes("\"txtvers=1\" \"id=0000000000000abc\""))
+    #expect(Service.instance(ofText: bytes("\"x\" \"ID=0000000000000ABC\" \"id=0000000000000001\"")) == 0xabc)
     for text in ["", "\"id\"", "\"id=\"", "\"id=abc\"", "\"id=000000000000000g\"", "ff \"id=0000000000000abc\"", "00"] {
-      #expect(ServiceText.instance(bytes(text)) == nil)
+      #expect(Service.instance(ofText: bytes(text)) == nil)
     }
     #expect(ServiceNames.host(0xabc) == DNSName("peer-0000000000000abc.local"))
   }

@@ -125,7 +125,7 @@ import Testing
     let (starting, _) = start(until: 100.3)
     for second in 0..<20 {
       for number in 1..<40 {
-        let name = try #require(ServiceNames.instance(InstanceLabel.bytes("laptop", attempt: number)))
+        let name = try #require(ServiceNames.instance(Service.labelBytes("laptop", attempt: number)))
         _ = starting.hear(contradiction(name))
         var probe = DNSPacket.query
         probe.questions = [DNSQuestion(name, .any)]

@@ -1,11 +1,11 @@
 import MigrationArchive
-import MigrationDiscovery
 import MigrationEngine
 import MigrationSystem
 import MigrationWire
 import TestSupport
 import Testing
 
+@testable import MigrationDiscovery
 @testable import MigrationTransfer
 
 /// A search that finds what a test says.

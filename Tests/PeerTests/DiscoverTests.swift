@@ -1,9 +1,9 @@
-import MigrationDiscovery
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 import Testing
 
+@testable import MigrationDiscovery
 @testable import peer
 
 @Suite struct DiscoverTests {

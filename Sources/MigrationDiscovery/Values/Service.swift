@@ -24,62 +24,60 @@ package enum ServiceNames {
   package static func instance(_ label: [UInt8]) -> DNSName? { DNSName(labels: [label] + type.labels) }
 
   /// The host name of a run: `peer-` with 16 hexadecimal digits, in `local`.
-  package static func host(_ instance: UInt64) -> DNSName { name("peer-" + Hexadecimal.digits(instance), "local") }
+  package static func host(_ instance: UInt64) -> DNSName { name("peer-" + instance.hexadecimal, "local") }
 
   /// A name of labels that are known to be valid.
   private static func name(_ labels: String...) -> DNSName { DNSName(labels: labels.map { Array($0.utf8) }) ?? .root }
 }
 
-/// Numbers as 16 hexadecimal digits.
-enum Hexadecimal {
-  static func digits(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
+extension UInt64 {
+  /// The number as 16 hexadecimal digits.
+  fileprivate var hexadecimal: String {
+    let digits = String(self, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
   /// Nil unless there are exactly 16 digits.
-  static func number(_ digits: some Collection<UInt8>) -> UInt64? {
+  fileprivate init?(hexadecimal digits: some Collection<UInt8>) {
     guard digits.count == 16 else { return nil }
-    var number: UInt64 = 0
+    self = 0
     for digit in digits {
       switch digit {
-      case 0x30...0x39: number = number << 4 | UInt64(digit - 0x30)
-      case 0x41...0x46, 0x61...0x66: number = number << 4 | UInt64((digit & 0xdf) - 0x41 + 10)
+      case 0x30...0x39: self = self << 4 | UInt64(digit - 0x30)
+      case 0x41...0x46, 0x61...0x66: self = self << 4 | UInt64((digit & 0xdf) - 0x41 + 10)
       default: return nil
       }
     }
-    return number
   }
 }
 
 /// The content of a service's TXT record (RFC 6763 §6): keys with values, none of them secret.
-enum ServiceText {
+extension Service {
   /// A receiver's own text.
-  static func bytes(instance: UInt64) -> [UInt8] {
-    ["txtvers=1", "id=" + Hexadecimal.digits(instance)].flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
+  static func text(ofInstance instance: UInt64) -> [UInt8] {
+    ["txtvers=1", "id=" + instance.hexadecimal].flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
   }
 
   /// The instance that a record names, nil if it names none. The first of several counts (RFC 6763
   /// §6.4).
-  static func instance(_ bytes: [UInt8]) -> UInt64? {
+  static func instance(ofText bytes: [UInt8]) -> UInt64? {
     var rest = bytes[...]
     while let length = rest.popFirst() {
       let string = rest.prefix(Int(length))
       rest = rest.dropFirst(Int(length))
       if string.count > 2, string.prefix(2).map({ $0 | 0x20 }) == Array("id".utf8), string.dropFirst(2).first == 0x3d {
-        return Hexadecimal.number(string.dropFirst(3))
+        return UInt64(hexadecimal: string.dropFirst(3))
       }
     }
     return nil
   }
 }
 
-/// Makes the first label of an instance's name from a device's name.
-package enum InstanceLabel {
-  /// The label as bytes: the text without control characters and without surrounding spaces, or
+extension Service {
+  /// The first label of an instance's name, from a device's name: the text without control characters and without surrounding spaces, or
   /// "peer" if nothing is left. A label that is too long is cut between two characters. From the
   /// second attempt on, a number follows: "laptop (2)".
-  package static func bytes(_ text: String, attempt: Int = 1) -> [UInt8] {
+  package static func labelBytes(_ text: String, attempt: Int = 1) -> [UInt8] {
     let suffix = attempt > 1 ? Array(" (\(attempt))".utf8) : []
     var visible = text.unicodeScalars.filter { $0.properties.generalCategory != .control }
     while visible.first?.properties.isWhitespace == true { visible.removeFirst() }

@@ -21,7 +21,7 @@ func checkPacket(_ bytes: [UInt8]) {
 struct DiscoveryWalk {
   private typealias Link = MigrationDiscovery.Link
 
-  private static let own = OwnRecords(service, label: InstanceLabel.bytes(service.label))
+  private static let own = OwnRecords(service, label: Service.labelBytes(service.label))
   private static let service = Service(label: "laptop", port: 4242, instance: 0xabc)
 
   static let starting = DiscoveryWalk(until: 0.1)

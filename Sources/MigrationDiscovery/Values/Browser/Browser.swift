@@ -46,7 +46,7 @@ package struct Browser: LinkHandler {
   }
 
   private mutating func update(_ links: [Link: [IPAddress]], now: Double) {
-    let usable = LinkTable.usable(links)
+    let usable = links.usable
     for link in usable.keys.sorted() where asking[link] == nil {
       asking[link] = (at: now + random.seconds(0.02...0.12), pause: 1)
     }

@@ -41,7 +41,7 @@ struct InterfaceCache: Sendable {
       case .service(let location) where instances[record.name] != nil:
         instances[record.name]?.take(location, ttl: record.ttl, now: now)
       case .text(let bytes) where instances[record.name] != nil:
-        instances[record.name]?.take(id: ServiceText.instance(bytes), ttl: record.ttl, now: now)
+        instances[record.name]?.take(id: Service.instance(ofText: bytes), ttl: record.ttl, now: now)
       case .address(let address) where address.isDevice && (isLoopback || !address.isLoopback):
         heard[record.name, default: HeardAddresses()].add(address, ttl: record.ttl, flushes: record.flushes)
         continue

@@ -8,18 +8,13 @@ package struct DNSPacket: Hashable, Sendable {
   /// compression.
   package static let longest = 65_535
 
-  package var id: UInt16
+  package var id: UInt16 = 0
   /// The second word of the header.
   package var flags: UInt16
   package var questions: [DNSQuestion] = []
   package var answers: [DNSRecord] = []
   package var authorities: [DNSRecord] = []
   package var additionals: [DNSRecord] = []
-
-  package init(id: UInt16 = 0, flags: UInt16) {
-    self.id = id
-    self.flags = flags
-  }
 
   /// A question without answers.
   package static var query: DNSPacket { DNSPacket(flags: 0) }
@@ -35,13 +30,14 @@ package struct DNSPacket: Hashable, Sendable {
     get { flags & 0x0200 != 0 }
     set { flags = newValue ? flags | 0x0200 : flags & ~0x0200 }
   }
+}
 
+extension DNSPacket {
   /// Reads a packet. Bytes behind its last record are ignored.
   package init(_ bytes: [UInt8], longest: Int = MulticastDNS.longestPacket) throws(PacketError) {
     guard bytes.count <= longest else { throw .tooLong }
     var reader = PacketReader(bytes)
-    id = try reader.word()
-    flags = try reader.word()
+    self.init(id: try reader.word(), flags: try reader.word())
     var counts: [Int] = []
     for _ in 0..<4 { counts.append(Int(try reader.word())) }
     let records = counts[1] + counts[2] + counts[3]

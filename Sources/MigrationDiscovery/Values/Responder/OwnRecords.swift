@@ -16,7 +16,7 @@ struct OwnRecords: Sendable {
     instance = ServiceNames.instance(label) ?? ServiceNames.type
     host = ServiceNames.host(service.instance)
     location = ServiceLocation(port: service.port, target: host)
-    textBytes = ServiceText.bytes(instance: service.instance)
+    textBytes = Service.text(ofInstance: service.instance)
   }
 
   /// The records of a kind; none if there are no such addresses.

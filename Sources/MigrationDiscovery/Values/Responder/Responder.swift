@@ -19,7 +19,7 @@ package struct Responder: LinkHandler {
   package init(_ service: Service, random seed: UInt64) {
     self.service = service
     random = SeededRandom(seed: seed)
-    records = OwnRecords(service, label: InstanceLabel.bytes(service.label))
+    records = OwnRecords(service, label: Service.labelBytes(service.label))
   }
 
   package var nextMoment: Double? { isWithdrawn ? nil : links.values.lazy.compactMap(\.nextMoment).min() }
@@ -28,7 +28,7 @@ package struct Responder: LinkHandler {
     guard !isWithdrawn else { return [] }
     var actions: [Action] = []
     switch event {
-    case .links(let links): actions += update(LinkTable.usable(links), now: now)
+    case .links(let links): actions += update(links.usable, now: now)
     case .packet(let bytes, let link, let source): actions += read(bytes, link, source, now: now)
     case .timePassed: break
     case .stop: return withdraw()
@@ -44,7 +44,7 @@ package struct Responder: LinkHandler {
   }
 
   /// The label that is announced, or probed for.
-  private var label: String { String(decoding: InstanceLabel.bytes(service.label, attempt: attempt), as: UTF8.self) }
+  private var label: String { String(decoding: Service.labelBytes(service.label, attempt: attempt), as: UTF8.self) }
 
   // Links
 
@@ -229,7 +229,7 @@ package struct Responder: LinkHandler {
     }
     let old = records
     attempt += 1
-    records = OwnRecords(service, label: InstanceLabel.bytes(service.label, attempt: attempt))
+    records = OwnRecords(service, label: Service.labelBytes(service.label, attempt: attempt))
     var actions: [Action] = []
     for (other, announced) in links.sorted(by: { $0.key < $1.key }) {
       // On links where the other device is heard, that device has the old name by now.
