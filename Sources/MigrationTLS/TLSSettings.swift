@@ -4,25 +4,25 @@ import MigrationWire
 /// The settings of every context, in both roles.
 ///
 /// OpenSSL's defaults are set as well, because a system's openssl.cnf may have changed them.
-enum TLSSettings {
+extension TLSContext {
   /// The most bytes of certificates that a peer may show. This program's have about 300.
-  static let certificateLimit = 4096
+  private static let certificateLimit = 4096
 
   /// Key exchange groups by preference. OpenSSL before version 3.5 does not know the first group of
   /// the first list.
-  static let groupLists = ["X25519MLKEM768:X25519:P-256", "X25519:P-256"]
+  private static let groupLists = ["X25519MLKEM768:X25519:P-256", "X25519:P-256"]
 
   /// The one signature algorithm, for both sides.
-  static let signatureAlgorithms = "ecdsa_secp256r1_sha256"
+  private static let signatureAlgorithms = "ecdsa_secp256r1_sha256"
 
   /// Cipher suites by preference: AES first where the processor has it in hardware.
-  static let cipherSuites =
+  private static let cipherSuites =
     peer_cpu_has_aes_gcm() != 0
     ? "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
     : "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256"
 
   /// Applies every setting to a context that is being set up.
-  static func apply(to context: OpaquePointer, _ operation: String) throws(TLSError) {
+  private static func applySettings(to context: OpaquePointer, _ operation: String) throws(TLSError) {
     try unsafe require(peer_SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION), operation)
     try unsafe require(peer_SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION), operation)
     try unsafe require(SSL_CTX_set_ciphersuites(context, cipherSuites), operation)
@@ -122,7 +122,7 @@ private func judge(_ store: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int3
     let method = unsafe role == .client ? TLS_client_method() : TLS_server_method()
     let context = try unsafe require(SSL_CTX_new(method), operation)
     unsafe self.init(role: role, adopting: context, ownFingerprint: identity?.fingerprint)
-    try unsafe TLSSettings.apply(to: context, operation)
+    try unsafe Self.applySettings(to: context, operation)
     try unsafe identity?.install(in: context)
   }
 

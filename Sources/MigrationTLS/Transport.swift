@@ -59,11 +59,6 @@ package struct SilentTally: Equatable, Sendable {
   package var records = 0
   /// Renewals of the peer's key.
   package var keyUpdates = 0
-
-  package init(records: Int = 0, keyUpdates: Int = 0) {
-    self.records = records
-    self.keyUpdates = keyUpdates
-  }
 }
 
 /// Gives OpenSSL as much input as there is and as OpenSSL has room for.
