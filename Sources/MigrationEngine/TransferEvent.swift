@@ -206,7 +206,7 @@ package struct ExpectedTotal: Equatable, Sendable {
   /// wrong. Nil where it was right.
   func correction(_ actual: UInt64, of contents: Offer.Contents) -> String? {
     guard isEstimate, case .app(let app) = contents else { return nil }
-    guard EstimatedSize.isOff(tally.bytes, from: actual) else { return nil }
+    guard Offer.isEstimate(tally.bytes, offFrom: actual) else { return nil }
     let sizes = [tally.bytes, actual].map { ReadableNumber.size($0) }
     return "the extension of \(VisibleText.of(app.bundleIdentifier)) estimated its export at \(sizes[0]), and it has "
       + "\(sizes[1]): the remaining room and time are computed from resourcesSizeEstimate"

@@ -235,7 +235,7 @@ import Testing
   ]) func `a number precedes the extension and never makes a name too long`(
     _ name: String, _ isDirectory: Bool, _ expected: String
   ) {
-    let made = BesideName.of(Array(name.utf8)[...], isDirectory: isDirectory, number: 2)
+    let made = ListedNames.numbered(Array(name.utf8)[...], isDirectory: isDirectory, number: 2)
     #expect(String(decoding: made, as: UTF8.self) == expected && made.count <= 255)
   }
 

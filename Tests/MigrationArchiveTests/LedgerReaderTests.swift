@@ -33,14 +33,14 @@ import Testing
       beneath: [Array("there".utf8)], of: scratch.open("destination").directory, keys: testKeys)
   }
 
-  private func parts(length: Int = 1 << 20) -> [LedgerReader.Part] {
+  private func parts(length: Int = 1 << 20) -> [LedgerPart] {
     var reader = LedgerReader(staging, present: present, partLength: length)
-    var parts: [LedgerReader.Part] = []
+    var parts: [LedgerPart] = []
     repeat { parts.append(reader.next()) } while parts.last?.end == nil && parts.count < 1_000
     return parts
   }
 
-  private func length(_ part: LedgerReader.Part) -> Int {
+  private func length(_ part: LedgerPart) -> Int {
     part.pages.reduce(0) { $0 + ControlMessage.held($1).frame.count }
       + part.partials.reduce(0) { $0 + ControlMessage.partial($1).frame.count }
   }

@@ -28,7 +28,7 @@ import Testing
     _ = script.feed(.examined(SessionNumber(2), .success(ReceiverEngine.Examination(availableBytes: 1))))
     #expect(script.feed(.refused(Script.transfer, [Script.refusal("e")])) == ["tell not stored root/e"])
     _ = script.feed(.staged(SessionNumber(2), .success(Script.admitted())))
-    let end = ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally())
+    let end = LedgerPart(pages: [], partials: [], end: Tally())
     let names = ["a", "b", "c", "d", "e"]
     #expect(
       script.feed(.ledger(SessionNumber(2), .success(end))) == ["tell resumed 0", "say 3 held end 0/0"]

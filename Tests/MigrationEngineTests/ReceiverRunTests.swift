@@ -96,7 +96,7 @@ import Testing
       script.feed(.staged(number, .success(Script.admitted()))) == [
         "say 1 accept 100 900 32M 16 features 1 traits", "sync 1", "read ledger 1",
       ])
-    let end = ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally())
+    let end = LedgerPart(pages: [], partials: [], end: Tally())
     #expect(script.feed(.ledger(number, .success(end))) == ["say 1 held end 0/0"])
     #expect(script.join(2, stream: 0) == ["serve 2 in 1 as 0"])
     #expect(script.finish() == ["shut gate 1", "end sync 1"])

@@ -104,7 +104,7 @@ struct ReceiverScript {
     _ = feed(.examined(session, .success(ReceiverEngine.Examination(availableBytes: 1000))))
     _ = feed(.staged(session, .success(Self.admitted(held: held))))
     let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
-    _ = feed(.ledger(session, .success(ReceiverEngine.LedgerPart(pages: pages, partials: [], end: held))))
+    _ = feed(.ledger(session, .success(LedgerPart(pages: pages, partials: [], end: held))))
   }
 
   /// Reaches the state in which streams may join, from an open one.

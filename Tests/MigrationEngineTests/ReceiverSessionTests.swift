@@ -66,7 +66,7 @@ import Testing
       let steps: [ReceiverEngine.Event] = [
         .examined(first, .success(ReceiverEngine.Examination(availableBytes: 1))),
         .staged(first, .success(Script.admitted())),
-        .ledger(first, .success(ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally()))),
+        .ledger(first, .success(LedgerPart(pages: [], partials: [], end: Tally()))),
       ]
       for step in steps.prefix(stage) { _ = script.feed(step) }
       script.resume(3, key: 1)
@@ -86,7 +86,7 @@ import Testing
     script.offer()
     _ = script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1))))
     _ = script.feed(.staged(first, .success(Script.admitted())))
-    let part = ReceiverEngine.LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
+    let part = LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
     _ = script.feed(.ledger(first, .success(part)))
     #expect(script.say(.drop(Drop(marks: [1]))) == ["drop items 1: [1]"])
     #expect(script.say(.drop(Drop(marks: [2, 3]))) == [])
@@ -106,7 +106,7 @@ import Testing
     script.offer()
     _ = script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1))))
     _ = script.feed(.staged(first, .success(Script.admitted())))
-    let part = ReceiverEngine.LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
+    let part = LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
     _ = script.feed(.ledger(first, .success(part)))
     _ = script.say(.drop(Drop(marks: [1])))
     _ = script.say(.drop(Drop(marks: [2])))

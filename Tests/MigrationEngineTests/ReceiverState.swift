@@ -95,7 +95,7 @@ enum ReceiverState: CaseIterable {
         .ledger(
           number,
           .success(
-            ReceiverEngine.LedgerPart(
+            LedgerPart(
               pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally(items: 1, bytes: 10)))))
       _ = script.join(2, stream: 0)
       script.welcomeStream(3)
@@ -190,14 +190,14 @@ enum ReceiverState: CaseIterable {
         .ledger(
           number,
           .success(
-            ReceiverEngine.LedgerPart(
+            LedgerPart(
               pages: [Held(kind: .taken, marks: [3]), Held(kind: .staged, marks: [4])],
               partials: [Partial(path: Script.refusal("b").path, generation: 1, ranges: ByteRanges())], end: nil))), 0
       ),
       (
         "the last of the ledger",
         .ledger(
-          number, .success(ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally(items: 1, bytes: 10)))), 0
+          number, .success(LedgerPart(pages: [], partials: [], end: Tally(items: 1, bytes: 10)))), 0
       ),
       ("no ledger", .ledger(number, .failure(Script.broken)), 0),
       ("dropped", .dropped(number, nil), 0),

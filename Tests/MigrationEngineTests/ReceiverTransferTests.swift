@@ -136,7 +136,7 @@ import Testing
     script.offer(Script.offer(Script.transfer), on: 3)
     _ = script.feed(.examined(SessionNumber(2), .success(ReceiverEngine.Examination(availableBytes: 1))))
     _ = script.feed(.staged(SessionNumber(2), .success(Script.admitted(held: Tally(items: 2, bytes: 20)))))
-    let end = ReceiverEngine.LedgerPart(pages: [], partials: [], end: Tally(items: 2, bytes: 21))
+    let end = LedgerPart(pages: [], partials: [], end: Tally(items: 2, bytes: 21))
     #expect(
       script.feed(.ledger(SessionNumber(2), .success(end))) == ["tell resumed 21", "say 3 held end 2/21"])
     _ = script.finish(2, on: 3)

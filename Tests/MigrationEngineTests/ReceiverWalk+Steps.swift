@@ -123,7 +123,7 @@ extension ReceiverWalk {
       end(job, .staged(number, fails && chance(4) ? .failure(fault()) : .success(Script.admitted(held: tally()))))
     case .readLedger(let number):
       let marks = [UInt128(dice.next()), UInt128(dice.next())].sorted()
-      let part = ReceiverEngine.LedgerPart(
+      let part = LedgerPart(
         pages: chance(4) ? [] : [Held(kind: .staged, marks: marks)], partials: [], end: chance(2) ? nil : tally())
       end(job, .ledger(number, .success(part)))
     case .dropItems(let number): end(job, .dropped(number, fails && chance(4) ? fault() : nil))

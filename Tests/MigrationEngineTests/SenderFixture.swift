@@ -68,9 +68,9 @@ enum Fixture {
   static func failure(_ words: String) -> TransferFailure { TransferFailure(.failed, words) }
 }
 
-extension SenderEngine.Exported {
+extension ExportResult {
   /// The results of the tests' exports, with marks for two pages, or with a few.
-  static let some = SenderEngine.Exported(
+  static let some = ExportResult(
     finish: Fixture.finish, stale: (0...Mark(Limits.marksInFrame)).map { $0 })
-  static let little = SenderEngine.Exported(finish: Fixture.finish, stale: [1, 2])
+  static let little = ExportResult(finish: Fixture.finish, stale: [1, 2])
 }

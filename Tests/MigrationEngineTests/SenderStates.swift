@@ -55,7 +55,7 @@ extension SenderTrial {
       trial.take(.window(trial.session, SenderEngine.WindowCounts()))
     case "dropping":
       trial = .inState("streaming")
-      trial.take(.exported(trial.session, .success(Exported.some)))
+      trial.take(.exported(trial.session, .success(ExportResult.some)))
     case "noting":
       trial = .inState("dropping")
       trial.take(.drained(ConnectionID(1)))
@@ -104,8 +104,6 @@ extension SenderTrial {
     }
     return trial
   }
-
-  typealias Exported = SenderEngine.Exported
 
   /// All possible events of a first session, each with a name.
   static let events: [(name: String, event: SenderEngine.Event)] = run + dials + messages + workers

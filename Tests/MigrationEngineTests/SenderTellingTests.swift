@@ -67,7 +67,7 @@ import Testing
     estimate: UInt64, actual: UInt64, isTold: Bool
   ) {
     let app = AppIdentity(bundleIdentifier: "app.notes", store: "", platform: "", version: "")
-    let exported = SenderEngine.Exported(
+    let exported = ExportResult(
       finish: Finish(total: Tally(items: 2, bytes: actual), unsent: 0, digest: 0), stale: [])
     var trial = SenderTrial()
     trial.take(.begin)
@@ -188,7 +188,7 @@ import Testing
   }
 
   @Test func `items that the source no longer has are not kept as not stored, nor reported after their DROP`() {
-    let gone = SenderEngine.Exported(finish: Fixture.finish, stale: [Fixture.refusedMark])
+    let gone = ExportResult(finish: Fixture.finish, stale: [Fixture.refusedMark])
     var trial = SenderTrial.streaming()
     #expect(trial.hear(.refused(Fixture.refusal)) == ["refuse 1", "tell not stored tree/file tooLarge too big"])
     trial.export(gone)
@@ -228,7 +228,7 @@ import Testing
     #expect(trial.take(.drained(ConnectionID(1))) == [])
     #expect(
       trial.take(
-        .exported(SessionNumber(1), .success(SenderEngine.Exported(finish: Fixture.finish, stale: stale)))) == [
+        .exported(SessionNumber(1), .success(ExportResult(finish: Fixture.finish, stale: stale)))) == [
           "finish window 1", "note finish 1 77 9/900", page,
         ])
     #expect(trial.take(.finishNoted(SessionNumber(1), 77, nil)) == [])
@@ -275,7 +275,7 @@ import Testing
     for (count, pages) in [(0, [Int]()), (1, [1]), (Limits.marksInFrame, [Limits.marksInFrame])] {
       var trial = SenderTrial.streaming { $0.streams = 1 }
       let stale = (0..<Mark(count)).map { $0 }
-      let exported = SenderEngine.Exported(finish: Fixture.finish, stale: stale)
+      let exported = ExportResult(finish: Fixture.finish, stale: stale)
       #expect(
         trial.export(exported) == [
           "finish window 1", "note finish 1 77 9/900",

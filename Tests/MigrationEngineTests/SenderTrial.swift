@@ -83,7 +83,7 @@ struct SenderTrial {
 
   /// The export ends, and its omissions are recorded.
   @discardableResult
-  mutating func export(_ exported: SenderEngine.Exported = .little) -> [String] {
+  mutating func export(_ exported: ExportResult = .little) -> [String] {
     take(.exported(session, .success(exported))) + take(.finishNoted(session, 77, nil))
   }
 

@@ -233,18 +233,18 @@ import Testing
 @Suite struct NoiseLookTests {
   @Test func `noise is told from text and from programs`() throws {
     let noise = try SystemRandom.bytes(100_000)
-    #expect(NoiseLook.isNoise(noise, count: noise.count))
+    #expect(Compression.isNoise(noise, count: noise.count))
     let text = Array(String(repeating: "What is this, if not text? ", count: 5000).utf8)
-    #expect(!NoiseLook.isNoise(text, count: text.count))
-    #expect(!NoiseLook.isNoise(text + noise, count: text.count))
+    #expect(!Compression.isNoise(text, count: text.count))
+    #expect(!Compression.isNoise(text + noise, count: text.count))
   }
 
   @Test func `sixty-four letters of noise are no noise: they shrink by a quarter`() throws {
     let letters = try SystemRandom.bytes(100_000).map { $0 & 63 }
-    #expect(!NoiseLook.isNoise(letters, count: letters.count))
+    #expect(!Compression.isNoise(letters, count: letters.count))
   }
 
   @Test func `a little of anything is no noise`() throws {
-    #expect(!NoiseLook.isNoise(try SystemRandom.bytes(4095), count: 4095))
+    #expect(!Compression.isNoise(try SystemRandom.bytes(4095), count: 4095))
   }
 }

@@ -22,7 +22,7 @@ final class NarrowImporter: Importer {
   }
 
   func importItems(of staging: Staging, progress: (ImportProgress) -> Void) throws(ArchiveError) -> [Done.Loss] {
-    try staging.refuseStaged([taken: Staging.WhyRefused(reason: .nameTaken, message: nil)])
+    try staging.refuseStaged([taken: (.nameTaken, nil)])
     try before()
     return try importer.importItems(of: staging, progress: progress)
   }

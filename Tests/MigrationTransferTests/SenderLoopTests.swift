@@ -1,11 +1,11 @@
 import MigrationArchive
-import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
 import TestSupport
 import Testing
 
+@testable import MigrationEngine
 @testable import MigrationTransfer
 
 /// A source whose walk does what a test wants.

@@ -1,5 +1,4 @@
 import Foundation
-import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationTLS
@@ -7,6 +6,7 @@ import MigrationWire
 import TestSupport
 import Testing
 
+@testable import MigrationArchive
 @testable import MigrationTransfer
 
 @Suite struct StoreTests {

@@ -9,6 +9,6 @@ import Testing
       (.max, 0, true), (0, .max, true),
     ] as [(UInt64, UInt64, Bool)])
   func `an estimate is off by more than its half and 1 MiB`(estimate: UInt64, actual: UInt64, isOff: Bool) {
-    #expect(EstimatedSize.isOff(estimate, from: actual) == isOff)
+    #expect(Offer.isEstimate(estimate, offFrom: actual) == isOff)
   }
 }

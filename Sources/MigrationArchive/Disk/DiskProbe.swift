@@ -302,11 +302,6 @@ package struct DiskAbilities: Equatable, Sendable {
   package struct FixedRights: Equatable, Sendable {
     package let file: UInt32
     package let directory: UInt32
-
-    package init(file: UInt32, directory: UInt32) {
-      self.file = file
-      self.directory = directory
-    }
   }
 
   package init() {}

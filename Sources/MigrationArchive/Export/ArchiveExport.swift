@@ -15,14 +15,6 @@ package protocol FrameSource: AnyObject, Sendable {
   func stop()
 }
 
-/// The totals of an archive.
-package struct ExportResult: Sendable {
-  /// The contents of FINISH if no more items are added.
-  package let finish: Finish
-  /// The items that the receiver holds and that no longer exist in the source.
-  package let stale: [Mark]
-}
-
 /// The result of filling a frame.
 package enum FrameFilling: Equatable, Sendable {
   case full

@@ -44,19 +44,6 @@ struct FileExport<Place: SourceDirectory> {
   /// The time for reading a file that is sent in one piece; nil for other files.
   private(set) var readSeconds: Double?
 
-  init(
-    packer: FramePacker, directory: Place, path: ArchivePath, name: ArraySlice<UInt8>, withOwner: Bool = false,
-    isSmallExpected: Bool = false, awaited: Timestamp? = nil
-  ) {
-    self.isSmallExpected = isSmallExpected
-    self.awaited = awaited
-    self.packer = packer
-    self.directory = directory
-    self.path = path
-    self.name = name
-    self.withOwner = withOwner
-  }
-
   /// Reads the file and adds it, unless the receiver holds it. A failure to open or read it throws
   /// the kernel's error.
   mutating func run() throws(ArchiveError) -> FileOutcome<Place.File> {

@@ -162,12 +162,9 @@ struct Reserve: Equatable, Sendable {
 
   let bytes: UInt64
   let items: UInt64
+}
 
-  init(bytes: UInt64, items: UInt64) {
-    self.bytes = bytes
-    self.items = items
-  }
-
+extension Reserve {
   init(of space: FileSystemSpace) {
     self.init(
       bytes: min(Self.mostBytes, space.totalBytes / Self.part),

@@ -64,7 +64,7 @@ extension FolderImport {
   /// the archive has is not free, wherever that item is now.
   private func beside(_ item: Item) throws(ArchiveError) -> Fate {
     for number in 2...Self.besideNames {
-      let name = BesideName.of(item.path.name, isDirectory: item.kind == .directory, number: number)
+      let name = ListedNames.numbered(item.path.name, isDirectory: item.kind == .directory, number: number)
       guard let path = try? item.path.parent?.appending(name.span) ?? ArchivePath(name) else { break }
       switch try look(at: path, for: item.path) {
       case .found: continue
@@ -142,7 +142,7 @@ extension FolderImport {
     guard staging.shared.withLock({ $0.mayRefuse }) else {
       throw failed(item.path, cause ?? SystemError(reason: reason.words, operation: "import"))
     }
-    notStored[item.path] = Staging.WhyRefused(reason: reason, message: cause?.words)
+    notStored[item.path] = (reason, cause?.words)
   }
 
   /// Records an item that is not stored because an existing item keeps its name, with all items
@@ -150,8 +150,7 @@ extension FolderImport {
   mutating func stays(_ item: Item) {
     let granularity = staging.abilities.timeGranularity
     guard !destination.isPresent(item.path, at: item.path, timeGranularity: granularity) else { return }
-    notStored[item.path] = Staging.WhyRefused(
-      reason: .other, message: "an existing item has this name and is kept")
+    notStored[item.path] = (.other, "an existing item has this name and is kept")
   }
 
   /// The result of looking up a name, or a refusal of the item with that name.

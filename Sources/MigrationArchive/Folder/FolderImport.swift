@@ -36,7 +36,7 @@ package struct FolderImport {
   var besides: Set<ArchivePath> = []
   var archivePaths: ArchivePaths?
   /// The items that cannot be moved to the destination.
-  var notStored: [ArchivePath: Staging.WhyRefused] = [:]
+  var notStored: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
 
   package init(_ staging: Staging, to destination: any ImportDestination) {
     self.staging = staging

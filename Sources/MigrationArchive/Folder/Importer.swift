@@ -57,12 +57,6 @@ package struct TransferTerms: Equatable, Sendable {
   package let keys: TransferKeys
   /// How items are treated whose names are taken at the destination.
   package let existing: Existing
-
-  package init(transfer: TransferID, keys: TransferKeys, existing: Existing) {
-    self.transfer = transfer
-    self.keys = keys
-    self.existing = existing
-  }
 }
 
 /// The acceptance of an offer, with the facts found during the check.

@@ -31,7 +31,7 @@ package struct PresentItems: Equatable, Sendable {
   init(
     beneath roots: [[UInt8]], of destination: borrowing Directory, keys: TransferKeys, timeGranularity: UInt32 = 1
   ) throws(SystemError) {
-    try PresentWalk.run(roots, destination) { path, status, target in
+    try Self.walk(roots, destination) { path, status, target in
       tally = tally.adding(
         Tally(items: 1, bytes: status.kind == .regular ? UInt64(max(0, status.allocatedBytes)) : 0))
       guard taken.count < Limits.presentMarks else { return }
@@ -60,13 +60,11 @@ package struct PresentItems: Equatable, Sendable {
   func isExact(timeGranularity: UInt32) -> Bool {
     timeGranularity <= 1 || timeUnit % UInt128(timeGranularity) == 0
   }
-}
 
-/// Walks the destination, with one open directory at a time.
-private enum PresentWalk {
-  typealias Visit = (ArchivePath, FileStatus, _ target: [UInt8]?) -> Void
+  private typealias Visit = (ArchivePath, FileStatus, _ target: [UInt8]?) -> Void
 
-  static func run(
+  /// Walks the destination, with one open directory at a time.
+  private static func walk(
     _ roots: [[UInt8]], _ destination: borrowing Directory, _ visit: Visit
   ) throws(SystemError) {
     let device = try destination.status().device

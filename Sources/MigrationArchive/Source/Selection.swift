@@ -31,7 +31,7 @@ struct DirectorySelection {
   /// of the sources.
   init(_ selection: Selection, in directory: borrowing Directory, _ path: ArchivePath?) {
     exclusions = selection.exclusions
-    isCache = selection.isWithoutCaches && CacheTag.marks(directory)
+    isCache = selection.isWithoutCaches && directory.isMarkedAsCache
     if let path, path.depth > 1 {
       self.path = path.bytes.dropFirst(path.root.count + 1) + [UInt8(ascii: "/")]
     }
@@ -40,7 +40,7 @@ struct DirectorySelection {
 
   /// Whether an item is sent.
   mutating func takes(_ name: Span<UInt8>, _ kind: FileKind) -> Bool {
-    if isCache, [UInt8](copying: name) != CacheTag.name { return false }
+    if isCache, [UInt8](copying: name) != Directory.cacheTag { return false }
     if exclusions.isEmpty { return true }
     path.removeSubrange(nameStart...)
     for index in name.indices { path.append(name[index]) }
@@ -48,23 +48,21 @@ struct DirectorySelection {
   }
 }
 
-/// The file with which a program marks a directory as a cache, whose contents the program can
-/// create again (bford.info/cachedir).
-enum CacheTag {
-  static let name = Array("CACHEDIR.TAG".utf8)
-  private static let signature = Array("Signature: 8a477f597d28d172789f06886806bc55".utf8)
+extension Directory {
+  /// The file with which a program marks a directory as a cache, whose contents the program can
+  /// create again (bford.info/cachedir).
+  fileprivate static let cacheTag = Array("CACHEDIR.TAG".utf8)
+  private static let cacheSignature = Array("Signature: 8a477f597d28d172789f06886806bc55".utf8)
 
-  /// Whether a directory is marked. If the mark cannot be read, the directory counts as unmarked.
-  static func marks(_ directory: borrowing Directory) -> Bool {
-    (try? read(in: directory)) == signature
-  }
+  /// Whether the directory is marked as a cache. If the mark cannot be read, it counts as unmarked.
+  fileprivate var isMarkedAsCache: Bool { (try? readCacheTag()) == Self.cacheSignature }
 
   /// The significant first bytes of the mark; none if it is not a regular file.
-  private static func read(in directory: borrowing Directory) throws(SystemError) -> [UInt8] {
+  private func readCacheTag() throws(SystemError) -> [UInt8] {
     // The name could belong to a pipe, and opening a pipe would block.
-    let file = try directory.openChild(name, [.readOnly, .nonBlocking])
+    let file = try openChild(Self.cacheTag, [.readOnly, .nonBlocking])
     guard try file.status().kind == .regular else { return [] }
-    var bytes = [UInt8](repeating: 0, count: signature.count)
+    var bytes = [UInt8](repeating: 0, count: Self.cacheSignature.count)
     let count = try file.readFully(at: 0, into: &bytes)
     bytes.removeSubrange(count...)
     return bytes

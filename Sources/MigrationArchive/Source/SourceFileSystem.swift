@@ -61,10 +61,10 @@ package enum StampKeeping: Equatable, Sendable {
 
   /// Decides by the kernel's type number of a file system.
   package init(fileSystemType type: UInt64) {
-    if KernelNumber.ownClock.contains(type) {
+    if Self.withOwnClock.contains(type) {
       self = .ownClock
     } else {
-      self = type == KernelNumber.nfs ? .otherClock : .unknown
+      self = type == Self.nfs ? .otherClock : .unknown
     }
   }
 
@@ -76,14 +76,13 @@ package enum StampKeeping: Equatable, Sendable {
     self != .unknown || (status.changed > status.modified && status.changed.seconds != 0)
   }
 
-  private enum KernelNumber {
-    /// ext2 to ext4, XFS, btrfs, tmpfs, ramfs, overlayfs, F2FS, ZFS, bcachefs, EROFS, squashfs.
-    static let ownClock: Set<UInt64> = [
-      0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x8584_58F6, 0x794C_7630, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E,
-      0xE0F5_E1E2, 0x7371_7368,
-    ]
-    static let nfs: UInt64 = 0x6969
-  }
+  /// The type numbers of ext2 to ext4, XFS, btrfs, tmpfs, ramfs, overlayfs, F2FS, ZFS, bcachefs,
+  /// EROFS, squashfs.
+  private static let withOwnClock: Set<UInt64> = [
+    0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x8584_58F6, 0x794C_7630, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E,
+    0xE0F5_E1E2, 0x7371_7368,
+  ]
+  private static let nfs: UInt64 = 0x6969
 }
 
 /// The least time that the clock of a file system has reached, if the file system does not use this
@@ -164,13 +163,9 @@ package struct SourceStatus: Sendable {
   package let unsettledSeconds: Double
   /// The time of day before the look.
   let now: Timestamp
+}
 
-  init(status: FileStatus, unsettledSeconds: Double, now: Timestamp) {
-    self.status = status
-    self.unsettledSeconds = unsettledSeconds
-    self.now = now
-  }
-
+extension SourceStatus {
   /// A look at a file system whose stamps this machine's clock makes; the clock showed `now` before
   /// the look.
   package init(status: FileStatus, at now: Timestamp) {

@@ -8,25 +8,11 @@ package import MigrationWire
 /// No stream of the session writes before the last part is sent, so the data does not change while
 /// it is read. A mark takes 16 bytes until it is sent.
 package struct LedgerReader: Sendable {
-  /// The data of one step.
-  package struct Part: Equatable, Sendable {
-    package fileprivate(set) var pages: [Held] = []
-    package fileprivate(set) var partials: [Partial] = []
-    /// The total of all parts, in the last part.
-    package fileprivate(set) var end: Tally?
-  }
-
-  /// The marks of one kind that remain to be sent.
-  private struct List {
-    let kind: Held.Kind
-    var marks: ArraySlice<Mark>
-  }
-
   private let staging: Staging
   private let length: Int
-  /// The lists that remain to be sent, in order; the marks of the staged items are added first,
-  /// with the first part.
-  private var lists: [List]
+  /// The marks of each kind that remain to be sent, in order; those of the staged items are added
+  /// first, with the first part.
+  private var lists: [(kind: Held.Kind, marks: ArraySlice<Mark>)]
   private var partials: ArraySlice<Partial> = []
   /// The total of the staged data, once it has been looked up.
   private var held: Tally?
@@ -36,13 +22,13 @@ package struct LedgerReader: Sendable {
   package init(_ staging: Staging, present: PresentItems, partLength: Int = 256 << 10) {
     self.staging = staging
     length = partLength
-    lists = [List(kind: .present, marks: present.present[...]), List(kind: .taken, marks: present.taken[...])]
+    lists = [(.present, present.present[...]), (.taken, present.taken[...])]
   }
 
   /// The next part. The first call is slow: there may be millions of marks to sort.
-  package mutating func next() -> Part {
+  package mutating func next() -> LedgerPart {
     let held = begun()
-    var part = Part()
+    var part = LedgerPart()
     var room = length
     while let list = lists.first {
       guard !list.marks.isEmpty else {
@@ -73,7 +59,7 @@ package struct LedgerReader: Sendable {
     let ledger = staging.shared.withLock { $0.ledger }
     let marks = ledger.marks
     let held = Tally(items: UInt64(marks.count), bytes: ledger.heldBytes)
-    lists.insert(List(kind: .staged, marks: marks[...]), at: 0)
+    lists.insert((.staged, marks[...]), at: 0)
     partials = ledger.partials[...]
     self.held = held
     return held

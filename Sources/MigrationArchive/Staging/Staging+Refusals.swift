@@ -87,15 +87,9 @@ extension Staging {
     }
   }
 
-  /// The reason for a refusal.
-  struct WhyRefused: Equatable, Sendable {
-    let reason: RefusalReason
-    let message: String?
-  }
-
   /// Refuses the staged items at some paths, and their contents, because they cannot be moved to
   /// the destination. They stay in the staging directory and are removed with it.
-  func refuseStaged(_ paths: [ArchivePath: WhyRefused]) throws(ArchiveError) {
+  func refuseStaged(_ paths: [ArchivePath: (reason: RefusalReason, message: String?)]) throws(ArchiveError) {
     guard !paths.isEmpty else { return }
     let places = disk.places()
     do {

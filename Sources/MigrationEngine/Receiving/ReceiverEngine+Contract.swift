@@ -198,20 +198,6 @@ extension ReceiverEngine {
     }
   }
 
-  /// A part of a ledger, at most a quarter of a megabyte, in the order of Protocol §6.4.
-  package struct LedgerPart: Sendable {
-    package let pages: [Held]
-    package let partials: [Partial]
-    /// The totals of the whole ledger, in its last part.
-    package let end: Tally?
-
-    package init(pages: [Held], partials: [Partial], end: Tally?) {
-      self.pages = pages
-      self.partials = partials
-      self.end = end
-    }
-  }
-
   /// How a data stream ended.
   package enum StreamEnd: Equatable, Sendable {
     /// By END, because it was told to end, or because its connection was cut: another stream may
@@ -366,17 +352,6 @@ extension ReceiverEngine {
     package let address: String
     /// The features that the session may use.
     package let features: Features
-
-    package init(
-      transfer: TransferID, client: KeyFingerprint, offer: Offer, label: String, address: String, features: Features
-    ) {
-      self.transfer = transfer
-      self.client = client
-      self.offer = offer
-      self.label = label
-      self.address = address
-      self.features = features
-    }
   }
 }
 

@@ -42,7 +42,7 @@ extension ReceiverEngine {
   /// The user stops the run. The received data is kept, and an import continues while it makes
   /// progress.
   mutating func stopped(_ kind: TransferFailure.Kind) {
-    let stop = Stop(kind: kind, at: stop?.at ?? now)
+    let stop = (kind: kind, at: stop?.at ?? now)
     self.stop = stop
     let interrupted = ReceiverPhase.Outcome.failure(TransferFailure(kind, "interrupted"))
     // This includes the sessions beside an import: the run waits for none of them when the import

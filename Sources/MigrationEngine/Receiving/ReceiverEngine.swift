@@ -34,18 +34,13 @@ package struct ReceiverEngine: Engine {
     }
   }
 
-  /// The user's stop: its kind and its time.
-  struct Stop: Sendable {
-    let kind: TransferFailure.Kind
-    let at: Double
-  }
-
   /// How many data streams may join a session.
   package static let streams: UInt16 = 16
 
   let settings: Settings
   var phase = ReceiverPhase.starting
-  var stop: Stop?
+  /// The user's stop: its kind and its time.
+  var stop: (kind: TransferFailure.Kind, at: Double)?
   var transfers = IncomingTransfers()
   /// The sessions that have not ended: the newest, and older ones whose workers still run.
   var conversations: [SessionNumber: Conversation] = [:]

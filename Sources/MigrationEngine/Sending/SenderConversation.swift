@@ -164,7 +164,7 @@ struct SenderConversation: Sendable {
 
   /// The export has ended, and everything is written.
   mutating func exported(
-    _ result: Result<SenderEngine.Exported, Fault>, _ facts: inout SenderEngine.RunFacts,
+    _ result: Result<ExportResult, Fault>, _ facts: inout SenderEngine.RunFacts,
     _ actions: inout [SenderEngine.Action]
   ) throws(Fault) {
     let exported = try result.get()

@@ -60,7 +60,7 @@ extension SenderEngine {
     case unsent(SessionNumber, Unsent)
     /// The worker of `export` has ended: everything is exported and written. The marks are those of
     /// held items that the source no longer has, ascending.
-    case exported(SessionNumber, Result<Exported, Fault>)
+    case exported(SessionNumber, Result<ExportResult, Fault>)
     /// News from a stream: JOIN is sent.
     case streamJoined(SessionNumber, StreamNumber)
     /// The worker of `openStream` has ended.
@@ -155,16 +155,6 @@ extension SenderEngine {
     case stopped
     /// Another attempt would have the same result.
     case failed(TransferFailure)
-  }
-
-  package struct Exported: Sendable {
-    package let finish: Finish
-    package let stale: [Mark]
-
-    package init(finish: Finish, stale: [Mark]) {
-      self.finish = finish
-      self.stale = stale
-    }
   }
 
   /// How a data stream ended.
@@ -321,16 +311,5 @@ extension SenderEngine {
 
     /// The items that the destination can hold, as far as the receiver knows.
     package var traits: DestinationTraits { accept.traits ?? DestinationTraits() }
-
-    package init(
-      accept: Accept, summary: SourceSummary, label: String, address: String, request: AppRequest?, isCompressible: Bool
-    ) {
-      self.accept = accept
-      self.summary = summary
-      self.label = label
-      self.address = address
-      self.request = request
-      self.isCompressible = isCompressible
-    }
   }
 }

@@ -69,7 +69,7 @@ package struct DryExport: Sendable {
   package let scratchBytes: UInt64
 
   /// Whether a notice about the wrong estimate is due.
-  package var isEstimateOff: Bool { EstimatedSize.isOff(estimate, from: total.bytes) }
+  package var isEstimateOff: Bool { Offer.isEstimate(estimate, offFrom: total.bytes) }
 }
 
 /// Reads an export as streams do, counts the data and discards it.

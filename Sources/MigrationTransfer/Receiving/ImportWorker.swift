@@ -5,16 +5,10 @@ import MigrationWire
 
 /// Verifies the received items, and puts them in place.
 struct ImportWorker: Sendable {
-  /// The sender's FINISH, and the session that brought it.
-  struct Conclusion: Sendable {
-    let session: ReceivingSession
-    let finish: Finish
-  }
-
   let setup: ReceiverSetup
   let transfer: ReceivingTransfer
-  /// Nil for an import that resumes.
-  let conclusion: Conclusion?
+  /// The sender's FINISH, and the session that brought it; nil for an import that resumes.
+  let conclusion: (session: ReceivingSession, finish: Finish)?
   /// The items that the sender named and left out, since the destination cannot hold them.
   let withheld: [Refusal]
 

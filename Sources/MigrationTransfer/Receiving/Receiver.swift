@@ -73,16 +73,7 @@ package final class Receiver: Sendable {
 
   private let setup: ReceiverSetup
   /// The unfinished transfers of earlier runs at this destination, until the run begins.
-  private let entries: Mutex<Entries>
-
-  private struct Entries: Sendable {
-    var all: [RememberedEntry]
-
-    mutating func take() -> [RememberedEntry] {
-      defer { all = [] }
-      return all
-    }
-  }
+  private let entries: Mutex<[RememberedEntry]>
 
   /// Fails if another process receives into the same destination.
   package init(
@@ -101,7 +92,7 @@ package final class Receiver: Sendable {
       setup = ReceiverSetup(
         options: options, helpers: helpers, importer: importer, store: store, hold: hold, observer: observer,
         identity: identity, context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())
-      self.entries = Mutex(Entries(all: entries))
+      self.entries = Mutex(entries)
     } catch {
       throw Fault(error).failure
     }
@@ -125,7 +116,7 @@ package final class Receiver: Sendable {
   /// worker releases its locks when it ends.
   package func run() throws(TransferFailure) -> TransferResult {
     // They hold locks for as long as they live: only the loop has them, and no frame below it.
-    let entries = Handover(entries.withLock { $0.take() })
+    let entries = Handover(entries.withLock { exchange(&$0, with: []) })
     let (setup, ended) = (setup, Condition<End?>(nil))
     do {
       let thread = try OwnerThread(name: "receiver") {

@@ -238,7 +238,7 @@ final class ReceiverPerformer: Performer {
     _ identifier: TransferID, _ finish: (number: SessionNumber, finish: Finish)?, _ withheld: [Refusal]
   ) -> ReceiverWorker {
     let conclusion = finish.flatMap { number, finish in
-      sessions[number].map { ImportWorker.Conclusion(session: $0, finish: finish) }
+      sessions[number].map { (session: $0, finish: finish) }
     }
     return setup.importItems(of: transfer(identifier), conclusion, withheld: withheld)
   }

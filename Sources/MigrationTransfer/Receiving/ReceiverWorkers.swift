@@ -127,7 +127,7 @@ extension ReceiverSetup {
   }
 
   func importItems(
-    of transfer: ReceivingTransfer, _ conclusion: ImportWorker.Conclusion?, withheld: [Refusal]
+    of transfer: ReceivingTransfer, _ conclusion: (session: ReceivingSession, finish: Finish)?, withheld: [Refusal]
   ) -> ReceiverWorker {
     let worker = ImportWorker(setup: self, transfer: transfer, conclusion: conclusion, withheld: withheld)
     return ReceiverWorker("import") {

@@ -110,10 +110,7 @@ final class ReceivingSession: Sendable {
   }
 
   /// The next part of the available data.
-  func nextLedgerPart() -> ReceiverEngine.LedgerPart {
-    let part = ledger.withLock { $0.next() }
-    return ReceiverEngine.LedgerPart(pages: part.pages, partials: part.partials, end: part.end)
-  }
+  func nextLedgerPart() -> LedgerPart { ledger.withLock { $0.next() } }
 
   /// Stops further writes and syncs. Those that have begun finish.
   func halt() {

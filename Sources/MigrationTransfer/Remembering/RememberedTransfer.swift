@@ -3,11 +3,6 @@ package import MigrationWire
 
 /// A device's record of an unfinished transfer.
 package struct RememberedTransfer: Equatable, Sendable {
-  package enum Role: UInt8, Sendable {
-    case sender = 1
-    case receiver = 2
-  }
-
   /// A receiver's half of it.
   package struct Destination: Equatable, Sendable {
     /// The absolute path of the destination.
@@ -58,23 +53,6 @@ package struct RememberedTransfer: Equatable, Sendable {
   /// sender the receiver's DONE.
   package var done: Finished?
   package var subject: Subject
-
-  package init(
-    transfer: TransferID, role: Role, identity: [UInt8], peer: KeyFingerprint, label: String, address: String,
-    started: Int64, lastSeen: Int64, total: Tally, held: Tally, subject: Subject
-  ) {
-    self.transfer = transfer
-    self.role = role
-    self.identity = identity
-    self.peer = peer
-    self.label = label
-    self.address = address
-    self.started = started
-    self.lastSeen = lastSeen
-    self.total = total
-    self.held = held
-    self.subject = subject
-  }
 
   package var sources: [[UInt8]]? { if case .sources(let sources) = subject { sources } else { nil } }
 

@@ -30,7 +30,7 @@ package final class TransferStore: Sendable {
   /// The number of seconds for which the end of a transfer is remembered. A sender reports it again
   /// only to a user whose run was killed at its very end; later the same command means another
   /// transfer.
-  private static func tombstoneLife(_ role: RememberedTransfer.Role) -> Int64 {
+  private static func tombstoneLife(_ role: Role) -> Int64 {
     role == .receiver ? 7 * 24 * 3600 : 3600
   }
 
@@ -57,7 +57,7 @@ package final class TransferStore: Sendable {
 
   /// Locks a record; nil if it is gone. Fails if another process holds it for longer than a moment:
   /// every `peer` reads all records when it starts.
-  package func open(_ transfer: TransferID, role: RememberedTransfer.Role) throws(Fault) -> TransferEntry? {
+  package func open(_ transfer: TransferID, role: Role) throws(Fault) -> TransferEntry? {
     guard let transfers = try openIfThere() else { return nil }
     let (name, shown) = (Self.name(transfer, role), String(transfer.hexadecimal.prefix(8)))
     let directory: SharedDirectory
@@ -159,7 +159,7 @@ package final class TransferStore: Sendable {
     }
   }
 
-  private static func name(_ transfer: TransferID, _ role: RememberedTransfer.Role) -> [UInt8] {
+  private static func name(_ transfer: TransferID, _ role: Role) -> [UInt8] {
     Array("\(transfer.hexadecimal)-\(role == .sender ? "send" : "receive")".utf8)
   }
 

@@ -44,7 +44,7 @@ struct Compression: ~Copyable {
       bytes = []
       return nil
     }
-    guard !NoiseLook.isNoise(frame.bytes, count: frame.count) else {
+    guard !Self.isNoise(frame.bytes, count: frame.count) else {
       choice.metNoise()
       return nil
     }
@@ -60,13 +60,13 @@ struct Compression: ~Copyable {
   }
 }
 
-/// Detects data that cannot be compressed, such as pictures and archives, from a few of its bytes.
-enum NoiseLook {
-  /// The number of sampled places, and of bytes at each.
+extension Compression {
+  /// The number of places that a look for noise samples, and of bytes at each.
   private static let places = 16
   private static let length = 256
 
-  /// Whether the bytes are spread about as evenly as noise has them.
+  /// Whether data cannot be compressed, such as pictures and archives: a few of its bytes are
+  /// spread about as evenly as noise has them.
   ///
   /// It counts pairs of equal bytes. In noise, 1 pair in 256 is equal; in text and programs, many
   /// times as many.

@@ -88,7 +88,7 @@ struct SendingSession: Sendable {
   /// is written.
   func export(
     _ order: SenderEngine.ExportOrder, without held: HeldItems, _ setup: SenderSetup
-  ) throws -> SenderEngine.Exported {
+  ) throws -> ExportResult {
     // The previous session's memory: a transfer may have thousands of sessions.
     CurrentProcess.returnFreeMemory()
     // Before anything is sent: received data must never be without a sender that remembers it.
@@ -102,7 +102,7 @@ struct SendingSession: Sendable {
     defer { queue.serveNothing() }
     let result = try setup.source.export(settings, for: order.request) { queue.serve($0) }
     try queue.drain()
-    return SenderEngine.Exported(finish: result.finish, stale: result.stale)
+    return result
   }
 
   private func record(_ order: SenderEngine.ExportOrder, of source: any ItemSource) throws -> RememberedTransfer {

@@ -65,14 +65,7 @@ package struct Bound: Equatable, Sendable {
   /// Bytes of records.
   package var metadata: UInt64
   /// The further bytes of records that each record allows.
-  package var metadataPerItem: UInt64
-
-  package init(items: UInt64, bytes: UInt64, metadata: UInt64, metadataPerItem: UInt64 = 0) {
-    self.items = items
-    self.bytes = bytes
-    self.metadata = metadata
-    self.metadataPerItem = metadataPerItem
-  }
+  package var metadataPerItem: UInt64 = 0
 }
 
 extension Offer {

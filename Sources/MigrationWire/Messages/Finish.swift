@@ -122,6 +122,19 @@ package struct Finish: Equatable, Sendable {
   }
 }
 
+/// The totals of an export.
+package struct ExportResult: Sendable {
+  /// The contents of FINISH if no more items are added.
+  package let finish: Finish
+  /// The items that the receiver holds and that no longer exist in the source.
+  package let stale: [Mark]
+
+  package init(finish: Finish, stale: [Mark]) {
+    self.finish = finish
+    self.stale = stale
+  }
+}
+
 /// Protocol §6.6: the receiver's progress after FINISH.
 package struct ImportProgress: Equatable, Sendable {
   package enum Phase: UInt8, Sendable {

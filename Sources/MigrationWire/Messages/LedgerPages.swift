@@ -23,7 +23,7 @@ package struct Held: Equatable, Sendable {
     var reader = ByteReader(range, of: "a page of the ledger")
     guard let kind = Kind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, "a page of the ledger") }
     self.kind = kind
-    marks = try MarkList.read(&reader, bytes, "a page of the ledger")
+    marks = try reader.marks(bytes, "a page of the ledger")
   }
 
   func write(to writer: inout ByteWriter) {
@@ -41,7 +41,7 @@ package struct Drop: Equatable, Sendable {
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     var reader = ByteReader(range, of: "a list of dropped items")
-    marks = try MarkList.read(&reader, bytes, "a list of dropped items")
+    marks = try reader.marks(bytes, "a list of dropped items")
   }
 
   func write(to writer: inout ByteWriter) {
@@ -49,16 +49,16 @@ package struct Drop: Equatable, Sendable {
   }
 }
 
-private enum MarkList {
+extension ByteReader {
   /// Reads marks up to the end: at least one, ascending.
-  static func read(_ reader: inout ByteReader, _ bytes: Span<UInt8>, _ subject: String) throws(Violation) -> [Mark] {
-    let count = reader.remaining / 16
+  fileprivate mutating func marks(_ bytes: Span<UInt8>, _ subject: String) throws(Violation) -> [Mark] {
+    let count = remaining / 16
     guard count <= Limits.marksInFrame else { throw Violation(.limit, subject) }
     guard count > 0 else { throw Violation(.truncated, subject) }
     var marks: [Mark] = []
     marks.reserveCapacity(count)
-    while !reader.isAtEnd {
-      let mark = try reader.u128(bytes)
+    while !isAtEnd {
+      let mark = try u128(bytes)
       if let last = marks.last, last >= mark { throw Violation(.value, subject) }
       marks.append(mark)
     }
@@ -110,6 +110,20 @@ package struct Partial: Equatable, Sendable {
       }
     }
     fields.write(with: unknown, to: &writer)
+  }
+}
+
+/// A part of a ledger, in the order of Protocol §6.4.
+package struct LedgerPart: Equatable, Sendable {
+  package var pages: [Held]
+  package var partials: [Partial]
+  /// The totals of the whole ledger, in its last part.
+  package var end: Tally?
+
+  package init(pages: [Held] = [], partials: [Partial] = [], end: Tally? = nil) {
+    self.pages = pages
+    self.partials = partials
+    self.end = end
   }
 }
 

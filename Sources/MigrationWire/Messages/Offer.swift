@@ -244,15 +244,14 @@ package struct SourceSummary: Sendable {
   }
 }
 
-/// The size that an app's exporter has estimated for its export.
-package enum EstimatedSize {
-  /// The smallest difference that is reported.
-  private static let smallest: UInt64 = 1_048_576
+extension Offer {
+  /// The smallest difference from an estimate that is reported.
+  private static let smallestDifference: UInt64 = 1_048_576
 
-  /// Whether an estimate differs from the actual size by more than half of the estimate, and by at
-  /// least 1 MiB.
-  package static func isOff(_ estimate: UInt64, from actual: UInt64) -> Bool {
+  /// Whether the size that an app's exporter has estimated differs from the actual size by more
+  /// than half of the estimate, and by at least 1 MiB.
+  package static func isEstimate(_ estimate: UInt64, offFrom actual: UInt64) -> Bool {
     let difference = max(actual, estimate) - min(actual, estimate)
-    return difference > estimate / 2 && difference >= smallest
+    return difference > estimate / 2 && difference >= smallestDifference
   }
 }

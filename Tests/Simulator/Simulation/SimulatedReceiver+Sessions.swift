@@ -146,8 +146,7 @@ extension SimulatedReceiver {
       }
       guard let part = session.ledger?.next() else { return world.fail("a ledger of a session that was not staged") }
       for page in part.pages { checkTold(page, session) }
-      let told = Engine.LedgerPart(pages: part.pages, partials: part.partials, end: part.end)
-      end(worker) { [self] in feed(.ledger(number, .success(told))) }
+      end(worker) { [self] in feed(.ledger(number, .success(part))) }
     }
   }
 

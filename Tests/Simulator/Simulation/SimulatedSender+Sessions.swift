@@ -162,10 +162,10 @@ extension SimulatedSender {
     let result = source.result
     world.note("exported \(result.finish.total), \(result.stale.count) stale, \(session.unsentCount) unsent")
     scene.exported(result.finish, unsent: session.unsentCount, listed: listed, start: session.exportStart)
-    exported(session, .success(Engine.Exported(finish: result.finish, stale: result.stale)))
+    exported(session, .success(result))
   }
 
-  private func exported(_ session: SenderSessionParts, _ result: Result<Engine.Exported, Fault>) {
+  private func exported(_ session: SenderSessionParts, _ result: Result<ExportResult, Fault>) {
     guard let worker = session.export else { return }
     (session.export, session.source) = (nil, nil)
     end(worker) { [self] in feed(.exported(session.number, result)) }
