@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
-import MigrationHost
 import MigrationSystem
 import MigrationWire
 import TestSupport
 import Testing
 
 @testable import AppMigrationKit
+@testable import MigrationHost
 
 @Suite struct ExtensionProcessTests {
   private let scratch: Scratch

@@ -1,8 +1,9 @@
-import MigrationHost
 import MigrationSystem
 import MigrationWire
 import TestSupport
 import Testing
+
+@testable import MigrationHost
 
 /// A real process of the fixture, with this test as its host.
 final class Guest {

@@ -4,11 +4,11 @@ import Testing
 
 @Suite struct ContainerAccessTests {
   @Test func `only the containing app's own identifier, alone, opens the container`() {
-    #expect(ContainerAccess.isGranted(["org.example.notes"], to: "org.example.notes"))
-    #expect(!ContainerAccess.isGranted(nil, to: "org.example.notes"))
-    #expect(!ContainerAccess.isGranted([], to: "org.example.notes"))
-    #expect(!ContainerAccess.isGranted(["org.example.other"], to: "org.example.notes"))
-    #expect(!ContainerAccess.isGranted(["org.example.notes", "org.example.notes"], to: "org.example.notes"))
-    #expect(!ContainerAccess.isGranted(["org.example.*"], to: "org.example.notes"))
+    #expect(ExtensionPoint.grants(["org.example.notes"], accessTo: "org.example.notes"))
+    #expect(!ExtensionPoint.grants(nil, accessTo: "org.example.notes"))
+    #expect(!ExtensionPoint.grants([], accessTo: "org.example.notes"))
+    #expect(!ExtensionPoint.grants(["org.example.other"], accessTo: "org.example.notes"))
+    #expect(!ExtensionPoint.grants(["org.example.notes", "org.example.notes"], accessTo: "org.example.notes"))
+    #expect(!ExtensionPoint.grants(["org.example.*"], accessTo: "org.example.notes"))
   }
 }

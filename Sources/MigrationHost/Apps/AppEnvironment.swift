@@ -17,16 +17,6 @@ package struct AppEnvironment: Codable, Equatable, Sendable {
   /// The number of the descriptor that is connected to the host; nil in an app.
   package var channel: Int32?
 
-  package init(
-    bundleIdentifier: String, container: String, groups: [String: String], status: String, channel: Int32? = nil
-  ) {
-    self.bundleIdentifier = bundleIdentifier
-    self.container = container
-    self.groups = groups
-    self.status = status
-    self.channel = channel
-  }
-
   /// The information that this process received; nil if `peer` did not start it.
   package static func current() -> AppEnvironment? {
     guard let text = Environment.bytes(variable) else { return nil }
@@ -44,11 +34,10 @@ package struct AppEnvironment: Codable, Equatable, Sendable {
   }
 }
 
-/// The environment of an app's processes; docs/Apps.md has the table.
-private enum AppVariables {
+extension AppEnvironment {
   /// The variables about the user that both the app and the extension get: language, formats and
   /// time zone, and the paths of programs.
-  static let inherited =
+  fileprivate static let inherited =
     ["LANG", "LANGUAGE", "TZ", "LC_ALL"]
     + [
       "ADDRESS", "COLLATE", "CTYPE", "IDENTIFICATION", "MEASUREMENT", "MESSAGES", "MONETARY", "NAME", "NUMERIC",
@@ -57,28 +46,25 @@ private enum AppVariables {
     ].map { "LC_\($0)" }
 
   /// The additional variables that an app needs for its user interface; an extension has none.
-  static let inheritedByApp = [
+  fileprivate static let inheritedByApp = [
     "TERM", "COLORTERM", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
   ]
 
   private static let usualPath = "/usr/local/bin:/usr/bin:/bin"
 
-  /// The whole environment of a process whose home is a container.
-  static func all(
-    of environment: AppEnvironment, inheriting names: [String], from caller: (String) -> String?
-  ) -> [String: String] {
-    let home = environment.container
+  /// The whole environment of a process whose home is the container; docs/Apps.md has the table.
+  fileprivate func variables(inheriting names: [String], from caller: (String) -> String?) -> [String: String] {
     var variables = [
-      "HOME": home,
-      "CFFIXED_USER_HOME": home,
-      "TMPDIR": "\(home)/tmp",
-      "XDG_DATA_HOME": "\(home)/Library/Application Support",
-      "XDG_CACHE_HOME": "\(home)/Library/Caches",
-      "XDG_CONFIG_HOME": "\(home)/.config",
-      "PATH": caller("PATH") ?? usualPath,
+      "HOME": container,
+      "CFFIXED_USER_HOME": container,
+      "TMPDIR": "\(container)/tmp",
+      "XDG_DATA_HOME": "\(container)/Library/Application Support",
+      "XDG_CACHE_HOME": "\(container)/Library/Caches",
+      "XDG_CONFIG_HOME": "\(container)/.config",
+      "PATH": caller("PATH") ?? Self.usualPath,
     ]
     for name in names { variables[name] = caller(name) }
-    variables[AppEnvironment.variable] = environment.encoded
+    variables[Self.variable] = encoded
     return variables
   }
 }
@@ -90,8 +76,8 @@ extension InstalledApp {
   package func variables(from caller: (String) -> String? = Environment.get) -> [String: String] {
     let environment = AppEnvironment(
       bundleIdentifier: identifier, container: containerPath, groups: groupPaths(bundle.groups), status: statusPath)
-    return AppVariables.all(
-      of: environment, inheriting: AppVariables.inherited + AppVariables.inheritedByApp, from: caller)
+    return environment.variables(
+      inheriting: AppEnvironment.inherited + AppEnvironment.inheritedByApp, from: caller)
   }
 }
 
@@ -104,7 +90,7 @@ extension ExtensionSite {
   func variables(channel: Int32, from caller: (String) -> String? = Environment.get) -> [String: String] {
     let environment = AppEnvironment(
       bundleIdentifier: identifier, container: container, groups: groups, status: status, channel: channel)
-    var variables = AppVariables.all(of: environment, inheriting: AppVariables.inherited, from: caller)
+    var variables = environment.variables(inheriting: AppEnvironment.inherited, from: caller)
     variables["TMPDIR"] = scratch
     // The runtime examines a crash in another process, and a confined process may not have one.
     variables["SWIFT_BACKTRACE"] = isConfined ? "enable=no" : caller("SWIFT_BACKTRACE")

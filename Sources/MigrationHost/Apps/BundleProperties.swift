@@ -73,7 +73,7 @@ struct BundleProperties {
       }
       identifiers.append(text)
     }
-    guard !ContainerAccess.isGranted(identifiers, to: app) else { return }
+    guard !ExtensionPoint.grants(identifiers, accessTo: app) else { return }
     guard identifiers.count == 1 else { throw fault(key, "it has \(identifiers.count) entries", hint: hint) }
     throw fault(key, "it names \(VisibleText.quoted(identifiers[0])), which is not the app", hint: hint)
   }
@@ -237,13 +237,10 @@ package enum ExtensionPoint {
   package static let containerEntitlement = "com.apple.developer.app-migration.data-container-access"
   /// The entitlement that lists the app's groups.
   package static let groupsEntitlement = "com.apple.security.application-groups"
-}
 
-/// Access to an app's container: the rule for the only value that the entitlement may have.
-package enum ContainerAccess {
-  /// Whether the entitlement's value gives an extension of `bundleIdentifier`'s app access to its
-  /// container.
-  package static func isGranted(_ entitlement: [String]?, to bundleIdentifier: String) -> Bool {
+  /// Whether the value of the first entitlement gives an extension of this app access to the app's
+  /// container: only one value does.
+  static func grants(_ entitlement: [String]?, accessTo bundleIdentifier: String) -> Bool {
     entitlement == [bundleIdentifier]
   }
 }

@@ -209,7 +209,7 @@ struct AppExport: ~Copyable {
     if watch.isCancelled {
       // The only proper end is a rethrown cancellation, or a cancellation that came too late to be
       // reported.
-      if CancelledExport.isProperEnd(error, hasThrown: cancelledAppends > 0) { return .stopped(isKilled: false) }
+      if ExportWatch.isProperEnd(error, hasThrown: cancelledAppends > 0) { return .stopped(isKilled: false) }
       return kill()
     }
     if let error {
@@ -321,15 +321,6 @@ package struct TestedExport: Sendable {
   /// cancellation, or the fault that it was not rethrown. Nil if it was not cancelled.
   package func judgement(of error: ReportedError?) -> ReportedError? {
     guard isCancelled else { return nil }
-    return CancelledExport.isProperEnd(error, hasThrown: hasThrown) ? .cancelled : .swallowedCancellation
-  }
-}
-
-/// How a cancelled export may end.
-enum CancelledExport {
-  /// Only with the cancellation, or complete if no append could report the cancellation.
-  static func isProperEnd(_ error: ReportedError?, hasThrown: Bool) -> Bool {
-    guard let error else { return !hasThrown }
-    return error.domain == ReportedError.cancellationDomain
+    return ExportWatch.isProperEnd(error, hasThrown: hasThrown) ? .cancelled : .swallowedCancellation
   }
 }

@@ -149,7 +149,7 @@ package final class AppImporter: Importer {
     tell(0)
     let end = run.run(directory: Array(directory.utf8), from: origin, progress: tell)
     launch.sweep()
-    if let failure = ImportFailure(end, of: app.identifier) {
+    if let failure = end.failure(of: app.identifier) {
       try conclude(failure.record)
       throw failure.error
     }
@@ -197,24 +197,17 @@ package final class AppImporter: Importer {
   }
 }
 
-/// A failed import: the app's error at its next launch, and the user's error now.
-private struct ImportFailure {
-  let record: ReportedError
-  let error: ArchiveError
-
-  /// Nil for an import that succeeded.
-  init?(_ end: AppImport.End, of name: String) {
-    switch end {
-    case .done: return nil
+extension AppImport.End {
+  /// The app's error at its next launch, and the user's error now; nil for an import that
+  /// succeeded.
+  fileprivate func failure(of name: String) -> (record: ReportedError, error: ArchiveError)? {
+    switch self {
+    case .done: nil
     case .failed(let reported):
-      record = reported
-      error = ArchiveError(.importFailed, "the importer of \(name) failed: \(reported.words)")
-    case .cancelled:
-      record = .cancelled
-      error = ArchiveError(.cancelled, "the import of \(name) was cancelled")
+      (reported, ArchiveError(.importFailed, "the importer of \(name) failed: \(reported.words)"))
+    case .cancelled: (.cancelled, ArchiveError(.cancelled, "the import of \(name) was cancelled"))
     case .broken(let clause):
-      record = .brokenImport("The importer \(clause).")
-      error = ArchiveError(.importFailed, "the importer of \(name) \(clause)")
+      (.brokenImport("The importer \(clause)."), ArchiveError(.importFailed, "the importer of \(name) \(clause)"))
     }
   }
 }

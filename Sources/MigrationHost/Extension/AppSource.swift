@@ -111,7 +111,7 @@ package final class AppSource: ItemSource {
       launch.sweep()
       throw (error as? ArchiveError) ?? failure("did not describe its export: it \(end.words)")
     }
-    let items = ContainerCount.items(of: site) { stop.isSet }
+    let items = site.itemCount { stop.isSet }
     let estimate = UInt64(description.estimate)
     var ready: ExtensionConversation? = conversation
     first.withLock { $0 = ready.take() }
@@ -247,17 +247,16 @@ extension AppBundle {
   var identity: SourceClaim { SourceClaim(platform: platform ?? AppSource.platform, store: store) }
 }
 
-/// The number of items in an app's data: an estimate of the number of exported items, which only
-/// the exporter knows.
-enum ContainerCount {
+extension ExtensionSite {
   /// The most items that are counted, which takes a second or two.
-  private static let most: UInt64 = 1_000_000
+  private static let mostCounted: UInt64 = 1_000_000
 
-  /// Counts the container and the extension's groups, by names only.
-  static func items(of site: ExtensionSite, isStopped: () -> Bool) -> UInt64 {
+  /// The number of items in the container and the extension's groups, counted by names only: an
+  /// estimate of the number of exported items, which only the exporter knows.
+  fileprivate func itemCount(isStopped: () -> Bool) -> UInt64 {
     var count: UInt64 = 0
-    var pending = [site.container] + site.groups.values
-    while let path = pending.popLast(), count < most, !isStopped() {
+    var pending = [container] + groups.values
+    while let path = pending.popLast(), count < Self.mostCounted, !isStopped() {
       guard let directory = try? Directory.open(path) else { continue }
       try? directory.forEachEntry { (name, kind) throws(SystemError) in
         count += 1

@@ -46,6 +46,13 @@ struct ExportWatch: Equatable, Sendable {
 
   var isCancelled: Bool { if case .cancelled = state { true } else { false } }
 
+  /// Whether a cancelled export may end like this: only with the cancellation, or complete if no
+  /// append could report the cancellation.
+  static func isProperEnd(_ error: ReportedError?, hasThrown: Bool) -> Bool {
+    guard let error else { return !hasThrown }
+    return error.domain == ReportedError.cancellationDomain
+  }
+
   /// Whether its silence counts.
   var isIdle: Bool { if case .idle = state { limit != .off } else { false } }
 

@@ -105,7 +105,7 @@ struct ExtensionLaunch: Sendable {
     let settings = ChildProcess.Settings(
       executable: String(decoding: site.migrationExtension.executable, as: UTF8.self), arguments: [],
       environment: site.variables(channel: ChildProcess.channelNumber), directory: site.container,
-      confinement: site.isConfined ? ExtensionConfinement.rules(for: site, purpose) : nil)
+      confinement: site.isConfined ? site.confinement(for: purpose) : nil)
     var pair = try PacketSocket.pair()
     let process = try ExtensionProcess(
       settings, channel: pair.takeOther().release(), lock: try site.duplicateLock(), output: { observe(.output($0)) })
@@ -164,8 +164,7 @@ struct ExtensionLaunch: Sendable {
   }
 }
 
-/// The files that an extension may access, depending on its task.
-enum ExtensionConfinement {
+extension ExtensionSite {
   /// Libraries of programs, and the files in which the C library and Foundation look up data.
   private static let libraries = [
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache",
@@ -180,23 +179,23 @@ enum ExtensionConfinement {
     "/proc",
   ]
 
-  /// The rules for one run.
-  static func rules(for site: ExtensionSite, _ purpose: ExtensionLaunch.Purpose) -> Confinement {
+  /// The files that the extension may access in one run.
+  fileprivate func confinement(for purpose: ExtensionLaunch.Purpose) -> Confinement {
     var rules = Confinement()
-    for path in libraries { rules.allow(.execute, path, isOptional: true) }
+    for path in Self.libraries { rules.allow(.execute, path, isOptional: true) }
     // The Swift runtime of this program is a system library, in any directory.
     if let runtime = CurrentProcess.directory(ofLibrary: "libswiftCore.so") { rules.allow(.execute, runtime) }
-    for path in lookups { rules.allow(.read, path, isOptional: true) }
+    for path in Self.lookups { rules.allow(.read, path, isOptional: true) }
     rules.allow(.write, "/dev/null")
-    rules.allow(.execute, String(decoding: site.bundle.path, as: UTF8.self))
-    rules.allow(.write, site.scratch)
-    rules.attributeGuard = site.attributeGuard
+    rules.allow(.execute, String(decoding: bundle.path, as: UTF8.self))
+    rules.allow(.write, scratch)
+    rules.attributeGuard = attributeGuard
     // One directory for an import: an importer could not move items from one mount to another, but
     // only copy them.
-    rules.changeable = purpose.isImport ? site.files.path : site.scratch
+    rules.changeable = purpose.isImport ? files.path : scratch
     let access: Confinement.Access = purpose.isImport ? .write : .read
-    rules.allow(access, site.container)
-    for path in site.groups.values.sorted() { rules.allow(access, path) }
+    rules.allow(access, container)
+    for path in groups.values.sorted() { rules.allow(access, path) }
     if case .importing(let directory) = purpose { rules.allow(.write, directory) }
     return rules
   }
