@@ -13,7 +13,7 @@ struct GenericImporting<Content: Sendable>: ResourcesImporting {
   }
 
   @Test func `the tester finds each extension type of the program once`() {
-    let types = ExtensionDiscovery.types().map { ObjectIdentifier($0) }
+    let types = TesterConfiguration.extensionTypes().map { ObjectIdentifier($0) }
     let expected: [any AppMigrationExtension.Type] = [
       ScriptedExtension.self, OnlyImporting.self, OnlyExporting.self, Nested.self,
     ]
@@ -22,10 +22,10 @@ struct GenericImporting<Content: Sendable>: ResourcesImporting {
   }
 
   @Test func `a tester needs no name only if the program has one type`() throws {
-    #expect(try ExtensionDiscovery.onlyType(of: [Nested.self]) == Nested.self)
-    #expect(throws: CocoaError.self) { try ExtensionDiscovery.onlyType(of: []) }
+    #expect(try TesterConfiguration.onlyExtensionType(of: [Nested.self]) == Nested.self)
+    #expect(throws: CocoaError.self) { try TesterConfiguration.onlyExtensionType(of: []) }
     let error = #expect(throws: CocoaError.self) {
-      try ExtensionDiscovery.onlyType(of: [Nested.self, OnlyImporting.self])
+      try TesterConfiguration.onlyExtensionType(of: [Nested.self, OnlyImporting.self])
     }
     #expect(error?.localizedDescription.contains("OnlyImporting") == true)
   }

@@ -43,7 +43,8 @@ enum SharedPreferences {
   static func empty(_ groups: some Sequence<String>) {
     for group in groups {
       tellOfOwn(group)
-      Preferences.empty(group)
+      // The suite belongs to the test then, and not to the user.
+      if TestProcess.preferences != nil { UserDefaults.standard.removePersistentDomain(forName: group) }
     }
   }
 
@@ -55,7 +56,7 @@ enum SharedPreferences {
         return !isSaid
       })
     else { return }
-    TesterNotice.say(
+    AppMigrationTester.tellAuthor(
       "in this process the defaults of the group \(group) and all others are your own, and are not emptied: AppMigrationKit is in a "
         + "dynamic library, or the process was started with an empty environment")
   }
@@ -144,25 +145,13 @@ struct GroupTurns<User> {
   }
 }
 
-/// The contents of `UserDefaults`. Foundation writes them to the disk only on request, and most
-/// authors do not request it.
-enum Preferences {
-  /// Writes the changes of this process, in all suites.
+extension UserDefaults {
+  /// Writes the changes of this process, in all suites. Foundation writes them to the disk only on
+  /// request, and most authors do not request it.
   ///
   /// Foundation holds one cache of all domains. Synchronizing any suite writes all changed domains.
   /// It waits for threads that set a value at this moment, which takes little time.
-  static func write() { UserDefaults.standard.synchronize() }
-
-  /// Empties a suite if it belongs to the test and not to the user.
-  static func empty(_ suite: String) {
-    guard TestProcess.preferences != nil else { return }
-    UserDefaults.standard.removePersistentDomain(forName: suite)
-  }
-
-  /// The contents of a suite.
-  static func contents(of suite: String) -> [String: Any] {
-    UserDefaults.standard.persistentDomain(forName: suite) ?? [:]
-  }
+  static func writeAll() { standard.synchronize() }
 }
 
 /// The process of a test. Its preferences are in a separate directory, not among the developer's.
@@ -189,6 +178,6 @@ func processEnds() {
   if TestProcess.preferences != nil {
     TestProcess.removePreferences()
   } else {
-    Preferences.write()
+    UserDefaults.writeAll()
   }
 }

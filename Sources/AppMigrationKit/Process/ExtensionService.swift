@@ -87,7 +87,7 @@ final class ExtensionService: Sendable {
         message = .ended(ReportedError(error))
       }
       // The host may end the process as soon as it has the result.
-      Preferences.write()
+      UserDefaults.writeAll()
       CurrentProcess.flushOutput()
       // A host that has ended also ends the process.
       try? host.send(message)

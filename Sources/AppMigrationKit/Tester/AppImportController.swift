@@ -44,7 +44,7 @@ extension AppMigrationTester {
             // A cancelled import throws this error, even if the importer throws another.
             throw supervision.isBrokenOff ? CancellationError() : error
           }
-          if let words = notice?.words { TesterNotice.say("\(type(of: instance)) \(words)") }
+          if let words = notice?.words { AppMigrationTester.tellAuthor("\(type(of: instance)) \(words)") }
         }
       } catch {
         try destination.fail()
@@ -153,7 +153,7 @@ final class TestedImport: Sendable {
   private static func defaults(of groups: some Sequence<String>) -> [String: Data] {
     var found: [String: Data] = [:]
     for group in groups {
-      let contents = Preferences.contents(of: group)
+      let contents = UserDefaults.standard.persistentDomain(forName: group) ?? [:]
       if contents.isEmpty { continue }
       found[group] = try? PropertyListSerialization.data(fromPropertyList: contents, format: .xml, options: 0)
     }

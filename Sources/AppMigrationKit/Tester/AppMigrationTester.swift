@@ -110,8 +110,7 @@ public actor AppMigrationTester {
   }
 }
 
-/// The notices of testers to the author, besides their results.
-enum TesterNotice {
-  /// Writes a sentence to standard error.
-  static func say(_ sentence: String) { StandardStream.error.write("AppMigrationTester: \(sentence).\n") }
+extension AppMigrationTester {
+  /// Writes a notice to the author, a sentence, to standard error.
+  static func tellAuthor(_ sentence: String) { StandardStream.error.write("AppMigrationTester: \(sentence).\n") }
 }

@@ -116,7 +116,7 @@ final class Supervision: Sendable {
     while (try? await Task.sleep(for: .seconds(state.withLock { $0.watch.pause }))) != nil {
       switch state.withLock({ $0.isOver ? nil : $0.watch.look() }) {
       case nil: continue
-      case .quiet(let seconds, let limit): TesterNotice.say(words.quiet(seconds, limit))
+      case .quiet(let seconds, let limit): AppMigrationTester.tellAuthor(words.quiet(seconds, limit))
       case .hung(let seconds): return .fault(words.hung(seconds))
       case .ignoresCancellation: return .swallowedCancellation
       }

@@ -48,7 +48,7 @@ struct TesterConfiguration: Sendable {
       configuration.heed(environment)
       return configuration
     }
-    let type = try ExtensionDiscovery.onlyType(of: ExtensionDiscovery.types(), named: environment.type)
+    let type = try Self.onlyExtensionType(of: Self.extensionTypes(), named: environment.type)
     let directory = try TemporaryDirectory()
     var configuration = TesterConfiguration(
       type, bundleIdentifier: environment.bundleIdentifier,
@@ -126,10 +126,9 @@ final class StatusMemory: StatusKeeping {
   func write(_ new: ImportRecord) { record.withLock { $0 = new } }
 }
 
-/// Finds the extension types of a program.
-enum ExtensionDiscovery {
-  /// All types that are migration extensions, except generic types.
-  static func types() -> [any AppMigrationExtension.Type] {
+extension TesterConfiguration {
+  /// All types of this program that are migration extensions, except generic types.
+  static func extensionTypes() -> [any AppMigrationExtension.Type] {
     var types: [any AppMigrationExtension.Type] = []
     var seen: Set<ObjectIdentifier> = []
     for found in ConformingTypes.all(of: "AppMigrationExtension", in: "AppMigrationKit") {
@@ -140,9 +139,9 @@ enum ExtensionDiscovery {
     return types
   }
 
-  /// The only type of some types, or the type with a name, with or without its module's name.
+  /// The only one of some extension types, or the type with a name, with or without its module's name.
   /// Throws the tester's error if there is none.
-  static func onlyType(
+  static func onlyExtensionType(
     of types: [any AppMigrationExtension.Type], named name: String? = nil
   ) throws(CocoaError) -> any AppMigrationExtension.Type {
     let advice =
