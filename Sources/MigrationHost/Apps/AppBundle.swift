@@ -140,7 +140,7 @@ extension AppBundle {
     if case .clip? = role {
       try Self.checkClip(info, files, faults)
     }
-    let extensions = try faults.noting { () throws(HostError) in try BundleExtensions(files) }
+    let extensions = try faults.noting { () throws(HostError) in try files.extensions() }
     var migrationExtension: Extension?
     if let folder = extensions?.migration {
       migrationExtension = try Self.readExtension(files, in: folder, of: identifier, faults)

@@ -58,7 +58,7 @@ struct BundleFiles {
 
   /// The paths in the bundle of its extensions, sorted.
   func extensionFolders() throws(HostError) -> [String] {
-    let hint = BundleExtensions.hint
+    let hint = Self.extensionHint
     switch try kind(of: "Extensions") {
     case nil: return []
     case .directory: break

@@ -134,31 +134,25 @@ extension [String: PropertyList] {
   }
 }
 
-/// The extensions in a bundle: at most one for migration, and possibly others, which an edition of
-/// the app for another system needs.
-struct BundleExtensions {
-  static let hint =
+extension BundleFiles {
+  static let extensionHint =
     "A bundle has at most one migration extension, in \"Extensions/NAME.appex\"; other extensions name their kind in Info.plist."
 
-  /// The path in the bundle of the migration extension; nil if there is none.
-  let migration: String?
-  /// The paths of the other extensions, sorted.
-  let others: [String]
-
-  init(_ files: BundleFiles) throws(HostError) {
-    let folders = try files.extensionFolders()
+  /// The paths of the extensions in the bundle: of at most one for migration, and of the others,
+  /// sorted, which an edition of the app for another system needs.
+  func extensions() throws(HostError) -> (migration: String?, others: [String]) {
+    let folders = try extensionFolders()
     var others: [String] = []
     // An extension without an extension point is for migration; its faults are reported when it is
     // read.
     for folder in folders {
-      if Self.isOfOtherKind(try files.propertiesIfThere("\(folder)/Info.plist")) { others.append(folder) }
+      if Self.isOfOtherKind(try propertiesIfThere("\(folder)/Info.plist")) { others.append(folder) }
     }
     let rest = folders.filter { !others.contains($0) }
     guard rest.count <= 1 else {
-      throw .bundle("Extensions", "it contains \(rest.count) migration extensions", hint: Self.hint)
+      throw .bundle("Extensions", "it contains \(rest.count) migration extensions", hint: Self.extensionHint)
     }
-    migration = rest.first
-    self.others = others
+    return (rest.first, others)
   }
 
   /// Whether an extension names another extension point, also with the key of older kinds of
