@@ -59,7 +59,7 @@ struct Lobby {
   /// The number of bytes to wait for; nil when the record is complete. Fails when it never will be.
   private mutating func judge(_ visitor: Visitor, _ needed: Int) throws(SystemError) -> Int? {
     let count = try peek(visitor)
-    guard count != 0, let next = FirstRecord(scratch.span.extracting(..<(count ?? 0))).needed else {
+    guard count != 0, let next = Self.firstRecordNeeds(scratch.span.extracting(..<(count ?? 0))) else {
       throw SystemError(reason: "it is no connection for this program", operation: "listen")
     }
     // The kernel has reported that many bytes, or that no more will arrive: the worker finds out.
@@ -72,37 +72,18 @@ struct Lobby {
   }
 }
 
-/// Reads the first bytes of a connection: TLS begins with a record that holds the client's hello.
-enum FirstRecord: Equatable {
-  /// Its length is known with this number of bytes.
-  case unknown(needed: Int)
-  /// It is complete with this number of bytes.
-  case long(Int)
-  /// The bytes are not TLS.
-  case foreign
-
+extension Lobby {
   private static let header = 5
   private static let handshake: UInt8 = 22
   private static let longest = 16_384
 
-  init(_ bytes: Span<UInt8>) {
-    guard bytes.isEmpty || bytes[0] == Self.handshake, bytes.count < 2 || bytes[1] == 3 else {
-      self = .foreign
-      return
-    }
-    guard bytes.count >= Self.header else {
-      self = .unknown(needed: Self.header)
-      return
-    }
+  /// The number of bytes with which more is known about the first record of a connection that
+  /// begins with these bytes: its length, or the whole record. TLS begins with a record that holds
+  /// the client's hello; nil if the bytes are not TLS.
+  static func firstRecordNeeds(_ bytes: Span<UInt8>) -> Int? {
+    guard bytes.isEmpty || bytes[0] == handshake, bytes.count < 2 || bytes[1] == 3 else { return nil }
+    guard bytes.count >= header else { return header }
     let length = Int(bytes[3]) << 8 | Int(bytes[4])
-    self = 1...Self.longest ~= length ? .long(Self.header + length) : .foreign
-  }
-
-  /// The number of bytes with which more is known.
-  var needed: Int? {
-    switch self {
-    case .unknown(let needed), .long(let needed): needed
-    case .foreign: nil
-    }
+    return 1...longest ~= length ? header + length : nil
   }
 }

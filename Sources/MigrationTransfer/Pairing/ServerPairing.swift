@@ -4,13 +4,6 @@ import MigrationWire
 
 /// The receiver's side of the frames before READY (Protocol §4.2).
 enum ServerPairing {
-  struct Exchange: Sendable {
-    /// Whether the client has proved the code.
-    let isRight: Bool
-    /// The confirmation that proves it to the client.
-    let confirmation: [UInt8]
-  }
-
   /// A frame that may not come now.
   private static let misplaced = ConnectionError(Violation(.state, "a frame before READY"))
   private static let notJoin = ConnectionError(Violation(.state, "the first frame of a data stream"))
@@ -32,11 +25,12 @@ enum ServerPairing {
     return share
   }
 
-  /// Answers the client's share, and reads its proof of the code whose secret this is.
+  /// Answers the client's share, and reads its proof of the code whose secret this is. Returns
+  /// whether the client has proved the code, and the confirmation that proves it to the client.
   static func exchange(
     _ connection: inout Connection, hello: [UInt8], share: [UInt8], secret: PairingSecret, own: KeyFingerprint,
     until deadline: BootInstant
-  ) throws(ConnectionError) -> Exchange {
+  ) throws(ConnectionError) -> (isRight: Bool, confirmation: [UInt8]) {
     guard let client = connection.peerFingerprint else {
       throw ConnectionError(.refused, "the other device has no key")
     }
@@ -52,7 +46,7 @@ enum ServerPairing {
     let keys = try exchange.keys(with: share)
     try connection.say(answer, .pairB(ownShare), until: deadline)
     guard case (.confirmA(let confirmation), _) = try connection.pairingFrame(until: deadline) else { throw misplaced }
-    return Exchange(isRight: constantTimeEqual(confirmation, keys.confirmA), confirmation: keys.confirmB)
+    return (isRight: constantTimeEqual(confirmation, keys.confirmA), confirmation: keys.confirmB)
   }
 
   /// Proves the code to a client that has proved it.
