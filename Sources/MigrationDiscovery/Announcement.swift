@@ -4,13 +4,6 @@ package import MigrationSystem
 ///
 /// It handles networks that come and go, and the lack of any network; its owner need not.
 package final class Announcement: Sendable {
-  /// The news of the announcement.
-  package enum News: Equatable, Sendable {
-    /// The label of the service is established on a link to other devices. Repeated when the label
-    /// changes, for example because of a link on which probing ends later.
-    case established(name: String)
-  }
-
   /// The time that the goodbye may take: it is sent immediately, unless the machine is very busy.
   private static let patience: Duration = .milliseconds(500)
 
@@ -18,17 +11,18 @@ package final class Announcement: Sendable {
 
   /// Starts announcing.
   ///
-  /// The news comes on the announcement's own thread, which the receiver of the news must not
-  /// block. Trouble is reported at most once, and announcing continues: a network may come, and a
-  /// port may become free.
+  /// `established` gets the label that the service has on a link to other devices; again when the
+  /// label changes, for example because of a link on which probing ends later. Both closures are
+  /// called on the announcement's own thread and must not block it. Trouble is reported at most
+  /// once, and announcing continues: a network may come, and a port may become free.
   package init(
     _ service: Service, reaching reach: ListeningAddresses = .everywhere,
-    news: @escaping @Sendable (News) -> Void = { _ in },
+    established: @escaping @Sendable (_ name: String) -> Void = { _ in },
     trouble: @escaping @Sendable (FindingTrouble) -> Void = { _ in }
   ) throws(SystemError) {
     thread = try LinkThread(
       "announcement", Responder(service, random: try SystemRandom.number()), port: MulticastDNS.port, reaching: reach,
-      tell: news,
+      tell: established,
       trouble: { $0.map(trouble) })
   }
 

@@ -100,7 +100,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The network of the address, by the machine's current connections.
-  package var network: AddressRange { network(onLink: LocalLinks.current().contains(self)) }
+  package var network: AddressRange { network(onLink: AddressRange.ofLocalLinks().contains(self)) }
 
   /// The IPv4 address in an IPv4-mapped IPv6 address; nil for any other address.
   fileprivate var mapped: SocketAddress? {
@@ -179,19 +179,12 @@ extension SocketAddress {
   }
 }
 
-/// The links of this machine, as ranges of their addresses.
-package struct LocalLinks: Equatable, Sendable {
-  package let ranges: [AddressRange]
-
-  package init(_ ranges: [AddressRange]) { self.ranges = ranges }
-
-  /// Whether an address is on one of the links.
-  package func contains(_ address: SocketAddress) -> Bool { ranges.contains { $0.contains(address) } }
-
-  /// Asks the kernel; if it does not answer, there are no links.
-  package static func current() -> LocalLinks {
+extension AddressRange {
+  /// The links of this machine, as ranges of their addresses, from the kernel; none if it does not
+  /// answer.
+  package static func ofLocalLinks() -> [AddressRange] {
     var list: UnsafeMutablePointer<ifaddrs>?
-    guard unsafe getifaddrs(&list) == 0 else { return LocalLinks([]) }
+    guard unsafe getifaddrs(&list) == 0 else { return [] }
     defer { unsafe freeifaddrs(list) }
 
     var ranges: [AddressRange] = []
@@ -206,8 +199,13 @@ package struct LocalLinks: Equatable, Sendable {
       }
       unsafe entry = current.pointee.ifa_next
     }
-    return LocalLinks(ranges)
+    return ranges
   }
+}
+
+extension [AddressRange] {
+  /// Whether an address is in one of the ranges.
+  package func contains(_ address: SocketAddress) -> Bool { contains { $0.contains(address) } }
 }
 
 /// An address, or all addresses that begin with the same bits: "192.0.2.7", "192.0.2.0/24",

@@ -88,10 +88,8 @@ package final class Announcing: Announcer {
   package func announce(_ address: SocketAddress) {
     let service = Service(label: label, port: address.port, instance: instance)
     do throws(SystemError) {
-      let new = try Announcement(service, reaching: ListeningAddresses(listeningAt: address)) { [tell] news in
-        switch news {
-        case .established(let name): tell(.announced(name: name))
-        }
+      let new = try Announcement(service, reaching: ListeningAddresses(listeningAt: address)) { [tell] name in
+        tell(.announced(name: name))
       } trouble: { [tell] trouble in
         tell(.unannounced(reason: trouble.description))
       }

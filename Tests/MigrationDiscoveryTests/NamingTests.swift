@@ -168,14 +168,14 @@ import Testing
       told += responder.handle(.timePassed, now: Double(step) / 100)
       told += responder.handle(.packet(packet.encoded(), second, from: .other), now: Double(step) / 100)
     }
-    #expect(told.filter { $0 == .tell(.established(name: "laptop")) }.count == 1)
+    #expect(told.filter { $0 == .tell("laptop") }.count == 1)
     #expect(responder.links[second]?.isProbed == false)
     // The other device keeps the name.
     for step in 501...900 {
       told += responder.handle(.timePassed, now: Double(step) / 100)
       told += responder.handle(.packet(contradiction().encoded(), second, from: .other), now: Double(step) / 100)
     }
-    #expect(told.contains(.tell(.established(name: "laptop (2)"))))
+    #expect(told.contains(.tell("laptop (2)")))
   }
 
   @Test func `a name that is established only on this device is not reported`() {
@@ -183,7 +183,7 @@ import Testing
     var actions = responder.handle(.links([.loopback: [ip(127, 0, 0, 1)]]), now: 0)
     for step in 1...500 { actions += responder.handle(.timePassed, now: Double(step) / 100) }
     #expect(
-      responder.links[.loopback]?.phase == .standing && actions.allSatisfy { $0 != .tell(.established(name: "laptop")) }
+      responder.links[.loopback]?.phase == .standing && actions.allSatisfy { $0 != .tell("laptop") }
     )
   }
 

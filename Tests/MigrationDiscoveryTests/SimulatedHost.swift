@@ -78,7 +78,7 @@ final class SimulatedHost {
     for action in actions ?? [] {
       switch action {
       case .send(let bytes, let link, let unicastTo): sent.append(Sent(bytes: bytes, link: link, unicastTo: unicastTo))
-      case .tell(.established(let name)):
+      case .tell(let name):
         self.name = name
         names.append(name)
       case .over: isOver = true

@@ -54,10 +54,8 @@ final class Announced: Sendable {
     let (name, troubles) = (name, troubles)
     announcement = try Announcement(
       Service(label: label, port: port, instance: instance),
-      news: { news in
-        switch news {
-        case .established(let established): name.withLock { $0 = established }
-        }
+      established: { established in
+        name.withLock { $0 = established }
         name.broadcast()
       },
       trouble: { trouble in

@@ -98,7 +98,7 @@ struct RemoteNames {
 
   private let ranges: [AddressRange]
   /// This device's links at one moment.
-  private var links: (links: LocalLinks, seen: BootInstant)?
+  private var links: (ranges: [AddressRange], seen: BootInstant)?
 
   init(mayPair ranges: [AddressRange]) { self.ranges = ranges }
 
@@ -107,13 +107,13 @@ struct RemoteNames {
     Remote(
       host: address.hostDescription, address: address.description,
       network: address.network(onLink: isOnLink(address)).description,
-      mayPair: ranges.isEmpty || ranges.contains { $0.contains(address) })
+      mayPair: ranges.isEmpty || ranges.contains(address))
   }
 
   private mutating func isOnLink(_ address: SocketAddress) -> Bool {
     let now = BootInstant.now()
-    if let links, now.seconds(since: links.seen) < Self.believed { return links.links.contains(address) }
-    let current = LocalLinks.current()
+    if let links, now.seconds(since: links.seen) < Self.believed { return links.ranges.contains(address) }
+    let current = AddressRange.ofLocalLinks()
     links = (current, now)
     return current.contains(address)
   }

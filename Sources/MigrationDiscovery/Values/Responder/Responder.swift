@@ -4,7 +4,8 @@
 /// It recognises its own packets by their content when they come back: the host name contains the
 /// run's random number.
 package struct Responder: LinkHandler {
-  package typealias Action = LinkAction<Announcement.News>
+  /// The news is the label, once it is established on a link to other devices.
+  package typealias Action = LinkAction<String>
 
   let service: Service
   var random: SeededRandom
@@ -38,7 +39,7 @@ package struct Responder: LinkHandler {
     }
     if told != attempt, links.values.contains(where: { $0.isProbed && !$0.isLoopback }) {
       told = attempt
-      actions.append(.tell(.established(name: label)))
+      actions.append(.tell(label))
     }
     return actions
   }
