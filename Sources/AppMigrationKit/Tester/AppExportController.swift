@@ -48,7 +48,7 @@ extension AppMigrationTester {
           throw CocoaError(.featureUnsupported)
         }
         do {
-          return try await TestedExporter(exporter, session).export(to: platform, options: options, follower)
+          return try await session.export(exporter, to: platform, options: options, follower)
         } catch {
           throw session.configuration.explaining(error)
         }
@@ -86,21 +86,13 @@ extension AppMigrationTester {
   }
 }
 
-/// An exporter under test.
-private struct TestedExporter: Sendable {
-  let exporter: any ResourcesExportingWithOptions
-  let session: TesterSession
-
-  init(_ exporter: any ResourcesExportingWithOptions, _ session: TesterSession) {
-    self.exporter = exporter
-    self.session = session
-  }
-
-  func export(
-    to platform: MigrationPlatform, options: [(String, Data)], _ follower: ProgressFollower
+extension TesterSession {
+  /// Runs an exporter under test.
+  fileprivate func export(
+    _ exporter: any ResourcesExportingWithOptions, to platform: MigrationPlatform, options: [(String, Data)],
+    _ follower: ProgressFollower
   ) async throws -> AppMigrationTester.ResourcesExportResult {
-    let exporter = exporter
-    let limit = session.configuration.idleLimit
+    let limit = configuration.idleLimit
     let description = try await Supervision(limit: TestedExport.descriptionLimit(limit), .description).run {
       ExportDescription(of: exporter, estimate: await exporter.resourcesSizeEstimate)
     }
@@ -108,10 +100,10 @@ private struct TestedExporter: Sendable {
 
     let supervision = Supervision(limit: limit, .export)
     let archive = try ExtractedArchive(
-      in: session.directory(), isCompressible: description.isCompressible, isCancelled: { supervision.isUnwanted },
+      in: directory(), isCompressible: description.isCompressible, isCancelled: { supervision.isUnwanted },
       progress: { follower.follow(Double($0) / Double(max(1, description.estimate))) })
     let destination = TestedDestination(
-      archive, reach: AppendableArea(session.configuration.surroundings), supervision: supervision)
+      archive, reach: AppendableArea(configuration.surroundings), supervision: supervision)
     do {
       try await supervision.run { try await exporter.export(to: destination, platform: platform, options: options) }
     } catch {
