@@ -4,8 +4,8 @@ import Testing
 @testable import MigrationTransfer
 
 @Suite struct ReachableAddressTests {
-  private func reachable(_ texts: [String], _ preferred: [String] = []) throws -> ReachableAddresses {
-    ReachableAddresses(try addresses(texts), ofDefaultRoutes: try addresses(preferred))
+  private func reachable(_ texts: [String], _ preferred: [String] = []) throws -> [SocketAddress] {
+    try addresses(texts).mostUsefulFirst(preferring: try addresses(preferred))
   }
 
   private func addresses(_ texts: [String]) throws -> [SocketAddress] {
@@ -16,23 +16,23 @@ import Testing
     let all = ["127.0.0.1", "172.17.0.1", "192.0.2.7", "::1", "fe80::1", "2001:db8::1", "2001:db8::2"]
     let reachable = try reachable(all, ["192.0.2.7", "2001:db8::2"])
     #expect(
-      reachable.all.map(\.hostDescription) == [
+      reachable.map(\.hostDescription) == [
         "192.0.2.7", "2001:db8::2", "172.17.0.1", "2001:db8::1", "fe80::1", "127.0.0.1", "::1",
       ])
-    #expect(reachable.shown.map(\.hostDescription) == ["192.0.2.7", "2001:db8::2", "172.17.0.1", "2001:db8::1"])
+    #expect(reachable.worthShowing.map(\.hostDescription) == ["192.0.2.7", "2001:db8::2", "172.17.0.1", "2001:db8::1"])
   }
 
   @Test func `without a default route IPv4 comes first`() throws {
     #expect(
-      try reachable(["2001:db8::1", "10.0.0.1", "10.0.1.1"]).all.map(\.hostDescription)
+      try reachable(["2001:db8::1", "10.0.0.1", "10.0.1.1"]).map(\.hostDescription)
         == ["10.0.0.1", "10.0.1.1", "2001:db8::1"])
   }
 
   @Test func `addresses that work nearby only are shown if there are no others`() throws {
     #expect(
-      try reachable(["127.0.0.1", "::1", "fe80::1", "169.254.1.1"]).shown.map(\.hostDescription)
+      try reachable(["127.0.0.1", "::1", "fe80::1", "169.254.1.1"]).worthShowing.map(\.hostDescription)
         == ["169.254.1.1", "fe80::1"])
-    #expect(try reachable(["::1", "127.0.0.1"]).shown.map(\.hostDescription) == ["127.0.0.1", "::1"])
-    #expect(try reachable([]).shown == [])
+    #expect(try reachable(["::1", "127.0.0.1"]).worthShowing.map(\.hostDescription) == ["127.0.0.1", "::1"])
+    #expect(try reachable([]).worthShowing == [])
   }
 }

@@ -24,40 +24,35 @@ extension ListeningSocket {
     }
   }
 
-  /// The addresses at which others may find this device.
-  var reachableAddresses: ReachableAddresses {
+  /// The addresses at which others may find this device, the most useful first.
+  var reachableAddresses: [SocketAddress] {
     let isEverywhere = address.hostDescription == "::" || address.hostDescription == "0.0.0.0"
     guard isEverywhere, let all = try? SocketAddress.localAddresses(port: address.port), !all.isEmpty else {
-      return ReachableAddresses([address], ofDefaultRoutes: [])
+      return [address]
     }
-    return ReachableAddresses(
-      all, ofDefaultRoutes: [.v4, .v6].compactMap { SocketAddress.ofDefaultRoute($0) })
+    return all.mostUsefulFirst(preferring: [.v4, .v6].compactMap { SocketAddress.ofDefaultRoute($0) })
   }
 }
 
-/// The addresses at which other devices find this one.
-struct ReachableAddresses: Equatable, Sendable {
-  /// All addresses, the most useful first: those that work everywhere, then those of one network,
-  /// and last those of this device only. Among equals, the addresses of default routes come first,
-  /// and IPv4 before IPv6, because it is shorter to type.
-  let all: [SocketAddress]
-
-  /// Sorts the addresses of a device's interfaces. The default routes' may be among them.
-  init(_ addresses: [SocketAddress], ofDefaultRoutes preferred: [SocketAddress]) {
+extension [SocketAddress] {
+  /// The addresses of a device's interfaces, the most useful first: those that work everywhere, then
+  /// those of one network, and last those of this device only. Among equals, the preferred ones, of
+  /// default routes, come first, and IPv4 before IPv6, because it is shorter to type.
+  func mostUsefulFirst(preferring preferred: [SocketAddress]) -> [SocketAddress] {
     let hosts = preferred.map(\.hostDescription)
     func rank(_ address: SocketAddress) -> Int {
       (address.isLoopback ? 8 : 0) + (address.isLinkLocal ? 4 : 0)
         + (hosts.contains(address.hostDescription) ? 0 : 2) + (address.family == .v6 ? 1 : 0)
     }
-    all = addresses.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(\.element)
+    return enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(\.element)
   }
 
   /// The addresses that are worth showing: addresses of one network, or of this device only, if
   /// there are no better ones.
-  var shown: [SocketAddress] {
-    let wide = all.filter { !$0.isLoopback && !$0.isLinkLocal }
+  var worthShowing: [SocketAddress] {
+    let wide = filter { !$0.isLoopback && !$0.isLinkLocal }
     if !wide.isEmpty { return wide }
-    let near = all.filter { !$0.isLoopback }
-    return near.isEmpty ? all : near
+    let near = filter { !$0.isLoopback }
+    return near.isEmpty ? self : near
   }
 }

@@ -26,7 +26,7 @@ extension ReceiverSetup {
         options.listen, isPortChosen: options.isPortChosen, remembered: rememberedPort)
       let reachable = socket.reachableAddresses
       let listening = Listening(
-        addresses: reachable.all.map(\.hostDescription), shown: reachable.shown.map(\.hostDescription),
+        addresses: reachable.map(\.hostDescription), shown: reachable.worthShowing.map(\.hostDescription),
         port: socket.port, from: options.from.map(\.description),
         // Where only this device can connect there is nothing to announce.
         isAnnounced: helpers.announcer != nil && !socket.address.isLoopback)
