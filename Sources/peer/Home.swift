@@ -2,6 +2,7 @@ import MigrationEngine
 import MigrationHost
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 
 /// The directory of the program's state: PEER_HOME.
 enum Home {
@@ -13,20 +14,33 @@ enum Home {
     return path
   }
 
-  private static func chosen() throws(TransferFailure) -> [UInt8] {
-    if let home = value("PEER_HOME") { return home }
-    // The base directory specification: a relative path is ignored.
-    if let data = value("XDG_DATA_HOME"), data.first == slash { return data + Array("/peer".utf8) }
-    if let home = value("HOME") { return home + Array("/.local/share/peer".utf8) }
-    throw .usage(
-      "no directory for the program's state: neither PEER_HOME nor HOME is set",
-      hint: "set PEER_HOME to a directory of your own")
+  /// The directory for a transfer, which is created if it is missing. Fails if it cannot keep the
+  /// record of the transfer.
+  static func forRecords() throws(TransferFailure) -> [UInt8] {
+    let path = try path()
+    do throws(SystemError) {
+      try Directory.openOrMake(path, mode: 0o700).checkWritable()
+      return path
+    } catch {
+      throw TransferFailure(
+        error.isNoSpace ? .noSpace : .refused,
+        "\(VisibleText.quoted(path)) cannot keep the record of a transfer, without which none resumes: \(error.words)",
+        hint: "Choose a directory of your own, and start again: export PEER_HOME=~/peer-state")
+    }
   }
 
-  private static let slash = UInt8(ascii: "/")
-
-  private static func value(_ name: String) -> [UInt8]? {
-    Environment.bytes(name).flatMap { $0.isEmpty ? nil : $0 }
+  /// The directory by the environment, or below the home in the password file.
+  static func chosen(
+    by variable: (String) -> [UInt8]? = Environment.bytes, else home: [UInt8]? = CurrentProcess.homeDirectory
+  ) throws(TransferFailure) -> [UInt8] {
+    func value(_ name: String) -> [UInt8]? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
+    if let home = value("PEER_HOME") { return home }
+    // The base directory specification: a relative path is ignored.
+    if let data = value("XDG_DATA_HOME"), data.first == UInt8(ascii: "/") { return data + Array("/peer".utf8) }
+    if let home = value("HOME") ?? home, !home.isEmpty { return home + Array("/.local/share/peer".utf8) }
+    throw .usage(
+      "no directory for the program's state: PEER_HOME and HOME are not set, and the password file has no home",
+      hint: "Set PEER_HOME to a directory of your own.")
   }
 }
 

@@ -53,7 +53,7 @@ extension ReceiveOptions {
     directory = arguments.operands.first
     guard directory?.isEmpty != true else {
       throw .usage(
-        "the directory to receive into is an empty string", hint: "name a directory, or omit it for the current one")
+        "the directory to receive into is an empty string", hint: "Name a directory, or omit it for the current one.")
     }
     app = try AppReceiveOptions(arguments)
     asks = arguments.has("--ask")
@@ -67,20 +67,20 @@ extension ReceiveOptions {
     if keeps, codeFile != nil {
       throw .usage(
         "--code-file cannot be used with --keep",
-        hint: "remove one of them; with --keep, each transfer has its own code")
+        hint: "Remove one of them; with --keep, each transfer has its own code.")
     }
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")
     existing = try arguments.existing()
     mostBytes = try arguments.size("--max-size")
     if app != nil, existing != nil {
-      throw .usage("--existing cannot be used with --app", hint: "use --replace to set aside the app's existing data")
+      throw .usage("--existing cannot be used with --app", hint: "Use --replace to set aside the app's existing data.")
     }
     if app != nil, let option = ["--owners", "--set-id-bits", "--take-running"].first(where: arguments.has) {
       throw .usage("\(option) cannot be used with --app", .receive)
     }
     let listen = try arguments.hostAndPort(
-      "--listen", hint: "write --listen PORT, or --listen HOST:PORT", by: HostAndPort.parseListening)
+      "--listen", hint: "Write --listen PORT, or --listen HOST:PORT.", by: HostAndPort.parseListening)
     transfer = Receiver.Options(listen: listen)
     transfer.from = try arguments.ranges("--from")
     transfer.keeps = keeps
@@ -98,14 +98,14 @@ extension AppReceiveOptions {
     guard let app = try arguments.app() else {
       for option in ["--platform", "--option", "--replace"]
       where arguments.has(option) || arguments.bytes(option) != nil {
-        throw .usage("\(option) requires --app", hint: "add --app ID, or remove \(option)")
+        throw .usage("\(option) requires --app", hint: "Add --app ID, or remove \(option).")
       }
       return nil
     }
     identifier = app
     let platform = try arguments.text("--platform")
     if let platform, platform.utf8.count > Limits.identifier {
-      throw .usage("--platform: the name is too long", hint: "write a name such as linux or android")
+      throw .usage("--platform: the name is too long", hint: "Write a name such as linux or android.")
     }
     importing.platform = platform ?? importing.platform
     importing.replaces = arguments.has("--replace")
@@ -117,7 +117,7 @@ extension AppReceiveOptions {
 func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
   let interruption = try Interruption()
   prepareProcess()
-  let home = try Home.path()
+  let home = try Home.forRecords()
   var transfer = options.transfer
   transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
   // This must precede all other threads.
@@ -142,8 +142,12 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
       output.handle($0)
     }
   }
+  let store = TransferStore(home: home)
+  if options.app == nil {
+    for notice in try Unfinished.notices(in: destination(options), store) { output.handle(.notice(notice)) }
+  }
   return try PeerReceiver.receive(
-    transfer, into: importer, memory: TransferStore(home: home), isAnnounced: options.isAnnounced, with: helpers
+    transfer, into: importer, memory: store, isAnnounced: options.isAnnounced, with: helpers
   ) {
     output.handle($0)
   } stopping: { stop in

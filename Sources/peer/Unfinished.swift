@@ -12,7 +12,7 @@ extension Command {
     guard let first = words.first else {
       throw .usage(
         "missing command after 'peer resume'",
-        hint: "run 'peer resume list', or resume a transfer by running its command again")
+        hint: "Run 'peer resume list', or resume a transfer by running its command again.")
     }
     guard words == ["list"] else {
       throw .usage("unexpected argument '\(first == "list" ? words[1] : first)'", .resume)
@@ -25,17 +25,17 @@ extension Command {
     guard arguments.operands.count == 1, let typed = arguments.operands.first else {
       throw .usage(
         arguments.operands.isEmpty ? "missing argument: ID" : "'peer forget' takes one ID",
-        hint: "'peer resume list' shows the ID of each unfinished transfer")
+        hint: "'peer resume list' shows the ID of each unfinished transfer.")
     }
     let text = VisibleText.of(typed).lowercased()
     guard text.count <= 32, text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
       throw .usage(
         "\(VisibleText.quoted(typed)) is not a transfer's ID",
-        hint: "'peer resume list' shows the ID of each unfinished transfer")
+        hint: "'peer resume list' shows the ID of each unfinished transfer.")
     }
     guard text.count >= TransferStore.shortestPrefix else {
       throw .usage(
-        "'\(text)' is too short for an ID", hint: "write at least \(TransferStore.shortestPrefix) of its digits")
+        "'\(text)' is too short for an ID", hint: "Write at least \(TransferStore.shortestPrefix) of its digits.")
     }
     return text
   }
@@ -62,6 +62,24 @@ enum Unfinished {
       let forgotten = try store().forget(prefix)
       return json ? forgotten.line : forgotten.sentence
     }
+  }
+
+  /// Names the unfinished transfers into a directory, and the way to continue each.
+  static func notices(in directory: borrowing Directory, _ store: TransferStore) throws(TransferFailure) -> [String] {
+    guard let path = try? directory.canonicalPath(), let known = try? store.remembered(at: path) else { return [] }
+    let unfinished = known.filter { $0.remembered.done == nil }
+    var others: [[UInt8]] = []
+    try? directory.forEachEntry { (name, _) throws(SystemError) in
+      let name = [UInt8](copying: name)
+      let isKnown = known.contains { name.starts(with: Staging.name(of: $0.remembered.transfer)) }
+      if Staging.isName(name), !isKnown { others.append(name) }
+      return true
+    }
+    return unfinished.map(\.notice)
+      + others.map {
+        "\(VisibleText.quoted($0)) has data of a transfer that is not remembered here: it resumes only with the "
+          + "PEER_HOME that began it"
+      }
   }
 
   private static func store() throws(TransferFailure) -> TransferStore { TransferStore(home: try Home.path()) }
@@ -99,6 +117,15 @@ extension TransferStore.Listed {
   fileprivate var candidate: Completion.Candidate {
     let preposition = remembered.role == .sender ? "to" : "from"
     return Completion.Candidate(word: shortIdentifier, meaning: "\(what) \(preposition) \(VisibleText.of(device))")
+  }
+
+  /// A clause about an unfinished transfer into this directory, with the commands for it.
+  fileprivate var notice: String {
+    let name = VisibleText.quoted(Staging.name(of: remembered.transfer))
+    let arrived = Figures.share(remembered.held.bytes, of: max(remembered.total.bytes, remembered.held.bytes))
+    return
+      "\(name) has an unfinished transfer from \(VisibleText.of(device)) (\(arrived)): it resumes when that device "
+      + "runs its 'peer send' again, and 'peer forget \(shortIdentifier)' removes it"
   }
 
   private var shortIdentifier: String { String(remembered.transfer.hexadecimal.prefix(8)) }

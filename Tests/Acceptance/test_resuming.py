@@ -191,6 +191,7 @@ def test_an_interrupted_sender(work):
     """Ctrl-C at the sender: 130; the receiver waits, and the same command resumes"""
     old, new, sending, receiver = interrupted(work, True, signal.SIGINT)
     equal(sending.code, 130, "exit code")
+    equal(sending.error()["hint"], "Run the same command again to go on.", "hint")
     wait_for("'interrupted' at the receiver", PATIENCE, lambda: receiver.events("interrupted"))
     again = sender(work, [f"{old}/file"], receiver.port, None)
     finish(old, new, again, receiver)
@@ -202,7 +203,11 @@ def test_a_terminated_receiver(work):
     """SIGTERM at the receiver: 143, the sender 5, and both commands resume"""
     old, new, sending, receiver = interrupted(work, False, signal.SIGTERM)
     equal((receiver.code, sending.wait()), (143, 5), "exit codes")
+    equal(receiver.error()["hint"], "Run the same command again to go on.", "hint")
+    staged = next(name for name in os.listdir(new) if name.startswith(".peer-"))
     again = Receiver(work, new, port=receiver.port)
+    note = again.event("notice")["message"]
+    require(staged in note and f"'peer forget {staged[6:14]}'" in note, f"the note about the unfinished transfer: {note}")
     second = sender(work, [f"{old}/file"], receiver.port, None)
     finish(old, new, second, again)
     work.figure = f"{sent(second) / MIB:.0f} of 64 MiB sent in the second run"

@@ -75,6 +75,32 @@ import Testing
     #expect(failure(scratch.at("missing")) == nil)
   }
 
+  @Test func `the directory is chosen by the variables in turn, then by the password file`() throws {
+    let variables = ["PEER_HOME": "/p", "XDG_DATA_HOME": "/x", "HOME": "/h"].mapValues { Array($0.utf8) }
+    let chosen = { (names: [String], home: String?) in
+      try Home.chosen(by: { names.contains($0) ? variables[$0] : nil }, else: home.map { Array($0.utf8) })
+    }
+    #expect(try chosen(["PEER_HOME", "XDG_DATA_HOME", "HOME"], "/a") == Array("/p".utf8))
+    #expect(try chosen(["XDG_DATA_HOME", "HOME"], "/a") == Array("/x/peer".utf8))
+    #expect(try chosen(["HOME"], "/a") == Array("/h/.local/share/peer".utf8))
+    #expect(try chosen([], "/a") == Array("/a/.local/share/peer".utf8))
+    #expect(#expect(throws: TransferFailure.self) { try chosen([], nil) }?.kind == .usage)
+  }
+
+  @Test(arguments: [["receive", "."], ["send", "/etc", "--to", "127.0.0.1:1"]])
+  func `a directory that cannot be written is refused before the transfer, and the hint ends in a command`(
+    words: [String]
+  ) throws {
+    scratch.write("file", [])
+    let (code, output) = try run(
+      try builtProgram("peer"), ["peer"] + words + ["--json"],
+      environment: ["PEER_HOME=" + scratch.path("file/below")])
+    #expect(code == 4)
+    let text = String(decoding: output, as: UTF8.self)
+    #expect(text.contains("without which none resumes: Not a directory"))
+    #expect(text.contains("start again: export PEER_HOME=~/peer-state\""))
+  }
+
   @Test(arguments: [
     ["receive", "."], ["send", "/etc", "--to", "127.0.0.1:1", "--code-file", "/dev/null"], ["resume", "list"],
     ["forget", "0000"], ["receive", "--app", "org.example.notes"],

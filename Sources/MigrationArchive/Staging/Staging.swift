@@ -147,7 +147,7 @@ package final class Staging: Sendable {
 
   /// Whether a name belongs to staging, or to data that was set aside, on any file system: some
   /// ignore case and invisible characters, or strip the end of a name.
-  static func isName(_ name: [UInt8]) -> Bool {
+  package static func isName(_ name: [UInt8]) -> Bool {
     let folded = String(decoding: name, as: UTF8.self).uppercased().lowercased().unicodeScalars
       .filter { !$0.properties.isDefaultIgnorableCodePoint }
     let digits = folded.dropFirst(6).prefix(32)

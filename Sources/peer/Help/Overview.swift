@@ -117,7 +117,7 @@ enum Surroundings {
       name: "PEER_HOME",
       text: """
         The directory for the program's state: unfinished transfers with their keys, and apps (default: the directory
-        peer in XDG_DATA_HOME). Commands fail with exit code 4 if \(unfitHome).
+        peer in XDG_DATA_HOME). Commands fail with exit code 4 if \(unfitHome), and transfers if they cannot write to it.
         """),
     Note(
       name: "XDG_DATA_HOME",
@@ -133,7 +133,8 @@ enum Surroundings {
     Note(
       name: "HOME",
       text: """
-        The user's home directory, ~ in this manual. It is used if one of the other variables is needed and not set.
+        The user's home directory, ~ in this manual (default: that of the password file). It is used if one of the other
+        variables is needed and not set.
         """),
     Note(
       name: Peer.debuggable,
