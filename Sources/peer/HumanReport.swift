@@ -40,7 +40,7 @@ struct HumanReport: Report {
   private var shownCode: PairingCode?
   /// Whether the next event belongs to another transfer.
   private var isTransferOver = false
-  private var logged: (time: Double, phase: TransferPhase, percent: Int)?
+  private var logged: (time: Double, phase: TransferPhase, percent: Int, text: String)?
 
   init(
     _ role: Role, on surface: Surface, wanting wanted: String = "PATH...", isVerbose: Bool = false,
@@ -170,14 +170,16 @@ struct HumanReport: Report {
 
   private mutating func log(at moment: Moment) -> Rendering {
     guard let line = ProgressLine(meter) else { return Rendering() }
-    let percent = line.progress.percent ?? 0
+    let (percent, text) = (line.progress.percent ?? 0, line.plainText)
     if let logged, logged.phase == line.progress.phase {
       let silence = moment.elapsed - logged.time
       let isStep = percent / Self.logStep > logged.percent / Self.logStep
-      guard silence >= Self.longestSilence || (isStep && silence >= Self.logInterval) else { return Rendering() }
+      guard text != logged.text, silence >= (isStep ? Self.logInterval : Self.longestSilence) else {
+        return Rendering()
+      }
     }
-    logged = (moment.elapsed, line.progress.phase, percent)
-    return say(line.plainText)
+    logged = (moment.elapsed, line.progress.phase, percent, text)
+    return say(text)
   }
 }
 

@@ -10,6 +10,8 @@ import PeerTransfer
 struct JSONReport: Report {
   /// The shortest time between two lines about progress, in seconds.
   private static let interval = 0.1
+  /// The time after which a line is repeated, although nothing has changed.
+  private static let longestSilence = 1.0
 
   private var meter = ProgressMeter()
   /// The end that reports, if one program is both ends.
@@ -96,7 +98,9 @@ struct JSONReport: Report {
   }
 
   private mutating func progressLine(at moment: Moment) -> Rendering {
-    guard meter.isDue(at: moment.elapsed, every: Self.interval), let progress = meter.latest else { return Rendering() }
+    guard meter.isDue(at: moment.elapsed, every: Self.interval, unchanged: Self.longestSilence),
+      let progress = meter.latest
+    else { return Rendering() }
     return line(
       "progress",
       [

@@ -47,8 +47,7 @@ final class Output: Sendable {
   func handle(_ event: TransferEvent) {
     state.withLock { state in
       if state.ending != nil { return }
-      state.unsent.note(event)
-      state.queue.add(event)
+      state.add(event, keeps: keeps)
       startWriter(&state)
     }
     state.broadcast()
@@ -86,7 +85,8 @@ final class Output: Sendable {
 
   /// Writes the rest of the queue, and the failure. Returns the program's exit code.
   func fail(_ failure: TransferFailure) -> Int32 {
-    end(.failed(failure))
+    let isUnderWay = state.withLock { $0.isUnderWay }
+    end(.failed(isUnderWay ? failure.resumable : failure))
     return ExitCode.of(failure)
   }
 

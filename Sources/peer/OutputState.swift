@@ -52,6 +52,10 @@ struct OutputState: Sendable {
   var queue = EventBacklog()
   /// The items of all reported events, including events that did not fit into the queue.
   var unsent = UnsentList()
+  /// Whether data has begun to move, so that a later run resumes the transfer.
+  private(set) var isUnderWay = false
+  /// Whether the result of the transfer has been reported.
+  private(set) var isDone = false
   var writer: OwnerThread?
   var hold = Hold.none
   /// When the user first wanted the program to end.
@@ -64,6 +68,20 @@ struct OutputState: Sendable {
   var isOver = false
   /// Whether the program ends without the writing thread.
   var isAbandoned = false
+
+  /// Records an event, and queues it. If there is only one result, no event follows it.
+  mutating func add(_ event: TransferEvent, keeps: Bool) {
+    unsent.note(event)
+    switch event {
+    case .progress(let progress): isUnderWay = isUnderWay || progress.phase.hasData
+    case .resumed: isUnderWay = true
+    case .done, .failed: isUnderWay = false
+    default: break
+    }
+    if isDone, !keeps { return }
+    if case .done = event { isDone = true }
+    queue.add(event)
+  }
 
   /// The next step; nil if there is nothing to do.
   mutating func next(now: BootInstant) -> Step? {
@@ -102,4 +120,14 @@ struct OutputState: Sendable {
 
   /// The deadline for the queue after the user's wish.
   private var hurriedDeadline: BootInstant? { hurriedAt?.advanced(by: OutputPatience.wholeInHurry) }
+}
+
+extension TransferPhase {
+  /// Whether both ends remember the transfer by now.
+  fileprivate var hasData: Bool {
+    switch self {
+    case .pairing, .checking: false
+    case .sending, .receiving, .verifying, .importing: true
+    }
+  }
 }

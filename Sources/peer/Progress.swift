@@ -21,7 +21,7 @@ struct ProgressMeter: Equatable, Sendable {
   /// The latest sample; nil between phases and without a connection.
   private(set) var latest: TransferProgress?
   private var samples: [Sample] = []
-  private var shown: (time: Double, phase: TransferPhase, isComplete: Bool)?
+  private var shown: (time: Double, progress: TransferProgress)?
 
   static func == (left: ProgressMeter, right: ProgressMeter) -> Bool {
     left.latest == right.latest && left.samples == right.samples && left.shown?.time == right.shown?.time
@@ -63,16 +63,18 @@ struct ProgressMeter: Equatable, Sendable {
     return total > latest.bytes ? Double(total - latest.bytes) / rate : 0
   }
 
-  /// Whether to show the latest sample now, at one sample per `interval` seconds; if so, it counts
-  /// as shown.
+  /// Whether to show the latest sample now, at one sample per `interval` seconds, or per `unchanged`
+  /// seconds if it equals the last one; if so, it counts as shown.
   ///
   /// The start and the end of a phase are shown at once.
-  mutating func isDue(at time: Double, every interval: Double) -> Bool {
+  mutating func isDue(at time: Double, every interval: Double, unchanged: Double = 0) -> Bool {
     guard let latest else { return false }
-    if let shown, shown.phase == latest.phase, shown.isComplete || !latest.isComplete, time - shown.time < interval {
+    if let (before, last) = shown, last.phase == latest.phase, last.isComplete || !latest.isComplete,
+      time - before < (last == latest ? max(interval, unchanged) : interval)
+    {
       return false
     }
-    shown = (time, latest.phase, latest.isComplete)
+    shown = (time, latest)
     return true
   }
 }

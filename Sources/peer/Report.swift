@@ -48,6 +48,13 @@ extension TransferFailure {
   var text: String {
     "peer: error: \(message)\n" + (hint.map { "peer: hint: \($0)\n" } ?? "")
   }
+
+  /// The failure of a transfer that another run resumes, with that as its hint if a signal is the
+  /// cause.
+  var resumable: TransferFailure {
+    guard kind == .interrupted || kind == .terminated, hint == nil else { return self }
+    return TransferFailure(kind, message, hint: "Run the same command again to go on.", about: subject)
+  }
 }
 
 /// The exit codes; the help texts explain them.

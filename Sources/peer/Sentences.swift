@@ -144,7 +144,8 @@ extension Done.Loss {
     case .hardLink:
       "\(Figures.count(count, "hard link")) became \(count == 1 ? "a file of its own" : "files of their own")."
     case .hole: "Holes in \(items) were filled with zeros."
-    case .setIDBit: "The set-user-ID or set-group-ID bits of \(items) were dropped."
+    case .setIDBit:
+      "The set-user-ID or set-group-ID bits of \(items) were dropped; 'peer receive --owners --set-id-bits' keeps them."
     }
   }
 }

@@ -46,6 +46,7 @@ import Testing
 
   @Test func `the result is written once, and nothing after it`() {
     output.handle(.done(Samples.result()))
+    output.handle(.staged)
     _ = output.finish(Samples.result())
     output.handle(.staged)
     #expect(paper.text.count == 1)
@@ -59,6 +60,17 @@ import Testing
   @Test func `a failure is the last output, even without other output`() {
     #expect(output.fail(TransferFailure(.refused, "no")) == 4)
     #expect(paper.text == [#"{"event":"error","code":4,"kind":"refused","message":"no","hint":null}"#])
+  }
+
+  @Test func `an interruption names the way to go on, once data has moved`() {
+    let interrupted = TransferFailure(.interrupted, "interrupted")
+    #expect(output.fail(interrupted) == 130)
+    #expect(paper.text.last?.hasSuffix(#""hint":null}"#) == true)
+    let other = Output(JSONReport(), to: paper.target())
+    other.handle(
+      .progress(TransferProgress(phase: .sending, bytes: 0, totalBytes: 1, items: 0, totalItems: 1)))
+    _ = other.fail(interrupted)
+    #expect(paper.text.last?.hasSuffix(#""hint":"Run the same command again to go on."}"#) == true)
   }
 
   @Test func `held output is neither written nor lost`() {

@@ -90,4 +90,12 @@ import Testing
     #expect(progress(0, of: 0).percent == nil)
     #expect(TransferProgress(phase: .importing, bytes: 0, totalBytes: 0, items: 1, totalItems: 4).percent == 25)
   }
+
+  @Test func `unchanged progress is due once a second, and a change at once`() {
+    func isDue(at time: Double) -> Bool { meter.isDue(at: time, every: 0.1, unchanged: 1) }
+    meter.note(progress(500), at: 0)
+    #expect(isDue(at: 0) && !isDue(at: 0.9) && isDue(at: 1) && !isDue(at: 1.5))
+    meter.note(progress(501), at: 1.5)
+    #expect(isDue(at: 1.5))
+  }
 }
