@@ -22,7 +22,7 @@ enum CodeFile {
     guard status.kind == .regular else { throw unfit("\(name) is not a regular file") }
     guard status.owner == owner else { throw unfit("\(name) belongs to another user") }
     guard status.mode & 0o077 == 0 else {
-      throw unfit("other users can access \(name)", hint: "Run chmod 600 \(VisibleText.listed(path))")
+      throw unfit("other users can access \(name)", hint: "Remove their rights: chmod 600 \(VisibleText.listed(path))")
     }
     guard status.size <= sizeLimit else { throw unfit("\(name) is too long to contain a code") }
     var line = try firstLine(file, Int(status.size))
@@ -35,7 +35,7 @@ enum CodeFile {
       // Without this, opening a pipe would wait for a writer.
       return try Descriptor.open(path, [.readOnly, .nonBlocking])
     } catch {
-      guard error.isSymbolicLink else { throw TransferFailure(.failed, "\(error)") }
+      guard error.isSymbolicLink else { throw unreadable(path, error) }
       throw unfit("\(VisibleText.quoted(path)) is a link; the code must be in a regular file")
     }
   }
@@ -55,6 +55,11 @@ enum CodeFile {
 
   private static func unfit(_ message: String, hint: String? = nil) -> TransferFailure {
     TransferFailure(.refused, message, hint: hint ?? howToMake)
+  }
+
+  /// The failure for a file that cannot be opened.
+  static func unreadable(_ path: [UInt8], _ error: SystemError) -> TransferFailure {
+    .usage("--code-file: \(VisibleText.quoted(path)) cannot be read: \(error.words)", hint: howToMake)
   }
 
   private static let howToMake = "Create one with 'peer code new --code-file FILE'."
@@ -95,7 +100,7 @@ extension Command {
   static func code(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) -> Command {
     guard verb == .codeNew else {
       guard let first = arguments.operands.first else {
-        throw .usage("missing command after 'peer code'", hint: "run 'peer code new'")
+        throw .usage("missing command after 'peer code'", hint: "Run 'peer code new'.")
       }
       throw unknownCodeCommand(VisibleText.of(first))
     }
@@ -105,7 +110,7 @@ extension Command {
 
   /// An unknown command after `peer code`.
   static func unknownCodeCommand(_ word: String) -> TransferFailure {
-    .usage("unknown command 'peer code \(word)'", hint: "run 'peer code new' to create a code")
+    .usage("unknown command 'peer code \(word)'", hint: "Run 'peer code new' to create a code.")
   }
 }
 
@@ -116,7 +121,7 @@ extension Arguments {
     guard file != Array("-".utf8) else {
       throw .usage(
         "--code-file: standard input cannot be used here",
-        hint: "write the code to a file first: (umask 077; cat > FILE)")
+        hint: "Write the code to a file first: (umask 077; cat > FILE)")
     }
     return file
   }

@@ -30,7 +30,12 @@ enum CodeEntry {
       return try check(line, from: "standard input")
     case .file(let path):
       let name = VisibleText.quoted(path)
-      let file = try opening { () throws(SystemError) in try Descriptor.openThroughLinks(path) }
+      let file: Descriptor
+      do {
+        file = try Descriptor.openThroughLinks(path)
+      } catch {
+        throw CodeFile.unreadable(path, error)
+      }
       var line = try firstLine(file.raw, name, interruptions)
       defer { cleanse(&line) }
       return try check(line, from: name)
@@ -52,13 +57,14 @@ enum CodeEntry {
       }
     }
     throw TransferFailure(
-      .pairing, "no valid code was entered", hint: "check the code shown on the other device, and run the command again"
+      .pairing, "no valid code was entered",
+      hint: "Check the code shown on the other device, and run the command again."
     )
   }
 
   /// Reads a line of a file as the code. There is no second try.
   static func check(
-    _ line: [UInt8]?, from name: String, hint: String = "check the code shown on the other device"
+    _ line: [UInt8]?, from name: String, hint: String = "Check the code shown on the other device."
   ) throws(TransferFailure) -> PairingCode {
     do {
       return try PairingCode(typed: line ?? [])
@@ -86,7 +92,7 @@ enum CodeEntry {
     } catch {
       throw .usage(
         "there is no terminal to ask for the code",
-        hint: "pass the code with --code-file FILE, or with --code-file - on standard input")
+        hint: "Pass the code with --code-file FILE, or with --code-file - on standard input.")
     }
     return try output.hold { () throws(TransferFailure) in
       try ask({ () throws(TransferFailure) in

@@ -100,7 +100,7 @@ def test_unfit_code_files(work):
         os.chmod(f"{work.path}/{name}", mode)
     cases = [
         ("link", 4, "is a link"), ("pipe", 4, "is not a regular file"), ("open", 4, "other users can access"),
-        ("wrong", 3, "one digit is wrong"), ("empty", 3, "is not a code of eight digits"), ("none", 1, "No such file")]
+        ("wrong", 3, "one digit is wrong"), ("empty", 3, "is not a code of eight digits"), ("none", 2, "No such file")]
     if IS_ROOT:
         small_file(f"{work.path}/theirs", first_line(path).encode())
         os.chmod(f"{work.path}/theirs", 0o600)

@@ -38,7 +38,7 @@ import Testing
         == .failure(
           TransferFailure(
             .pairing, "no valid code was entered",
-            hint: "check the code shown on the other device, and run the command again")))
+            hint: "Check the code shown on the other device, and run the command again.")))
     #expect(said == [slip, slip, slip])
     #expect(left == 1)
   }

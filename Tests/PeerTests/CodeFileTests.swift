@@ -61,6 +61,17 @@ import Testing
     #expect(failure.kind == .pairing && failure.hint == "Create one with 'peer code new --code-file FILE'.")
   }
 
+  @Test func `a missing file is an invalid command line at both ends`() throws {
+    guard case .failure(let failure) = outcome(scratch.at("none")) else { return #expect(Bool(false)) }
+    #expect(failure.kind == .usage && failure.message.hasSuffix("cannot be read: No such file or directory"))
+    let path = scratch.at("none")
+    let sending = #expect(throws: TransferFailure.self) {
+      try CodeEntry.read(
+        .file(path), of: DeviceAddress(name: nil, host: "192.0.2.7", port: 1), Output(.sender, json: false))
+    }
+    #expect(sending == failure)
+  }
+
   @Test func `another user's file is refused`() throws {
     guard case .failure(let failure) = try outcome(file("4829-1367"), owner: 4711) else { return #expect(Bool(false)) }
     #expect(failure.kind == .refused && failure.message.hasSuffix("belongs to another user"))
