@@ -25,7 +25,7 @@ extension Arguments {
       do {
         ranges.append(try AddressRange.parse(VisibleText.of(bytes)))
       } catch {
-        throw .usage("\(option): \(error)", hint: "write an address, or a range such as 192.0.2.0/24 or 2001:db8::/64")
+        throw .usage("\(option): \(error)", hint: "Write an address, or a range such as 192.0.2.0/24 or 2001:db8::/64.")
       }
     }
     return ranges
@@ -34,7 +34,7 @@ extension Arguments {
   /// The time to wait for a lost connection, in seconds: a number with s, m or h, or without a unit
   /// for seconds.
   func patience() throws(TransferFailure) -> Double? {
-    try seconds("--give-up-after", hint: "write seconds, or 90s, 10m, 2h; 0 for no wait")
+    try seconds("--give-up-after", hint: "Write seconds, or 90s, 10m, 2h; 0 for no wait.")
   }
 
   /// An option's value as a time in seconds; nil if the option is not given.
@@ -48,7 +48,7 @@ extension Arguments {
     }
     let seconds = number * (unit ?? 1)
     guard seconds <= ThisDevice.longestPatience else {
-      throw .usage("\(option): \(VisibleText.quoted(text)) is longer than 30 days", hint: "write a shorter time")
+      throw .usage("\(option): \(VisibleText.quoted(text)) is longer than 30 days", hint: "Write a shorter time.")
     }
     return seconds
   }
@@ -58,7 +58,7 @@ extension Arguments {
     guard let text = try text("--existing") else { return nil }
     guard let existing = Existing.allCases.first(where: { $0.name == text }) else {
       throw .usage(
-        "--existing: invalid value '\(VisibleText.of(text))'", hint: "write \(choices("--existing"))")
+        "--existing: invalid value '\(VisibleText.of(text))'", hint: "Write \(choices("--existing")).")
     }
     return existing
   }
@@ -67,7 +67,7 @@ extension Arguments {
   func app() throws(TransferFailure) -> String? {
     guard let app = try text("--app") else { return nil }
     guard app.utf8.count <= Limits.identifier else {
-      throw .usage("--app: the identifier is too long", hint: "'peer app list' lists the installed apps")
+      throw .usage("--app: the identifier is too long", hint: "'peer app list' lists the installed apps.")
     }
     return app
   }
@@ -76,7 +76,7 @@ extension Arguments {
   func label() throws(TransferFailure) -> String? {
     guard let label = try text("--label") else { return nil }
     guard label.utf8.count <= Limits.label else {
-      throw .usage("--label: the text is too long", hint: "a label has at most \(Limits.label) bytes")
+      throw .usage("--label: the text is too long", hint: "A label has at most \(Limits.label) bytes.")
     }
     return label
   }
@@ -93,14 +93,15 @@ extension Arguments {
     guard let text = try text(option) else { return nil }
     let shown = VisibleText.of(text)
     guard let rate = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9]) else {
-      throw .usage("\(option): invalid rate '\(shown)'", hint: "write bytes a second, as in 500k, 20M or 1.5G")
+      throw .usage("\(option): invalid rate '\(shown)'", hint: "Write bytes a second, as in 500k, 20M or 1.5G.")
     }
     guard rate >= Self.slowestRate else {
       throw .usage(
-        "\(option): '\(shown)' is less than 1 kB a second", hint: "write 1k or more, or remove the option for no limit")
+        "\(option): '\(shown)' is less than 1 kB a second", hint: "Write 1k or more, or remove the option for no limit."
+      )
     }
     guard rate <= Self.fastestRate else {
-      throw .usage("\(option): '\(shown)' is more than any network carries", hint: "remove the option for no limit")
+      throw .usage("\(option): '\(shown)' is more than any network carries", hint: "Remove the option for no limit.")
     }
     return UInt64(rate)
   }
@@ -111,7 +112,7 @@ extension Arguments {
     let amount = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12])
     guard let amount, amount >= 1 else {
       throw .usage(
-        "\(option): invalid size '\(VisibleText.of(text))'", hint: "write bytes, as in 500k, 20M, 1.5G or 2T")
+        "\(option): invalid size '\(VisibleText.of(text))'", hint: "Write bytes, as in 500k, 20M, 1.5G or 2T.")
     }
     return min(UInt64(exactly: amount.rounded(.down)) ?? .max, Limits.fileSize)
   }
@@ -135,7 +136,7 @@ extension Arguments {
     else {
       throw .usage(
         "--streams: invalid number '\(VisibleText.of(text))'",
-        hint: "write 1 to \(Limits.streams), or remove the option: the sender then finds the best number")
+        hint: "Write 1 to \(Limits.streams), or remove the option: the sender then finds the best number.")
     }
     return number
   }
@@ -146,8 +147,8 @@ extension Arguments {
   func idleLimit() throws(TransferFailure) -> IdleLimit? {
     let option = "--idle-limit"
     if try text(option) == "off" { return .off }
-    guard let seconds = try seconds(option, hint: "write seconds, or 90s, 10m, 2h, or off") else { return nil }
-    guard seconds > 0 else { throw .usage("\(option): the time must not be 0", hint: "write a positive time, or off") }
+    guard let seconds = try seconds(option, hint: "Write seconds, or 90s, 10m, 2h, or off.") else { return nil }
+    guard seconds > 0 else { throw .usage("\(option): the time must not be 0", hint: "Write a positive time, or off.") }
     return .seconds(seconds)
   }
 
@@ -156,7 +157,7 @@ extension Arguments {
   func claim() throws(TransferFailure) -> SourceClaim? {
     let option = "--as"
     guard let text = try text(option) else { return nil }
-    let hint = "write a platform, as in --as android, or one with a store, as in --as android,googlePlay"
+    let hint = "Write a platform, as in --as android, or one with a store, as in --as android,googlePlay."
     let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard !parts[0].isEmpty else { throw .usage("\(option): missing platform", hint: hint) }
     guard parts.allSatisfy({ $0.utf8.count <= Limits.identifier && !$0.utf8.contains(0) }) else {
@@ -179,13 +180,13 @@ extension Arguments {
     guard options.reduce(0, { $0 + $1.name.utf8.count + $1.value.count }) <= Limits.optionValue else {
       throw .usage(
         "--option: the options are too long",
-        hint: "all names and values together have at most \(Limits.optionValue) bytes")
+        hint: "All names and values together have at most \(Limits.optionValue) bytes.")
     }
     return options
   }
 
   private static func option(_ word: [UInt8]) throws(TransferFailure) -> AppRequest.Option {
-    let hint = "write --option NAME=VALUE; the value may be empty"
+    let hint = "Write --option NAME=VALUE; the value may be empty."
     guard let equals = word.firstIndex(of: UInt8(ascii: "=")) else {
       throw .usage("--option: \(VisibleText.quoted(word)) has no value", hint: hint)
     }

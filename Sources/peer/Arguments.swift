@@ -98,20 +98,20 @@ struct Arguments: Equatable {
   private func missingValue(_ name: String, _ placeholder: String) -> TransferFailure {
     .usage(
       "option \(name) requires a value",
-      hint: "write \(name) \(placeholder), or \(name)=VALUE if it starts with '-'")
+      hint: "Write \(name) \(placeholder), or \(name)=VALUE if it starts with '-'.")
   }
 
   private func unknown(_ name: String) -> TransferFailure {
     if verb == .send, name == "--code" {
       return .usage(
         "--code is not an option: every user of this device could read a code on the command line",
-        hint: "type the code when asked, or use --code-file FILE")
+        hint: "Type the code when asked, or use --code-file FILE.")
     }
     let message = "unknown option \(name)"
     guard let close = Suggestion.closest(to: name, among: verb.options.map(\.name)) else {
       return .usage(message, verb)
     }
-    return .usage(message, hint: "did you mean \(close)?")
+    return .usage(message, hint: "Did you mean \(close)?")
   }
 }
 
@@ -123,7 +123,7 @@ extension TransferFailure {
 
   /// A usage error whose hint is the command's help.
   static func usage(_ message: String, _ verb: Verb) -> TransferFailure {
-    .usage(message, hint: "run 'peer \(verb.rawValue) --help' to see its usage")
+    .usage(message, hint: "Run 'peer \(verb.rawValue) --help' to see its usage.")
   }
 }
 

@@ -47,7 +47,7 @@ extension Command {
     switch word {
     case _ where word == Verb.help.rawValue || Overview.help.names.contains(word): self = try Self.help(rest)
     case "--version":
-      guard rest.isEmpty else { throw .usage("--version takes no other arguments", hint: "run 'peer --version'") }
+      guard rest.isEmpty else { throw .usage("--version takes no other arguments", hint: "Run 'peer --version'.") }
       self = .version
     default:
       guard let verb = Verb(words.prefix(2).map { VisibleText.of($0) }) else { throw Self.unknown(word) }
@@ -101,25 +101,25 @@ extension Command {
     guard words.count == verb.length else {
       if verb == .code { throw unknownCodeCommand(words[1]) }
       if !verb.members.isEmpty { throw .unknown(words[1], in: verb) }
-      throw .usage("too many arguments: 'peer help' takes one command", hint: "run 'peer help' to list the commands")
+      throw .usage("too many arguments: 'peer help' takes one command", hint: "Run 'peer help' to list the commands.")
     }
     return verb
   }
 
   /// The failure for an unknown word in the place of a command.
   static func unknown(_ word: String) -> TransferFailure {
-    let all = "run 'peer --help' to list the commands"
+    let all = "Run 'peer --help' to list the commands."
     if word.hasPrefix("-") {
       let name = word.prefix { $0 != "=" }
       if let verb = Verb.allCases.first(where: { $0.options.contains { $0.name == name } }) {
         return .usage(
-          "the option \(word) must follow the command", hint: "write 'peer \(verb.rawValue) \(word)'")
+          "the option \(word) must follow the command", hint: "Write 'peer \(verb.rawValue) \(word)'.")
       }
       let close = Suggestion.closest(to: word, among: Overview.options.map(\.name))
-      return .usage("unknown option \(word)", hint: close.map { "did you mean \($0)?" } ?? all)
+      return .usage("unknown option \(word)", hint: close.map { "Did you mean \($0)?" } ?? all)
     }
     let close = Suggestion.closest(to: word, among: Verb.allCases.map(\.rawValue))
-    return .usage("unknown command '\(word)'", hint: close.map { "did you mean 'peer \($0)'?" } ?? all)
+    return .usage("unknown command '\(word)'", hint: close.map { "Did you mean 'peer \($0)'?" } ?? all)
   }
 }
 
@@ -129,7 +129,7 @@ extension TransferFailure {
     guard let word = arguments.operands.first else {
       return .usage(
         "missing command after 'peer \(group.rawValue)'",
-        hint: "run 'peer \(group.rawValue) --help' to list the commands")
+        hint: "Run 'peer \(group.rawValue) --help' to list the commands.")
     }
     return .unknown(VisibleText.of(word), in: group)
   }
@@ -139,7 +139,7 @@ extension TransferFailure {
     let close = Suggestion.closest(to: word, among: group.members.map(\.name))
     return .usage(
       "unknown command 'peer \(group.rawValue) \(word)'",
-      hint: close.map { "did you mean 'peer \(group.rawValue) \($0)'?" }
-        ?? "run 'peer \(group.rawValue) --help' to list the commands")
+      hint: close.map { "Did you mean 'peer \(group.rawValue) \($0)'?" }
+        ?? "Run 'peer \(group.rawValue) --help' to list the commands.")
   }
 }

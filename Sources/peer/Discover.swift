@@ -20,7 +20,7 @@ extension DiscoverOptions {
   /// Parses the words after `peer discover`.
   init(_ arguments: Arguments) throws(TransferFailure) {
     try arguments.refuseOperands()
-    let hint = "write seconds, or 90s, 10m, 2h"
+    let hint = "Write seconds, or 90s, 10m, 2h."
     time = try arguments.seconds("--for", hint: hint) ?? Self.usualTime
     guard time > 0 else {
       throw .usage("--for: \(VisibleText.quoted(arguments.bytes("--for") ?? [])) is too short", hint: hint)
@@ -79,7 +79,7 @@ enum Discover {
       return Rendering(
         standardError: """
           No waiting device found on this network.
-          peer: hint: run 'peer receive' on the other device; firewalls must allow UDP port 5353
+          peer: hint: Run 'peer receive' on the other device; firewalls must allow UDP port 5353.
 
           """)
     }

@@ -70,7 +70,7 @@ enum ChoiceEntry {
       questioner = try Questioner()
     } catch {
       throw .usage(
-        "several devices are waiting: \(found.map(\.shownName).joined(separator: ", "))", hint: "choose one with --to")
+        "several devices are waiting: \(found.map(\.shownName).joined(separator: ", "))", hint: "Choose one with --to.")
     }
     return try output.hold { () throws(TransferFailure) in
       questioner.write(text(found))
@@ -101,14 +101,14 @@ enum ChoiceEntry {
     for _ in 0..<tries {
       switch try next() {
       case .interrupted: throw TransferFailure(.interrupted, "interrupted before a device was chosen")
-      case .endOfInput, .timedOut: throw TransferFailure(.usage, "no device was chosen", hint: "choose one with --to")
+      case .endOfInput, .timedOut: throw TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")
       case .line(let bytes):
         let typed = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
         if let number = Int(typed), (1...count).contains(number) { return number - 1 }
         say("Not a valid choice: type a number from 1 to \(count).")
       }
     }
-    throw TransferFailure(.usage, "no device was chosen", hint: "choose one with --to")
+    throw TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")
   }
 }
 
@@ -134,7 +134,7 @@ struct ConsentEntry: Sendable {
       _ = try Questioner()
     } catch {
       throw .usage(
-        "--ask needs a terminal", hint: "remove --ask: the code that the sender enters is consent enough")
+        "--ask needs a terminal", hint: "Remove --ask: the code that the sender enters is consent enough.")
     }
   }
 

@@ -43,7 +43,7 @@ import Testing
     #expect(try result.get() == 1)
     #expect(said == [slip, slip])
     let (failed, told) = answer(["4", "-1", "", "1"])
-    #expect(failed == .failure(TransferFailure(.usage, "no device was chosen", hint: "choose one with --to")))
+    #expect(failed == .failure(TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")))
     #expect(told == [slip, slip, slip])
     #expect(answer([]).0 == failed)
   }

@@ -41,7 +41,7 @@ import Testing
     let rendering = Discover.table([])
     #expect(rendering.standardOutput.isEmpty)
     #expect(
-      rendering.standardError.hasPrefix("No waiting device found on this network.\npeer: hint: run 'peer receive'"))
+      rendering.standardError.hasPrefix("No waiting device found on this network.\npeer: hint: Run 'peer receive'"))
     #expect(Discover.lines([]) == Rendering())
   }
 

@@ -140,7 +140,7 @@ extension AppCommand {
     switch verb {
     case .appInstall:
       self = .install(
-        try arguments.operand(verb, "bundle", hint: "name the directory of an app's bundle"), json: json)
+        try arguments.operand(verb, "bundle", hint: "Name the directory of an app's bundle."), json: json)
     case .appList:
       try arguments.refuseOperands()
       self = .list(json: json)
@@ -160,7 +160,7 @@ extension AppCommand {
     VisibleText.of(try arguments.operand(verb, "app", hint: Self.hint))
   }
 
-  static let hint = "name an app by its identifier; 'peer app list' lists the installed apps"
+  static let hint = "Name an app by its identifier; 'peer app list' lists the installed apps."
 }
 
 extension Arguments {

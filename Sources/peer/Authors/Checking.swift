@@ -45,7 +45,7 @@ struct MigrateOptions: Equatable, Sendable {
 extension CheckOptions {
   /// Parses the words after `peer app check`.
   init(_ arguments: Arguments) throws(TransferFailure) {
-    bundle = try arguments.operand(.appCheck, "bundle", hint: "name the directory of an app's bundle")
+    bundle = try arguments.operand(.appCheck, "bundle", hint: "Name the directory of an app's bundle.")
     container = arguments.bytes("--container")
     idleLimit = try arguments.idleLimit() ?? .standard
     isConfined = !arguments.has("--no-confine")
@@ -60,7 +60,7 @@ extension MigrateOptions {
     guard let bundle = arguments.bytes("--to") else {
       throw .usage(
         "missing required option --to",
-        hint: "name the bundle of the receiving app, as in --to ./Notes.app")
+        hint: "Name the bundle of the receiving app, as in --to ./Notes.app.")
     }
     self.bundle = bundle
     home = arguments.bytes("--home")

@@ -24,7 +24,7 @@ extension Shell {
   /// Parses the words after `peer completion`.
   init(_ arguments: Arguments) throws(TransferFailure) {
     let names = Self.allCases.map(\.rawValue)
-    let hint = "write one of \(names.joined(separator: ", ")), as in 'peer completion \(names[0])'"
+    let hint = "Write one of \(names.joined(separator: ", ")), as in 'peer completion \(names[0])'."
     guard let word = arguments.operands.first else { throw .usage("missing argument: shell", hint: hint) }
     guard arguments.operands.count == 1 else {
       throw .usage(
@@ -177,7 +177,7 @@ extension Shell {
     elif (( ${+functions[compdef]} )); then
       compdef _peer peer
     else
-      print -ru2 -- "peer: hint: run compinit before reading the completions of peer"
+      print -ru2 -- "peer: hint: Run compinit before reading the completions of peer."
     fi
 
     """#

@@ -26,14 +26,14 @@ enum AccountCommand: Equatable, Sendable {
   private static func record(
     _ state: AccountState, _ verb: Verb, _ arguments: Arguments
   ) throws(TransferFailure) -> AccountCommand {
-    let typed = try arguments.operand(verb, "user", hint: "write the identifier of the user that the app asks for")
+    let typed = try arguments.operand(verb, "user", hint: "Write the identifier of the user that the app asks for.")
     guard let user = String(validating: typed, as: UTF8.self), AccountRecords.isUser(user) else {
       throw .usage(
         "\(VisibleText.quoted(typed)) is not a valid user identifier",
-        hint: "write at most \(CredentialLimits.user) bytes of UTF-8, without control characters")
+        hint: "Write at most \(CredentialLimits.user) bytes of UTF-8, without control characters.")
     }
     guard let app = try arguments.app() else {
-      throw .usage("missing required option --app", hint: "write --app ID; 'peer app list' lists the installed apps")
+      throw .usage("missing required option --app", hint: "Write --app ID; 'peer app list' lists the installed apps.")
     }
     return .record(state, user: user, app: app, json: arguments.has("--json"))
   }
@@ -86,7 +86,7 @@ enum Accounts {
       guard found.count == 1 else {
         throw .usage(
           "several apps or clips have the identifier \(VisibleText.quoted(identifier))",
-          hint: "write one of \(found.map(\.name).joined(separator: ", "))")
+          hint: "Write one of \(found.map(\.name).joined(separator: ", ")).")
       }
       return first
     }

@@ -30,7 +30,7 @@ enum CredentialsCommand: Equatable, Sendable {
     }
   }
 
-  static let hint = "name an owner that 'peer credentials list' lists"
+  static let hint = "Name an owner that 'peer credentials list' lists."
 }
 
 /// `peer credentials`: lists the stored credentials without their secrets, and removes them.
@@ -68,7 +68,7 @@ enum Credentials {
       let labelled = label.map { " with the label \(VisibleText.quoted($0))" } ?? ""
       throw TransferFailure(
         .usage, "there are no credentials of \(owner.name)\(labelled)",
-        hint: close.map { "did you mean \($0.name)?" } ?? "'peer credentials list' lists them all.")
+        hint: close.map { "Did you mean \($0.name)?" } ?? "'peer credentials list' lists them all.")
     }
     return count
   }

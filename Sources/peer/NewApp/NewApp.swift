@@ -21,12 +21,12 @@ extension NewAppOptions {
   /// Parses the words after `peer app new`.
   init(_ arguments: Arguments) throws(TransferFailure) {
     let directory = try arguments.operand(
-      .appNew, "folder", hint: "name a new or an empty folder")
+      .appNew, "folder", hint: "Name a new or an empty folder.")
     let identifier = try arguments.text("--id")
     if let identifier, !NewAppNames.isFit(identifier) {
       throw .usage(
         "--id: \(VisibleText.quoted(identifier)) is not a valid identifier for an app",
-        hint: "an identifier is \(NewAppNames.rule)")
+        hint: "An identifier is \(NewAppNames.rule).")
     }
     self.init(
       directory: directory, identifier: identifier, package: arguments.bytes("--package"),

@@ -22,7 +22,7 @@ struct NewAppFolder: ~Copyable {
       throw TransferFailure(.refused, "\(VisibleText.quoted(typed)) is not a folder, and is not changed", hint: hint)
     } catch  where error.isNotFound {
       throw .usage(
-        "the parent folder of \(VisibleText.quoted(typed)) does not exist", hint: "create it first")
+        "the parent folder of \(VisibleText.quoted(typed)) does not exist", hint: "Create it first.")
     } catch {
       throw TransferFailure(.failed, "\(error)")
     }
@@ -152,7 +152,7 @@ enum KitSources {
     }
     throw .usage(
       "the sources of AppMigrationKit were found neither above nor next to \(VisibleText.quoted(program))",
-      hint: "use --package with the folder of a clone of peer, or with PREFIX/share/peer/package of an installation")
+      hint: "Use --package with the folder of a clone of peer, or with PREFIX/share/peer/package of an installation.")
   }
 
   /// Fails if SwiftPM takes an app's package and that of AppMigrationKit for the same one: it
