@@ -104,10 +104,11 @@ private struct FoundDevice: NearbySearch {
 extension FolderSource {
   /// The files and folders at some paths.
   package convenience init(
-    sending paths: [[UInt8]], selecting selection: Selection, withOwners: Bool
+    sending paths: [[UInt8]], selecting selection: Selection, withOwners: Bool,
+    notice: @escaping @Sendable (String) -> Void
   ) throws(TransferFailure) {
     do throws(ArchiveError) {
-      try self.init(paths: paths, selecting: selection, withOwners: withOwners)
+      try self.init(paths: paths, selecting: selection, withOwners: withOwners, notice: notice)
     } catch {
       throw TransferFailure(error)
     }

@@ -97,7 +97,8 @@ public final class PeerSender: Sendable {
       let (place, search) = try target.way
       transfer.target = place
       let source = try FolderSource(
-        sending: paths.map(\.bytes), selecting: selection, withOwners: options.sendsOwners)
+        sending: paths.map(\.bytes), selecting: selection, withOwners: options.sendsOwners
+      ) { [buffer = running.buffer] in buffer.add(.notice($0)) }
       return try Self.send(source, transfer, searching: search, memory: store) { [buffer = running.buffer] in
         buffer.add($0)
       } stopping: { stop in

@@ -8,8 +8,7 @@ import PeerTransfer
 
 /// The options of `peer send`.
 struct SendOptions: Equatable, Sendable {
-  /// Paths without trailing slashes; each has a name, and no name occurs twice. At least one,
-  /// unless there is an app.
+  /// Paths as they were typed; no name occurs twice. At least one, unless there is an app.
   var sources: [[UInt8]]
   /// The app whose data is sent, instead of folders.
   var app: String?
@@ -25,6 +24,8 @@ struct SendOptions: Equatable, Sendable {
   var exclusions: [ExclusionSource] = []
   /// Whether the contents of directories that are marked as caches are excluded; for folders only.
   var isWithoutCaches = false
+  /// Whether other file systems below a source are left out; for folders only.
+  var isOnOneFileSystem = false
   /// The options of the transfer itself.
   var transfer = Sender.Options()
   /// The source of the code.
@@ -51,6 +52,17 @@ enum CodeSource: Equatable, Sendable {
   case standardInput
   /// The first line of a file.
   case file([UInt8])
+}
+
+extension CodeSource {
+  /// Whether a person at the terminal types it.
+  var isTyped: Bool {
+    switch self {
+    case .prompt: true
+    case .standardInput: Terminal.isTerminal(0)
+    case .file: false
+    }
+  }
 }
 
 extension SendOptions {
@@ -84,6 +96,7 @@ extension SendOptions {
       }
     exclusions = try Self.exclusions(arguments, code)
     isWithoutCaches = arguments.has("--exclude-caches")
+    isOnOneFileSystem = arguments.has("--one-file-system")
     transfer.compression = try Self.compression(arguments)
     transfer.limit = try arguments.rate("--limit")
     transfer.streams = try arguments.streams()
@@ -105,7 +118,7 @@ extension SendOptions {
     }
     let readers = exclusions.count { $0 == .standardInput } + (code == .standardInput ? 1 : 0)
     guard readers < 2 else {
-      throw .usage("standard input cannot be read twice", hint: "write one of the inputs to a file, and name that")
+      throw .usage("standard input cannot be read twice", hint: "Write one of the inputs to a file, and name that.")
     }
     return exclusions
   }
@@ -114,21 +127,21 @@ extension SendOptions {
     guard let text = try arguments.text("--compress") else { return .auto }
     guard let preference = CompressionPreference(rawValue: text) else {
       throw .usage(
-        "--compress: invalid value '\(VisibleText.of(text))'", hint: "write \(arguments.choices("--compress"))")
+        "--compress: invalid value '\(VisibleText.of(text))'", hint: "Write \(arguments.choices("--compress")).")
     }
     return preference
   }
 
   private static func checkNothingIsExcluded(_ arguments: Arguments) throws(TransferFailure) {
-    for option in ["--exclude", "--exclude-from", "--exclude-caches"]
+    for option in ["--exclude", "--exclude-from", "--exclude-caches", "--one-file-system"]
     where arguments.has(option) || arguments.bytes(option) != nil {
       throw .usage(
-        "\(option) cannot be used with --app", hint: "remove it: the app's exporter chooses the data")
+        "\(option) cannot be used with --app", hint: "Remove it: the app's exporter chooses the data.")
     }
   }
 
   private static func destination(_ arguments: Arguments) throws(TransferFailure) -> HostAndPort? {
-    let hint = "'peer receive' on the other device shows the address, as in --to 192.0.2.7"
+    let hint = "'peer receive' on the other device shows the address, as in --to 192.0.2.7."
     guard let to = try arguments.hostAndPort("--to", hint: hint, by: HostAndPort.parse) else { return nil }
     guard to.host != nil else { throw .usage("--to: missing host", hint: hint) }
     guard to.port != 0 else { throw .usage("--to: port 0 is not valid", hint: hint) }
@@ -138,43 +151,33 @@ extension SendOptions {
   /// Checks that every source has a name of its own at the destination.
   private static func sources(_ operands: [[UInt8]]) throws(TransferFailure) -> [[UInt8]] {
     guard !operands.isEmpty else {
-      throw .usage("missing argument: PATH", hint: "name files or folders, as in 'peer send Documents --to HOST'")
+      throw .usage("missing argument: PATH", hint: "Name files or folders, as in 'peer send Documents --to HOST'.")
     }
-    var sources: [[UInt8]] = []
     var typed: [ArraySlice<UInt8>: [UInt8]] = [:]
     for operand in operands {
-      let source = withoutTrailingSlashes(operand)
-      let name = try arrivalName(of: source, typed: operand)
+      let name = try lastName(of: operand)
+      // A folder that is named by dots has a name of its own, which is found when it is opened.
+      if name == Array(".".utf8)[...] || name == Array("..".utf8)[...] { continue }
       if let other = typed.updateValue(operand, forKey: name) {
         throw .usage(
           "\(VisibleText.quoted(other)) and \(VisibleText.quoted(operand)) would both arrive as \(VisibleText.quoted(name))",
-          hint: "send them separately, each into its own directory")
+          hint: "Send them separately, each into its own directory.")
       }
-      sources.append(source)
     }
-    return sources
+    return operands
   }
 
-  private static func withoutTrailingSlashes(_ path: [UInt8]) -> [UInt8] {
-    var path = path
-    while path.last == UInt8(ascii: "/") { path.removeLast() }
-    return path
-  }
-
-  /// The last component of a path: its name at the destination.
-  private static func arrivalName(of path: [UInt8], typed: [UInt8]) throws(TransferFailure) -> ArraySlice<UInt8> {
-    let shown = VisibleText.quoted(typed)
+  /// The last component of a path.
+  private static func lastName(of typed: [UInt8]) throws(TransferFailure) -> ArraySlice<UInt8> {
     guard !typed.isEmpty else {
-      throw .usage("one of the paths is an empty string", hint: "a variable in the command line may have no value")
+      throw .usage("one of the paths is an empty string", hint: "A variable in the command line may have no value.")
     }
-    guard path != Array("-".utf8) else {
-      throw .usage("standard input cannot be sent", hint: "to send a file named '-', write ./-")
+    guard typed != Array("-".utf8) else {
+      throw .usage("standard input cannot be sent", hint: "To send a file named '-', write ./-.")
     }
-    let name = path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path[...]
-    guard !name.isEmpty, name != Array(".".utf8)[...], name != Array("..".utf8)[...] else {
+    guard let name = typed.split(separator: UInt8(ascii: "/")).last else {
       throw .usage(
-        "\(shown) has no name for the destination",
-        hint: "name its contents, or write its name, as in ../Documents")
+        "\(VisibleText.quoted(typed)) has no name for the destination", hint: "Name folders in it, as in /home.")
     }
     return name
   }
@@ -186,29 +189,45 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let selection = try Selection(options)
   let interruption = try Interruption()
   prepareProcess()
-  let home = try Home.path()
+  let home = try Home.forRecords()
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
-  let source: any ItemSource = try interruption.honoured { () throws(TransferFailure) in
-    guard let app = options.app else {
-      return try FolderSource(sending: options.sources, selecting: selection, withOwners: options.owners)
-    }
-    return try appSource(app, options, home: home, until: interruption.early) { output.handle($0) }
-  }
-  // A stop that ends the program early may keep the source longer than this function.
-  defer { (source as? AppSource)?.end() }
   for warning in selection.warnings { output.handle(.notice(warning)) }
-  return try PeerSender.send(source, options.transfer, memory: TransferStore(home: home)) {
-    output.handle($0)
-  } stopping: { stop in
-    interruption.tell { kind in
-      output.hurry()
-      stop(kind)
+  var (transfer, tries) = (options.transfer, 1)
+  while true {
+    let isFirst = tries == 1
+    let source: any ItemSource = try interruption.honoured { () throws(TransferFailure) in
+      guard let app = options.app else {
+        return try FolderSource(sending: options.sources, selecting: selection, withOwners: options.owners) {
+          if isFirst { output.handle(.notice($0)) }
+        }
+      }
+      return try appSource(app, options, home: home, until: interruption.early) { output.handle($0) }
     }
-  } choosing: { (found, ends) throws(TransferFailure) in
-    try ChoiceEntry.choose(among: found, output, unless: [interruption.raw] + ends)
-  } code: { (device, ends) throws(TransferFailure) in
-    try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + ends)
+    // A stop that ends the program early may keep the source longer than this function.
+    defer { (source as? AppSource)?.end() }
+    do throws(TransferFailure) {
+      return try PeerSender.send(source, transfer, memory: TransferStore(home: home)) {
+        output.handle($0)
+      } stopping: { stop in
+        interruption.tell { kind in
+          output.hurry()
+          stop(kind)
+        }
+      } choosing: { (found, ends) throws(TransferFailure) in
+        try ChoiceEntry.choose(among: found, output, unless: [interruption.raw] + ends)
+      } code: { (device, ends) throws(TransferFailure) in
+        transfer.target = .host(HostAndPort(host: device.host, port: device.port), label: device.name)
+        return try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + ends)
+      }
+    } catch {
+      // A person may type another code for the same device.
+      guard error == AbortReason.codeMismatch.failure, options.code.isTyped, tries < CodeEntry.tries else {
+        throw error
+      }
+      tries += 1
+      output.handle(.notice("the code did not match, and nothing was sent"))
+    }
   }
 }
 
@@ -247,6 +266,7 @@ extension Selection {
   init(_ options: SendOptions) throws(TransferFailure) {
     self.init()
     isWithoutCaches = options.isWithoutCaches
+    isOnOneFileSystem = options.isOnOneFileSystem
     for source in options.exclusions {
       switch source {
       case .pattern(let pattern): exclusions.append(pattern)
@@ -270,10 +290,11 @@ extension Selection {
     } catch {
       throw .usage(
         "--exclude-from: \(name) cannot be read: \(error.words)",
-        hint: "name a file that has one pattern on each line, or '-' for standard input")
+        hint: "Name a file that has one pattern on each line, or '-' for standard input.")
     }
     guard !text.contains(0) else {
-      throw .usage("--exclude-from: \(name) is not plain text", hint: "save it as UTF-8, with one pattern on each line")
+      throw .usage(
+        "--exclude-from: \(name) is not plain text", hint: "Save it as UTF-8, with one pattern on each line.")
     }
     return text
   }

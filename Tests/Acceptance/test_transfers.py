@@ -81,6 +81,21 @@ def test_a_wrong_code_keeps_the_right_one_valid(work):
     run_script("check-trees", "--inside", old, new)
 
 
+@needs(terminals)
+def test_a_wrong_code_is_asked_again(work):
+    """a wrong code at a terminal: the code is asked for again, and the right one pairs"""
+    old, new = work.place()
+    small_file(f"{old}/file")
+    receiver = Receiver(work, new)
+    person = Terminal(work, ["send", f"{old}/file", "--to", f"127.0.0.1:{receiver.port}"])
+    for count, code in enumerate([other_code(receiver.pairing_code), receiver.pairing_code], 1):
+        person.wait_for(rb"Code shown on [^:]*: ", count)
+        person.type(code)
+    equal(person.wait(), 0, f"exit code after {person.text()}")
+    end_well(receiver)
+    run_script("check-trees", "--inside", old, new)
+
+
 def test_a_mistyped_code_sends_nothing(work):
     """a mistyped code: exit 3, nothing is sent to the other device"""
     old, _ = work.place()

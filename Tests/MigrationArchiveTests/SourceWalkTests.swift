@@ -7,7 +7,7 @@ import Testing
 @testable import MigrationArchive
 
 @Suite struct SourceRootTests {
-  @Test(arguments: [".", "..", "/", "//", "", "a/.", "a/..", "a/./"])
+  @Test(arguments: ["/", "//", "/.", "/..", "", "a/.", "a/..", "a/./"])
   func `a source without a name is refused`(_ path: String) {
     #expect(failure { _ = try SourceRoot(path: Array(path.utf8)) } == "source")
   }
@@ -33,17 +33,47 @@ import Testing
   @Test func `a link that the user named is sent as a link`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeLink("source/link", to: "../outside")
-    for path in ["source/link", "source/link/"] {
-      let export = try Export([scratch.at(path)])
-      #expect(export.summary.total == Tally(items: 1, bytes: 0))
-      #expect(try export.entries.compactMap(\.record).map(\.body) == [.symbolicLink(target: Array("../outside".utf8))])
-    }
+    let export = try Export([scratch.at("source/link")])
+    #expect(export.summary.total == Tally(items: 1, bytes: 0))
+    #expect(try export.entries.compactMap(\.record).map(\.body) == [.symbolicLink(target: Array("../outside".utf8))])
   }
 
-  @Test func `a special file cannot be a source`() throws {
+  @Test func `a slash after a link sends the folder behind it, under the link's name`() throws {
+    let scratch = try Scratch.withFolders()
+    scratch.write("outside/below/deep", "deep")
+    scratch.makeLink("source/link", to: "../outside")
+    let export = try Export([scratch.at("source/link/")])
+    let sent = try Set(export.entries.compactMap(\.record).map { String(decoding: $0.path.bytes, as: UTF8.self) })
+    #expect(sent == ["link", "link/secret", "link/below", "link/below/deep"])
+    let (link, folder) = (
+      try FolderSource(paths: [scratch.at("source/link")]), try FolderSource(paths: [scratch.at("outside")])
+    )
+    let origin = try FolderSource(paths: [scratch.at("source/link/")]).origin()
+    #expect(try origin != link.origin() && origin != folder.origin())
+    #expect(failure { _ = try SourceRoot(path: scratch.at("source/link/secret/")) } == nil)
+  }
+
+  @Test func `a folder that is named by dots is sent under its own name`() throws {
+    let scratch = try Scratch.withFolders()
+    scratch.makeDirectory("source/below")
+    for (path, name) in [("source/.", "source"), ("source/below/..", "source"), ("source/below/../", "source")] {
+      let root = try SourceRoot(path: scratch.at(path))
+      #expect(root.name == Array(name.utf8) && root.kind == .directory)
+    }
+    #expect(
+      try FolderSource(paths: [scratch.at("source/.")]).origin() == FolderSource(paths: [scratch.at("source")]).origin()
+    )
+  }
+
+  @Test func `a special file is named as not sent, and the other sources are sent`() throws {
     let scratch = try Scratch.withFolders()
     #expect(mkfifo("\(scratch.path)/source/fifo", 0o600) == 0)
-    #expect(failure { _ = try SourceRoot(path: scratch.at("source/fifo")) } == "source")
+    scratch.write("source/file", [])
+    #expect(failure { _ = try FolderSource(paths: [scratch.at("source/fifo")]) } == "source")
+    let export = try Export(["source/fifo", "source/file"].map { scratch.at($0) })
+    #expect(export.summary.contents == .folders([Root(kind: .file, name: Array("file".utf8))]))
+    #expect(try export.entries.compactMap(\.record).map(\.path.bytes) == [Array("file".utf8)])
+    #expect(export.outlet.unsent == [Unsent(path: Array("fifo".utf8), reason: .notSendable)])
   }
 
   @Test func `two sources with one name are refused, and sources with other names arrive in order`() throws {
@@ -136,6 +166,19 @@ import Testing
     let tree = try walk(scratch)
     #expect(tree.unsent == [Unsent(path: Array("source/fifo".utf8), reason: .notSendable)])
     #expect(tree.total == Tally(items: 2, bytes: 1))
+  }
+
+  @Test(.enabled(if: hasMount)) func `other file systems are named, and left out on request`() throws {
+    var selection = Selection()
+    selection.isOnOneFileSystem = true
+    let tree = try SourceWalk.walk([SourceRoot(path: Array("/dev".utf8))], selecting: selection)
+    #expect(tree.mountPoints.contains(Array("dev/pts".utf8)))
+    #expect(try paths(tree).filter { $0.hasPrefix("dev/pts") } == ["dev/pts"])
+  }
+
+  private static var hasMount: Bool {
+    let devices = ["/dev", "/dev/pts"].map { try? Directory.status(of: Array($0.utf8)).device }
+    return devices[0] != devices[1] && !devices.contains(nil)
   }
 
   @Test func `an unreadable directory is sent without its contents and named`() throws {

@@ -51,7 +51,7 @@ import Testing
     #expect(
       try sending("a", "b/c/", "--to", "host", "/d///")
         == SendOptions(
-          sources: ["a", "b/c", "/d"].map { Array($0.utf8) },
+          sources: ["a", "b/c/", "/d///"].map { Array($0.utf8) },
           transfer: Sender.Options(target: .host(HostAndPort(host: "host", port: 47470)))))
   }
 
@@ -164,6 +164,7 @@ import Testing
 
   @Test func `names may differ in case and lie inside each other`() throws {
     #expect(try sending("a", "A", "a/b", "--to=h").sources.count == 3)
+    #expect(try sending(".", "a/..", "b/.", "--to=h").sources.count == 3)
   }
 
   @Test(

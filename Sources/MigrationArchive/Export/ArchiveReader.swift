@@ -145,9 +145,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     } catch let error as SystemError {
       unsent(item, error, in: batch)
     } catch let error as ArchiveError {
-      unsent(
-        item, error.cause.map { $0.isNotFound ? .vanished : .unreadable } ?? .beyondLimits, error.cause?.words,
-        in: batch)
+      if let cause = error.cause { unsent(item, cause, in: batch) } else { unsent(item, .beyondLimits, nil, in: batch) }
     } catch {
       unsent(item, .beyondLimits, nil, in: batch)
     }
@@ -270,7 +268,8 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   // MARK: Unsendable items
 
   func unsent(_ item: WorkList.Item, _ error: SystemError, in batch: SourceBatch<Place>) {
-    unsent(item, error.isNotFound ? .vanished : .unreadable, error.words, in: batch)
+    let unsent = Unsent(path: [], error)
+    self.unsent(item, unsent.reason, unsent.message, in: batch)
   }
 
   /// Reports an item that cannot be sent, by its path in the archive.

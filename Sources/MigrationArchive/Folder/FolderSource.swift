@@ -6,13 +6,17 @@ package final class FolderSource: ItemSource {
   private let roots: [SourceRoot]
   private let withOwners: Bool
   private let selection: Selection
+  private let notice: @Sendable (String) -> Void
   private let tree = Mutex<SourceTree?>(nil)
 
-  /// Opens the targets of the paths; no two paths may have the same last component.
+  /// Opens the targets of the paths; no two may have the same name in the archive. `notice` gets
+  /// clauses for the user about what the walk finds.
   package init(
-    paths: [[UInt8]], selecting selection: Selection = Selection(), withOwners: Bool = false
+    paths: [[UInt8]], selecting selection: Selection = Selection(), withOwners: Bool = false,
+    notice: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(ArchiveError) {
     self.selection = selection
+    self.notice = notice
     var roots: [SourceRoot] = []
     var parents: [[UInt8]: SharedDirectory] = [:]
     for path in paths { roots.append(try SourceRoot(path: path, sharing: &parents)) }
@@ -20,6 +24,11 @@ package final class FolderSource: ItemSource {
     for (one, next) in zip(roots, roots.dropFirst()) where one.name == next.name {
       throw ArchiveError(
         .source, "two sources have the same name, \(VisibleText.quoted(one.name))", name: one.name)
+    }
+    if let first = roots.first, roots.allSatisfy({ $0.kind == nil }) {
+      throw ArchiveError(
+        .source, "the source \(VisibleText.quoted(first.name)) is not a file, directory or symbolic link",
+        name: first.name)
     }
     self.roots = roots
     self.withOwners = withOwners
@@ -33,8 +42,7 @@ package final class FolderSource: ItemSource {
     var origin: [[UInt8]] = []
     for root in roots {
       do {
-        let base = try root.parent.directory.canonicalPath()
-        origin.append(base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + root.name)
+        origin.append(try root.origin())
       } catch {
         throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) can no longer be found", cause: error)
       }
@@ -45,10 +53,25 @@ package final class FolderSource: ItemSource {
   package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
     let tree = try SourceWalk.walk(roots, selecting: selection) { stop.isSet }
     let summary = SourceSummary(
-      contents: .folders(roots.map { Root(kind: $0.kind, name: $0.name) }), total: tree.total,
-      allocated: tree.allocated, flags: .compressible)
+      contents: .folders(roots.compactMap { root in root.kind.map { Root(kind: $0, name: root.name) } }),
+      total: tree.total, allocated: tree.allocated, flags: .compressible)
+    noteMountPoints(of: tree)
     self.tree.withLock { $0 = tree }
     return summary
+  }
+
+  /// The number of mount points that are named.
+  private static let namedMountPoints = 5
+
+  private func noteMountPoints(of tree: SourceTree) {
+    let points = tree.mountPoints
+    guard !points.isEmpty else { return }
+    let named = points.prefix(Self.namedMountPoints).map { VisibleText.quoted($0) }.joined(separator: ", ")
+    let more = points.count > Self.namedMountPoints ? " and \(points.count - Self.namedMountPoints) more" : ""
+    notice(
+      "other file systems begin at \(named)\(more): "
+        + (selection.isOnOneFileSystem
+          ? "they are left out" : "they are sent too, unless --one-file-system leaves them out"))
   }
 
   package func withholding(for traits: DestinationTraits) -> Withholding {
@@ -63,7 +86,7 @@ package final class FolderSource: ItemSource {
     let clocks = SourceClocks(tree.latestChanges)
     for root in roots {
       do {
-        places.append(try RealDirectory(root.parent, clocks))
+        places.append(try RealDirectory(root, clocks))
       } catch {
         throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
       }
@@ -79,7 +102,7 @@ package final class FolderSource: ItemSource {
   /// Fails if a source has gone: then the rest of it could not be read.
   private func checkRoots() throws(ArchiveError) {
     for root in roots {
-      if (try? root.parent.directory.isFree(root.name)) != true { continue }
+      if (try? root.parent.directory.isFree(root.entry)) != true { continue }
       throw ArchiveError(
         .exportFailed, "the source \(VisibleText.quoted(root.name)) was moved away or removed while it was sent",
         hint: "Put it back, and run both commands again: the transfer resumes.", name: root.name)

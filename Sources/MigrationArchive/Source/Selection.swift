@@ -8,6 +8,8 @@ package struct Selection: Equatable, Sendable {
   /// Whether the contents of directories that are marked as caches are left out, except for the
   /// mark.
   package var isWithoutCaches = false
+  /// Whether the contents of other file systems that are mounted below a source are left out.
+  package var isOnOneFileSystem = false
 
   /// Selects everything.
   package init() {}

@@ -67,28 +67,43 @@ extension SourceFile {
 final class RealDirectory: SourceDirectory {
   private let directory: SharedDirectory
   private let fileSystem: SourceFileSystem
+  /// The source, in the directory that holds it.
+  private let root: SourceRoot?
 
   /// Starts with a directory of a source; all of them share `clocks`.
   convenience init(_ directory: SharedDirectory, _ clocks: SourceClocks = SourceClocks()) throws(SystemError) {
     self.init(directory, try SourceFileSystem(of: directory.directory.descriptor, clocks))
   }
 
-  private init(_ directory: SharedDirectory, _ fileSystem: SourceFileSystem) {
+  /// Starts with the directory that holds a source.
+  convenience init(_ root: SourceRoot, _ clocks: SourceClocks = SourceClocks()) throws(SystemError) {
+    self.init(root.parent, try SourceFileSystem(of: root.parent.directory.descriptor, clocks), root)
+  }
+
+  private init(_ directory: SharedDirectory, _ fileSystem: SourceFileSystem, _ root: SourceRoot? = nil) {
     self.directory = directory
     self.fileSystem = fileSystem
+    self.root = root
   }
+
+  /// The name in this directory of an item with a name in the archive.
+  private func entry(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> { root.map { $0.entry[...] } ?? name }
 
   func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealFile {
-    fileSystem.file(try directory.directory.openChild(name, .nonBlocking))
+    fileSystem.file(try directory.directory.openChild(entry(name), .nonBlocking))
   }
 
-  func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus { try directory.directory.status(name) }
+  func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus {
+    try directory.directory.status(entry(name))
+  }
 
-  func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] { try directory.directory.readLink(name) }
+  func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] {
+    try directory.directory.readLink(entry(name))
+  }
 
   func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata {
     do {
-      return try ExtendedMetadata(of: try directory.directory.openChildDirectory(name).descriptor)
+      return try ExtendedMetadata(of: try directory.directory.openChildDirectory(entry(name)).descriptor)
     } catch  where error.isPermissionDenied {
       // Then no item in it can be sent either, and the sender reports that.
       return ExtendedMetadata()
@@ -96,11 +111,11 @@ final class RealDirectory: SourceDirectory {
   }
 
   func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
-    try directory.directory.attributeNames(of: name).filter(ExtendedMetadata.leavesBehind)
+    try directory.directory.attributeNames(of: entry(name)).filter(ExtendedMetadata.leavesBehind)
   }
 
   func directory(at path: ArchivePath) throws(SystemError) -> RealDirectory {
-    let below = SharedDirectory(try directory.directory.openDirectoryBeneath(path.bytes))
+    let below = SharedDirectory(try directory.directory.openDirectoryBeneath(root?.place(of: path) ?? path.bytes))
     return RealDirectory(below, try fileSystem.sharingClocks(with: below.directory.descriptor))
   }
 

@@ -42,6 +42,8 @@ package struct SourceTree: Sendable {
   private let horizon = Timestamp(seconds: Timestamp.coarseNow().seconds + 86_400)
   /// The items that were found and cannot be sent.
   package private(set) var unsent: [Unsent] = []
+  /// The directories where other file systems begin.
+  package private(set) var mountPoints: [[UInt8]] = []
 
   package init() {}
 
@@ -97,6 +99,8 @@ package struct SourceTree: Sendable {
   }
 
   mutating func note(_ unsent: Unsent) { self.unsent.append(unsent) }
+
+  mutating func note(mountPoint path: [UInt8]) { mountPoints.append(path) }
 
   /// For each item, the ability that a destination lacks, including items inside directories that
   /// it cannot hold; empty if the destination can hold every item.

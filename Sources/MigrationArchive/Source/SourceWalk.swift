@@ -31,8 +31,7 @@ package struct SourceWalk {
   ) throws(ArchiveError) -> SourceTree {
     var walk = SourceWalk(Selection(), isStopped: isStopped)
     do {
-      let subdirectories = try walk.add(entriesOf: directory.directory, to: -1, nil)
-      walk.push(subdirectories, to: -1)
+      try walk.add(entriesOf: directory.directory, to: -1, nil)
     } catch {
       throw ArchiveError(.source, "the directory cannot be read", cause: error)
     }
@@ -43,42 +42,39 @@ package struct SourceWalk {
 
   private mutating func walk(_ root: SourceRoot, number: Int) throws(ArchiveError) {
     do {
-      let status = try root.parent.directory.status(root.name)
+      let status = try root.parent.directory.status(root.entry)
       guard let kind = ItemKind(status.kind) else { return tree.note(Unsent(path: root.name, reason: .notSendable)) }
       let node = tree.add(root.name.span, status, kind: kind, parent: Int32(-1 - number))
       if kind == .directory { pending = [node] }
     } catch {
       throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
     }
-    while let directory = pending.popLast() { try list(directory, from: root.parent) }
+    while let directory = pending.popLast() { try list(directory, from: root.parent, of: root) }
   }
 
   /// Adds the contents of a directory; subdirectories are listed later, in order.
-  private mutating func list(_ parent: Int, from base: SharedDirectory) throws(ArchiveError) {
+  private mutating func list(
+    _ parent: Int, from base: SharedDirectory, of root: SourceRoot? = nil
+  ) throws(ArchiveError) {
     if isStopped() { throw ArchiveError(.stopped, "the walk was stopped") }
     guard let path = try? tree.path(parent) else {
       tree.note(Unsent(path: Array(tree.name(tree.nodes[parent])), reason: .beyondLimits))
       return
     }
     do {
-      let directory = try base.directory.openDirectoryBeneath(path.bytes)
-      push(try add(entriesOf: directory, to: Int32(parent), path), to: Int32(parent))
+      let directory = try base.directory.openDirectoryBeneath(root?.place(of: path) ?? path.bytes)
+      try add(entriesOf: directory, to: Int32(parent), path)
     } catch {
-      tree.note(Unsent(path: path.bytes, reason: error.isNotFound ? .vanished : .unreadable, message: error.words))
+      tree.note(Unsent(path: path.bytes, error))
     }
   }
 
-  private mutating func push(_ subdirectories: [([UInt8], FileStatus)], to parent: Int32) {
-    for (name, status) in subdirectories {
-      pending.append(tree.add(name.span, status, kind: .directory, parent: parent))
-    }
-  }
-
-  /// Adds the entries of a directory, files first; the subdirectories in reverse order, for the
-  /// stack.
+  /// Adds the entries of a directory, files first. Its subdirectories are pending in reverse order,
+  /// for the stack.
   private mutating func add(
     entriesOf directory: borrowing Directory, to parent: Int32, _ path: ArchivePath?
-  ) throws(SystemError) -> [([UInt8], FileStatus)] {
+  ) throws(SystemError) {
+    let device = try directory.status().device
     var subdirectories: [([UInt8], FileStatus)] = []
     var selection = DirectorySelection(selection, in: directory, path)
     let isDeepest = path.map { $0.depth >= Limits.depth } ?? false
@@ -102,12 +98,22 @@ package struct SourceWalk {
       }
       return true
     }
-    return subdirectories.reversed()
+    for (name, status) in subdirectories.reversed() {
+      let node = tree.add(name.span, status, kind: .directory, parent: parent)
+      if status.device != device {
+        tree.note(mountPoint: Self.path(of: name.span, in: path))
+        if self.selection.isOnOneFileSystem { continue }
+      }
+      pending.append(node)
+    }
   }
 
   private mutating func note(_ name: Span<UInt8>, in path: ArchivePath?, _ reason: Unsent.Reason) {
-    let prefix = path.map { $0.bytes + [UInt8(ascii: "/")] } ?? []
-    tree.note(Unsent(path: prefix + [UInt8](copying: name), reason: reason))
+    tree.note(Unsent(path: Self.path(of: name, in: path), reason: reason))
+  }
+
+  private static func path(of name: Span<UInt8>, in path: ArchivePath?) -> [UInt8] {
+    (path.map { $0.bytes + [UInt8(ascii: "/")] } ?? []) + [UInt8](copying: name)
   }
 
   /// The status of a name; nil if it has been removed meanwhile.
@@ -123,13 +129,19 @@ package struct SourceWalk {
 
 /// A file or folder that the user named, held by its parent directory.
 package struct SourceRoot: Sendable {
-  /// Its name in the archive: the last component of the path.
+  /// Its name in the archive: the last component of the path, or the own name of a folder that is
+  /// named by `.` or `..`.
   package let name: [UInt8]
-  package let kind: ItemKind
+  /// Its type; nil for a socket, a pipe or a device, which is named and not sent.
+  package let kind: ItemKind?
   let parent: SharedDirectory
+  /// Its name in `parent`.
+  let entry: [UInt8]
+  /// The directory of the link that leads to it, if a slash at the end of the path follows a link.
+  private let linked: SharedDirectory?
 
-  /// Opens the target of the user's path; if the last component is a link, the link itself is the
-  /// source.
+  /// Opens the target of the user's path. If the last component is a link, the link itself is the
+  /// source, except where a slash follows it.
   package init(path: [UInt8]) throws(ArchiveError) {
     var parents: [[UInt8]: SharedDirectory] = [:]
     try self.init(path: path, sharing: &parents)
@@ -137,37 +149,68 @@ package struct SourceRoot: Sendable {
 
   /// Opens the target of the user's path; sources in one directory share its descriptor.
   init(path: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]) throws(ArchiveError) {
-    let shown = VisibleText.quoted(path)
+    do {
+      var named = Self.split(path)
+      let hasOwnName = named.name != Array(".".utf8) && named.name != Array("..".utf8)
+      if !hasOwnName { named = Self.split(try Directory.open(path).canonicalPath()) }
+      try ArchivePath.checkComponent(named.name.span)
+      var (parent, entry) = (try Self.open(named.directory, sharing: &parents), named.name)
+      var status = try parent.directory.status(entry)
+      var linked: SharedDirectory?
+      if status.kind == .symbolicLink, path.last == UInt8(ascii: "/") {
+        let target = Self.split(try Directory.open(path).canonicalPath())
+        try ArchivePath.checkComponent(target.name.span)
+        linked = parent
+        (parent, entry) = (try Self.open(target.directory, sharing: &parents), target.name)
+        status = try parent.directory.status(entry)
+      }
+      name = named.name
+      kind = ItemKind(status.kind)
+      self.parent = parent
+      self.entry = entry
+      self.linked = linked
+    } catch let error as SystemError {
+      throw ArchiveError(
+        .source, "the source \(VisibleText.quoted(path)) cannot be read", name: path, cause: error)
+    } catch {
+      throw ArchiveError(
+        .source, "the source \(VisibleText.quoted(path)) has no name to use at the destination", name: path)
+    }
+  }
+
+  private static func open(
+    _ directory: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]
+  ) throws(SystemError) -> SharedDirectory {
+    if let opened = parents[directory] { return opened }
+    let opened = SharedDirectory(try Directory.open(directory))
+    parents[directory] = opened
+    return opened
+  }
+
+  /// The directory and the last component of a path, which may end in slashes.
+  private static func split(_ path: [UInt8]) -> (directory: [UInt8], name: [UInt8]) {
     var trimmed = path[...]
     while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
-    let slash = trimmed.lastIndex(of: UInt8(ascii: "/"))
-    let name = Array(slash.map { trimmed[($0 + 1)...] } ?? trimmed)
-    do {
-      try ArchivePath.checkComponent(name.span)
-    } catch {
-      throw ArchiveError(.source, "the source \(shown) has no name to use at the destination", name: path)
-    }
-    let directory: [UInt8] =
-      switch slash {
-      case nil: Array(".".utf8)
-      case trimmed.startIndex?: Array("/".utf8)
-      case let slash?: Array(trimmed[..<slash])
-      }
-    do {
-      parent = try parents[directory] ?? SharedDirectory(try Directory.open(directory))
-      parents[directory] = parent
-      let status = try parent.directory.status(name)
-      guard let kind = ItemKind(status.kind) else {
-        throw ArchiveError(.source, "the source \(shown) is not a file, directory or symbolic link", name: path)
-      }
-      self.kind = kind
-    } catch let error as ArchiveError {
-      throw error
-    } catch let error as SystemError {
-      throw ArchiveError(.source, "the source \(shown) cannot be read", name: path, cause: error)
-    } catch {
-      preconditionFailure("the kernel layer throws only its own errors")
-    }
-    self.name = name
+    return FileContent.split(Array(trimmed))
+  }
+
+  /// The place of one of its items, relative to `parent`.
+  func place(of path: ArchivePath) -> [UInt8] { entry + path.bytes.dropFirst(path.root.count) }
+
+  /// Its absolute path, as the user named it: a folder behind a link ends with a slash.
+  func origin() throws(SystemError) -> [UInt8] {
+    let base = try (linked ?? parent).directory.canonicalPath()
+    return base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + name + (linked == nil ? [] : [UInt8(ascii: "/")])
+  }
+}
+
+extension Unsent {
+  /// An item that cannot be opened or read.
+  init(path: [UInt8], _ error: SystemError) {
+    // A link in the place of a directory or a file is not followed.
+    let isReplaced = error.isSymbolicLink
+    self.init(
+      path: path, reason: error.isNotFound || isReplaced ? .vanished : .unreadable,
+      message: isReplaced ? "it was replaced by a link" : error.words)
   }
 }

@@ -7,8 +7,8 @@ extension CommandDescription {
       Form(
         .operand("PATH..."),
         .optional([
-          "--to", "--exclude", "--exclude-from", "--exclude-caches", "--owners", "--compress", "--limit", "--streams",
-          "--code-file", "--give-up-after", "--label", "--json",
+          "--to", "--exclude", "--exclude-from", "--exclude-caches", "--one-file-system", "--owners", "--compress",
+          "--limit", "--streams", "--code-file", "--give-up-after", "--label", "--json",
         ])),
       Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
     ],
@@ -17,8 +17,9 @@ extension CommandDescription {
       .text(
         """
         Sends files and folders to a device that runs 'peer receive'. First checks that the device is there, then asks
-        for the code that it shows. Each item arrives under its last name: photos/2026 becomes 2026. Nothing on this device
-        is changed.
+        for the code that it shows. Each item arrives under its last name: photos/2026 becomes 2026, and . becomes the name
+        of the current folder. A link is sent as a link; with a slash at its end, as in Documents/, the folder behind it is
+        sent. Nothing on this device is changed.
         """),
       .text(
         """
@@ -90,6 +91,8 @@ extension CommandDescription {
       "--exclude-from", "FILE", .file,
       "Exclude the items that match a pattern in FILE, one pattern per line; '-' is standard input. May be repeated."),
     .flag("--exclude-caches", "Send only the CACHEDIR.TAG of a directory that contains one."),
+    .flag(
+      "--one-file-system", "Send a directory where another file system begins without its contents."),
     .value(
       "--compress", "WHEN", .choice(compression),
       "When to compress data in transit (default: auto). Both devices need libzstd; an app's exporter may forbid it."),
