@@ -85,11 +85,17 @@ extension TransferFailure {
 }
 
 extension Fault {
-  /// The records of transfers cannot be read or written.
+  /// The records of transfers cannot be read or written. Only this device's user can mend that.
   init(store description: String, _ cause: SystemError) {
+    let message = "\(description): \(cause.words)"
+    guard cause.isNoSpace else {
+      self.init(
+        .device, message, hint: "That directory must be yours to write to; PEER_HOME names it for the command.")
+      return
+    }
     self.init(
-      .device, "\(description): \(cause.words)",
-      hint: "That directory must be yours to write to; PEER_HOME names it for the command.")
+      .noSpace, message, hint: "Free some space there, or let PEER_HOME name a directory on another disk.",
+      telling: "its disk with the records of transfers is full")
   }
 
   /// Another process works on a transfer.

@@ -1,3 +1,4 @@
+import Glibc
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -36,6 +37,13 @@ import Testing
 
 /// The errors of the layers below, as a worker's loop reports them.
 @Suite struct FaultCauseTests {
+  @Test func `a full disk of the records is told as such on both devices`() {
+    let fault = Fault(store: "the record cannot be written", SystemError(errno: ENOSPC, operation: "write"))
+    #expect(fault.failure.kind == .noSpace && fault.hint?.contains("PEER_HOME") == true)
+    #expect(TransferFailure(told: fault.close).kind == .noSpace)
+    #expect(fault.close.message == "its disk with the records of transfers is full")
+  }
+
   @Test func `every error arrives with its own code and words`() throws {
     let violation = Violation(.value, "a thing")
     let causes: [(any Error, Fault.Code, String)] = [
