@@ -25,7 +25,7 @@ class Pairing(Admission):
     """A receiver's part of one pairing."""
 
     control = pin = None
-    tries, options = 1, SimpleNamespace(highest=1)
+    tries, options = 1, SimpleNamespace(highest=2)
 
     def __init__(self, identity, code):
         self.identity, self.code = identity, code
