@@ -1,11 +1,11 @@
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
-import MigrationTLS
 import MigrationWire
 import TestSupport
 import Testing
 
+@testable import MigrationTLS
 @testable import MigrationTransfer
 
 /// Endless bytes of the other end that contain no message: every read has an end.

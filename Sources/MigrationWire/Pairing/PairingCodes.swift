@@ -236,6 +236,11 @@ package struct GuessLimit: Equatable, Sendable {
   package struct Count: Equatable, Sendable {
     package let network: String
     package let count: Int
+
+    package init(network: String, count: Int) {
+      self.network = network
+      self.count = count
+    }
   }
 
   private struct Guesser: Equatable {
