@@ -23,6 +23,11 @@ struct HumanReport: Report {
   private static let logStep = 10
   /// A wrong code is followed by the number of remaining tries if they are fewer than this.
   private static let fewGuesses = 10
+  /// After this many seconds without a sender, the receiver says what may keep it away.
+  private static let patience = 20.0
+  /// The way to transfer the missing items.
+  private static let completion =
+    "To complete the transfer, run both commands again, with 'peer receive --existing skip'.\n"
   /// Returns to the start of the line, and erases it.
   private static let erase = "\r\u{1B}[2K"
 
@@ -40,12 +45,19 @@ struct HumanReport: Report {
   private var shownCode: PairingCode?
   /// Whether the next event belongs to another transfer.
   private var isTransferOver = false
+  /// Whether the transfer is an app's.
+  private var isApp = false
+  /// What may keep a sender away from this receiver.
+  private let firewall: Firewall
+  /// Since when the receiver has waited for a sender, and on which port; nil once it has not.
+  private var waiting: (since: Double, listening: Listening)?
   private var logged: (time: Double, phase: TransferPhase, percent: Int, text: String)?
 
   init(
     _ role: Role, on surface: Surface, wanting wanted: String = "PATH...", isVerbose: Bool = false,
-    speaker: String? = "extension"
+    speaker: String? = "extension", behind firewall: Firewall = .unknown
   ) {
+    self.firewall = firewall
     self.speaker = speaker
     self.role = role
     self.surface = surface
@@ -55,8 +67,10 @@ struct HumanReport: Report {
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     forgetWhatIsOver(before: event)
+    if event.isFromSender { waiting = nil }
     switch event {
     case .listening(let listening):
+      waiting = (moment.elapsed, listening)
       return say(Invitation(listening, wanting: wanted, isVerbose: isVerbose).text)
     case .announced(let name): return say("Found on this network as: \(VisibleText.of(name))")
     case .unannounced(let reason):
@@ -83,6 +97,7 @@ struct HumanReport: Report {
     case .paired(let label, let address):
       return say("Paired with \(DeviceAddress.shown(label, address)).")
     case .offer(let offer, let availableBytes):
+      if case .app = offer.contents { isApp = true } else { isApp = false }
       return say(offer.sentence(role, availableBytes: availableBytes))
     case .progress(let progress):
       meter.note(progress, at: moment.elapsed)
@@ -113,6 +128,7 @@ struct HumanReport: Report {
       meter.stop()
       var rendering = clear()
       rendering.standardOutput = result.text(role, unsent)
+      if !isApp, !unsent.isComplete(result) { rendering.standardOutput += Self.completion }
       isTransferOver = true
       return rendering
     case .failed(let failure):
@@ -129,6 +145,10 @@ struct HumanReport: Report {
   }
 
   mutating func tick(at moment: Moment) -> Rendering {
+    if let (since, listening) = waiting, moment.elapsed - since >= Self.patience {
+      waiting = nil
+      return say(firewall.advice(listening))
+    }
     meter.note(at: moment.elapsed)
     return progressLine(at: moment)
   }
@@ -180,6 +200,16 @@ struct HumanReport: Report {
     }
     logged = (moment.elapsed, line.progress.phase, percent, text)
     return say(text)
+  }
+}
+
+extension TransferEvent {
+  /// Whether a sender has reached the receiver.
+  fileprivate var isFromSender: Bool {
+    switch self {
+    case .paired, .wrongCode, .offer, .progress, .resumed, .interrupted, .done, .failed: true
+    default: false
+    }
   }
 }
 

@@ -32,7 +32,11 @@ final class Output: Sendable {
   convenience init(_ role: Role, json: Bool, app: String? = nil, isVerbose: Bool = false, keeps: Bool = false) {
     let wanted = app.map { "--app \(VisibleText.of($0))" } ?? "PATH..."
     self.init(
-      json ? JSONReport() : HumanReport(role, on: .standardError, wanting: wanted, isVerbose: isVerbose),
+      json
+        ? JSONReport()
+        : HumanReport(
+          role, on: .standardError, wanting: wanted, isVerbose: isVerbose,
+          behind: role == .receiver ? .find() : .unknown),
       to: .standard, keeps: keeps)
   }
 
@@ -41,6 +45,12 @@ final class Output: Sendable {
     self.keeps = keeps
     self.report = report
     self.target = target
+  }
+
+  /// Keeps the list of items in a file, and lets a function add what it knows to each event. Called
+  /// before the first event of a transfer.
+  func list(in file: ItemListFile, explaining explain: (@Sendable (TransferEvent) -> TransferEvent)? = nil) {
+    state.withLock { ($0.listFile, $0.explain) = (file, explain) }
   }
 
   /// Records an event; returns at once.
@@ -155,11 +165,21 @@ final class Output: Sendable {
   /// Writes the queue, up to the last word.
   private func write(_ put: Put) {
     var report = report
+    var list: ItemList? = ItemList()
     while true {
       switch next() {
       case nil: pass(report.tick(at: moment()), put)
-      case .say(.event(.done(let result), _)) where !keeps: say(.done(result), by: &report, put)
-      case .say(.event(let event, _)): pass(report.handle(event, at: moment()), put)
+      case .say(.event(.done(let result), _)) where !keeps:
+        finish(&list, by: &report, put)
+        say(.done(result), by: &report, put)
+      case .say(.event(let event, _)):
+        let explained = (state.withLock { $0.explain })?(event) ?? event
+        list?.note(explained)
+        if explained.isEnd {
+          finish(&list, by: &report, put)
+          list = ItemList()
+        }
+        pass(report.handle(explained, at: moment()), put)
       case .say(.missed(let count)): pass(report.missed(count), put)
       case .makeWay:
         pass(report.clear(), put)
@@ -167,11 +187,21 @@ final class Output: Sendable {
         state.broadcast()
       case .end(let word):
         state.withLock { $0.isAtLastWord = true }
+        finish(&list, by: &report, put)
         say(word, by: &report, put)
         state.withLock { $0.isOver = true }
         return state.broadcast()
       }
     }
+  }
+
+  /// Writes the list of a transfer's items, once, and says where it is.
+  private func finish(_ list: inout ItemList?, by report: inout any Report, _ put: Put) {
+    let file = state.withLock { $0.listFile }
+    if let file, let notice = list.flatMap({ file.write($0) }) {
+      pass(report.handle(.notice(notice), at: moment()), put)
+    }
+    list = nil
   }
 
   /// The next step; nil if nothing has happened for a while.
@@ -218,6 +248,16 @@ final class Output: Sendable {
     Moment(
       elapsed: BootInstant.now().seconds(since: start), wall: Timestamp.coarseNow().seconds,
       columns: Terminal.width(StandardStream.error.rawValue) ?? 80)
+  }
+}
+
+extension TransferEvent {
+  /// Whether it ends a transfer.
+  fileprivate var isEnd: Bool {
+    switch self {
+    case .done, .failed: true
+    default: false
+    }
   }
 }
 

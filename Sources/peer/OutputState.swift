@@ -52,6 +52,10 @@ struct OutputState: Sendable {
   var queue = EventBacklog()
   /// The items of all reported events, including events that did not fit into the queue.
   var unsent = UnsentList()
+  /// The file for the list of items, if there is one.
+  var listFile: ItemListFile?
+  /// Adds to an event what this device knows about it.
+  var explain: (@Sendable (TransferEvent) -> TransferEvent)?
   /// Whether data has begun to move, so that a later run resumes the transfer.
   private(set) var isUnderWay = false
   /// Whether the result of the transfer has been reported.

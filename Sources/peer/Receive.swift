@@ -33,6 +33,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var transfer = Receiver.Options()
   /// Whether all useful addresses are shown.
   var isVerbose = false
+  /// The file for the list of items that are not sent or stored; nil for one in PEER_HOME.
+  var report: [UInt8]?
   /// Whether a program reads the output.
   var json = false
 }
@@ -88,6 +90,7 @@ extension ReceiveOptions {
     transfer.greeting.label = ThisDevice.label(try arguments.label())
     transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter
     isVerbose = arguments.has("--verbose")
+    report = arguments.bytes("--report")
     json = arguments.has("--json")
   }
 }
@@ -120,6 +123,8 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   let home = try Home.forRecords()
   var transfer = options.transfer
   transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
+  // The file may be outside the directories that the process is about to be confined to.
+  output.list(in: try ItemListFile(options.report, in: home, .receiver))
   // This must precede all other threads.
   try confine(options, home: home, output)
   var helpers = Receiver.Helpers()

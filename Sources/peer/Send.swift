@@ -30,6 +30,8 @@ struct SendOptions: Equatable, Sendable {
   var transfer = Sender.Options()
   /// The source of the code.
   var code = CodeSource.prompt
+  /// The file for the list of items that are not sent or stored; nil for one in PEER_HOME.
+  var report: [UInt8]?
   /// Whether a program reads the output.
   var json = false
 }
@@ -102,6 +104,7 @@ extension SendOptions {
     transfer.streams = try arguments.streams()
     transfer.greeting.label = ThisDevice.label(try arguments.label())
     transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter
+    report = arguments.bytes("--report")
     json = arguments.has("--json")
   }
 
@@ -192,16 +195,20 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let home = try Home.forRecords()
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
+  let listFile = try ItemListFile(options.report, in: home, .sender)
   for warning in selection.warnings { output.handle(.notice(warning)) }
   var (transfer, tries) = (options.transfer, 1)
   while true {
     let isFirst = tries == 1
-    let source: any ItemSource = try interruption.honoured { () throws(TransferFailure) in
+    let source = try interruption.honoured { () throws(TransferFailure) -> any ItemSource in
       guard let app = options.app else {
-        return try FolderSource(sending: options.sources, selecting: selection, withOwners: options.owners) {
+        let source = try FolderSource(sending: options.sources, selecting: selection, withOwners: options.owners) {
           if isFirst { output.handle(.notice($0)) }
         }
+        output.list(in: listFile) { $0.namingWriter(at: source) }
+        return source
       }
+      output.list(in: listFile)
       return try appSource(app, options, home: home, until: interruption.early) { output.handle($0) }
     }
     // A stop that ends the program early may keep the source longer than this function.

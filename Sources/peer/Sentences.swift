@@ -93,12 +93,14 @@ extension TransferResult {
       count == 1
         ? "1 item exists at the destination and differs; the existing item was kept:"
         : "\(Figures.count(count, "item")) exist at the destination and differ; the existing items were kept:")
-    lines += list.differing.map { "  \(VisibleText.listed($0.path))" }
+    lines += list.differing.sorted(by: \.path).map { "  \(VisibleText.listed($0.path))" }
     return lines + Self.rest(of: count, named: list.differing.count)
   }
 
   private func renamedLines(_ list: UnsentList) -> [String] {
-    list.renamed.map { "\(VisibleText.quoted($0.path)) was saved as \(VisibleText.quoted($0.target))." }
+    list.renamed.sorted(by: \.path).map {
+      "\(VisibleText.quoted($0.path)) was saved as \(VisibleText.quoted($0.target))."
+    }
       + Self.rest(of: list.renamedCount, named: list.renamed.count)
   }
 
@@ -111,15 +113,22 @@ extension TransferResult {
     let sentence = "\(Figures.count(notStored, "item")) could not be stored at the destination"
     // If more items were named during the transfer, some were gone from the source at its end.
     guard UInt64(list.notStored.count) <= notStored else { return [sentence + "."] }
-    let named = list.notStored.map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
+    let named = list.notStored.sorted(by: \.path).map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
     return [sentence + ":"] + named + Self.rest(of: notStored, named: named.count)
   }
 
   private func unsentLines(_ list: UnsentList) -> [String] {
     let count = max(unsent, list.count)
     guard count > 0 else { return [] }
-    let named = list.first.map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
+    let named = list.first.sorted(by: \.path).map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
     return ["\(Figures.count(count, "item")) could not be sent:"] + named + Self.rest(of: count, named: named.count)
+  }
+}
+
+extension Array {
+  /// The elements in the order of their paths.
+  func sorted(by path: (Element) -> [UInt8]) -> [Element] {
+    sorted { path($0).lexicographicallyPrecedes(path($1)) }
   }
 }
 

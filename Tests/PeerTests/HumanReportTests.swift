@@ -37,6 +37,19 @@ import Testing
         """)
   }
 
+  @Test func `a receiver that waits says what it waits for, with the firewall's command, once`() {
+    var log = HumanReport(.receiver, on: .log, behind: .ufw)
+    _ = log.handle(.listening(Listening(addresses: [], port: 5, isAnnounced: true)), at: Samples.moment())
+    #expect(log.tick(at: Samples.moment(19)) == Rendering())
+    let text = log.tick(at: Samples.moment(20)).standardError
+    #expect(text.hasPrefix("Still waiting for 'peer send' on the other device, in the same network, or with --to.\n"))
+    #expect(text.contains("\n  sudo ufw allow 5/tcp && sudo ufw allow 5353/udp\n"))
+    #expect(log.tick(at: Samples.moment(60)) == Rendering())
+    _ = log.handle(.listening(Listening(addresses: [], port: 5)), at: Samples.moment())
+    _ = log.handle(.paired(label: "", address: "192.0.2.7"), at: Samples.moment())
+    #expect(log.tick(at: Samples.moment(20)) == Rendering())
+  }
+
   @Test func `a found device is named, and cannot control the terminal`() {
     #expect(said(.looking) == "Searching this network for a waiting device\n")
     #expect(said(.found(label: "a\u{1B}", address: "192.0.2.7")) == "Found $'a\\x1b' (192.0.2.7).\n")
@@ -206,6 +219,7 @@ import Testing
         The owners of 3 items could not be kept.
         1 hard link became a file of its own.
         The set-user-ID or set-group-ID bits of 1 item were dropped; 'peer receive --owners --set-id-bits' keeps them.
+        To complete the transfer, run both commands again, with 'peer receive --existing skip'.
 
         """)
   }
@@ -218,8 +232,8 @@ import Testing
       log.handle(.done(Samples.result(notStored: count)), at: Samples.moment()).standardOutput
         .split(separator: "\n").dropFirst().map { $0 }
     }
-    #expect(lines(2).first == "2 items could not be stored at the destination:" && lines(2).count == 3)
-    #expect(lines(1) == ["1 item could not be stored at the destination."])
+    #expect(lines(2).first == "2 items could not be stored at the destination:" && lines(2).count == 4)
+    #expect(lines(1).first == "1 item could not be stored at the destination.")
     #expect(lines(0) == [])
   }
 
@@ -236,15 +250,18 @@ import Testing
   }
 
   @Test func `the first of many missing items are named`() {
-    for number in 0..<30 {
+    for number in (0..<30).reversed() {
       _ = said(.unsent(Unsent(path: Array("f\(number)".utf8), reason: .vanished)))
     }
     let lines = log.handle(.done(Samples.result(unsent: 31)), at: Samples.moment()).standardOutput.split(
       separator: "\n")
-    #expect(lines.count == 23)
+    #expect(lines.count == 24)
     #expect(lines[1] == "31 items could not be sent:")
-    #expect(lines[21] == "  f19: vanished before it was sent")
+    #expect(lines[3] == "  f11: vanished before it was sent")
+    #expect(lines[21] == "  f29: vanished before it was sent")
     #expect(lines[22] == "  and 11 more")
+    #expect(
+      lines[23] == "To complete the transfer, run both commands again, with 'peer receive --existing skip'.")
   }
 
   @Test func `a failure is an error with a hint`() {

@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -71,6 +72,36 @@ import Testing
       .progress(TransferProgress(phase: .sending, bytes: 0, totalBytes: 1, items: 0, totalItems: 1)))
     _ = other.fail(interrupted)
     #expect(paper.text.last?.hasSuffix(#""hint":"Run the same command again to go on."}"#) == true)
+  }
+
+  @Test func `the list of items is sorted, as text or as JSON, and its place precedes the result`() throws {
+    let scratch = try Scratch()
+    for (name, list) in [
+      ("list.txt", "a: vanished before it was sent\nb: was saved as 'c'\n"),
+      (
+        "list.json",
+        """
+        [
+        {"event":"unsent","path":"a","reason":"vanished","message":null},
+        {"event":"renamed","path":"b","arrivedAs":"c"}
+        ]
+
+        """
+      ),
+    ] {
+      let output = Output(JSONReport(), to: paper.target())
+      output.list(in: try ItemListFile(scratch.at(name), in: [], .sender))
+      output.handle(.renamed(path: Array("b".utf8), target: Array("c".utf8)))
+      output.handle(.unsent(Unsent(path: Array("a".utf8), reason: .vanished)))
+      #expect(output.finish(Samples.result(unsent: 1)) == 8)
+      #expect(String(decoding: scratch.read(name), as: UTF8.self) == list)
+      #expect(paper.text.suffix(2).first == #"{"event":"notice","message":"'\#(scratch.path(name))' lists 2 items"}"#)
+    }
+    let many = Output(JSONReport(), to: paper.target())
+    many.list(in: try ItemListFile(nil, in: scratch.at(""), .receiver))
+    for number in 0...20 { many.handle(.unsent(Unsent(path: Array("\(number)".utf8), reason: .vanished))) }
+    _ = many.finish(Samples.result(unsent: 21))
+    #expect(scratch.read("last-receive.txt").count { $0 == UInt8(ascii: "\n") } == 21)
   }
 
   @Test func `held output is neither written nor lost`() {

@@ -150,6 +150,12 @@ enum Surroundings {
       Note(
         name: "PEER_HOME/\(TransferStore.folderName)", text: "Unfinished transfers, with their keys.", isVariable: true)
     ]
+    let lists = { (role: Role) in
+      Note(
+        name: "PEER_HOME/\(ItemListFile.name(role))",
+        text: "The items that the last such transfer did not send, store or name as they were, if there were many.",
+        isVariable: true)
+    }
     let staging = [
       Note(
         name: "DIR/.peer-*",
@@ -171,8 +177,8 @@ enum Surroundings {
     let home = [Note(name: "~/.local/share/peer", text: "PEER_HOME, unless a variable names another directory.")]
     return switch page {
     case .peer: home + transfers + staging + apps + credentials
-    case .receive: home + transfers + staging
-    case .send: home + transfers
+    case .receive: home + transfers + [lists(.receiver)] + staging
+    case .send: home + transfers + [lists(.sender)]
     case .app: home + apps + credentials
     }
   }

@@ -6,7 +6,10 @@ extension CommandDescription {
         .operand("[DIR]"),
         .optional(["--existing", "--ask", "--take-running", "--max-size", "--owners", "--set-id-bits"]),
         .either(["--keep", "--code-file"]),
-        .optional(["--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--json"])),
+        .optional([
+          "--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--report",
+          "--json",
+        ])),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
     ],
     operands: [Operand(value: .directory)],
@@ -135,6 +138,12 @@ extension CommandDescription {
     .flag(
       "--verbose",
       "Show every useful address of this device, not only that of the interface with the default route."),
+    .value(
+      "--report", "FILE", .file,
+      """
+      List the items that are not sent, not stored or renamed in FILE; as JSON if its name ends in .json (default:
+      PEER_HOME/last-receive.txt, if there are more than 20).
+      """),
     .json, .help,
   ]
 

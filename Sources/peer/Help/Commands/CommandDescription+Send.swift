@@ -8,7 +8,7 @@ extension CommandDescription {
         .operand("PATH..."),
         .optional([
           "--to", "--exclude", "--exclude-from", "--exclude-caches", "--one-file-system", "--owners", "--compress",
-          "--limit", "--streams", "--code-file", "--give-up-after", "--label", "--json",
+          "--limit", "--streams", "--code-file", "--give-up-after", "--label", "--report", "--json",
         ])),
       Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
     ],
@@ -114,6 +114,12 @@ extension CommandDescription {
       "--give-up-after", "TIME",
       "How long to try to reconnect: seconds, or 90s, 10m, 2h (default: 10m)."),
     .value("--label", "TEXT", "The name of this device on the other device (default: the host name)."),
+    .value(
+      "--report", "FILE", .file,
+      """
+      List the items that are not sent, not stored or renamed in FILE; as JSON if its name ends in .json (default:
+      PEER_HOME/last-send.txt, if there are more than 20).
+      """),
     .json, .help,
   ]
 

@@ -1,0 +1,111 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import PeerTransfer
+
+/// The items of a transfer that were not sent, not stored, or saved under other names.
+struct ItemList: Sendable {
+  private var items: [(path: [UInt8], event: TransferEvent)] = []
+  private var size = 0
+  /// The number of items for which there is no room.
+  private var missing: UInt64 = 0
+
+  /// The number of all items.
+  var count: UInt64 { UInt64(items.count) + missing }
+
+  /// Records an event about an item.
+  mutating func note(_ event: TransferEvent) {
+    let path: [UInt8]
+    switch event {
+    case .unsent(let item): path = item.path
+    case .notStored(let named, _, _), .renamed(let named, _): path = named
+    // The items are named again.
+    case .resumed:
+      self = ItemList()
+      return
+    default: return
+    }
+    size += path.count + 256
+    if size <= EventBacklog.capacity { items.append((path, event)) } else { missing += 1 }
+  }
+
+  /// A line for each item, in the order of the paths.
+  var text: String {
+    let lines = sorted.compactMap { item in item.event.clause.map { "\(VisibleText.listed(item.path)): \($0)\n" } }
+    return lines.joined() + (missing > 0 ? "and \(Figures.count(missing)) more\n" : "")
+  }
+
+  /// An array of the events, in the order of the paths.
+  var json: String {
+    var report = JSONReport()
+    let objects = sorted.map { report.handle($0.event, at: Moment(elapsed: 0, wall: 0)).standardOutput.dropLast() }
+    return "[\n" + objects.joined(separator: ",\n") + (objects.isEmpty ? "]\n" : "\n]\n")
+  }
+
+  private var sorted: [(path: [UInt8], event: TransferEvent)] {
+    // A key path cannot lead to a part of a tuple.
+    items.sorted(by: { (item) in item.path })
+  }
+}
+
+extension TransferEvent {
+  /// What became of an item.
+  fileprivate var clause: String? {
+    switch self {
+    case .unsent(let item): item.clause
+    case .notStored(let path, let reason, let message):
+      UnsentList.NotStored(path: path, reason: reason, message: message).clause
+    case .renamed(_, let target): "was saved as \(VisibleText.quoted(target))"
+    default: nil
+    }
+  }
+}
+
+/// The file for the list of a transfer's items.
+struct ItemListFile: Sendable {
+  private let path: [UInt8]
+  /// The user's file, which is opened before this process is confined; nil for the file in
+  /// PEER_HOME.
+  private let file: SharedDescriptor?
+
+  /// The file that the user named, or a file in PEER_HOME, which is written only if there are more
+  /// items than the result names.
+  init(_ named: [UInt8]?, in home: [UInt8], _ role: Role) throws(TransferFailure) {
+    guard let named else {
+      path = home + Array("/\(Self.name(role))".utf8)
+      file = nil
+      return
+    }
+    path = named
+    do {
+      let (directory, name) = FileContent.split(named)
+      file = SharedDescriptor(try Directory.open(directory).openOrCreateFile(name, mode: 0o666))
+    } catch {
+      throw .usage(
+        "--report: \(VisibleText.quoted(named)) cannot be written: \(error.words)",
+        hint: "Name a file in a directory that you may write to.")
+    }
+  }
+
+  /// The name of the file in PEER_HOME.
+  static func name(_ role: Role) -> String { role == .sender ? "last-send.txt" : "last-receive.txt" }
+
+  /// Writes a list. Returns a clause for the user, if there is anything to read or an error.
+  func write(_ list: ItemList) -> String? {
+    guard file != nil || list.count > UInt64(UnsentList.shown) else { return nil }
+    let bytes = Array((path.suffix(5) == Array(".json".utf8)[...] ? list.json : list.text).utf8)
+    do throws(SystemError) {
+      if let file {
+        try file.descriptor.truncate(to: 0)
+        try file.descriptor.write(at: 0, bytes.span)
+      } else {
+        let (directory, name) = FileContent.split(path)
+        try Directory.open(directory).replaceFile(name, with: bytes)
+      }
+    } catch {
+      return "the list of items cannot be written to \(VisibleText.quoted(path)): \(error.words)"
+    }
+    return list.count == 0 ? nil : "\(VisibleText.quoted(path)) lists \(Figures.count(list.count, "item"))"
+  }
+}
