@@ -230,7 +230,7 @@ def test_probes_do_not_disturb_the_receiver(work):
     receiver = Receiver(work, new)
     for _ in range(3):
         sending = Process(work, ["send", f"{old}/file", "--to", f"127.0.0.1:{receiver.port}", "--code-file", f"{old}/no-such-file"])
-        equal(sending.wait(), 1, "exit code without the file")
+        equal(sending.wait(), 2, "exit code without the file")
     for _ in range(20):
         socket.create_connection(("127.0.0.1", receiver.port), PATIENCE).close()
     end_well(sender(work, [f"{old}/file"], receiver.port, receiver.pairing_code), receiver)
