@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ExtendedMetadataTests {
   private static let list = [
-    AccessEntry(subject: .owner, permissions: 6, id: 0), AccessEntry(subject: .user, permissions: 7, id: 4_321),
+    AccessEntry(subject: .owner, permissions: 7, id: 0), AccessEntry(subject: .user, permissions: 7, id: 4_321),
     AccessEntry(subject: .groupOwner, permissions: 4, id: 0), AccessEntry(subject: .group, permissions: 1, id: 1_234),
     AccessEntry(subject: .mask, permissions: 5, id: 0), AccessEntry(subject: .other, permissions: 0, id: 0),
   ]
@@ -151,12 +151,12 @@ import Testing
       scratch.write("source/file", [1])
       for name in ["source", "source/file"] { try give(scratch, name, everything(1)) }
       // The group's bits are the mask.
-      #expect(scratch.snapshot("source")["file"]?.mode == 0o650)
+      #expect(scratch.snapshot("source")["file"]?.mode == 0o750)
       let losses = try send(scratch, preserving: Preserved(owners: owners), withOwners: withOwners)
       #expect(losses.first { $0.kind == .accessList }?.count == 2)
       for name in ["source", "source/file"] {
         #expect(try metadata(scratch, "destination/\(name)").accessList == [])
-        #expect(scratch.snapshot("destination")[name]?.mode == 0o640, "\(name)")
+        #expect(scratch.snapshot("destination")[name]?.mode == 0o740, "\(name)")
       }
     }
   }
@@ -227,7 +227,7 @@ import Testing
     #expect([AccessEntry](attribute: Self.list.attribute) == Self.list)
     #expect(Self.list.attribute.count == 4 + 8 * Self.list.count)
     #expect(
-      Self.list.attribute.starts(with: [2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 7, 0, 0xE1, 0x10, 0, 0]))
+      Self.list.attribute.starts(with: [2, 0, 0, 0, 1, 0, 7, 0, 255, 255, 255, 255, 2, 0, 7, 0, 0xE1, 0x10, 0, 0]))
     for length in 0..<Self.list.attribute.count where length % 8 != 4 {
       #expect([AccessEntry](attribute: Array(Self.list.attribute[..<length])) == nil)
     }
