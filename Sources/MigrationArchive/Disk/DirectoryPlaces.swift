@@ -61,6 +61,9 @@ final class DirectoryPlaces: StagingPlaces {
       try existingParent(of: path).directory.removeTree(path.name)
     } catch  where error.isNotFound || error.isNotDirectory {
       // The item does not exist, or its parent does not.
+    } catch  where error.isPermissionDenied {
+      // The parent has its final permissions already.
+      try accessible(path.parent).directory.removeTree(path.name)
     }
   }
 
