@@ -173,7 +173,9 @@ final class Output: Sendable {
         finish(&list, by: &report, put)
         say(.done(result), by: &report, put)
       case .say(.event(let event, _)):
-        let explained = (state.withLock { $0.explain })?(event) ?? event
+        // Looking takes a moment: only for as many items as the result names.
+        let isShown = list.map { $0.count < UInt64(UnsentList.shown) } ?? false
+        let explained = isShown ? (state.withLock { $0.explain })?(event) ?? event : event
         list?.note(explained)
         if explained.isEnd {
           finish(&list, by: &report, put)
