@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// Packs items into a DATA frame: many small ones, or a chunk of a large file (Protocol §6.8).
 ///
@@ -281,5 +281,12 @@ struct AttributeCount: Sendable {
       $0.count == $1.count ? $0.name.lexicographicallyPrecedes($1.name) : $0.count > $1.count
     }
     return all.prefix(Limits.leftBehind).sorted { $0.name.lexicographicallyPrecedes($1.name) }
+  }
+}
+
+extension TransferKeys {
+  /// The check of the bytes of a chunk, or of a hole without any (Protocol §9.3).
+  package func check(_ place: ChunkPlace, _ data: Span<UInt8> = Span()) -> ChunkCheck {
+    check(place, lanes: checkLanes(of: data))
   }
 }

@@ -265,6 +265,14 @@ extension ReceiverEngine {
     }
   }
 
+  /// The only code of this run has ended. A sender that has paired with it may still come back.
+  private mutating func endGivenCode() {
+    guard case .open = phase else { return }
+    let hint = "Make a new code for both devices, with 'peer code new'."
+    let message = codes.hasExpired ? "the code that was given has expired" : "the code that was given is spent"
+    endRun(.failure(TransferFailure(.pairing, message, hint: hint)))
+  }
+
   mutating func codeMade(_ result: Result<PairingCode, Fault>) {
     // A sender may have come back meanwhile.
     guard isInviting else { return act(.forgetCode) }

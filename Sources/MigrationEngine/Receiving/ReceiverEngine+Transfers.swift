@@ -396,15 +396,3 @@ extension Conversation {
   /// Whether it steps aside, and has not ended.
   fileprivate var isTalkingAside: Bool { isAside && !isEnding }
 }
-
-// MARK: The given code
-
-extension ReceiverEngine {
-  /// The only code of this run has ended. A sender that has paired with it may still come back.
-  mutating func endGivenCode() {
-    guard case .open = phase else { return }
-    let hint = "Make a new code for both devices, with 'peer code new'."
-    let message = codes.hasExpired ? "the code that was given has expired" : "the code that was given is spent"
-    endRun(.failure(TransferFailure(.pairing, message, hint: hint)))
-  }
-}
