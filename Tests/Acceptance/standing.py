@@ -1,7 +1,10 @@
-"""The promises while something hangs, and how checks observe them."""
+"""The promises while something hangs, and how checks observe them.
+
+What hangs goes on when the check says so: whatever comes before has not waited for it, however
+long it takes on a busy machine.
+"""
 
 import contextlib
-import time
 
 from interop import interop
 
@@ -9,10 +12,6 @@ if interop() is None:
     import channel
     import wire
     from stranger import Stranger
-
-PROMPT, SOON = 1.0, 2.0
-"""How many seconds a PING may go unanswered, and how many seconds an end that is told to end may
-take."""
 
 BUSY, WRONG = 4, 1
 INTERRUPTED = 2
@@ -30,15 +29,13 @@ def long_ago(work):
 
 
 def refusal(port):
-    """Why another sender may not pair, and for how many seconds it waited for that."""
-    other = Stranger()
-    begun = time.monotonic()
-    other.connect(port)
+    """Why another sender may not pair, before it says its share."""
+    other = Stranger().connect(port)
     try:
         other.hello(wire.PAIR)
-        return "asked for its share", time.monotonic() - begun
+        return "asked for its share"
     except channel.Aborted as end:
-        return end.reason, time.monotonic() - begun
+        return end.reason
     finally:
         other.cut()
 

@@ -29,7 +29,7 @@ OPERATIONS = {
     "create": (35,)}
 """The operations at which a disk can be told to hang; it can also hang at any."""
 
-INTERRUPT, UNANSWERED = 36, (2, 42)
+INTERRUPT, FLUSH, UNANSWERED = 36, 25, (2, 42)
 ANYTHING = range(3, 100)
 
 
@@ -63,7 +63,7 @@ class StandingDisk:
         operation hangs."""
         self.control.send(f"{'hold' if is_alone else 'stand'} {operation or ''}".encode())
 
-    def wait(self, seconds=20):
+    def wait(self, seconds=120):
         """Waits until a request hangs."""
         self.control.settimeout(seconds)
         try:
@@ -98,8 +98,9 @@ class Standing(Server):
         """The delayed requests, by their numbers."""
         self.answers[29] = self.release_directory
         # Otherwise the kernel would send a request for every file that closes, even those of a
-        # killed process, and wait.
-        del self.answers[25]
+        # killed process, and wait. It stops when one is answered, which may be the first while the
+        # disk hangs.
+        del self.answers[FLUSH]
 
     def serve(self):
         os.set_blocking(self.device, False)
@@ -123,6 +124,9 @@ class Standing(Server):
             unique = struct.unpack_from("<Q", request, HEADER.size)[0]
             if self.waiting.pop(unique, None):
                 self.reply(unique, errno.EINTR)
+            return
+        if operation == FLUSH:
+            self.take(request)
             return
         if operation in self.awaited and not self.is_standing:
             self.is_standing = True

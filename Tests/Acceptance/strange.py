@@ -63,11 +63,16 @@ class Control(threading.Thread):
         return wait_for(" or ".join(names), seconds, found)
 
     def slowest(self, since):
-        """The slowest answer to a PING of those sent since a moment, including unanswered ones."""
+        """The slowest answer to a PING of those sent since a moment; waits until one that is sent
+        from now on is answered, and with it all earlier ones."""
         now = time.monotonic()
-        sent = [ping for ping in self.pings if ping[0] >= since]
-        require(sent, f"no PING could be sent: {self.ended}")
-        return max((answered or now) - begun for begun, answered in sent)
+
+        def found():
+            require(self.ended is None, f"the connection ended: {self.ended}")
+            done = [ping for ping in self.pings if ping[0] >= since and ping[1]]
+            return done if done and done[-1][0] >= now else None
+
+        return max(answered - begun for begun, answered in wait_for("answer to a PING", PATIENCE, found))
 
     def stop(self):
         """Reads and says nothing more."""

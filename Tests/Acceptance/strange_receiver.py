@@ -54,6 +54,14 @@ class StrangeReceiver:
         equal(stream.read(PATIENCE).name, "JOIN", "the first message of the stream")
         self.stream = stream
 
+    def take_frame(self):
+        """Takes a frame of the stream, and does not acknowledge it."""
+        equal(self.stream.read(PATIENCE).name, "DATA", "a message of the stream")
+        self.frames += 1
+
+    def acknowledge(self):
+        self.stream.say("ACK", written=self.frames, durable=0)
+
     def begin_taking(self):
         """Takes the stream while other things are done; returns the action to wait with."""
         def all_of_it():
@@ -73,7 +81,7 @@ class StrangeReceiver:
                 break
             if said and said.name == "DATA":
                 self.frames += 1
-                self.stream.say("ACK", written=self.frames, durable=0)
+                self.acknowledge()
             elif said:
                 equal(said.name, "END", "a message of the stream")
 

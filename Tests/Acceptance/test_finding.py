@@ -79,7 +79,7 @@ def test_an_interrupted_search(work, number, code):
     run = Network(work, "one")["one"].start("discover", "--for", "1h")
     time.sleep(1)
     run.signal(number)
-    equal(run.wait(10), code, "the exit code is")
+    equal(run.wait(), code, "the exit code is")
 
 
 @needs(networks)

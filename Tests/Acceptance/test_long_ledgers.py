@@ -12,7 +12,7 @@ from frozen_disk import FrozenDisk
 from interop import interop
 from needs import disk_image, needs
 from outside import GIB, MIB, equal, require
-from standing import BUSY, PROMPT, SOON, refusal
+from standing import BUSY, refusal
 from strange_receiver import StrangeReceiver
 from strange_sender import StrangeSender
 
@@ -47,7 +47,7 @@ def test_a_receiver_that_sends_a_ledger(work):
     strange.offer(ITEMS)
     strange.control.hear("ACCEPT")
     disk.stand()
-    equal(refusal(receiver.port)[0], BUSY, "what another sender is told")
+    equal(refusal(receiver.port), BUSY, "what another sender is told")
     strange.control.hear("HELD_END")
     took, slowest = time.monotonic() - begun, strange.control.slowest(begun)
     disk.go_on()
@@ -62,7 +62,7 @@ def test_a_receiver_that_sends_a_ledger(work):
     work.figure = (
         f"told in {took:.1f} s, PONG after {1000 * slowest:.0f} ms at most, {memory / MIB:.0f} MiB more than the {before / MIB:.0f} at most"
         f" before, ended after {ended:.1f} s")
-    require(slowest < PROMPT and memory < 64 * MIB, work.figure)
+    require(slowest < took / 2 and memory < 64 * MIB, work.figure)
 
 
 @pytest.mark.option("--long")
@@ -87,7 +87,7 @@ def test_a_sender_that_reads_a_ledger(work, trials):
             break
         dropped += len(said.marks)
     strange.totals = said
-    slowest, took = strange.control.slowest(begun), time.monotonic() - begun
+    took, slowest = time.monotonic() - begun, strange.control.slowest(begun)
     strange.say_done()
     strange.control.hear("RECEIPT")
     equal(sending.wait(), 0, "exit code")
@@ -99,14 +99,14 @@ def test_a_sender_that_reads_a_ledger(work, trials):
     strange.accept(held=pages(), is_ending=False)
     ended = end(sending)
     work.figure = f"told and dropped in {took:.1f} s, PONG after {1000 * slowest:.0f} ms at most, ended after {ended:.1f} s"
-    require(slowest < PROMPT, work.figure)
+    require(slowest < took / 2, work.figure)
 
 
 def end(process):
     """Ends it by SIGTERM; returns the seconds until its end."""
     begun = time.monotonic()
     process.signal(signal.SIGTERM)
-    equal(process.wait(SOON), 143, "exit code")
+    equal(process.wait(), 143, "exit code")
     return time.monotonic() - begun
 
 

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from devices import random_file, sender
+from devices import PATIENCE, random_file, sender
 from interop import interop
 from needs import fuse, needs
-from outside import equal, require
-from standing import INTERRUPTED, PROMPT, SOON, length, long_ago, shown
+from outside import equal, wait_for
+from standing import INTERRUPTED, length, long_ago, shown
 from standing_disk import StandingDisk
 from strange import Together
 from strange_receiver import StrangeReceiver
@@ -48,7 +48,10 @@ class Sending:
         if self.step in ("finish", "done"):
             self.receiver.take_stream()
         if self.step == "finish":
+            # The transfer is noted before the first frame, the end when every frame is acknowledged.
+            self.receiver.take_frame()
             self.disk.stand()
+            self.receiver.acknowledge()
         if self.step == "done":
             self.receiver.take()
             self.receiver.hear_finish()
@@ -61,12 +64,9 @@ class Sending:
     def stands(self, seconds):
         begun, told = time.monotonic(), len(self.sender.events("progress"))
         time.sleep(seconds)
-        told = len(self.sender.events("progress")) - told
-        require(self.step == "walk" or told > seconds / 2, f"progress was told {told} times in {seconds} s")
-        slowest = self.receiver.control.slowest(begun)
-        require(slowest < PROMPT, f"a PING went unanswered for {slowest:.1f} s")
-        require(self.receiver.control.ended is None, f"the connection ended: {self.receiver.control.ended}")
-        return slowest
+        if self.step != "walk":
+            wait_for("progress", PATIENCE, lambda: len(self.sender.events("progress")) - told > seconds / 2)
+        return self.receiver.control.slowest(begun)
 
     def goes_on(self, seconds):
         self.begin()
@@ -92,11 +92,9 @@ class Sending:
         begun = time.monotonic()
         self.sender.signal(signal.SIGTERM)
         if self.step != "done":
-            equal(self.receiver.control.hear("CLOSE", seconds=SOON).code, INTERRUPTED, "code of CLOSE")
-        code, took = self.sender.wait(SOON), time.monotonic() - begun
-        equal(code, 143, "exit code")
-        require(took < SOON, f"it ended after {took:.1f} s")
-        return took
+            equal(self.receiver.control.hear("CLOSE").code, INTERRUPTED, "code of CLOSE")
+        equal(self.sender.wait(), 143, "exit code")
+        return time.monotonic() - begun
 
 
 SENDINGS = {
