@@ -1,6 +1,7 @@
 """Devices that find each other on a network: `peer discover`, and answers to it, by multicast
 DNS."""
 
+import os
 import signal
 import time
 
@@ -77,7 +78,8 @@ def test_hostile_texts(work):
 def test_an_interrupted_search(work, number, code):
     """a search ends at once when it is interrupted"""
     run = Network(work, "one")["one"].start("discover", "--for", "1h")
-    time.sleep(1)
+    # Its threads begin when it can be interrupted.
+    wait_for("the search", PATIENCE, lambda: len(os.listdir(f"/proc/{run.pid}/task")) > 1)
     run.signal(number)
     equal(run.wait(), code, "the exit code is")
 

@@ -1,7 +1,6 @@
 """Transfers without an address: `peer send` finds receivers that `peer receive` announces, by
 multicast DNS."""
 
-import json
 import os
 import re
 import signal

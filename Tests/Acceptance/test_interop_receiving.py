@@ -8,7 +8,7 @@ import time
 import pytest
 
 from apps import ID, Device
-from devices import random_file, sender, small_file
+from devices import PATIENCE, random_file, sender, small_file
 from interop import ended, interop, listening, roots
 from needs import needs, own_mounts, root
 from outside import IS_ROOT, MIB, NOBODY, equal, require, run_script
@@ -436,7 +436,7 @@ def test_pings(work):
 
     def judge(_):
         receiver.control.say("PING", token=2**64 - 1)
-        limit = time.monotonic() + 8
+        limit = time.monotonic() + PATIENCE
         while not receiver.control.heard("PING") and time.monotonic() < limit:
             channel.wait([receiver.control], 0.2)
             require(receiver.control.next() is None, "a message where none may be")

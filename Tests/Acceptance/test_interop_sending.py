@@ -395,12 +395,15 @@ def test_silence(work):
     """interop: the program ends a silent session with CLOSE 16 after 15 s; the sender resumes"""
     old, new = some(work, 1)
     receiver = Receiver(work, new)
-    made = to_data(paired(receiver, roots(old)))
-    made.control.answers_pings = made.control.is_control = False
+    made = paired(receiver, roots(old))
+    # Before the last message: a busy machine only makes the time longer.
     begin = time.monotonic()
-    equal(close_of(lambda: made.control.hear(seconds=20)).code, 16, "code")
-    work.figure = f"{time.monotonic() - begin:.1f} s"
-    require(14 < time.monotonic() - begin < 18, work.figure)
+    to_data(made)
+    made.control.answers_pings = made.control.is_control = False
+    equal(close_of(lambda: made.control.hear(seconds=PATIENCE)).code, 16, "code")
+    took = time.monotonic() - begin
+    work.figure = f"{took:.1f} s"
+    require(14 < took < 30, work.figure)
     made.cut()
     made.resume()
     made.session()
@@ -477,13 +480,16 @@ def test_pings(work):
     old, new = some(work, 1)
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old)))
-    made.control.say("PING", token=0xFEDCBA9876543210)
-    wait_for("PONG", 5, lambda: made.control.next() or made.control.heard("PONG"))
-    equal(made.control.heard("PONG")[0].token, 0xFEDCBA9876543210, "the token")
+    # Before the last message: a busy machine only makes the time longer.
     begin = time.monotonic()
-    wait_for("PING", 8, lambda: channel.wait([made.control], 0.2) and made.control.next() or made.control.heard("PING"))
-    work.figure = f"{time.monotonic() - begin:.1f} s"
-    require(4.5 < time.monotonic() - begin < 7, work.figure)
+    made.control.say("PING", token=0xFEDCBA9876543210)
+    wait_for("PONG", PATIENCE, lambda: made.control.next() or made.control.heard("PONG"))
+    equal(made.control.heard("PONG")[0].token, 0xFEDCBA9876543210, "the token")
+    wait_for("PING", PATIENCE, lambda: channel.wait([made.control], 0.2) and made.control.next() or made.control.heard("PING"))
+    took = time.monotonic() - begin
+    work.figure = f"{took:.1f} s"
+    # 15 s of silence end the session.
+    require(4.5 < took < 15, work.figure)
     go_on(made)
     done(made, receiver, old, new)
 
@@ -515,5 +521,5 @@ def test_key_updates_without_end(work):
         for _ in range(400):
             stream.link.update_key()
             stream.link.write(wire.frame_of(0x80, b""))
-        stream.link.hear("ACK", seconds=5)
+        stream.link.hear("ACK", seconds=PATIENCE)
     made.cut()

@@ -105,11 +105,17 @@ def test_the_idle_limit(work):
     wait_for("bytes through the link", PATIENCE, lambda: links[1].passed > 4 * MIB)
     links[1].do(links[1].stall, 31)
     frozen = time.monotonic()
+
+    def silent():
+        return [event["message"] for event in senders[0].events("notice") if "has appended nothing for 10 seconds" in event["message"]]
+
+    wait_for("the notice at half of the limit", PATIENCE, lambda: silent() or not senders[0].is_running())
+    half = time.monotonic()
     equal(senders[0].wait(), 9, "the exit code of the exporter that hangs")
-    hung = time.monotonic() - begun
-    require(19 < hung < 29, f"it was ended after {hung:.1f} s")
-    silent = [event["message"] for event in senders[0].events("notice") if "has appended nothing for 10 seconds" in event["message"]]
-    equal(len(silent), 1, "notices at half of the limit")
+    hung, rest = time.monotonic() - begun, time.monotonic() - half
+    # How long the start takes, and the end, depends on the other load of this machine.
+    require(19 < hung and rest < 19, f"it was ended after {hung:.1f} s, {rest:.1f} s behind the notice")
+    equal(len(silent()), 1, "notices at half of the limit")
     wait_for("the link to have been dead for 30 s", PATIENCE, lambda: time.monotonic() - frozen > 30)
     equal(senders[1].wait(), 0, "the exit code behind the slow link")
     took = time.monotonic() - begun
