@@ -48,7 +48,7 @@ class Sending:
         if self.step in ("finish", "done"):
             self.receiver.take_stream()
         if self.step == "finish":
-            # The transfer is noted before the first frame, the end when every frame is acknowledged.
+            # The transfer is noted before the first frame, the end when all are acknowledged.
             self.receiver.take_frame()
             self.disk.stand()
             self.receiver.acknowledge()
