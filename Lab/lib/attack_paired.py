@@ -16,8 +16,10 @@ def paired(port, code, items, count):
     control = Stranger().connect(port)
     control.pair(code)
     control.say("GREETING", role=wire.SENDER, **GREETING)
-    control.say("OFFER", kind=wire.FOLDERS, roots=[(wire.DIRECTORY, b"root")], items=items, bytes=count, allocated=count, flags=0)
-    control.accepted = heard(control, "ACCEPT")
+    control.say("PLAN", parts=[{"kind": wire.FOLDERS, "name": "root", "roots": [(wire.DIRECTORY, b"root")], "flags": 0}], flags=0)
+    control.verdict = heard(control, "VERDICT")
+    control.say("OFFER", part=0, items=items, bytes=count, allocated=count, flags=0)
+    heard(control, "ACCEPT")
     heard(control, "HELD_END")
     return control
 
@@ -26,7 +28,7 @@ def joined(control, port):
     """A data stream of the same device."""
     stream = Stranger(control).connect(port)
     stream.enter(wire.JOIN)
-    stream.say("JOIN", session=control.accepted.session, stream=0, replaces=wire.NONE)
+    stream.say("JOIN", session=control.verdict.session, stream=0, replaces=wire.NONE)
     return stream
 
 

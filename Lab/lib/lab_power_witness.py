@@ -83,21 +83,20 @@ class WitnessStreams(Streams):
 
     def __init__(self, promises, *arguments):
         super().__init__(*arguments)
-        self.promises, self.frames_of, self.written = promises, collections.defaultdict(collections.deque), 0
+        self.promises, self.frames_of, self.key = promises, collections.defaultdict(collections.deque), None
 
     def say(self, stream, frame):
         encoding, size, payload = frame
         plain = zstandard.ZstdDecompressor().decompress(payload, max_output_size=size) if encoding else payload
         self.frames_of[stream.number].append([entry._replace(data=entry.data if entry.kind == wire.ITEM else None)
-                                              for entry in wire.entries(plain, self.accepted.hashKey)])
+                                              for entry in wire.entries(plain, self.key)])
         super().say(stream, frame)
 
     def acknowledged(self, stream, said):
-        super().acknowledged(stream, said)
         frames, before = self.frames_of[stream.number], self.promises.count
-        stream.durable = getattr(stream, "durable", 0)
-        while stream.durable < said.durable:
-            stream.durable += 1
+        count = said.durable - stream.durable
+        super().acknowledged(stream, said)
+        for _ in range(count):
             for entry in frames.popleft():
                 self.promises.add(entry)
         if self.promises.count != before:
@@ -119,10 +118,12 @@ class Witness(Sender):
             tell("missing", path=repr(path), reason=reason)
         tell("resumed", entries=self.promises.count)
 
+    def make_streams(self, is_packed):
+        return WitnessStreams(self.promises, self.control, self.open_stream, self.verdict, is_packed, self.options)
+
     def open(self):
         super().open()
-        self.streams = WitnessStreams(self.promises, self.control, self.open_stream, self.accepted, self.options)
-        self.streams.on_message = self.hear_refusal
+        self.streams.key = self.key
 
     def finish(self):
         tell("finishing")
@@ -131,7 +132,7 @@ class Witness(Sender):
     def send_until_done(self, address, code, seconds):
         limit = time.monotonic() + seconds
         self.pair(address, code)
-        while self.done is None:
+        while not self.is_over:
             try:
                 if self.control is None:
                     self.resume()
@@ -139,7 +140,7 @@ class Witness(Sender):
             except (channel.Cut, channel.Ended, channel.Silent, channel.Aborted, channel.Closed, OSError) as error:
                 if isinstance(error, channel.Closed) and error.code != 16 or time.monotonic() > limit:
                     raise
-                if self.done is None:
+                if not self.is_over:
                     self.cut()
                     time.sleep(0.3)
 
@@ -176,8 +177,11 @@ def main():
     except (channel.Cut, channel.Ended, channel.Silent, channel.Aborted, channel.Closed, OSError, Violation) as error:
         tell("error", message=f"{type(error).__name__}: {error}")
         return 1
-    unsent = [os.fsdecode(path) for path, _, _ in witness.unsent]
-    tell("done", items=witness.done.items, unsent=len(unsent), notStored=witness.done.notStored or 0)
+    [part] = witness.parts
+    if not part.done:
+        tell("error", message=str(witness.failure))
+        return 1
+    tell("done", items=part.done.items, unsent=len(part.unsent), notStored=part.done.notStored or 0)
     return 0
 
 

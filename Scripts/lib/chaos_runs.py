@@ -18,8 +18,8 @@ def remembered(home):
     """The transfers that a PEER_HOME remembers: the names of their folders, and whether each is a
     tombstone.
 
-    The state is a line, then fields of tag, length and value, then a checksum; field 15 is the DONE
-    of a tombstone.
+    The state is a line, then fields, then a checksum. Field 14 lists the parts; field 8 of each is
+    its DONE.
     """
     found = {}
     folder = f"{home}/transfers"
@@ -32,13 +32,24 @@ def remembered(home):
             continue
         magic = b"peer transfer 2\n"
         require(data.startswith(magic), f"what is remembered as {name} has another format")
-        place, tags = len(magic), set()
-        while place < len(data) - 16:
-            tag, size = data[place], 1 << (data[place + 1] >> 6)
-            length = int.from_bytes(data[place + 1:place + 1 + size]) & (1 << 8 * size - 2) - 1
-            tags.add(tag)
-            place += 1 + size + length
-        found[name] = 15 in tags
+        parts = fields(data[len(magic):-16])[14]
+        found[name] = True
+        while parts:
+            length = int.from_bytes(parts[:4])
+            found[name] &= 8 in fields(parts[4:4 + length])
+            parts = parts[4 + length:]
+    return found
+
+
+def fields(data):
+    """The values of fields, which have a tag and a length each, by their tags."""
+    found, place = {}, 0
+    while place < len(data):
+        tag, size = data[place], 1 << (data[place + 1] >> 6)
+        length = int.from_bytes(data[place + 1:place + 1 + size]) & (1 << 8 * size - 2) - 1
+        place += 1 + size
+        found[tag] = data[place:place + length]
+        place += length
     return found
 
 

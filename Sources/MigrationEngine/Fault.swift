@@ -37,6 +37,8 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
     /// The destination takes two names for one.
     case collision
     case otherApp
+    /// A part of a kind that this program does not take.
+    case unknownKind
     case importFailed
     /// The user of this device has cancelled the import.
     case importCancelled
@@ -95,6 +97,22 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// Whether the sender reconnects by itself.
   package var isReconnectable: Bool { code == .connection || code == .told(.silent) }
+
+  /// Whether it ends one part, and others may still succeed.
+  package var isOfPart: Bool {
+    switch code {
+    case .exists, .noSpace, .unfit, .collision, .storage: true
+    default: false
+    }
+  }
+
+  /// Whether a later session may continue a part that has failed by it (Protocol §10).
+  var isResumable: Bool {
+    switch code.close {
+    case .interrupted, .noSpace, .storage, .importFailed, .exportFailed, .silent, .notInstalled, .appInUse: true
+    default: false
+    }
+  }
 
   /// Whether the receiver waits for the sender, which may reconnect by itself or be started again
   /// by its user.
@@ -157,6 +175,7 @@ extension Fault.Code {
     case .noSpace: .noSpace
     case .unfit, .inUse, .collision: .unfit
     case .otherApp: .otherApp
+    case .unknownKind: .unknownKind
     case .importFailed, .importCancelled: .importFailed
     case .exportFailed, .source: .exportFailed
     case .storage, .device: .storage
@@ -168,7 +187,7 @@ extension Fault.Code {
     case .connection, .idle, .superseded: .connectionLost
     case .pairing: .pairing
     case .interrupted, .importCancelled: .interrupted
-    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp: .refused
+    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp, .unknownKind: .refused
     case .noSpace: .noSpace
     case .importFailed: .importFailed
     case .exportFailed: .exportFailed
@@ -190,7 +209,7 @@ extension Fault.Code {
     case .storage: "The received data is kept. Repair the disk, and start again."
     case .idle: "The received data is kept: the sender may continue at any time."
     case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing,
-      .importFailed, .importCancelled, .exportFailed, .device:
+      .unknownKind, .importFailed, .importCancelled, .exportFailed, .device:
       nil
     }
   }
@@ -248,7 +267,9 @@ extension TransferFailure {
     let kind: Kind =
       switch close.code {
       case .interrupted, .silent: .connectionLost
-      case .refused, .exists, .unfit, .otherApp, .unknownTransfer: .refused
+      case .refused, .exists, .unfit, .otherApp, .unknownTransfer, .unknownKind, .notInstalled, .appInUse,
+        .takenAlready, .notAllowed:
+        .refused
       case .noSpace: .noSpace
       case .importFailed: .importFailed
       case .exportFailed: .exportFailed
@@ -280,6 +301,7 @@ extension Close {
     case .storage: "The received data is kept. Repair the fault there, and start again."
     case .unknownTransfer: "Start it again, with a new code."
     case .otherApp: "Give --app the same app on both devices, or on neither of them."
+    case .unknownKind: "Install the current peer there, and start again."
     default: nil
     }
   }

@@ -60,12 +60,15 @@ package struct TransferResult: Equatable, Sendable {
   /// By when everything had arrived, in seconds since 1970, if an earlier run concluded the
   /// transfer and nothing is sent in this one.
   package let concludedAt: Int64?
+  /// How many parts of the plan, and roots of the others, were not taken or have failed.
+  package let failedParts: Int
 
   package init(
     total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
     losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, leftBehind: [LeftBehind] = [],
-    concludedAt: Int64? = nil
+    concludedAt: Int64? = nil, failedParts: Int = 0
   ) {
+    self.failedParts = failedParts
     self.concludedAt = concludedAt
     self.leftBehind = leftBehind
     self.notStored = notStored
@@ -77,6 +80,43 @@ package struct TransferResult: Equatable, Sendable {
     self.seconds = seconds
     self.unsent = unsent
     self.losses = losses
+  }
+}
+
+/// How one part of a plan has ended.
+enum PartOutcome: Sendable {
+  case finished(TransferResult)
+  case failed(TransferFailure)
+
+  /// The result of a whole plan, by its parts in their order (Protocol §7.5). The traffic is that of
+  /// the run.
+  static func combined(_ parts: [PartOutcome], _ traffic: Traffic) -> Result<TransferResult, TransferFailure> {
+    var finished: [TransferResult] = []
+    var failures: [TransferFailure] = []
+    for part in parts {
+      switch part {
+      case .finished(let result): finished.append(result)
+      case .failed(let failure): failures.append(failure)
+      }
+    }
+    if finished.isEmpty, let first = failures.first { return .failure(first) }
+    func sum(_ count: (TransferResult) -> UInt64) -> UInt64 { finished.reduce(0) { $0 &+ count($1) } }
+    var (losses, leftBehind): ([Done.Loss.Kind: UInt64], [[UInt8]: UInt64]) = ([:], [:])
+    for result in finished {
+      for loss in result.losses { losses[loss.kind, default: 0] += loss.count }
+      for attribute in result.leftBehind { leftBehind[attribute.name, default: 0] += attribute.count }
+    }
+    return .success(
+      TransferResult(
+        total: finished.reduce(Tally()) { $0.adding($1.total) }, sentBytes: traffic.sent, savedBytes: traffic.saved,
+        heldBytes: sum(\.heldBytes), seconds: traffic.seconds, unsent: sum(\.unsent),
+        losses: losses.sorted { $0.key.rawValue < $1.key.rawValue }.map { Done.Loss(kind: $0.key, count: $0.value) },
+        leftOut: LeftOut(present: sum(\.leftOut.present), differing: sum(\.leftOut.differing)),
+        notStored: sum(\.notStored),
+        leftBehind: leftBehind.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
+          LeftBehind(name: $0.key, count: $0.value)
+        }, concludedAt: finished.count == 1 ? finished[0].concludedAt : nil,
+        failedParts: finished.reduce(failures.count) { $0 + $1.failedParts }))
   }
 }
 
@@ -138,6 +178,8 @@ package enum TransferEvent: Sendable {
   /// An app's extension wrote a line to standard error or output.
   case extensionOutput(isError: Bool, line: [UInt8])
   case done(TransferResult)
+  /// One of several parts was not taken, or has failed; the others continue.
+  case partFailed(name: String, TransferFailure)
   /// A transfer has failed, and the run continues: only a receiver that stays reports this.
   case failed(TransferFailure)
 }
@@ -196,10 +238,26 @@ package struct ExpectedTotal: Equatable, Sendable {
   package let tally: Tally
   /// Whether more may arrive, because an app's exporter has only estimated the size.
   package let isEstimate: Bool
+  /// The size of the parts before the running one, and of those behind it.
+  fileprivate let before: Tally
+  private let behind: Tally
 
-  package init(_ tally: Tally = Tally(), isEstimate: Bool = false) {
+  package init(
+    _ tally: Tally = Tally(), isEstimate: Bool = false, before: Tally = Tally(), behind: Tally = Tally()
+  ) {
     self.tally = tally
     self.isEstimate = isEstimate
+    self.before = before
+    self.behind = behind
+  }
+
+  /// The same place among the parts, with another total.
+  func with(_ tally: Tally) -> ExpectedTotal { ExpectedTotal(tally, before: before, behind: behind) }
+
+  /// The size of all parts, when `arrived` of the running one has arrived.
+  fileprivate func whole(_ arrived: Tally) -> Tally {
+    let part = Tally(items: max(tally.items, arrived.items), bytes: max(tally.bytes, arrived.bytes))
+    return part.adding(before).adding(behind)
   }
 
   /// The clause that tells the sender's user, who may be the app's author, that an estimate was
@@ -218,9 +276,10 @@ extension TransferProgress {
   /// unknown.
   package init(_ phase: TransferPhase, _ arrived: Tally, of total: ExpectedTotal, fraction: Double?) {
     let isBeyond = total.isEstimate && arrived.bytes > total.tally.bytes
+    let (whole, all) = (total.whole(arrived), arrived.adding(total.before))
     self.init(
-      phase: phase, bytes: arrived.bytes, totalBytes: isBeyond ? nil : max(total.tally.bytes, arrived.bytes),
-      items: arrived.items, totalItems: max(total.tally.items, arrived.items), phaseFraction: fraction)
+      phase: phase, bytes: all.bytes, totalBytes: isBeyond ? nil : whole.bytes, items: all.items,
+      totalItems: whole.items, phaseFraction: fraction)
   }
 }
 

@@ -21,7 +21,10 @@ package enum Limits {
   package static let component = 255
   package static let depth = 2_048
   package static let linkTarget = 4_095
+  package static let parts = 4_096
+  /// The roots of all parts of a plan.
   package static let roots = 65_536
+  package static let key = 64
   /// File sizes, and the end of every chunk and hole.
   package static let fileSize = UInt64(Int64.max)
   package static let incompleteFiles = 256
@@ -39,13 +42,16 @@ package enum Limits {
   /// more, even if a receiver allows more. An interruption costs at most this much.
   package static let window: UInt64 = 33_554_432
   package static let label = 255
+  /// The name and the identifier of a part.
+  package static let name = 255
   package static let software = 64
   package static let message = 1_024
   package static let identifier = 1_024
   package static let optionValue = 1_048_576
   package static let attributes = 131_072
   package static let aclEntries = 1_024
-  /// The longest record of an item, and how much of it fields of later versions may take.
+  /// The longest record of an item, and how much of it, or of a plan, fields of later versions may
+  /// take.
   package static let record = 262_144
   package static let unknownFields = 32_768
   /// The bytes of records that may come beyond the announced bytes.

@@ -133,7 +133,7 @@ extension TransferEvent {
       case .renamed(let path, let target): path.count + target.count
       case .extensionOutput(_, let line): line.count
       case .notice(let text): text.utf8.count
-      case .failed(let failure):
+      case .failed(let failure), .partFailed(_, let failure):
         failure.message.utf8.count + (failure.hint?.utf8.count ?? 0) + (failure.subject.name?.count ?? 0)
       case .interrupted(let reason), .unannounced(let reason): reason.utf8.count
       case .offer(let offer, _): offer.namesSize

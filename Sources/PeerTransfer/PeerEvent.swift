@@ -50,6 +50,8 @@ public enum PeerEvent: Equatable, Sendable {
   case notStored(PeerPath, reason: String)
   /// An item was saved under another name, since its own was taken.
   case renamed(PeerPath, as: PeerPath)
+  /// One of several parts of the transfer was not taken, or has failed; the others continue.
+  case partFailed(name: String, PeerError)
   /// The transfer is done.
   case done(PeerResult)
   /// The transfer, or the wait for one, has failed.
@@ -88,6 +90,7 @@ extension PeerEvent {
       self = .notStored(PeerPath(bytes: path), reason: item.clause)
     case .renamed(let path, let target): self = .renamed(PeerPath(bytes: path), as: PeerPath(bytes: target))
     case .done(let result): self = .done(PeerResult(result, isComplete: isComplete))
+    case .partFailed(let name, let failure): self = .partFailed(name: VisibleText.of(name), PeerError(failure))
     case .failed(let failure): self = .failed(PeerError(failure))
     // The other events are the command's alone.
     default: return nil

@@ -124,7 +124,7 @@ public final class PeerSender: Sendable {
     choosing choose: ([DeviceAddress], [CInt]) throws(TransferFailure) -> Int,
     code: (DeviceAddress, [CInt]) throws(TransferFailure) -> PairingCode
   ) throws(TransferFailure) -> TransferResult {
-    let sender = Sender(options, searching: search, source: source, store: memory, observer: tell)
+    let sender = Sender(options, searching: search, sources: [source], store: memory, observer: tell)
     // First, so that a run that is to end already learns it before a receiver answers.
     stopping { sender.stop($0) }
     // The sources are scanned while the code is being typed.

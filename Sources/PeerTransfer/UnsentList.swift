@@ -54,7 +54,7 @@ package struct UnsentList: Equatable, Sendable {
   /// never sent, so they alone do not count. If there are too many unsent items to name all, the
   /// unnamed ones count.
   package func isComplete(_ result: TransferResult) -> Bool {
-    result.notStored == 0 && !hasFailures && result.unsent <= count
+    result.failedParts == 0 && result.notStored == 0 && !hasFailures && result.unsent <= count
   }
 
   /// Records an event about items.
@@ -99,6 +99,7 @@ extension Unsent {
       case .beyondLimits: "is too long or too deep to be sent"
       case .differing: "exists at the destination and differs"
       case .notStorable: refusal?.words ?? "cannot be held by the destination"
+      default: "could not be sent"
       }
     return message.map { "\(cause) (\(VisibleText.of($0)))" } ?? cause
   }
@@ -115,6 +116,7 @@ extension Unsent.Reason {
     case .beyondLimits: "beyondLimits"
     case .differing: "existsAndDiffers"
     case .notStorable: "notStorable"
+    default: "other"
     }
   }
 }
@@ -123,22 +125,5 @@ extension UnsentList.NotStored {
   /// The reason, as a clause about the item.
   package var clause: String {
     message.map { "\(reason.words) (\(VisibleText.of($0)))" } ?? reason.words
-  }
-}
-
-extension RefusalReason {
-  /// The reason's name in JSON.
-  package var name: String {
-    switch self {
-    case .nameNotAllowed: "nameNotAllowed"
-    case .nameTooLong: "nameTooLong"
-    case .nameTaken: "nameTaken"
-    case .kindNotSupported: "kindNotSupported"
-    case .tooLarge: "tooLarge"
-    case .targetTooLong: "targetTooLong"
-    case .directoryNotStored: "directoryNotStored"
-    case .targetNotStored: "targetNotStored"
-    case .other: "other"
-    }
   }
 }

@@ -131,6 +131,8 @@ struct HumanReport: Report {
       if !isApp, !unsent.isComplete(result) { rendering.standardOutput += Self.completion }
       isTransferOver = true
       return rendering
+    case .partFailed(let name, let failure):
+      return say("\(VisibleText.of(name)): \(failure.message)")
     case .failed(let failure):
       meter.stop()
       isTransferOver = true

@@ -63,7 +63,7 @@ struct JSONReport: Report {
     case .unsent(let item):
       return line("unsent", item.members)
     case .notStored(let path, let reason, let message):
-      return line("notStored", ["path": FileName(path), "reason": reason.name, "message": message])
+      return line("notStored", ["path": FileName(path), "reason": reason.description, "message": message])
     case .renamed(let path, let target):
       return line("renamed", ["path": FileName(path), "arrivedAs": FileName(target)])
     case .extensionOutput(let isError, let text):
@@ -71,6 +71,8 @@ struct JSONReport: Report {
     case .done(let result):
       meter.stop()
       return line("done", result.members)
+    case .partFailed(let name, let failure):
+      return line("partFailed", ["part": name] + failure.members)
     case .failed(let failure):
       meter.stop()
       return fail(failure)
@@ -87,12 +89,7 @@ struct JSONReport: Report {
   func missed(_ count: UInt64) -> Rendering { line("missed", ["messages": count]) }
 
   mutating func fail(_ failure: TransferFailure) -> Rendering {
-    var rendering = line(
-      "error",
-      [
-        "code": ExitCode.of(failure), "kind": failure.kind.name,
-        "message": failure.message, "hint": failure.hint,
-      ] + failure.subject.members)
+    var rendering = line("error", failure.members)
     rendering.standardError = failure.text
     return rendering
   }
@@ -176,8 +173,15 @@ extension TransferResult {
       "losses": losses.map { ["kind": $0.kind.name, "count": $0.count] as JSONMembers },
       "present": leftOut.present, "differing": leftOut.differing,
       "leftBehind": leftBehind.map { ["name": FileName($0.name), "count": $0.count] as JSONMembers },
-      "concluded": IfGiven(concludedAt.map { CalendarTime.text($0) }),
+      "failedParts": failedParts, "concluded": IfGiven(concludedAt.map { CalendarTime.text($0) }),
     ]
+  }
+}
+
+extension TransferFailure {
+  /// The JSON members of a failure.
+  fileprivate var members: JSONMembers {
+    ["code": ExitCode.of(self), "kind": kind.name, "message": message, "hint": hint] + subject.members
   }
 }
 
@@ -203,6 +207,7 @@ extension Done.Loss.Kind {
     case .hardLink: "hardLink"
     case .hole: "hole"
     case .setIDBit: "setIDBit"
+    default: "other"
     }
   }
 }

@@ -140,7 +140,7 @@ struct ConsentEntry: Sendable {
 
   /// Shows an offer and waits for yes or no; nil if the answer is no longer needed.
   func ask(_ question: ConsentQuestion, until: CInt) -> Bool? {
-    let running = isHome ? question.offer.running : []
+    let running = isHome ? question.parts.flatMap(\.offer.running) : []
     guard asksAlways || !running.isEmpty else { return true }
     return output.hold { () -> Bool? in
       guard let questioner = try? Questioner() else { return false }
@@ -172,16 +172,18 @@ struct ConsentEntry: Sendable {
   /// can run commands.
   static func text(_ question: ConsentQuestion, running: [[UInt8]] = []) -> String {
     var lines = ["", "\(DeviceAddress.shown(question.label, question.address)) wants to send:"]
-    switch question.offer.contents {
-    case .folders(let roots):
-      lines += roots.prefix(shownNames).map { root in
-        let mark = root.kind == .directory ? "/" : root.kind == .symbolicLink ? " (a link)" : ""
-        return "  \(VisibleText.listed(root.name))\(mark)"
+    for part in question.parts {
+      switch part.offer.contents {
+      case .folders(let roots):
+        lines += roots.prefix(shownNames).map { root in
+          let mark = root.kind == .directory ? "/" : root.kind == .symbolicLink ? " (a link)" : ""
+          return "  \(VisibleText.listed(root.name))\(mark)"
+        }
+        if roots.count > shownNames { lines.append("  and \(Figures.count(UInt64(roots.count - shownNames))) more") }
+      case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))\(app.origin)")
       }
-      if roots.count > shownNames { lines.append("  and \(Figures.count(UInt64(roots.count - shownNames))) more") }
-    case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))\(app.origin)")
+      lines.append(amount(part))
     }
-    lines.append(amount(question))
     if !running.isEmpty {
       lines.append("In your home directory, these can run commands, for instance at your next login:")
       lines += running.prefix(shownNames).map { "  \(VisibleText.listed($0))" }
@@ -191,13 +193,13 @@ struct ConsentEntry: Sendable {
   }
 
   /// The announced size, the largest possible size, and the free space.
-  private static func amount(_ question: ConsentQuestion) -> String {
-    let (items, bytes) = (Figures.count(question.offer.items, "item"), Figures.size(question.offer.bytes))
-    let about = question.offer.flags.contains(.estimated) ? "about " : ""
-    let figures = question.mostBytes.map {
+  private static func amount(_ part: ReceiverEngine.WantedPart) -> String {
+    let (items, bytes) = (Figures.count(part.offer.items, "item"), Figures.size(part.offer.bytes))
+    let about = part.offer.flags.contains(.estimated) ? "about " : ""
+    let figures = part.room.mostBytes.map {
       "\(about)\(items), about \(bytes), may grow; at most \(Figures.size($0))"
     }
-    let room = question.availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
+    let room = part.room.availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
     return (figures ?? "\(about)\(items), \(bytes)") + room
   }
 }

@@ -58,7 +58,8 @@ extension HumanReport {
 extension TransferResult {
   /// The result in sentences, with missing items and losses.
   func text(_ role: Role, _ unsent: UnsentList) -> String {
-    ([summary(role)] + leftOutLines(unsent) + renamedLines(unsent) + notStoredLines(unsent) + unsentLines(unsent)
+    ([summary(role)] + partLines + leftOutLines(unsent) + renamedLines(unsent) + notStoredLines(unsent)
+      + unsentLines(unsent)
       + losses.map(\.sentence) + leftBehind.map(\.sentence))
       .map { $0 + "\n" }.joined()
   }
@@ -80,6 +81,10 @@ extension TransferResult {
     let rate = seconds >= 0.05 ? " (\(Figures.rate(Double(sentBytes) / seconds)))" : ""
     let plain = savedBytes > 0 ? ", compressed from \(Figures.size(sentBytes + savedBytes))," : ""
     return "\(verb) \(what): \(Figures.size(sentBytes)) over the wire\(plain) \(time)\(rate)."
+  }
+
+  private var partLines: [String] {
+    failedParts > 0 ? ["\(Figures.count(UInt64(failedParts), "part")) of it did not arrive, as named above."] : []
   }
 
   private func leftOutLines(_ list: UnsentList) -> [String] {
@@ -155,6 +160,7 @@ extension Done.Loss {
     case .hole: "Holes in \(items) were filled with zeros."
     case .setIDBit:
       "The set-user-ID or set-group-ID bits of \(items) were dropped; 'peer receive --owners --set-id-bits' keeps them."
+    default: "Other details of \(items) could not be kept."
     }
   }
 }

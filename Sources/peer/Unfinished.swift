@@ -67,11 +67,15 @@ enum Unfinished {
   /// Names the unfinished transfers into a directory, and the way to continue each.
   static func notices(in directory: borrowing Directory, _ store: TransferStore) throws(TransferFailure) -> [String] {
     guard let path = try? directory.canonicalPath(), let known = try? store.remembered(at: path) else { return [] }
-    let unfinished = known.filter { $0.remembered.done == nil }
+    let unfinished = known.filter { !$0.remembered.isDone }
     var others: [[UInt8]] = []
     try? directory.forEachEntry { (name, _) throws(SystemError) in
       let name = [UInt8](copying: name)
-      let isKnown = known.contains { name.starts(with: Staging.name(of: $0.remembered.transfer)) }
+      let isKnown = known.contains { known in
+        known.remembered.parts.indices.contains {
+          name.starts(with: Staging.name(of: known.remembered.transfer.ofPart(UInt16($0))))
+        }
+      }
       if Staging.isName(name), !isKnown { others.append(name) }
       return true
     }
@@ -87,7 +91,7 @@ enum Unfinished {
 
 extension TransferStore.Listing {
   /// The unfinished transfers.
-  private var unfinished: [TransferStore.Listed] { transfers.filter { $0.remembered.done == nil } }
+  private var unfinished: [TransferStore.Listed] { transfers.filter { !$0.remembered.isDone } }
 
   /// For a person: a table.
   func table(now: Int64) -> Rendering {
@@ -121,7 +125,7 @@ extension TransferStore.Listed {
 
   /// A clause about an unfinished transfer into this directory, with the commands for it.
   fileprivate var notice: String {
-    let name = VisibleText.quoted(Staging.name(of: remembered.transfer))
+    let name = VisibleText.quoted(Staging.name(of: remembered.transfer.ofPart(remembered.newest)))
     let arrived = Figures.share(remembered.held.bytes, of: max(remembered.total.bytes, remembered.held.bytes))
     return
       "\(name) has an unfinished transfer from \(VisibleText.of(device)) (\(arrived)): it resumes when that device "
@@ -147,11 +151,9 @@ extension TransferStore.Listed {
       }
       let more = sources.count > 1 ? " and \(sources.count - 1) more" : ""
       return "sending \(VisibleText.listed(sources.first ?? []))\(more)"
-    case .destination(let destination):
-      if case .app(let app) = destination.offer.contents {
-        return "receiving the data of \(VisibleText.of(app.bundleIdentifier))"
-      }
-      return "receiving into \(VisibleText.listed(destination.path))"
+    case .destination(let path, _):
+      if let app = remembered.app { return "receiving the data of \(VisibleText.of(app))" }
+      return "receiving into \(VisibleText.listed(path))"
     }
   }
 
@@ -164,12 +166,8 @@ extension TransferStore.Listed {
         AppSource.identifier(ofOrigin: sources.first ?? []).map { ["app": $0] } ?? [
           "sources": sources.map { ["path": FileName($0)] as JSONMembers }
         ]
-      case .destination(let destination):
-        if case .app(let app) = destination.offer.contents {
-          ["app": app.bundleIdentifier]
-        } else {
-          ["destination": FileName(destination.path)]
-        }
+      case .destination(let path, _):
+        remembered.app.map { ["app": $0] } ?? ["destination": FileName(path)]
       }
     return .event(
       "transfer",
@@ -181,6 +179,13 @@ extension TransferStore.Listed {
         "started": CalendarTime.text(remembered.started), "lastConnected": CalendarTime.text(remembered.lastSeen),
         "inUse": isInUse,
       ])
+  }
+}
+
+extension RememberedTransfer {
+  /// The app of a receiver's first part; nil for folders.
+  fileprivate var app: String? {
+    if case .app(let app) = plan.parts[0].contents { app.bundleIdentifier } else { nil }
   }
 }
 

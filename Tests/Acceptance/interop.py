@@ -12,9 +12,28 @@ try:
     import channel
     import receiver as receiving
     import sender as sending
+    from plan import Failed
     LACKING = None
 except ImportError as error:
     LACKING = f"{error.name} is missing here: python3-openssl, python3-cryptography and python3-zstandard"
+
+
+VECTORS = f"{ROOT}/Tests/MigrationWireTests/Vectors"
+
+
+def violations():
+    """The frames that a decoder refuses, by the names of the mistakes; a VERDICT comes with its PLAN."""
+    found = {}
+    with open(f"{VECTORS}/violations.txt", encoding="utf-8") as file:
+        for name, _, text in [line.partition(" = ") for line in file if not line.startswith("#")]:
+            tokens = [token.partition("*") for token in text.split()]
+            data = b"".join(bytes.fromhex(content) * int(count or 1) for content, _, count in tokens)
+            found[name] = []
+            while data:
+                size = 5 + int.from_bytes(data[1:5], "big")
+                found[name].append(data[:size])
+                data = data[size:]
+    return found
 
 
 def interop():
@@ -32,6 +51,7 @@ def paired(receiver, sources, options=None, **values):
 def to_data(sender):
     """Takes a session to where data may be sent."""
     sender.greet()
+    sender.plan()
     require(sender.offer(), "the OFFER was answered with DONE")
     sender.ledger()
     sender.open()
@@ -64,6 +84,29 @@ def close_of(action):
     except channel.Closed as error:
         return error.said
     raise AssertionError("no CLOSE came")
+
+
+def failure_of(sender, action):
+    """How the other end fails the running part, the last one; ends the session."""
+    try:
+        action()
+    except Failed as failure:
+        sender.settle(failure)
+        sender.streams.end()
+        sender.receipt()
+        return failure.said
+    raise AssertionError("no FAILED came")
+
+
+def refusal_of(sender):
+    """How the other end refuses the only part, in VERDICT or with FAILED; ends the session."""
+    sender.greet()
+    sender.plan()
+    while sender.left():
+        sender.run_part()
+    sender.receipt()
+    [part] = sender.parts
+    return part.judged if part.judged["code"] else sender.failure.said.values
 
 
 def answer(link, seconds=PATIENCE):

@@ -37,12 +37,16 @@ class StrangeReceiver:
         self.control.say("GREETING", role=2, label="strange", software="test", features=0)
         self.control.hear("GREETING")
 
+    def judge(self):
+        """Receives the plan, and takes its only part."""
+        equal(len(self.control.hear("PLAN").parts), 1, "parts of the plan")
+        self.control.say("VERDICT", plan=bytes(15) + b"\1", session=bytes(15) + b"\2", window=32 << 20, streams=1, parts=[{"code": 0}], flags=0)
+
     def accept(self, held=(), is_ending=True):
         """Receives the offer, and accepts it; sends a ledger of these frames of marks, with its end
         unless `is_ending` is false."""
         self.control.hear("OFFER")
-        keys = {name: bytes([tag]) * 16 for tag, name in enumerate(("transfer", "session", "hashKey"), 1)}
-        self.control.say("ACCEPT", **keys, window=32 << 20, streams=1, features=0)
+        self.control.say("ACCEPT", hashKey=bytes(15) + b"\3")
         for page in held:
             self.stranger.send(page)
         if is_ending:

@@ -22,7 +22,7 @@ class StrangeSender:
     def __init__(self, port, files=None, **how):
         self.port, self.how = port, how
         self.stranger = self.connected()
-        self.control = self.stream = self.accepted = None
+        self.control = self.stream = self.verdict = self.accepted = None
         self.sequence = 0
         self.files = files if files is not None else {b"file %d" % number: os.urandom(40_000 * number) for number in range(1, 8)}
 
@@ -55,14 +55,30 @@ class StrangeSender:
     def greeting(self):
         return wire.frame("GREETING", role=wire.SENDER, label="strange", software="test", features=0)
 
-    def offer(self, items=None):
-        self.stranger.send(self.an_offer(items))
+    def open_part(self, items=None):
+        """Everything up to the end of the ledger."""
+        self.plan()
+        self.hear_verdict()
+        self.offer(items)
+        self.hear_ledger()
 
-    def an_offer(self, items=None):
-        size = sum(map(len, self.files.values()))
-        return wire.frame(
-            "OFFER", transfer=self.accepted and self.accepted.transfer, kind=wire.FOLDERS, roots=[(wire.DIRECTORY, self.ROOT)],
-            items=items or len(self.files) + 1, bytes=size, allocated=size, flags=0)
+    def plan(self):
+        self.stranger.send(self.a_plan())
+
+    def a_plan(self):
+        """A plan of one part, the folder."""
+        part = {"kind": wire.FOLDERS, "name": "tree", "roots": [(wire.DIRECTORY, self.ROOT)], "bytes": self.size(), "flags": 0}
+        return wire.frame("PLAN", plan=self.verdict and self.verdict.plan, parts=[part], flags=0)
+
+    def hear_verdict(self):
+        self.verdict = self.control.hear("VERDICT")
+        require(self.verdict.parts[0]["code"] in (wire.TAKEN, wire.FINISHED), f"the part is refused: {self.verdict}")
+
+    def offer(self, items=None):
+        self.control.say("OFFER", part=0, items=items or len(self.files) + 1, bytes=self.size(), allocated=self.size(), flags=0)
+
+    def size(self):
+        return sum(map(len, self.files.values()))
 
     def hear_ledger(self):
         self.accepted = self.control.hear("ACCEPT")
@@ -74,7 +90,7 @@ class StrangeSender:
         self.stream.enter(wire.JOIN)
 
     def joining(self, number=0):
-        return wire.frame("JOIN", session=self.accepted.session, stream=number, replaces=wire.NONE)
+        return wire.frame("JOIN", session=self.verdict.session, stream=number, replaces=wire.NONE)
 
     def beginning(self):
         """The folder, and a part of the first file in a state that changes later."""
@@ -105,8 +121,7 @@ class StrangeSender:
             written = said.written
 
     def finish(self):
-        size = sum(map(len, self.files.values()))
-        self.control.say("FINISH", items=len(self.files) + 1, bytes=size, unsent=0, digest=self.digest())
+        self.control.say("FINISH", items=len(self.files) + 1, bytes=self.size(), unsent=0, digest=self.digest())
 
     def hear_done(self):
         """Receives the end, and sends RECEIPT."""

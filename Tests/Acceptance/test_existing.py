@@ -139,8 +139,7 @@ def test_skip_of_a_sender_that_leaves_nothing_out(work):
     files = {b"file 0": b"new", b"file 1": b"new", b"file 2": b"the same", b"file 3": b"new"}
     strange = StrangeSender(receiver.port, files)
     strange.pair(receiver.pairing_code)
-    strange.offer()
-    strange.hear_ledger()
+    strange.open_part()
     strange.connect_stream()
     strange.stream.send(strange.joining())
     strange.stream.send(strange.next_frame(strange.record(strange.ROOT)) + b"".join(strange.rest()))

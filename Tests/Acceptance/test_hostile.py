@@ -26,15 +26,16 @@ if interop() is None:
     import sender as sending
     import tls
     import wire
+    from plan import Failed
     from stranger import ENDS, Stranger
 
 CODES = {0, 1, 3, 4, 5, 6, 7, 8, 9, 143}
 """The documented exit codes of a transfer, except that of a wrong command line."""
 
-OF_SENDER = ["HELLO_C", "PAIR_A", "CONF_A", "READY", "GREETING", "OFFER", "JOIN", "DATA", "FINISH", "RECEIPT"]
-OF_RECEIVER = ["HELLO_S", "PAIR_B", "CONF_B", "GREETING", "ACCEPT", "HELD_END", "ACK", "PROGRESS", "DONE"]
-OTHERS = ["GREETING", "OFFER", "ACCEPT", "HELD", "PARTIAL", "HELD_END", "DROP", "UNSENT", "FINISH", "PROGRESS", "DONE", "RECEIPT",
-          "REFUSED", "JOIN", "DATA", "ACK", "END", "CLOSE"]
+OF_SENDER = ["HELLO_C", "PAIR_A", "CONF_A", "READY", "GREETING", "PLAN", "OFFER", "JOIN", "DATA", "FINISH", "FAILED", "RECEIPT"]
+OF_RECEIVER = ["HELLO_S", "PAIR_B", "CONF_B", "GREETING", "VERDICT", "ACCEPT", "HELD_END", "ACK", "PROGRESS", "DONE", "FAILED"]
+OTHERS = ["GREETING", "PLAN", "VERDICT", "OFFER", "ACCEPT", "HELD", "PARTIAL", "HELD_END", "DROP", "UNSENT", "FINISH", "PROGRESS", "DONE",
+          "FAILED", "RECEIPT", "REFUSED", "JOIN", "DATA", "ACK", "END", "CLOSE"]
 
 MOST = 96 * MIB
 """The most memory of a program under attack."""
@@ -61,8 +62,10 @@ if interop() is None:
     ID = bytes(16)
     VALUES = {
         "GREETING": {"role": wire.SENDER, "label": "x", "software": "x", "features": 0},
-        "OFFER": {"kind": wire.FOLDERS, "roots": [(1, b"other")], "items": 1, "bytes": 0, "allocated": 0, "flags": 0},
-        "ACCEPT": {"transfer": ID, "session": ID, "hashKey": ID, "window": 1 << 25, "streams": 1, "features": 0},
+        "PLAN": {"parts": [{"kind": wire.FOLDERS, "name": "\x1b[2J", "roots": [(1, b"other")], "flags": 0}], "flags": 0},
+        "VERDICT": {"plan": ID, "session": ID, "window": 1 << 25, "streams": 1, "parts": [{"code": 0}], "flags": 0},
+        "OFFER": {"part": 0, "items": 1, "bytes": 0, "allocated": 0, "flags": 0}, "ACCEPT": {"hashKey": ID},
+        "FAILED": {"code": 999, "message": "\x1b[2J\u202e", "hint": "\n", "part": 0},
         "HELD": {"kind": 1, "marks": [ID]}, "PARTIAL": {"path": b"x", "generation": ID, "ranges": [(0, 9)]},
         "HELD_END": {"items": 9, "bytes": 9}, "DROP": {"marks": [ID]}, "UNSENT": {"path": b"x", "reason": 1},
         "FINISH": {"items": 0, "bytes": 0, "unsent": 0, "digest": ID}, "PROGRESS": {"phase": 1, "done": 0, "total": 1},
@@ -105,6 +108,11 @@ def judge(program, way, old, new, is_received):
     require(all(c.isprintable() or c == "\n" for c in text), f"{way}: {text!r} has controls")
 
 
+def fail(*_):
+    """The part fails at its first frame."""
+    raise Failed(11, "by the test")
+
+
 def make_attacks(work, trials, name, attack):
     """Makes the chosen attacks on a frame, several at a time: most of their time they wait.
 
@@ -127,7 +135,7 @@ def test_any_frame_of_a_sender(work, trials, name):
     def attack(own, way, script):
         old, new = prepare(own)
         receiver = Receiver(own, new)
-        made = script.attach(sending.Sender(roots(old), sending.Options()))
+        made = script.attach(sending.Sender(roots(old), sending.Options(before_frame=fail if name == "FAILED" else None)))
         try:
             made.pair(("127.0.0.1", receiver.port), receiver.pairing_code)
             made.session()
@@ -137,7 +145,7 @@ def test_any_frame_of_a_sender(work, trials, name):
             link.cut()
         if not finished(receiver):
             receiver.end()
-        judge(receiver, way, old, new, made.finished is not None)
+        judge(receiver, way, old, new, made.parts[0].finished is not None)
         return script.changed
 
     make_attacks(work, trials, name, attack)
@@ -149,7 +157,7 @@ def test_any_frame_of_a_receiver(work, trials, name):
     """hostile receiver: a frame is spoiled, repeated, moved, or comes behind another one"""
     def attack(own, way, script):
         old, new = prepare(own)
-        with listening(new) as receiver:
+        with listening(new, before_frame=fail if name == "FAILED" else None) as receiver:
             script.attach(receiver)
             program = Process(own, ["send", *roots(old), "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--give-up-after", "3"],
                               receiver.code + "\n")
@@ -160,7 +168,7 @@ def test_any_frame_of_a_receiver(work, trials, name):
                 except ENDS:
                     pass
             require(not program.is_running(), f"{way}: the sender did not end")
-            is_received = receiver.finished is not None
+            is_received = any(part.finished for part in receiver.parts)
         judge(program, way, old, new, is_received)
         return script.changed
 
@@ -258,7 +266,7 @@ def test_a_stranger_that_resumes(work):
         made.session()
     except Stopped:
         pass
-    session = made.accepted.session
+    session = made.verdict.session
     for is_away in (False, True):
         for mode, reason in ((wire.RESUME, wire.UNKNOWN), (wire.JOIN, wire.UNKNOWN), (wire.PAIR, wire.BUSY)):
             link = channel.connect("127.0.0.1", receiver.port, tls.Identity())
@@ -274,7 +282,7 @@ def test_a_stranger_that_resumes(work):
     made.options.before_frame = None
     made.resume()
     made.session()
-    require(made.accepted.session != session, "the session is the same")
+    require(made.verdict.session != session, "the session is the same")
     end_well(receiver)
     run_script("check-trees", "--inside", old, new)
 

@@ -41,7 +41,6 @@ def varied(work):
     pytest.param({"features": 0, "window": 300_000}, id="a window of one frame"),
     pytest.param({"frame": 1_048_576}, id="pieces of 1 MiB"),
     pytest.param({"offer": {"metadata": 500_000}}, id="an offer with metadata"),
-    pytest.param({"flags": 0}, id="data that may not be compressed"),
 ])
 def test_a_tree_is_sent_to_the_program(work, values):
     """interop: a varied tree, sent to the program"""
@@ -53,10 +52,10 @@ def test_a_tree_is_sent_to_the_program(work, values):
     run_script("check-trees", "--inside", old, new)
     if "window" in values:
         # This end bounds itself by less than the program's window.
-        require(made.accepted.window > 300_000, "the window")
-    equal((made.done.items, made.done.bytes), (receiver.events("done")[0]["items"], receiver.events("done")[0]["bytes"]), "totals")
-    packed = bool(made.accepted.features & wire.ZSTD)
-    equal(packed, bool(values.get("features", 1) & 1 and values.get("flags", 2)), "zstd in ACCEPT")
+        require(made.verdict.window > 300_000, "the window")
+    equal((made.part.done.items, made.part.done.bytes), (receiver.events("done")[0]["items"], receiver.events("done")[0]["bytes"]), "totals")
+    packed = made.streams.is_packed
+    equal(packed, bool(values.get("features", 1)), "zstd in both GREETINGs")
     require(not packed or receiver.events("done")[0]["savedBytes"] > MIB // 2, "nothing was saved by zstd")
 
 
@@ -240,6 +239,48 @@ def test_a_busy_receiver_is_asked_again(work):
         ended(program, 0)
         equal(receiver.aborts, [4, 4, 4], "ABORTs")
     run_script("check-trees", "--inside", old, new)
+
+
+@pytest.mark.parametrize("more, count", [
+    pytest.param({"wait": 0, "place": 0}, None, id="a moment"), pytest.param({"wait": 1, "place": 2}, None, id="a place in a line"),
+    pytest.param({"wait": 9, "place": 0}, None, id="an unknown wait"), pytest.param({}, None, id="an older program"),
+    pytest.param({"wait": 2, "place": 0}, 1, id="never in this run")])
+def test_how_long_a_receiver_is_busy(work, more, count):
+    """interop: ABORT 4 says whether the program tries again"""
+    old, new = work.place()
+    small_file(f"{old}/file")
+    with listening(new) as receiver:
+        pair = receiver.pair
+
+        def busy(link, *others):
+            if len(receiver.aborts) < 2:
+                raise Aborted(wire.BUSY, **more)
+            pair(link, *others)
+
+        receiver.pair = busy
+        program = sender(work, [f"{old}/file"], receiver.port, receiver.code)
+        while program.is_running():
+            receiver.turn(0.05)
+        ended(program, 4 if count else 0)
+        equal(len(receiver.aborts), count or 2, "ABORTs")
+
+
+def test_an_older_receiver(work):
+    """interop: ABORT 5 alone comes from an older program: the sender's user has to install a
+    current one there"""
+    old, new = work.place()
+    small_file(f"{old}/file")
+    with listening(new) as receiver:
+        def pair(*_):
+            raise Aborted(wire.VERSION)
+
+        receiver.pair = pair
+        program = sender(work, [f"{old}/file"], receiver.port, receiver.code)
+        while program.is_running():
+            receiver.turn(0.05)
+        ended(program, 1)
+        work.figure = program.error()["message"]
+        require("older" in program.text(), program.text()[-300:])
 
 
 def test_a_look_without_a_byte_means_nothing(work):

@@ -9,15 +9,15 @@ from apps import ID, Device
 from bundles import GROUP
 from devices import Receiver, end_well, own_port, small_file
 from disks import Disk, KINDS, needed
-from interop import close_of, ended, interop, paired, roots, to_data
+from interop import ended, interop, paired, refusal_of, roots, to_data
 from needs import needs, own_mounts, root
 from outside import equal, require
 
 pytestmark = needs(interop)
 
 if interop() is None:
-    import sender as sending
     import wire
+    from plan import Part
 
 MOMENT = 1_500_000_000_123_456_789
 
@@ -61,7 +61,7 @@ def test_marks_of_existing_items(work):
     equal((finish.present, finish.differing), (2, 2), "present and differing")
     # A directory is sent even where a file exists: it and its content are not stored.
     ended(receiver, 8)
-    equal(made.done.notStored, 2, "items not stored")
+    equal(made.part.done.notStored, 2, "items not stored")
     with open(f"{new}/data/differs", "rb") as file:
         equal(file.read(), b"old", "what was there")
     with open(f"{new}/data/fresh", "rb") as file:
@@ -78,7 +78,7 @@ def test_a_sender_that_does_not_leave_out(work):
     made.send()
     made.finish()
     made.receipt()
-    equal(made.done.notStored, 4, "items not stored")
+    equal(made.part.done.notStored, 4, "items not stored")
     named = {said.path: said.reason for said in made.refused}
     equal(named, {b"data/differs": 9, b"data/other": 9, b"data/folder": 9, b"data/folder/inner": 7}, "REFUSED")
     ended(receiver, 8)
@@ -100,24 +100,19 @@ def test_names_that_are_taken(work, mode):
 
 
 def test_a_name_that_is_taken(work):
-    """interop: a root that exists: CLOSE 6 with its name"""
+    """interop: a root that exists: the part is refused with code 6 and its name"""
     old, new = merged(work)
     receiver = Receiver(work, new)
-    made = paired(receiver, roots(old))
-    made.greet()
-    said = close_of(made.offer)
-    equal((said.code, said.name), (6, "CLOSE"), "code and frame")
-    equal(said.values["name"], b"data", "the name")
+    said = refusal_of(paired(receiver, roots(old)))
+    equal((said["code"], said.get("name")), (6, b"data"), "code and name")
     ended(receiver, 4)
 
 
 def test_more_than_there_is_room(work):
-    """interop: more than --max-size: CLOSE 7; exit 6"""
+    """interop: more than --max-size: the part is refused with code 7; exit 6"""
     old, new = merged(work)
     receiver = Receiver(work, work.place()[1], options=["--max-size", "5"])
-    made = paired(receiver, roots(old))
-    made.greet()
-    equal(close_of(made.offer).code, 7, "code")
+    equal(refusal_of(paired(receiver, roots(old)))["code"], 7, "code")
     ended(receiver, 6)
 
 
@@ -149,7 +144,7 @@ def test_traits(work):
     made.receipt()
     # The first of two names that fold arrives.
     equal([said.reason for said in made.refused], [3], "REFUSED")
-    equal(made.done.notStored, len(left) + 1, "items not stored")
+    equal(made.part.done.notStored, len(left) + 1, "items not stored")
     ended(receiver, 8)
 
 
@@ -176,7 +171,7 @@ def test_refused(work, cut):
     expected = {b"data/col:on": 1, b"data/link": 4, b"data/ques?tion": 1, b"data/ques?tion/inner": 7}
     named = {said.path: said.reason for said in made.refused}
     equal({path: named.get(path) for path in expected}, expected, "REFUSED")
-    equal(made.done.notStored, len(named), "items not stored")
+    equal(made.part.done.notStored, len(named), "items not stored")
     ended(receiver, 8)
 
 
@@ -196,10 +191,12 @@ def test_refused_before_done(work):
     receiver.signal(signal.SIGKILL)
     receiver.wait()
     again = Receiver(work, new, port=port, is_inviting=False)
+    made.part.done = None
     made.resume()
     made.greet()
+    made.plan()
     require(not made.offer(), "the OFFER was accepted")
-    equal(({said.path for said in made.refused}, made.done.notStored), (before, len(before)), "REFUSED and DONE")
+    equal(({said.path for said in made.refused}, made.part.done.notStored), (before, len(before)), "REFUSED and DONE")
     equal({said.path for said in made.refused if said.generation == bytes(16)}, withheld, "paths with the generation 0")
     made.receipt()
     ended(again, 8)
@@ -231,7 +228,7 @@ def test_owners_and_set_id_bits(work, is_kept):
     end_well(receiver)
     there = os.lstat(f"{new}/data/program")
     equal((there.st_uid, there.st_gid, there.st_mode & 0o7777), (1234, 5678, 0o4755) if is_kept else (os.geteuid(), os.getegid(), 0o755), "owner and mode")
-    losses = dict(made.done.losses or [])
+    losses = dict(made.part.done.losses or [])
     equal((8 in losses, 3 in losses), (not is_kept, not is_kept), f"losses {losses}")
     equal([(left["name"], left["count"]) for left in receiver.events("done")[0]["leftBehind"]], [("trusted.kept.here", 1)], "what is left behind")
 
@@ -239,17 +236,15 @@ def test_owners_and_set_id_bits(work, is_kept):
 # Apps
 
 
-OFFERED = {"identifier": ID, "store": "", "platform": "linux", "version": "1.5"}
-
-
-def archive(work):
-    """A folder whose content is an app's archive."""
+def archive(work, identifier=ID):
+    """The part of an app, whose archive is the content of a folder."""
     old, _ = work.place()
     os.makedirs(f"{old}/archive/Documents")
     small_file(f"{old}/archive/Documents/kept", b"what was written")
     os.mkdir(f"{old}/archive/Group")
     small_file(f"{old}/archive/Group/shared", b"shared")
-    return [f"{old}/archive"]
+    app = {"store": "", "platform": "linux", "version": "1.5"}
+    return [Part([f"{old}/archive"], kind=wire.APP, identifier=identifier, app=app)]
 
 
 @needs(own_mounts)
@@ -257,7 +252,7 @@ def test_an_app_takes_its_data(work):
     """interop: the program asks for an app's data in its GREETING, and imports it"""
     device = Device(work, work.place()[1])
     receiver = device.receive("--option", "count=7")
-    made = to_data(paired(receiver, archive(work), app=OFFERED))
+    made = to_data(paired(receiver, archive(work)))
     request = made.other.request
     equal((request["identifier"], request["platform"], request["options"]), (ID, "linux", [(b"count", b"7")]), "the request")
     equal(made.accepted.traits, None, "traits for an app")
@@ -271,20 +266,18 @@ def test_an_app_takes_its_data(work):
 
 @needs(own_mounts)
 @pytest.mark.parametrize("what", ["an app's data for folders", "folders for an app", "another app"])
-def test_an_offer_that_is_not_wanted(work, what):
-    """interop: an offer of another kind or app: CLOSE 15 with a hint; exit code 4"""
+def test_a_part_that_is_not_wanted(work, what):
+    """interop: a part of another kind or app is refused with code 15 and a hint; exit code 4"""
     old, new = merged(work)
     if what == "an app's data for folders":
-        receiver, made = Receiver(work, work.place()[1]), lambda: paired(receiver, archive(work), app=OFFERED)
+        receiver, made = Receiver(work, work.place()[1]), lambda: paired(receiver, archive(work))
     else:
         receiver = Device(work, work.place()[1]).receive()
-        app = {"app": {**OFFERED, "identifier": "org.example.other"}} if what == "another app" else {}
-        made = lambda: paired(receiver, archive(work) if app else roots(old), **app)
+        made = lambda: paired(receiver, archive(work, "org.example.other") if what == "another app" else roots(old))
     made = made()
-    made.greet()
-    said = close_of(made.offer)
-    work.figure = f"{said.message}: {said.hint}"
-    equal(said.code, 15, f"the code of {work.figure!r}")
-    require(what == "another app" or "--app" in (said.hint or ""), f"the hint names no option: {work.figure}")
+    said = refusal_of(made)
+    work.figure = f"{said.get('message')}: {said.get('hint')}"
+    equal(said["code"], 15, f"the code of {work.figure!r}")
+    require(what == "another app" or "--app" in said.get("hint", ""), f"the hint names no option: {work.figure}")
     ended(receiver, 4)
-    equal(sending.EXITS[15], 4, "the sender's exit code")
+    equal(made.exit_code(), 4, "the sender's exit code")

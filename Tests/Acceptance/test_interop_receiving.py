@@ -74,7 +74,11 @@ def cut_all(receiver):
 
 
 def bytes_of(receiver):
-    return sum(held.bytes() for held in receiver.archive.held.values())
+    return sum(held.bytes() for part in receiver.parts if part.archive for held in part.archive.held.values())
+
+
+def unsent(receiver):
+    return sorted((said.path, said.reason) for said in receiver.part.unsent)
 
 
 # Streams
@@ -199,25 +203,26 @@ def test_drop(work):
         cut_all(receiver)
 
     # When the small files have come.
-    hook = once(lambda receiver, _: b"data/small-2" in receiver.archive.held and bytes_of(receiver) > MIB, change)
+    hook = once(lambda receiver, _: b"data/small-2" in receiver.part.archive.held and bytes_of(receiver) > MIB, change)
     # The same run has walked before: to it the file has vanished.
     receiver, _ = all_through(work, old, new, code=8, before_entry=hook)
-    equal(receiver.unsent, [(b"data/small-0", 1)], "UNSENT")
+    equal(unsent(receiver), [(b"data/small-0", 1)], "UNSENT")
     run_script("check-trees", "--inside", old, new)
-    require(receiver.dropped >= 2, f"{receiver.dropped} marks in DROP")
+    require(receiver.part.dropped >= 2, f"{receiver.part.dropped} marks in DROP")
 
 
 def test_done_answers_an_offer(work):
     """interop: DONE is lost: the program resumes, and DONE answers its OFFER"""
     old, new = some(work, 1)
-    with listening(new) as receiver:
+    plans = []
+    with listening(new, judge=plans.append) as receiver:
         answer = receiver.answer
         receiver.answer = lambda: (setattr(receiver, "answer", answer), receiver.end())
         program = sender(work, roots(old), receiver.port, receiver.code)
         receiver.run(60)
         ended(program, 0)
         equal(receiver.sessions, 2, "sessions")
-        require(receiver.offer.transfer is not None, "the OFFER names no transfer")
+        equal([said.plan for said in plans], [None, receiver.plan_id], "the plans that PLAN names")
     run_script("check-trees", "--inside", old, new)
 
 
@@ -284,8 +289,8 @@ def test_marks_of_existing_items(work):
         [lambda key: of_stat(key, f"{place}/small-0", b"data/small-0"), lambda key: wire.mark_of_symlink(key, b"nowhere", b"data/link")],
         [lambda key, name=name: wire.mark_of_path(key, name) for name in (b"data/small-0", b"data/small-1", b"data/link", b"data/void")])
     receiver, program = all_through(work, old, new, there=there)
-    equal((receiver.finished.present, receiver.finished.differing), (2, 2), "present and differing")
-    equal(sorted(receiver.unsent), [(b"data/small-1", 6), (b"data/void", 6)], "UNSENT")
+    equal((receiver.part.finished.present, receiver.part.finished.differing), (2, 2), "present and differing")
+    equal(unsent(receiver), [(b"data/small-1", 6), (b"data/void", 6)], "UNSENT")
     done = program.events("done")[0]
     equal((done["present"], done["differing"]), (2, 2), "what the program tells")
     equal(sorted(os.listdir(f"{new}/data")), ["large-0", "small-2", "small-3", "small-4", "twin"], "what arrived")
@@ -300,15 +305,15 @@ def test_traits(work):
     traits = {"largestFile": MIB, "rules": 2 | 4 | 32, "longestName": 20}
     receiver, program = all_through(work, old, new, code=8, accept={"traits": traits})
     expected = {b"data/large-0": 5, b"data/co:lon": 1, b"data/dot.": 1, b"data/" + b"n" * 40: 2, b"data/link": 4}
-    equal({said.path: (said.reason, said.refusal) for said in receiver.unsent_messages}, {path: (7, reason) for path, reason in expected.items()}, "UNSENT")
-    equal(receiver.finished.withheld, 5, "withheld")
+    equal({said.path: (said.reason, said.refusal) for said in receiver.part.unsent}, {path: (7, reason) for path, reason in expected.items()}, "UNSENT")
+    equal(receiver.part.finished.withheld, 5, "withheld")
     equal(program.events("done")[0]["notStored"], 5, "what the program tells")
 
 
 def test_refused(work):
     """interop: REFUSED: the program does not send the item again: exit code 8"""
     old, new = some(work)
-    hook = once(lambda receiver, _: receiver.archive.refused() and bytes_of(receiver) > 2 * MIB, cut_all)
+    hook = once(lambda receiver, _: receiver.part.archive.refused() and bytes_of(receiver) > 2 * MIB, cut_all)
     receiver, program = all_through(
         work, old, new, code=8, before_entry=hook,
         refuse=lambda record: {b"data/small-3": 1, b"data/link": 4, b"data/large-0": 5}.get(record["path"]))
@@ -324,14 +329,14 @@ def test_items_that_cannot_be_sent(work):
     old, new = some(work, 1, user)
     os.mkfifo(f"{old}/data/queue")
     receiver, program = all_through(work, old, new)
-    equal(receiver.unsent, [(b"data/queue", 4)], "UNSENT")
+    equal(unsent(receiver), [(b"data/queue", 4)], "UNSENT")
     small_file(f"{old}/data/closed")
     os.chmod(f"{old}/data/closed", 0)
     with listening(work.place()[1]) as receiver:
         program = sender(work, roots(old), receiver.port, receiver.code, user=user)
         receiver.run(60)
         ended(program, 8)
-        equal(sorted(receiver.unsent), [(b"data/closed", 2), (b"data/queue", 4)], "UNSENT")
+        equal(unsent(receiver), [(b"data/closed", 2), (b"data/queue", 4)], "UNSENT")
 
 
 @needs(root)
@@ -342,8 +347,8 @@ def test_owners_and_attributes_left_behind(work):
     os.chown(f"{old}/file", 1234, 5678)
     os.setxattr(f"{old}/file", "trusted.kept.here", b"1")
     receiver, _ = all_through(work, old, new, "--owners")
-    [record] = [held.record for held in receiver.archive.held.values()]
-    equal((record["owner"], receiver.finished.leftBehind), ((1234, 5678), [(b"trusted.kept.here", 1)]), "the owner, and what is left behind")
+    [record] = [held.record for held in receiver.part.archive.held.values()]
+    equal((record["owner"], receiver.part.finished.leftBehind), ((1234, 5678), [(b"trusted.kept.here", 1)]), "the owner, and what is left behind")
 
 
 def test_losses(work):
@@ -357,9 +362,9 @@ def test_losses(work):
 # Closing
 
 
-@pytest.mark.parametrize("code, exit_code", [(2, 5), (3, 1), (4, 1), (5, 4), (6, 4), (7, 6), (8, 4), (9, 1), (10, 7), (12, 4), (14, 1), (15, 4), (99, 1)])
+@pytest.mark.parametrize("code, exit_code", [(2, 5), (3, 1), (4, 1), (5, 4), (6, 4), (7, 6), (8, 4), (9, 1), (10, 7), (12, 4), (14, 1), (15, 4), (17, 4), (18, 4), (19, 4), (20, 4), (21, 4), (99, 1)])
 def test_close_of_the_receiver(work, code, exit_code):
-    """interop: CLOSE answers the OFFER: the program exits with the code of section 10"""
+    """interop: CLOSE answers the PLAN: the program exits with the code of section 10"""
     old, new = some(work, 1)
     with listening(new, judge=lambda _: {"code": code, "message": "the test refuses", "hint": "Try again.", "name": b"data"}) as receiver:
         program = sender(work, roots(old), receiver.port, receiver.code)
@@ -415,7 +420,7 @@ def test_unknown_frames_and_fields(work):
         for link in [receiver.control, *(stream.link for stream in receiver.streams)]:
             link.write(wire.frame_of(0x80, b"unknown") + wire.frame_of(0xFF, b""))
 
-    all_through(work, old, new, greeting=unknown, accept=unknown, done=unknown, before_frame=strange)
+    all_through(work, old, new, greeting=unknown, verdict=unknown, accept=unknown, done=unknown, before_frame=strange)
     run_script("check-trees", "--inside", old, new)
 
 
@@ -495,7 +500,7 @@ def test_an_app_is_asked_for(work):
         program = device.send(receiver.port, receiver.code)
         receiver.run(60)
         ended(program, 0)
-        app = receiver.offer.app
-        equal((receiver.offer.kind, receiver.offer.roots, app["identifier"]), (wire.APP, None, ID), "the OFFER")
+        [part] = receiver.plan.parts
+        equal((part["kind"], part.get("roots"), part["identifier"]), (wire.APP, None, ID), "the part")
     with open(f"{new}/Documents/kept", "rb") as file:
         equal(file.read(), b"what was written", "the app's file")

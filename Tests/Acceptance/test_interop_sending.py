@@ -8,7 +8,7 @@ import time
 import pytest
 
 from devices import PATIENCE, Receiver, end_well, own_port, random_file, small_file
-from interop import close_of, ended, interop, paired, roots, to_data
+from interop import close_of, ended, failure_of, interop, paired, roots, to_data
 from needs import needs
 from outside import MIB, equal, require, run_script, wait_for
 
@@ -38,7 +38,7 @@ def done(made, receiver, old, new):
     """Requires that a transfer has succeeded."""
     end_well(receiver)
     run_script("check-trees", "--inside", old, new)
-    equal(made.done.notStored, None, "items not stored")
+    equal(made.part.done.notStored, None, "items not stored")
 
 
 class Stop(Exception):
@@ -98,17 +98,17 @@ def test_a_join_is_turned_away(work, wrong):
     old, new = some(work)
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old)))
-    count = made.accepted.streams if wrong == "one too many" else 1
+    count = made.verdict.streams if wrong == "one too many" else 1
     for _ in range(count):
         made.streams.open()
     link = made.open_stream()
     number = 0 if wrong == "a number that is used" else 900
-    link.say("JOIN", session=bytes(16) if wrong == "another session" else made.accepted.session, stream=number, replaces=wire.NONE)
+    link.say("JOIN", session=bytes(16) if wrong == "another session" else made.verdict.session, stream=number, replaces=wire.NONE)
     said = close_of(lambda: link.hear())
     work.figure = f"CLOSE {said.code}: {said.message}"
     equal(said.code, 16, "the code")
-    both = {"another session": (bytes(16).hex(), made.accepted.session.hex()), "a number that is used": ("stream 0", "joined before"),
-            "one too many": (str(count), str(made.accepted.streams))}[wrong]
+    both = {"another session": (bytes(16).hex(), made.verdict.session.hex()), "a number that is used": ("stream 0", "joined before"),
+            "one too many": (str(count), str(made.verdict.streams))}[wrong]
     require(all(value in said.message for value in both), f"{said.message!r} has not {both}")
     go_on(made)
     done(made, receiver, old, new)
@@ -134,7 +134,7 @@ def test_joins_at_once(work, count):
     old, new = some(work, 4)
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old), streams=count, frame=50_000))
-    require(made.accepted.streams >= count, f"{made.accepted.streams} streams may be joined")
+    require(made.verdict.streams >= count, f"{made.verdict.streams} streams may be joined")
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         links = list(pool.map(lambda _: made.open_stream(), range(count)))
     made.streams.open_link = lambda: links.pop()
@@ -244,13 +244,13 @@ def test_drop(work):
 
 
 def test_finish_that_does_not_fit(work):
-    """interop: a FINISH with another digest: CLOSE 3 with both digests; nothing arrives"""
+    """interop: a FINISH with another digest: FAILED 3 with both digests; nothing arrives"""
     old, new = some(work)
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old)))
     made.send()
     made.marks[0] = bytes(16)
-    said = close_of(made.finish)
+    said = failure_of(made, made.finish)
     work.figure = said.message
     equal(said.code, 3, "code")
     require(wire.digest(made.marks).hex() in said.message, f"{said.message!r} has not the digest that was said")
@@ -318,14 +318,14 @@ def test_entries_that_come_twice(work):
 
 
 def test_a_link_to_a_link(work):
-    """interop: a hard link whose target is another hard link: CLOSE 3 at FINISH"""
+    """interop: a hard link whose target is another hard link: FAILED 3 at FINISH"""
     old, new = some(work, 1)
     os.link(f"{old}/data/twin", f"{old}/data/twix")
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old)))
     twin, twix = (next(item for item in made.items if item.path == path) for path in (b"data/twin", b"data/twix"))
     twix.target = twin
-    said = close_of(lambda: go_on(made))
+    said = failure_of(made, lambda: go_on(made))
     equal(said.code, 3, f"the code of {said.message!r}")
     ended(receiver, 1)
 
@@ -336,7 +336,7 @@ def test_fencing(work):
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old)))
     stream = made.streams.open()
-    older, session = made.control, made.accepted.session
+    older, session = made.control, made.verdict.session
     made.resume()
     to_data(made)
     equal(close_of(lambda: older.hear()).code, 13, "code")
@@ -346,7 +346,7 @@ def test_fencing(work):
     link.say("JOIN", session=session, stream=77, replaces=wire.NONE)
     with pytest.raises((channel.Cut, channel.Ended, channel.Closed)):
         link.hear("ACK")
-    require(made.accepted.session != session, "the session's id")
+    require(made.verdict.session != session, "the session's id")
     go_on(made)
     done(made, receiver, old, new)
 
@@ -362,12 +362,13 @@ def test_done_answers_an_offer(work):
     made.cut()
     receiver.signal(signal.SIGKILL)
     receiver.wait()
-    made.done = None
+    made.part.done = None
     again = Receiver(work, new, port=port, is_inviting=False)
     made.resume()
     made.greet()
+    made.plan()
     require(not made.offer(), "the OFFER was accepted")
-    equal((made.done.items, made.done.bytes), made.finished, "totals")
+    equal((made.part.done.items, made.part.done.bytes), made.part.finished, "totals")
     made.receipt()
     ended(again, 0)
     run_script("check-trees", "--inside", old, new)
@@ -435,10 +436,12 @@ def test_a_receiver_that_stays(work):
     second = paired(receiver, [f"{old}/more"])
     second.session()
     os.rename(f"{old}/more", f"{old}/data")
+    first.part.done = None
     first.resume()
     first.greet()
+    first.plan()
     require(not first.offer(), "the OFFER was accepted")
-    equal((first.done.items, first.done.bytes), first.finished, "totals")
+    equal((first.part.done.items, first.part.done.bytes), first.part.finished, "totals")
     first.receipt()
     equal(sorted(os.listdir(new)), ["data", "more"], "what arrived")
     receiver.signal(signal.SIGTERM)
@@ -453,7 +456,7 @@ def test_unknown_frames_and_fields(work):
     old, new = some(work)
     receiver = Receiver(work, new)
     unknown = {"unknown": {200: b"later"}}
-    made = paired(receiver, roots(old), greeting=unknown, offer=unknown)
+    made = paired(receiver, roots(old), greeting=unknown, plan=unknown, offer=unknown)
 
     def strange(every, number):
         for link in [made.control, *(stream.link for stream in every.streams)]:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from interop import interop
+from interop import VECTORS, interop, violations
 from needs import needs
 from outside import ROOT, equal, require
 
@@ -13,9 +13,7 @@ pytestmark = needs(interop)
 
 if interop() is None:
     import wire
-
-VECTORS = f"{ROOT}/Tests/MigrationWireTests/Vectors"
-
+    from forms import Violation
 
 def hexadecimal(path):
     """The bytes of a vector, without its comment."""
@@ -45,6 +43,20 @@ def test_vectors_are_read():
             equal(made, said.payload, f"entries of {name}")
         count += 1
     require(count > 60, f"{count} vectors")
+
+
+def test_violations_are_refused():
+    """interop: every frame of violations.txt is refused, and a VERDICT with its PLAN"""
+    found, accepted = violations(), []
+    for name, frames in found.items():
+        try:
+            said = [wire.message(frame[0], frame[5:]) for frame in frames]
+            if len(said) == 2:
+                wire.check_verdict(*said)
+            accepted.append(name)
+        except Violation:
+            pass
+    equal((accepted, len(found) > 25), ([], True), "what is accepted, and whether there are many")
 
 
 def test_vectors_are_made(tmp_path):

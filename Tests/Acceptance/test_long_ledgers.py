@@ -32,8 +32,7 @@ def test_a_receiver_that_sends_a_ledger(work):
     receiver = Receiver(work, disk.place("new"))
     strange = StrangeSender(receiver.port, files={})
     strange.pair(receiver.pairing_code)
-    strange.offer(ITEMS)
-    strange.hear_ledger()
+    strange.open_part(ITEMS)
     strange.connect_stream()
     strange.stream.send(strange.joining())
     fill(strange)
@@ -44,6 +43,8 @@ def test_a_receiver_that_sends_a_ledger(work):
     strange.how = {"narrow": 64 << 10}
     strange.come_back(pause=0.1)
     begun = time.monotonic()
+    strange.plan()
+    strange.hear_verdict()
     strange.offer(ITEMS)
     strange.control.hear("ACCEPT")
     disk.stand()
@@ -55,6 +56,8 @@ def test_a_receiver_that_sends_a_ledger(work):
     strange.control.close()
     # It reads none of it.
     strange.come_back()
+    strange.plan()
+    strange.hear_verdict()
     strange.control.stop()
     strange.offer(ITEMS)
     time.sleep(0.5)
@@ -77,6 +80,7 @@ def test_a_sender_that_reads_a_ledger(work, trials):
     sending = sender(work, [old], strange.port, strange.CODE)
     strange.pair()
     begun = time.monotonic()
+    strange.judge()
     strange.accept(held=pages())
     strange.take_stream()
     strange.take()
@@ -96,6 +100,7 @@ def test_a_sender_that_reads_a_ledger(work, trials):
     strange = StrangeReceiver(own)
     sending = sender(own, [old], strange.port, strange.CODE)
     strange.pair()
+    strange.judge()
     strange.accept(held=pages(), is_ending=False)
     ended = end(sending)
     work.figure = f"told and dropped in {took:.1f} s, PONG after {1000 * slowest:.0f} ms at most, ended after {ended:.1f} s"

@@ -35,13 +35,12 @@ def finished(strange, receiver):
 
 @needs(interop)
 def test_everything_in_one_record(work):
-    """READY, JOIN and DATA in one record, and READY, GREETING and OFFER when the sender comes
+    """READY, JOIN and DATA in one record, and READY, GREETING and PLAN when the sender comes
     back"""
     receiver = Receiver(work, work.place()[1])
     strange = StrangeSender(receiver.port)
     strange.pair(receiver.pairing_code)
-    strange.offer()
-    strange.hear_ledger()
+    strange.open_part()
     strange.stream = strange.connected(strange.stranger)
     strange.stream.hello(wire.JOIN)
     in_one_record(strange.stream, READY + strange.joining() + b"".join(strange.beginning()))
@@ -50,8 +49,10 @@ def test_everything_in_one_record(work):
     strange.stream.cut()
     strange.stranger = strange.connected(strange.stranger)
     strange.stranger.hello(wire.RESUME)
-    in_one_record(strange.stranger, READY + strange.greeting() + strange.an_offer())
+    in_one_record(strange.stranger, READY + strange.greeting() + strange.a_plan())
     strange.control = Control(strange.stranger)
+    strange.hear_verdict()
+    strange.offer()
     strange.hear_ledger()
     strange.stream = strange.connected(strange.stranger)
     strange.stream.hello(wire.JOIN)
@@ -78,8 +79,7 @@ def test_a_sender_byte_by_byte(work, how):
     files = {b"file %d" % number: os.urandom(3_000 if number < 3 else 0) for number in range(1_000)}
     strange = StrangeSender(receiver.port, files, **how)
     strange.pair(receiver.pairing_code)
-    strange.offer()
-    strange.hear_ledger()
+    strange.open_part()
     strange.connect_stream()
     strange.stream.send(strange.joining() + b"".join(strange.beginning()) + b"".join(strange.rest()))
     strange.hear_written()
@@ -87,8 +87,7 @@ def test_a_sender_byte_by_byte(work, how):
     strange.control.close()
     strange.stream.cut()
     strange.come_back()
-    strange.offer()
-    strange.hear_ledger()
+    strange.open_part()
     strange.connect_stream()
     finished(strange, receiver)
     work.figure = f"{time.monotonic() - begun:.1f} s"
@@ -107,6 +106,7 @@ def test_a_receiver_byte_by_byte(work, how):
     strange = StrangeReceiver(work, **how)
     sending = sender(work, [old], strange.port, strange.CODE)
     strange.pair()
+    strange.judge()
     strange.accept()
     strange.take_stream()
     strange.take()

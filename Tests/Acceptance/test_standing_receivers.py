@@ -22,7 +22,7 @@ from strange_sender import MODIFIED, StrangeSender
 class Reception:
     """A receiver, a strange sender, and a disk that hangs from a step on."""
 
-    STEPS = ("offer", "beginning", "rest", "finish")
+    STEPS = ("plan", "offer", "beginning", "rest", "finish")
 
     def __init__(self, work, step, operation=None, options=(), has_store=False, is_there=False, kind=StandingDisk):
         self.work, self.step, self.operation = work, step, operation
@@ -45,7 +45,9 @@ class Reception:
     # Steps of the sender: its messages, and those that it receives
 
     def say(self, step):
-        if step == "offer":
+        if step == "plan":
+            self.sender.plan()
+        elif step == "offer":
             self.sender.offer()
         elif step == "beginning":
             self.sender.stream.send(self.sender.joining() + b"".join(self.sender.beginning()))
@@ -55,7 +57,9 @@ class Reception:
             self.sender.finish()
 
     def hear(self, step):
-        if step == "offer":
+        if step == "plan":
+            self.sender.hear_verdict()
+        elif step == "offer":
             self.sender.hear_ledger()
             self.sender.connect_stream()
         elif step in ("beginning", "rest"):
@@ -127,6 +131,8 @@ class Reception:
         self.sender.leave()
         self.sender.port = self.receiver.port
         self.sender.come_back()
+        self.sender.plan()
+        self.sender.hear_verdict()
         self.sender.offer()
         if self.sender.control.hear("HELD_END", "DONE").name == "HELD_END":
             self.sender.finish()
@@ -138,10 +144,11 @@ class Reception:
 
 
 RECEPTIONS = {
+    "the plan is judged": {"step": "plan"},
     "the offer is judged": {"step": "offer"},
     "the staging area is made": {"step": "offer", "operation": "make a directory"},
     "the destination is listed": {"step": "offer", "operation": "list", "options": ["--existing", "skip"], "is_there": True},
-    "the store is written": {"step": "offer", "has_store": True},
+    "the store is written": {"step": "plan", "has_store": True},
     "a folder is made": {"step": "beginning", "operation": "make a directory"},
     "a file is made": {"step": "beginning", "operation": "create"},
     "what an older state left is removed": {"step": "rest", "operation": "remove"},
@@ -192,13 +199,13 @@ def test_a_receiver_whose_sender_leaves_while_its_disk_hangs(work):
     second = StrangeSender(first.receiver.port)
     second.pair(code)
     took = time.monotonic() - begun
-    second.offer()
+    second.plan()
     time.sleep(60 if work.is_long else 1)
     second.control.slowest(begun)
     first.disk.go_on()
     first.sender = second
     for step in first.STEPS:
-        if step != "offer":
+        if step != "plan":
             first.say(step)
         first.hear(step)
     equal(first.receiver.wait(), 0, "exit code")

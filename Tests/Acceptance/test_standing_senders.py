@@ -22,7 +22,7 @@ class Sending:
     def __init__(self, work, step):
         self.work, self.step = work, step
         self.disk = StandingDisk(work)
-        has_store = step in ("accept", "finish", "done")
+        has_store = step in ("plan", "finish", "done")
         old = work.place()[0] if has_store else self.disk.place("old")
         for number in range(20):
             random_file(f"{old}/file {number}", 50_000)
@@ -41,9 +41,11 @@ class Sending:
         """Everything up to the step at which the disk hangs."""
         if self.step == "export":
             self.disk.stand("read")
-        elif self.step == "accept":
+        elif self.step == "plan":
             self.disk.stand()
         if self.step != "walk":
+            self.receiver.judge()
+        if self.step not in ("walk", "plan"):
             self.receiver.accept()
         if self.step in ("finish", "done"):
             self.receiver.take_stream()
@@ -57,14 +59,14 @@ class Sending:
             self.receiver.hear_finish()
             self.disk.stand()
             self.receiver.say_done()
-        elif self.step != "walk":
+        elif self.step not in ("walk", "plan"):
             self.taken = self.receiver.begin_taking()
         self.disk.wait()
 
     def stands(self, seconds):
         begun, told = time.monotonic(), len(self.sender.events("progress"))
         time.sleep(seconds)
-        if self.step != "walk":
+        if self.step not in ("walk", "plan"):
             wait_for("progress", PATIENCE, lambda: len(self.sender.events("progress")) - told > seconds / 2)
         return self.receiver.control.slowest(begun)
 
@@ -73,6 +75,8 @@ class Sending:
         slowest = self.stands(seconds)
         self.disk.go_on()
         if self.step == "walk":
+            self.receiver.judge()
+        if self.step in ("walk", "plan"):
             self.receiver.accept()
             self.taken = self.receiver.begin_taking()
         if self.taken:
@@ -98,7 +102,7 @@ class Sending:
 
 
 SENDINGS = {
-    "the walk": "walk", "the export": "export", "the transfer is noted": "accept", "the end of the data is noted": "finish",
+    "the walk": "walk", "the export": "export", "the plan is noted": "plan", "the end of the data is noted": "finish",
     "DONE is noted": "done"}
 
 

@@ -127,14 +127,20 @@ def remembered():
     begin = {"a1": bytes(16), "a2": b"\1", "a3": b"key", "a4": bytes(32), "a5": b"desk", "a6": b"desk:1", "a7": bytes(16)}
     begin["a8"] = u(8, 3) + u(8, 4) + u(8, 1) + u(8, 2)
     sources = {"a9": u(4, 2) + b"/a" + u(4, 2) + b"/b"}
-    destination = {"a10": b"/here", "a11": u(2, 7), "a12": bytes(16), "a13": frames["offer-folders"]}
-    done = {"a14": u(8, 5), "a15": frames["done"]}
+    destination = {"a10": b"/here", "a11": u(2, 7)}
+    begun = {"a1": bytes(16), "a2": frames["offer"]}
     refused = u(4, len(frames["refused"])) + frames["refused"]
-    end = {"a16": u(8, 1), "a17": u(8, 2), "a18": refused}
-    add("transfers", "sender", fields(**begin, **sources, a16=u(8, 0)))
-    add("transfers", "sender-done", fields(**begin, **sources, **done, **end))
+    done = fields(**begun, a3=b"\1", a4=u(8, 1), a5=u(8, 2), a6=refused, a7=u(8, 5), a8=frames["done"])
+    begun = fields(**begun)
+
+    def plan(name, newest, *parts):
+        return {"a12": u(2, newest), "a13": frames[name], "a14": b"".join(u(4, len(part)) + part for part in parts)}
+
+    add("transfers", "sender", fields(**begin, **sources, **plan("plan-folders", 0, b"")))
+    add("transfers", "sender-begun", fields(**begin, **sources, **plan("plan-resume", 1, begun, begun, b"")))
+    add("transfers", "sender-done", fields(**begin, **sources, **plan("plan-folders", 0, done)))
     begin["a2"] = b"\2"
-    add("transfers", "receiver", fields(**begin, **destination, **done, **end))
+    add("transfers", "receiver", fields(**begin, **destination, **plan("plan-files", 0, done)))
 
 
 def paths():

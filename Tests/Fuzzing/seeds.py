@@ -25,7 +25,8 @@ def walks(add):
         dice = random.Random(target)
         for index in range(6):
             add(target, f"random-{index}", dice.randbytes(longest >> index // 2))
-    add("sessions", "whole", bytes([1, 1, 2, 0, 3, 4, 2, 5, 1, 6, 7, 8, 9, 10]))
+    add("sessions", "whole", bytes([
+        1, 11, 1, 0, 12, 0, 0, 2, 3, 4, 2, 5, 1, 6, 7, 8, 9, 2, 3, 4, 0, 13, 10]))
 
 
 def messages(add, fields, u, part):

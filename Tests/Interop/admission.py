@@ -10,7 +10,7 @@ class Stream:
     """A data stream that has joined."""
 
     def __init__(self, link, number):
-        self.link, self.number, self.written = link, number, 0
+        self.link, self.number, self.written, self.durable = link, number, 0, 0
 
 
 class Admission:
@@ -29,9 +29,9 @@ class Admission:
             self.judge_version(said)
             {wire.PAIR: self.pair, wire.RESUME: self.resumed, wire.JOIN: self.join}[said.mode](link, wire.early_frame(said.name, **said), said.mode)
         except channel.Aborted as error:
-            self.abort(link, error.reason)
+            self.abort(link, error)
         except Violation:
-            self.abort(link, wire.MALFORMED)
+            self.abort(link, channel.Aborted(wire.MALFORMED))
         except (channel.Cut, channel.Ended, channel.Silent):
             link.close()
 
@@ -46,12 +46,14 @@ class Admission:
 
     def judge_version(self, said):
         if not said.lowest <= self.options.highest or not self.options.lowest <= said.highest:
-            raise channel.Aborted(wire.VERSION)
+            # A program of version 1 knows ABORT without more.
+            more = {"lowest": self.options.lowest, "highest": self.options.highest} if said.highest > 1 else {}
+            raise channel.Aborted(wire.VERSION, **more)
 
-    def abort(self, link, reason):
-        self.aborts.append(reason)
+    def abort(self, link, error):
+        self.aborts.append(error.reason)
         try:
-            link.say_early("ABORT", reason=reason)
+            link.say_early("ABORT", reason=error.reason, **error.more)
             link.close()
         except channel.Cut:
             link.close()
@@ -61,7 +63,7 @@ class Admission:
 
     def pair(self, link, client, mode):
         if self.control is not None or self.pin is not None:
-            raise channel.Aborted(wire.BUSY)
+            raise channel.Aborted(wire.BUSY, wait=0, place=0)
         exchange, share = pairing.Exchange(False, pairing.digits_of(self.code)), link.hear_early("PAIR_A", seconds=10).point
         server = wire.early_frame("HELLO_S", version=self.options.highest, mode=mode)
         ids = (pairing.identity("client", link.peer, link.exported), pairing.identity("server", self.identity.fingerprint, link.exported))
@@ -95,7 +97,7 @@ class Admission:
         self.begin(link)
 
     def join(self, link, _, mode):
-        if link.peer != self.pin or self.state != "receiving":
+        if link.peer != self.pin or not self.control or not self.may_join:
             raise channel.Aborted(wire.UNKNOWN)
         if self.options.turn_away and (reason := self.options.turn_away(self)):
             raise channel.Aborted(reason)

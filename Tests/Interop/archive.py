@@ -1,14 +1,77 @@
-"""A receiver's store (Protocol.md §6.4, §9.4–§9.7): complete items and parts of files.
+"""A receiver's store (Protocol.md §6.4, §9.4–§9.7): the parts of a plan, their complete items and
+incomplete files.
 
 Content is in a staging folder, in files that are opened for each piece. The rest is in memory and
 ends with the process.
 """
 
 import os
+import shutil
+import tempfile
 
+import plan
 import tree
 import wire
 from forms import require
+
+
+class Part:
+    """One part at the receiver. The staging folder is there from its first OFFER to its end."""
+
+    def __init__(self, number, told, into, random):
+        self.number, self.told, self.into, self.random = number, told, into, random
+        self.judged = self.code = self.archive = self.key = self.offer = self.finished = None
+        """Its verdict, its result, its data and hashKey, its newest OFFER, and the FINISH of its data."""
+        self.is_ended = self.has_crossed = False
+        """Whether it has a result in this session, and whether FAILED has come behind its DONE."""
+        self.unsent, self.not_stored, self.dropped = [], [], 0
+
+    def begin(self, offer):
+        if self.archive is None:
+            self.archive, self.key = Archive(tempfile.mkdtemp(prefix=".staging-", dir=self.into)), self.random(16)
+        self.offer, self.unsent = offer, []
+
+    def roots(self):
+        """The roots whose items may come; None if the part has none."""
+        without = {root for root, _ in self.judged.get("without", [])}
+        return {name for number, (_, name) in enumerate(self.told["roots"]) if number not in without} if "roots" in self.told else None
+
+    def check_root(self, path):
+        require(self.roots() is None or path.split(b"/")[0] in self.roots(), f"{path!r} is not below a root of the part", 14)
+
+    def take(self, entry, session):
+        """Stores an entry."""
+        self.check_root(entry.path)
+        record = wire.record(entry.data) if entry.kind == wire.ITEM else {}
+        if record.get("kind") == wire.HARDLINK:
+            self.check_root(record["target"])
+        self.archive.take(entry, session)
+
+    def place(self):
+        """Where it arrives: keys are in a folder of the part's own."""
+        return f"{self.into}/{self.number}" if "identifier" in self.told and self.told["kind"] != wire.APP else self.into
+
+    def is_here(self):
+        """Whether anything of it has arrived."""
+        return self.code == 0 or self.archive is not None and bool(self.archive.held)
+
+    def end(self, code):
+        """It is finished, or has failed; without a later session its data goes."""
+        self.code, self.is_ended = plan.recorded(code) if code else 0, True
+        if code not in plan.RESUMABLE:
+            self.remove()
+            self.archive = self.archive if code == 0 else None
+
+    def remove(self):
+        if self.archive:
+            shutil.rmtree(self.archive.staging, ignore_errors=True)
+
+    def lost(self):
+        """How many items are not stored."""
+        return (self.finished.withheld or 0) + len(self.archive.refused())
+
+    def result(self):
+        return self.code, self.code == 0 and plan.is_whole([said.reason for said in self.unsent], self.lost(), self.judged)
 
 
 class Held:

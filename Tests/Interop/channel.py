@@ -33,11 +33,15 @@ class Silent(Exception):
 
 
 class Aborted(Exception):
-    """The other end said ABORT; `reason` is its number."""
+    """The other end said ABORT; `reason` is its number, and `more` has the values behind it."""
 
-    def __init__(self, reason):
+    def __init__(self, reason, **more):
         super().__init__(f"ABORT {reason}")
-        self.reason = reason
+        self.reason, self.more = reason, more
+
+    def is_worth_a_try(self):
+        """Whether the other end may admit this one later."""
+        return self.reason == wire.BUSY and self.more.get("wait") != 2
 
 
 class Closed(Exception):
@@ -133,7 +137,9 @@ class Channel:
         head = 3 if self.is_early else 5
         if self.over or len(self.buffer) < head:
             return self.over is not None
-        return len(self.buffer) >= head + int.from_bytes(self.buffer[1:head], "big")
+        size = int.from_bytes(self.buffer[1:head], "big")
+        # `take` refuses a frame that is too long without waiting for it.
+        return size > wire.MAX_BODY or len(self.buffer) >= head + size
 
     def take(self):
         """The type and body of the next frame, or None."""
@@ -161,7 +167,7 @@ class Channel:
             raise Silent(f"no {' or '.join(names)}")
         said = wire.early_message(*found)
         if said.name == "ABORT" and "ABORT" not in names:
-            raise Aborted(said.reason)
+            raise Aborted(**said.values)
         require(said.name in names, f"{said.name} for {' or '.join(names)}")
         return said
 

@@ -46,8 +46,23 @@ def body(form, reader):
             begin, tag = reader.at, reader.number(1)
             value = reader.take(take_varint(reader))
             name = form.by_tag.get(tag)
+            if name == "parts":
+                yield from parts_of(form.fields[name][1], Reader(value), reader.data[begin:reader.at - len(value)], tag)
+                continue
             meaning = said(name, form.fields[name][1].take(Reader(value))) if name else "a field with an unknown tag"
             yield reader.data[begin:reader.at], f"tag {tag}: {meaning}"
+
+
+def parts_of(form, reader, head, tag):
+    """Yields the fields of the parts in a PLAN or VERDICT."""
+    yield head, f"tag {tag}: parts"
+    number = 0
+    while not reader.is_over():
+        size = reader.take(4)
+        yield size, f"  part {number}, {int.from_bytes(size, 'big')} bytes"
+        for data, meaning in body(form.form.form, Reader(reader.take(int.from_bytes(size, "big")))):
+            yield data, "  " + meaning
+        number += 1
 
 
 def entries(reader):

@@ -5,12 +5,16 @@
 
 
 class Violation(Exception):
-    """The other end broke the protocol; the message says how."""
+    """The other end broke the protocol; the message says how, and `code` is that of CLOSE."""
+
+    def __init__(self, message, code=3):
+        super().__init__(message)
+        self.code = code
 
 
-def require(condition, message):
+def require(condition, message, code=3):
     if not condition:
-        raise Violation(message)
+        raise Violation(message, code)
 
 
 class Reader:
@@ -108,6 +112,19 @@ class Counted:
         return reader.take(count)
 
 
+class Sized:
+    """A value after the length of its bytes, a u32."""
+
+    def __init__(self, form):
+        self.form = form
+
+    def put(self, value):
+        return Counted(4).put(self.form.put(value))
+
+    def take(self, reader):
+        return whole(self.form, Counted(4).take(reader))
+
+
 class Row:
     """A tuple of values, each in its form."""
 
@@ -154,6 +171,21 @@ class Fixed:
 
     def take(self, reader):
         return {name: form.take(reader) for name, form in self.forms.items()}
+
+
+class Chosen(Fixed):
+    """A fixed body: `reason`, and behind it nothing, or the values that belong to this reason."""
+
+    def __init__(self, reason, more):
+        super().__init__(reason=reason, **{name: form for forms in more.values() for name, form in forms.items()})
+        self.more = more
+
+    def put(self, values):
+        return Fixed(**{name: form for name, form in self.forms.items() if values.get(name) is not None}).put(values)
+
+    def take(self, reader):
+        values = Fixed(reason=self.forms["reason"]).take(reader)
+        return values if reader.is_over() else {**values, **Fixed(**self.more.get(values["reason"], {})).take(reader)}
 
 
 class Fields:

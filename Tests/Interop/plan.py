@@ -1,47 +1,97 @@
-"""Items that a sender leaves out because of marks or traits (Protocol.md §6.3, §6.4, §9.2)."""
+"""The plan (Protocol.md §6.2, §6.3, §7.5, §10): a sender's parts, and what both ends make of a failure."""
 
 import os
 
-import traits
 import tree
 import wire
 
-PRESENT, DIFFERING, WITHHELD = 0, 6, 7
-"""Why an item is left out: PRESENT has no UNSENT, the others are its reasons."""
+EXITS = {2: 5, 5: 4, 6: 4, 7: 6, 8: 4, 10: 7, 11: 9, 12: 4, 15: 4, 16: 5, 17: 4, 18: 4, 19: 4, 20: 4, 21: 4}
+"""The exit codes of both ends by the codes of CLOSE, VERDICT and FAILED; 1 for every other code."""
+CODES = {*range(1, 22)}
+"""The known codes (§10)."""
+RESUMABLE = {2, 7, 9, 11, 16, 18, 19}
+"""The codes after which a later session may continue a part."""
+ROLES = {"home"}
+"""The known roles of folders."""
 
 
-def leave_out(items, held, accepted):
-    """The items to send, and (path, why, refusal) of the others. `held` has the marks by kind."""
-    kept, left, gone, firsts = [], [], {}, {}
-    for item in items:
-        target = item.target
-        if target and target.path in gone:
-            # Another name of such a file is looked up by its own path, and becomes a file itself.
-            item = tree.Item(item.path, item.whole, item.status, firsts.get(target.path))
-        why, refusal = reason(item, held, accepted, gone)
-        if why is None:
-            kept.append(item)
-            if target and item.kind == wire.FILE:
-                firsts[target.path] = item
-            continue
-        gone[item.path] = why
-        left.append((item.path, why, refusal))
-    return kept, left
+class Failed(Exception):
+    """A part has failed, here or, with `said`, at the other end."""
+
+    def __init__(self, code, message="", said=None, **details):
+        super().__init__(f"FAILED {code}: {message}")
+        self.code, self.said, self.values = code, said, {"code": code, "message": message, **details}
 
 
-def reason(item, held, accepted, gone):
-    """Why an item is left out, with a reason of REFUSED; (None, None) for an item to send."""
-    known = accepted.traits or {}
-    if item.kind != wire.DIRECTORY:
-        if item.kind == wire.SYMLINK:
-            equal = wire.mark_of_symlink(accepted.hashKey, os.readlink(item.place), item.path)
-        else:
-            grain = known.get("granularity", 1)
-            moment = item.status.st_mtime_ns // grain * grain
-            equal = wire.mark_of_file(accepted.hashKey, item.status.st_size, divmod(moment, 10**9), item.path)
-        if equal in held[wire.THERE_EQUAL]:
-            return PRESENT, None
-        if wire.mark_of_path(accepted.hashKey, item.path) in held[wire.THERE]:
-            return DIFFERING, None
-    refusal = traits.refusal(item, known, gone)
-    return (WITHHELD, refusal) if refusal else (None, None)
+def recorded(code):
+    """A code as an end records it."""
+    return code if code in CODES else 1
+
+
+def exit_code(results):
+    """The exit code of a plan, of the result of each part: its code, and whether all of it arrived."""
+    if all(result == (0, True) for result in results):
+        return 0
+    return 8 if any(code == 0 for code, _ in results) else EXITS.get(results[0][0], 1)
+
+
+def is_whole(unsent, not_stored, judged):
+    """Whether all of a finished part arrived. FIFOs and items that differ at the destination do not count."""
+    return not not_stored and "without" not in judged and not any(reason not in (4, 6, 7) for reason in unsent)
+
+
+def usual_code(part, request):
+    """A receiver's code for a part, by what it tells: it takes folders, or the app of its request."""
+    kind, identifier = part["kind"], part.get("identifier")
+    if kind not in (wire.FOLDERS, wire.APP, wire.APP_OF_FILES) or kind == wire.FOLDERS and identifier and identifier not in ROLES:
+        return 17
+    return wire.TAKEN if (kind, identifier) == ((wire.APP, request["identifier"]) if request else (wire.FOLDERS, None)) else 15
+
+
+def fixed(plan):
+    """Everything of a PLAN that a later one must repeat (§9.7)."""
+    def of_part(part):
+        app = {name: value for name, value in part.get("app", {}).items() if name != "version"}
+        return {**part, "bytes": None, "items": None, "allocated": None, "app": app, "roots": [name for _, name in part.get("roots", [])]}
+
+    return plan.unknown, [of_part(part) for part in plan.parts]
+
+
+class Part:
+    """One part at the sender.
+
+    `sources` are folders, or their places by the names of the roots; those of an app with an extension
+    have its archive as their content. `more` are fields of the part in PLAN.
+    """
+
+    def __init__(self, sources, kind=wire.FOLDERS, **more):
+        if not isinstance(sources, dict):
+            sources = {os.path.basename(os.path.abspath(source)): source for source in sources}
+        self.sources, self.kind, self.more = {os.fsencode(root): os.fsencode(place) for root, place in sources.items()}, kind, more
+        self.number = self.judged = self.code = self.finished = self.done = None
+        """Its place in the plan, its verdict, its result, the totals of its FINISH, and its DONE."""
+        self.is_offered, self.unsent = False, []
+        kinds = [(tree.kind_of(os.lstat(tree.reach(os.path.abspath(place)))), root) for root, place in sorted(self.sources.items())]
+        self.roots = [root for root in kinds if root[0]]
+
+    def told(self):
+        """The part as PLAN has it."""
+        name = os.fsdecode(b", ".join(self.sources)[:80]).encode(errors="replace").decode()
+        return {"kind": self.kind, "name": name, "roots": None if self.kind == wire.APP else self.roots, "flags": 0, **self.more}
+
+    def look(self):
+        """Walks the sources that are not left out; the items, and the paths of special files."""
+        without = [self.roots[number][1] for number, _ in self.judged.get("without", [])]
+        items, special = tree.walk({root: place for root, place in self.sources.items() if root not in without})
+        if self.kind == wire.APP:
+            items = [item for item in items if b"/" in item.path]
+            for item in items:
+                item.path = item.path.split(b"/", 1)[1]
+        return items, special
+
+    def is_left(self):
+        """Whether this session has to offer it."""
+        return not self.is_offered and (self.judged["code"] == wire.TAKEN or self.judged["code"] == wire.FINISHED and self.done is None)
+
+    def result(self):
+        return self.code, self.done is not None and is_whole([reason for _, reason, _ in self.unsent], self.done.notStored, self.judged)

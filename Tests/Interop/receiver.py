@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """A receiver of the peer protocol (Protocol.md §7.2, §7.3, §7.5), written from the document alone.
 
-Usage: receiver.py --into DIR [--port PORT] [--code CODE] [--no-zstd] [--no-refusals] [--label TEXT]
-Prints JSON lines: the port and the code, the unsent items, and the result.
+Usage: receiver.py --into DIR [--port PORT] [--code CODE] [--no-zstd] [--label TEXT]
+Prints JSON lines: the port and the code, the unsent items, and the result of each part.
 
-It takes one transfer, over any number of sessions. A test can call `turn` in place of `run`, and
+It takes one plan, over any number of sessions. A test can call `turn` in place of `run`, and
 look at the receiver between two turns.
 """
 
@@ -12,24 +12,20 @@ import argparse
 import dataclasses
 import json
 import os
-import shutil
 import socket
 import sys
-import tempfile
 import time
-
-import zstandard
 
 import channel
 import pairing
+import plan
 import tls
 import wire
 from admission import Admission
-from archive import Archive
+from archive import Part
 from forms import Violation, require
-
-CLOSES = {3: 1, 4: 1, 5: 4, 6: 4, 7: 6, 8: 4, 9: 1, 10: 7, 11: 9, 14: 1, 15: 4, 16: 5}
-"""The receiver's exit codes by the codes of CLOSE (§10)."""
+from plan import Failed
+from streams import plain
 
 
 @dataclasses.dataclass
@@ -43,6 +39,10 @@ class Options:
     code: str = None
     greeting: dict = dataclasses.field(default_factory=dict)
     """Fields of GREETING that replace the usual ones, and unknown ones."""
+    verdict: dict = dataclasses.field(default_factory=dict)
+    """Fields of VERDICT that replace the usual ones."""
+    judge_part: object = None
+    """Called with each part of a PLAN that is not finished; returns its verdict, or None for the usual one."""
     accept: dict = dataclasses.field(default_factory=dict)
     """Fields of ACCEPT that replace the usual ones."""
     there: tuple = ((), ())
@@ -58,27 +58,28 @@ class Options:
     done: dict = dataclasses.field(default_factory=dict)
     """Fields of DONE that replace the usual ones."""
     judge: object = None
-    """Called with an OFFER; returns the values of a CLOSE that refuses it, or None."""
+    """Called with a PLAN; returns the values of a CLOSE that refuses it, or None."""
+    at: object = None
+    """Called with the receiver and each state that it enters; it may raise Failed."""
     lowest, highest = 2, 2
     random = staticmethod(os.urandom)
     """The source of ids and keys."""
 
 
 class Receiver(Admission):
-    """One transfer at this end."""
+    """One plan at this end."""
 
     def __init__(self, into, port=0, options=None, listening=None):
         self.into, self.options = into, options or Options()
         self.identity, self.listening = tls.Identity(), listening or socket.create_server(("127.0.0.1", port))
         self.port = None if listening else self.listening.getsockname()[1]
         self.code, self.tries, self.pin = self.options.code or pairing.new_code(), self.options.tries, None
-        self.staging = tempfile.mkdtemp(prefix=".staging-", dir=into)
-        self.archive, self.keys = Archive(self.staging), {name: self.options.random(16) for name in ("transfer", "hashKey")}
-        self.control, self.state, self.streams, self.used = None, "away", [], set()
-        self.finished = self.offer = self.other = self.session = None
-        self.unsent, self.is_over, self.turned_away = [], False, []
-        self.roots, self.has_paired, self.not_stored = None, False, []
-        self.unsent_messages, self.sessions, self.dropped = [], 0, 0
+        self.plan = self.plan_id = self.part = None
+        """The first PLAN, its id, and the part of the newest OFFER of the session."""
+        self.parts = []
+        self.control, self.state, self.streams, self.used, self.may_join = None, "away", [], set(), False
+        self.other = self.session = None
+        self.is_over, self.turned_away, self.has_paired, self.sessions, self.refusal = False, [], False, 0, None
         self.aborts, self.closes = [], []
         """The reasons of ABORTs sent and the codes of CLOSEs received, in their order."""
 
@@ -88,7 +89,7 @@ class Receiver(Admission):
         link.ready()
         link.is_control = True
         self.sessions += 1
-        self.control, self.state, self.used, self.session = link, "greeting", set(), None
+        self.control, self.state, self.used, self.session, self.part, self.may_join = link, "greeting", set(), None, None, False
         link.say("GREETING", **{"role": wire.RECEIVER, "label": self.options.label, "software": "interop",
                                 "features": self.options.features, **self.options.greeting})
 
@@ -109,89 +110,151 @@ class Receiver(Admission):
         except channel.Cut:
             control.close()
 
+    def enter(self, state):
+        self.state = state
+        if self.options.at:
+            self.options.at(self, state)
+
+    EXPECTED = {"greeting": ["GREETING"], "waiting": ["PLAN"], "between": ["OFFER", "RECEIPT", "FAILED"],
+                "receiving": ["UNSENT", "DROP", "FINISH", "FAILED"], "settling": ["UNSENT", "DROP", "FINISH", "FAILED"]}
+
     def hear(self, said):
         """Acts on a message of the control connection, by the state (§7.2)."""
-        expected = {"greeting": ["GREETING"], "waiting": ["OFFER"], "receiving": ["UNSENT", "DROP", "FINISH"], "answered": ["RECEIPT"]}
-        require(said.name in expected[self.state], f"{said.name} in the state '{self.state}'")
-        getattr(self, "hear_" + said.name.lower())(said)
+        require(said.name in self.EXPECTED[self.state], f"{said.name} in the state '{self.state}'")
+        if self.state == "settling" and said.name != "FAILED":
+            return
+        try:
+            getattr(self, "hear_" + said.name.lower())(said)
+        except Failed as failure:
+            self.fail(failure)
 
     def hear_greeting(self, said):
         require(said.role == wire.SENDER, "the other end is no sender")
         self.other, self.state = said, "waiting"
 
-    def hear_offer(self, said):
-        names = [name for _, name in said.roots or []]
-        require(self.roots in (None, names), "other roots than those of the first offer")
-        self.roots, self.offer, self.unsent, self.unsent_messages = names, said, [], []
-        refusal = self.options.judge and self.options.judge(said)
-        if said.transfer and (self.has_paired or said.transfer != self.keys["transfer"]):
-            refusal = {"code": 12, "message": "this transfer is not known"}
-        if refusal:
+    def hear_plan(self, said):
+        self.refusal = self.options.judge and self.options.judge(said)
+        if self.plan and said.plan is None and not any(part.is_here() for part in self.parts):
+            # A new plan of the same key.
+            self.close_parts()
+            self.plan = self.plan_id = None
+        if said.plan and (self.has_paired or said.plan != self.plan_id) or self.plan and said.plan is None:
+            self.refusal = {"code": 12, "message": "this plan is not known"}
+        elif self.plan and plan.fixed(said) != plan.fixed(self.plan):
+            self.refusal = {"code": 3, "message": "another plan than the first one"}
+        if self.refusal:
             self.is_over = True
-            self.end(**refusal)
-        elif self.finished:
-            require(said.transfer is not None, "an OFFER without a transfer that is finished")
+            self.end(**self.refusal)
+            return
+        if not self.plan:
+            self.plan, self.plan_id = said, self.options.random(16)
+            self.parts = [Part(number, told, self.into, self.options.random) for number, told in enumerate(said.parts)]
+        for part in self.parts:
+            part.is_ended = part.has_crossed = False
+            if part.code != 0:
+                part.judged = self.options.judge_part and self.options.judge_part(part) or {"code": plan.usual_code(part.told, self.options.greeting.get("request"))}
+                part.code = plan.recorded(part.judged["code"]) if part.judged["code"] else None
+        self.session = self.options.random(16)
+        self.is_packed = bool(self.options.features & self.other.features & wire.ZSTD)
+        parts = [{"code": wire.FINISHED} if part.code == 0 else part.judged for part in self.parts]
+        self.control.say("VERDICT", **{"plan": self.plan_id, "session": self.session, "window": self.options.window,
+                                       "streams": self.options.streams, "parts": parts, "flags": 0, **self.options.verdict})
+        self.enter("between")
+
+    def hear_offer(self, said):
+        require(said.part < len(self.parts) and (self.part is None or said.part > self.part.number), f"part {said.part} is offered")
+        part = self.parts[said.part]
+        require(part.code in (None, 0), f"part {said.part} is offered, and has the code {part.code}")
+        self.part = part
+        self.enter("judging")
+        if part.code == 0:
             # REFUSED names all items not stored before the DONE that answers an OFFER.
-            for path, generation, reason in self.not_stored if said.roots else []:
+            for path, generation, reason in part.not_stored:
                 self.control.say("REFUSED", path=path, generation=generation, reason=reason)
             self.answer()
         else:
+            part.begin(said)
             self.accept()
 
     def accept(self):
-        self.session, features = self.options.random(16), self.options.features & self.other.features & wire.ZSTD
-        if not self.offer.flags & wire.COMPRESSIBLE:
-            features = 0
-        self.features = self.options.accept.get("features", features)
-        self.control.say("ACCEPT", **{**self.keys, "session": self.session, "window": self.options.window, "streams": self.options.streams,
-                                      "features": features, **self.options.accept})
-        key, partial = self.keys["hashKey"], self.archive.partial()
-        for kind, marks in ((1, self.archive.marks(key)), *((kind, sorted(make(key) for make in self.options.there[kind - 2])) for kind in (2, 3))):
+        part = self.part
+        self.control.say("ACCEPT", **{"hashKey": part.key, **self.options.accept})
+        self.enter("reporting")
+        partial = part.archive.partial()
+        for kind, marks in ((1, part.archive.marks(part.key)), *((kind, sorted(make(part.key) for make in self.options.there[kind - 2])) for kind in (2, 3))):
             for at in range(0, len(marks), 65_536):
                 self.control.say("HELD", kind=kind, marks=marks[at:at + 65_536])
         for held in partial:
             self.control.say("PARTIAL", path=held.path, generation=held.generation, ranges=held.ranges)
-        complete = self.archive.complete()
+        complete = part.archive.complete()
         self.control.say("HELD_END", items=len(complete), bytes=sum(held.size() for held in complete if not held.refused) + sum(held.bytes() for held in partial))
-        for held in self.archive.refused():
+        self.may_join = True
+        for held in part.archive.refused():
             self.say_refused(held)
-        self.state = "receiving"
+        self.enter("receiving")
 
     def say_refused(self, held):
-        if self.offer.kind == wire.FOLDERS:
+        if self.part.told["kind"] != wire.APP:
             self.control.say("REFUSED", path=held.path, generation=held.generation, reason=held.refused)
 
     def hear_unsent(self, said):
-        self.unsent.append((said.path, said.reason))
-        self.unsent_messages.append(said)
+        self.part.unsent.append(said)
 
     def hear_drop(self, said):
-        gone = {wire.mark(self.keys["hashKey"], held.generation, held.path): held.path for held in self.archive.complete()}
-        self.dropped += len(said.marks)
+        gone = {wire.mark(self.part.key, held.generation, held.path): held.path for held in self.part.archive.complete()}
+        self.part.dropped += len(said.marks)
         for mark in said.marks:
             if mark in gone:
-                self.archive.drop(gone[mark])
+                self.part.archive.drop(gone[mark])
 
     def hear_finish(self, said):
-        for held in [held for held in self.archive.held.values() if not held.is_complete()]:
-            self.archive.drop(held.path)
-        complete, marks = self.archive.complete(), self.archive.marks(self.keys["hashKey"])
+        part, archive = self.part, self.part.archive
+        for held in [held for held in archive.held.values() if not held.is_complete()]:
+            archive.drop(held.path)
+        complete, marks = archive.complete(), archive.marks(part.key)
         own = len(complete), sum(held.size() for held in complete), wire.digest(marks)
         require(own == (said.items, said.bytes, said.digest), f"FINISH says {said.items, said.bytes, said.digest.hex()}, here are {own}")
+        self.enter("importing")
         self.control.say("PROGRESS", phase=1, done=len(marks), total=len(marks))
-        self.archive.put_in_place(self.into)
-        shutil.rmtree(self.staging)
-        self.not_stored = [(held.path, held.generation, held.refused) for held in self.archive.refused()]
-        self.not_stored += [(said.path, bytes(16), said.refusal or 9) for said in self.unsent_messages if said.reason == 7]
-        self.finished = said
+        try:
+            os.makedirs(part.place(), exist_ok=True)
+            archive.put_in_place(part.place())
+        except OSError as error:
+            raise Failed(10, str(error)) from None
+        part.not_stored = [(held.path, held.generation, held.refused) for held in archive.refused()]
+        part.not_stored += [(one.path, bytes(16), one.refusal or 9) for one in part.unsent if one.reason == 7]
+        part.finished = said
+        part.end(0)
         self.answer()
 
     def answer(self):
-        self.state = "answered"
-        lost = (self.finished.withheld or 0) + len(self.archive.refused())
-        self.control.say("DONE", **{"items": self.finished.items, "bytes": self.finished.bytes, "notStored": lost or None, **self.options.done})
+        part = self.part
+        for stream in self.streams:
+            stream.durable = stream.written
+        self.control.say("DONE", **{"items": part.finished.items, "bytes": part.finished.bytes, "notStored": part.lost() or None, **self.options.done})
+        self.enter("between")
+
+    def fail(self, failure):
+        """Ends the part with FAILED."""
+        require(self.part and self.state in ("judging", "reporting", "receiving", "importing"), f"{failure} in the state '{self.state}'")
+        self.part.end(failure.code)
+        self.control.say("FAILED", part=self.part.number, **failure.values)
+        self.enter("settling")
+
+    def hear_failed(self, said):
+        require(self.part and said.part == self.part.number, f"FAILED of part {said.part}")
+        if self.state == "between":
+            require(self.part.code == 0 and not self.part.has_crossed, "FAILED behind the end of a part")
+            self.part.has_crossed = True
+            return
+        if self.state != "settling":
+            self.part.end(said.code)
+            self.control.say("FAILED", part=said.part, code=said.code, message="the sender has ended the part")
+        self.enter("between")
 
     def hear_receipt(self, _):
+        left = [part.number for part in self.parts if part.judged["code"] == wire.TAKEN and part.code is None]
+        require(not left, f"RECEIPT without a result of the parts {left}")
         self.is_over = True
         self.end()
 
@@ -201,36 +264,33 @@ class Receiver(Admission):
             stream.link.close()
             self.streams.remove(stream)
             return
-        require(said.name == "DATA" and self.state == "receiving", f"{said.name} on a data stream in the state '{self.state}'")
+        has_failed = self.part and self.part.is_ended and self.part.code != 0
+        require(said.name == "DATA" and (self.state == "receiving" or has_failed), f"{said.name} on a data stream in the state '{self.state}'")
         require(said.sequence == stream.written, f"the frame {said.sequence} behind {stream.written} frames")
+        self.check_form(said)
+        if not has_failed:
+            self.write(said)
+        stream.written += 1
+        if has_failed:
+            # Nothing of a failed part is kept, so nothing has to be durable.
+            stream.durable = stream.written
+        stream.link.say("ACK", written=stream.written, durable=stream.durable)
+
+    def check_form(self, said):
+        require(said.encoding == 0 or self.is_packed, "zstd without the feature")
+        require(said.encoding or len(said.payload) == said.plainLength, "a payload that is not as long as it says")
+
+    def write(self, said):
         if self.options.before_frame:
             self.options.before_frame(self, said)
-        for entry in wire.entries(self.plain(said), self.keys["hashKey"]):
+        for entry in wire.entries(plain(said), self.part.key):
             if self.options.before_entry:
                 self.options.before_entry(self, entry)
-            self.archive.take(entry, self.session)
+            self.part.take(entry, self.session)
             reason = self.options.refuse and entry.kind == wire.ITEM and self.options.refuse(wire.record(entry.data))
             if reason:
-                self.archive.refuse(entry.path, reason)
-                self.say_refused(self.archive.held[entry.path])
-        stream.written += 1
-        stream.link.say("ACK", written=stream.written, durable=0)
-
-    def plain(self, said):
-        if said.encoding == 0:
-            require(len(said.payload) == said.plainLength, "a payload that is not as long as it says")
-            return said.payload
-        require(self.features & wire.ZSTD, "zstd without the feature")
-        try:
-            head = zstandard.get_frame_parameters(said.payload)
-            unknown = zstandard.CONTENTSIZE_UNKNOWN
-            require(not head.dict_id and head.window_size <= 8 << 20 and head.content_size in (said.plainLength, unknown), "a zstd frame's header")
-            decoder = zstandard.ZstdDecompressor(max_window_size=8 << 20).decompressobj()
-            plain = decoder.decompress(said.payload)
-        except zstandard.ZstdError as error:
-            raise Violation(f"zstd: {error}") from None
-        require(decoder.eof and not decoder.unused_data and len(plain) == said.plainLength, "a payload that is not one zstd frame")
-        return plain
+                self.part.archive.refuse(entry.path, reason)
+                self.say_refused(self.part.archive.held[entry.path])
 
     def turn(self, seconds=1):
         """Waits at most `seconds` for data and acts on it. A violation ends the run."""
@@ -244,7 +304,7 @@ class Receiver(Admission):
                     self.hear(said)
         except Violation as error:
             self.is_over = True
-            self.end(code=3, message=str(error)[:900])
+            self.end(code=error.code, message=str(error)[:900])
             raise
         except channel.Closed as error:
             self.end()
@@ -261,9 +321,14 @@ class Receiver(Admission):
     def turn_stream(self, stream):
         try:
             while stream in self.streams and (said := stream.link.next()) is not None:
-                self.data(stream, said)
+                try:
+                    self.data(stream, said)
+                except Failed as failure:
+                    # The frame is not written: it counts among those that still come.
+                    self.fail(failure)
+                    self.data(stream, said)
         except Violation as error:
-            stream.link.say("CLOSE", code=3, message=str(error)[:900])
+            stream.link.say("CLOSE", code=error.code, message=str(error)[:900])
             raise
         except (channel.Cut, channel.Ended):
             stream.link.cut()
@@ -271,19 +336,25 @@ class Receiver(Admission):
                 self.streams.remove(stream)
 
     def run(self, seconds=30):
-        """Runs until the transfer ends; returns its FINISH."""
+        """Runs until RECEIPT, or the end of the plan."""
         limit = time.monotonic() + seconds
         while not self.is_over:
             if time.monotonic() > limit:
                 raise channel.Silent("no sender comes")
             self.turn()
-        return self.finished
+
+    def exit_code(self):
+        return plan.EXITS.get(self.refusal["code"], 1) if self.refusal else plan.exit_code([part.result() for part in self.parts])
 
     def close(self):
         if self.control:
             self.end()
         self.listening.close()
-        shutil.rmtree(self.staging, ignore_errors=True)
+        self.close_parts()
+
+    def close_parts(self):
+        for part in self.parts:
+            part.remove()
 
 
 def main():
@@ -298,19 +369,23 @@ def main():
     receiver = Receiver(chosen.into, chosen.port, options)
     print(json.dumps({"event": "listening", "port": receiver.port, "code": receiver.code}), flush=True)
     try:
-        done = receiver.run(3600)
+        receiver.run(3600)
     except channel.Closed as error:
         print(json.dumps({"event": "closed", **{key: str(value) for key, value in error.said.values.items()}}))
-        return CLOSES.get(error.code, 1)
+        return plan.EXITS.get(error.code, 1)
     except (Violation, channel.Silent) as error:
         print(json.dumps({"event": "failed", "message": str(error)}))
         return 1 if isinstance(error, Violation) else 5
     finally:
         receiver.close()
-    for path, reason in receiver.unsent:
-        print(json.dumps({"event": "unsent", "path": os.fsdecode(path), "reason": reason}))
-    print(json.dumps({"event": "done", "items": done.items, "bytes": done.bytes}))
-    return 8 if receiver.not_stored or any(reason in (1, 2, 3, 5) for _, reason in receiver.unsent) else 0
+    for part in receiver.parts:
+        for said in part.unsent:
+            print(json.dumps({"event": "unsent", "path": os.fsdecode(said.path), "reason": said.reason}))
+        if part.code == 0:
+            print(json.dumps({"event": "done", "items": part.finished.items, "bytes": part.finished.bytes}))
+        else:
+            print(json.dumps({"event": "partFailed", "part": part.number, "code": part.code}))
+    return receiver.exit_code()
 
 
 if __name__ == "__main__":

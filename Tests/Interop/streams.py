@@ -1,13 +1,14 @@
-"""A sender's data streams (Protocol.md §6.8, §7.3, §9.4): window, ACK, replacements."""
+"""Data streams (Protocol.md §6.8, §7.3, §9.4): a sender's window, ACK, replacements; and the encodings."""
 
 import collections
+import contextlib
 import time
 
 import zstandard
 
 import channel
 import wire
-from forms import require
+from forms import Violation, require
 
 TRIES = 16
 """How often a sender tries to join a stream before it gives up."""
@@ -18,17 +19,16 @@ class Stream:
 
     def __init__(self, link, number):
         self.link, self.number = link, number
-        self.said = self.written = 0
+        self.said = self.written = self.durable = 0
         self.waiting = collections.deque()
 
 
 class Streams:
     """All data streams of one session."""
 
-    def __init__(self, control, open_link, accepted, options):
-        self.control, self.open_link, self.accepted, self.options = control, open_link, accepted, options
+    def __init__(self, control, open_link, verdict, is_packed, options):
+        self.control, self.open_link, self.verdict, self.is_packed, self.options = control, open_link, verdict, is_packed, options
         self.streams, self.number, self.under_way, self.frames, self.joined = [], 0, 0, 0, 0
-        self.is_packed = bool(accepted.features & wire.ZSTD)
         self.on_message = lambda said: require(False, f"{said.name} while data is sent")
         """Called with each message of the control connection."""
 
@@ -39,7 +39,7 @@ class Streams:
             try:
                 link = self.open_link()
                 stream, self.number = Stream(link, self.number), self.number + 1
-                link.say("JOIN", session=self.accepted.session, stream=stream.number, replaces=replaces)
+                link.say("JOIN", session=self.verdict.session, stream=stream.number, replaces=replaces)
                 # If this JOIN fails, the next one replaces it, and with it the broken stream.
                 replaces = stream.number if waiting or replaces != wire.NONE else replaces
                 for frame in waiting:
@@ -71,9 +71,9 @@ class Streams:
         if self.options.before_frame:
             self.options.before_frame(self, self.frames)
         frame = self.frame(plain)
-        while len(self.streams) < min(self.options.streams, self.accepted.streams):
+        while len(self.streams) < min(self.options.streams, self.verdict.streams):
             self.open()
-        self.wait_for(min(self.accepted.window, self.options.window) - 13 - len(frame[2]))
+        self.wait_for(min(self.verdict.window, self.options.window) - 13 - len(frame[2]))
         self.under_way += 13 + len(frame[2])
         self.frames += 1
         # Streams may be replaced while others are served.
@@ -88,6 +88,11 @@ class Streams:
         """Waits until all frames are written."""
         self.wait_for(0)
 
+    def keep(self):
+        """DONE has said that all frames are durable."""
+        for stream in self.streams:
+            stream.durable = stream.said
+
     def wait_for(self, bound):
         """Waits until at most so many bytes are under way. Nothing moves for 30 s: Silent."""
         last, limit = self.under_way, time.monotonic() + 30
@@ -101,7 +106,8 @@ class Streams:
     def end(self):
         """Ends every stream with END."""
         for stream in self.streams:
-            stream.link.say("END")
+            with contextlib.suppress(channel.Cut):
+                stream.link.say("END")
             stream.link.close()
         self.streams = []
 
@@ -135,6 +141,24 @@ class Streams:
     def acknowledged(self, stream, said):
         require(said.name == "ACK", f"{said.name} on a data stream")
         require(stream.written <= said.written <= stream.said, f"{said.written} frames are written of {stream.said}")
+        require(stream.durable <= said.durable, f"{said.durable} frames are durable, and {stream.durable} were")
+        stream.durable = said.durable
         for _ in range(said.written - stream.written):
             self.under_way -= 13 + len(stream.waiting.popleft()[2])
         stream.written = said.written
+
+
+def plain(said):
+    """The entries of a DATA frame, of any encoding."""
+    if said.encoding == 0:
+        return said.payload
+    try:
+        head = zstandard.get_frame_parameters(said.payload)
+        unknown = zstandard.CONTENTSIZE_UNKNOWN
+        require(not head.dict_id and head.window_size <= 8 << 20 and head.content_size in (said.plainLength, unknown), "a zstd frame's header")
+        decoder = zstandard.ZstdDecompressor(max_window_size=8 << 20).decompressobj()
+        found = decoder.decompress(said.payload)
+    except zstandard.ZstdError as error:
+        raise Violation(f"zstd: {error}") from None
+    require(decoder.eof and not decoder.unused_data and len(found) == said.plainLength, "a payload that is not one zstd frame")
+    return found

@@ -134,7 +134,7 @@ def attribute_of(entries):
 
 
 def walk(sources):
-    """The items of the sources, below their last names, and the paths of special files."""
+    """The items of the sources, places by the names of their roots, and the paths of special files."""
     found, special, files = [], [], {}
 
     def visit(path, place):
@@ -150,8 +150,8 @@ def walk(sources):
             for name in sorted(os.listdir(reach(place))):
                 visit(path + b"/" + name, place + b"/" + name)
 
-    for source in map(os.fsencode, sources):
-        visit(os.path.basename(os.path.abspath(source)), os.path.abspath(source))
+    for root, place in sources.items():
+        visit(root, os.path.abspath(place))
     return found, special
 
 

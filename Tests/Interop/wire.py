@@ -4,8 +4,9 @@
 """
 
 import collections
+import re
 
-from forms import Counted, Each, Fields, Fixed, Number, Raw, Reader, Row, Text, Violation, require, whole
+from forms import Chosen, Counted, Each, Fields, Fixed, Number, Raw, Reader, Row, Sized, Text, require, whole
 
 MAX_BODY = 1_310_720
 MAX_PLAIN = 1_310_000
@@ -18,10 +19,12 @@ NONE = 0xFFFFFFFF
 
 ZSTD = 0x1
 """The feature (§6.1)."""
-ESTIMATE, COMPRESSIBLE = 0x1, 0x2
-"""Flags of an OFFER (§6.2)."""
+ESTIMATE = 0x1
+"""The flag of an OFFER (§6.3)."""
 SENDER, RECEIVER = 1, 2
-FOLDERS, APP = 1, 2
+FOLDERS, APP, APP_OF_FILES = 1, 2, 3
+TAKEN, FINISHED = 0, 0xFFFF
+"""Codes of VERDICT that are in no other message (§6.2)."""
 DIRECTORY, FILE, SYMLINK, HARDLINK = 1, 2, 3, 4
 ITEM, CHUNK, HOLE, CONTENT = 1, 2, 3, 4
 HELD_ITEMS, THERE_EQUAL, THERE = 1, 2, 3
@@ -42,7 +45,7 @@ EARLY = {
     0x05: ("CONF_A", Fixed(mac=Raw(32)), 32),
     0x06: ("CONF_B", Fixed(mac=Raw(32)), 32),
     0x07: ("READY", Fixed(), 0),
-    0x0F: ("ABORT", Fixed(reason=Number(1, 1, 7)), 1),
+    0x0F: ("ABORT", Chosen(Number(1, 1, 7), {4: {"wait": U8, "place": U16}, 5: {"lowest": U8, "highest": U8}}), None),
 }
 PAIR, RESUME, JOIN = 1, 2, 3
 MISMATCH, NOT_PAIRING, USED, BUSY, VERSION, MALFORMED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
@@ -52,39 +55,45 @@ MISMATCH, NOT_PAIRING, USED, BUSY, VERSION, MALFORMED, UNKNOWN = 1, 2, 3, 4, 5, 
 
 OPTIONS = Each(Row(Counted(1), Counted(4, high=1_048_576)), key=lambda option: option[0])
 REQUEST = Fields(identifier=(1, Text(high=1024)), platform=(2, Text(high=1024)), options=(3, OPTIONS, False))
-OFFERED_APP = Fields(identifier=(1, Text(high=1024)), store=(2, Text(high=1024)), platform=(3, Text(high=1024)),
-                     version=(4, Text(high=1024)))
+ROOTS = Each(Row(Number(1, 1, 4), Counted(1, low=1)), key=lambda root: root[1])
+PART = Fields(kind=(1, U8), identifier=(2, Text(low=1, high=255), False), name=(3, Text(low=1, high=255)), roots=(4, ROOTS, False),
+              app=(5, Fields(store=(1, Text(high=1024)), platform=(2, Text(high=1024)), version=(3, Text(high=1024))), False),
+              bytes=(6, TOTAL, False), items=(7, TOTAL, False), flags=(8, U32), allocated=(9, TOTAL, False))
+DETAILS = {"hint": (3, Text(high=1024), False), "name": (4, Raw(high=65_535), False), "needed": (5, U64, False), "available": (6, U64, False),
+           "neededItems": (7, U64, False), "availableItems": (8, U64, False)}
+FAILURE = {"code": (1, U16), "message": (2, Text(high=1024)), **DETAILS}
+"""The fields of CLOSE and FAILED."""
+JUDGED = Fields(code=(1, U16), message=(2, Text(high=1024), False), **DETAILS, without=(9, Each(Row(U32, U16), key=lambda root: root[0]), False))
+"""The verdict on a part."""
 TRAITS = Fields(largestFile=(1, U64, False), rules=(2, Number(4, low=1), False), longestTarget=(3, U16, False),
                 longestName=(4, U8, False), granularity=(5, Number(4, low=2), False))
 MESSAGES = {
     0x10: ("GREETING", Fields(role=(1, Number(1, 1, 2)), label=(2, Text(high=255)), software=(3, Text(high=64)),
                               features=(4, U64), request=(5, REQUEST, False))),
-    0x11: ("OFFER", Fields(transfer=(1, ID, False), kind=(2, Number(1, 1, 2)),
-                           roots=(3, Each(Row(Number(1, 1, 4), Counted(1, low=1)), 65_536, lambda root: root[1]), False),
-                           items=(4, TOTAL), bytes=(5, TOTAL), allocated=(6, TOTAL), app=(7, OFFERED_APP, False),
-                           flags=(8, U32), metadata=(9, TOTAL, False))),
-    0x12: ("ACCEPT", Fields(transfer=(1, ID), session=(2, ID), hashKey=(3, ID), window=(4, Number(8, low=2_621_440)),
-                            streams=(5, Number(2, 1, 64)), features=(6, U64), traits=(7, TRAITS, False))),
+    0x11: ("OFFER", Fields(part=(1, U16), items=(2, TOTAL), bytes=(3, TOTAL), allocated=(4, TOTAL), flags=(5, U32), metadata=(6, TOTAL, False))),
+    0x12: ("ACCEPT", Fields(hashKey=(1, ID), traits=(2, TRAITS, False))),
     0x13: ("HELD", Fixed(kind=Number(1, 1, 3), marks=MARKS)),
     0x14: ("PARTIAL", Fields(path=(1, PATH), generation=(2, ID),
                              ranges=(3, Each(Row(U64, U64), 65_536, key=lambda held: held[0])))),
     0x15: ("HELD_END", Fields(items=(1, U64), bytes=(2, U64))),
     0x16: ("DROP", Fixed(marks=MARKS)),
-    0x17: ("UNSENT", Fields(path=(1, PATH), reason=(2, Number(1, 1, 7)), message=(3, Text(high=1024), False),
-                            refusal=(4, Number(1, 1, 9), False))),
+    0x17: ("UNSENT", Fields(path=(1, PATH), reason=(2, U8), message=(3, Text(high=1024), False),
+                            refusal=(4, U8, False))),
     0x18: ("FINISH", Fields(items=(1, U64), bytes=(2, U64), unsent=(3, U64), digest=(4, ID), present=(5, Number(8, low=1), False),
                             differing=(6, Number(8, low=1), False), withheld=(7, Number(8, low=1), False),
                             leftBehind=(8, Each(Row(Counted(1, low=1), U64), 64, lambda left: left[0]), False))),
-    0x19: ("PROGRESS", Fixed(phase=Number(1, 1, 3), done=U64, total=U64)),
-    0x1A: ("DONE", Fields(items=(1, U64), bytes=(2, U64), losses=(3, Each(Row(Number(1, 1, 8), U64), key=lambda loss: loss[0]), False),
+    0x19: ("PROGRESS", Fixed(phase=U8, done=U64, total=U64)),
+    0x1A: ("DONE", Fields(items=(1, U64), bytes=(2, U64), losses=(3, Each(Row(U8, U64), key=lambda loss: loss[0]), False),
                           notStored=(4, Number(8, low=1), False))),
     0x1B: ("RECEIPT", Fixed()),
-    0x1C: ("REFUSED", Fields(path=(1, PATH), generation=(2, ID), reason=(3, Number(1, 1, 9)), message=(4, Text(high=1024), False))),
+    0x1C: ("REFUSED", Fields(path=(1, PATH), generation=(2, ID), reason=(3, U8), message=(4, Text(high=1024), False))),
     0x1E: ("PING", Fixed(token=U64)),
     0x1F: ("PONG", Fixed(token=U64)),
-    0x20: ("CLOSE", Fields(code=(1, U16), message=(2, Text(high=1024)), hint=(3, Text(high=1024), False),
-                           name=(4, Raw(high=65_535), False), needed=(5, U64, False), available=(6, U64, False),
-                           neededItems=(7, U64, False), availableItems=(8, U64, False))),
+    0x20: ("CLOSE", Fields(**FAILURE)),
+    0x22: ("PLAN", Fields(plan=(1, ID, False), parts=(2, Each(Sized(PART), 4096)), flags=(3, U32))),
+    0x23: ("VERDICT", Fields(plan=(1, ID), session=(2, ID), window=(3, Number(8, low=2_621_440)), streams=(4, Number(2, 1, 64)),
+                             parts=(5, Each(Sized(JUDGED), 4096)), flags=(6, U32))),
+    0x25: ("FAILED", Fields(**FAILURE, part=(9, U16))),
     0x30: ("JOIN", Fixed(session=ID, stream=Number(4, high=NONE - 1), replaces=U32)),
     0x31: ("DATA", Fixed(sequence=U64, encoding=Number(1, 0, 1), plainLength=Number(4, 1, MAX_PLAIN), payload=Raw())),
     0x32: ("ACK", Fixed(written=U64, durable=U64)),
@@ -133,8 +142,11 @@ def message(kind, body):
     found = Message(name, whole(form, body))
     if name == "PARTIAL":
         check_ranges(found.ranges)
-    if name == "OFFER":
-        require((found.kind == FOLDERS) == bool(found.roots) and (found.kind == APP) == bool(found.app), "roots or app do not fit")
+    if name == "PLAN":
+        check_plan(found)
+    if name == "VERDICT":
+        for number, judged in enumerate(found.parts):
+            check_judged(number, judged)
     if name == "GREETING":
         require(found.role == RECEIVER or found.request is None, "a sender that asks for an app")
     if name == "UNSENT":
@@ -152,6 +164,44 @@ def check_ranges(ranges):
     require(all(one[1] < other[0] for one, other in zip(ranges, ranges[1:])), "ranges that touch or do not ascend")
 
 
+KEY = re.compile(rb"[a-z][a-z0-9-]{0,63}")
+
+
+def check_plan(plan):
+    """What the forms do not say of the parts of a PLAN (§6.2, §11)."""
+    for number, part in enumerate(plan.parts):
+        kind, roots = part["kind"], [name for _, name in part.get("roots", [])]
+        if kind in (FOLDERS, APP, APP_OF_FILES):
+            require(bool(roots) == (kind != APP), f"the roots of part {number}, of kind {kind}")
+            require(("app" in part) == (kind == APP), f"the app of part {number}, of kind {kind}")
+            require(kind == FOLDERS or "identifier" in part, f"no identifier of part {number}")
+            are_keys = kind == APP_OF_FILES or "identifier" in part
+            for name in roots:
+                require(KEY.fullmatch(name) if are_keys else b"/" not in name, f"the root {name!r} of part {number}")
+                check_path(name)
+    require(sum(len(part.get("roots", [])) for part in plan.parts) <= 65_536, "too many roots")
+    unknown = [plan.unknown, *(one.get("unknown") for part in plan.parts for one in (part, part.get("app", {})))]
+    require(sum(len(Fields().put({"unknown": fields or {}})) for fields in unknown) <= 32_768, "too many unknown fields")
+
+
+def check_judged(number, judged):
+    """A verdict without its part: details belong to a refusal, and `without` to a part that is taken."""
+    details = {"message", *DETAILS} & judged.keys()
+    require(not details or judged["code"] not in (TAKEN, FINISHED), f"part {number} is not refused, and has '{'|'.join(sorted(details))}'")
+    require("without" not in judged or judged["code"] == TAKEN, f"part {number} is not taken, and roots are left out")
+
+
+def check_verdict(plan, verdict):
+    """Whether a VERDICT answers a PLAN (§6.2)."""
+    require(plan.plan in (None, verdict.plan), "another plan")
+    require(len(plan.parts) == len(verdict.parts), f"{len(verdict.parts)} verdicts for {len(plan.parts)} parts")
+    for number, (part, judged) in enumerate(zip(plan.parts, verdict.parts)):
+        roots, without = part.get("roots", []), [root for root, _ in judged.get("without", [])]
+        require(not without or without[-1] < len(roots), f"part {number} has no root {without[-1:]}")
+        require(not without or len(without) < len(roots), f"no root of part {number} remains")
+        require(plan.plan or judged["code"] != FINISHED, f"part {number} of a new plan is finished")
+
+
 def early_frame(name, /, **values):
     """A frame before READY."""
     body = EARLY[TYPES[name]][1].put({"magic": b"PEER", "flags": 0, **values})
@@ -159,7 +209,7 @@ def early_frame(name, /, **values):
 
 
 def early_message(kind, body):
-    require(kind in EARLY and len(body) == EARLY[kind][2], f"a frame of type {kind:02x} with {len(body)} bytes before READY")
+    require(kind in EARLY and EARLY[kind][2] in (None, len(body)), f"a frame of type {kind:02x} with {len(body)} bytes before READY")
     found = Message(EARLY[kind][0], whole(EARLY[kind][1], body))
     require(found.values.get("magic", b"PEER") == b"PEER", "no peer")
     require(found.values.get("lowest", 0) <= found.values.get("highest", 0), "the lowest version is above the highest")

@@ -24,7 +24,7 @@ import Testing
   private func stage() throws -> (Staging, Offer) {
     let identity = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "linux", version: "1")
     let offer = Offer(
-      transfer: nil, contents: .app(identity), items: 1000, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated)
+      contents: .app(identity), items: 1000, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated)
     let disk = try DirectoryDisk(making: Array("stage".utf8), in: try scratch.open("destination"))
     let staging = try Staging(on: disk, for: offer, transfer: 7, keys: testKeys)
     let writer = StagingWriter(staging)

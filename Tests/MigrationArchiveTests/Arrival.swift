@@ -131,7 +131,7 @@ func offer(
   _ roots: [String] = ["root"], items: UInt64 = 100, bytes: UInt64 = 1 << 28, allocated: UInt64 = 0
 ) -> Offer {
   Offer(
-    transfer: nil, contents: .folders(roots.map { Root(kind: .directory, name: Array($0.utf8)) }), items: items,
+    contents: .folders(roots.map { Root(kind: .directory, name: Array($0.utf8)) }), items: items,
     bytes: bytes, allocated: allocated, flags: [])
 }
 

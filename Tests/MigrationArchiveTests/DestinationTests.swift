@@ -47,7 +47,7 @@ import Testing
     let scratch = try Scratch.withFolders()
     let importer = try FolderImporter(scratch)
     let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
-    let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
+    let offer = Offer(contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
     let error = #expect(throws: ArchiveError.self) { try importer.judge(offer) }
     #expect(error?.code == .otherApp && error?.hint?.contains("'peer receive --app a'") == true)
     #expect(try importer.area.destination.space().availableBytes > 0)

@@ -26,9 +26,7 @@ struct Export {
   }
 
   var offer: Offer {
-    Offer(
-      transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
-      allocated: summary.allocated, flags: summary.flags)
+    Offer(summary)
   }
 
   /// Every entry in the order of submission.

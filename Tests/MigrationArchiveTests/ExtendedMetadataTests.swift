@@ -51,7 +51,7 @@ import Testing
     let result = try source.export(to: outlet)
     #expect(outlet.unsent.isEmpty)
     let offer = Offer(
-      transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes, allocated: 0,
+      contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes, allocated: 0,
       flags: [])
     let arrival = try Arrival(scratch, offer, preserving: preserved)
     try arrival.write(outlet.frames)

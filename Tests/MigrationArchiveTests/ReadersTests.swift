@@ -22,9 +22,7 @@ import Testing
   }
 
   private func offer(_ summary: SourceSummary) -> Offer {
-    Offer(
-      transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
-      allocated: summary.allocated, flags: summary.flags)
+    Offer(summary)
   }
 
   @Test(arguments: [1, 2, 8])

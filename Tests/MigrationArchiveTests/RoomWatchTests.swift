@@ -55,7 +55,7 @@ import Testing
   private static func offer(bytes: UInt64, items: UInt64 = 1, isApp: Bool = true) -> Offer {
     let app = AppIdentity(bundleIdentifier: "app", store: "", platform: "", version: "")
     return Offer(
-      transfer: nil, contents: isApp ? .app(app) : .folders([Root(kind: .directory, name: Array("root".utf8))]),
+      contents: isApp ? .app(app) : .folders([Root(kind: .directory, name: Array("root".utf8))]),
       items: items, bytes: bytes, allocated: bytes, flags: .estimated)
   }
 
@@ -236,7 +236,7 @@ import Testing
 
   @Test func `folders leave the reserve free, also if their offer names no space`() throws {
     let offer = Offer(
-      transfer: nil, contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 1,
+      contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 1,
       bytes: 1 << 40, allocated: 0, flags: [])
     let (writer, _, disk) = try begin(offer, Self.space(20, more: 65_536))
     #expect(try fill(writer, most: 15) == (15, nil))

@@ -28,7 +28,7 @@ import Testing
     let directory = SharedDirectory(try Directory.open(scratch.path))
     let disk = TightDisk(disk: try DirectoryDisk(making: Array("staging".utf8), in: directory), room: room)
     let offer = Offer(
-      transfer: nil, contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 1, bytes: 0,
+      contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 1, bytes: 0,
       allocated: 0, flags: flags, metadata: flags.contains(.estimated) ? nil : Limits.fileSize)
     return try Staging(on: disk, for: offer, transfer: 1, keys: testKeys)
   }
@@ -79,7 +79,7 @@ import Testing
 
   @Test func `the offer's metadata needs space, twice, unless some of it is here`() {
     let offer = Offer(
-      transfer: nil, contents: .folders([]), items: 10, bytes: 0, allocated: 5_000, flags: [], metadata: 100_000)
+      contents: .folders([]), items: 10, bytes: 0, allocated: 5_000, flags: [], metadata: 100_000)
     let shortage = { (available: UInt64, held: Tally) in
       SpaceShortage(of: offer, held: held, availableBytes: available, availableItems: nil)
     }
@@ -89,7 +89,7 @@ import Testing
     #expect(shortage(205_000 - 200_000 + 9 * 256 - 1, Tally(items: 1)) != nil)
     #expect(shortage(0, Tally(items: 10, bytes: 5_000)) == nil)
     let most = Offer(
-      transfer: nil, contents: .folders([]), items: Limits.fileSize, bytes: 0, allocated: Limits.fileSize, flags: [],
+      contents: .folders([]), items: Limits.fileSize, bytes: 0, allocated: Limits.fileSize, flags: [],
       metadata: Limits.fileSize)
     #expect(
       SpaceShortage(of: most, held: Tally(), availableBytes: .max - 2, availableItems: nil)?.bytes.needed == UInt64.max

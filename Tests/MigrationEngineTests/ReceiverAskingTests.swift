@@ -80,7 +80,7 @@ import Testing
   @Test func `only the session's sender may join, while streams may join, and is served for that session`() {
     var script = opened()
     script.pair()
-    script.offer()
+    script.plan()
     script.come(2, key: 1)
     #expect(script.feed(.asked(Script.id(2), .join)) == ["turn away 2: unknownPeer"])
     script.take()

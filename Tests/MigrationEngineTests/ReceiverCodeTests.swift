@@ -198,19 +198,17 @@ import Testing
   @Test
   func `a returning sender withdraws the question about codes, and its consent question waits for that`() {
     var script = asking()
-    script.open([Script.known(66, key: 6, held: Tally(), isStaged: false)])
+    script.open([Script.known(66, key: 6, held: Tally())])
     _ = script.spendCodes()
     script.come(106, key: 6)
     _ = script.feed(.asked(Script.id(106), .resume))
     #expect(script.feed(.ready(Script.id(106), identifier: 0)).last == "withdraw question")
-    script.offer(Script.offer(66), on: 106)
-    #expect(
-      script.feed(.examined(SessionNumber(1), .success(ReceiverEngine.Examination(availableBytes: 9)))) == [
-        "tell offer 4, 9 free"
-      ])
+    // It begins another plan, about which the user was not asked.
+    script.plan(Script.plan(parts: 2), on: 106)
+    #expect(script.feed(Script.weighed(1, room: 9)) == ["tell offer 4, 9 free"])
     // An answer that comes too late is ignored.
-    #expect(script.feed(.answered(true)) == ["ask consent to 4 of laptop at 10.0.0.106:9, 9 free"])
-    #expect(script.feed(.broke(Script.id(106), Script.cut)).suffix(1) == ["withdraw question"])
+    #expect(script.feed(.answered(true)) == ["ask consent to 4, 9 free of laptop at 10.0.0.106:9"])
+    #expect(script.feed(.broke(Script.id(106), Script.cut)).last == "withdraw question")
     #expect(script.feed(.answered(true)) == ["ask restart"])
   }
 
@@ -220,38 +218,38 @@ import Testing
     var script = asking()
     script.open([Script.known(66, key: 6)])
     script.resume(6, key: 6)
-    script.offer(Script.offer(66), on: 6)
+    script.plan(Script.plan(66), on: 6)
     #expect(
-      script.feed(.examined(SessionNumber(1), .success(ReceiverEngine.Examination(availableBytes: 9)))).last
-        == "stage 1: 4 for 66 of key 6, laptop at 10.0.0.6:9, features 1")
+      script.feed(Script.weighed(1, room: 9)).last
+        == "record 1: 1 for 66 of key 6, laptop at 10.0.0.6:9")
   }
 
   @Test func `the question about an offer includes the most bytes that may arrive`() {
     var script = asking()
     script.open()
     script.pair()
-    script.offer()
+    script.plan()
     let examination = ReceiverEngine.Examination(availableBytes: 9, mostBytes: 7)
     #expect(
-      script.feed(.examined(SessionNumber(1), .success(examination))).last
-        == "ask consent to 4 of laptop at 10.0.0.1:9, 9 free, 7 at most")
+      script.feed(.weighed(SessionNumber(1), .success([0: .success(examination)]), session: 0)).last
+        == "ask consent to 4, 9 free, 7 at most of laptop at 10.0.0.1:9")
   }
 
   @Test func `the question about a newer session's offer waits for the end of the older question`() {
     var script = asking()
     script.open()
     script.pair()
-    script.offer()
-    _ = script.feed(.examined(SessionNumber(1), .success(ReceiverEngine.Examination(availableBytes: 9))))
+    script.plan()
+    _ = script.feed(Script.weighed(1, room: 9))
     script.come(2, key: 1)
     _ = script.feed(.asked(Script.id(2), .resume))
     #expect(script.feed(.ready(Script.id(2), identifier: 0)).last == "withdraw question")
-    script.offer(on: 2)
+    script.plan(on: 2)
     #expect(
-      script.feed(.examined(SessionNumber(2), .success(ReceiverEngine.Examination(availableBytes: 8)))) == [
+      script.feed(Script.weighed(2, room: 8)) == [
         "tell offer 4, 8 free"
       ])
-    #expect(script.feed(.answered(nil)) == ["ask consent to 4 of laptop at 10.0.0.2:9, 8 free"])
-    #expect(script.feed(.answered(true)).first?.hasPrefix("stage 2") == true)
+    #expect(script.feed(.answered(nil)) == ["ask consent to 4, 8 free of laptop at 10.0.0.2:9"])
+    #expect(script.feed(.answered(true)).first?.hasPrefix("record 2") == true)
   }
 }

@@ -38,10 +38,10 @@ import Testing
       $0.workers = ReceiverEngine.RunningWorkers()
       $0.phase = .finishing(failure, until: 1)
     }
-    find("an import runs beside another transfer") { $0.transfers[of: 66]?.stage = .importing }
+    find("an import runs beside another transfer") { $0.transfers[of: 66]?.part.stage = .importing }
     find("two imports are running") {
-      $0.transfers[of: 66]?.stage = .importing
-      $0.transfers[of: 100]?.stage = .importing
+      $0.transfers[of: 66]?.part.stage = .importing
+      $0.transfers[of: 100]?.part.stage = .importing
     }
   }
 
@@ -56,12 +56,29 @@ import Testing
         66, on: ConnectionID(50), from: Remote(host: "", network: ""), isResumed: true, now: 0)
       $0.conversations[two]?.life = .ending(nil)
     }
-    find("it receives without an offer") { $0.conversations[one]?.course = .none }
-    find("an offer is judged while an older session works") {
+    find("it receives without an offer") { $0.conversations[one]?.streams = nil }
+    find("a session and its conversation do not agree") { $0.conversations[one]?.course = .none }
+    find("a plan is judged while an older session works") {
       $0.conversations[two] = $0.conversations[one]
       $0.conversations[one]?.life = .ending(nil)
       $0.phase = .engaged(100, two)
     }
+  }
+
+  @Test func `a session that waits for nothing is found`() {
+    let one = SessionNumber(1)
+    for (state, worker) in [
+      (.weighing, .weigh(one)), (.asking, .question), (.recording, .record(one)), (.staging, .stage(one)),
+    ] as [(ReceiverState, ReceiverEngine.Worker)] {
+      var engine = state.script().engine
+      #expect(engine.checkInvariants() == nil)
+      _ = engine.workers.end(worker)
+      if worker == .question { engine.question = nil }
+      #expect(engine.checkInvariants() == "a session waits for nothing")
+    }
+    var importing = ReceiverState.importing.script().engine
+    importing.transfers[of: 100]?.part.stage = .receiving
+    #expect(importing.checkInvariants() == "a session waits for an import that does not run")
   }
 
   @Test func `a forgotten connection or worker is found`() {
@@ -71,7 +88,7 @@ import Testing
     }
     find("connection 2 after READY is forgotten") { _ = $0.workers.end(.serve(ConnectionID(2))) }
     find("a question and its worker do not agree") { $0.question = StandingQuestion(subject: .restart) }
-    find("an import and its worker do not agree") { $0.transfers[of: 100]?.stage = .importing }
+    find("an import and its worker do not agree") { $0.transfers[of: 100]?.part.stage = .importing }
     find("an import and its worker do not agree") { $0.workers.start(.importItems(100)) }
   }
 }

@@ -32,9 +32,9 @@ import Testing
     script.resume(2, key: 1)
     #expect(phase(script) == "engaged in 100 by 2")
     _ = script.say(Script.greeting(), on: 2)
-    _ = script.say(.offer(Script.offer(Script.transfer)), on: 2)
+    _ = script.say(.plan(Script.plan(Script.transfer)), on: 2)
     let known = Script.known(Script.transfer, key: 1)
-    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["examine 2: 4 for 100, held 2/20"])
+    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["weigh 2: [0] of 1 for 100"])
   }
 
   @Test func `a sender whose transfer another process holds is told to reconnect`() {
@@ -51,8 +51,8 @@ import Testing
     #expect(phase(script) == "engaged in 100 by 2")
     let known = Script.known(Script.transfer, key: 1)
     _ = script.say(Script.greeting(), on: 2)
-    _ = script.say(.offer(Script.offer(Script.transfer)), on: 2)
-    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["examine 2: 4 for 100, held 2/20"])
+    _ = script.say(.plan(Script.plan(Script.transfer)), on: 2)
+    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["weigh 2: [0] of 1 for 100"])
   }
 
   @Test func `a transfer that could not be taken back at the start is taken back when its sender comes`() {
@@ -78,14 +78,17 @@ import Testing
     script.conclude()
     _ = script.imported(.failure(Fault(.importFailed, "it cannot be put there")))
     _ = script.feed(.codeMade(.success(Script.code)))
-    script.resume(3, key: 1)
-    _ = script.say(Script.greeting(), on: 3)
-    #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3) == [])
-    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["release 100"])
-    #expect(script.feed(.noted(Script.transfer)) == ["retake 100"])
-    let standing = ReceiverEngine.KnownTransfer.Standing.concluded(Tally(items: 5, bytes: 50))
-    let known = Script.known(Script.transfer, key: 1, standing: standing)
-    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["import 100", "tell offer 4, ? free"])
+    script.come(3, key: 1)
+    _ = script.feed(.asked(Script.id(3), .resume))
+    #expect(
+      script.feed(.ready(Script.id(3), identifier: 0)).first == "say 1 close 13 the other device has reconnected")
+    script.plan(Script.plan(Script.transfer), on: 3)
+    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["weigh 2: [0] of 1 for 100"])
+    #expect(script.offer(2, on: 3) == ["stage 2: part 0, 4 for 100, held 0/0"])
+    let admitted = Script.admitted(concluded: Script.whole)
+    #expect(script.feed(.staged(SessionNumber(2), .success(admitted))) == ["import 100"])
+    #expect(script.imported().last == "tell code \(Script.code.shown) for 600")
+    #expect(script.engine.transfers.first?.isDone == true)
   }
 
   @Test func `of a finished transfer only the names that its sender may ask for are kept`() {
@@ -98,7 +101,7 @@ import Testing
     _ = script.feed(.broke(Script.id(1), Script.cut))
     for _ in 1...2 { _ = script.feed(.noted(Script.transfer)) }
     let transfer = script.engine.transfers.first
-    #expect(transfer?.refusals.isEmpty == true && transfer?.withheldItems.isEmpty == true)
+    #expect(transfer?.part.refusals.isEmpty == true && transfer?.part.withheldItems.isEmpty == true)
   }
 
   // MARK: A stop
@@ -115,7 +118,7 @@ import Testing
   @Test func `a stop during an import shortens the wait for the previous transfer's receipt`() {
     var script = answered()
     script.pair(2, as: 101)
-    script.offer(on: 2)
+    script.plan(on: 2)
     script.take(2, on: 2)
     script.conclude(2, on: 2)
     #expect(script.feed(.stop(.terminated)) == ["interrupt import 101"])
@@ -154,9 +157,9 @@ import Testing
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
     script.pair()
-    script.offer()
+    script.plan()
     // The right code was a guess, too.
-    let over = script.feed(.examined(first, .failure(Fault(.noSpace, "there is no room"))))
+    let over = script.feed(Script.weighed(1, [], refused: [0: Fault(.noSpace, "there is no room")]))
     #expect(over.contains("make code"))
     _ = script.feed(.codeMade(.success(Script.code)))
     #expect(guess(9, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 96 left")

@@ -107,21 +107,20 @@ import Testing
       var script = Script()
       script.open()
       script.pair()
-      script.offer()
-      let examination = ReceiverEngine.Examination(availableBytes: 1000)
-      if isStaging { _ = script.feed(.examined(first, .success(examination))) }
+      script.plan()
+      if isStaging { _ = script.offer() }
       #expect(script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
       _ = script.feed(.closed(Script.id(1)))
       _ = script.feed(.codeMade(.success(Script.code)), after: 1)
       #expect(Words.text(script.engine.phase).hasPrefix("away 100 until 600"))
       script.pair(2, as: 101)
       #expect(Words.text(script.engine.phase) == "engaged in 101 by 2")
-      script.offer(on: 2)
+      script.plan(on: 2)
       // The work begun for it is discarded when it has ended.
       let late: [String] =
         isStaging
         ? script.feed(.staged(first, .success(Script.admitted())))
-        : script.feed(.examined(first, .success(examination)))
+        : script.feed(Script.weighed())
       #expect(late == ["discard 100"])
       _ = script.feed(.noted(Script.transfer))
       script.take(2, on: 2)
@@ -133,10 +132,9 @@ import Testing
     var script = Script()
     script.open([Script.known(Script.transfer, key: 1)])
     script.resume(1, key: 1)
-    script.offer(Script.offer(Script.transfer))
+    script.plan(Script.plan(Script.transfer))
     #expect(!script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
-    let examined = Result<ReceiverEngine.Examination, Fault>.success(ReceiverEngine.Examination(availableBytes: 1000))
-    #expect(script.feed(.examined(first, examined)) == ["tell interrupted: the connection was lost", "note 100"])
+    #expect(script.feed(Script.weighed()) == ["tell interrupted: the connection was lost", "note 100"])
   }
 
   @Test func `a sender that sends CLOSE gets no answer`() {

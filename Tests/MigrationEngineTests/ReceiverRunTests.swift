@@ -27,8 +27,8 @@ import Testing
     var script = Script()
     _ = script.feed(.begin)
     let known = [
-      Script.known(1, key: 1), Script.known(2, key: 2, standing: .concluded(Tally(items: 5, bytes: 50))),
-      Script.known(3, key: 3, standing: .concluded(Tally(items: 5, bytes: 50))),
+      Script.known(1, key: 1), Script.known(2, key: 2, concluded: Script.whole),
+      Script.known(3, key: 3, concluded: Script.whole),
     ]
     #expect(script.feed(.tookBack(.success(known))) == ["listen"])
     #expect(
@@ -44,8 +44,7 @@ import Testing
     #expect(script.engine.nextMoment == 60)
     #expect(
       script.feed(.timePassed, after: 60) == [
-        "tell done 5/50, sent 0-0 in 0, held 20, unsent 3, left 0+0, not stored 1",
-        "finish: 5/50, sent 0-0 in 0, held 20, unsent 3, left 0+0, not stored 1",
+        "finish: 5/50, sent 0-0 in 0, held 20, unsent 3, left 0+0, not stored 1"
       ])
   }
 
@@ -54,7 +53,7 @@ import Testing
     _ = script.feed(.begin)
     #expect(script.feed(.stop(.interrupted)) == [])
     #expect(script.engine.nextMoment == EndLimits.workers)
-    let concluded = Script.known(2, key: 2, standing: .concluded(Tally(items: 5, bytes: 50)))
+    let concluded = Script.known(2, key: 2, concluded: Script.whole)
     #expect(script.feed(.tookBack(.success([concluded])), after: 0.1) == ["finish: 130 interrupted"])
     #expect(script.feed(.stop(.interrupted)) == [])
   }
@@ -62,7 +61,7 @@ import Testing
   @Test func `an import continues only once the receiver listens, so that nothing is reported after its end`() {
     var script = Script()
     _ = script.feed(.begin)
-    let concluded = Script.known(2, key: 2, standing: .concluded(Tally(items: 5, bytes: 50)))
+    let concluded = Script.known(2, key: 2, concluded: Script.whole)
     #expect(script.feed(.tookBack(.success([concluded]))) == ["listen"])
     #expect(script.feed(.listening(.failure(Script.broken))) == ["finish: 1 the disk fails"])
     var stopped = Script()
@@ -86,18 +85,19 @@ import Testing
     #expect(
       script.feed(.ready(Script.id(1), identifier: Script.transfer)) == ["converse 1", "say 1 greeting of here"])
     #expect(script.say(Script.greeting()) == ["tell paired laptop at 10.0.0.1"])
-    #expect(script.say(.offer(Script.offer())) == ["examine 1: 4 for 100, held 0/0"])
+    #expect(script.say(.plan(Script.plan())) == ["weigh 1: [0] of 1 for 100"])
     #expect(
-      script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1000)))) == [
-        "tell offer 4, 1000 free",
-        "stage 1: 4 for 100 of key 1, laptop at 10.0.0.1:9, features 1",
+      script.feed(Script.weighed(room: 1000)) == [
+        "tell offer 4, 1000 free", "record 1: 1 for 100 of key 1, laptop at 10.0.0.1:9",
       ])
+    #expect(script.feed(.recorded(number, nil)) == ["say 1 verdict 100 900 32M 16: taken"])
+    #expect(script.say(.offer(Script.offer())) == ["stage 1: part 0, 4 for 100, held 0/0"])
     #expect(
       script.feed(.staged(number, .success(Script.admitted()))) == [
-        "say 1 accept 100 900 32M 16 features 1 traits", "sync 1", "read ledger 1",
+        "say 1 accept traits", "sync 1", "read ledger 1",
       ])
     let end = LedgerPart(pages: [], partials: [], end: Tally())
-    #expect(script.feed(.ledger(number, .success(end))) == ["say 1 held end 0/0"])
+    #expect(script.feed(.ledger(number, .success(end))) == ["open gate 1", "say 1 held end 0/0"])
     #expect(script.join(2, stream: 0) == ["serve 2 in 1 as 0"])
     #expect(script.finish() == ["shut gate 1", "end sync 1"])
     #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50"])
@@ -105,7 +105,7 @@ import Testing
     let result = "5/50, sent 50-3 in 2, held 0, unsent 1, left 2+1, not stored 1"
     #expect(script.imported() == ["tell done \(result)", "say 1 done 5/50"])
     #expect(
-      script.say(.receipt) == ["close gate 1", "close 1 until 2.0", "tell done \(result)", "forget 100"])
+      script.say(.receipt) == ["close gate 1", "close 1 until 2.0", "forget 100"])
     #expect(script.feed(.noted(Script.transfer)) == [])
     #expect(script.engine.runningWorkers == 1)
     #expect(script.feed(.closed(Script.id(1))) == ["finish: \(result)"])

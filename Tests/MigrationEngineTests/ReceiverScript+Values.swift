@@ -25,15 +25,29 @@ extension ReceiverScript {
     .greeting(Greeting(role: .sender, label: "laptop", software: "test", features: features))
   }
 
-  static func offer(
-    _ transfer: TransferID? = nil, roots: [Root] = [root], flags: Offer.Flags = [.compressible]
-  ) -> Offer {
-    Offer(transfer: transfer, contents: .folders(roots), items: 4, bytes: 40, allocated: 40, flags: flags)
+  /// A plan of folders; each part has another name.
+  static func plan(_ transfer: TransferID? = nil, parts: Int = 1, roots: [Root] = [root]) -> Plan {
+    Plan(
+      (0..<parts).map { Part(.folders(roots), name: "part \($0)", bytes: 40, items: 4) }, continuing: transfer)
   }
 
-  static func admitted(held: Tally = Tally()) -> ReceiverEngine.Admitted {
+  static func offer(_ part: UInt16 = 0) -> PartTotals {
+    PartTotals(part: part, items: 4, bytes: 40, allocated: 40)
+  }
+
+  /// The parts are judged; those of `refused` cannot be taken.
+  static func weighed(
+    _ session: UInt64 = 1, _ parts: [UInt16] = [0], refused: [UInt16: Fault] = [:], room: UInt64? = 1000
+  ) -> ReceiverEngine.Event {
+    var weighing: ReceiverEngine.Weighing = [:]
+    for part in parts { weighing[part] = .success(ReceiverEngine.Examination(availableBytes: room)) }
+    for (part, fault) in refused { weighing[part] = .failure(fault) }
+    return .weighed(SessionNumber(session), .success(weighing), session: Self.session)
+  }
+
+  static func admitted(held: Tally = Tally(), concluded: Tally? = nil) -> ReceiverEngine.Admitted {
     ReceiverEngine.Admitted(
-      session: session, keys: TransferKeys(hashKey: 2), traits: DestinationTraits(), held: held)
+      keys: TransferKeys(hashKey: 2), traits: DestinationTraits(), held: held, concluded: concluded)
   }
 
   static func refusal(_ name: String) -> Refusal {
@@ -42,13 +56,19 @@ extension ReceiverScript {
   }
 
   static func known(
-    _ identifier: TransferID, key number: UInt8, held: Tally = Tally(items: 2, bytes: 20), isStaged: Bool = true,
-    notStored: [Refusal] = [], isHeld: Bool = true, standing: ReceiverEngine.KnownTransfer.Standing = .receiving
+    _ identifier: TransferID, key number: UInt8, held: Tally = Tally(items: 2, bytes: 20), parts: Int = 1,
+    part: UInt16 = 0, finished: [UInt16] = [], notStored: [Refusal] = [], withheld: [Refusal] = [],
+    isHeld: Bool = true, concluded: Tally? = nil
   ) -> ReceiverEngine.KnownTransfer {
-    ReceiverEngine.KnownTransfer(
-      identifier: identifier, client: key(number), host: "10.0.0.\(number)", contents: .folders([root]), held: held,
-      isStaged: isStaged, unsent: 3, lastSeen: 1200, notStored: notStored, isHeld: isHeld, standing: standing)
+    let end = ReceiverEngine.KnownTransfer.Finished(done: done, unsent: 3, notStored: notStored, at: 1200)
+    return ReceiverEngine.KnownTransfer(
+      identifier: identifier, client: key(number), host: "10.0.0.\(number)", plan: plan(parts: parts),
+      finished: Dictionary(uniqueKeysWithValues: finished.map { ($0, end) }), part: part, held: held, unsent: 3,
+      withheld: withheld, concluded: concluded, isHeld: isHeld)
   }
+
+  /// The total of a part of which everything has arrived.
+  static let whole = Tally(items: 5, bytes: 50)
 
   static let finish = Finish(
     total: Tally(items: 5, bytes: 50), unsent: 1, digest: 7, leftOut: LeftOut(present: 2, differing: 1))

@@ -60,7 +60,7 @@ struct ReceiverScript {
   mutating func resume(_ number: UInt64, key: UInt8) {
     come(number, key: key)
     _ = feed(.asked(Self.id(number), .resume))
-    _ = feed(.ready(Self.id(number), identifier: 0))
+    _ = feed(.ready(Self.id(number), identifier: 200))
   }
 
   /// A stream is on its way to JOIN.
@@ -93,15 +93,40 @@ struct ReceiverScript {
     feed(.received(Self.id(number), message))
   }
 
-  mutating func offer(_ offer: Offer = offer(), on number: UInt64 = 1, features: Features = .zstd) {
+  mutating func plan(_ plan: Plan = plan(), on number: UInt64 = 1, features: Features = .zstd) {
     _ = say(Self.greeting(features), on: number)
-    _ = say(.offer(offer), on: number)
+    _ = say(.plan(plan), on: number)
   }
 
-  /// Passes from an offer to the end of the ledger.
-  mutating func take(_ session: UInt64 = 1, on number: UInt64 = 1, held: Tally = Tally(), telling marks: [Mark] = []) {
+  /// Passes from a plan to its verdict, if that is missing; returns the actions with the verdict.
+  @discardableResult
+  mutating func agree(_ session: UInt64 = 1, _ parts: [UInt16] = [0], refused: [UInt16: Fault] = [:]) -> [String] {
+    let done = feed(Self.weighed(session, parts, refused: refused))
+    let number = SessionNumber(session)
+    return engine.workers.contains(.record(number)) ? feed(.recorded(number, nil)) : done
+  }
+
+  /// A sender that has come back asks for the result of a part that it has missed.
+  mutating func askAgain(
+    _ session: UInt64, on number: UInt64, _ transfer: TransferID = transfer
+  ) -> [String] {
+    plan(Self.plan(transfer), on: number)
+    agree(session, [])
+    return say(.offer(Self.offer()), on: number)
+  }
+
+  /// Passes from a plan to the staging of a part.
+  mutating func offer(_ session: UInt64 = 1, on number: UInt64 = 1, part: UInt16 = 0) -> [String] {
+    if engine.workers.contains(.weigh(SessionNumber(session))) { agree(session) }
+    return say(.offer(Self.offer(part)), on: number)
+  }
+
+  /// Passes from a plan, or from the part before, to the end of the ledger.
+  mutating func take(
+    _ session: UInt64 = 1, on number: UInt64 = 1, part: UInt16 = 0, held: Tally = Tally(), telling marks: [Mark] = []
+  ) {
+    _ = offer(session, on: number, part: part)
     let session = SessionNumber(session)
-    _ = feed(.examined(session, .success(ReceiverEngine.Examination(availableBytes: 1000))))
     _ = feed(.staged(session, .success(Self.admitted(held: held))))
     let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
     _ = feed(.ledger(session, .success(LedgerPart(pages: pages, partials: [], end: held))))
@@ -110,7 +135,7 @@ struct ReceiverScript {
   /// Reaches the state in which streams may join, from an open one.
   mutating func receive() {
     pair()
-    offer()
+    plan()
     take()
   }
 

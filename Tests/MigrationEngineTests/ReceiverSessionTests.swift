@@ -18,7 +18,7 @@ import Testing
 
   // MARK: Newer and older
 
-  @Test func `a newer session's offer is examined when all workers of the older one have ended`() {
+  @Test func `a newer session's plan is judged when all workers of the older one have ended`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
     script.come(3, key: 1)
@@ -28,17 +28,17 @@ import Testing
         "say 1 close 13 the other device has reconnected", "close gate 1", "end stream 2", "end sync 1",
         "close 1 until 2.0", "converse 3", "say 3 greeting of here",
       ])
-    script.offer(Script.offer(Script.transfer), on: 3)
+    script.plan(Script.plan(Script.transfer), on: 3)
     #expect(script.feed(.closed(Script.id(1))) == [])
     #expect(script.feed(.syncEnded(first, nil)) == [])
     #expect(
       script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 1, bytes: 9))) == [
-        "examine 2: 4 for 100, held 1/9", "note 100",
+        "weigh 2: [0] of 1 for 100", "note 100",
       ])
-    #expect(script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1)))) == [])
+    #expect(script.feed(Script.weighed(room: 1)) == [])
     #expect(
-      script.feed(.examined(second, .success(ReceiverEngine.Examination(availableBytes: 1)))) == [
-        "tell offer 4, 1 free", "stage 2: 4 for 100 of key 1, laptop at 10.0.0.3:9, features 1",
+      script.feed(Script.weighed(2, room: 1)) == [
+        "tell offer 4, 1 free", "record 2: 1 for 100 of key 1, laptop at 10.0.0.3:9",
       ])
   }
 
@@ -57,25 +57,26 @@ import Testing
     #expect(script.feed(.timePassed) == [])
   }
 
-  @Test func `each stage of an offer is abandoned when a newer session comes`() {
-    for stage in 0..<4 {
+  @Test func `each stage of a plan and an offer is abandoned when a newer session comes`() {
+    for stage in 0..<6 {
       var script = Script()
       script.open()
       script.pair()
-      script.offer()
+      script.plan()
       let steps: [ReceiverEngine.Event] = [
-        .examined(first, .success(ReceiverEngine.Examination(availableBytes: 1))),
+        Script.weighed(), .recorded(first, nil), .received(Script.id(1), .offer(Script.offer())),
         .staged(first, .success(Script.admitted())),
         .ledger(first, .success(LedgerPart(pages: [], partials: [], end: Tally()))),
       ]
       for step in steps.prefix(stage) { _ = script.feed(step) }
       script.resume(3, key: 1)
-      script.offer(on: 3)
+      script.plan(on: 3)
       var late: [String] = []
-      if stage < 3 { late += script.feed(steps[stage]) }
+      if stage < 5 { late += script.feed(steps[stage]) }
       late += script.feed(.syncEnded(first, nil))
       let ends = stage < 1 ? [] : ["note 100"]
-      #expect(late == ["examine 2: 4 for 100, held 0/0"] + ends)
+      // Between the verdict and the offer nothing works for a session.
+      #expect(late == (stage == 2 ? [] : ["weigh 2: [0] of 1 for 100"] + ends), "\(stage)")
     }
   }
 
@@ -83,8 +84,8 @@ import Testing
     var script = Script()
     script.open()
     script.pair()
-    script.offer()
-    _ = script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    script.plan()
+    _ = script.offer()
     _ = script.feed(.staged(first, .success(Script.admitted())))
     let part = LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
     _ = script.feed(.ledger(first, .success(part)))
@@ -92,10 +93,11 @@ import Testing
     #expect(script.say(.drop(Drop(marks: [2, 3]))) == [])
     #expect(script.finish() == ["shut gate 1", "end sync 1"])
     script.resume(3, key: 1)
-    script.offer(Script.offer(Script.transfer), on: 3)
+    script.plan(Script.plan(Script.transfer), on: 3)
     #expect(script.feed(.syncEnded(first, nil)) == [])
     #expect(script.feed(.dropped(first, nil)) == ["drop items 1: [2, 3]"])
-    #expect(script.feed(.dropped(first, nil)) == ["import 100 of 1: 5/50"])
+    #expect(script.feed(.dropped(first, nil)) == ["import 100 of 1: 5/50", "weigh 2: [] of 1 for 100"])
+    #expect(script.offer(2, on: 3) == [])
     #expect(script.imported().suffix(1) == ["say 3 done 5/50"])
   }
 
@@ -103,8 +105,8 @@ import Testing
     var script = Script()
     script.open()
     script.pair()
-    script.offer()
-    _ = script.feed(.examined(first, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    script.plan()
+    _ = script.offer()
     _ = script.feed(.staged(first, .success(Script.admitted())))
     let part = LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
     _ = script.feed(.ledger(first, .success(part)))
@@ -120,7 +122,9 @@ import Testing
     script.conclude()
     script.resume(3, key: 1)
     #expect(script.say(Script.greeting(), on: 3) == [])
-    #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3) == ["tell offer 4, ? free"])
+    #expect(script.say(.plan(Script.plan(Script.transfer)), on: 3) == ["weigh 2: [] of 1 for 100"])
+    #expect(script.agree(2, []) == ["say 3 verdict 100 900 32M 16: taken"])
+    #expect(script.say(.offer(Script.offer()), on: 3) == [])
     let progress = ImportProgress(phase: .importing, done: 1, total: 2)
     #expect(script.feed(.importing(Script.transfer, progress)) == ["tell progress of 100: importing of 5/50 at 0.5"])
     #expect(script.imported().map { $0.prefix(10) } == ["tell done ", "say 3 done"])
@@ -131,8 +135,10 @@ import Testing
     var script = receiving()
     script.conclude()
     script.resume(3, key: 1)
-    script.offer(Script.offer(Script.transfer), on: 3)
-    #expect(script.imported(.failure(Script.broken)) == ["say 3 close 9 the disk fails", "close 3 until 2.0"])
+    #expect(script.askAgain(2, on: 3) == [])
+    #expect(script.imported(.failure(Script.broken)) == ["say 3 failed 0 9 the disk fails", "discard data 2"])
+    _ = script.say(.failed(Failed(part: 0, Close(.storage, ""))), on: 3)
+    #expect(script.say(.receipt, on: 3) == ["close 3 until 2.0"])
     _ = script.feed(.closed(Script.id(1)))
     #expect(script.feed(.closed(Script.id(3))) == ["finish: 1 the disk fails"])
   }
@@ -142,9 +148,7 @@ import Testing
     script.conclude()
     script.resume(3, key: 1)
     #expect(script.imported().map { $0.prefix(10) } == ["tell done "])
-    _ = script.say(Script.greeting(), on: 3)
-    #expect(
-      script.say(.offer(Script.offer(Script.transfer)), on: 3) == ["tell offer 4, ? free", "say 3 done 5/50"])
+    #expect(script.askAgain(2, on: 3) == ["say 3 done 5/50"])
   }
 
   @Test func `an import continues after its sender is lost, and its result is kept a minute for the sender`() {
@@ -159,7 +163,7 @@ import Testing
     #expect(script.engine.nextMoment == 760)
     script.resume(3, key: 1)
     #expect(script.feed(.timePassed, after: 100) == [])
-    script.offer(Script.offer(Script.transfer), on: 3)
+    #expect(script.askAgain(2, on: 3) == ["say 3 done 5/50"])
     #expect(script.feed(.broke(Script.id(3), Script.cut)).last == "close 3 until 802.0")
     #expect(script.engine.nextMoment == 860)
   }
@@ -170,15 +174,15 @@ import Testing
     var script = Script()
     script.open([Script.known(66, key: 6, held: Tally()), Script.known(77, key: 7)])
     script.resume(6, key: 6)
-    script.offer(Script.offer(66), on: 6)
-    // The session of the first one is fenced off while its offer is examined.
+    script.plan(Script.plan(66), on: 6)
+    // The session of the first one is fenced off while its plan is judged.
     script.resume(7, key: 7)
     _ = script.feed(.broke(Script.id(7), Script.cut))
     #expect(Words.text(script.engine.phase).hasPrefix("away 77"))
     var other = Script()
     other.open([Script.known(66, key: 6, held: Tally()), Script.known(77, key: 7, held: Tally())])
     other.resume(6, key: 6)
-    other.offer(Script.offer(66), on: 6)
+    other.plan(Script.plan(66), on: 6)
     other.resume(7, key: 7)
     _ = other.feed(.broke(Script.id(7), Script.cut))
     _ = other.feed(.noted(77))
@@ -190,7 +194,7 @@ import Testing
       other.feed(.ready(Script.id(1), identifier: Script.transfer)) == [
         "converse 1", "say 1 greeting of here", "discard 77",
       ])
-    #expect(other.feed(.examined(first, .failure(Script.broken))) == [])
+    #expect(other.feed(Script.weighed(1, [], refused: [0: Script.broken])) == [])
     #expect(other.feed(.noted(77)) == ["discard 66"])
     _ = other.feed(.noted(66))
     other.come(8, key: 6)
@@ -228,8 +232,8 @@ import Testing
     _ = script.feed(.syncEnded(first, nil))
     script.resume(4, key: 1)
     _ = script.say(Script.greeting(), on: 4)
-    #expect(
-      script.say(.offer(Script.offer(Script.transfer)), on: 4) == ["examine 2: 4 for 100, held 3/9"])
+    #expect(script.say(.plan(Script.plan(Script.transfer)), on: 4) == ["weigh 2: [0] of 1 for 100"])
+    #expect(script.offer(2, on: 4) == ["stage 2: part 0, 4 for 100, held 3/9"])
   }
 
   @Test func `the store gets one task at a time`() {
@@ -240,7 +244,7 @@ import Testing
     _ = lost.feed(.broke(Script.id(1), Script.cut))
     #expect(lost.feed(.syncEnded(first, nil)).last == "note 100")
     lost.resume(3, key: 1)
-    lost.offer(Script.offer(Script.transfer), on: 3)
+    lost.plan(Script.plan(Script.transfer), on: 3)
     lost.take(2, on: 3)
     #expect(lost.feed(.broke(Script.id(3), Script.cut)).contains("note 100") == false)
     #expect(lost.feed(.syncEnded(second, nil)).contains("note 100") == false)

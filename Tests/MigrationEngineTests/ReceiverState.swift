@@ -12,6 +12,9 @@ import Testing
 /// - 6 and 7 are about to send HELLO, 6 of another known sender and 7 of a stranger;
 /// - 8 proves the first code;
 /// - 9 is in the lobby.
+///
+/// The plan has one part. In `failing` this part has failed here, and in `settling` the connection is
+/// lost.
 enum ReceiverState: CaseIterable {
   case starting
   case takingBack
@@ -20,11 +23,14 @@ enum ReceiverState: CaseIterable {
   case open
   case paired
   case greeted
-  case examining
+  case weighing
   case asking
+  case recording
+  case between
   case staging
   case telling
   case receiving
+  case failing
   case concluding
   case importing
   case answered
@@ -53,8 +59,8 @@ enum ReceiverState: CaseIterable {
     case .takingBack: _ = script.feed(.begin)
     case .openingForImport:
       Self.takingBack.enter(&script)
-      let standing = ReceiverEngine.KnownTransfer.Standing.concluded(Tally(items: 9, bytes: 90))
-      let known = Script.known(77, key: 7, notStored: [Script.refusal("a")], standing: standing)
+      let known = Script.known(
+        77, key: 7, withheld: [Script.refusal("a")], concluded: Tally(items: 9, bytes: 90))
       _ = script.feed(.tookBack(.success([known])))
     case .opening:
       Self.takingBack.enter(&script)
@@ -77,15 +83,21 @@ enum ReceiverState: CaseIterable {
     case .greeted:
       Self.paired.enter(&script)
       _ = script.say(Script.greeting())
-    case .examining:
+    case .weighing:
       Self.greeted.enter(&script)
-      _ = script.say(.offer(Script.offer()))
+      _ = script.say(.plan(Script.plan()))
     case .asking:
-      Self.examining.enter(&script)
-      _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1000))))
-    case .staging:
+      Self.weighing.enter(&script)
+      _ = script.feed(Script.weighed())
+    case .recording:
       Self.asking.enter(&script)
       _ = script.feed(.answered(true))
+    case .between:
+      Self.recording.enter(&script)
+      _ = script.feed(.recorded(number, nil))
+    case .staging:
+      Self.between.enter(&script)
+      _ = script.say(.offer(Script.offer()))
     case .telling:
       Self.staging.enter(&script)
       _ = script.feed(.staged(number, .success(Script.admitted())))
@@ -99,6 +111,10 @@ enum ReceiverState: CaseIterable {
               pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally(items: 1, bytes: 10)))))
       _ = script.join(2, stream: 0)
       script.welcomeStream(3)
+    case .failing:
+      Self.receiving.enter(&script)
+      _ = script.join(10, stream: 7)
+      _ = script.feed(.streamEnded(Script.id(10), .failed(Script.broken), held: Tally(items: 1, bytes: 10)))
     case .concluding:
       Self.receiving.enter(&script)
       _ = script.say(.drop(Drop(marks: [1])))
@@ -155,8 +171,7 @@ enum ReceiverState: CaseIterable {
         "took back an import",
         .tookBack(
           .success([
-            Script.known(
-              77, key: 7, notStored: refusals, standing: .concluded(Tally(items: 9, bytes: 90)))
+            Script.known(77, key: 7, withheld: refusals, concluded: Tally(items: 9, bytes: 90))
           ])), 0
       ),
       ("cannot take back", .tookBack(.failure(Script.broken)), 0),
@@ -181,8 +196,11 @@ enum ReceiverState: CaseIterable {
       ("cut", .broke(id(1), Script.cut), 0),
       ("violation", .broke(id(1), Fault(Violation(.unknown, "a frame"))), 0),
       ("closed", .closed(id(1)), 0),
-      ("examined", .examined(number, .success(ReceiverEngine.Examination(availableBytes: nil))), 0),
-      ("not fit", .examined(number, .failure(Fault(.noSpace, "there is no room"))), 0),
+      ("weighed", Script.weighed(room: nil), 0),
+      ("not fit", Script.weighed(1, [], refused: [0: Fault(.noSpace, "there is no room")]), 0),
+      ("cannot weigh", .weighed(number, .failure(Script.broken), session: Script.session), 0),
+      ("recorded", .recorded(number, nil), 0),
+      ("cannot record", .recorded(number, Script.broken), 0),
       ("staged", .staged(number, .success(Script.admitted())), 0),
       ("cannot stage", .staged(number, .failure(Script.broken)), 0),
       (
@@ -232,8 +250,10 @@ enum ReceiverState: CaseIterable {
       }
     }
     let messages: [(String, ControlMessage)] = [
-      ("greeting", Script.greeting()), ("offer", .offer(Script.offer())),
-      ("offer of a transfer", .offer(Script.offer(Script.transfer))),
+      ("greeting", Script.greeting()), ("plan", .plan(Script.plan())),
+      ("plan of a transfer", .plan(Script.plan(Script.transfer))),
+      ("offer", .offer(Script.offer())), ("offer of another part", .offer(Script.offer(1))),
+      ("failed", .failed(Failed(part: 0, Close(.exportFailed, "it is gone")))),
       ("unsent", .unsent(Unsent(path: [97], reason: .vanished))),
       ("withheld", .unsent(Unsent(path: Script.refusal("c").path, notStorable: .tooLarge))),
       ("drop", .drop(Drop(marks: [2, 3]))), ("drop of more than told", .drop(Drop(marks: [2, 3, 4, 5]))),

@@ -59,7 +59,7 @@ import Testing
     script.resume(3, key: 1)
     #expect(script.engine.nextMoment == EndLimits.importProgress)
     script.goOn(seconds: 10)
-    script.offer(Script.offer(Script.transfer), on: 3)
+    #expect(script.askAgain(2, on: 3) == [])
     #expect(script.imported().last == "say 3 done 5/50")
   }
 
@@ -86,7 +86,7 @@ import Testing
       var script = Script()
       script.open()
       script.pair()
-      script.offer()
+      script.plan()
       script.take(held: Tally(items: 1, bytes: 1), telling: [1])
       if isDropping { _ = script.say(.drop(Drop(marks: [1]))) }
       _ = script.finish()
@@ -151,7 +151,7 @@ import Testing
       _ = script.feed(.closed(Script.id(number == 3 ? 1 : number - 1)))
     }
     #expect(script.now > EndLimits.importProgress)
-    #expect(script.feed(.timePassed, after: 0.4).contains { $0.hasPrefix("tell done 5/50") })
+    #expect(script.feed(.timePassed, after: 0.4).contains { $0.hasPrefix("close 5") })
     #expect(script.feed(.closed(Script.id(5))).map { $0.prefix(13) } == ["finish: 5/50,"])
   }
 }

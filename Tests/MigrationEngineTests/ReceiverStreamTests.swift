@@ -148,8 +148,8 @@ import Testing
 
   @Test func `items are dropped in turn, and the end of the export waits for the last of them`() {
     var script = Script.paired()
-    script.offer()
-    _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    script.plan()
+    _ = script.offer()
     _ = script.feed(.staged(number, .success(Script.admitted())))
     _ = script.feed(Script.part([1, 2]))
     _ = script.feed(.drained(Script.id(1)))
@@ -166,8 +166,8 @@ import Testing
 
   @Test func `a sender cannot drop more items than the ledger listed`() {
     var script = Script.paired()
-    script.offer()
-    _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    script.plan()
+    _ = script.offer()
     _ = script.feed(.staged(number, .success(Script.admitted())))
     _ = script.feed(Script.part([1, 2, 3], end: Tally(items: 3, bytes: 3)))
     #expect(script.say(.drop(Drop(marks: [1, 2]))) == ["drop items 1: [1, 2]"])

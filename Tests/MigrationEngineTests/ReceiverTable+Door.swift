@@ -62,7 +62,7 @@ extension ReceiverTable {
       finishing
         drop 7
     4 resumes
-      paired...examining, staging
+      paired...weighing, recording, staging
         say 1 close 13 the other device has reconnected
         close 1 until 2.1
         converse 4
@@ -75,15 +75,21 @@ extension ReceiverTable {
         say 4 greeting of here
         withdraw question
         => engaged in 100 by 2
+      between
+        say 1 close 13 the other device has reconnected
+        close 1 until 2.1
+        converse 4
+        say 4 greeting of here
+        note 100
+        => engaged in 100 by 2
       telling
         say 1 close 13 the other device has reconnected
-        close gate 1
         end sync 1
         close 1 until 2.1
         converse 4
         say 4 greeting of here
         => engaged in 100 by 2
-      receiving, settling
+      receiving, failing, settling
         say 1 close 13 the other device has reconnected
         close gate 1
         end stream 2

@@ -2,12 +2,12 @@ extension ReceiverTable {
   /// The control connection: the sender's messages after its offer.
   static let export = """
     says unsent
-      paired...greeted
+      paired, greeted
         say 1 close 3 VIOLATION an unsent item came at the wrong time
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
-      examining, staging
+      weighing, recording, staging
         say 1 close 3 VIOLATION an unsent item came at the wrong time
         close 1 until 2.1
       asking
@@ -16,9 +16,14 @@ extension ReceiverTable {
         dismiss all
         withdraw question
         => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
+      between
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        note 100
+        => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
       telling
         say 1 close 3 VIOLATION an unsent item came at the wrong time
-        close gate 1
         end sync 1
         close 1 until 2.1
       receiving
@@ -29,12 +34,12 @@ extension ReceiverTable {
         end stream 2
         close 1 until 2.1
     says withheld
-      paired...greeted
+      paired, greeted
         say 1 close 3 VIOLATION an unsent item came at the wrong time
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
-      examining, staging
+      weighing, recording, staging
         say 1 close 3 VIOLATION an unsent item came at the wrong time
         close 1 until 2.1
       asking
@@ -43,9 +48,14 @@ extension ReceiverTable {
         dismiss all
         withdraw question
         => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
+      between
+        say 1 close 3 VIOLATION an unsent item came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        note 100
+        => finishing until 2.1, 1 VIOLATION an unsent item came at the wrong time
       telling
         say 1 close 3 VIOLATION an unsent item came at the wrong time
-        close gate 1
         end sync 1
         close 1 until 2.1
       receiving
@@ -56,12 +66,12 @@ extension ReceiverTable {
         end stream 2
         close 1 until 2.1
     says drop
-      paired...greeted
+      paired, greeted
         say 1 close 3 VIOLATION a list of dropped items came at the wrong time
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
-      examining, staging
+      weighing, recording, staging
         say 1 close 3 VIOLATION a list of dropped items came at the wrong time
         close 1 until 2.1
       asking
@@ -70,9 +80,14 @@ extension ReceiverTable {
         dismiss all
         withdraw question
         => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
+      between
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        note 100
+        => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
       telling
         say 1 close 3 VIOLATION a list of dropped items came at the wrong time
-        close gate 1
         end sync 1
         close 1 until 2.1
       receiving
@@ -83,12 +98,12 @@ extension ReceiverTable {
         end stream 2
         close 1 until 2.1
     says drop of more than told
-      paired...greeted
+      paired, greeted
         say 1 close 3 VIOLATION a list of dropped items came at the wrong time
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
-      examining, staging
+      weighing, recording, staging
         say 1 close 3 VIOLATION a list of dropped items came at the wrong time
         close 1 until 2.1
       asking
@@ -97,9 +112,14 @@ extension ReceiverTable {
         dismiss all
         withdraw question
         => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
+      between
+        say 1 close 3 VIOLATION a list of dropped items came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        note 100
+        => finishing until 2.1, 1 VIOLATION a list of dropped items came at the wrong time
       telling
         say 1 close 3 VIOLATION a list of dropped items came at the wrong time
-        close gate 1
         end sync 1
         close 1 until 2.1
       receiving
@@ -114,12 +134,12 @@ extension ReceiverTable {
         end stream 2
         close 1 until 2.1
     says finish
-      paired...greeted
+      paired, greeted
         say 1 close 3 VIOLATION the end of the export came at the wrong time
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 1 VIOLATION the end of the export came at the wrong time
-      examining, staging
+      weighing, recording, staging
         say 1 close 3 VIOLATION the end of the export came at the wrong time
         close 1 until 2.1
       asking
@@ -128,9 +148,14 @@ extension ReceiverTable {
         dismiss all
         withdraw question
         => finishing until 2.1, 1 VIOLATION the end of the export came at the wrong time
+      between
+        say 1 close 3 VIOLATION the end of the export came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        note 100
+        => finishing until 2.1, 1 VIOLATION the end of the export came at the wrong time
       telling
         say 1 close 3 VIOLATION the end of the export came at the wrong time
-        close gate 1
         end sync 1
         close 1 until 2.1
       receiving
@@ -142,12 +167,12 @@ extension ReceiverTable {
         end stream 2
         close 1 until 2.1
     says receipt
-      paired...greeted
+      paired, greeted
         say 1 close 3 VIOLATION the receipt came at the wrong time
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 1 VIOLATION the receipt came at the wrong time
-      examining, staging
+      weighing, recording, staging
         say 1 close 3 VIOLATION the receipt came at the wrong time
         close 1 until 2.1
       asking
@@ -156,18 +181,23 @@ extension ReceiverTable {
         dismiss all
         withdraw question
         => finishing until 2.1, 1 VIOLATION the receipt came at the wrong time
+      between
+        say 1 close 3 VIOLATION the receipt came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        note 100
+        => finishing until 2.1, 1 VIOLATION the receipt came at the wrong time
       telling
         say 1 close 3 VIOLATION the receipt came at the wrong time
-        close gate 1
         end sync 1
         close 1 until 2.1
-      receiving
+      receiving, failing
         say 1 close 3 VIOLATION the receipt came at the wrong time
         close gate 1
         end stream 2
         end sync 1
         close 1 until 2.1
-      concluding...importing
+      concluding, importing
         say 1 close 3 VIOLATION the receipt came at the wrong time
         close gate 1
         end stream 2
@@ -176,16 +206,50 @@ extension ReceiverTable {
         close gate 1
         end stream 2
         close 1 until 2.1
-        tell done 5/50, RESULT
         dismiss 3
         dismiss all
         forget 100
         => finishing until 2.1, 5/50, RESULT
+    says failed
+      paired, greeted
+        say 1 close 3 VIOLATION the failure of a part came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        => finishing until 2.1, 1 VIOLATION the failure of a part came at the wrong time
+      weighing, recording
+        say 1 close 3 VIOLATION the failure of a part came at the wrong time
+        close 1 until 2.1
+      asking
+        say 1 close 3 VIOLATION the failure of a part came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        withdraw question
+        => finishing until 2.1, 1 VIOLATION the failure of a part came at the wrong time
+      between
+        say 1 close 3 VIOLATION the failure of a part came at the wrong time
+        close 1 until 2.1
+        dismiss all
+        note 100
+        => finishing until 2.1, 1 VIOLATION the failure of a part came at the wrong time
+      staging
+        say 1 failed 0 11 it is gone
+        discard data 1
+        note 100
+      telling, receiving
+        say 1 failed 0 11 it is gone
+        discard data 1
+        end sync 1
+        note 100
+      concluding, importing
+        say 1 close 3 VIOLATION the failure of a part came at the wrong time
+        close gate 1
+        end stream 2
+        close 1 until 2.1
     says ping
       paired...answered
         say 1 pong 7
     says close
-      paired...examining, staging
+      paired...weighing, recording, staging
         close 1 until 2.1
         tell interrupted: the other device stopped: "enough"
         make code
@@ -196,24 +260,36 @@ extension ReceiverTable {
         make code
         withdraw question
         => away 100 until 600.1, 5 LOST the other device stopped: "enough"
+      between
+        close 1 until 2.1
+        tell interrupted: the other device stopped: "enough"
+        make code
+        note 100
+        => away 100 until 600.1, 5 LOST the other device stopped: "enough"
       telling
-        close gate 1
         end sync 1
         close 1 until 2.1
+        tell interrupted: the other device stopped: "enough"
+        make code
+        => away 100 until 600.1, 5 LOST the other device stopped: "enough"
     says close for good
-      paired...greeted
+      paired, greeted
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 1 the other device stopped: "enough"
-      examining, staging
+      weighing, recording, staging
         close 1 until 2.1
       asking
         close 1 until 2.1
         dismiss all
         withdraw question
         => finishing until 2.1, 1 the other device stopped: "enough"
+      between
+        close 1 until 2.1
+        dismiss all
+        note 100
+        => finishing until 2.1, 1 the other device stopped: "enough"
       telling
-        close gate 1
         end sync 1
         close 1 until 2.1
     """

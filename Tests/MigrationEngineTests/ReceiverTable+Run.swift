@@ -16,7 +16,7 @@ extension ReceiverTable {
         dismiss 8
         drop 9
         => finishing until 1.0, 143 interrupted
-      paired...examining, staging
+      paired...weighing, recording, staging
         say 1 close 2 the transfer was interrupted on the receiving device
         close 1 until 0.5
         dismiss all
@@ -27,9 +27,14 @@ extension ReceiverTable {
         dismiss all
         withdraw question
         => finishing until 1.0, 143 interrupted
+      between
+        say 1 close 2 the transfer was interrupted on the receiving device
+        close 1 until 0.5
+        dismiss all
+        note 100
+        => finishing until 1.0, 143 interrupted
       telling
         say 1 close 2 the transfer was interrupted on the receiving device
-        close gate 1
         end sync 1
         close 1 until 0.5
         dismiss all
@@ -45,9 +50,6 @@ extension ReceiverTable {
         => finishing until 1.0, 143 interrupted
       importing
         interrupt import 100
-      importingAlone
-        hurry to close 1 until 0.5
-        interrupt import 100
       ending
         hurry to close 1 until 0.5
         dismiss 3
@@ -59,10 +61,12 @@ extension ReceiverTable {
         => finishing until 1.0, 143 interrupted
       lingering
         hurry to close 1 until 0.5
-        tell done 5/50, RESULT
         dismiss 3
         dismiss all
         => finishing until 1.0, 5/50, RESULT
+      importingAlone
+        hurry to close 1 until 0.5
+        interrupt import 100
       finishing
         hurry to close 1 until 0.5
     news
@@ -89,11 +93,11 @@ extension ReceiverTable {
         make code
         => open
     cannot listen
-      openingForImport...opening
+      openingForImport, opening
         finish: 1 the disk fails
         => over
     6 s pass
-      open...telling, concluding...answered, ending...importingAlone
+      open...telling, failing...answered, ending...importingAlone
         drop 9
       receiving
         tell progress of 100: receiving of 4/40
@@ -109,10 +113,16 @@ extension ReceiverTable {
         finish: 143 interrupted
         => over
     60 s pass
-      open...telling, concluding...answered, ending...away, importingAlone
+      open...telling, concluding...answered, ending, away, importingAlone
         drop 9
       receiving
         tell progress of 100: receiving of 4/40
+        drop 9
+      failing
+        close gate 1
+        end stream 2
+        end sync 1
+        close 1 until 62.1
         drop 9
       settling
         say 1 close 16 the connection was lost
@@ -122,7 +132,6 @@ extension ReceiverTable {
         close 1 until 62.1
         drop 9
       lingering
-        tell done 5/50, RESULT
         dismiss 3
         dismiss all
         => finishing until 62.1, 5/50, RESULT
@@ -139,6 +148,12 @@ extension ReceiverTable {
       receiving
         tell progress of 100: receiving of 4/40
         drop 9
+      failing
+        close gate 1
+        end stream 2
+        end sync 1
+        close 1 until 602.1
+        drop 9
       settling
         say 1 close 16 the connection was lost
         close gate 1
@@ -151,7 +166,6 @@ extension ReceiverTable {
         dismiss all
         => finishing until 602.1, 5 LOST the connection was lost
       lingering
-        tell done 5/50, RESULT
         dismiss 3
         dismiss all
         => finishing until 602.1, 5/50, RESULT
@@ -160,19 +174,13 @@ extension ReceiverTable {
         => over
     yes
       asking
-        stage 1: 4 for 100 of key 1, laptop at 10.0.0.1:9, features 1
+        record 1: 1 for 100 of key 1, laptop at 10.0.0.1:9
     no
       asking
-        say 1 close 5 the offer was not accepted on the receiving device
-        close 1 until 2.1
-        dismiss all
-        => finishing until 2.1, 4 the offer was not accepted
+        say 1 verdict 100 900 32M 16: refused 5
     no answer
       asking
-        say 1 close 5 the offer was not accepted on the receiving device
-        close 1 until 2.1
-        dismiss all
-        => finishing until 2.1, 4 the offer was not accepted
+        say 1 verdict 100 900 32M 16: refused 5
     0.1 s pass
       receiving
         tell progress of 100: receiving of 4/40

@@ -3,94 +3,69 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Offers and ledgers, as the receiver's engine decides.
+/// Plans, offers and ledgers, as the receiver's engine decides.
 @Suite struct ReceiverTransferTests {
   private typealias Script = ReceiverScript
   private let number = SessionNumber(1)
 
-  // MARK: Offers
+  // MARK: Plans and offers
 
-  @Test func `an offer that continues another transfer, or has other roots, ends the run`() {
-    for (offer, reason) in [
-      (Script.offer(67), "12 this transfer is not known here"),
-      (
-        Script.offer(66, roots: [Root(kind: .directory, name: [98])]),
-        "3 the other device broke the protocol: an offer of other roots than at first contradicts an earlier statement"
-      ),
+  @Test func `a plan that continues another transfer, or differs from the first one, ends the run`() {
+    let other = "the other device broke the protocol: a plan that is not the first one contradicts an earlier statement"
+    for (plan, reason) in [
+      (Script.plan(67), "12 this transfer is not known here"), (Script.plan(), "12 this transfer is not known here"),
+      (Script.plan(66, roots: [Root(kind: .directory, name: [98])]), "3 \(other)"),
+      (Script.plan(66, parts: 2), "3 \(other)"),
     ] {
       var script = Script()
       script.open([Script.known(66, key: 6)])
       script.resume(6, key: 6)
       _ = script.say(Script.greeting(), on: 6)
       #expect(
-        script.say(.offer(offer), on: 6) == [
-          "tell offer 4, ? free", "say 6 close \(reason)", "close 6 until 2.0", "note 66",
-        ])
+        script.say(.plan(plan), on: 6) == ["say 6 close \(reason)", "close 6 until 2.0", "note 66"])
     }
   }
 
-  @Test func `a root may change its type, and an app is identified by its name, platform and store`() {
-    func objection(_ one: Offer.Contents, _ other: Offer.Contents) -> Fault? {
-      var transfer = IncomingTransfer(1, pairedWith: Script.key(1))
-      transfer.contents = one
-      return transfer.objection(
-        to: Offer(transfer: 1, contents: other, items: 0, bytes: 0, allocated: 0, flags: []))
-    }
-    func app(_ name: String, _ version: String, platform: String = "linux", store: String = "") -> Offer.Contents {
-      .app(AppIdentity(bundleIdentifier: name, store: store, platform: platform, version: version))
-    }
-    let file = Offer.Contents.folders([Root(kind: .file, name: Script.root.name)])
-    #expect(objection(.folders([Script.root]), file) == nil)
-    #expect(objection(.folders([Script.root]), .folders([])) != nil)
-    #expect(objection(app("a", "1"), app("a", "2")) == nil)
-    #expect(objection(app("a", "1"), app("b", "1")) != nil)
-    #expect(objection(app("a", "1"), app("a", "1", platform: "android")) != nil)
-    #expect(objection(app("a", "1"), app("a", "1", store: "other")) != nil)
-    #expect(objection(app("a", "1"), file) != nil)
-    #expect(objection(file, app("a", "1")) != nil)
+  @Test func `a fresh pairing continues no transfer`() {
+    var script = Script.paired()
+    _ = script.say(Script.greeting())
+    #expect(
+      script.say(.plan(Script.plan(Script.transfer))).first == "say 1 close 12 this transfer is not known here")
   }
 
-  @Test func `the roots of the first accepted offer apply to all later offers`() {
+  @Test func `the first plan that was agreed to applies to all later sessions`() {
     var script = Script.receiving()
+    _ = script.join(2, stream: 0)
     _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 1, bytes: 9)))
     _ = script.feed(.syncEnded(number, nil))
     script.resume(3, key: 1)
-    script.offer(Script.offer(roots: [Root(kind: .directory, name: [98])]), on: 3)
-    #expect(Words.text(script.engine.phase).contains("an offer of other roots"))
+    script.plan(Script.plan(Script.transfer, roots: [Root(kind: .directory, name: [98])]), on: 3)
+    #expect(Words.text(script.engine.phase).contains("a plan that is not the first one"))
   }
 
-  @Test func `a session uses the features that both ends have and the offer allows`() {
-    let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
-    let cases: [(Offer, Features, String)] = [
-      (Script.offer(), .zstd, "features 1 traits"), (Script.offer(), [], "features 0 traits"),
-      (Script.offer(flags: []), .zstd, "features 0 traits"),
-      (
-        Offer(transfer: nil, contents: .app(app), items: 4, bytes: 4, allocated: 4, flags: [.compressible]),
-        .zstd, "features 1"
-      ),
-    ]
-    for (offer, features, expected) in cases {
+  @Test func `data may be compressed if both ends can, and only folders have traits`() {
+    for (features, plain) in [(Features.zstd, ""), ([], ", plain")] {
       var script = Script.paired()
-      script.offer(offer, features: features)
-      _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
-      let accept = script.feed(.staged(number, .success(Script.admitted()))).first
-      #expect(accept == "say 1 accept 100 900 32M 16 \(expected)")
+      script.plan(features: features)
+      #expect(script.offer() == ["stage 1: part 0, 4 for 100, held 0/0\(plain)"])
+      #expect(script.feed(.staged(number, .success(Script.admitted()))).first == "say 1 accept traits")
     }
     var settings = Script.settings()
     settings.greeting = Greeting(role: .receiver, label: "", software: "", features: [])
     var script = Script.paired(settings)
-    script.offer()
-    _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
-    let accept = script.feed(.staged(number, .success(Script.admitted()))).first
-    #expect(accept == "say 1 accept 100 900 32M 16 features 0 traits")
+    script.plan()
+    #expect(script.offer() == ["stage 1: part 0, 4 for 100, held 0/0, plain"])
+    let app = ReceiverEngine.Admitted(keys: TransferKeys(hashKey: 2), traits: nil, held: Tally())
+    #expect(script.feed(.staged(number, .success(app))).first == "say 1 accept")
   }
 
   // MARK: The ledger
 
   @Test func `the parts of a ledger are read one after another, each when the previous one is sent`() {
     var script = Script.paired()
-    script.offer()
-    _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    script.plan()
+    _ = script.offer()
     #expect(script.feed(.drained(Script.id(1))) == [])
     _ = script.feed(.staged(number, .success(Script.admitted())))
     #expect(script.feed(.drained(Script.id(1))) == [])
@@ -101,31 +76,33 @@ import Testing
     // A part that queues nothing does not drain.
     #expect(script.feed(Script.part()) == ["read ledger 1"])
     #expect(
-      script.feed(Script.part([2], end: Tally(items: 2, bytes: 3))) == ["say 1 held staged [2]", "say 1 held end 2/3"])
+      script.feed(Script.part([2], end: Tally(items: 2, bytes: 3)))
+        == ["say 1 held staged [2]", "open gate 1", "say 1 held end 2/3"])
     #expect(script.feed(.drained(Script.id(1))) == [])
   }
 
   @Test func `the next part is not read when the session has ended`() {
     var script = Script.paired()
-    script.offer()
-    _ = script.feed(.examined(number, .success(ReceiverEngine.Examination(availableBytes: 1))))
+    script.plan()
+    _ = script.offer()
     _ = script.feed(.staged(number, .success(Script.admitted())))
     _ = script.feed(Script.part([1]))
     _ = script.feed(.broke(Script.id(1), Script.cut))
     #expect(script.feed(.drained(Script.id(1))) == [])
   }
 
-  @Test func `an offer is examined with the amount that was staged at the previous offer`() {
+  @Test func `a part is staged with the amount that was staged at its previous offer`() {
     var script = Script()
     script.open()
     script.pair()
-    script.offer()
+    script.plan()
     script.take(held: Tally(items: 3, bytes: 30))
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.syncEnded(number, nil))
     script.resume(3, key: 1)
     _ = script.say(Script.greeting(), on: 3)
-    #expect(script.say(.offer(Script.offer(Script.transfer)), on: 3) == ["examine 2: 4 for 100, held 3/30"])
+    #expect(script.say(.plan(Script.plan(Script.transfer)), on: 3) == ["weigh 2: [0] of 1 for 100"])
+    #expect(script.offer(2, on: 3) == ["stage 2: part 0, 4 for 100, held 3/30"])
   }
 
   @Test func `the ledger's total is the amount held before, and a returning sender's user is told`() {
@@ -133,12 +110,14 @@ import Testing
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.syncEnded(number, nil))
     script.resume(3, key: 1)
-    script.offer(Script.offer(Script.transfer), on: 3)
-    _ = script.feed(.examined(SessionNumber(2), .success(ReceiverEngine.Examination(availableBytes: 1))))
+    script.plan(Script.plan(Script.transfer), on: 3)
+    _ = script.offer(2, on: 3)
     _ = script.feed(.staged(SessionNumber(2), .success(Script.admitted(held: Tally(items: 2, bytes: 20)))))
     let end = LedgerPart(pages: [], partials: [], end: Tally(items: 2, bytes: 21))
     #expect(
-      script.feed(.ledger(SessionNumber(2), .success(end))) == ["tell resumed 21", "say 3 held end 2/21"])
+      script.feed(.ledger(SessionNumber(2), .success(end))) == [
+        "tell resumed 21", "open gate 2", "say 3 held end 2/21",
+      ])
     _ = script.finish(2, on: 3)
     _ = script.feed(.syncEnded(SessionNumber(2), nil))
     #expect(script.imported().first?.contains("held 21") == true)

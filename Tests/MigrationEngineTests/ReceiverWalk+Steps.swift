@@ -71,25 +71,54 @@ extension ReceiverWalk {
     if chance(400) { return say(.receipt, on: id, next: state) }
     if chance(200) { return say(.close(Close(.interrupted, "enough")), on: id, next: state) }
     switch state {
-    case .greeting: say(Script.greeting(), on: id, next: .offering)
-    case .offering: say(.offer(offer(of: senders[id] ?? 0)), on: id, next: .waiting)
-    case .waiting, .finishing: say(.ping(1), on: id, next: state)
+    case .greeting: say(Script.greeting(), on: id, next: .planning)
+    case .planning: say(.plan(plan(of: senders[id] ?? 0)), on: id, next: .waiting)
+    case .between: offer(on: id)
+    case .failed: answer(on: id)
+    case .offered: if chance(8) { giveUp(on: id) } else { say(.ping(1), on: id, next: state) }
+    case .waiting, .finishing, .failing: say(.ping(1), on: id, next: state)
     case .sending:
       switch Int.random(in: 0..<6, using: &dice) {
+      case 0 where chance(4): giveUp(on: id)
       case 0: say(.finish(Script.finish), on: id, next: .finishing)
       case 1: say(.drop(Drop(marks: [UInt128(dice.next())])), on: id, next: .sending)
       case 2: say(.unsent(Unsent(path: [97], reason: .vanished)), on: id, next: .sending)
       case 3: feed(.drained(id))
       default: arrive(senders[id] ?? 0)
       }
-    case .told: say(chance(4) ? .receipt : .ping(2), on: id, next: .told)
+    case .over: say(.ping(2), on: id, next: .over)
     }
     if chance(3) { feed(.drained(id)) }
   }
 
-  private func offer(of key: UInt8) -> Offer {
-    let conversation = engine.conversations.values.first { senders[$0.connection] == key && $0.isTalking }
-    return Script.offer(conversation?.isResumed == true ? conversation?.transfer : nil)
+  private func plan(of key: UInt8) -> Plan {
+    let transfer = engine.conversations.values.first { senders[$0.connection] == key && $0.isTalking }?.transfer
+    return Script.plan(transfer.flatMap { told.contains($0) ? $0 : nil }, parts: parts(of: key))
+  }
+
+  /// The next part, or the end of the session.
+  private mutating func offer(on id: ConnectionID) {
+    let first = offers[id].map { Int($0) + 1 } ?? 0
+    let asksAgain = chance(2)
+    let next = verdicts[id]?.parts.indices.dropFirst(first).first { index in
+      switch verdicts[id]?.parts[index] {
+      case .taken?: true
+      case .finished?: asksAgain
+      case .refused?, nil: false
+      }
+    }
+    if let next { return say(.offer(Script.offer(UInt16(next))), on: id, next: .offered) }
+    say(chance(4) ? .receipt : .ping(2), on: id, next: chance(4) ? .over : .between)
+  }
+
+  private mutating func giveUp(on id: ConnectionID) {
+    guard let part = offers[id] else { return }
+    say(.failed(Failed(part: part, Close(.exportFailed, "it is gone"))), on: id, next: .failing)
+  }
+
+  private mutating func answer(on id: ConnectionID) {
+    guard let part = offers[id] else { return }
+    say(.failed(Failed(part: part, Close(.storage, ""))), on: id, next: .between)
   }
 
   // MARK: The ends of workers
@@ -97,7 +126,10 @@ extension ReceiverWalk {
   private mutating func endSome(_ job: Job) {
     let fails = chance(60)
     switch job {
-    case .takeBack: end(job, .tookBack(.success(known())))
+    case .takeBack:
+      let known = known()
+      remember(known)
+      end(job, .tookBack(.success(known)))
     case .listen:
       let listening = Listening(addresses: [], port: 1, isAnnounced: true)
       end(job, .listening(fails ? .failure(fault()) : .success(listening)))
@@ -116,11 +148,14 @@ extension ReceiverWalk {
     case .turnAway(let id): end(job, .departed(id), id, nil)
     case .welcome(let id, let mode): welcomed(id, mode)
     case .close(let id): end(job, .closed(id), id, nil)
-    case .examine(let number):
-      let examination = ReceiverEngine.Examination(availableBytes: 1)
-      end(job, .examined(number, fails && chance(4) ? .failure(fault()) : .success(examination)))
+    case .weigh(let number, let parts):
+      if fails, chance(8) { return end(job, .weighed(number, .failure(fault()), session: 0)) }
+      var refused: [UInt16: Fault] = [:]
+      for part in parts where chance(20) { refused[part] = Fault(.noSpace, "there is no room") }
+      end(job, Script.weighed(number.value, parts, refused: refused))
+    case .record(let number): end(job, .recorded(number, fails && chance(4) ? fault() : nil))
     case .stage(let number):
-      end(job, .staged(number, fails && chance(4) ? .failure(fault()) : .success(Script.admitted(held: tally()))))
+      end(job, .staged(number, fails ? .failure(fault()) : .success(Script.admitted(held: tally()))))
     case .readLedger(let number):
       let marks = [UInt128(dice.next()), UInt128(dice.next())].sorted()
       let part = LedgerPart(
@@ -147,9 +182,18 @@ extension ReceiverWalk {
   private mutating func retake(_ transfer: TransferID, fails: Bool) {
     if fails, chance(2) { return end(.retake(transfer), .retook(transfer, .failure(fault()))) }
     let key = engine.transfers.last { $0.identifier == transfer }?.client.bytes[0] ?? 1
-    let standing: ReceiverEngine.KnownTransfer.Standing =
-      finished.contains(transfer) ? .done(Script.done) : chance(4) ? .concluded(tally()) : .receiving
-    retook(transfer, chance(10) ? nil : Script.known(transfer, key: key, held: tally(), standing: standing))
+    let done = finished.filter { $0.transfer == transfer }.map(\.part)
+    retook(transfer, chance(10) ? nil : known(transfer, key, finished: done))
+  }
+
+  /// What the disk has of a transfer.
+  private mutating func known(
+    _ transfer: TransferID, _ key: UInt8, finished: [UInt16]
+  ) -> ReceiverEngine.KnownTransfer {
+    let part = UInt16.random(in: 0..<UInt16(parts(of: key)), using: &dice)
+    return Script.known(
+      transfer, key: key, held: tally(), parts: parts(of: key), part: part, finished: finished,
+      concluded: !finished.contains(part) && chance(4) ? tally() : nil)
   }
 
   private mutating func greeted(_ id: ConnectionID) {
@@ -158,7 +202,7 @@ extension ReceiverWalk {
     let key = senders[id] ?? 0
     feed(.secured(id, Script.key(key)))
     let isKnown = engine.transfers[from: Script.key(key)] != nil
-    let isJoinable = engine.conversations.values.contains { senders[$0.connection] == key && $0.joinable != nil }
+    let isJoinable = engine.conversations.values.contains { senders[$0.connection] == key && $0.streams != nil }
     let mode: ConnectionMode = chance(10) ? .join : isJoinable ? chance(4) ? .resume : .join : isKnown ? .resume : .pair
     end(job, .asked(id, mode), id, .resting)
   }
@@ -166,7 +210,7 @@ extension ReceiverWalk {
   private mutating func welcomed(_ id: ConnectionID, _ mode: ConnectionMode) {
     let job = Job.welcome(id, mode)
     if chance(8) { return end(job, .departed(id), id, nil) }
-    guard mode == .join else { return end(job, .ready(id, identifier: 0), id, .resting) }
+    guard mode == .join else { return end(job, .ready(id, identifier: UInt128(1000 + id.number)), id, .resting) }
     let stream = UInt32.random(in: 0..<40, using: &dice)
     let replaces: UInt32? = chance(2) ? UInt32.random(in: 0..<max(stream, 1), using: &dice) : nil
     let join = Join(session: chance(20) ? 1 : Script.session, stream: stream, replaces: replaces)
@@ -175,11 +219,11 @@ extension ReceiverWalk {
 
   private mutating func tally() -> Tally { chance(3) ? Tally() : Tally(items: dice.next() % 4, bytes: dice.next() % 9) }
 
+  /// The transfers of earlier runs.
   private mutating func known() -> [ReceiverEngine.KnownTransfer] {
     (1...4).filter { _ in chance(3) }.map { key in
-      let standing: ReceiverEngine.KnownTransfer.Standing =
-        chance(4) ? .concluded(tally()) : chance(4) ? .done(Script.done) : .receiving
-      return Script.known(UInt128(key), key: UInt8(key), held: tally(), isStaged: !chance(3), standing: standing)
+      let finished = (0..<UInt16(parts(of: UInt8(key)))).filter { _ in chance(3) }
+      return known(TransferID(key), UInt8(key), finished: finished)
     }
   }
 }

@@ -32,7 +32,8 @@ struct ReceiverWalk {
     case turnAway(ConnectionID)
     case welcome(ConnectionID, ConnectionMode)
     case close(ConnectionID)
-    case examine(SessionNumber)
+    case weigh(SessionNumber, [UInt16])
+    case record(SessionNumber)
     case stage(SessionNumber)
     case readLedger(SessionNumber)
     case dropItems(SessionNumber)
@@ -46,7 +47,21 @@ struct ReceiverWalk {
 
   /// The progress of a sender on its control connection.
   enum Talk {
-    case greeting, offering, waiting, sending, finishing, told
+    case greeting, planning, waiting
+    /// No part runs.
+    case between
+    case offered, sending, finishing
+    /// It has given up the part, and waits for the receiver's answer.
+    case failing
+    /// The receiver has given up the part, and waits for an answer.
+    case failed
+    case over
+  }
+
+  /// One part of a transfer.
+  struct PartName: Hashable {
+    let transfer: TransferID
+    let part: UInt16
   }
 
   var engine: Engine
@@ -56,17 +71,21 @@ struct ReceiverWalk {
   private(set) var places: [ConnectionID: Place] = [:]
   private(set) var jobs: [Job] = []
   private(set) var talks: [ConnectionID: Talk] = [:]
+  /// The verdict that a sender has got, its newest offer, and the transfers that senders know.
+  private(set) var verdicts: [ConnectionID: Verdict] = [:]
+  private(set) var offers: [ConnectionID: UInt16] = [:]
+  private(set) var told: Set<TransferID> = []
   private(set) var senders: [ConnectionID: UInt8] = [:]
   private(set) var sessions: [ConnectionID: SessionNumber] = [:]
   /// The transfer of each session, and the sessions that have sent FINISH.
   private(set) var transfers: [SessionNumber: TransferID] = [:]
-  private(set) var imports: [TransferID] = []
+  private(set) var imports: [TransferID: UInt16] = [:]
   /// The transfers that a receiver that stays has released, and the state of the disk for each.
   private var released: Set<TransferID> = []
-  private(set) var finished: Set<TransferID> = []
+  private(set) var finished: Set<PartName> = []
   let keeps: Bool
-  /// Whether everything was imported; and whether an import has failed, or hangs, or nothing could
-  /// listen.
+  /// Whether everything was imported; and whether a part or an import has failed, or an import hangs,
+  /// or nothing could listen.
   private var isImported = false
   private var mayFail = false
   /// Whether something listens: no connection arrives before.
@@ -118,11 +137,15 @@ struct ReceiverWalk {
     if keepsTrail { trail.append("\(event)") }
     lastEvent = event
     switch event {
-    case .imported(let transfer, .success, _, _):
-      isImported = true
-      finished.insert(transfer)
-    case .imported(let transfer, .failure, _, _) where keeps: imports.removeAll { $0 == transfer }
-    case .imported(_, .failure, _, _), .listening(.failure): mayFail = true
+    case .imported(let transfer, let result, _, _):
+      guard let part = imports.removeValue(forKey: transfer) else { break }
+      if case .failure = result {
+        mayFail = true
+      } else {
+        finished.insert(PartName(transfer: transfer, part: part))
+        isImported = isDone(transfer)
+      }
+    case .listening(.failure): mayFail = true
     case .listening(.success): isListening = true
     case .importing: importMovedAt = now
     case .stop: stoppedAt = stoppedAt ?? now
@@ -165,6 +188,11 @@ struct ReceiverWalk {
 
   mutating func say(_ message: ControlMessage, on id: ConnectionID, next: Talk) {
     talks[id] = next
+    switch message {
+    case .offer(let totals): offers[id] = totals.part
+    case .failed: mayFail = true
+    default: break
+    }
     feed(.received(id, message))
   }
 
@@ -191,6 +219,14 @@ struct ReceiverWalk {
 
   private mutating func start(_ job: Job) { jobs.append(job) }
 
+  /// An earlier run has known these.
+  mutating func remember(_ known: [Engine.KnownTransfer]) {
+    for transfer in known {
+      told.insert(transfer.identifier)
+      finished.formUnion(transfer.finished.keys.map { PartName(transfer: transfer.identifier, part: $0) })
+    }
+  }
+
   /// The store reads a released transfer; now and then it is gone.
   mutating func retook(_ transfer: TransferID, _ known: Engine.KnownTransfer?) {
     released.remove(transfer)
@@ -216,7 +252,7 @@ struct ReceiverWalk {
         if case .success = result { fail("what stays ends well") }
       } else if case .failure = result, !mayFail {
         if isImported { fail("what was done fails") }
-        if !imports.isEmpty { fail("what is being imported fails by something else") }
+        if isImporting { fail("what is being imported fails by something else") }
       }
       if isAnnounced { fail("it is announced behind its end") }
       self.result = result
@@ -257,14 +293,23 @@ struct ReceiverWalk {
       talks[id] = nil
       start(.close(id))
     case .hurryClosing(let id, _): move(id, from: [.closing], to: .closing, "hurry to close")
-    case .examine(let number, let transfer, _, _):
+    case .weigh(let number, let transfer, _, let parts):
       for (older, other) in transfers where other == transfer && older < number && isWorking(older) {
-        fail("an older session works while an offer is judged")
+        fail("an older session works while a plan is judged")
       }
       transfers[number] = transfer
-      if released.contains(transfer) { fail("an offer is judged whose transfer was let go") }
-      start(.examine(number))
-    case .stage(let number, _): start(.stage(number))
+      if released.contains(transfer), !parts.isEmpty { fail("a plan is judged whose transfer was let go") }
+      if parts.contains(where: { finished.contains(PartName(transfer: transfer, part: $0)) }) {
+        fail("a finished part is judged again")
+      }
+      start(.weigh(number, parts))
+    case .record(let number, let record):
+      if released.contains(record.transfer) { fail("a plan is recorded whose transfer was let go") }
+      start(.record(number))
+    case .stage(let number, let order):
+      if imports[order.transfer] != nil { fail("a part is staged beside an import") }
+      if isWorking(number, besidesStreams: true) { fail("a part is staged while the one before works") }
+      start(.stage(number))
     case .readLedger(let number): start(.readLedger(number))
     case .dropItems(let number, _): start(.dropItems(number))
     case .serve(let id, let number, _):
@@ -280,12 +325,14 @@ struct ReceiverWalk {
     case .sync(let number): start(.sync(number))
     case .endSync(let number): if !jobs.contains(.sync(number)) { fail("nothing is synced") }
     case .shutGate(let number): start(.gate(number))
-    case .closeGate: break
+    case .openGate, .discardData, .closeGate: break
     case .lookForData(let number): looked = number
-    case .importItems(let transfer, let finish, _):
-      if imports.contains(transfer) || finished.contains(transfer) { fail("a transfer is imported twice") }
+    case .importItems(let transfer, let part, let finish, _):
+      if imports[transfer] != nil || finished.contains(PartName(transfer: transfer, part: part)) {
+        fail("a part is imported twice")
+      }
       if released.contains(transfer) { fail("what was let go is imported") }
-      imports.append(transfer)
+      imports[transfer] = part
       importMovedAt = now
       if let number = finish?.0 {
         if jobs.contains(.sync(number)) || jobs.contains(.dropItems(number)) || jobs.contains(.gate(number)) {
@@ -318,21 +365,39 @@ struct ReceiverWalk {
 
   private var isImporting: Bool { jobs.contains { if case .importItems = $0 { true } else { false } } }
 
-  private func isWorking(_ number: SessionNumber) -> Bool {
+  private func isWorking(_ number: SessionNumber, besidesStreams: Bool = false) -> Bool {
     jobs.contains { job in
       switch job {
-      case .examine(number), .stage(number), .readLedger(number), .dropItems(number), .sync(number), .serve(_, number):
+      case .weigh(number, _), .record(number), .stage(number), .readLedger(number), .dropItems(number), .sync(number),
+        .gate(number):
         true
+      case .serve(_, number): !besidesStreams
       default: false
       }
     }
   }
 
+  /// How many parts the plans of a sender have.
+  func parts(of key: UInt8) -> Int { Int(key) % 3 + 1 }
+
+  private func isDone(_ transfer: TransferID) -> Bool {
+    let key = engine.transfers.last { $0.identifier == transfer }?.client.bytes[0]
+    let count = finished.count { $0.transfer == transfer }
+    return key.map { count == parts(of: $0) } == true
+  }
+
   private mutating func heard(_ message: ControlMessage, _ id: ConnectionID) {
     guard case .conversing = places[id] else { return fail("something is said on \(id), which is not there") }
     switch message {
-    case .heldEnd: talks[id] = .sending
-    case .done: talks[id] = .told
+    case .verdict(let verdict):
+      told.insert(verdict.transfer)
+      (verdicts[id], offers[id], talks[id]) = (verdict, nil, .between)
+    case .heldEnd: if talks[id] == .offered { talks[id] = .sending }
+    case .done: talks[id] = .between
+    case .failed(let failed):
+      if failed.part != offers[id] { fail("another part than the offered one has failed") }
+      mayFail = true
+      talks[id] = talks[id] == .failing ? .between : .failed
     case .close: talks[id] = nil
     default: break
     }

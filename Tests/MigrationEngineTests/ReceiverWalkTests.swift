@@ -15,7 +15,7 @@ import Testing
     for seed in 0..<Self.walks {
       var walk = ReceiverWalk(seed: seed, senders: senders)
       walk.feed(.begin)
-      for _ in 0..<300 where walk.result == nil && walk.broken == nil { walk.step() }
+      for _ in 0..<600 where walk.result == nil && walk.broken == nil { walk.step() }
       walk.wind()
       #expect(walk.broken == nil, "seed \(seed): \(walk.trail.suffix(4))")
       #expect(walk.result != nil || walk.broken != nil, "seed \(seed) does not end")

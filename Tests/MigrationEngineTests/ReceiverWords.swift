@@ -28,16 +28,22 @@ enum Words {
     case .makeCode: "make code"
     case .forgetCode: "forget code"
     case .ask(.restart): "ask restart"
-    case .ask(.consent(let offer, let label, let address, let room)):
-      "ask consent to \(offer.items) of \(label) at \(address), \(room.availableBytes.map { "\($0)" } ?? "?") free"
-        + (room.mostBytes.map { ", \($0) at most" } ?? "")
+    case .ask(.consent(let parts, let label, let address)):
+      "ask consent to "
+        + parts.map { part in
+          "\(part.offer.items), \(part.room.availableBytes.map { "\($0)" } ?? "?") free"
+            + (part.room.mostBytes.map { ", \($0) at most" } ?? "")
+        }.joined(separator: "; ") + " of \(label) at \(address)"
     case .withdrawQuestion: "withdraw question"
     case .converse(let id): "converse \(id.number)"
     case .say(let id, let message): "say \(id.number) \(text(message))"
     case .close(let id, let until): "close \(id.number) until \(until)"
     case .hurryClosing(let id, let until): "hurry to close \(id.number) until \(until)"
-    case .examine(let number, let id, let offer, let held):
-      "examine \(number.value): \(offer.items) for \(id), held \(text(held))"
+    case .weigh(let number, let id, let plan, let parts):
+      "weigh \(number.value): \(parts) of \(plan.parts.count) for \(id)"
+    case .record(let number, let record):
+      "record \(number.value): \(record.plan.parts.count) for \(record.transfer) of key \(record.client.bytes[0]), "
+        + "\(record.label) at \(record.address)"
     case .stage(let number, let order): "stage \(number.value): \(text(order))"
     case .readLedger(let number): "read ledger \(number.value)"
     case .dropItems(let number, let marks): "drop items \(number.value): \(marks)"
@@ -47,9 +53,11 @@ enum Words {
     case .endSync(let number): "end sync \(number.value)"
     case .lookForData(let number): "look for data \(number.value)"
     case .shutGate(let number): "shut gate \(number.value)"
+    case .openGate(let number): "open gate \(number.value)"
+    case .discardData(let number): "discard data \(number.value)"
     case .closeGate(let number): "close gate \(number.value)"
-    case .importItems(let id, let finish, let withheld):
-      "import \(id)" + (finish.map { " of \($0.0.value): \(text($0.1.total))" } ?? "")
+    case .importItems(let id, let part, let finish, let withheld):
+      "import \(id)" + (part == 0 ? "" : ".\(part)") + (finish.map { " of \($0.0.value): \(text($0.1.total))" } ?? "")
         + (withheld.isEmpty ? "" : " without \(withheld.count)")
     case .interruptImport(let id): "interrupt import \(id)"
     case .note(let id): "note \(id)"
@@ -72,8 +80,8 @@ enum Words {
   }
 
   static func text(_ order: ReceiverEngine.StagingOrder) -> String {
-    "\(order.offer.items) for \(order.transfer) of key \(order.client.bytes[0]), \(order.label) at \(order.address), "
-      + "features \(order.features.rawValue)"
+    "part \(order.part), \(order.offer.items) for \(order.transfer), held \(text(order.held))"
+      + (order.isCompressible ? "" : ", plain")
   }
 
   static func text(_ tally: Tally) -> String { "\(tally.items)/\(tally.bytes)" }
@@ -90,14 +98,17 @@ enum Words {
       + "held \(result.heldBytes), unsent \(result.unsent), left \(result.leftOut.present)+\(result.leftOut.differing), "
       + "not stored \(result.notStored)" + (result.leftBehind.isEmpty ? "" : ", behind \(result.leftBehind.count)")
       + (result.concludedAt.map { ", concluded \($0)" } ?? "")
+      + (result.failedParts == 0 ? "" : ", failed \(result.failedParts)")
   }
 
   static func text(_ message: ControlMessage) -> String {
     switch message {
     case .greeting(let greeting): "greeting of \(greeting.label)"
-    case .accept(let accept):
-      "accept \(accept.transfer) \(accept.session) \(accept.window >> 20)M \(accept.streams) features "
-        + "\(accept.features.rawValue)" + (accept.traits == nil ? "" : " traits")
+    case .verdict(let verdict):
+      "verdict \(verdict.transfer) \(verdict.session) \(verdict.window >> 20)M \(verdict.streams): "
+        + verdict.parts.map(text).joined(separator: ", ")
+    case .accept(let accept): "accept" + (accept.traits == nil ? "" : " traits")
+    case .failed(let failed): "failed \(failed.part) \(failed.close.code.rawValue) \(failed.close.message)"
     case .held(let held): "held \(held.kind) \(held.marks)"
     case .partial(let partial): "partial \(String(decoding: partial.path.bytes, as: UTF8.self))"
     case .heldEnd(let end): "held end \(text(end.held))"
@@ -107,6 +118,14 @@ enum Words {
     case .pong(let token): "pong \(token)"
     case .close(let close): "close \(close.code.rawValue) \(close.message)"
     default: "\(message)"
+    }
+  }
+
+  static func text(_ part: Verdict.Part) -> String {
+    switch part {
+    case .taken(let without): "taken" + (without.isEmpty ? "" : " without \(without.count)")
+    case .refused(let close): "refused \(close.code.rawValue)"
+    case .finished: "finished"
     }
   }
 
@@ -126,9 +145,21 @@ enum Words {
     case .notStored(let path, _, _): "not stored \(String(decoding: path, as: UTF8.self))"
     case .done(let result): "done \(text(result))"
     case .failed(let failure): "failed \(failure.kind.rawValue) \(failure.message)"
+    case .partFailed(let name, let failure): "\(name) failed \(failure.kind.rawValue) \(failure.message)"
     case .codeAwaited(let lifetime): "code awaited for \(Int(lifetime))"
     case .staged: "staged"
     default: "\(event)"
+    }
+  }
+}
+
+extension ImportProgress.Phase: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .verifying: "verifying"
+    case .importing: "importing"
+    case .makingDurable: "makingDurable"
+    default: "phase \(rawValue)"
     }
   }
 }

@@ -32,11 +32,15 @@ extension SenderEngine.Action {
     case .keepHeld(let session, let page): "keep \(session.value) held \(page.marks.count)"
     case .keepPartial(let session, let partial):
       "keep \(session.value) partial \(String(decoding: partial.path.bytes, as: UTF8.self))"
+    case .recordPlan(let session, let record):
+      "record plan \(session.value) \(record.transfer) of \(record.plan.parts.count) for \(record.label) at "
+        + record.address
     case .export(let session, let order): "export \(session.value) \(order.text)"
+    case .abandonExport(let session): "abandon export \(session.value)"
     case .openStream(let session, let join, let attempts):
       "open \(session.value).\(join.stream)" + (join.replaces.map { " for \($0)" } ?? "")
         + (attempts > 0 ? " attempts \(attempts)" : "")
-        + (join.session == Fixture.accept.session ? "" : " of another session")
+        + (join.session == Fixture.verdict.session ? "" : " of another session")
     case .moveFrames(let session, let from, let to): "move \(session.value).\(from) to \(to)"
     case .retire(let session, let stream): "retire \(session.value).\(stream)"
     case .forgetStream(let session, let stream): "forget stream \(session.value).\(stream)"
@@ -45,10 +49,10 @@ extension SenderEngine.Action {
     case .finishWindow(let session): "finish window \(session.value)"
     case .stopSession(let session): "stop \(session.value)"
     case .readWindow(let session): "read window \(session.value)"
-    case .noteFinish(let session, let transfer, let finish):
-      "note finish \(session.value) \(transfer) \(finish.total.items)/\(finish.total.bytes)"
-    case .recordDone(let transfer, let done, let refusals):
-      "record \(transfer) \(done.total.items)/\(done.total.bytes) refusals \(refusals.count)"
+    case .noteFinish(let session, let transfer, let part, let finish):
+      "note finish \(session.value) \(place(transfer, part)) \(finish.total.items)/\(finish.total.bytes)"
+    case .recordDone(let transfer, let part, let done, let refusals):
+      "record \(place(transfer, part)) \(done.total.items)/\(done.total.bytes) refusals \(refusals.count)"
     case .note(let transfer, let arrived, let total, let address):
       "note \(transfer) \(arrived.items)/\(arrived.bytes) of \(total.items)/\(total.bytes) at \(address)"
     case .forget(let transfer): "forget \(transfer)"
@@ -56,15 +60,18 @@ extension SenderEngine.Action {
   }
 }
 
+/// Names a part; the first one by its transfer.
+private func place(_ transfer: TransferID, _ part: UInt16) -> String { "\(transfer)" + (part == 0 ? "" : ".\(part)") }
+
 /// Thousandths, so that sums of seconds can be compared.
 func rounded(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 }
 
 extension SenderEngine.ExportOrder {
   fileprivate var text: String {
-    [
-      "\(accept.transfer)", "\(summary.total.items)/\(summary.total.bytes)", label, address,
-      request?.bundleIdentifier ?? "no app", isCompressible ? "compressible" : "plain",
-    ].joined(separator: ", ")
+    let without = leftOut.map { String(decoding: $0, as: UTF8.self) }
+    return [
+      place(transfer, part), request?.bundleIdentifier ?? "no app", isCompressible ? "compressible" : "plain",
+    ].joined(separator: ", ") + (without.isEmpty ? "" : " without \(without.joined(separator: ", "))")
   }
 }
 
@@ -73,6 +80,7 @@ extension TransferResult {
     "\(total.items)/\(total.bytes) sent \(sentBytes) saved \(savedBytes) held \(heldBytes) in \(seconds)"
       + " unsent \(unsent) losses \(losses.count) left out \(leftOut.present) not stored \(notStored)"
       + " left behind \(leftBehind.count)" + (concludedAt.map { " concluded \($0)" } ?? "")
+      + (failedParts == 0 ? "" : " failed \(failedParts)")
   }
 }
 
@@ -95,14 +103,19 @@ extension TransferEvent {
     case .notStored(let path, let reason, let message):
       "not stored \(String(decoding: path, as: UTF8.self)) \(reason)" + (message.map { " \($0)" } ?? "")
     case .done(let result): "done \(result.text)"
+    case .partFailed(let name, let failure): "\(name) failed \(failure.text)"
     default: "\(self)"
     }
   }
 }
 
 extension Offer {
+  fileprivate var text: String { "\(items)/\(bytes) allocated \(allocated) flags \(flags.rawValue)" }
+}
+
+extension PartTotals {
   fileprivate var text: String {
-    "\(transfer.map { "\($0)" } ?? "new") \(items)/\(bytes) allocated \(allocated) flags \(flags.rawValue)"
+    (part == 0 ? "" : "\(part) ") + "\(items)/\(bytes) allocated \(allocated) flags \(flags.rawValue)"
   }
 }
 
@@ -110,7 +123,9 @@ extension ControlMessage {
   fileprivate var text: String {
     switch self {
     case .greeting(let greeting): "greeting \(greeting.label)"
+    case .plan(let plan): "plan \(plan.transfer.map { "\($0)" } ?? "new") of \(plan.parts.count)"
     case .offer(let offer): "offer \(offer.text)"
+    case .failed(let failed): "failed \(failed.part) \(failed.close.code.rawValue) \(failed.close.message)"
     case .drop(let drop): "drop \(drop.marks.count)"
     case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
     case .finish(let finish): "finish \(finish.total.items)/\(finish.total.bytes)"

@@ -21,25 +21,25 @@ import Testing
     _ = trial.cut()
     trial.pass(1)
     trial.meet()
-    trial.hear(.greeting(Fixture.greeting()))
+    trial.plan()
     #expect(trial.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
 
     var earlier = SenderTrial()
     earlier.begin([Fixture.unfinished(7, unsent: 6)])
     earlier.meet()
-    earlier.hear(.greeting(Fixture.greeting()))
+    earlier.plan(Fixture.verdict(of: 7))
     #expect(earlier.hear(.done(Fixture.done)) == ["record 7 9/900 refusals 0"])
     earlier.take(.recorded(7, Traffic(), isWritten: true))
     #expect(
       earlier.close() == [
-        "forget 7",
         "tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 6 losses 1 left out 0 not stored 1 left behind 0 "
           + "concluded 1200",
+        "forget 7",
       ])
   }
 
   @Test func `the next session opens the best number of streams so far`() {
-    var trial = SenderTrial.streaming(Fixture.accept(streams: 2))
+    var trial = SenderTrial.streaming(Fixture.verdict(streams: 2))
     let waiting = Fixture.counts { $0.waitingFrames = 8 }
     trial.join(0)
     #expect(trial.take(.window(trial.session, waiting)) == ["open 1.1"])

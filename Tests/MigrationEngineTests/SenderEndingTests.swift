@@ -32,7 +32,7 @@ import Testing
     #expect(trial.take(.stop(.terminated)) == ["stop preparing"])
     #expect(trial.engine.runningWorkers == 2)
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 2.9)
-    #expect(trial.take(.walked(.success(Fixture.summary))) == [])
+    #expect(trial.take(.walked(.success([Fixture.summary]))) == [])
     // A second stop changes nothing.
     #expect(trial.take(.stop(.interrupted), after: 1) == [])
     #expect(trial.pass(1.899) == [])
@@ -72,7 +72,7 @@ import Testing
     var done = SenderTrial.inState("looking up")
     #expect(done.take(.walked(.failure(fault))) == [])
     #expect(
-      done.take(.lookedUp(.success([Fixture.unfinished(7, done: Fixture.done), Fixture.unfinished(8)]))).first
+      done.take(.lookedUp(.success([Fixture.unfinished(7, done: Fixture.done), Fixture.unfinished(8)]))).last
         == "forget 7")
     #expect(done.take(.forgot(7)).first?.hasPrefix("finish done 9/900") == true)
 
@@ -156,8 +156,8 @@ import Testing
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
     // The ends of the session and of the run share one deadline.
     #expect(
-      trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true)) == [
-        "say 1 receipt", "stop 1", "close 1 until 100.4", "forget 77", "tell \(result)",
+      trial.take(.recorded(77, Fixture.traffic, isWritten: true)) == [
+        "say 1 receipt", "stop 1", "close 1 until 100.4", "tell \(result)", "forget 77",
       ])
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
     #expect(trial.end(0, .finished) == [])
@@ -168,7 +168,7 @@ import Testing
   @Test func `a finished transfer is forgotten although no time is left, and the run waits a moment for it`() {
     var trial = SenderTrial.inState("recording and stopped")
     trial.now += 0.89
-    trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true))
+    trial.take(.recorded(77, Fixture.traffic, isWritten: true))
     trial.end(0, .finished)
     #expect(trial.close() == [])
     #expect(trial.pass(0.049) == [])
@@ -179,7 +179,7 @@ import Testing
 
   @Test func `forgetting a finished transfer takes any time, unless the user stops the run`() {
     var trial = SenderTrial.inState("closing done")
-    #expect(trial.close() == ["forget 77", "tell \(result)"])
+    #expect(trial.close() == ["tell \(result)", "forget 77"])
     #expect(trial.engine.nextMoment == nil)
     #expect(trial.pass(100) == [])
     var stopped = trial
@@ -193,8 +193,7 @@ import Testing
     var trial = SenderTrial()
     trial.take(.begin)
     let actions = trial.take(.lookedUp(.success([Fixture.unfinished(7, done: Fixture.done)])))
-    #expect(actions.first == "forget 7")
-    #expect(actions.last == "stop preparing")
+    #expect(actions.suffix(2) == ["forget 7", "stop preparing"])
     #expect(trial.pass(100) == [])
     #expect(trial.take(.forgot(7)) == [])
     #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.9)
@@ -204,7 +203,7 @@ import Testing
   @Test func `a finished transfer stays finished although the last messages take too long`() {
     var trial = SenderTrial.inState("closing done")
     #expect(
-      trial.take(.stop(.terminated)) == ["hurry to close 1 until 100.4", "forget 77", "tell \(result)"])
+      trial.take(.stop(.terminated)) == ["hurry to close 1 until 100.4", "tell \(result)", "forget 77"])
     #expect(trial.take(.forgot(77), after: 0.1) == [])
     #expect(trial.pass(0.799) == [])
     #expect(trial.pass(0.001) == ["finish \(result)"])

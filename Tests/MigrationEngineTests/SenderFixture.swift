@@ -9,7 +9,7 @@ enum Fixture {
     DeviceAddress(name: label, host: "host of \(label)", port: 7, instance: 1)
   }
   static let code = PairingCode(number: 1_234_567)
-  static let summary = summary(.compressible)
+  static let summary = summary()
   static let receiver = KeyFingerprint(digest: [UInt8](repeating: 1, count: KeyFingerprint.byteCount))
   static let otherReceiver = KeyFingerprint(digest: [UInt8](repeating: 2, count: KeyFingerprint.byteCount))
   static let path: ArchivePath = {
@@ -17,7 +17,8 @@ enum Fixture {
     return path
   }()
   static let keys = TransferKeys(hashKey: 4)
-  static let accept = accept()
+  static let accept = Accept(keys: keys, traits: DestinationTraits())
+  static let verdict = verdict()
   static let refusal = Refusal(path: path, generation: 5, reason: .tooLarge, message: "too big")
   static let refusedMark = keys.mark(path: path, generation: 5)
   static let finish = Finish(
@@ -30,14 +31,16 @@ enum Fixture {
   static let cut = Fault(.connection, "cut")
   static let counts = counts { _ in }
 
-  static func summary(_ flags: Offer.Flags) -> SourceSummary {
+  static func summary(_ names: [String] = ["tree"], isCompressible: Bool = true) -> SourceSummary {
     SourceSummary(
-      contents: .folders([Root(kind: .directory, name: Array("tree".utf8))]), total: Tally(items: 10, bytes: 1000),
-      allocated: 4096, flags: flags)
+      contents: .folders(names.map { Root(kind: .directory, name: Array($0.utf8)) }),
+      total: Tally(items: 10, bytes: 1000), allocated: 4096, isCompressible: isCompressible)
   }
 
-  static func accept(streams: UInt16 = 16, features: Features = .zstd) -> Accept {
-    Accept(transfer: 77, session: 88, keys: keys, window: 32 << 20, streams: streams, features: features)
+  static func verdict(
+    _ parts: [Verdict.Part] = [.taken()], of transfer: TransferID = 77, streams: UInt16 = 16
+  ) -> Verdict {
+    Verdict(transfer: transfer, session: 88, window: 32 << 20, streams: streams, parts: parts)
   }
 
   static func counts(_ change: (inout SenderEngine.WindowCounts) -> Void) -> SenderEngine.WindowCounts {
@@ -48,8 +51,8 @@ enum Fixture {
     return counts
   }
 
-  static func greeting(_ request: AppRequest? = nil) -> Greeting {
-    Greeting(role: .receiver, label: "there", software: "", features: [], request: request)
+  static func greeting(_ request: AppRequest? = nil, features: Features = .zstd) -> Greeting {
+    Greeting(role: .receiver, label: "there", software: "", features: features, request: request)
   }
 
   static func meeting(_ connection: UInt64) -> SenderEngine.Meeting {
@@ -59,10 +62,13 @@ enum Fixture {
 
   static func unfinished(
     _ identifier: TransferID, _ receiver: KeyFingerprint = receiver, unsent: UInt64 = 0, done: Done? = nil,
-    address: String = ""
+    refusals: [Refusal] = [], address: String = "", parts: Int = 1
   ) -> SenderEngine.UnfinishedTransfer {
     SenderEngine.UnfinishedTransfer(
-      identifier: identifier, receiver: receiver, address: address, unsent: unsent, lastSeen: 1200, done: done)
+      identifier: identifier, receiver: receiver, address: address,
+      parts: Array(
+        repeating: SenderEngine.UnfinishedTransfer.Part(
+          unsent: unsent, lastSeen: 1200, done: done, refusals: refusals), count: parts))
   }
 
   static func failure(_ words: String) -> TransferFailure { TransferFailure(.failed, words) }

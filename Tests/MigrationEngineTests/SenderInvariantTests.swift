@@ -24,8 +24,8 @@ import Testing
     #expect(broken("streaming") { $0.work.begin([.deriveSecret(Fixture.code)]) } == "derivation does not fit the phase")
     #expect(broken("closing cut") { $0.work.begin([.askCode(Fixture.device)]) } == "question does not fit the phase")
     #expect(broken("counting") { $0.work.begin([.askCode(Fixture.device)]) } == "question does not fit the phase")
-    #expect(broken("pairing") { $0.work.end(.walked(.success(Fixture.summary))) } == "the source is not walked")
-    #expect(broken("ending") { $0.work.end(.walked(.success(Fixture.summary))) } == nil)
+    #expect(broken("pairing") { $0.work.end(.walked(.success([Fixture.summary]))) } == "the source is not walked")
+    #expect(broken("ending") { $0.work.end(.walked(.success([Fixture.summary]))) } == nil)
     #expect(broken("over") { $0.work.begin([.askCode(Fixture.device)]) } == nil)
   }
 
@@ -50,11 +50,17 @@ import Testing
       broken("recording") { $0.work.end(.recorded(77, Traffic(), isWritten: true)) }
         == "DONE is not being recorded")
     #expect(
-      broken("finishing") { $0.work.begin([.recordDone(77, Fixture.done, refusals: [])]) }
+      broken("finishing") { $0.work.begin([.recordDone(77, part: 0, Fixture.done, refusals: [])]) }
         == "DONE is not being recorded")
     #expect(
       broken("streaming") { $0.work.end(.streamEnded(SessionNumber(1), 0, .finished)) }
         == "a stream's worker is not known")
+    #expect(
+      broken("streaming") { $0.work.end(.exported(SessionNumber(1), .success(.little))) }
+        == "the worker of a part is not known")
+    #expect(
+      broken("recording the plan") { $0.work.end(.planRecorded(SessionNumber(1), 77, nil)) }
+        == "a session waits for nothing")
     #expect(
       broken("counting") { $0.work.end(.window(SessionNumber(1), Fixture.counts)) } == "the window is not read")
     #expect(broken("ending") { $0.endDeadline = nil } == "the end has no deadline")

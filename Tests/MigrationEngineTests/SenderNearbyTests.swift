@@ -40,7 +40,7 @@ import Testing
   @Test func `a transfer of an earlier run is sought at its last address first, then at each device found`() {
     var trial = SenderTrial(target: nil)
     trial.take(.begin)
-    trial.take(.walked(.success(Fixture.summary)))
+    trial.take(.walked(.success([Fixture.summary])))
     let transfer = Fixture.unfinished(7, address: "last:1")
     #expect(
       trial.take(.lookedUp(.success([transfer]))) == [
@@ -50,7 +50,7 @@ import Testing
     #expect(trial.take(found(a, b)) == ["dial to resume 7 at found(0)"])
     #expect(trial.fail(other) == ["dial to resume 7 at found(1)"])
     trial.meet()
-    #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 offer 7 10/1000 allocated 4096 flags 2")
+    #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 plan 7 of 1")
   }
 
   @Test func `a stranger at the last address is skipped`() {

@@ -16,18 +16,18 @@ import Testing
     #expect(trial.take(.probed(.success(Fixture.device))) == ["ask code of there (host)"])
     #expect(trial.take(.codeEntered(.success(Fixture.code))) == ["derive 12345671"])
     #expect(trial.take(.derived(nil)) == ["dial to pair"])
-    // The walk continues meanwhile, and the offer waits for it.
+    // The walk continues meanwhile, and the plan waits for it.
     #expect(trial.meet() == ["converse 1", "say 1 greeting here"])
     #expect(trial.hear(.greeting(Fixture.greeting())) == ["tell paired there host"])
-    let offer = "offer new 10/1000 allocated 4096 flags 2"
-    #expect(trial.take(.walked(.success(Fixture.summary))) == ["tell \(offer)", "say 1 \(offer)"])
-    #expect(trial.take(.walked(.success(Fixture.summary))) == [])
+    let offer = "tell offer 10/1000 allocated 4096 flags 0"
+    #expect(trial.take(.walked(.success([Fixture.summary]))) == [offer, "say 1 plan new of 1"])
+    #expect(trial.take(.walked(.success([Fixture.summary]))) == [])
   }
 
   @Test func `the user is asked nothing if no address answers`() {
     var trial = SenderTrial()
     trial.take(.begin)
-    trial.take(.walked(.success(Fixture.summary)))
+    trial.take(.walked(.success([Fixture.summary])))
     trial.take(.lookedUp(.success([])))
     #expect(
       trial.take(.probed(.failure(.unreached(Fixture.device, by: .silent)))) == [
@@ -44,8 +44,8 @@ import Testing
     #expect(trial.take(.dialing(first: "address")) == [])
     trial.meet()
     #expect(trial.hear(.greeting(Fixture.greeting())) == [])
-    let offer = "offer 7 10/1000 allocated 4096 flags 2"
-    #expect(trial.take(.walked(.success(Fixture.summary))) == ["tell \(offer)", "say 1 \(offer)"])
+    let offer = "tell offer 10/1000 allocated 4096 flags 0"
+    #expect(trial.take(.walked(.success([Fixture.summary]))) == [offer, "say 1 plan 7 of 1"])
   }
 
   @Test func `a derived code is tried for thirty seconds at a busy receiver, at least once a second`() {
@@ -151,8 +151,7 @@ import Testing
     // Nothing refers to the earlier transfer.
     #expect(
       trial.hear(.greeting(Fixture.greeting())) == [
-        "tell paired there host", "tell offer new 10/1000 allocated 4096 flags 2",
-        "say 1 offer new 10/1000 allocated 4096 flags 2",
+        "tell paired there host", "tell offer 10/1000 allocated 4096 flags 0", "say 1 plan new of 1",
       ])
   }
 
@@ -163,21 +162,18 @@ import Testing
     #expect(trial.fail(.forgotten) == [notice, "forget 7", "dial to resume 8"])
     #expect(trial.fail(.forgotten) == [notice, "forget 8", "dial to resume 9"])
     trial.meet()
-    #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 offer 9 10/1000 allocated 4096 flags 2")
+    #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 plan 9 of 1")
   }
 
   @Test func `the recorded result of an earlier run is the result of this run`() {
     var trial = SenderTrial()
     trial.take(.begin)
-    let done = Fixture.unfinished(7, unsent: 3, done: Fixture.done)
-    let entry = SenderEngine.UnfinishedTransfer(
-      identifier: 7, receiver: Fixture.receiver, unsent: done.unsent, lastSeen: 1300, done: done.done,
-      refusals: [Fixture.refusal])
+    let entry = Fixture.unfinished(7, unsent: 3, done: Fixture.done, refusals: [Fixture.refusal])
     let result =
-      "done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored 1 left behind 0 concluded 1300"
+      "done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored 1 left behind 0 concluded 1200"
     #expect(
       trial.take(.lookedUp(.success([entry]))) == [
-        "tell not stored tree/file tooLarge too big", "forget 7", "tell \(result)", "stop preparing",
+        "tell not stored tree/file tooLarge too big", "tell \(result)", "forget 7", "stop preparing",
       ])
     #expect(trial.take(.forgot(7)) == [])
     #expect(trial.take(.walked(.failure(Fault(.device, "stopped")))) == ["finish \(result)"])

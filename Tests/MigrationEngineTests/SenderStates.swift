@@ -39,14 +39,19 @@ extension SenderTrial {
       trial.beginPairing(isWalked: false)
       trial.meet()
       trial.hear(.greeting(Fixture.greeting()))
+    case "planned":
+      trial = .inState("greeting")
+      trial.hear(.greeting(Fixture.greeting()))
+    case "recording the plan":
+      trial = .inState("planned")
+      trial.hear(.verdict(Fixture.verdict))
     case "offered":
       trial.begin([Fixture.unfinished(7)])
       trial.meet()
-      trial.hear(.greeting(Fixture.greeting()))
+      trial.plan(Fixture.verdict(of: 7))
     case "comparing":
-      trial.beginPairing()
-      trial.meet()
-      trial.hear(.greeting(Fixture.greeting()))
+      trial = .inState("recording the plan")
+      trial.take(.planRecorded(trial.session, 77, nil))
       trial.hear(.accept(Fixture.accept))
     case "opening": trial = .streaming()
     case "streaming":
@@ -56,6 +61,12 @@ extension SenderTrial {
     case "dropping":
       trial = .inState("streaming")
       trial.take(.exported(trial.session, .success(ExportResult.some)))
+    case "failing":
+      trial = .inState("streaming")
+      trial.take(.exported(trial.session, .failure(Fault(.exportFailed, "no export"))))
+    case "given up":
+      trial = .inState("streaming")
+      trial.hear(.failed(Failed(part: 0, Close(.noSpace, "full"))))
     case "noting":
       trial = .inState("dropping")
       trial.take(.drained(ConnectionID(1)))
@@ -70,7 +81,7 @@ extension SenderTrial {
       trial.take(.stop(.interrupted))
     case "closing done":
       trial = .inState("recording")
-      trial.take(.recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true))
+      trial.take(.recorded(77, Fixture.traffic, isWritten: true))
       trial.end(0, .finished)
     case "forgetting":
       trial = .inState("closing done")
@@ -124,7 +135,7 @@ extension SenderTrial {
 
   private static let run: [(name: String, event: SenderEngine.Event)] = [
     ("begin", .begin),
-    ("walked", .walked(.success(Fixture.summary))),
+    ("walked", .walked(.success([Fixture.summary]))),
     ("walk fails", .walked(.failure(Fault(.source, "no source")))),
     ("nothing unfinished", .lookedUp(.success([]))),
     ("two unfinished", .lookedUp(.success([Fixture.unfinished(7), Fixture.unfinished(8)]))),
@@ -149,7 +160,7 @@ extension SenderTrial {
     ("derivation fails", .derived(Fault(.device, "no secret"))),
     ("stop", .stop(.terminated)),
     ("noted", .noted(77)),
-    ("forgot", .forgot(Fixture.accept.transfer)),
+    ("forgot", .forgot(77)),
   ]
 
   private static let dials: [(name: String, event: SenderEngine.Event)] = [
@@ -168,6 +179,9 @@ extension SenderTrial {
   private static let messages: [(name: String, event: SenderEngine.Event)] = [
     ("GREETING", .greeting(Fixture.greeting(AppRequest(bundleIdentifier: "app", platform: "linux")))),
     ("GREETING of a sender", .greeting(Greeting(role: .sender, label: "", software: "", features: []))),
+    ("VERDICT", .verdict(Fixture.verdict)),
+    ("VERDICT refused", .verdict(Fixture.verdict([.refused(Close(.exists, "it is there"))]))),
+    ("VERDICT of two", .verdict(Fixture.verdict([.taken(), .taken()]))),
     ("ACCEPT", .accept(Fixture.accept)),
     ("HELD", .held(Held(kind: .staged, marks: [1, 2]))),
     ("PARTIAL", .partial(Partial(path: Fixture.path, generation: 5, ranges: ByteRanges()))),
@@ -177,6 +191,8 @@ extension SenderTrial {
     ("REFUSED", .refused(Fixture.refusal)),
     ("DONE", .done(Fixture.done)),
     ("another DONE", .done(Done(total: Tally(items: 1, bytes: 1)))),
+    ("FAILED", .failed(Failed(part: 0, Close(.noSpace, "full")))),
+    ("FAILED of another", .failed(Failed(part: 1, Close(.noSpace, "full")))),
     ("RECEIPT", .receipt),
     ("PING", .ping(9)),
     ("PONG", .pong(9)),
@@ -194,6 +210,8 @@ extension SenderTrial {
     ("unsent", .unsent(SessionNumber(1), Fixture.unsent)),
     ("exported", .exported(SessionNumber(1), .success(.some))),
     ("export fails", .exported(SessionNumber(1), .failure(Fault(.exportFailed, "no export")))),
+    ("plan recorded", .planRecorded(SessionNumber(1), 77, nil)),
+    ("plan not recorded", .planRecorded(SessionNumber(1), 77, Fault(.storage, "no memory"))),
     ("finish noted", .finishNoted(SessionNumber(1), 77, nil)),
     ("finish not noted", .finishNoted(SessionNumber(1), 77, Fault(.device, "no thread"))),
     ("stream joined", .streamJoined(SessionNumber(1), 0)),
@@ -202,8 +220,8 @@ extension SenderTrial {
     ("stream stopped", .streamEnded(SessionNumber(1), 0, .stopped)),
     ("stream fails", .streamEnded(SessionNumber(1), 0, .failed(Fault(.violation, "no END")))),
     ("window", .window(SessionNumber(1), Fixture.counts)),
-    ("recorded", .recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: true)),
-    ("not recorded", .recorded(Fixture.accept.transfer, Fixture.traffic, isWritten: false)),
+    ("recorded", .recorded(77, Fixture.traffic, isWritten: true)),
+    ("not recorded", .recorded(77, Fixture.traffic, isWritten: false)),
   ]
 
   /// Events of a session that has ended, or of a connection, stream or transfer that does not

@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test func `a fault of a stream ends the session, and the stream is forgotten`() {
-    var plan = StreamPlan(SessionNumber(1), Fixture.accept, fixed: 1, count: 1, now: 0)
+    var plan = StreamPlan(SessionNumber(1), Fixture.verdict, fixed: 1, count: 1, now: 0)
     var actions: [SenderEngine.Action] = []
     plan.open(0, &actions)
     #expect(throws: Fixture.cut) {

@@ -11,7 +11,7 @@ struct StreamPlanTrial {
   private(set) var started: [StreamPlan.StreamNumber] = []
 
   init(fixed: UInt32? = nil, count: Int = 2, limit: UInt16 = 16) {
-    plan = StreamPlan(SessionNumber(1), Fixture.accept(streams: limit), fixed: fixed, count: count, now: now)
+    plan = StreamPlan(SessionNumber(1), Fixture.verdict(streams: limit), fixed: fixed, count: count, now: now)
   }
 
   mutating func open() -> [String] {
@@ -54,11 +54,11 @@ struct StreamPlanTrial {
 
   mutating func pass(_ seconds: Double) -> [String] {
     now += seconds
-    return did { plan, now, actions in plan.moveOn(now, &actions) }
+    return did { plan, now, actions in plan.moveOn(isSending: true, now, &actions) }
   }
 
   /// In how many seconds something is due.
-  var next: Double? { plan.nextMoment.map { rounded($0 - now) } }
+  var next: Double? { plan.nextMoment(isSending: true).map { rounded($0 - now) } }
 
   private mutating func did(
     _ body: (inout StreamPlan, Double, inout [SenderEngine.Action]) -> Void

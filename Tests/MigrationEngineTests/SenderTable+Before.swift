@@ -7,10 +7,10 @@ extension SenderTable {
     # looking up
     nothing unfinished | probe | probing
     two unfinished | tell connecting target; dial to resume 7 | dialing
-    one is done | forget 7; tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored \
-    1 left behind 0 concluded 1200; stop preparing | finishing done
-    look-up fails | stop preparing | finishing failed: no memory (The received data is kept. Repair the disk, \
-    and start again.)
+    one is done | tell done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored 1 left \
+    behind 0 concluded 1200; forget 7; stop preparing | finishing done
+    look-up fails | stop preparing | finishing failed: no memory (The received data is kept. Repair the disk, and \
+    start again.)
     stop | stop preparing | finishing terminated: interrupted
     # searching
     walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
@@ -74,8 +74,8 @@ extension SenderTable {
     turned away | tell notice the other device cannot be reached yet (it is busy); trying again | waiting until 100.09
     stranger | probe | probing
     other stranger | dial to resume 8 | dialing
-    forgotten | tell notice the other device no longer has the earlier transfer; everything is sent again; forget \
-    7; dial to resume 8 | dialing
+    forgotten | tell notice the other device no longer has the earlier transfer; everything is sent again; forget 7; \
+    dial to resume 8 | dialing
     dial stopped | stop preparing | finishing interrupted: interrupted
     dial fails | stop preparing | finishing failed: broken
     # resuming again

@@ -16,16 +16,16 @@ extension SenderTable {
     stream lost | forget stream 1.0 | conversing
     stream stopped | forget stream 1.0 | conversing
     stream fails | forget stream 1.0 | conversing
-    recorded | say 1 receipt; stop 1; close 1 until 100.4; forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 \
-    unsent 2 losses 1 left out 3 not stored 1 left behind 1 | finishing done
-    not recorded | stop 1; close 1 until 100.4; forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 \
-    losses 1 left out 3 not stored 1 left behind 1 | finishing done
+    recorded | say 1 receipt; stop 1; close 1 until 100.4; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 \
+    losses 1 left out 3 not stored 1 left behind 1; forget 77 | finishing done
+    not recorded | stop 1; close 1 until 100.4; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 \
+    left out 3 not stored 1 left behind 1; forget 77 | finishing done
     3 s | finish interrupted: interrupted | over
     # closing done
-    stop | hurry to close 1 until 100.4; forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 \
-    left out 3 not stored 1 left behind 1 | finishing done
-    closed | forget 77; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 \
-    left behind 1 | finishing done
+    stop | hurry to close 1 until 100.4; tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out \
+    3 not stored 1 left behind 1; forget 77 | finishing done
+    closed | tell done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind \
+    1; forget 77 | finishing done
     # forgetting
     forgot | finish done 9/900 sent 800 saved 70 held 0 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind \
     1 | over

@@ -30,6 +30,8 @@ enum SenderTable {
     "GREETING": "the greeting", "GREETING of a sender": "the greeting", "ACCEPT": "the acceptance",
     "HELD": "a page of the ledger", "PARTIAL": "an incomplete file", "HELD_END": "the end of the ledger",
     "PROGRESS": "the import's progress", "PROGRESS importing": "the import's progress",
+    "VERDICT": "the verdict", "VERDICT refused": "the verdict", "VERDICT of two": "the verdict",
+    "FAILED": "the failure of a part", "FAILED of another": "the failure of a part",
     "REFUSED": "an item that is not stored", "DONE": "the receiver's last word",
     "another DONE": "the receiver's last word", "RECEIPT": "a message that only a sender sends",
   ]

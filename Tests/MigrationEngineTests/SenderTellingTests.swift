@@ -6,35 +6,31 @@ import Testing
 /// The reports to the user and to the other device in sessions, and their frequency.
 @Suite struct SenderTellingTests {
   @Test(arguments: [
-    (Offer.Flags(), true, Features.zstd, "its exporter does not want the data to be compressed"),
-    (.compressible, false, .zstd, "nothing is compressed: libzstd.so.1 is not on this device"),
-    (.compressible, true, Features(), "nothing is compressed: the other device cannot decompress"),
+    (false, true, Features.zstd, "its exporter does not want the data to be compressed"),
+    (true, false, .zstd, "nothing is compressed: libzstd.so.1 is not on this device"),
+    (true, true, Features(), "nothing is compressed: the other device cannot decompress"),
   ])
   func `a user who wants compression is told once why there is none`(
-    _ flags: Offer.Flags, _ canCompress: Bool, _ features: Features, _ reason: String
+    _ isCompressible: Bool, _ canCompress: Bool, _ features: Features, _ reason: String
   ) {
     for wantsCompression in [true, false] {
       var trial = SenderTrial {
         $0.compression = wantsCompression ? .always : .auto
         $0.canCompress = canCompress
       }
-      trial.take(.begin)
-      trial.take(.walked(.success(Fixture.summary(flags))))
-      trial.take(.lookedUp(.success([])))
-      trial.take(.probed(.success(Fixture.device)))
-      trial.take(.codeEntered(.success(Fixture.code)))
-      trial.take(.derived(nil))
+      trial.sources = [Fixture.summary(isCompressible: isCompressible)]
+      trial.beginPairing()
       trial.meet()
       let notice = wantsCompression ? ["tell notice \(reason)"] : []
-      let accept = Fixture.accept(features: features)
+      let greeting = Fixture.greeting(features: features)
       #expect(
-        trial.stream(accept) == ["export 1 77, 10/1000, there, host:7, no app, plain"] + notice + ["open 1.0"])
+        trial.stream(Fixture.verdict, greeting) == ["export 1 77, no app, plain"] + notice + ["open 1.0"])
       _ = trial.cut()
       trial.pass(1)
       trial.meet()
       #expect(
-        trial.stream(accept) == [
-          "tell resumed 0", "export 2 77, 10/1000, there, host:7, no app, plain", "open 2.0",
+        trial.stream(Fixture.verdict, greeting) == [
+          "tell resumed 0", "export 2 77, no app, plain", "open 2.0",
         ])
     }
   }
@@ -43,18 +39,16 @@ import Testing
     var trial = SenderTrial { $0.compression = .always }
     trial.beginPairing()
     trial.meet()
-    #expect(trial.stream() == ["export 1 77, 10/1000, there, host:7, no app, compressible", "open 1.0"])
+    #expect(trial.stream() == ["export 1 77, no app, compressible", "open 1.0"])
   }
 
   @Test func `an app's exporter learns the receiver's request`() {
     var trial = SenderTrial()
     trial.beginPairing()
     trial.meet()
-    trial.hear(.greeting(Fixture.greeting(AppRequest(bundleIdentifier: "app.notes", platform: "linux"))))
-    trial.hear(.accept(Fixture.accept))
+    let greeting = Fixture.greeting(AppRequest(bundleIdentifier: "app.notes", platform: "linux"))
     #expect(
-      trial.hear(.heldEnd(HeldEnd(held: Tally()))).first
-        == "export 1 77, 10/1000, there, host:7, app.notes, compressible")
+      trial.stream(Fixture.verdict, greeting).first == "export 1 77, app.notes, compressible")
   }
 
   @Test(
@@ -70,16 +64,11 @@ import Testing
     let exported = ExportResult(
       finish: Finish(total: Tally(items: 2, bytes: actual), unsent: 0, digest: 0), stale: [])
     var trial = SenderTrial()
-    trial.take(.begin)
-    trial.take(
-      .walked(
-        .success(
-          SourceSummary(
-            contents: .app(app), total: Tally(items: 1, bytes: estimate), allocated: estimate, flags: .estimated))))
-    trial.take(.lookedUp(.success([])))
-    trial.take(.probed(.success(Fixture.device)))
-    trial.take(.codeEntered(.success(Fixture.code)))
-    trial.take(.derived(nil))
+    trial.sources = [
+      SourceSummary(
+        contents: .app(app), total: Tally(items: 1, bytes: estimate), allocated: estimate, isEstimate: true)
+    ]
+    trial.beginPairing()
     for session in 1...2 as ClosedRange<UInt64> {
       trial.meet()
       _ = trial.stream()
@@ -179,10 +168,10 @@ import Testing
   @Test func `items that an earlier run recorded as not stored are kept, and reported if they are new`() {
     var trial = SenderTrial()
     trial.begin([
-      SenderEngine.UnfinishedTransfer(identifier: 7, receiver: Fixture.receiver, refusals: [Fixture.refusal])
+      Fixture.unfinished(7, refusals: [Fixture.refusal])
     ])
     trial.meet()
-    trial.hear(.greeting(Fixture.greeting()))
+    trial.plan(Fixture.verdict(of: 7))
     #expect(trial.hear(.refused(Fixture.refusal)) == [])
     #expect(trial.hear(.done(Fixture.done)) == ["record 7 9/900 refusals 1"])
   }
@@ -242,7 +231,7 @@ import Testing
     _ = cut.cut()
     cut.pass(1)
     cut.meet()
-    cut.hear(.greeting(Fixture.greeting()))
+    cut.plan()
     #expect(cut.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
   }
 

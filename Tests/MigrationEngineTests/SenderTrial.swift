@@ -9,13 +9,15 @@ struct SenderTrial {
   var now = 100.0
   /// The current or last connection and session.
   private(set) var connection: UInt64 = 0
+  /// The parts of the plan.
+  var sources = [Fixture.summary]
 
   /// Without a target, the sender looks for receivers.
   init(
     giveUpAfter: Double = 600, target: String? = "target", _ change: (inout SenderEngine.Settings) -> Void = { _ in }
   ) {
     var settings = SenderEngine.Settings(
-      greeting: Greeting(role: .sender, label: "here", software: "", features: []), target: target,
+      greeting: Greeting(role: .sender, label: "here", software: "", features: .zstd), target: target,
       giveUpAfter: giveUpAfter)
     change(&settings)
     engine = SenderEngine(settings)
@@ -78,7 +80,7 @@ struct SenderTrial {
     take(.noted(77))
     pass(1)
     meet()
-    hear(.greeting(Fixture.greeting()))
+    plan()
   }
 
   /// The export ends, and its omissions are recorded.
@@ -92,7 +94,7 @@ struct SenderTrial {
   /// Begins, and finds the transfers of earlier runs; without any, the receiver is reached.
   mutating func begin(_ unfinished: [SenderEngine.UnfinishedTransfer] = [], isWalked: Bool = true) {
     take(.begin)
-    if isWalked { take(.walked(.success(Fixture.summary))) }
+    if isWalked { take(.walked(.success(sources))) }
     take(.lookedUp(.success(unfinished)))
     if unfinished.isEmpty { take(.probed(.success(Fixture.device))) }
   }
@@ -104,22 +106,46 @@ struct SenderTrial {
     take(.derived(nil))
   }
 
-  /// Passes from READY to the ledger's end.
-  mutating func stream(_ accept: Accept = Fixture.accept, held: Tally = Tally()) -> [String] {
-    hear(.greeting(Fixture.greeting()))
-    hear(.accept(accept))
+  /// Passes from READY to the first OFFER; returns the actions with it.
+  @discardableResult
+  mutating func plan(_ verdict: Verdict = Fixture.verdict, _ greeting: Greeting = Fixture.greeting()) -> [String] {
+    take(.noted(77))
+    hear(.greeting(greeting))
+    hear(.verdict(verdict))
+    return take(.planRecorded(session, verdict.transfer, nil))
+  }
+
+  /// Passes from an OFFER to the end of the ledger.
+  mutating func accept(held: Tally = Tally()) -> [String] {
+    hear(.accept(Fixture.accept))
     return hear(.heldEnd(HeldEnd(held: held)))
+  }
+
+  /// Passes from READY to the ledger's end.
+  mutating func stream(
+    _ verdict: Verdict = Fixture.verdict, _ greeting: Greeting = Fixture.greeting(), held: Tally = Tally()
+  ) -> [String] {
+    plan(verdict, greeting)
+    return accept(held: held)
+  }
+
+  /// The receiver is done with a part, and that is recorded; returns the actions after that.
+  mutating func finish() -> [String] {
+    export()
+    hear(.done(Fixture.done))
+    return take(.recorded(77, Fixture.traffic, isWritten: true))
   }
 
   /// A session with joined streams, from the beginning.
   static func streaming(
-    giveUpAfter: Double = 600, _ accept: Accept = Fixture.accept,
+    giveUpAfter: Double = 600, _ verdict: Verdict = Fixture.verdict, of sources: [SourceSummary] = [Fixture.summary],
     _ change: (inout SenderEngine.Settings) -> Void = { _ in }
   ) -> SenderTrial {
     var trial = SenderTrial(giveUpAfter: giveUpAfter, change)
+    trial.sources = sources
     trial.beginPairing()
     trial.meet()
-    _ = trial.stream(accept)
+    _ = trial.stream(verdict)
     return trial
   }
 }

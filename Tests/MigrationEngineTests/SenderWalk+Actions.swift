@@ -44,7 +44,7 @@ extension SenderWalk {
       work.append(.dial)
     case .converse(let new):
       expect(connection == nil, "two connections converse")
-      (connection, isClosing, isFull, isExported) = (new, false, false, false)
+      (connection, isClosing, isFull, isExported, newest) = (new, false, false, false, nil)
       joined = []
       talk = [.greeting(Fixture.greeting())]
     case .say(let to, let message):
@@ -55,22 +55,27 @@ extension SenderWalk {
       isClosing = true
     case .hurryClosing(let closing, let until):
       expect(closing == connection && isClosing && until > now, "\(closing) is hurried, which is not being closed")
+    case .recordPlan(let number, let record): write(.planRecord(number, record.transfer))
     case .export(let number, _):
-      expect(session.map { $0 < number } ?? true, "a session has the number of an older one")
+      expect(session.map { $0 <= number } ?? true, "a session has the number of an older one")
+      expect(!work.contains(.export(number)), "two parts are exported at a time")
       session = number
+      isAbandoned = false
       work.append(.export(number))
+    case .abandonExport: isAbandoned = true
     case .openStream(let number, let join, _):
       expect(number == session, "a stream of another session")
       work.append(.stream(number, join.stream))
     case .stopSession(let number): isStopped.insert(number)
-    case .recordDone(let transfer, _, _): write(.record(transfer))
-    case .noteFinish(let number, let transfer, _): write(.finishNote(number, transfer))
+    case .recordDone(let transfer, _, _, _): write(.record(transfer))
+    case .noteFinish(let number, let transfer, _, _): write(.finishNote(number, transfer))
     case .note(let transfer, _, _, _): write(.note(transfer))
     case .forget(let transfer): write(.forget(transfer))
     case .finish(let result):
       finished += 1
-      if case .success = result {
+      if case .success(let done) = result {
         isDone = true
+        isPartlyDone = isPartlyDone || done.failedParts > 0
         // If the user has stopped the run, it waits a moment for this in any case, and no longer.
         expect(isEnded || !isForgetting, "what is done is not forgotten")
         expect(!actions.contains { if case .forget = $0 { true } else { false } }, "what is done cannot be forgotten")
@@ -91,29 +96,62 @@ extension SenderWalk {
 
   private func transfer(of work: Work) -> TransferID? {
     switch work {
-    case .record(let transfer), .finishNote(_, let transfer), .note(let transfer), .forget(let transfer): transfer
+    case .record(let transfer), .finishNote(_, let transfer), .planRecord(_, let transfer), .note(let transfer),
+      .forget(let transfer):
+      transfer
     case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .export, .stream: nil
     }
   }
+
+  private var failed: ControlMessage { .failed(Failed(part: newest ?? 0, Close(.storage, "the disk fails"))) }
 
   private var isForgetting: Bool { work.contains { if case .forget = $0 { true } else { false } } }
 
   /// The receiver's answer to a message.
   private mutating func answer(_ message: ControlMessage) {
     switch message {
-    case .offer(let offer) where offer.transfer != nil && Int.random(in: 0..<4, using: &dice) == 0:
-      talk = [.refused(Fixture.refusal), .done(Fixture.done)]
-    case .offer:
+    case .plan(let plan):
+      continues = plan.transfer != nil
+      let parts: [Verdict.Part] = plan.parts.indices.map { _ in
+        switch Int.random(in: 0..<8, using: &dice) {
+        case 0: .refused(Close(.noSpace, "full"))
+        case 1 where continues: .finished
+        case 2: .taken(without: [Verdict.LeftOutRoot(root: 0, code: .notAllowed)])
+        default: .taken()
+        }
+      }
       talk = [
-        .accept(Fixture.accept(streams: UInt16.random(in: 1...16, using: &dice))),
-        .held(Held(kind: .staged, marks: [1])), .heldEnd(HeldEnd(held: Tally(items: 1, bytes: 10))),
-        .refused(Fixture.refusal),
+        .verdict(
+          Fixture.verdict(parts, of: plan.transfer ?? 77, streams: UInt16.random(in: 1...16, using: &dice)))
       ]
+    case .offer(let totals):
+      expect(newest.map { $0 < totals.part } ?? true, "a part is offered twice, or late")
+      expect(!work.contains { if case .export = $0 { true } else { false } }, "a part is offered beside another one")
+      expect(
+        !work.contains { if case .record = $0 { true } else { false } }, "a part is offered before DONE is written")
+      newest = totals.part
+      switch Int.random(in: 0..<8, using: &dice) {
+      case 0 where continues: talk = [.refused(Fixture.refusal), .done(Fixture.done)]
+      case 1: talk = [failed]
+      default:
+        talk = [
+          .accept(Fixture.accept), .held(Held(kind: .staged, marks: [1])),
+          .heldEnd(HeldEnd(held: Tally(items: 1, bytes: 10))), .refused(Fixture.refusal),
+        ]
+      }
+    case .failed:
+      // The receiver may have given up as well.
+      talk = hasFailed ? [] : [failed]
+    case .receipt:
+      expect(!work.contains { if case .export = $0 { true } else { false } }, "a session ends while a part runs")
     case .drop: isFull = true
     case .finish:
       expect(
         !work.contains { if case .finishNote = $0 { true } else { false } }, "what is left out is not written down")
-      talk = [.progress(ImportProgress(phase: .importing, done: 1, total: 2)), .done(Fixture.done)]
+      talk = [
+        .progress(ImportProgress(phase: .importing, done: 1, total: 2)),
+        Int.random(in: 0..<8, using: &dice) == 0 ? failed : .done(Fixture.done),
+      ]
     default: break
     }
   }

@@ -13,6 +13,7 @@ struct SenderWalk {
     case export(SessionNumber)
     case stream(SessionNumber, UInt32)
     case finishNote(SessionNumber, TransferID)
+    case planRecord(SessionNumber, TransferID)
     case note(TransferID)
     case record(TransferID)
     case forget(TransferID)
@@ -32,11 +33,22 @@ struct SenderWalk {
   var connections: UInt64 = 0
   var session: SessionNumber?
   var isExported = false
+  /// Whether the receiver has given up the part that is exported.
+  var isAbandoned = false
+  /// Whether the plan continues a transfer, and the newest offer.
+  var continues = false
+  var newest: UInt16?
+  /// Whether the receiver's next FAILED is the first word about that.
+  var hasFailed = false
   /// The receiver's last message, and its possible next ones.
   var talk: [ControlMessage] = []
   var finished = 0
   var steps = 0
   var isDone = false
+  /// Whether some parts were not finished then.
+  var isPartlyDone = false
+  /// The parts of the plan.
+  let sources: [SourceSummary]
   /// Whether the user has stopped the run.
   var isEnded = false
   /// The phases that the walk has seen, unless it is to be quick.
@@ -59,6 +71,7 @@ struct SenderWalk {
       giveUpAfter: [0, 1, 600].randomElement(using: &dice) ?? 0)
     settings.graceAtTheEnd = Bool.random(using: &dice) ? 1 : 0
     engine = SenderEngine(settings)
+    sources = (0..<Int.random(in: 1...3, using: &dice)).map { _ in Fixture.summary(["tree", "wood"]) }
     self.dice = dice
   }
 
@@ -127,10 +140,11 @@ struct SenderWalk {
     let spread = Double.random(in: 0...1, using: &dice)
     switch one {
     case .walk:
-      happens(.walked(isGood ? .success(Fixture.summary) : .failure(Fault(.source, "no source"))))
+      happens(.walked(isGood ? .success(sources) : .failure(Fault(.source, "no source"))))
     case .lookUp:
       let unfinished = (0..<UInt64.random(in: 0...3, using: &dice)).map {
-        Fixture.unfinished(TransferID($0 + 1), $0 % 2 == 0 ? Fixture.receiver : Fixture.otherReceiver)
+        Fixture.unfinished(
+          TransferID($0 + 1), $0 % 2 == 0 ? Fixture.receiver : Fixture.otherReceiver, parts: sources.count)
       }
       happens(.lookedUp(isGood ? .success(unfinished) : .failure(Fault(.storage, "no memory"))))
     case .search:
@@ -156,8 +170,8 @@ struct SenderWalk {
     case .forget(let transfer): happens(.forgot(transfer))
     case .export(let number):
       // Everything is written before the worker ends well.
-      let isDone = isGood && !isStopped.contains(number)
-      isExported = isExported || isDone
+      let isDone = isGood && !isStopped.contains(number) && !isAbandoned
+      isExported = isDone
       happens(
         .exported(
           number,
@@ -165,6 +179,8 @@ struct SenderWalk {
             ? .success(Bool.random(using: &dice) && !isQuick ? .some : .little)
             : .failure(Fault(.exportFailed, "no export"))))
     case .stream(let number, let stream): happens(.streamEnded(number, stream, streamEnd(number)))
+    case .planRecord(let number, let transfer):
+      happens(.planRecorded(number, transfer, isGood ? nil : Fault(.storage, "no memory")))
     case .finishNote(let number, let transfer):
       happens(.finishNoted(number, transfer, isGood ? nil : Fault(.device, "no thread")))
     case .record(let transfer): happens(.recorded(transfer, Fixture.traffic, isWritten: isGood))
@@ -220,10 +236,18 @@ struct SenderWalk {
     case 8..<12: happens(.received(connection, .close(Close(.silent, "silence"))))
     case 12: happens(.received(connection, .receipt))
     case 13: happens(.received(connection, .done(Fixture.done)))
+    case 60..<64:
+      if let newest { hear(.failed(Failed(part: newest, Close(.noSpace, "full"))), on: connection) }
     case 14..<60: happens(.received(connection, .ping(1)))
     default:
       guard !talk.isEmpty else { return }
-      happens(.received(connection, talk.removeFirst()))
+      hear(talk.removeFirst(), on: connection)
     }
+  }
+
+  private mutating func hear(_ message: ControlMessage, on connection: ConnectionID) {
+    if case .failed = message { hasFailed = true }
+    defer { hasFailed = false }
+    happens(.received(connection, message))
   }
 }

@@ -100,9 +100,7 @@ struct Migration {
     outlet: Outlet = Outlet()
   ) throws {
     let summary = try source.prepare(until: outlet.stopSignal)
-    offer = Offer(
-      transfer: nil, contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes,
-      allocated: summary.allocated, flags: summary.flags)
+    offer = Offer(summary)
     self.outlet = outlet
     let settings = ExportSettings(listener: outlet, keys: Self.keys, held: HeldItems())
     let request = AppRequest(

@@ -281,7 +281,7 @@ import Testing
       let identity = AppIdentity(
         bundleIdentifier: own.bundleIdentifier + ".old", store: own.store, platform: own.platform, version: own.version)
       let offer = Offer(
-        transfer: nil, contents: .app(identity), items: 1, bytes: 1, allocated: 1, flags: summary.flags)
+        contents: .app(identity), items: 1, bytes: 1, allocated: 1, flags: .estimated)
       let error = archiveError { _ = try importer.judge(offer, held: Tally(), on: terms) }
       #expect((error == nil) == isTaken, "\(error as Any)")
     }

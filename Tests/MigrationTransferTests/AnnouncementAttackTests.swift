@@ -18,12 +18,9 @@ import Testing
   private static let announcement = "is more than was announced"
 
   private static func offer(
-    items: UInt64 = 1, bytes: UInt64 = 1, allocated: UInt64 = 0, flags: Offer.Flags = [], transfer: TransferID? = nil
-  ) -> ControlMessage {
-    .offer(
-      Offer(
-        transfer: transfer, contents: .folders([Attack.root]), items: items, bytes: bytes, allocated: allocated,
-        flags: flags))
+    items: UInt64 = 1, bytes: UInt64 = 1, allocated: UInt64 = 0, flags: Offer.Flags = []
+  ) -> Offer {
+    Offer(contents: .folders([Attack.root]), items: items, bytes: bytes, allocated: allocated, flags: flags)
   }
 
   private func hole(_ path: String, _ length: UInt64) throws -> ChunkPlace {
@@ -149,8 +146,8 @@ import Testing
     sender.control.close()
     _ = try receiver.events.first { if case .interrupted = $0 { true } else { nil } }
     var again = try StrangeClient(port: port, identity: identity).comeBack()
-    let offer = Self.offer(bytes: 1 << 60, allocated: 1 << 60, flags: .estimated, transfer: accept.transfer)
-    #expect(try again.begin(offer) == nil)
+    let offer = Self.offer(bytes: 1 << 60, allocated: 1 << 60, flags: .estimated)
+    #expect(try again.begin(offer, continuing: accept.transfer) == nil)
     again.control.close()
     #expect(receiver.failure()?.kind == .noSpace)
     attack.surroundings.expectNothingArrived()

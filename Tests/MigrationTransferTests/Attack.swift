@@ -14,9 +14,9 @@ struct Attack {
   static let root = Root(kind: .directory, name: Array("root".utf8))
 
   let surroundings: Surroundings
-  private let offer: ControlMessage
+  private let offer: Offer
 
-  init(_ offer: ControlMessage = StrangeSender.offer([root])) throws {
+  init(_ offer: Offer = StrangeSender.offer([root])) throws {
     surroundings = try Surroundings()
     self.offer = offer
   }
@@ -55,11 +55,10 @@ struct Attack {
   }
 
   /// Makes an offer that must be refused; how.
-  func refusedOffer(_ offer: ControlMessage) throws -> TransferFailure? {
+  func refusedOffer(_ offer: Offer) throws -> TransferFailure? {
     let receiver = try surroundings.receiver()
     var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
-    sender.control.say(StrangeSender.greeting)
-    sender.control.say(offer)
+    sender.propose(offer)
     #expect(try sender.closeCode() == .violation)
     sender.control.close()
     return receiver.failure()

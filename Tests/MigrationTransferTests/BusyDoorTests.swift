@@ -33,7 +33,7 @@ import Testing
     told.abort(.busy)
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
-    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    _ = try control.next { if case .plan = $0 { true } else { nil } }
     #expect(notices(sender.events) == ["the other device is busy; trying again"])
     control.control.say(.close(Close(.refused, "enough")))
     control.control.close()
@@ -77,8 +77,10 @@ import Testing
     let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: receiver.code)
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
+    _ = try control.next { if case .plan = $0 { true } else { nil } }
+    control.control.say(StrangeReceiver.verdict())
     _ = try control.next { if case .offer = $0 { true } else { nil } }
-    control.control.say(StrangeReceiver.accept())
+    control.control.say(StrangeReceiver.accept)
     control.control.say(StrangeReceiver.nothingHeld)
     _ = try control.control.exchange(until: .now())
     let stream = try receiver.join()

@@ -33,8 +33,9 @@ import Testing
     #expect(destination.content("folder/file") == .init([1, 2, 3]))
     let question = try #require(asked.withLock { $0.first })
     #expect(asked.withLock { $0.count } == 1)
-    #expect(question.label == "old device" && question.offer.items == 2 && question.offer.bytes == 3)
-    #expect((question.availableBytes ?? 0) > 0)
+    #expect(question.label == "old device")
+    let part = try #require(question.parts.first)
+    #expect(part.offer.items == 2 && part.offer.bytes == 3 && (part.room.availableBytes ?? 0) > 0)
   }
 
   @Test func `a rejected offer is not written, and both ends say so`() throws {

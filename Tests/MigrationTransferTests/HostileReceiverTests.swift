@@ -31,42 +31,71 @@ import Testing
     return sender.failure()
   }
 
-  /// As `play`, from the moment at which the offer has come.
-  private func answer(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> TransferFailure? {
+  /// As `play`, from the moment at which the plan has come.
+  private func weigh(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> TransferFailure? {
     try play { receiver, control in
       control.control.say(StrangeReceiver.greeting)
-      _ = try control.next { if case .offer = $0 { true } else { nil } }
+      _ = try control.next { if case .plan = $0 { true } else { nil } }
       try act(receiver, &control)
     }
+  }
+
+  /// As `play`, from the moment at which the offer has come.
+  private func answer(
+    window: UInt64 = Limits.window, _ act: (StrangeReceiver, inout StrangeSender) throws -> Void
+  ) throws -> TransferFailure? {
+    try play { receiver, control in
+      try takePlan(&control, window: window)
+      try act(receiver, &control)
+    }
+  }
+
+  /// Takes the plan, and hears the offer.
+  private func takePlan(_ control: inout StrangeSender, window: UInt64 = Limits.window) throws {
+    control.control.say(StrangeReceiver.greeting)
+    _ = try control.next { if case .plan = $0 { true } else { nil } }
+    control.control.say(StrangeReceiver.verdict(window: window))
+    _ = try control.next { if case .offer = $0 { true } else { nil } }
   }
 
   /// As `answer`, with a data stream that has joined.
   private func take(
     window: UInt64 = Limits.window, _ act: (inout StrangeSender, inout StrangeStream) throws -> Void
   ) throws -> TransferFailure? {
-    try answer { receiver, control in
-      try accept(&control, window: window)
+    try answer(window: window) { receiver, control in
+      try accept(&control)
       var stream = try receiver.join()
       try act(&control, &stream)
     }
   }
 
-  private func accept(_ control: inout StrangeSender, window: UInt64 = Limits.window) throws {
-    control.control.say(StrangeReceiver.accept(window: window))
+  private func accept(_ control: inout StrangeSender) throws {
+    control.control.say(StrangeReceiver.accept)
     control.control.say(StrangeReceiver.nothingHeld)
     _ = try control.control.exchange(until: .now())
   }
 
   @Test(arguments: [
-    [StrangeReceiver.accept(window: Limits.smallestWindow - 1)], [StrangeReceiver.accept(streams: 0)],
-    [StrangeReceiver.accept(streams: 65)], [StrangeReceiver.accept(), StrangeReceiver.accept()],
-    [StrangeReceiver.accept(), .held(Held(kind: .staged, marks: [5])), .held(Held(kind: .staged, marks: [4]))],
-    [StrangeReceiver.accept(), .held(Held(kind: .present, marks: [5])), .held(Held(kind: .staged, marks: [6]))],
-    [StrangeReceiver.accept(), .heldEnd(HeldEnd(held: Tally(items: 1)))],
+    [StrangeReceiver.accept, StrangeReceiver.accept], [StrangeReceiver.verdict()],
+    [.failed(Failed(part: 1, Close(.storage, "it fails")))], [.done(Done(total: Tally(items: 1, bytes: 8 << 20)))],
+    [StrangeReceiver.accept, .held(Held(kind: .staged, marks: [5])), .held(Held(kind: .staged, marks: [4]))],
+    [StrangeReceiver.accept, .held(Held(kind: .present, marks: [5])), .held(Held(kind: .staged, marks: [6]))],
+    [StrangeReceiver.accept, .heldEnd(HeldEnd(held: Tally(items: 1)))],
     [StrangeReceiver.nothingHeld], [.finish(Finish(total: Tally(), unsent: 0, digest: 0))],
   ])
   func `an answer to the offer that is not right is refused`(messages: [ControlMessage]) throws {
     let failure = try answer { _, control in for message in messages { control.control.say(message) } }
+    #expect(failure?.kind == .failed)
+  }
+
+  @Test(arguments: [
+    StrangeReceiver.verdict(window: Limits.smallestWindow - 1), StrangeReceiver.verdict(streams: 0),
+    StrangeReceiver.verdict(streams: 65), StrangeReceiver.verdict([]), StrangeReceiver.verdict([.taken(), .taken()]),
+    StrangeReceiver.verdict([.taken(without: [.init(root: 0, code: .notAllowed)])]),
+    StrangeReceiver.verdict([.taken(without: [.init(root: 1, code: .notAllowed)])]), StrangeReceiver.accept,
+  ])
+  func `an answer to the plan that is not right is refused`(message: ControlMessage) throws {
+    let failure = try weigh { _, control in control.control.say(message) }
     #expect(failure?.kind == .failed)
   }
 
@@ -77,9 +106,11 @@ import Testing
     var control = try receiver.takeBack()
     control.control.say(StrangeReceiver.greeting)
     let continued = try control.next { message -> Bool? in
-      if case .offer(let offer) = message { offer.transfer == 1 } else { nil }
+      if case .plan(let plan) = message { plan.transfer == 1 } else { nil }
     }
     #expect(continued == true)
+    control.control.say(StrangeReceiver.verdict())
+    _ = try control.next { if case .offer = $0 { true } else { nil } }
     control.control.say(.done(Done(total: Tally(items: 1, bytes: 8 << 20))))
     #expect(try control.closeCode() == .violation)
     control.control.close()
@@ -89,8 +120,7 @@ import Testing
   /// Takes a first frame, and is gone.
   private func breakOff(_ session: consuming StrangeSender, _ receiver: StrangeReceiver) throws {
     var control = session
-    control.control.say(StrangeReceiver.greeting)
-    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    try takePlan(&control)
     try accept(&control)
     var stream = try receiver.join()
     _ = try stream.next()
@@ -112,7 +142,7 @@ import Testing
 
   @Test func `a ledger without an end is refused`() throws {
     let failure = try answer { _, control in
-      control.control.say(StrangeReceiver.accept())
+      control.control.say(StrangeReceiver.accept)
       let page = UInt64(Limits.marksInFrame)
       // The rest of the bound, and one page.
       for number in 0...(Limits.presentMarks / page) {
@@ -175,7 +205,7 @@ import Testing
     let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
-    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    _ = try control.next { if case .plan = $0 { true } else { nil } }
     control.control.say(.close(Close(code, "it has\u{1B} to be", hint: "Do so.")))
     control.control.close()
     let failure = sender.failure()
@@ -189,9 +219,8 @@ import Testing
     let receiver = try StrangeReceiver()
     let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var control = try receiver.pair()
-    control.control.say(StrangeReceiver.greeting)
-    _ = try control.next { if case .offer = $0 { true } else { nil } }
-    try accept(&control, window: Limits.smallestWindow)
+    try takePlan(&control, window: Limits.smallestWindow)
+    try accept(&control)
     var stream = try receiver.join()
     // Counted as the sender has to count them: plain.
     var underWay = UInt64(0)
@@ -220,8 +249,7 @@ import Testing
     let receiver = try StrangeReceiver()
     let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var control = try receiver.pair()
-    control.control.say(StrangeReceiver.greeting)
-    _ = try control.next { if case .offer = $0 { true } else { nil } }
+    try takePlan(&control)
     try accept(&control)
     var stream = try receiver.join()
     let watch = try Stopwatch()

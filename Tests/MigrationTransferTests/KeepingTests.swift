@@ -64,14 +64,15 @@ import Testing
   }
 
   /// A known sender comes back, and its offer is taken; else how it is turned away.
-  private func comeBack(_ identity: Identity, _ port: UInt16) throws -> Close.Code? {
+  private func comeBack(
+    _ identity: Identity, to transfer: TransferID, _ port: UInt16
+  ) throws -> Close.Code? {
     var sender = try StrangeClient(port: port, identity: identity).comeBack()
     defer { sender.control.close() }
-    sender.control.say(StrangeSender.greeting)
-    sender.control.say(StrangeSender.offer([Self.root]))
+    sender.propose(StrangeSender.offer([Self.root]), continuing: transfer)
     return try sender.next { message -> Close.Code?? in
       switch message {
-      case .accept: .some(nil)
+      case .verdict: .some(nil)
       case .close(let close): .some(close.code)
       default: nil
       }
@@ -83,10 +84,10 @@ import Testing
     var other: TransferEntry? = try take(transfer)
     let receiver = try receiver()
     let port = try receiver.port()
-    #expect(try comeBack(known, port) == .silent)
+    #expect(try comeBack(known, to: transfer, port) == .silent)
     withExtendedLifetime(other) {}
     other = nil
-    #expect(try comeBack(known, port) == nil)
+    #expect(try comeBack(known, to: transfer, port) == nil)
     receiver.stop()
   }
 
@@ -97,10 +98,10 @@ import Testing
     let receiver = try receiver()
     let port = try receiver.port()
     var other: TransferEntry? = try take(transfer)
-    #expect(try comeBack(known, port) == .silent)
+    #expect(try comeBack(known, to: transfer, port) == .silent)
     withExtendedLifetime(other) {}
     other = nil
-    #expect(try comeBack(known, port) == nil)
+    #expect(try comeBack(known, to: transfer, port) == nil)
     receiver.stop()
   }
 
@@ -116,8 +117,9 @@ import Testing
     let finished = try #require(try store.list().transfers.first?.remembered)
     var tombstone = RememberedTransfer(
       transfer: 1, role: .receiver, identity: finished.identity, peer: finished.peer, label: "",
-      address: finished.address, started: 1, lastSeen: 1, total: Tally(), held: Tally(), subject: finished.subject)
-    tombstone.done = RememberedTransfer.Finished(done: Done(total: Tally()), at: 1)
+      address: finished.address, started: 1, lastSeen: 1, total: Tally(), held: Tally(), subject: finished.subject,
+      plan: finished.plan, parts: finished.parts)
+    tombstone.parts[0].finished = .init(done: Done(total: Tally()), at: 1)
     _ = try store.create(tombstone)
     // No sequence begins with that, and the stream's end is not read.
     var frame = StrangeFrame()
@@ -125,7 +127,7 @@ import Testing
     try stream.say(frame.frame(7))
     #expect(try sender.closeCode() == .violation)
     sender.control.close()
-    #expect(try comeBack(sender.identity, port) == nil)
+    #expect(try comeBack(sender.identity, to: accept.transfer, port) == nil)
     #expect(try store.list().transfers.map(\.remembered.transfer) == [accept.transfer])
     stream.connection.close()
     receiver.stop()

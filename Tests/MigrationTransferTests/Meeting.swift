@@ -13,7 +13,7 @@ final class Meeting: Sendable {
   }
 
   /// The newer session's judging.
-  private static let judging = [Place(step: .judge, count: 2), Place(step: .present, count: 2)]
+  private static let judging = [Place(step: .judge, count: 3), Place(step: .present, count: 2)]
   /// The import of the first concluded session.
   private static let importing = Place(step: .importItems, count: 1)
 

@@ -11,11 +11,9 @@ import Testing
 
 /// Metadata without end from a paired device, and as much as an honest one may have.
 @Suite struct MetadataBudgetTests {
-  private static func offer(items: UInt64 = 1, flags: Offer.Flags = [], metadata: UInt64? = nil) -> ControlMessage {
-    .offer(
-      Offer(
-        transfer: nil, contents: .folders([Attack.root]), items: items, bytes: 0, allocated: 0, flags: flags,
-        metadata: metadata))
+  private static func offer(items: UInt64 = 1, flags: Offer.Flags = [], metadata: UInt64? = nil) -> Offer {
+    Offer(
+      contents: .folders([Attack.root]), items: items, bytes: 0, allocated: 0, flags: flags, metadata: metadata)
   }
 
   /// Sends one frame after the other, until the receiver has had enough; how that ended, and how
@@ -115,10 +113,8 @@ import Testing
 
   @Test func `pieces that bring nothing are refused, of the largest file that can be announced too`() throws {
     let attack = try Attack(
-      .offer(
-        Offer(
-          transfer: nil, contents: .folders([Attack.root]), items: 1, bytes: Limits.fileSize, allocated: 0, flags: [],
-          metadata: 1_000)))
+      Offer(
+        contents: .folders([Attack.root]), items: 1, bytes: Limits.fileSize, allocated: 0, flags: [], metadata: 1_000))
     let long = "root/" + (0..<15).map { _ in String(repeating: "n", count: 250) }.joined(separator: "/")
     let path = try ArchivePath(Array(long.utf8))
     let (failure, code, onDisk) = try flood(attack, frames: 60) { number, frame, keys in

@@ -16,7 +16,9 @@ import Testing
   private let destination: Scratch
   private let homes: Scratch
   private let taken: ArchivePath
-  private let expected = ["tree/a:b: nameNotAllowed", "tree/taken: nameTaken"]
+  private let expected = [("tree/a:b", RefusalReason.nameNotAllowed), ("tree/taken", .nameTaken)].map {
+    "\($0): \($1.rawValue)"
+  }
 
   init() throws {
     taken = try ArchivePath(Array("tree/taken".utf8))
@@ -30,7 +32,7 @@ import Testing
   private func named(_ events: Events) -> [String] {
     events.all.compactMap { event in
       guard case .notStored(let path, let reason, _) = event else { return nil }
-      return "\(String(decoding: path, as: UTF8.self)): \(reason)"
+      return "\(String(decoding: path, as: UTF8.self)): \(reason.rawValue)"
     }.sorted()
   }
 

@@ -40,7 +40,7 @@ private final class SimulatedSearch: NearbySearch {
       device("other", closed.number), device("new", try receiver.port()),
       NearbyDevice(label: "x", instance: nil, addresses: []),
     ])
-    let sender = Sender(options, searching: search, source: try FolderSource(paths: [source.at("file")])) { _ in }
+    let sender = Sender(options, searching: search, sources: [try FolderSource(paths: [source.at("file")])]) { _ in }
     try sender.prepare()
     let asked = Mutex<[String]>([])
     let end = try RunningThread("sender") {
@@ -63,7 +63,7 @@ private final class SimulatedSearch: NearbySearch {
     source.write("file", patternData(10))
     let events = Events()
     let sender = Sender(
-      options, searching: SimulatedSearch([]), source: try FolderSource(paths: [source.at("file")])
+      options, searching: SimulatedSearch([]), sources: [try FolderSource(paths: [source.at("file")])]
     ) {
       events.add($0)
     }

@@ -137,6 +137,19 @@ import Testing
     receiver.stop()
   }
 
+  @Test(
+    arguments: [(1, 1, [0x0F, 0, 1, 5]), (3, 9, [0x0F, 0, 3, 5, 2, 2])] as [(UInt8, UInt8, [UInt8])])
+  func `a client of other versions gets those of the receiver, and one of version 1 the reason alone`(
+    lowest: UInt8, highest: UInt8, answer: [UInt8]
+  ) throws {
+    let receiver = try RunningReceiver(try Scratch())
+    _ = try receiver.events.code()
+    var client = try StrangeClient(port: try receiver.port())
+    try client.say([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [lowest, highest, 1, 0, 0, 0, 0])
+    #expect(try client.connection.readExactly(answer.count, until: soon()) == answer)
+    receiver.stop()
+  }
+
   @Test func `a share that is no point is refused and costs no try`() throws {
     let receiver = try RunningReceiver(try Scratch())
     _ = try receiver.events.code()

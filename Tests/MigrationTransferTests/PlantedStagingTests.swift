@@ -22,7 +22,7 @@ import Testing
   private var store: TransferStore { TransferStore(home: home.at("home")) }
 
   /// A first session that leaves a staged file behind; the sender's key and the transfer.
-  private func stageSomething() throws -> (Identity, Accept) {
+  private func stageSomething() throws -> (Identity, Begun) {
     let receiver = try attack.surroundings.receiver(store: store, giveUpAfter: 30)
     let port = try receiver.port()
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
@@ -61,14 +61,12 @@ import Testing
   }
 
   /// The second session, which says everything once more as if the ledger had said nothing.
-  private func comeBack(_ identity: Identity, _ accept: Accept) throws {
+  private func comeBack(_ identity: Identity, _ accept: Begun) throws {
     let receiver = try attack.surroundings.receiver(store: store)
     let port = try receiver.port()
     var sender = try StrangeClient(port: port, identity: identity).comeBack()
-    let offer = Offer(
-      transfer: accept.transfer, contents: .folders([Attack.root]), items: 10, bytes: 1 << 20, allocated: 1 << 20,
-      flags: [])
-    let again = try #require(try sender.begin(.offer(offer)))
+    let again = try #require(
+      try sender.begin(StrangeSender.offer([Attack.root]), continuing: accept.transfer))
     var stream = try sender.join(port, Join(session: again.session, stream: 0))
     let records = [
       try record("root", .directory), try record("root/secret", .file(size: 6)),

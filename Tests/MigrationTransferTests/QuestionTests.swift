@@ -11,7 +11,7 @@ import Testing
 
   private func spent() -> PlayedReceiver {
     let known = ReceiverEngine.KnownTransfer(
-      identifier: 1, client: Self.key, contents: nil, held: Tally(), isStaged: false)
+      identifier: 1, client: Self.key, plan: Plan([Part(.folders([Root(kind: .file, name: [1])]), name: "b")]))
     var receiver = PlayedReceiver(asksConsent: true, asksRestart: true, known: [known])
     receiver.spendGuesses()
     return receiver
@@ -23,10 +23,11 @@ import Testing
     receiver.feed(.ready(id, identifier: 2))
     let greeting = Greeting(role: .sender, label: "old", software: "test", features: [])
     receiver.feed(.received(id, .greeting(greeting)))
-    let offer = Offer(transfer: 1, contents: .folders([]), items: 0, bytes: 0, allocated: 0, flags: [])
-    receiver.feed(.received(id, .offer(offer)))
+    let plan = Plan([Part(.folders([Root(kind: .file, name: [1])]), name: "a")])
+    receiver.feed(.received(id, .plan(plan)))
     receiver.feed(
-      .examined(SessionNumber(1), .success(ReceiverEngine.Examination(availableBytes: nil))))
+      .weighed(
+        SessionNumber(1), .success([0: .success(ReceiverEngine.Examination(availableBytes: nil))]), session: 5))
     return id
   }
 
@@ -77,7 +78,7 @@ import Testing
     _ = offer(&receiver)
     receiver.feed(.answered(nil))
     let said = receiver.feed(.answered(true))
-    #expect(said.contains { if case .stage = $0 { true } else { false } })
+    #expect(said.contains { if case .record = $0 { true } else { false } })
     #expect(receiver.questions(.restart) == 1)
   }
 }

@@ -13,7 +13,7 @@ import Testing
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 
   /// A sender of a directory that an earlier run has received, and its mark.
-  private func leaveOne(_ destination: Scratch, _ store: TransferStore) throws -> (Identity, Mark) {
+  private func leaveOne(_ destination: Scratch, _ store: TransferStore) throws -> (Identity, TransferID, Mark) {
     let receiver = try RunningReceiver(destination, giveUpAfter: 60, store: store)
     let port = try receiver.port()
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
@@ -27,13 +27,13 @@ import Testing
     receiver.stop()
     stream.connection.close()
     sender.control.close()
-    return (sender.identity, accept.keys.mark(path: path, generation: 1))
+    return (sender.identity, accept.transfer, accept.keys.mark(path: path, generation: 1))
   }
 
   @Test func `a late staging result of one transfer changes nothing in the session of another`() throws {
     let (destination, home) = (try Scratch(), try Scratch())
     let store = TransferStore(home: home.at("home"))
-    let (known, mark) = try leaveOne(destination, store)
+    let (known, transfer, mark) = try leaveOne(destination, store)
     let gate = Gateway()
     defer { gate.open() }
     let importer = FolderImporter(try StagingArea(at: Array(destination.path.utf8)))
@@ -42,13 +42,12 @@ import Testing
       importer: SlowImporter(importer) { step, count in if step == .present, count == 1 { gate.pass() } })
     let port = try receiver.port()
     var held = try StrangeClient(port: port).pair(try receiver.events.code())
-    held.control.say(StrangeSender.greeting)
-    held.control.say(StrangeSender.offer([Root(kind: .directory, name: Array("other".utf8))]))
+    _ = try held.offer(StrangeSender.offer([Root(kind: .directory, name: Array("other".utf8))]))
     try held.passOn()
     try gate.waitUntilReached()
     // Nothing of that transfer has come, so that it gives way.
     var sender = try StrangeClient(port: port, identity: known).comeBack()
-    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
+    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root]), continuing: transfer))
     gate.open()
     _ = try held.closeCode()
     for token in 0..<20 as Range<UInt64> {

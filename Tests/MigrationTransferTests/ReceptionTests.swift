@@ -20,7 +20,7 @@ import Testing
   }
 
   /// A receiver that has paired, and has its offer accepted.
-  private func begin(_ sender: inout StrangeSender) throws -> Accept {
+  private func begin(_ sender: inout StrangeSender) throws -> Begun {
     try #require(try sender.begin(StrangeSender.offer([Self.root])))
   }
 
@@ -110,7 +110,9 @@ import Testing
 
   @Test func `behind the gate nothing is written, and it does not shut on a writer`() throws {
     let gate = WritingGate()
-    try gate.enter()
+    #expect(throws: ConnectionError(Violation(.state, "a data frame"))) { try gate.enter() }
+    gate.open()
+    #expect(try gate.enter())
     #expect(throws: Violation.self) { try gate.shut() }
     gate.leave()
     try gate.shut()
@@ -119,7 +121,10 @@ import Testing
 
   @Test func `behind a closed gate no writer enters any more, and one that is inside may leave`() throws {
     let gate = WritingGate()
-    try gate.enter()
+    gate.open()
+    #expect(try gate.enter())
+    gate.discard()
+    #expect(try !gate.enter())
     gate.close()
     #expect(throws: ConnectionError.self) { try gate.enter() }
     gate.leave()

@@ -12,14 +12,13 @@ import Testing
 @Suite struct RefusalTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 
-  private func refusal(of offer: ControlMessage, _ destination: Scratch) throws -> (Close?, TransferFailure?) {
+  private func refusal(
+    of offer: Offer, continuing transfer: TransferID? = nil, _ destination: Scratch
+  ) throws -> (Close?, TransferFailure?) {
     let receiver = try RunningReceiver(destination)
     var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
-    sender.control.say(StrangeSender.greeting)
-    sender.control.say(offer)
-    let close = try sender.next { message -> Close? in
-      if case .close(let close) = message { close } else { nil }
-    }
+    sender.propose(offer, continuing: transfer)
+    let close = try sender.reason()
     sender.control.close()
     return (close, receiver.failure())
   }
@@ -45,11 +44,8 @@ import Testing
   }
 
   @Test func `a transfer that is not known here cannot be continued`() throws {
-    let offer = ControlMessage.offer(
-      Offer(
-        transfer: 7, contents: .folders([Self.root]), items: 1, bytes: 0, allocated: 0, flags: []))
     let destination = try Scratch()
-    let (close, failure) = try refusal(of: offer, destination)
+    let (close, failure) = try refusal(of: StrangeSender.offer([Self.root]), continuing: 7, destination)
     #expect(close?.code == .unknownTransfer)
     #expect(failure?.kind == .refused)
     #expect(destination.names() == [])

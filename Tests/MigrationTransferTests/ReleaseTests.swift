@@ -59,7 +59,7 @@ private final class ObservedSource: ItemSource {
     source.write("tree/file", Array("hello".utf8))
     let receiver = try RunningReceiver(destination)
     let observed = ObservedSource(try FolderSource(paths: [source.at("tree")]))
-    let sender = Sender(Sender.Options(to: try receiver.port()), source: observed) { _ in }
+    let sender = Sender(Sender.Options(to: try receiver.port()), sources: [observed]) { _ in }
     try sender.prepare()
     let code = try receiver.events.code()
     _ = try RunningThread("sender") { try sender.run { (_) throws(TransferFailure) in code } }.value()

@@ -224,12 +224,14 @@ extension Events {
     var remembered = RememberedTransfer(
       transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "", address: "",
       started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(items: 3, bytes: 4),
-      subject: .sources([pair.source.at("tree")]))
-    remembered.done = RememberedTransfer.Finished(
+      subject: .sources([pair.source.at("tree")]),
+      plan: Plan([Part(.folders([Root(kind: .directory, name: Array("tree".utf8))]), name: "tree")]),
+      parts: [RememberedTransfer.Part()])
+    remembered.parts[0].finished = .init(
       done: Done(total: Tally(items: 3, bytes: 4)), at: Timestamp.coarseNow().seconds)
-    remembered.unsent = 1
+    remembered.parts[0].unsent = 1
     let path = try ArchivePath(Array("tree/a:b".utf8))
-    remembered.notStored = [Refusal(path: path, generation: 1, reason: .nameNotAllowed)]
+    remembered.parts[0].notStored = [Refusal(path: path, generation: 1, reason: .nameNotAllowed)]
     _ = try pair.sendingStore.create(remembered)
     // No program listens there.
     let sender = try pair.sender(to: 1, code: nil)
@@ -250,13 +252,9 @@ extension Events {
       RememberedTransfer(
         transfer: 7, role: .receiver, identity: try identity.encoded(), peer: identity.fingerprint, label: "",
         address: "", started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(),
-        subject: .destination(
-          RememberedTransfer.Destination(
-            path: try StagingArea(at: Array(pair.destination.path.utf8)).place(), port: 1,
-            keys: TransferKeys(hashKey: 6),
-            offer: Offer(
-              transfer: nil, contents: .folders([Root(kind: .directory, name: [0x61])]), items: 3, bytes: 4,
-              allocated: 4, flags: [])))))
+        subject: .destination(try StagingArea(at: Array(pair.destination.path.utf8)).place(), port: 1),
+        plan: Plan([Part(.folders([Root(kind: .directory, name: [0x61])]), name: "a")]),
+        parts: [RememberedTransfer.Part()]))
     let receiver = try pair.receiver()
     let sender = try pair.sender(to: try receiver.port(), code: try receiver.events.code())
     _ = try sender.result()

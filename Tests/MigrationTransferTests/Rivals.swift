@@ -65,7 +65,7 @@ final class Rivals: Sendable {
     try Self.awaitAcknowledgement(&stream)
     defer { mayStart.set() }
     let identity = older.identity
-    let newer = try RunningThread("newer session") { [self] in try comeBack(port, identity) }
+    let newer = try RunningThread("newer session") { [self] in try comeBack(port, identity, accept.transfer) }
     _ = try isConnected.wait(for: "the newer session's connection") { $0 ? true : nil }
     let finish = BootInstant.now().advanced(by: lead)
     mayStart.set()
@@ -84,7 +84,9 @@ final class Rivals: Sendable {
 
   // MARK: The newer session
 
-  private func comeBack(_ port: UInt16, _ identity: Identity) throws -> (Answer, isAccepted: Bool) {
+  private func comeBack(
+    _ port: UInt16, _ identity: Identity, _ transfer: TransferID
+  ) throws -> (Answer, isAccepted: Bool) {
     let client = try StrangeClient(port: port, identity: identity)
     isConnected.withLock { $0 = true }
     isConnected.broadcast()
@@ -92,8 +94,7 @@ final class Rivals: Sendable {
     var isAccepted = false
     do {
       var sender = try client.comeBack()
-      sender.control.say(StrangeSender.greeting)
-      sender.control.say(Self.offer)
+      let session = try sender.offer(Self.offer, continuing: transfer)?.session ?? 0
       let reply = try sender.next { message -> (accept: Accept?, answer: Answer?)? in
         switch message {
         case .accept(let accept): (accept, nil)
@@ -105,7 +106,7 @@ final class Rivals: Sendable {
       var answer = reply?.answer
       if let accept = reply?.accept {
         isAccepted = true
-        answer = try send(&sender, accept, port)
+        answer = try send(&sender, Begun(transfer: transfer, session: session, keys: accept.keys), port)
       }
       if case .done = answer { sender.control.say(.receipt) }
       sender.control.close()
@@ -118,7 +119,7 @@ final class Rivals: Sendable {
   }
 
   /// Hears the ledger, drops what it does not know, sends its own file and ends the archive.
-  private func send(_ sender: inout StrangeSender, _ accept: Accept, _ port: UInt16) throws -> Answer {
+  private func send(_ sender: inout StrangeSender, _ accept: Begun, _ port: UInt16) throws -> Answer {
     var held: [Mark] = []
     _ = try sender.next { message in
       if case .held(let page) = message, page.kind == .staged { held += page.marks }
@@ -139,7 +140,7 @@ final class Rivals: Sendable {
 
   // MARK: Messages
 
-  private static var offer: ControlMessage { StrangeSender.offer([root]) }
+  private static var offer: Offer { StrangeSender.offer([root]) }
 
   private static func frame(_ name: String, _ keys: TransferKeys) throws -> StrangeFrame {
     var frame = StrangeFrame()

@@ -122,7 +122,7 @@ final class RunningSender: Sendable {
     seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
   ) throws {
     let events = events
-    let sender = Sender(options, source: try FolderSource(paths: paths), store: store) { event in
+    let sender = Sender(options, sources: [try FolderSource(paths: paths)], store: store) { event in
       events.add(event)
       seeing(event)
     }

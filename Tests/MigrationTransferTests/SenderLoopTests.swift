@@ -37,7 +37,7 @@ private final class Gate: Sendable {
 /// The sender's loop, and workers that stand still, fail, or get no thread.
 @Suite struct SenderLoopTests {
   private func sender(of source: StrangeSource, at port: UInt16) throws -> Sender {
-    let sender = Sender(Sender.Options(to: port), source: source) { _ in }
+    let sender = Sender(Sender.Options(to: port), sources: [source]) { _ in }
     try sender.prepare()
     return sender
   }
@@ -92,7 +92,7 @@ private final class Gate: Sendable {
   @Test func `a sender that is stopped before it begins ends at once`() throws {
     let sender = Sender(
       Sender.Options(to: 1),
-      source: StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }
+      sources: [StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }]
     ) { _ in }
     sender.stop(.interrupted)
     try sender.prepare()
@@ -111,10 +111,12 @@ private final class Gate: Sendable {
       RememberedTransfer(
         transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "",
         address: "",
-        started: 1, lastSeen: 2, total: Tally(), held: Tally(), subject: .sources(try source.origin())))
+        started: 1, lastSeen: 2, total: Tally(), held: Tally(), subject: .sources(try source.origin()),
+        plan: Plan([Part(.folders([Root(kind: .file, name: Array("file".utf8))]), name: "file")]),
+        parts: [RememberedTransfer.Part()]))
     // Another device is at the address now.
     let receiver = try StrangeReceiver()
-    let sender = Sender(Sender.Options(to: receiver.port), source: source, store: store) { _ in }
+    let sender = Sender(Sender.Options(to: receiver.port), sources: [source], store: store) { _ in }
     try sender.prepare()
     let end = try RunningThread("sender") {
       try sender.run { (_) throws(TransferFailure) in
@@ -145,7 +147,7 @@ private final class Gate: Sendable {
     let identity = try Identity.generate()
     let source = StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }
     let setup = SenderSetup(
-      options: Sender.Options(to: 1), search: nil, source: source, store: nil, observer: { _ in },
+      options: Sender.Options(to: 1), search: nil, sources: [source], store: nil, observer: { _ in },
       queue: try EventQueue(),
       caller: try SenderCaller())
     let performer = SenderPerformer(setup)
@@ -153,23 +155,21 @@ private final class Gate: Sendable {
     performer.keep(.addresses([address]))
     performer.keep(
       .pairing(PairingKeys(secret: try PairingCode(number: 1).stretched(), identity: identity)))
-    let accept = Accept(
-      transfer: 3, session: 2, keys: TransferKeys(hashKey: 4), window: Limits.window, streams: 1,
-      features: [])
     let order = SenderEngine.ExportOrder(
-      accept: accept,
-      summary: SourceSummary(contents: .folders([]), total: Tally(), allocated: 0, flags: []), label: "", address: "",
-      request: nil, isCompressible: false)
+      transfer: 3, part: 0, accept: Accept(keys: TransferKeys(hashKey: 4)), window: Limits.window, request: nil,
+      isCompressible: false, leftOut: [])
+    let plan = Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")])
     let session = SessionNumber(7)
     let before: [(SenderEngine.Action, String)] = [
       (.walk, "walked"), (.lookUpUnfinished, "lookedUp"), (.look, "found"), (.probe(.probed), "probed"),
       (.deriveSecret(PairingCode(number: 1)), "derived"), (.dial(.pair, at: .probed), "dialed"),
     ]
     let inSession: [(SenderEngine.Action, String)] = [
+      (.recordPlan(session, .init(transfer: 3, plan: plan, label: "", address: "")), "planRecorded"),
       (.export(session, order), "exported"),
       (.openStream(session, Join(session: 2, stream: 5, replaces: nil), attempts: 0), "streamEnded"),
-      (.noteFinish(session, 3, Finish(total: Tally(), unsent: 0, digest: 0)), "finishNoted"),
-      (.recordDone(3, Done(total: Tally()), refusals: []), "recorded"),
+      (.noteFinish(session, 3, part: 0, Finish(total: Tally(), unsent: 0, digest: 0)), "finishNoted"),
+      (.recordDone(3, part: 0, Done(total: Tally()), refusals: []), "recorded"),
       (.note(3, arrived: Tally(), total: Tally(), address: ""), "noted"), (.forget(3), "forgot"),
     ]
     func expect(_ actions: [(SenderEngine.Action, String)]) throws {

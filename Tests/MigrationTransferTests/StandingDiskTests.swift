@@ -29,9 +29,10 @@ private struct StandingDisk {
     if step == .importItems {
       _ = try #require(try sender.begin(offer))
       sender.control.say(.finish(Finish(total: Tally(), unsent: 0, digest: 0)))
+    } else if step == .judge {
+      sender.propose(offer)
     } else {
-      sender.control.say(StrangeSender.greeting)
-      sender.control.say(offer)
+      _ = try sender.offer(offer)
     }
     try sender.passOn()
     try gate.waitUntilReached()

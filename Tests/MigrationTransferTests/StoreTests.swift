@@ -24,8 +24,10 @@ import Testing
       transfer: transfer, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "Ärmel",
       address: "192.0.2.7:47470", started: 1000, lastSeen: 2000 + Int64(truncatingIfNeeded: transfer),
       total: Tally(items: 3, bytes: 4), held: Tally(items: 1, bytes: 2),
-      subject: .sources(sources.map { Array($0.utf8) }))
+      subject: .sources(sources.map { Array($0.utf8) }), plan: Self.plan, parts: [RememberedTransfer.Part()])
   }
+
+  private static let plan = Plan([Part(.folders([Root(kind: .file, name: [0x61, 0xFF])]), name: "a")])
 
   private func refusals(_ count: Int, message: String? = "Ä") throws -> [Refusal] {
     try (0..<count).map { number in
@@ -40,16 +42,12 @@ import Testing
     remembered = RememberedTransfer(
       transfer: transfer, role: .receiver, identity: remembered.identity, peer: remembered.peer, label: "",
       address: "192.0.2.9:1", started: 1, lastSeen: 2, total: remembered.total, held: remembered.held,
-      subject: .destination(
-        RememberedTransfer.Destination(
-          path: path, port: 47471, keys: TransferKeys(hashKey: 6),
-          offer: Offer(
-            transfer: nil, contents: .folders([Root(kind: .file, name: [0x61, 0xFF])]), items: 1, bytes: 2,
-            allocated: 3,
-            flags: []))))
-    remembered.done = done.map { RememberedTransfer.Finished(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) }
-    remembered.unsent = 6
-    if done != nil { remembered.notStored = try refusals(2) }
+      subject: .destination(path, port: 47471), plan: Self.plan, parts: [RememberedTransfer.Part()])
+    remembered.parts[0].begun = .init(
+      keys: TransferKeys(hashKey: 6), totals: PartTotals(items: 1, bytes: 2, allocated: 3))
+    remembered.parts[0].finished = done.map { .init(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) }
+    remembered.parts[0].unsent = 6
+    if done != nil { remembered.parts[0].notStored = try refusals(2) }
     return remembered
   }
 
@@ -63,8 +61,10 @@ import Testing
 
   @Test func `as many names as a session may have are remembered`() throws {
     var remembered = try receiving(2, into: [0x2F], done: 77)
-    remembered.notStored = try refusals(Limits.unsent + 9, message: String(repeating: "m", count: 400)).nameable
-    #expect(remembered.notStored.count == Limits.unsent)
+    remembered.parts[0].notStored = try refusals(
+      Limits.unsent + 9, message: String(repeating: "m", count: 400)
+    ).nameable
+    #expect(remembered.parts[0].notStored.count == Limits.unsent)
     #expect(remembered.encoded.count < RememberedTransfer.sizeLimit)
     #expect(try RememberedTransfer(encoded: remembered.encoded) == remembered)
   }
@@ -79,19 +79,31 @@ import Testing
   @Test func `an earlier version's record without names is read`() throws {
     let old = try #require(Data(base64Encoded: Self.nameless))
     let remembered = try RememberedTransfer(encoded: Array(old))
-    #expect(remembered.done?.done.notStored == 3 && remembered.notStored.isEmpty)
+    #expect(remembered.parts[0].finished?.done.notStored == 3)
     #expect(RememberedTransfer.isOlder(Array(old)) && !RememberedTransfer.isOlder(remembered.encoded))
   }
 
   /// A record as version 1 wrote it, with the key of its tags in front of the other one.
-  private func older(_ remembered: RememberedTransfer) -> [UInt8] {
-    var bytes = Array(remembered.encoded.dropLast(16))
-    bytes.replace("peer transfer 2".utf8, with: "peer transfer 1".utf8)
-    let key = [UInt8](repeating: 0, count: 15) + [6]
-    bytes.replace([12, 16] + key, with: [12, 32] + [UInt8](repeating: 9, count: 16) + key)
+  private func older(_ remembered: RememberedTransfer) throws -> [UInt8] {
+    let encoded = remembered.encoded
+    var fields = try Fields(encoded.span, 16..<encoded.count - 16, of: "a record").unknown(besides: 12...255)
+    if remembered.role == .receiver {
+      fields.append(12) { writer in
+        writer.u128(9)
+        writer.u128(6)
+      }
+    }
+    if let finished = remembered.parts[0].finished {
+      fields.append(14) { $0.u64(UInt64(finished.at)) }
+      fields.append(15, ControlMessage.done(finished.done).frame)
+    }
+    var writer = ByteWriter()
+    writer.array(Array("peer transfer 1\n".utf8))
+    fields.write(to: &writer)
     var hash = SipHash(key: 0)
-    hash.combine(bytes)
-    return bytes + withUnsafeBytes(of: hash.finish().bigEndian, Array.init)
+    hash.combine(writer.bytes)
+    writer.u128(hash.finish())
+    return writer.bytes
   }
 
   @Test func `a transfer that an older peer began is named, never continued, and forgotten with its data`() throws {
@@ -103,11 +115,11 @@ import Testing
     ] {
       _ = try store.create(remembered)
       let end = remembered.role == .sender ? "send" : "receive"
-      scratch.write("home/transfers/\(remembered.transfer.hexadecimal)-\(end)/state", Data(older(remembered)))
+      scratch.write("home/transfers/\(remembered.transfer.hexadecimal)-\(end)/state", Data(try older(remembered)))
     }
-    let known = try #require(try receiving(received, into: destination).destination)
+    let known = try #require(try receiving(received, into: destination).offer(ofPart: 0))
     _ = try StagingArea(at: destination).stage(
-      known.offer, on: TransferTerms(transfer: received, keys: known.keys, existing: .refuse))
+      known, on: TransferTerms(transfer: received, keys: TransferKeys(hashKey: 6), existing: .refuse))
     try store.purge(now: 1 << 40)
     let listing = try store.list()
     #expect(listing.transfers.isEmpty && listing.damaged.map(\.identifier) == [sent, received].map(\.hexadecimal))
@@ -203,11 +215,11 @@ import Testing
     let destination = scratch.at("destination")
     scratch.write("destination/mine", Data("mine".utf8))
     let remembered = try receiving(identifier, into: destination)
-    let known = try #require(remembered.destination)
+    let known = try #require(remembered.offer(ofPart: 0))
     let area = try StagingArea(at: destination)
     for _ in 1...2 {
       _ = try area.stage(
-        known.offer, on: TransferTerms(transfer: identifier, keys: known.keys, existing: .refuse))
+        known, on: TransferTerms(transfer: identifier, keys: TransferKeys(hashKey: 6), existing: .refuse))
     }
     scratch.write("destination/.peer-\(TransferID(1).hexadecimal)/tree/x", Data("x".utf8))
     _ = try store.create(remembered)

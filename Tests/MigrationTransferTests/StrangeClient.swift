@@ -122,10 +122,9 @@ struct StrangeSender: ~Copyable {
   }
 
   static func offer(
-    _ roots: [Root], items: UInt64 = 10, bytes: UInt64 = 1 << 20, flags: Offer.Flags = .compressible
-  ) -> ControlMessage {
-    .offer(
-      Offer(transfer: nil, contents: .folders(roots), items: items, bytes: bytes, allocated: bytes, flags: flags))
+    _ roots: [Root], items: UInt64 = 10, bytes: UInt64 = 1 << 20, flags: Offer.Flags = []
+  ) -> Offer {
+    Offer(contents: .folders(roots), items: items, bytes: bytes, allocated: bytes, flags: flags)
   }
 
   /// The next message that `pick` takes; nil when the receiver closes first.
@@ -145,19 +144,58 @@ struct StrangeSender: ~Copyable {
   /// Drops the received messages, and keeps those that come meanwhile.
   mutating func passOn() throws { heard += try control.exchange(until: .now()) }
 
-  /// The reason that the other end gives for closing.
-  mutating func closeCode() throws -> Close.Code? {
-    try next { if case .close(let close) = $0 { close.code } else { nil } }
+  /// The reason that the other end gives for closing, or for the end of the only part.
+  mutating func reason() throws -> Close? {
+    try next { message -> Close? in
+      switch message {
+      case .close(let close): return close
+      case .failed(let failed): return failed.close
+      case .verdict(let verdict):
+        guard case .refused(let close) = verdict.parts[0] else { return nil }
+        return close
+      default: return nil
+      }
+    }
   }
 
-  /// Greets, offers, and hears the whole ledger.
-  mutating func begin(_ offer: ControlMessage, features: Features = []) throws -> Accept? {
+  mutating func closeCode() throws -> Close.Code? { try reason()?.code }
+
+  /// Greets, and says a plan of one part.
+  mutating func propose(_ offer: Offer, continuing transfer: TransferID? = nil, features: Features = []) {
     control.say(Self.greeting(with: features))
-    control.say(offer)
-    let accept = try next { if case .accept(let accept) = $0 { accept } else { nil } }
-    guard let accept else { return nil }
+    control.say(.plan(Plan([Part(offer)], continuing: transfer)))
+  }
+
+  /// The same; hears the verdict, and makes the offer unless the part is refused.
+  mutating func offer(
+    _ offer: Offer, continuing transfer: TransferID? = nil, features: Features = []
+  ) throws -> Verdict? {
+    propose(offer, continuing: transfer, features: features)
+    let verdict = try next { if case .verdict(let verdict) = $0 { verdict } else { nil } }
+    switch verdict?.parts[0] {
+    case .taken?, .finished?: control.say(.offer(PartTotals(offer)))
+    case .refused?, nil: break
+    }
+    return verdict
+  }
+
+  /// The same, and hears the whole ledger; nil where the part is refused or has failed.
+  mutating func begin(
+    _ offer: Offer, continuing transfer: TransferID? = nil, features: Features = []
+  ) throws -> Begun? {
+    guard let verdict = try self.offer(offer, continuing: transfer, features: features),
+      case .taken = verdict.parts[0]
+    else { return nil }
+    let accept = try next { message -> Accept?? in
+      switch message {
+      case .accept(let accept): .some(accept)
+      case .failed: .some(nil)
+      default: nil
+      }
+    }
+    guard let accept = accept ?? nil else { return nil }
     _ = try next { if case .heldEnd = $0 { true } else { nil } }
-    return accept
+    return Begun(transfer: verdict.transfer, session: verdict.session, keys: accept.keys)
   }
 
   /// Joins a data stream.
@@ -166,6 +204,29 @@ struct StrangeSender: ~Copyable {
     try ClientPairing.come(back: .join, on: &client.connection, to: client.connection.peerFingerprint!, until: soon())
     try client.say(StreamMessage.join(join).frame())
     return client
+  }
+}
+
+/// What a sender knows of a part that is accepted.
+struct Begun: Sendable {
+  let transfer: TransferID
+  let session: SessionID
+  let keys: TransferKeys
+}
+
+extension Part {
+  /// A part by an offer.
+  init(_ offer: Offer) {
+    self.init(
+      SourceSummary(
+        contents: offer.contents, total: Tally(items: offer.items, bytes: offer.bytes), allocated: offer.allocated))
+  }
+}
+
+extension PartTotals {
+  init(_ offer: Offer) {
+    self.init(
+      items: offer.items, bytes: offer.bytes, allocated: offer.allocated, flags: offer.flags, metadata: offer.metadata)
   }
 }
 

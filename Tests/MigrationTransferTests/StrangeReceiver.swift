@@ -112,12 +112,13 @@ final class StrangeReceiver: Sendable {
   static let greeting = ControlMessage.greeting(
     Greeting(role: .receiver, label: "strange", software: "test", features: []))
 
-  static func accept(window: UInt64 = Limits.window, streams: UInt16 = 1) -> ControlMessage {
-    .accept(
-      Accept(
-        transfer: 1, session: 2, keys: TransferKeys(hashKey: 4), window: window, streams: streams,
-        features: []))
+  static func verdict(
+    window: UInt64 = Limits.window, streams: UInt16 = 1, _ parts: [Verdict.Part] = [.taken()]
+  ) -> ControlMessage {
+    .verdict(Verdict(transfer: 1, session: 2, window: window, streams: streams, parts: parts))
   }
+
+  static let accept = ControlMessage.accept(Accept(keys: TransferKeys(hashKey: 4)))
 
   static let nothingHeld = ControlMessage.heldEnd(HeldEnd(held: Tally()))
 }

@@ -3,7 +3,7 @@
 /// The content of the vectors, written down a second time as values. Vectors with unknown fields
 /// have no such value.
 enum Expected {
-  static let all = early.merging(openings) { $1 }.merging(ledger) { $1 }.merging(endings) { $1 }
+  static let all = early.merging(openings) { $1 }.merging(plans) { $1 }.merging(ledger) { $1 }.merging(endings) { $1 }
     .merging(streams) { $1 }
 
   private static let early: [String: Frame] = [
@@ -33,7 +33,13 @@ enum Expected {
     "pairing-abort-not-pairing": .early(.abort(.notPairing)),
     "pairing-abort-code-expired": .early(.abort(.codeExpired)),
     "pairing-abort-busy": .early(.abort(.busy)),
+    "pairing-abort-busy-soon": .early(.abort(.busy, .busy(wait: .moment, place: 0))),
+    "pairing-abort-busy-in-line": .early(.abort(.busy, .busy(wait: .later, place: 3))),
+    "pairing-abort-busy-never": .early(.abort(.busy, .busy(wait: .never, place: 0))),
+    "pairing-abort-busy-unknown-wait": .early(
+      .abort(.busy, .busy(wait: AbortDetails.Wait(rawValue: 9), place: .max))),
     "pairing-abort-version": .early(.abort(.version)),
+    "pairing-abort-version-range": .early(.abort(.version, .versions(2, 2))),
     "pairing-abort-malformed": .early(.abort(.malformed)),
     "pairing-abort-unknown-peer": .early(.abort(.unknownPeer)),
   ]
@@ -56,48 +62,23 @@ enum Expected {
             options: [
               AppRequest.Option(name: "since", value: [0, 0xFF, 0x32, 0x30]), AppRequest.Option(name: "a", value: []),
             ])))),
-    "offer-folders": .control(
+    "offer": .control(.offer(totals(0))),
+    "offer-estimate": .control(
       .offer(
-        Offer(
-          transfer: nil,
-          contents: .folders([
-            Root(kind: .file, name: ascii("notes.txt")), Root(kind: .directory, name: ascii("photos")),
-            Root(kind: .symbolicLink, name: ascii("photoz")),
-          ]), items: 12, bytes: 3456, allocated: 8192, flags: []))),
-    "offer-resume": .control(
-      .offer(
-        Offer(
-          transfer: counted(0x10), contents: .folders([Root(kind: .directory, name: ascii("d"))]),
-          items: Limits.fileSize, bytes: Limits.fileSize, allocated: Limits.fileSize,
-          flags: [.estimated, .compressible]))),
-    "offer-names": .control(
-      .offer(
-        Offer(
-          transfer: nil,
-          contents: .folders([
-            Root(kind: .directory, name: [0x80, 0xFF]),
-            Root(kind: .directory, name: [UInt8](repeating: 0xC3, count: 255)),
-          ]), items: 0, bytes: 0, allocated: 0, flags: []))),
-    "offer-app": .control(
-      .offer(
-        Offer(
-          transfer: nil,
-          contents: .app(
-            AppIdentity(bundleIdentifier: "org.example.notes", store: "store", platform: "linux", version: "2.1")),
-          items: 7, bytes: 1 << 20, allocated: 1 << 20, flags: .estimated))),
-    "offer-metadata": .control(
-      .offer(
-        Offer(
-          transfer: nil, contents: .folders([Root(kind: .directory, name: ascii("d"))]), items: 3, bytes: 5,
-          allocated: 4096, flags: [], metadata: 987_654_321))),
-    "accept": .control(.accept(accept(window: 1 << 26, streams: 4, features: .zstd))),
-    "accept-smallest": .control(.accept(accept(window: 2_621_440, streams: 1, features: []))),
-    "accept-traits": .control(
-      .accept(accept(window: 1 << 26, streams: 4, features: .zstd, traits: narrowTraits))),
-    "accept-able": .control(
-      .accept(accept(window: 1 << 26, streams: 4, features: .zstd, traits: DestinationTraits()))),
-    "accept-largest": .control(.accept(accept(window: .max, streams: 64, features: Features(rawValue: .max)))),
+        PartTotals(
+          part: 4095, items: Limits.fileSize, bytes: Limits.fileSize, allocated: Limits.fileSize, flags: .estimated))),
+    "offer-nothing": .control(.offer(PartTotals(part: 1, items: 0, bytes: 0, allocated: 0))),
+    "offer-metadata": .control(.offer(totals(2, metadata: 987_654_321))),
+    "accept": .control(.accept(Accept(keys: keys))),
+    "accept-traits": .control(.accept(Accept(keys: keys, traits: narrowTraits))),
+    "accept-able": .control(.accept(Accept(keys: keys, traits: DestinationTraits()))),
   ]
+
+  private static let keys = TransferKeys(hashKey: counted(0x50))
+
+  private static func totals(_ part: UInt16, metadata: UInt64? = nil) -> PartTotals {
+    PartTotals(part: part, items: 12, bytes: 3456, allocated: 8192, metadata: metadata)
+  }
 
   private static let narrowTraits = {
     var traits = DestinationTraits()
@@ -110,14 +91,85 @@ enum Expected {
     return traits
   }()
 
-  private static func accept(
-    window: UInt64, streams: UInt16, features: Features, traits: DestinationTraits? = nil
-  ) -> Accept {
-    Accept(
-      transfer: counted(0x10), session: counted(0x20),
-      keys: TransferKeys(hashKey: counted(0x50)), window: window, streams: streams,
-      features: features, traits: traits)
+  private static let photoRoots = [
+    Root(kind: .file, name: ascii("notes.txt")), Root(kind: .directory, name: ascii("photos")),
+    Root(kind: .symbolicLink, name: ascii("photoz")),
+  ]
+
+  private static let folders = Part(.folders(photoRoots), name: "photos")
+  private static let notes = Part(
+    .app(AppIdentity(bundleIdentifier: "org.example.notes", store: "store", platform: "linux", version: "2.1")),
+    name: "Notes")
+
+  private static func editor(_ flags: Part.Flags = []) -> Part {
+    Part(.files(of: "org.example.editor", directories("config", "state")), name: "Editor", flags: flags)
   }
+
+  private static func directories(_ names: String...) -> [Root] {
+    names.map { Root(kind: .directory, name: ascii($0)) }
+  }
+
+  private static func plan(
+    _ parts: Part..., continuing transfer: TransferID? = nil, flags: Plan.Flags = []
+  ) -> Frame {
+    .control(.plan(Plan(parts, continuing: transfer, flags: flags)))
+  }
+
+  private static func verdict(
+    _ parts: [Verdict.Part], window: UInt64 = 1 << 26, streams: UInt16 = 4, flags: Verdict.Flags = []
+  ) -> Frame {
+    .control(
+      .verdict(
+        Verdict(
+          transfer: counted(0x10), session: counted(0x20), window: window, streams: streams, parts: parts,
+          flags: flags)))
+  }
+
+  private static func noSpace(name: [UInt8]? = nil) -> Close {
+    Close(
+      .noSpace, "not enough space", hint: "Make room.", name: name,
+      bytes: Close.Space(needed: 5000, available: 4000), items: Close.Space(needed: 7000, available: 6000))
+  }
+
+  private static let plans: [String: Frame] = [
+    "plan-folders": plan(folders),
+    "plan-estimates": plan(
+      Part(.folders(photoRoots), name: "photos", bytes: Limits.fileSize, items: Limits.fileSize), flags: .keepPairing),
+    "plan-names": plan(
+      Part(
+        .folders([
+          Root(kind: .directory, name: [0x80, 0xFF]),
+          Root(kind: .directory, name: [UInt8](repeating: 0xC3, count: 255)),
+        ]), name: String(repeating: "ü", count: 127))),
+    "plan-home": plan(Part(.role("home", directories("documents", "pictures")), name: "home")),
+    "plan-app": plan(notes),
+    "plan-files": plan(editor([.runsByItself, .secret])),
+    "plan-resume": plan(folders, notes, editor(), continuing: counted(0x10)),
+    "plan-unknown-kind": plan(
+      folders,
+      Part(
+        .unknown(
+          200, identifier: "x",
+          roots: [Root(kind: .directory, name: ascii("A")), Root(kind: .hardLink, name: ascii("b/c"))]), name: "later")),
+    "plan-unknown-role": plan(Part(.role("office", directories("papers")), name: "office")),
+    "plan-largest": .control(.plan(Plan([Part](repeating: Part(.unknown(0), name: "x"), count: 4096)))),
+    "verdict": verdict([.taken()]),
+    "verdict-smallest": verdict([.taken()], window: 2_621_440, streams: 1),
+    "verdict-largest": verdict([.taken()], window: .max, streams: 64, flags: Verdict.Flags(rawValue: .max)),
+    "verdict-codes": verdict(
+      [.taken(), .finished] + (1...21).map { .refused(Close(Close.Code(rawValue: $0), nil)) }),
+    "verdict-unknown-code": verdict([.refused(Close(Close.Code(rawValue: 999), "later"))]),
+    "verdict-space": verdict([
+      .refused(noSpace()), .refused(Close(.exists, "an entry exists", name: [0xFF] + ascii("name"))),
+    ]),
+    "verdict-without": verdict([
+      .taken(without: [
+        Verdict.LeftOutRoot(root: 0, code: .notAllowed), Verdict.LeftOutRoot(root: 2, code: .exists),
+      ])
+    ]),
+    "failed": .control(.failed(Failed(part: 2, Close(.storage, "the disk has failed")))),
+    "failed-space": .control(.failed(Failed(part: 4095, noSpace(name: [0xFF] + ascii("name"))))),
+  ]
 
   private static let ledger: [String: Frame] = [
     "held-staged": .control(.held(Held(kind: .staged, marks: [0, 1, counted(0x60), .max]))),
@@ -139,6 +191,7 @@ enum Expected {
         Unsent(
           path: ascii("photos/" + String(repeating: "n", count: 300)), reason: .beyondLimits, message: "zu länglich"))),
     "unsent-differing": .control(.unsent(Unsent(path: ascii("photos/x"), reason: .differing))),
+    "unsent-later": .control(.unsent(Unsent(path: ascii("s"), reason: Unsent.Reason(rawValue: 200)))),
     "unsent-not-storable": .control(
       .unsent(Unsent(path: path("photoz"), notStorable: .kindNotSupported))),
     "finish-behind": .control(
@@ -158,6 +211,8 @@ enum Expected {
     "progress-verifying": .control(.progress(ImportProgress(phase: .verifying, done: 5, total: 12))),
     "progress-importing": .control(.progress(ImportProgress(phase: .importing, done: 5, total: 12))),
     "progress-durable": .control(.progress(ImportProgress(phase: .makingDurable, done: 5, total: 12))),
+    "progress-later": .control(
+      .progress(ImportProgress(phase: ImportProgress.Phase(rawValue: 200), done: 0, total: 0))),
     "done": .control(.done(Done(total: Tally(items: 12, bytes: 3456)))),
     "done-losses": .control(
       .done(
@@ -169,9 +224,16 @@ enum Expected {
             Done.Loss(kind: .hardLink, count: 600), Done.Loss(kind: .hole, count: 700),
             Done.Loss(kind: .setIDBit, count: 800),
           ]))),
+    "done-later": .control(
+      .done(
+        Done(
+          total: Tally(items: 12, bytes: 3456), losses: [Done.Loss(kind: Done.Loss.Kind(rawValue: 200), count: 1)]))),
     "done-not-stored": .control(.done(Done(total: Tally(items: 12, bytes: 3456), notStored: 3))),
     "refused": .control(
       .refused(Refusal(path: path("photos/a:b"), generation: counted(0xA0), reason: .nameNotAllowed))),
+    "refused-later": .control(
+      .refused(
+        Refusal(path: path("photos/a:b"), generation: counted(0xA0), reason: RefusalReason(rawValue: 200)))),
     "receipt": .control(.receipt),
     "ping": .control(.ping(1)),
     "pong": .control(.pong(.max)),

@@ -223,7 +223,7 @@ import Testing
   @Test func `an offer without a sum of metadata lets every item have the longest record`() {
     let contents = Offer.Contents.folders([])
     let offer = { (items: UInt64, flags: Offer.Flags, metadata: UInt64?) in
-      Offer(transfer: nil, contents: contents, items: items, bytes: 0, allocated: 0, flags: flags, metadata: metadata)
+      Offer(contents: contents, items: items, bytes: 0, allocated: 0, flags: flags, metadata: metadata)
     }
     #expect(offer(100, [], nil).bound.metadata == 100 * 262_144 * 5 / 4 + 16_777_216)
     #expect(offer(100, [], 8_000).bound.metadata == 10_000 + 16_777_216)

@@ -16,14 +16,14 @@ import Testing
     } catch { return .refused }
   }
 
-  @Test(arguments: Vector.all)
+  @Test(arguments: Vector.short)
   func `every prefix of a frame is refused`(vector: Vector) {
     for count in 0..<vector.bytes.count {
       if fate(Array(vector.bytes.prefix(count)), isEarly: vector.isEarly) != .refused { Issue.record("\(count) bytes") }
     }
   }
 
-  @Test(arguments: Vector.all)
+  @Test(arguments: Vector.short)
   func `a truncated body is refused or means its remaining fields`(vector: Vector) {
     let header = vector.isEarly ? PairingFrame.headerSize : Limits.frameHeader
     for count in 0..<vector.bytes.count - header {
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Vector.all)
+  @Test(arguments: Vector.short)
   func `every flipped bit is refused or means what it says`(vector: Vector) {
     for index in vector.bytes.indices {
       for bit in 0..<8 {
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Vector.all)
+  @Test(arguments: Vector.short)
   func `every byte that is FF or 00 instead, and every byte left out or doubled, is refused or exact`(vector: Vector) {
     let header = vector.isEarly ? PairingFrame.headerSize : Limits.frameHeader
     for index in header..<max(header, vector.bytes.count) {
@@ -86,7 +86,7 @@ import Testing
 
   @Test func `pieces of valid bodies put together at random are refused or exact`() {
     var random = Seeded(2)
-    let vectors = Vector.all.filter { !$0.isEarly && $0.bytes.count > 5 }
+    let vectors = Vector.short.filter { !$0.isEarly && $0.bytes.count > 5 }
     for _ in 0..<20_000 {
       let (one, other) = (vectors.randomElement(using: &random)!, vectors.randomElement(using: &random)!)
       let (front, back) = (one.bytes.dropFirst(5), other.bytes.dropFirst(5))
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [0x10, 0x11, 0x12, 0x14, 0x15, 0x17, 0x18, 0x1A, 0x20] as [UInt8])
+  @Test(arguments: [0x10, 0x11, 0x12, 0x14, 0x15, 0x17, 0x18, 0x1A, 0x1C, 0x20, 0x22, 0x23, 0x25] as [UInt8])
   func `a field that claims a huge length is refused`(type: UInt8) {
     for length in [[0x3F], [0x7F, 0xFF], [0xBF, 0xFF, 0xFF, 0xFF], [UInt8](repeating: 0xFF, count: 8)] as [[UInt8]] {
       for tag in 1...9 as ClosedRange<UInt8> {

@@ -103,11 +103,28 @@ import Testing
     #expect(violation { () throws(Violation) in _ = try PairingFrame(frame.span) } == .value)
   }
 
+  @Test func `only ABORT 4 and 5 have something behind the reason, each in its own length`() {
+    for reason in 0...8 as ClosedRange<UInt8> {
+      let lengths = (1...4).filter { count in
+        let frame = [0x0F, 0, UInt8(count), reason, 2, 0, 3].prefix(3 + count)
+        return (try? PairingFrame(Array(frame).span)) != nil
+      }
+      let known: [UInt8: [Int]] = [0: [], 4: [1, 4], 5: [1, 3], 8: []]
+      #expect(lengths == known[reason] ?? [1], "\(reason)")
+    }
+  }
+
+  @Test func `this program says the long forms`() {
+    #expect(PairingFrame.abort(saying: .busy).bytes == [0x0F, 0, 4, 4, 0, 0, 0])
+    #expect(PairingFrame.abort(saying: .version).bytes == [0x0F, 0, 3, 5, 2, 2])
+    #expect(PairingFrame.abort(saying: .unknownPeer).bytes == [0x0F, 0, 1, 7])
+  }
+
   @Test func `the length of a frame before READY is known from three bytes`() throws {
     for type in 0...255 as ClosedRange<UInt8> {
       let lengths = (0...70 as ClosedRange<UInt8>).filter { (try? PairingFrame.length([type, 0, $0].span)) != nil }
-      let known: [UInt8: UInt8] = [1: 11, 2: 10, 3: 65, 4: 65, 5: 32, 6: 32, 7: 0, 15: 1]
-      #expect(lengths == known[type].map { [$0] } ?? [])
+      let known: [UInt8: [UInt8]] = [1: [11], 2: [10], 3: [65], 4: [65], 5: [32], 6: [32], 7: [0], 15: [1, 3, 4]]
+      #expect(lengths == known[type] ?? [])
     }
     #expect(throws: Violation.self) { try PairingFrame.length([1, 0xFF, 0xFF].span) }
   }

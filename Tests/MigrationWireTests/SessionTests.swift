@@ -4,14 +4,13 @@ import Testing
 
 /// One valid message of every kind.
 enum Sample {
-  static let accept = Accept(
-    transfer: 1, session: 2, keys: TransferKeys(hashKey: 4), window: 1 << 26, streams: 4, features: [])
-  static let offer = Offer(
-    transfer: nil, contents: .folders([Root(kind: .directory, name: ascii("d"))]), items: 1, bytes: 2, allocated: 3,
-    flags: [])
-  static let appOffer = Offer(
-    transfer: nil, contents: .app(AppIdentity(bundleIdentifier: "i", store: "s", platform: "p", version: "v")),
-    items: 1, bytes: 2, allocated: 3, flags: [])
+  static let accept = Accept(keys: TransferKeys(hashKey: 4), traits: DestinationTraits())
+  static let folders = Part(.folders([Root(kind: .directory, name: ascii("d"))]), name: "d")
+  static let app = Part(
+    .app(AppIdentity(bundleIdentifier: "i", store: "s", platform: "p", version: "v")), name: "i")
+  static let files = Part(.files(of: "i", [Root(kind: .directory, name: ascii("config"))]), name: "i")
+  static let plan = Plan([folders])
+  static let failed = Failed(part: 0, Close(.storage, "the disk has failed"))
   static let finish = Finish(total: Tally(items: 1, bytes: 2), unsent: 0, digest: 5)
   static let done = Done(total: Tally(items: 1, bytes: 2))
   static let partial = Partial(path: path("d/f"), generation: 1, ranges: ByteRanges([0..<1]))
@@ -20,10 +19,17 @@ enum Sample {
   static let close = Close(.interrupted, "interrupted")
   static let progress = ImportProgress(phase: .importing, done: 1, total: 2)
 
+  static func totals(_ part: UInt16) -> PartTotals { PartTotals(part: part, items: 1, bytes: 2, allocated: 3) }
+
+  static func verdict(_ parts: [Verdict.Part] = [.taken()], of transfer: TransferID = 1) -> Verdict {
+    Verdict(transfer: transfer, session: 2, window: 1 << 26, streams: 4, parts: parts)
+  }
+
   static func greeting(_ role: Role) -> Greeting { Greeting(role: role, label: "l", software: "s", features: []) }
 
   static let messages: [ControlMessage] = [
-    .greeting(greeting(.sender)), .greeting(greeting(.receiver)), .offer(offer), .accept(accept),
+    .greeting(greeting(.sender)), .greeting(greeting(.receiver)), .plan(plan), .verdict(verdict()),
+    .offer(totals(0)), .accept(accept), .failed(failed),
     .held(Held(kind: .staged, marks: [1])), .partial(partial), .heldEnd(HeldEnd(held: Tally())),
     .drop(Drop(marks: [1])),
     .unsent(unsent), .finish(finish), .progress(progress), .done(done), .receipt, .ping(7), .pong(7), .close(close),
@@ -34,7 +40,7 @@ enum Sample {
 /// Both machines against the tables of Protocol §7.
 @Suite struct SessionTableTests {
   private enum SenderState: CaseIterable {
-    case greeting, preparing, offered, comparing, streaming, finishing, done, closed
+    case greeting, preparing, planned, between, offered, comparing, streaming, finishing, settling, ended, done, closed
   }
 
   private func sender(_ state: SenderState) throws -> SenderSession {
@@ -46,15 +52,25 @@ enum Sample {
     }
     _ = try session.received(.greeting(Sample.greeting(.receiver)))
     if state == .preparing { return session }
-    _ = session.offer(Sample.offer)
+    _ = session.plan(Sample.plan)
+    if state == .planned { return session }
+    _ = try session.received(.verdict(Sample.verdict()))
+    if state == .between { return session }
+    _ = session.offer(Sample.totals(0), mayRefuse: true)
     if state == .offered { return session }
     _ = try session.received(.accept(Sample.accept))
     if state == .comparing { return session }
     _ = try session.received(.heldEnd(HeldEnd(held: Tally())))
     if state == .streaming { return session }
+    if state == .settling {
+      _ = session.fail(Sample.failed.close)
+      return session
+    }
     _ = session.finish(Sample.finish)
     if state == .finishing { return session }
     _ = try session.received(.done(Sample.done))
+    if state == .ended { return session }
+    _ = session.receipt()
     return session
   }
 
@@ -62,8 +78,14 @@ enum Sample {
   private func next(_ state: SenderState, _ message: ControlMessage) -> SenderState? {
     switch (state, message) {
     case (.greeting, .greeting(let greeting)) where greeting.role == .receiver: .preparing
+    case (.planned, .verdict): .between
     case (.offered, .accept): .comparing
-    case (.finishing, .done): .done
+    case (.finishing, .done): .ended
+    case (.offered, .failed), (.comparing, .failed), (.streaming, .failed), (.finishing, .failed), (.settling, .failed):
+      .ended
+    case (.settling, .accept), (.settling, .held), (.settling, .partial), (.settling, .heldEnd), (.settling, .progress),
+      (.settling, .refused):
+      .settling
     case (.comparing, .held), (.comparing, .partial): .comparing
     case (.comparing, .heldEnd): .streaming
     case (.streaming, .refused): .streaming
@@ -84,7 +106,7 @@ enum Sample {
       }
       _ = try session.received(message)
       // These leave a trace within their state.
-      if ![.held, .partial, .refused, .close].contains(message.type) {
+      if ![.held, .partial, .refused, .close].contains(message.type) || state == .settling && next == .settling {
         #expect(session == (try sender(next)), "\(message.type)")
       }
       #expect(session.isDone == (next == .done) && session.isStreaming == (next == .streaming))
@@ -92,7 +114,8 @@ enum Sample {
   }
 
   private enum ReceiverState: CaseIterable {
-    case greeting, waiting, judging, reporting, receiving, importing, answered, done, closed
+    case greeting, waiting, weighing, between, judging, reporting, receiving, importing, settling, failed, ended, done,
+      closed
   }
 
   private func receiver(_ state: ReceiverState) throws -> ReceiverSession {
@@ -104,16 +127,25 @@ enum Sample {
     }
     _ = try session.received(.greeting(Sample.greeting(.sender)))
     if state == .waiting { return session }
-    _ = try session.received(.offer(Sample.offer))
+    _ = try session.received(.plan(Sample.plan))
+    if state == .weighing { return session }
+    _ = session.judged(Sample.verdict())
+    if state == .between { return session }
+    _ = try session.received(.offer(Sample.totals(0)))
     if state == .judging { return session }
     _ = session.accept(Sample.accept)
     if state == .reporting { return session }
     _ = session.reported(Tally())
     if state == .receiving { return session }
+    if state == .settling || state == .failed {
+      _ = session.fail(Sample.failed.close)
+      if state == .failed { _ = try session.received(.failed(Sample.failed)) }
+      return session
+    }
     _ = try session.received(.finish(Sample.finish))
     if state == .importing { return session }
     _ = session.imported(Sample.done)
-    if state == .answered { return session }
+    if state == .ended { return session }
     _ = try session.received(.receipt)
     return session
   }
@@ -122,10 +154,15 @@ enum Sample {
   private func next(_ state: ReceiverState, _ message: ControlMessage) -> ReceiverState? {
     switch (state, message) {
     case (.greeting, .greeting(let greeting)) where greeting.role == .sender: .waiting
-    case (.waiting, .offer): .judging
+    case (.waiting, .plan): .weighing
+    case (.between, .offer): .judging
     case (.receiving, .unsent), (.receiving, .drop): .receiving
     case (.receiving, .finish): .importing
-    case (.answered, .receipt): .done
+    case (.judging, .failed), (.reporting, .failed), (.receiving, .failed), (.settling, .failed): .failed
+    case (.settling, .unsent), (.settling, .drop), (.settling, .finish): .settling
+    // It has crossed DONE.
+    case (.ended, .failed): .failed
+    case (.ended, .receipt), (.failed, .receipt): .done
     case (_, .ping), (_, .pong): state
     case (_, .close): .closed
     default: nil
@@ -141,7 +178,7 @@ enum Sample {
         continue
       }
       _ = try session.received(message)
-      if ![.unsent, .drop, .close].contains(message.type) {
+      if ![.unsent, .drop, .close, .receipt].contains(message.type) || next == .settling {
         #expect(session == (try receiver(next)), "\(message.type)")
       }
       #expect(session.isDone == (next == .done) && session.isReceiving == (next == .receiving))
@@ -190,46 +227,22 @@ enum Sample {
 
 /// Conversations between the two machines, each message through its bytes.
 @Suite struct ConversationTests {
-  private var sender = SenderSession()
-  private var receiver = ReceiverSession()
-
-  private func carried(_ message: ControlMessage) throws -> ControlMessage {
-    guard case .control(let read)? = try Frame(message.frame) else { throw Violation(.unknown, "a message") }
-    #expect(read == message)
-    return read
-  }
-
-  private mutating func toReceiver(_ message: ControlMessage) throws -> ReceiverSession.Action {
-    try receiver.received(try carried(message))
-  }
-
-  private mutating func toSender(_ message: ControlMessage) throws -> SenderSession.Action {
-    try sender.received(try carried(message))
-  }
-
-  private mutating func begin(_ offer: Offer = Sample.offer) throws {
-    #expect(try toReceiver(.greeting(Sample.greeting(.sender))) == .meet(Sample.greeting(.sender)))
-    #expect(try toSender(.greeting(Sample.greeting(.receiver))) == .meet(Sample.greeting(.receiver)))
-    #expect(try toReceiver(sender.offer(offer)) == .judge(offer))
-  }
-
   @Test func `a first transfer goes from greeting to receipt`() throws {
-    var talk = self
+    var talk = Talk()
     try talk.begin()
-    #expect(try talk.toSender(talk.receiver.accept(Sample.accept)) == .begin(Sample.accept))
-    #expect(try talk.toSender(talk.receiver.reported(Tally())) == .stream(held: Tally()))
+    try talk.stream()
     #expect(talk.sender.isStreaming && talk.receiver.isReceiving)
     let unsent = talk.sender.unsent(Sample.unsent)
     #expect(try talk.toReceiver(try #require(unsent)) == .noteUnsent(Sample.unsent))
     #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
     #expect(try talk.toSender(talk.receiver.progress(Sample.progress)) == .show(Sample.progress))
     #expect(try talk.toSender(talk.receiver.imported(Sample.done)) == .finish(Sample.done))
-    #expect(try talk.toReceiver(.receipt) == .finish)
+    #expect(try talk.toReceiver(talk.sender.receipt()) == .finish)
     #expect(talk.sender.isDone && talk.receiver.isDone)
   }
 
   @Test func `a resumed transfer tells the ledger and drops stale items`() throws {
-    var talk = self
+    var talk = Talk()
     try talk.begin()
     _ = try talk.toSender(talk.receiver.accept(Sample.accept))
     let pages = [
@@ -245,36 +258,37 @@ enum Sample {
     #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
   }
 
-  @Test func `items of folders may be refused while the receiver receives and imports, and an app's never`() throws {
-    for isOfFolders in [true, false] {
-      var talk = self
-      try talk.begin(isOfFolders ? Sample.offer : Sample.appOffer)
-      #expect(talk.receiver.refused(Sample.refused) == nil)
-      _ = try talk.toSender(talk.receiver.accept(Sample.accept))
-      #expect(talk.receiver.refused(Sample.refused) == nil)
-      #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
-      _ = try talk.toSender(talk.receiver.reported(Tally()))
-      try talk.refuse(isKnown: isOfFolders)
-      _ = try talk.toReceiver(talk.sender.finish(Sample.finish))
-      try talk.refuse(isKnown: isOfFolders)
-      _ = try talk.toSender(talk.receiver.imported(Sample.done))
-      #expect(talk.receiver.refused(Sample.refused) == nil)
-      #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
-    }
+  @Test(arguments: [Sample.folders, Sample.files, Sample.app])
+  func `items of folders and files may be refused while the receiver receives and imports, and an app's never`(
+    part: Part
+  ) throws {
+    var talk = Talk()
+    try talk.begin(part)
+    #expect(talk.receiver.refused(Sample.refused) == nil)
+    _ = try talk.toSender(talk.receiver.accept(Sample.accept))
+    #expect(talk.receiver.refused(Sample.refused) == nil)
+    #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+    _ = try talk.toSender(talk.receiver.reported(Tally()))
+    try refuse(in: &talk, isKnown: part != Sample.app)
+    _ = try talk.toReceiver(talk.sender.finish(Sample.finish))
+    try refuse(in: &talk, isKnown: part != Sample.app)
+    _ = try talk.toSender(talk.receiver.imported(Sample.done))
+    #expect(talk.receiver.refused(Sample.refused) == nil)
+    #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
   }
 
-  private mutating func refuse(isKnown: Bool) throws {
-    guard let message = receiver.refused(Sample.refused) else {
+  private func refuse(in talk: inout Talk, isKnown: Bool) throws {
+    guard let message = talk.receiver.refused(Sample.refused) else {
       #expect(!isKnown)
-      #expect(throws: Violation.self) { try toSender(.refused(Sample.refused)) }
+      #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
       return
     }
     #expect(isKnown)
-    #expect(try toSender(message) == .noteRefused(Sample.refused))
+    #expect(try talk.toSender(message) == .noteRefused(Sample.refused))
   }
 
   @Test func `as many refusals are named as a session may name`() throws {
-    var talk = self
+    var talk = Talk()
     try talk.begin()
     _ = try talk.toSender(talk.receiver.accept(Sample.accept))
     _ = try talk.toSender(talk.receiver.reported(Tally()))
@@ -286,24 +300,20 @@ enum Sample {
     #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
   }
 
-  @Test func `a transfer that was finished is answered at once`() throws {
-    var talk = self
-    _ = try talk.toReceiver(.greeting(Sample.greeting(.sender)))
-    _ = try talk.toSender(.greeting(Sample.greeting(.receiver)))
-    let offer = Offer(transfer: 7, contents: Sample.offer.contents, items: 1, bytes: 2, allocated: 3, flags: [])
-    _ = try talk.toReceiver(talk.sender.offer(offer))
+  @Test func `a part that was finished is answered at once`() throws {
+    var talk = Talk()
+    try talk.meet(continuing: 7, verdict: [.finished])
+    try talk.offer()
     let done = Done(total: Tally(items: 9, bytes: 9))
     #expect(try talk.toSender(talk.receiver.answerAgain(done)) == .finish(done))
-    #expect(try talk.toReceiver(.receipt) == .finish)
+    #expect(try talk.toReceiver(talk.sender.receipt()) == .finish)
   }
 
   /// Whether a receiver names an item in front of a DONE that answers the offer; the sender takes
   /// it in the same cases.
-  private func namesAgain(_ offer: Offer) throws -> Bool {
-    var talk = self
-    _ = try talk.toReceiver(.greeting(Sample.greeting(.sender)))
-    _ = try talk.toSender(.greeting(Sample.greeting(.receiver)))
-    _ = try talk.toReceiver(talk.sender.offer(offer))
+  private func namesAgain(_ part: Part, _ transfer: TransferID?) throws -> Bool {
+    var talk = Talk()
+    try talk.begin(part, continuing: transfer)
     guard let message = talk.receiver.refused(Sample.refused) else {
       #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
       return false
@@ -316,22 +326,21 @@ enum Sample {
     return true
   }
 
-  @Test func `refused items are named before the DONE that answers an offer of folders`() throws {
-    let cases: [(TransferID?, Offer, Bool)] = [
-      (7, Sample.offer, true), (nil, Sample.offer, false), (7, Sample.appOffer, false),
+  @Test func `refused items are named before the DONE that answers an offer of folders or files`() throws {
+    let cases: [(TransferID?, Part, Bool)] = [
+      (7, Sample.folders, true), (7, Sample.files, true), (nil, Sample.folders, false), (7, Sample.app, false),
     ]
-    for (transfer, like, isKnown) in cases {
-      let offer = Offer(transfer: transfer, contents: like.contents, items: 1, bytes: 2, allocated: 3, flags: [])
-      #expect(try namesAgain(offer) == isKnown)
-    }
+    for (transfer, part, isKnown) in cases { #expect(try namesAgain(part, transfer) == isKnown) }
+  }
+
+  @Test func `a sender that has sent no FINISH of a part takes no refusals before ACCEPT`() throws {
+    var sender = try offering(7, .notFinished)
+    #expect(throws: Violation.self) { try sender.received(.refused(Sample.refused)) }
   }
 
   @Test func `no more are named in front of the last word than in any session`() throws {
-    var talk = self
-    _ = try talk.toReceiver(.greeting(Sample.greeting(.sender)))
-    _ = try talk.toSender(.greeting(Sample.greeting(.receiver)))
-    let offer = Offer(transfer: 7, contents: Sample.offer.contents, items: 1, bytes: 2, allocated: 3, flags: [])
-    _ = try talk.toReceiver(talk.sender.offer(offer))
+    var talk = Talk()
+    try talk.begin(continuing: 7)
     let all = [Refusal](repeating: Sample.refused, count: Limits.unsent + 1)
     #expect(all.nameable.count == Limits.unsent)
     for refusal in all.nameable {
@@ -348,12 +357,9 @@ enum Sample {
   }
 
   private func offering(_ transfer: TransferID?, _ earlier: SenderSession.Earlier) throws -> SenderSession {
-    var session = SenderSession()
-    _ = try session.received(.greeting(Sample.greeting(.receiver)))
-    let offer = Offer(
-      transfer: transfer, contents: Sample.offer.contents, items: 1, bytes: 2, allocated: 3, flags: [])
-    _ = session.offer(offer, earlier: earlier)
-    return session
+    var talk = Talk()
+    try talk.begin(continuing: transfer, earlier: earlier)
+    return talk.sender
   }
 
   @Test(
@@ -367,7 +373,7 @@ enum Sample {
   ) throws {
     var session = try offering(transfer, earlier)
     #expect(throws: Violation.self) { try session.received(.done(Sample.done)) }
-    #expect(!session.isDone)
+    #expect(session.isOffered)
     #expect(try session.received(.accept(Sample.accept)) == .begin(Sample.accept))
   }
 
@@ -375,7 +381,7 @@ enum Sample {
   func `an offer that continues a transfer may be answered by its last word`(earlier: SenderSession.Earlier) throws {
     var session = try offering(7, earlier)
     #expect(try session.received(.done(Sample.done)) == .finish(Sample.done))
-    #expect(session.isDone)
+    #expect(session.isBetween)
   }
 
   @Test(arguments: [Tally(items: .max, bytes: 2), Tally(items: 1, bytes: 1 << 63)])
@@ -384,8 +390,8 @@ enum Sample {
     #expect(throws: Violation(.limit, "the receiver's last word")) { try session.received(.done(Done(total: total))) }
   }
 
-  @Test func `a refusal ends both`() throws {
-    var talk = self
+  @Test func `CLOSE ends both`() throws {
+    var talk = Talk()
     try talk.begin()
     let close = Close(.noSpace, "not enough space", bytes: Close.Space(needed: 2, available: 1))
     #expect(try talk.toSender(talk.receiver.close(close)) == .stop(close))
@@ -393,7 +399,7 @@ enum Sample {
   }
 
   private func comparing() throws -> SenderSession {
-    var talk = self
+    var talk = Talk()
     try talk.begin()
     _ = try talk.toSender(talk.receiver.accept(Sample.accept))
     return talk.sender
@@ -416,7 +422,7 @@ enum Sample {
   @Test(arguments: [Held.Kind.staged, .present])
   func `a ledger of more marks than the offer's items and the margin is refused`(kind: Held.Kind) throws {
     var sender = try comparing()
-    let most = kind == .staged ? Sample.offer.items * 5 / 4 + Limits.staleMarks : Limits.presentMarks
+    let most = kind == .staged ? Sample.totals(0).items * 5 / 4 + Limits.staleMarks : Limits.presentMarks
     var told: UInt64 = 0
     while told < most {
       let count = min(UInt64(Limits.marksInFrame), most - told)
@@ -455,13 +461,13 @@ enum Sample {
     _ = try sender.received(.heldEnd(HeldEnd(held: Tally())))
     _ = sender.finish(Sample.finish)
     #expect(throws: Violation.self) { try sender.received(.done(Done(total: total))) }
-    #expect(!sender.isDone)
+    #expect(sender.isFinishing)
     _ = try sender.received(.done(Done(total: Sample.finish.total, losses: [Done.Loss(kind: .mode, count: 1)])))
-    #expect(sender.isDone)
+    #expect(sender.isBetween)
   }
 
   private func receiving() throws -> ReceiverSession {
-    var talk = self
+    var talk = Talk()
     try talk.begin()
     _ = talk.receiver.accept(Sample.accept)
     _ = talk.receiver.reported(Tally())

@@ -43,6 +43,9 @@ struct Vector: Sendable, CustomStringConvertible {
     }.sorted { $0.name < $1.name }
   }()
 
+  /// Those of which every byte can be changed in little time.
+  static let short = all.filter { $0.bytes.count < 2_000 }
+
   /// The vector of that name.
   static func named(_ name: String) -> Vector { all.first { $0.name == name }! }
 

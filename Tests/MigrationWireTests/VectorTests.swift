@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import MigrationWire
@@ -5,7 +6,7 @@ import Testing
 @Suite struct VectorTests {
   @Test func `every vector is there, and every expectation has one`() {
     let names = Set(Vector.all.map(\.name))
-    #expect(names.count == 87)
+    #expect(names.count == 115)
     #expect(names.isSuperset(of: Expected.all.keys))
     let unexpected = names.subtracting(Expected.all.keys)
     #expect(
@@ -58,15 +59,49 @@ import Testing
     #expect(greeting != Greeting(role: .receiver, label: "desk", software: "peer 9", features: greeting.features))
   }
 
-  @Test func `an app's identity is read beside unknown fields`() throws {
-    guard case .control(.offer(let offer)) = try Vector.named("offer-unknown").decoded(),
-      case .app(let app) = offer.contents
+  @Test func `a plan and a verdict are read beside unknown fields`() throws {
+    guard case .control(.plan(let plan)) = try Vector.named("plan-unknown").decoded(),
+      case .app(let app) = plan.parts[0].contents,
+      case .control(.verdict(let verdict)) = try Vector.named("verdict-unknown").decoded()
     else {
-      Issue.record("no offer")
+      Issue.record("no plan or verdict")
       return
     }
     #expect(app.bundleIdentifier == "org.example.notes" && app.version == "2.1")
-    #expect(offer.items == 7 && offer.flags.rawValue == .max)
+    #expect(plan.parts.count == 1 && plan.flags.rawValue == .max)
+    #expect(verdict.parts == [.taken()])
+  }
+
+  /// Frames that are refused: `name = hex`, with `hex*count` for what is repeated; of a verdict the
+  /// plan and the verdict.
+  private static let violations = lines("violations").map { line in
+    let halves = line.split(separator: " = ", maxSplits: 1)
+    return (String(halves[0]), String(halves[1]))
+  }
+
+  @Test(arguments: violations)
+  func `a vector that breaks a rule is refused`(name: String, hex: String) throws {
+    var bytes: [UInt8] = []
+    for word in hex.split(separator: " ") {
+      let halves = word.split(separator: "*")
+      let piece = MigrationWireTests.bytes(hex: halves[0])
+      for _ in 0..<(halves.count > 1 ? Int(halves[1])! : 1) { bytes += piece }
+    }
+    var plan: Plan?
+    let violation = thrown { () throws(Violation) in
+      while !bytes.isEmpty {
+        let length = Limits.frameHeader + (try FrameHeader(bytes.span.extracting(first: Limits.frameHeader))).length
+        switch try Frame(Array(bytes.prefix(length))) {
+        case .control(.plan(let read)): plan = read
+        case .control(.verdict(let verdict)): try verdict.check(against: plan!)
+        default: break
+        }
+        bytes.removeFirst(length)
+      }
+    }
+    #expect(violation != nil)
+    // The plan of a verdict is right.
+    if name.contains("verdict") || name.contains("left out") { #expect(plan != nil) }
   }
 
   @Test func `a figure of CLOSE may stand without its counterpart`() throws {

@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
@@ -30,9 +31,11 @@ import Testing
       Root(kind: .directory, name: Array("a\u{1B}[2J".utf8)), Root(kind: .file, name: [0xFF]),
       Root(kind: .symbolicLink, name: Array("l".utf8)),
     ]
-    let offer = Offer(transfer: nil, contents: .folders(roots), items: 1234, bytes: 5_000_000, allocated: 0, flags: [])
+    let offer = Offer(contents: .folders(roots), items: 1234, bytes: 5_000_000, allocated: 0, flags: [])
+    let room = ReceiverEngine.Examination(availableBytes: 7_000_000_000)
     let question = ConsentQuestion(
-      offer: offer, label: "evil\u{202E}\n", address: "192.0.2.7", availableBytes: 7_000_000_000)
+      parts: [ReceiverEngine.WantedPart(name: "a", offer: offer, room: room)], label: "evil\u{202E}\n",
+      address: "192.0.2.7")
     let text = ConsentEntry.text(question)
     #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
     #expect(text.contains("$'evil\\u202e\\n' (192.0.2.7) wants to send:"))
@@ -45,9 +48,10 @@ import Testing
 
   @Test func `the question shows that an app's data may grow, and its maximum`() {
     let app = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "", version: "")
-    let offer = Offer(transfer: nil, contents: .app(app), items: 2, bytes: 1, allocated: 1, flags: .estimated)
+    let offer = Offer(contents: .app(app), items: 2, bytes: 1, allocated: 1, flags: .estimated)
+    let room = ReceiverEngine.Examination(availableBytes: 7_000_000_000, mostBytes: 5_000_000_000)
     let question = ConsentQuestion(
-      offer: offer, label: "a", address: "192.0.2.7", availableBytes: 7_000_000_000, mostBytes: 5_000_000_000)
+      parts: [ReceiverEngine.WantedPart(name: "a", offer: offer, room: room)], label: "a", address: "192.0.2.7")
     #expect(
       ConsentEntry.text(question).hasSuffix(
         "\nabout 2 items, about 1 B, may grow; at most 5.0 GB; 7.0 GB free here\n"))

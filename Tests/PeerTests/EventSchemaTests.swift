@@ -13,7 +13,8 @@ import Testing
   enum Kind: CaseIterable {
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
     case looking, found, connecting, paired, offer, progress
-    case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, done, failed
+    case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, partFailed, done,
+      failed
 
     init(_ event: TransferEvent) {
       self =
@@ -43,6 +44,7 @@ import Testing
         case .renamed: .renamed
         case .extensionOutput: .extensionOutput
         case .done: .done
+        case .partFailed: .partFailed
         case .failed: .failed
         }
     }
@@ -86,6 +88,7 @@ import Testing
             Samples.result(
               losses: [Done.Loss(kind: .mode, count: 1)], leftBehind: [LeftBehind(name: odd, count: 2)]))
         ]
+      case .partFailed: [.partFailed(name: "a", TransferFailure(.refused, "a", hint: "b"))]
       case .failed:
         [
           .failed(

@@ -115,11 +115,13 @@ import Testing
     platform: String, store: String, expected: String
   ) {
     let app = AppIdentity(bundleIdentifier: "org.example", store: store, platform: platform, version: "1")
-    let offer = Offer(transfer: nil, contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
+    let offer = Offer(contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
     for sentence in [offer.sentence(.sender, availableBytes: nil), offer.sentence(.receiver, availableBytes: nil)] {
       #expect(sentence.contains(expected), "\(sentence)")
     }
-    let question = ConsentQuestion(offer: offer, label: "a", address: "192.0.2.7", availableBytes: nil)
+    let part = ReceiverEngine.WantedPart(
+      name: "a", offer: offer, room: ReceiverEngine.Examination(availableBytes: nil))
+    let question = ConsentQuestion(parts: [part], label: "a", address: "192.0.2.7")
     #expect(ConsentEntry.text(question).contains("  the data of org.example\(app.origin)\n"))
   }
 
@@ -129,7 +131,7 @@ import Testing
         == "To receive: Docs, $'a\\xff' (1,204 items, 3.2 GB; 120 GB free here)\n")
     let roots = (0..<7).map { Root(kind: .file, name: Array("r\($0)".utf8)) }
     let offer = Offer(
-      transfer: nil, contents: .folders(roots), items: 7, bytes: 0, allocated: 0, flags: .estimated)
+      contents: .folders(roots), items: 7, bytes: 0, allocated: 0, flags: .estimated)
     #expect(
       offer.sentence(.sender, availableBytes: nil) == "To send: r0, r1, r2, r3, r4 and 2 more (about 7 items, 0 B)")
   }

@@ -7,7 +7,6 @@ import MigrationWire
 /// The samples for the tests of both reports.
 enum Samples {
   static let offer = Offer(
-    transfer: nil,
     contents: .folders([Root(kind: .directory, name: Array("Docs".utf8)), Root(kind: .file, name: [0x61, 0xFF])]),
     items: 1204, bytes: 3_200_000_000, allocated: 3_300_000_000, flags: [])
 

@@ -14,17 +14,13 @@ import Testing
     var remembered = RememberedTransfer(
       transfer: 0x0123_4567 << 96, role: role, identity: try identity.encoded(), peer: identity.fingerprint,
       label: "old\u{1B} laptop", address: "192.0.2.7:1", started: 0, lastSeen: 1_000,
-      total: Tally(items: 9, bytes: 3_000_000_000), held: Tally(items: 2, bytes: 1_200_000_000), subject: subject)
-    if isDone { remembered.done = RememberedTransfer.Finished(done: Done(total: Tally()), at: 5) }
+      total: Tally(items: 9, bytes: 3_000_000_000), held: Tally(items: 2, bytes: 1_200_000_000), subject: subject,
+      plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [RememberedTransfer.Part()])
+    if isDone { remembered.parts[0].finished = .init(done: Done(total: Tally()), at: 5) }
     return TransferStore.Listed(remembered: remembered, isInUse: inUse)
   }
 
-  private var destination: RememberedTransfer.Subject {
-    .destination(
-      RememberedTransfer.Destination(
-        path: Array("/srv/in".utf8), port: 1, keys: TransferKeys(hashKey: 2),
-        offer: Offer(transfer: nil, contents: .folders([]), items: 1, bytes: 1, allocated: 1, flags: [])))
-  }
+  private var destination: RememberedTransfer.Subject { .destination(Array("/srv/in".utf8), port: 1) }
 
   @Test func `the table for a person has no completed transfers`() throws {
     var listing = TransferStore.Listing()

@@ -93,7 +93,7 @@ import Testing
     let roots = (0..<60_000).map { Root(kind: .file, name: Array("\($0)".utf8)) }
     queue.add(
       .offer(
-        Offer(transfer: nil, contents: .folders(roots), items: 1, bytes: 1, allocated: 1, flags: []),
+        Offer(contents: .folders(roots), items: 1, bytes: 1, allocated: 1, flags: []),
         availableBytes: nil))
     #expect(all(&queue) == ["missed 1"])
   }

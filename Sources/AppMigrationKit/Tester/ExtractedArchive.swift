@@ -32,7 +32,7 @@ final class ExtractedArchive: Sendable {
     let keys = TransferKeys(hashKey: .random(in: 0...UInt128.max))
     let app = AppIdentity(bundleIdentifier: "", store: "", platform: "", version: "")
     let offer = Offer(
-      transfer: nil, contents: .app(app), items: UInt64(UInt32.max), bytes: Limits.fileSize, allocated: 0,
+      contents: .app(app), items: UInt64(UInt32.max), bytes: Limits.fileSize, allocated: 0,
       flags: .estimated)
     let staging = try Staging(on: UnsyncedDisk(disk), for: offer, transfer: 0, keys: keys)
     let export = ArchiveExport<AppendedPlace>(

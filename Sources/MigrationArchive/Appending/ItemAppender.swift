@@ -154,7 +154,7 @@ extension Unsent {
     switch reason {
     case .vanished: SystemError(noSuchFile: "read")
     case .unreadable: SystemError(noPermission: "read")
-    case .keepsChanging, .notSendable, .beyondLimits, .differing, .notStorable: nil
+    default: nil
     }
   }
 }

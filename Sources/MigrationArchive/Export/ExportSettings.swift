@@ -62,13 +62,15 @@ package struct ExportSettings: Sendable {
   /// the bottleneck.
   let isRotating: Bool
   let held: HeldLedger
+  /// The names of the roots that the receiver leaves out.
+  let leftOut: [[UInt8]]
   /// The time in seconds, which never goes backward.
   let now: @Sendable () -> Double
 
   package init(
     listener: any ExportListener, keys: TransferKeys, held: HeldItems, traits: DestinationTraits = DestinationTraits(),
     sizes: ArchiveSizes = ArchiveSizes(), readers: Int = Limits.streams, isRotating: Bool = false,
-    now: @escaping @Sendable () -> Double = { BootInstant.now().seconds }
+    leftOut: [[UInt8]] = [], now: @escaping @Sendable () -> Double = { BootInstant.now().seconds }
   ) {
     self.listener = listener
     self.keys = keys
@@ -76,6 +78,7 @@ package struct ExportSettings: Sendable {
     self.sizes = sizes
     self.readers = readers
     self.isRotating = isRotating
+    self.leftOut = leftOut
     self.now = now
     self.held = HeldLedger(held)
   }

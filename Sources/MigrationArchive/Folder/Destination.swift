@@ -179,11 +179,22 @@ extension Reserve {
 /// many bytes, and the receiver checks the total of the archive when it is known.
 package struct MostBytes: Equatable, Sendable {
   package let bytes: UInt64
+  /// How many of them other parts of the transfer have.
+  private let others: UInt64
 
-  package init(_ bytes: UInt64) { self.bytes = bytes }
+  package init(_ bytes: UInt64) { self.init(bytes, others: 0) }
 
-  /// Fails if a transfer is larger: by its offer, or by the sender's totals at the end.
-  func check(total: UInt64) throws(ArchiveError) {
+  private init(_ bytes: UInt64, others: UInt64) {
+    self.bytes = bytes
+    self.others = others
+  }
+
+  /// The same bound for one part, beside others.
+  package func besides(_ others: UInt64) -> MostBytes { MostBytes(bytes, others: others) }
+
+  /// Fails if a transfer is larger: by the offer of a part, or by the sender's totals at its end.
+  package func check(total: UInt64) throws(ArchiveError) {
+    let total = total.addingClamped(others)
     guard total > bytes else { return }
     let sizes = Close.Space(needed: total, available: bytes).sizes
     throw refusal("the transfer has \(sizes.needed), and the receiver takes at most \(sizes.available)")
@@ -191,7 +202,7 @@ package struct MostBytes: Equatable, Sendable {
 
   /// Fails if a session is about to bring more.
   func check(coming: UInt64) throws(ArchiveError) {
-    guard coming > bytes else { return }
+    guard coming.addingClamped(others) > bytes else { return }
     throw refusal("the session exceeds \(ReadableNumber.size(bytes)), the most that the receiver takes")
   }
 

@@ -155,6 +155,8 @@ struct ArchivePaths {
     try staging.journal.forEach(upTo: staging.journal.position) { [key] _, claim in
       let path: ArchivePath
       if case .refused(let refused, _, _, _) = claim {
+        // The source may have lost it since.
+        guard staging.shared.withLock({ $0.ledger.refuses(path: refused) }) else { return }
         path = refused
       } else {
         guard let item = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(item) }) else { return }

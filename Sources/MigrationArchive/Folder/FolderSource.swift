@@ -54,7 +54,7 @@ package final class FolderSource: ItemSource {
     let tree = try SourceWalk.walk(roots, selecting: selection) { stop.isSet }
     let summary = SourceSummary(
       contents: .folders(roots.compactMap { root in root.kind.map { Root(kind: $0, name: root.name) } }),
-      total: tree.total, allocated: tree.allocated, flags: .compressible)
+      total: tree.total, allocated: tree.allocated)
     noteMountPoints(of: tree)
     self.tree.withLock { $0 = tree }
     return summary
@@ -81,7 +81,7 @@ package final class FolderSource: ItemSource {
   package func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(ArchiveError) -> ExportResult {
-    guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
+    let (roots, tree) = try rest(besides: settings.leftOut, unless: settings.stopSignal)
     var places: [RealDirectory] = []
     let clocks = SourceClocks(tree.latestChanges)
     for root in roots {
@@ -95,12 +95,22 @@ package final class FolderSource: ItemSource {
     _ = export.add(SourceBatch(roots: places, tree: tree, withOwners: withOwners))
     begin(export)
     try export.waitUntilRead()
-    try checkRoots()
+    try check(roots)
     return export.result
   }
 
+  /// The sources besides those that the receiver leaves out, which are then walked again.
+  private func rest(
+    besides leftOut: [[UInt8]], unless stop: StopSignal
+  ) throws(ArchiveError) -> ([SourceRoot], SourceTree) {
+    guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
+    if leftOut.isEmpty { return (roots, tree) }
+    let rest = roots.filter { !leftOut.contains($0.name) }
+    return (rest, try SourceWalk.walk(rest, selecting: selection) { stop.isSet })
+  }
+
   /// Fails if a source has gone: then the rest of it could not be read.
-  private func checkRoots() throws(ArchiveError) {
+  private func check(_ roots: [SourceRoot]) throws(ArchiveError) {
     for root in roots {
       if (try? root.parent.directory.isFree(root.entry)) != true { continue }
       throw ArchiveError(

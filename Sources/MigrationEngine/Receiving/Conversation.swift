@@ -13,20 +13,23 @@ struct Conversation: Sendable {
     case ending(Fault?)
   }
 
-  /// The progress of the sender's offer.
+  /// The progress of the sender's plan, and of the part that it has offered.
   enum Course: Sendable {
-    /// There is no offer, or it is answered without a session.
+    /// This end has nothing to do.
     case none
     /// Workers of older sessions still run.
-    case waiting(Offer)
-    case examining(Offer)
+    case waiting(Plan)
+    case weighing(Plan)
     /// The user is asked for consent, and sees how much room there is.
-    case asking(Offer, room: ReceiverEngine.Examination)
-    case staging(Offer)
+    case asking(Plan, ReceiverEngine.Weighing)
+    case recording(Plan)
+    /// An import, or a worker of the part before, still runs.
+    case due(PartTotals)
+    case staging(PartTotals)
     /// The receiver sends the ledger.
-    case telling(StreamTable)
-    /// Streams may join.
-    case receiving(StreamTable)
+    case telling
+    /// Data comes.
+    case receiving
   }
 
   /// How many seconds the streams have to settle, and the pause in seconds between two reports of
@@ -36,7 +39,9 @@ struct Conversation: Sendable {
   /// The least number of seconds between two reports to the sender of the same phase of the import.
   static let importPause = 0.1
 
-  let transfer: TransferID
+  private(set) var transfer: TransferID
+  /// The name of a transfer that the sender may begin instead.
+  private let spare: TransferID
   let connection: ConnectionID
   let remote: Remote
   /// Whether the sender came back, instead of pairing.
@@ -50,8 +55,10 @@ struct Conversation: Sendable {
   /// The other device's label and features.
   var label = ""
   var features: Features = []
-  /// The features that the session may use.
-  var usable: Features = []
+  /// The session's name, once the verdict has told it.
+  var session: SessionID = 0
+  /// The data streams, from the end of the first ledger on.
+  var streams: StreamTable?
   /// How many of the transfer's named refusals the sender has been sent.
   var toldRefusals = 0
   /// How many marks of staged items the sender was sent, minus those that it has dropped.
@@ -63,15 +70,18 @@ struct Conversation: Sendable {
   private var toldImport: (phase: ImportProgress.Phase, at: Double)?
   /// Until when the receiver waits for RECEIPT after the user has stopped the run.
   var receiptUntil: Double?
-  /// Since when the sender has a part to do: to send its offer, to read the ledger, to send data.
+  /// Since when the sender has something to do: to send its plan or the next offer, to read the
+  /// ledger, to send data.
   var dueSince: Double
   /// When the user next sees the progress of the transfer.
   var nextProgress = 0.0
 
   init(
-    _ transfer: TransferID, on connection: ConnectionID, from remote: Remote, isResumed: Bool, now: Double
+    _ transfer: TransferID, orElse spare: TransferID = 0, on connection: ConnectionID, from remote: Remote,
+    isResumed: Bool, now: Double
   ) {
     self.transfer = transfer
+    self.spare = spare
     self.connection = connection
     self.remote = remote
     self.isResumed = isResumed
@@ -82,23 +92,6 @@ struct Conversation: Sendable {
   var isTalking: Bool { if case .talking = life { true } else { false } }
   var isEnding: Bool { if case .ending = life { true } else { false } }
 
-  /// The data streams, once the offer is accepted.
-  var streams: StreamTable? {
-    get {
-      switch course {
-      case .telling(let streams), .receiving(let streams): streams
-      case .none, .waiting, .examining, .asking, .staging: nil
-      }
-    }
-    set {
-      guard let newValue else { return }
-      if case .telling = course { course = .telling(newValue) } else { course = .receiving(newValue) }
-    }
-  }
-
-  /// The data streams, once they may join.
-  var joinable: StreamTable? { if case .receiving(let streams) = course { streams } else { nil } }
-
   /// The next moment at which something changes without an event.
   var nextMoment: Double? {
     switch life {
@@ -106,6 +99,23 @@ struct Conversation: Sendable {
     case .settling(let deadline, _): deadline
     case .ending: nil
     }
+  }
+
+  /// Whether the sender waits for the end of the import of a part.
+  func waitsForImport(of part: UInt16) -> Bool {
+    if case .due(let totals) = course { return totals.part == part }
+    return machine.isImporting
+  }
+
+  /// Another transfer begins; returns its name.
+  mutating func beginTransfer() -> TransferID {
+    transfer = spare
+    return transfer
+  }
+
+  /// Another part begins.
+  mutating func beginPart() {
+    (toldRefusals, droppable, drops, finish, toldImport) = (0, 0, [], nil, nil)
   }
 
   /// Whether to report an import's progress to the sender now: a new phase at once, and otherwise

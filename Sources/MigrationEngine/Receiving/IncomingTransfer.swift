@@ -1,44 +1,22 @@
 import MigrationWire
 
-/// The receiver's record of one transfer, over all its sessions.
-struct IncomingTransfer: Sendable {
+/// The receiver's record of one part, over all sessions of its transfer.
+struct IncomingPart: Sendable {
   enum Stage: Sendable {
     /// Leads to importing.
     case receiving
     /// Everything has arrived, and an import that had begun is to continue. Leads to importing.
     case concluded
     /// The receiver verifies and imports what one session, or an earlier run, concluded. Leads to
-    /// done, to receiving before the import begins, or to concluded where the import failed and
-    /// this receiver stays.
+    /// done, to receiving before the import begins, or to concluded where the import failed.
     case importing
-    case done(Done)
+    case done
   }
 
-  /// Whether this process holds the transfer's lock, its staged data and its keys.
-  enum Keeping: Sendable {
-    case held
-    /// This process has released it; it exists only on the disk. Leads to retaking.
-    case released
-    /// Leads to held, or to released.
-    case retaking
-  }
-
-  let identifier: TransferID
-  /// The sender's key: the pin.
-  let client: KeyFingerprint
+  let number: UInt16
   var stage = Stage.receiving
-  var keeping = Keeping.held
-  /// Whether more may be staged than this run knows, because it could not take the transfer back so
-  /// far.
-  private var isUnseen = false
-  /// The reason why no session of this run may continue it.
-  var fault: Fault?
   /// When the import last made progress.
   var movedAt = 0.0
-  /// The roots of the first offer, or the app.
-  var contents: Offer.Contents?
-  /// Whether there is a staging directory.
-  var isStaged = false
   var held = Tally()
   /// How much was staged when the newest session began, as reported to its sender.
   var heldBefore = Tally()
@@ -56,12 +34,63 @@ struct IncomingTransfer: Sendable {
   /// The items that the sender has left out in the newest session because the destination cannot
   /// hold them.
   var withheldItems: [Refusal] = []
-  /// The items named as not stored after the import, and whether this run has told the user of this
-  /// device.
-  private var notStored: [Refusal] = []
-  private var isNotStoredTold = false
-  /// When an earlier run had finished it.
-  private var concludedAt: Int64?
+
+  /// The result of the part for the user, whose traffic is the transfer's.
+  func result(_ done: Done, concludedAt: Int64? = nil) -> TransferResult {
+    TransferResult(
+      total: done.total, sentBytes: 0, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0, unsent: unsent,
+      losses: done.losses, leftOut: leftOut, notStored: done.notStored, leftBehind: leftBehind,
+      concludedAt: concludedAt)
+  }
+
+  /// The refusals that the user of this device has not been told; from now on they count as told.
+  mutating func newRefusals() -> ArraySlice<Refusal> {
+    defer { toldRefusals = refusals.count }
+    return refusals[toldRefusals...]
+  }
+
+  /// From now on, the part exists only on the disk.
+  fileprivate mutating func letGo() { (refusals, toldRefusals, withheldItems) = ([], 0, []) }
+}
+
+/// The receiver's record of one transfer, over all its sessions.
+struct IncomingTransfer: Sendable {
+  /// Whether this process holds the transfer's lock, its staged data and its keys.
+  enum Keeping: Sendable {
+    case held
+    /// This process has released it; it exists only on the disk. Leads to retaking.
+    case released
+    /// Leads to held, or to released.
+    case retaking
+  }
+
+  /// How one part has ended.
+  enum Result: Sendable {
+    /// With the items named as not stored, and whether this run has told the user of this device.
+    case finished(Done, TransferResult, notStored: [Refusal], isTold: Bool)
+    /// Refused, or failed; a later session may try it again.
+    case failed(Fault)
+  }
+
+  let identifier: TransferID
+  /// The sender's key: the pin.
+  let client: KeyFingerprint
+  var keeping = Keeping.held
+  /// Whether more may be staged than this run knows, because it could not take the transfer back so
+  /// far, or because another part has data.
+  private var isUnseen = false
+  /// Whether its sender has come in this run.
+  var isMet = false
+  /// The reason why no session of this run may continue it.
+  var fault: Fault?
+  /// The newest plan that was judged.
+  private(set) var plan: Plan?
+  /// Whether the user of this device has agreed to it, and it is recorded.
+  var isRecorded = false
+  /// The results of parts, by their numbers.
+  private(set) var results: [UInt16: Result] = [:]
+  /// The running part, or the newest one.
+  var part = IncomingPart(number: 0)
   /// The data that crossed the wire in this run.
   var traffic = Traffic()
 
@@ -75,78 +104,134 @@ struct IncomingTransfer: Sendable {
   init(_ known: ReceiverEngine.KnownTransfer) {
     identifier = known.identifier
     client = known.client
-    contents = known.contents
-    isStaged = known.isStaged
-    held = known.held
-    heldBefore = known.held
-    unsent = known.unsent
-    refusals = known.refusals
-    withheldItems = known.notStored
+    plan = known.plan
+    isRecorded = true
     keeping = known.isHeld ? .held : .released
     isUnseen = !known.isHeld
-    switch known.standing {
-    case .receiving: break
-    case .concluded(let total):
-      stage = .concluded
-      self.total = ExpectedTotal(total)
-    case .done(let done):
-      stage = .done(done)
-      notStored = known.notStored
-      concludedAt = known.lastSeen
-      heldBefore = done.total
+    part = IncomingPart(number: known.part)
+    part.held = known.held
+    part.heldBefore = known.held
+    part.unsent = known.unsent
+    part.refusals = known.refusals
+    part.withheldItems = known.withheld
+    for (number, finished) in known.finished {
+      var part = IncomingPart(number: number)
+      part.heldBefore = finished.done.total
+      part.unsent = finished.unsent
+      let result = part.result(finished.done, concludedAt: finished.at)
+      results[number] = .finished(finished.done, result, notStored: finished.notStored, isTold: false)
+    }
+    if let total = known.concluded {
+      part.stage = .concluded
+      part.total = ExpectedTotal(total)
+    } else if case .finished? = results[known.part] {
+      part.stage = .done
     }
   }
 
-  var isImporting: Bool { if case .importing = stage { true } else { false } }
-  var isReceiving: Bool { if case .receiving = stage { true } else { false } }
-  var isDone: Bool { if case .done = stage { true } else { false } }
-  /// Whether it is neither done nor being imported.
-  var awaitsData: Bool { !isImporting && !isDone }
+  var isImporting: Bool { if case .importing = part.stage { true } else { false } }
+  var isReceiving: Bool { if case .receiving = part.stage { true } else { false } }
+  /// Whether every part is finished.
+  var isDone: Bool {
+    guard let plan, results.count == plan.parts.count else { return false }
+    return results.values.allSatisfy { if case .finished = $0 { true } else { false } }
+  }
+  /// Whether a part is neither done nor being imported.
+  var awaitsData: Bool { !isImporting && outcome == nil }
+  /// Whether both ends forget it: a part that a later session may continue keeps it.
+  var isOver: Bool {
+    outcome != nil
+      && results.values.allSatisfy { if case .failed(let fault) = $0 { !fault.isResumable } else { true } }
+  }
 
   /// Whether discarding it would lose nothing.
-  var isEmpty: Bool { isReceiving && held == Tally() && !isUnseen }
-
-  /// The result for the user.
-  func result(_ done: Done) -> TransferResult {
-    TransferResult(
-      total: done.total, sentBytes: traffic.sent, savedBytes: traffic.saved,
-      heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: traffic.seconds, unsent: unsent,
-      losses: done.losses, leftOut: leftOut, notStored: done.notStored, leftBehind: leftBehind,
-      concludedAt: concludedAt)
+  var isEmpty: Bool {
+    guard isReceiving, part.held == Tally(), !isUnseen else { return false }
+    return results.values.allSatisfy { if case .failed = $0 { true } else { false } }
   }
 
-  /// The reason why an offer does not continue this transfer; nil if it does, or begins it.
-  func objection(to offer: Offer) -> Fault? {
-    guard offer.transfer == nil || offer.transfer == identifier else { return .unknownTransfer }
-    guard let contents, !contents.isSame(as: offer.contents) else { return nil }
-    return Fault(Violation(.conflict, "an offer of other roots than at first"))
+  /// The result of the whole; nil while a part has none.
+  var outcome: ReceiverPhase.Outcome? {
+    guard let plan, results.count == plan.parts.count else { return nil }
+    return PartOutcome.combined(
+      results.sorted { $0.key < $1.key }.map { number, result in
+        switch result {
+        case .finished(_, let result, _, _): .finished(result)
+        case .failed(let fault): .failed(fault.failure)
+        }
+      }, traffic)
   }
+
+  /// The name of a part, where the plan has several: a plan of one part needs none.
+  func name(ofPart number: UInt16) -> String? {
+    guard let plan, plan.parts.count > 1 else { return nil }
+    return plan.parts[Int(number)].name
+  }
+
+  /// The reason why a plan does not continue this transfer; nil if it does, or begins it.
+  func objection(to next: Plan) -> Fault? {
+    // The sender may have missed the verdict of a plan of which nothing has arrived.
+    guard let continued = next.transfer else { return isEmpty ? nil : .unknownTransfer }
+    guard continued == identifier, let plan else { return .unknownTransfer }
+    return next.continues(plan) ? nil : Fault(Violation(.conflict, "a plan that is not the first one"))
+  }
+
+  /// The parts that a session judges: all that are neither finished nor about to be.
+  func open(of plan: Plan) -> [UInt16] {
+    (0..<UInt16(plan.parts.count)).filter { number in
+      if case .finished? = results[number] { return false }
+      return !isImporting || part.number != number
+    }
+  }
+
+  /// Whether the user of this device has agreed to it.
+  func isAgreed(_ next: Plan) -> Bool { isRecorded && plan.map { next.continues($0) } == true }
+
+  /// Another session begins: parts that have failed are judged again.
+  mutating func reopen() {
+    for (number, result) in results { if case .failed = result { results[number] = nil } }
+  }
+
+  /// A plan is judged: the reasons by which parts are refused.
+  mutating func judge(_ plan: Plan, refused: [UInt16: Fault]) {
+    // It may be another one than before, of which nothing has arrived.
+    if plan.transfer == nil { results = [:] }
+    self.plan = plan
+    for number in open(of: plan) { results[number] = refused[number].map { .failed($0) } }
+  }
+
+  /// Another part begins, or the same one again.
+  mutating func begin(_ number: UInt16) {
+    results[number] = nil
+    guard part.number != number else { return }
+    if part.held != Tally() { isUnseen = true }
+    part = IncomingPart(number: number)
+  }
+
+  /// The running part has failed.
+  mutating func fail(by fault: Fault) { results[part.number] = .failed(fault) }
 
   /// A stream or a session has ended: at least this much is staged.
   mutating func note(held: Tally) {
     // The ends of parallel streams may be reported in another order than their counts.
-    self.held = Tally(items: max(self.held.items, held.items), bytes: max(self.held.bytes, held.bytes))
+    part.held = Tally(items: max(part.held.items, held.items), bytes: max(part.held.bytes, held.bytes))
   }
 
   /// The import is complete: nothing more is refused, and the user knows every named item. Items
   /// that the source no longer has are not among the refused ones.
   mutating func imported(_ done: Done, _ refused: [Refusal]) {
-    stage = .done(done)
-    notStored = (refused + withheldItems).nameable
-    isNotStoredTold = true
+    part.stage = .done
+    results[part.number] = .finished(
+      done, part.result(done), notStored: (refused + part.withheldItems).nameable, isTold: true)
   }
 
-  /// Returns every item named as not stored, for a sender whose offer is answered by DONE, and
-  /// whether the user of this device is to be told, because this run has not done so.
-  mutating func nameAgain() -> (named: [Refusal], isNews: Bool) {
-    defer { isNotStoredTold = true }
-    return (notStored, !isNotStoredTold)
-  }
-
-  /// The refusals that the user of this device has not been told; from now on they count as told.
-  mutating func newRefusals() -> ArraySlice<Refusal> {
-    defer { toldRefusals = refusals.count }
-    return refusals[toldRefusals...]
+  /// What answers an offer of a finished part, with every item named as not stored, and whether the
+  /// user of this device is to be told of those, because this run has not done so. Nil for a part
+  /// that is not finished.
+  mutating func answer(_ number: UInt16) -> (done: Done, named: [Refusal], isNews: Bool)? {
+    guard case .finished(let done, let result, let named, let isTold)? = results[number] else { return nil }
+    results[number] = .finished(done, result, notStored: named, isTold: true)
+    return (done, named, !isTold)
   }
 }
 
@@ -169,7 +254,7 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
     all = known.map { IncomingTransfer($0) }
     // The most recently finished transfers are forgotten last.
     if keeps { all.reverse() }
-    let begun = known.filter(\.isConcluded).map(\.identifier)
+    let begun = known.filter { $0.concluded != nil }.map(\.identifier)
     concluded = keeps ? begun : Array(begun.prefix(1))
   }
 
@@ -204,6 +289,15 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
     paired = identifier
   }
 
+  /// A sender's transfer begins and replaces its earlier one, of which nothing has arrived.
+  mutating func replace(_ earlier: TransferID, by identifier: TransferID) {
+    guard let client = self[of: earlier]?.client else { return }
+    tasks.append(.discard(earlier))
+    all.removeAll { $0.identifier == earlier }
+    all.append(IncomingTransfer(identifier, pairedWith: client))
+    if paired == earlier { paired = identifier }
+  }
+
   /// A transfer has ended. Returns whether it has brought data and its sender has paired in this
   /// wait, which ends with it.
   mutating func endWait(of identifier: TransferID) -> Bool {
@@ -225,7 +319,7 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
   /// Has the progress of a transfer recorded.
   mutating func note(_ identifier: TransferID) { tasks.append(.note(identifier)) }
 
-  /// The sender knows that a transfer is done.
+  /// The sender knows that a transfer is over.
   mutating func forget(_ identifier: TransferID, keeps: Bool) {
     tasks.append(.forget(identifier))
     if keeps { all.removeAll { $0.identifier == identifier } }
@@ -236,14 +330,6 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
     guard self[of: identifier]?.keeping == .released else { return }
     self[of: identifier]?.keeping = .retaking
     tasks.append(.retake(identifier))
-  }
-
-  /// An import has failed, and its sender is back before the transfer was released: it continues
-  /// from the disk, like a released transfer.
-  mutating func takeAnew(_ identifier: TransferID) {
-    self[of: identifier]?.letGo()
-    self[of: identifier]?.keeping = .retaking
-    tasks += [.release(identifier), .retake(identifier)]
   }
 
   /// Releases transfers, and forgets the oldest finished ones that no session is about.
@@ -266,24 +352,6 @@ extension IncomingTransfer {
   fileprivate mutating func letGo() {
     keeping = .released
     if fault?.code != .unknownTransfer { fault = nil }
-    (refusals, toldRefusals, withheldItems) = ([], 0, [])
-  }
-}
-
-extension ReceiverEngine.KnownTransfer {
-  /// Whether everything had arrived and the import is incomplete.
-  var isConcluded: Bool { if case .concluded = standing { true } else { false } }
-}
-
-extension Offer.Contents {
-  /// Whether both have the same roots, by name, or the same app from the same platform and store. A
-  /// root may have changed its type, and the app its version.
-  fileprivate func isSame(as other: Offer.Contents) -> Bool {
-    switch (self, other) {
-    case (.folders(let one), .folders(let two)): one.map(\.name) == two.map(\.name)
-    case (.app(let one), .app(let two)):
-      one.bundleIdentifier == two.bundleIdentifier && one.platform == two.platform && one.store == two.store
-    case (.folders, .app), (.app, .folders): false
-    }
+    part.letGo()
   }
 }

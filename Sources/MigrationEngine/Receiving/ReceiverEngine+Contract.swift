@@ -72,8 +72,10 @@ extension ReceiverEngine {
 
     // MARK: Workers of a session; those of an older one end with its number
 
-    /// The worker of `examine` has ended.
-    case examined(SessionNumber, Result<Examination, Fault>)
+    /// The worker of `weigh` has ended. `session` is a fresh random one.
+    case weighed(SessionNumber, Result<Weighing, Fault>, session: SessionID)
+    /// The worker of `record` has ended.
+    case recorded(SessionNumber, Fault?)
     /// The worker of `stage` has ended.
     case staged(SessionNumber, Result<Admitted, Fault>)
     /// The worker of `readLedger` has ended: the next part of the ledger.
@@ -112,68 +114,76 @@ extension ReceiverEngine {
 
   /// A transfer of an earlier run at this destination.
   package struct KnownTransfer: Sendable {
+    /// A part that is imported; the sender may not have been told.
+    package struct Finished: Sendable {
+      package let done: Done
+      /// The number of items that the sender could not send.
+      package let unsent: UInt64
+      /// Every item named as not stored.
+      package let notStored: [Refusal]
+      /// In seconds since 1970.
+      package let at: Int64
+
+      package init(done: Done, unsent: UInt64 = 0, notStored: [Refusal] = [], at: Int64 = 0) {
+        self.done = done
+        self.unsent = unsent
+        self.notStored = notStored
+        self.at = at
+      }
+    }
+
     package let identifier: TransferID
     /// The sender's key: the pin.
     package let client: KeyFingerprint
     /// The sender's last address without the port, where it is known.
     package let host: String?
-    /// The roots of the first offer.
-    package let contents: Offer.Contents?
+    package let plan: Plan
+    /// By their numbers.
+    package let finished: [UInt16: Finished]
+    /// The part that ran last. What follows is about it.
+    package let part: UInt16
     /// The amount of staged data.
     package let held: Tally
-    /// Whether its staging directory exists; otherwise the user is asked again, and the directory
-    /// is made again.
-    package let isStaged: Bool
     package let unsent: UInt64
-    /// When an earlier run last recorded something of it, in seconds since 1970: of a finished
-    /// transfer, its end.
-    package let lastSeen: Int64
-    package let withheld: UInt64
     /// The named items that the destination cannot store.
     package let refusals: [Refusal]
-    /// The named items that the sender had left out because the destination cannot hold them; of a
-    /// finished transfer, every item named as not stored.
-    package let notStored: [Refusal]
+    /// The named items that the sender had left out because the destination cannot hold them.
+    package let withheld: [Refusal]
+    /// The total of a part of which everything had arrived: its import continues.
+    package let concluded: Tally?
     /// Whether this process holds it; otherwise only the remembered facts are known, and more may
     /// be staged.
     package let isHeld: Bool
-    package let standing: Standing
-
-    package enum Standing: Sendable {
-      case receiving
-      /// Everything had arrived: the import continues.
-      case concluded(Tally)
-      /// Everything is imported; the sender may not have been told.
-      case done(Done)
-    }
 
     package init(
-      identifier: TransferID, client: KeyFingerprint, host: String? = nil, contents: Offer.Contents?, held: Tally,
-      isStaged: Bool = true, unsent: UInt64 = 0, lastSeen: Int64 = 0, withheld: UInt64 = 0,
-      refusals: [Refusal] = [], notStored: [Refusal] = [], isHeld: Bool = true, standing: Standing = .receiving
+      identifier: TransferID, client: KeyFingerprint, host: String? = nil, plan: Plan,
+      finished: [UInt16: Finished] = [:], part: UInt16 = 0, held: Tally = Tally(), unsent: UInt64 = 0,
+      refusals: [Refusal] = [], withheld: [Refusal] = [], concluded: Tally? = nil, isHeld: Bool = true
     ) {
-      self.lastSeen = lastSeen
-      self.isStaged = isStaged
-      self.notStored = notStored
-      self.isHeld = isHeld
       self.identifier = identifier
       self.client = client
       self.host = host
-      self.contents = contents
+      self.plan = plan
+      self.finished = finished
+      self.part = part
       self.held = held
       self.unsent = unsent
-      self.withheld = withheld
       self.refusals = refusals
-      self.standing = standing
+      self.withheld = withheld
+      self.concluded = concluded
+      self.isHeld = isHeld
     }
   }
 
-  /// The result of an examination whose offer can be accepted.
+  /// How the parts of a plan were judged, by their numbers.
+  package typealias Weighing = [UInt16: Result<Examination, Fault>]
+
+  /// The result of an examination of a part that can be taken.
   package struct Examination: Equatable, Sendable {
     /// How much room there is, for people.
     package let availableBytes: UInt64?
 
-    /// The most bytes accepted of a transfer that may exceed its announced size; nil for any other.
+    /// The most bytes accepted of a part that may exceed its announced size; nil for any other.
     package let mostBytes: UInt64?
 
     package init(availableBytes: UInt64?, mostBytes: UInt64? = nil) {
@@ -182,19 +192,26 @@ extension ReceiverEngine {
     }
   }
 
-  /// The facts with which an accepted session begins.
+  /// The facts with which an accepted part begins.
   package struct Admitted: Sendable {
-    package let session: SessionID
     package let keys: TransferKeys
-    /// The items that the destination can hold.
-    package let traits: DestinationTraits
+    /// The items that the destination can hold; nil for an app, whose items cannot be refused.
+    package let traits: DestinationTraits?
     package let held: Tally
+    /// The named items of earlier sessions that the destination cannot store; nil where the engine
+    /// knows them. The worker of the import of a concluded part reports them.
+    package let refusals: [Refusal]?
+    /// The total of a part of which everything had arrived, and whose import is to be tried again.
+    package let concluded: Tally?
 
-    package init(session: SessionID, keys: TransferKeys, traits: DestinationTraits, held: Tally) {
-      self.session = session
+    package init(
+      keys: TransferKeys, traits: DestinationTraits?, held: Tally, refusals: [Refusal]? = nil, concluded: Tally? = nil
+    ) {
       self.keys = keys
       self.traits = traits
       self.held = held
+      self.refusals = refusals
+      self.concluded = concluded
     }
   }
 
@@ -286,9 +303,12 @@ extension ReceiverEngine {
 
     // MARK: Workers of a session
 
-    /// A worker judges names, room and fitness, and writes nothing. Leads to `examined`.
-    case examine(SessionNumber, TransferID, Offer, held: Tally)
-    /// A worker records the transfer, makes the staging directory if there is none, and looks for
+    /// A worker judges names, room and fitness of these parts, and writes nothing. Without parts it
+    /// needs nothing of the transfer, which may be released. Leads to `weighed`.
+    case weigh(SessionNumber, TransferID, Plan, [UInt16])
+    /// A worker records the plan. Leads to `recorded`.
+    case record(SessionNumber, PlanRecord)
+    /// A worker judges a part's totals, makes its staging directory if there is none, and looks for
     /// items that exist at the destination. Leads to `staged`.
     case stage(SessionNumber, StagingOrder)
     /// A worker reads the next part of the ledger. Leads to `ledger`.
@@ -308,23 +328,28 @@ extension ReceiverEngine {
     /// The session's sender has sent everything: from this step on nothing more is written. Leads
     /// to `gateShut`.
     case shutGate(SessionNumber)
+    /// The ledger is sent: data of the part is written from now on.
+    case openGate(SessionNumber)
+    /// The part has failed: its data is acknowledged, and not written.
+    case discardData(SessionNumber)
     /// From now on nothing of a session is written, except the frames that are being written.
     case closeGate(SessionNumber)
 
     // MARK: Workers of a transfer
 
-    /// A worker imports the items. With `finish`, it first compares the received data with FINISH
+    /// A worker imports the items of a part. With `finish`, it first compares the received data with FINISH
     /// and makes it durable. `withheld` names the items that the sender has left out because the
     /// destination cannot hold them. Leads to `imported`.
-    case importItems(TransferID, finish: (SessionNumber, Finish)?, withheld: [Refusal])
+    case importItems(TransferID, UInt16, finish: (SessionNumber, Finish)?, withheld: [Refusal])
     /// The user stops the run: an import that can be undone is broken off. Its event follows.
     case interruptImport(TransferID)
     /// A worker records the progress of a transfer, for the list of unfinished transfers. Leads to
     /// `noted`.
     case note(TransferID)
-    /// A worker forgets a transfer: its sender knows that everything is done. Leads to `noted`.
+    /// A worker forgets a transfer, with what is staged of parts that have failed: its sender knows
+    /// that it is over. Leads to `noted`.
     case forget(TransferID)
-    /// A worker discards an empty transfer with its staging directory. Leads to `noted`.
+    /// A worker discards an empty transfer with its staging directories. Leads to `noted`.
     case discard(TransferID)
     /// A worker releases everything that this process holds of a transfer, including its lock; the
     /// data on the disk stays. Leads to `noted`.
@@ -338,20 +363,41 @@ extension ReceiverEngine {
   package enum Question: Equatable, Sendable {
     /// Whether to show codes again.
     case restart
-    /// Whether to accept a new transfer.
-    case consent(Offer, label: String, address: String, room: Examination)
+    /// Whether to accept these parts of a new transfer.
+    case consent([WantedPart], label: String, address: String)
   }
 
-  /// The parameters that a session needs once its offer is accepted.
-  package struct StagingOrder: Sendable {
+  /// A part that could be taken, for the question to the user.
+  package struct WantedPart: Equatable, Sendable {
+    package let name: String
+    package let offer: Offer
+    package let room: Examination
+
+    package init(name: String, offer: Offer, room: Examination) {
+      self.name = name
+      self.offer = offer
+      self.room = room
+    }
+  }
+
+  /// What is recorded of a plan.
+  package struct PlanRecord: Sendable {
     package let transfer: TransferID
     package let client: KeyFingerprint
-    package let offer: Offer
+    package let plan: Plan
     /// The other device's label and address.
     package let label: String
     package let address: String
-    /// The features that the session may use.
-    package let features: Features
+  }
+
+  /// The parameters that a session needs once a part is offered.
+  package struct StagingOrder: Sendable {
+    package let transfer: TransferID
+    package let part: UInt16
+    package let offer: Offer
+    package let held: Tally
+    /// Whether the sender may compress.
+    package let isCompressible: Bool
   }
 }
 

@@ -157,7 +157,9 @@ extension ReceiverEngine {
       if let key = visitor.key, isInviting { return pair(id, key, identifier) }
       codes.reopen()
     case .welcoming(.resume):
-      if let transfer = try? returning(visitor.key) { return converse(id, about: transfer, isResumed: true) }
+      if let transfer = try? returning(visitor.key) {
+        return converse(id, about: transfer, orElse: identifier, isResumed: true)
+      }
     case .lobby, .greeting, .sharing, .exchanging, .welcoming, .dismissed, .turnedAway, .inside: break
     }
     // It was dismissed, or another sender has come back meanwhile.
@@ -166,7 +168,7 @@ extension ReceiverEngine {
 
   mutating func joining(_ id: ConnectionID, _ join: Join) {
     guard let visitor = door[id], case .welcoming = visitor.step, let number = joinable(by: visitor.key),
-      let session = conversations[number]?.joinable?.session
+      let session = conversations[number]?.streams?.session
     else { return leave(id) }
     guard session == join.session else { return refuse(id, .otherSession(join.session, current: session)) }
     door.enter(id)
@@ -224,10 +226,12 @@ extension ReceiverEngine {
 
   /// The session that streams of a sender may join.
   private func joinable(by client: KeyFingerprint?) -> SessionNumber? {
-    guard let number = phase.session, let conversation = conversations[number], conversation.isTalking,
-      conversation.joinable != nil, transfers[of: conversation.transfer]?.client == client
-    else { return nil }
-    return number
+    // Data of a failed last part may still be under way when its session has stepped aside.
+    ([phase.session].compactMap(\.self) + asides.reversed()).first { number in
+      guard let conversation = conversations[number] else { return false }
+      return conversation.isTalking && conversation.streams != nil
+        && transfers[of: conversation.transfer]?.client == client
+    }
   }
 }
 
@@ -235,7 +239,7 @@ extension ReceiverEngine {
 struct StandingQuestion: Equatable, Sendable {
   enum Subject: Equatable, Sendable {
     case restart
-    /// Whether to accept a session's offer.
+    /// Whether to accept a session's plan.
     case consent(SessionNumber)
   }
 
@@ -297,10 +301,10 @@ extension ReceiverEngine {
   /// The question that the user is to be asked now.
   private var wanted: (subject: StandingQuestion.Subject, question: Question)? {
     if let number = phase.session, let conversation = conversations[number],
-      case .asking(let offer, let room) = conversation.course
+      case .asking(let plan, let weighing) = conversation.course
     {
       let question = Question.consent(
-        offer, label: conversation.label, address: conversation.remote.address, room: room)
+        wanted(of: plan, weighing), label: conversation.label, address: conversation.remote.address)
       return (.consent(number), question)
     }
     return isInviting && codes.isExhausted ? (.restart, .restart) : nil
@@ -328,13 +332,13 @@ extension ReceiverEngine {
     switch asked.subject {
     case .restart where answer == true: codes.startAnew()
     case .restart: endRun(.failure(Self.exhausted))
-    case .consent(let number) where answer == true: stage(number)
-    case .consent(let number): endSession(number, by: .declined)
+    case .consent(let number) where answer == true: record(number)
+    case .consent(let number): decline(number)
     }
   }
 }
 
 extension Fault {
-  fileprivate static let declined = Fault(
+  static let declined = Fault(
     .declined, "the offer was not accepted", telling: "the offer was not accepted on the receiving device")
 }

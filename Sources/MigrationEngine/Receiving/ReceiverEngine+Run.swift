@@ -31,10 +31,9 @@ extension ReceiverEngine {
   /// Continues an import of an earlier run.
   mutating func goOn(withImportOf transfer: TransferID) {
     phase = .engaged(transfer, nil)
-    transfers[of: transfer]?.stage = .importing
     // The sender does not repeat these.
-    for item in transfers[of: transfer]?.withheldItems ?? [] { tell(item.event) }
-    beginImport(of: transfer, finish: nil)
+    for item in transfers[of: transfer]?.part.withheldItems ?? [] { tell(item.event) }
+    continueImport(of: transfer)
   }
 
   // MARK: The end
@@ -77,7 +76,7 @@ extension ReceiverEngine {
   /// The outcome of the run is decided: all work is to end.
   mutating func endRun(_ outcome: ReceiverPhase.Outcome) {
     if phase.isEnding { return }
-    if case .success(let result) = outcome { tell(.done(result)) }
+    if case .success(let result) = outcome { tellDone(result) }
     let outcome = outcome.mapError { failure in
       // The signal that broke off an import decides the kind of failure.
       guard failure.kind == .interrupted, let stop else { return failure }
@@ -107,7 +106,7 @@ extension ReceiverEngine {
     guard let stop, let transfer = phase.transfer.flatMap({ transfers[of: $0] }), transfer.isImporting else {
       return nil
     }
-    return max(stop.at, transfer.movedAt) + EndLimits.importProgress + settings.graceAtTheEnd
+    return max(stop.at, transfer.part.movedAt) + EndLimits.importProgress + settings.graceAtTheEnd
   }
 
   /// The disk of the import hangs: the next run continues from here.
@@ -175,8 +174,8 @@ extension ReceiverEngine {
       }
     case .away(let transfer, _, let outcome):
       guard let transfer = transfers[of: transfer] else { return "a transfer whose sender is away is not there" }
-      switch (transfer.stage, outcome) {
-      case (.receiving, .failure), (.concluded, .failure), (.done, .success): break
+      switch (outcome, transfer.outcome) {
+      case (.success, .success), (.failure, nil): break
       default: return "it waits for a sender with the wrong outcome"
       }
     case .finishing: if workers.isEmpty { return "nothing runs, and the run has not ended" }
@@ -195,15 +194,46 @@ extension ReceiverEngine {
       if conversation.isEnding, !workers.isBusy(number), conversation.streams?.served.isEmpty != false {
         return "a session has ended and is still there"
       }
-      if conversation.machine.isReceiving, conversation.joinable == nil { return "it receives without an offer" }
+      if conversation.machine.isReceiving, conversation.streams == nil { return "it receives without an offer" }
+      if conversation.isTalking, let broken = brokenCourse(number, conversation) { return broken }
       for older in conversations where older.key < number && older.value.transfer == conversation.transfer {
         switch conversation.course {
         case .none, .waiting: break
-        default: return "an offer is judged while an older session works"
+        default: return "a plan is judged while an older session works"
         }
       }
     }
     return nil
+  }
+
+  /// A session in conversation waits for its sender, for a worker, or for the user.
+  private func brokenCourse(_ number: SessionNumber, _ conversation: Conversation) -> String? {
+    let machine = conversation.machine
+    if machine.isDone { return "a session goes on behind its receipt" }
+    // A transfer of which nothing has arrived gives way to another pairing.
+    guard let transfer = transfers[of: conversation.transfer] else {
+      return conversation.isAside ? nil : "a session has no transfer"
+    }
+    if machine.isImporting, !transfer.isImporting { return "a session waits for an import that does not run" }
+    let (fits, waits): (Bool, Bool) =
+      switch conversation.course {
+      case .none: (!machine.isWeighing && !machine.mayFail, true)
+      case .waiting:
+        (
+          machine.isWeighing,
+          transfer.keeping != .held
+            || conversations.contains { $0.key != number && $0.value.transfer == transfer.identifier }
+        )
+      case .weighing: (machine.isWeighing, workers.contains(.weigh(number)))
+      case .asking: (machine.isWeighing, question != nil)
+      case .recording: (machine.isWeighing, workers.contains(.record(number)))
+      case .due: (machine.isJudging, transfer.isImporting || workers.isBusy(number))
+      case .staging: (machine.isJudging, workers.contains(.stage(number)))
+      case .telling: (machine.mayFail && !machine.isJudging && !machine.isReceiving && !machine.isImporting, true)
+      case .receiving: (machine.isReceiving || machine.isImporting, true)
+      }
+    if !fits { return "a session and its conversation do not agree" }
+    return waits ? nil : "a session waits for nothing"
   }
 
   private var brokenDoor: String? {

@@ -14,9 +14,21 @@ extension ReceiverEngine {
   mutating func streamEnded(_ id: ConnectionID, _ end: StreamEnd, _ held: Tally) {
     door.forget(id)
     for number in conversations.keys.sorted() where conversations[number]?.streams?.end(id) == true {
-      if let transfer = conversations[number]?.transfer { transfers[of: transfer]?.note(held: held) }
-      if case .failed(let fault) = end { endSession(number, by: fault) }
+      // While a part is judged, this is about the one before.
+      if let conversation = conversations[number], !conversation.machine.isJudging {
+        transfers[of: conversation.transfer]?.note(held: held)
+      }
+      guard case .failed(let fault) = end else { continue }
+      // The rest of the part is lost, and the session is not, unless the sender is at fault. Several
+      // streams may meet the same fault, and an import that runs does not need them.
+      if !fault.isOfPart { endSession(number, by: fault) } else if needsData(number) { failPart(number, by: fault) }
     }
+  }
+
+  /// Whether the newest part of a session is neither settled nor being imported.
+  private func needsData(_ number: SessionNumber) -> Bool {
+    guard let conversation = conversations[number], conversation.isTalking else { return true }
+    return conversation.machine.mayFail && (!conversation.machine.isImporting || conversation.finish != nil)
   }
 
   /// The data of a session may be lost, or differ from its FINISH. Nothing of the transfer is
@@ -42,7 +54,7 @@ extension ReceiverEngine {
   mutating func withdrawFinish(of transfer: TransferID) {
     for (number, conversation) in conversations where conversation.transfer == transfer && conversation.finish != nil {
       conversations[number]?.finish = nil
-      transfers[of: transfer]?.stage = .receiving
+      transfers[of: transfer]?.part.stage = .receiving
     }
   }
 
@@ -77,8 +89,8 @@ extension ReceiverEngine {
   /// The sender has sent everything: from now on no session decides about the transfer.
   mutating func conclude(_ finish: Finish, _ number: SessionNumber) {
     guard let transfer = conversations[number]?.transfer else { return }
-    transfers[of: transfer]?.conclude(finish)
-    transfers[of: transfer]?.movedAt = now
+    transfers[of: transfer]?.part.conclude(finish)
+    transfers[of: transfer]?.part.movedAt = now
     conversations[number]?.finish = finish
     act(.shutGate(number))
     if workers.contains(.sync(number)) { act(.endSync(number)) }
@@ -93,14 +105,22 @@ extension ReceiverEngine {
     beginImport(of: conversation.transfer, finish: (number, finish))
   }
 
-  mutating func beginImport(of transfer: TransferID, finish: (SessionNumber, Finish)?) {
-    transfers[of: transfer]?.movedAt = now
-    act(.importItems(transfer, finish: finish, withheld: transfers[of: transfer]?.withheldItems ?? []))
+  /// Continues the import of the newest part, of which everything had arrived.
+  mutating func continueImport(of transfer: TransferID, _ total: Tally? = nil) {
+    transfers[of: transfer]?.part.stage = .importing
+    if let total { transfers[of: transfer]?.part.total = ExpectedTotal(total) }
+    beginImport(of: transfer, finish: nil)
+  }
+
+  private mutating func beginImport(of transfer: TransferID, finish: (SessionNumber, Finish)?) {
+    guard let part = transfers[of: transfer]?.part else { return }
+    transfers[of: transfer]?.part.movedAt = now
+    act(.importItems(transfer, part.number, finish: finish, withheld: part.withheldItems))
     if stop != nil { act(.interruptImport(transfer)) }
   }
 
   mutating func importing(_ transfer: TransferID, _ progress: ImportProgress) {
-    transfers[of: transfer]?.movedAt = now
+    transfers[of: transfer]?.part.movedAt = now
     tellProgress(progress.phase == .importing ? .importing : .verifying, of: transfer, fraction: progress.fraction)
     guard let number = phase.session, conversations[number]?.tells(progress, now: now) == true,
       let conversation = conversations[number]
@@ -109,36 +129,62 @@ extension ReceiverEngine {
   }
 
   mutating func tellProgress(_ phase: TransferPhase, of transfer: TransferID, fraction: Double?) {
-    act(.tellProgress(transfer, phase, total: transfers[of: transfer]?.total ?? ExpectedTotal(), fraction: fraction))
+    act(
+      .tellProgress(
+        transfer, phase, total: transfers[of: transfer]?.part.total ?? ExpectedTotal(), fraction: fraction))
   }
 
-  /// The import has ended. The current session learns the result, if there is one; otherwise only
-  /// the user does.
+  /// The import of a part has ended. The current session learns the result, if there is one;
+  /// otherwise only the user does.
   mutating func imported(
     _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, refused: [Refusal]
   ) {
     transfers[of: identifier]?.traffic = traffic
     switch result {
-    case .success(let done):
-      transfers[of: identifier]?.imported(done, refused)
-      guard let transfer = transfers[of: identifier] else { return }
-      if case .finishing(let outcome, let deadline) = phase {
-        // The import has ended in time, so a stop leaves nothing of it to the next run.
-        guard case .failure(let failure) = outcome, failure.kind == stop?.kind else { return }
-        if !settings.keeps { phase = .finishing(.success(transfer.result(done)), until: deadline) }
-        return tell(.done(transfer.result(done)))
-      }
-      tell(.done(transfer.result(done)))
-      guard let number = phase.session else { return linger(after: transfer, done) }
-      answer(done, number)
-      guard settings.keeps else { return awaitReceipt(number) }
-      stepAside(number)
-      endTransfer(.success(transfer.result(done)))
-    case .failure(let fault):
-      if let number = phase.session { endSession(number, by: fault) }
-      if settings.keeps { transfers[of: identifier]?.stage = .concluded }
-      endTransfer(.failure(fault.failure))
+    case .success(let done): imported(done, refused, identifier)
+    case .failure(let fault): notImported(fault, identifier)
     }
+  }
+
+  /// The import of a part has failed. A session whose sender still has to offer it tries it again.
+  private mutating func notImported(_ fault: Fault, _ identifier: TransferID) {
+    transfers[of: identifier]?.part.stage = .concluded
+    guard let part = transfers[of: identifier]?.part.number else { return }
+    if stop != nil {
+      if let number = phase.session { endSession(number, by: fault) }
+      return endTransfer(.failure(fault.failure))
+    }
+    guard let number = phase.session, let conversation = conversations[number], conversation.isTalking else {
+      transfers[of: identifier]?.fail(by: fault)
+      if let transfer = transfers[of: identifier] { tellFailure(of: part, fault, transfer) }
+      // The end of a session that still has workers decides.
+      if phase.session == nil { linger(after: identifier) }
+      return
+    }
+    if conversation.waitsForImport(of: part) { return failPart(number, by: fault) }
+    guard conversation.machine.hasEnded(part) else { return }
+    transfers[of: identifier]?.fail(by: fault)
+    if let transfer = transfers[of: identifier] { tellFailure(of: part, fault, transfer) }
+    endPlan(number)
+  }
+
+  private mutating func imported(_ done: Done, _ refused: [Refusal], _ identifier: TransferID) {
+    transfers[of: identifier]?.imported(done, refused)
+    guard let transfer = transfers[of: identifier] else { return }
+    if case .finishing(let outcome, let deadline) = phase {
+      // The import has ended in time, so a stop leaves nothing of it to the next run.
+      guard case .failure(let failure) = outcome, failure.kind == stop?.kind,
+        case .success(let result)? = transfer.outcome
+      else { return }
+      if !settings.keeps { phase = .finishing(.success(result), until: deadline) }
+      return tellDone(result)
+    }
+    // First the result, which a later message may overtake.
+    if case .success(let result)? = transfer.outcome { tellDone(result) }
+    guard let number = phase.session else { return linger(after: identifier) }
+    sayImported(done, number)
+    if transfer.outcome == nil, let stop { return stopped(stop.kind) }
+    endPlan(number)
   }
 
   // MARK: The store
@@ -149,16 +195,16 @@ extension ReceiverEngine {
   }
 }
 
-extension IncomingTransfer {
+extension IncomingPart {
   /// A session's offer is accepted.
-  mutating func stage(_ offer: Offer, held: Tally) {
-    contents = contents ?? offer.contents
-    isStaged = true
-    self.held = held
+  mutating func stage(_ totals: PartTotals, _ admitted: ReceiverEngine.Admitted) {
+    stage = .receiving
+    held = admitted.held
+    if let known = admitted.refusals { (refusals, toldRefusals) = (known, min(toldRefusals, known.count)) }
     // The sender repeats these.
     withheldItems = []
     total = ExpectedTotal(
-      Tally(items: offer.items, bytes: offer.bytes), isEstimate: offer.flags.contains(.estimated))
+      Tally(items: totals.items, bytes: totals.bytes), isEstimate: totals.flags.contains(.estimated))
   }
 
   /// The sender has sent the totals of the archive. The announced total may have been an estimate.
@@ -231,6 +277,9 @@ extension ReceiverEngine {
     let earlier = conversations[number]?.receiptUntil ?? until
     conversations[number]?.isAside = true
     conversations[number]?.receiptUntil = min(earlier, until)
+    if case .settling(let end, let fault) = conversations[number]?.life {
+      conversations[number]?.life = .settling(until: min(end, until), fault)
+    }
   }
 
   /// The user has stopped the run: senders have a moment to send RECEIPT.
@@ -248,7 +297,7 @@ extension ReceiverEngine {
     guard settings.keeps, stop == nil, let number = phase.session, let conversation = conversations[number],
       isDue(conversation)
     else { return }
-    if conversation.joinable != nil { act(.lookForData(number)) } else { giveWay(number) }
+    if conversation.machine.isReceiving { act(.lookForData(number)) } else { giveWay(number) }
   }
 
   mutating func lookedForData(_ number: SessionNumber, lastAt moment: Double?) {
@@ -260,13 +309,13 @@ extension ReceiverEngine {
 
   /// Whether it is the sender's part to do something, and has been for long.
   private func isDue(_ conversation: Conversation) -> Bool {
-    guard conversation.isTalking, conversation.finish == nil, transfers[of: conversation.transfer]?.isReceiving == true,
+    guard conversation.isTalking, conversation.finish == nil, transfers[of: conversation.transfer]?.awaitsData == true,
       now >= conversation.dueSince + Self.turn
     else { return false }
     switch conversation.course {
     case .none, .receiving: return true
     case .telling: return phase.session.map { !workers.contains(.readLedger($0)) } == true
-    case .waiting, .examining, .asking, .staging: return false
+    case .waiting, .weighing, .asking, .recording, .due, .staging: return false
     }
   }
 
@@ -281,6 +330,7 @@ extension ReceiverEngine {
   /// From now on, a session acts on a transfer.
   mutating func engage(in transfer: TransferID, by number: SessionNumber) {
     phase = .engaged(transfer, number)
+    transfers[of: transfer]?.isMet = true
     guard settings.keeps else { return }
     codes.noteInterlude()
     transfers.retake(transfer)
@@ -308,15 +358,17 @@ extension ReceiverEngine {
     guard let before = transfers[of: identifier], before.keeping == .retaking else { return }
     switch result {
     case .success(let known?):
-      transfers[of: identifier] = IncomingTransfer(known)
+      var anew = IncomingTransfer(known)
+      anew.isMet = before.isMet
+      transfers[of: identifier] = anew
       if phase.transfer == identifier { goOn(with: known) }
     case .success(nil):
-      // A transfer that was never staged has no record on the disk; any other was discarded by the
+      // A plan that was never agreed to has no record on the disk; any other was discarded by the
       // user.
       var anew = IncomingTransfer(identifier, pairedWith: before.client)
-      anew.fault = before.isStaged ? .unknownTransfer : nil
+      anew.fault = before.isRecorded ? .unknownTransfer : nil
       transfers[of: identifier] = anew
-      if before.isStaged { endSession(of: identifier, by: .unknownTransfer) }
+      if before.isRecorded { endSession(of: identifier, by: .unknownTransfer) }
     case .failure(let fault):
       transfers[of: identifier]?.keeping = .released
       // Another process holds it, for a short time: its sender reconnects.
@@ -325,26 +377,12 @@ extension ReceiverEngine {
     }
   }
 
-  /// The transfer has begun: answers as much as possible of the sender's requests so far.
+  /// The transfer has begun: continues as far as is possible without its sender.
   private mutating func goOn(with known: KnownTransfer) {
+    guard known.concluded != nil else { return }
     let session = phase.session
-    switch known.standing {
-    case .receiving: return
-    case .concluded:
-      goOn(withImportOf: known.identifier)
-      phase = .engaged(known.identifier, session)
-      if let number = session, case .waiting(let offer) = conversations[number]?.course {
-        conversations[number]?.course = .none
-        tell(.offer(offer, availableBytes: nil))
-      }
-    case .done(let done):
-      if let number = session {
-        answer(done, number)
-        stepAside(number)
-      }
-      guard let transfer = transfers[of: known.identifier] else { return }
-      endTransfer(.success(transfer.result(done)))
-    }
+    goOn(withImportOf: known.identifier)
+    phase = .engaged(known.identifier, session)
   }
 
   private mutating func endSession(of transfer: TransferID, by fault: Fault) {
@@ -379,12 +417,14 @@ extension ReceiverEngine {
     if phase.isEnding { return nil }
     if transfers.count(where: \.isDone) > Self.rememberedDone + conversations.count { return "too many are remembered" }
     for conversation in conversations.values where conversation.isAside && !conversation.isEnding {
-      if let transfer = transfers[of: conversation.transfer], !transfer.isDone {
+      if let transfer = transfers[of: conversation.transfer], transfer.outcome == nil {
         return "a session steps aside too early"
       }
     }
     if let transfer = phase.transfer.flatMap({ transfers[of: $0] }) {
-      if transfer.isDone { return "it is engaged in a finished transfer" }
+      if transfer.isDone, conversations.values.allSatisfy({ !$0.machine.isOver }) {
+        return "it is engaged in a finished transfer"
+      }
       if transfer.keeping == .released { return "it is engaged in a released transfer" }
     }
     if transfers.contains(where: isResting) { return "it holds a transfer that it does not need" }

@@ -53,6 +53,7 @@ package struct ReceiverEngine: Engine {
   var question: StandingQuestion?
   var announcement = Announcement()
   var workers = RunningWorkers()
+  private var toldDone: TransferResult?
   /// The actions for the event that is being handled, and the time of that event.
   private var actions: [Action] = []
   private(set) var now = 0.0
@@ -100,6 +101,13 @@ package struct ReceiverEngine: Engine {
 
   mutating func tell(_ event: TransferEvent) { act(.tell(event)) }
 
+  /// Tells the result of a transfer; in a run that does not stay, each result once.
+  mutating func tellDone(_ result: TransferResult) {
+    if toldDone == result, !settings.keeps { return }
+    toldDone = result
+    tell(.done(result))
+  }
+
   private mutating func take(_ event: Event) {
     switch event {
     case .begin: act(.takeBack)
@@ -124,7 +132,8 @@ package struct ReceiverEngine: Engine {
     case .broke(let id, let fault): broke(id, fault)
     case .drained(let id): drained(id)
     case .closed(let id): door.forget(id)
-    case .examined(let number, let result): examined(number, result)
+    case .weighed(let number, let result, let session): weighed(number, result, session)
+    case .recorded(let number, let fault): recorded(number, fault)
     case .staged(let number, let result): staged(number, result)
     case .ledger(let number, let result): ledger(number, result)
     case .dropped(let number, let fault): dropped(number, fault)

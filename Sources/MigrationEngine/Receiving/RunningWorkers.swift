@@ -10,7 +10,8 @@ extension ReceiverEngine {
     case makeCode
     case question
     case closing(ConnectionID)
-    case examine(SessionNumber)
+    case weigh(SessionNumber)
+    case record(SessionNumber)
     case stage(SessionNumber)
     case readLedger(SessionNumber)
     case dropItems(SessionNumber)
@@ -31,20 +32,21 @@ extension ReceiverEngine {
       case .makeCode: self = .makeCode
       case .ask: self = .question
       case .close(let id, _): self = .closing(id)
-      case .examine(let number, _, _, _): self = .examine(number)
+      case .weigh(let number, _, _, _): self = .weigh(number)
+      case .record(let number, _): self = .record(number)
       case .stage(let number, _): self = .stage(number)
       case .readLedger(let number): self = .readLedger(number)
       case .dropItems(let number, _): self = .dropItems(number)
       case .serve(let id, _, _): self = .serve(id)
       case .sync(let number): self = .sync(number)
       case .shutGate(let number): self = .gate(number)
-      case .importItems(let transfer, _, _): self = .importItems(transfer)
+      case .importItems(let transfer, _, _, _): self = .importItems(transfer)
       case .note(let transfer), .forget(let transfer), .discard(let transfer), .release(let transfer),
         .retake(let transfer):
         self = .store(transfer)
       case .tell, .tellProgress, .finish, .announce, .withdrawAnnouncement, .drop, .pauseAccepting, .dismiss,
-        .forgetCode, .withdrawQuestion, .converse, .say, .hurryClosing, .endStream, .endSync, .lookForData, .closeGate,
-        .interruptImport:
+        .forgetCode, .withdrawQuestion, .converse, .say, .hurryClosing, .endStream, .endSync, .lookForData, .openGate,
+        .discardData, .closeGate, .interruptImport:
         return nil
       }
     }
@@ -59,7 +61,8 @@ extension ReceiverEngine {
       case .codeMade: self = .makeCode
       case .answered: self = .question
       case .closed(let id): self = .closing(id)
-      case .examined(let number, _): self = .examine(number)
+      case .weighed(let number, _, _): self = .weigh(number)
+      case .recorded(let number, _): self = .record(number)
       case .staged(let number, _): self = .stage(number)
       case .ledger(let number, _): self = .readLedger(number)
       case .dropped(let number, _): self = .dropItems(number)
@@ -107,8 +110,8 @@ extension ReceiverEngine {
     /// Whether a worker of a session runs, other than those of its streams.
     func isBusy(_ session: SessionNumber) -> Bool {
       [
-        Worker.examine(session), .stage(session), .readLedger(session), .dropItems(session), .sync(session),
-        .gate(session),
+        Worker.weigh(session), .record(session), .stage(session), .readLedger(session), .dropItems(session),
+        .sync(session), .gate(session),
       ].contains(where: running.contains)
     }
   }

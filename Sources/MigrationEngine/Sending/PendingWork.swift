@@ -19,6 +19,7 @@ extension SenderEngine {
       case export(SessionNumber)
       case stream(SessionNumber, StreamNumber)
       case finishNote(SessionNumber, TransferID)
+      case planRecord(SessionNumber, TransferID)
       case look(SessionNumber)
       case record(TransferID)
       case forget(TransferID)
@@ -30,8 +31,7 @@ extension SenderEngine {
         switch self {
         case .connection, .look: false
         case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .export, .stream, .finishNote,
-          .record, .forget,
-          .note:
+          .planRecord, .record, .forget, .note:
           true
         }
       }
@@ -39,7 +39,9 @@ extension SenderEngine {
       /// The transfer about which it writes a record.
       var transfer: TransferID? {
         switch self {
-        case .finishNote(_, let transfer), .record(let transfer), .forget(let transfer), .note(let transfer): transfer
+        case .finishNote(_, let transfer), .planRecord(_, let transfer), .record(let transfer), .forget(let transfer),
+          .note(let transfer):
+          transfer
         case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .connection, .export, .stream,
           .look:
           nil
@@ -49,7 +51,9 @@ extension SenderEngine {
       /// The session that it belongs to; nil for work that belongs to no session, or outlives it.
       var session: SessionNumber? {
         switch self {
-        case .export(let number), .stream(let number, _), .finishNote(let number, _), .look(let number): number
+        case .export(let number), .stream(let number, _), .finishNote(let number, _), .planRecord(let number, _),
+          .look(let number):
+          number
         case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .connection, .record, .forget,
           .note:
           nil
@@ -128,12 +132,14 @@ extension SenderEngine.Action {
     case .export(let session, _): .export(session)
     case .openStream(let session, let join, _): .stream(session, join.stream)
     case .readWindow(let session): .look(session)
-    case .recordDone(let transfer, _, _): .record(transfer)
-    case .noteFinish(let session, let transfer, _): .finishNote(session, transfer)
+    case .recordDone(let transfer, _, _, _): .record(transfer)
+    case .recordPlan(let session, let record): .planRecord(session, record.transfer)
+    case .noteFinish(let session, let transfer, _, _): .finishNote(session, transfer)
     case .note(let transfer, _, _, _): .note(transfer)
     case .forget(let transfer): .forget(transfer)
     case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .hurryClosing, .keepHeld,
-      .keepPartial, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow, .stopSession:
+      .keepPartial, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow, .stopSession,
+      .abandonExport:
       nil
     }
   }
@@ -157,6 +163,7 @@ extension SenderEngine.Event {
     case .withholding(let session, _), .unsent(let session, _), .exported(let session, _): .export(session)
     case .streamJoined(let session, let stream), .streamEnded(let session, let stream, _): .stream(session, stream)
     case .finishNoted(let session, let transfer, _): .finishNote(session, transfer)
+    case .planRecorded(let session, let transfer, _): .planRecord(session, transfer)
     case .window(let session, _): .look(session)
     case .recorded(let transfer, _, _): .record(transfer)
     case .noted(let transfer): .note(transfer)
@@ -170,9 +177,7 @@ extension SenderEngine.Event {
     switch self {
     case .dialing, .received, .broke, .drained, .withholding, .unsent, .streamJoined: false
     case .walked, .lookedUp, .found, .chosen, .probed, .codeEntered, .derived, .dialed, .closed, .exported,
-      .streamEnded, .finishNoted,
-      .window,
-      .recorded, .noted, .forgot, .begin, .stop, .timePassed:
+      .streamEnded, .finishNoted, .planRecorded, .window, .recorded, .noted, .forgot, .begin, .stop, .timePassed:
       true
     }
   }

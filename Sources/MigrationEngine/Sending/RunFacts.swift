@@ -4,14 +4,21 @@ extension SenderEngine {
   /// The facts that a run knows in every phase.
   struct RunFacts: Sendable {
     let settings: Settings
-    /// The totals of the source, once the walk has ended.
-    var summary: SourceSummary?
+    /// The totals of the parts, once the walk has ended.
+    var summaries: [SourceSummary]?
     var transfer = Transfer()
     private var isPlainTold = false
     private var isWithholdingTold = false
     private var isEstimateTold = false
 
     init(_ settings: Settings) { self.settings = settings }
+
+    func contents(of part: UInt16) -> Offer.Contents? { summaries?[Int(part)].contents }
+
+    /// The result of the run, once every part has one.
+    var outcome: Result<TransferResult, TransferFailure>? {
+      summaries.flatMap { transfer.outcome(of: $0.count) }
+    }
 
     /// Tells a user who has asked for compression why nothing is compressed.
     mutating func tellPlain(_ obstacle: String?, _ actions: inout [Action]) {
@@ -21,10 +28,10 @@ extension SenderEngine {
     }
 
     /// Tells the user how wrong the exporter's estimate was, if the difference matters.
-    mutating func tellEstimate(_ expected: ExpectedTotal, _ actual: UInt64, _ actions: inout [Action]) {
-      guard !isEstimateTold, let contents = summary?.contents,
-        let correction = expected.correction(actual, of: contents)
-      else { return }
+    mutating func tellEstimate(
+      _ expected: ExpectedTotal, _ actual: UInt64, of contents: Offer.Contents, _ actions: inout [Action]
+    ) {
+      guard !isEstimateTold, let correction = expected.correction(actual, of: contents) else { return }
       isEstimateTold = true
       actions.append(.tell(.notice(correction)))
     }
@@ -37,30 +44,38 @@ extension SenderEngine {
     }
   }
 
-  /// One transfer, over all its sessions and over restarts of the program.
-  struct Transfer: Sendable {
-    /// The transfer of an earlier run; nil for a transfer that begins with a pairing.
-    let unfinished: UnfinishedTransfer?
-    /// Nil until the receiver has accepted an offer and sent its ledger.
-    var identifier: TransferID?
+  /// One part, over all sessions of its transfer and over restarts of the program.
+  struct OutgoingPart: Sendable {
+    /// What an earlier run knew of it.
+    private let unfinished: UnfinishedTransfer.Part?
     /// The newest FINISH of this run.
     var finish: Finish?
     /// How much the receiver held when the newest session began, once a ledger was read.
-    var heldBefore: UInt64?
+    private var heldBefore: UInt64?
     /// The items named as not stored.
     var named: NamedItems
-    /// The best number of data streams so far, for the next session.
-    var streams = StreamCount.first
+    /// The names of the roots that the receiver leaves out.
+    var leftOut: [[UInt8]] = []
+    /// How it has ended: finished for good, or failed for this session.
+    private(set) var outcome: PartOutcome?
+    /// The reason where it has failed, as a session may continue it or not.
+    private(set) var fault: Fault?
 
-    init(_ unfinished: UnfinishedTransfer? = nil) {
+    init(_ unfinished: UnfinishedTransfer.Part? = nil) {
       self.unfinished = unfinished
-      identifier = unfinished?.identifier
       named = NamedItems(unfinished?.refusals ?? [])
+      if let done = unfinished?.done { finish(done) }
     }
 
-    /// A receiver has accepted an offer and sent its ledger.
-    mutating func begin(_ accept: Accept, held: Tally) {
-      identifier = accept.transfer
+    var isFinished: Bool { if case .finished? = outcome { true } else { false } }
+
+    /// A session judges it again.
+    mutating func begin() {
+      if !isFinished { (outcome, fault) = (nil, nil) }
+    }
+
+    /// The receiver has sent its ledger.
+    mutating func begin(held: Tally) {
       heldBefore = held.bytes
       // The receiver names all of them again.
       named = NamedItems()
@@ -72,15 +87,54 @@ extension SenderEngine {
       return unfinished == nil ? .notFinished : .unknown
     }
 
-    /// The result of a finished transfer. A run that only reads DONE has nothing to send, and does
-    /// not know which items were left out.
-    func result(_ done: Done, _ traffic: Traffic) -> TransferResult {
-      TransferResult(
-        total: done.total, sentBytes: traffic.sent, savedBytes: traffic.saved,
-        heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes), seconds: traffic.seconds,
-        unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
-        leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, leftBehind: finish?.leftBehind ?? [],
-        concludedAt: finish == nil ? unfinished?.lastSeen : nil)
+    mutating func fail(by fault: Fault) { (outcome, self.fault) = (.failed(fault.failure), fault) }
+
+    /// A run that only reads DONE has nothing to send, and does not know which items were left out.
+    mutating func finish(_ done: Done) {
+      outcome = .finished(
+        TransferResult(
+          total: done.total, sentBytes: 0, heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes),
+          seconds: 0, unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
+          leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, leftBehind: finish?.leftBehind ?? [],
+          concludedAt: finish == nil ? unfinished?.lastSeen : nil, failedParts: leftOut.count))
+    }
+  }
+
+  /// One transfer, over all its sessions and over restarts of the program.
+  struct Transfer: Sendable {
+    /// Nil until the receiver has judged the plan, and that is recorded.
+    var identifier: TransferID?
+    /// By their numbers.
+    private var parts: [UInt16: OutgoingPart] = [:]
+    /// The best number of data streams so far, for the next session.
+    var streams = StreamCount.first
+    /// The traffic of this run.
+    var traffic = Traffic()
+
+    init(_ unfinished: UnfinishedTransfer? = nil) {
+      identifier = unfinished?.identifier
+      for (number, part) in (unfinished?.parts ?? []).enumerated() { parts[UInt16(number)] = OutgoingPart(part) }
+    }
+
+    subscript(part: UInt16) -> OutgoingPart {
+      get { parts[part] ?? OutgoingPart() }
+      set { parts[part] = newValue }
+    }
+
+    /// The result of a plan of so many parts; nil while a part has none.
+    func outcome(of count: Int) -> Result<TransferResult, TransferFailure>? {
+      let outcomes = (0..<UInt16(count)).compactMap { self[$0].outcome }
+      return outcomes.count == count ? PartOutcome.combined(outcomes, traffic) : nil
+    }
+
+    /// Whether a later session may still bring something (Protocol §6.6).
+    var isResumable: Bool { parts.values.contains { $0.fault?.isResumable == true } }
+
+    /// The items of the finished parts.
+    var finished: Tally {
+      parts.values.reduce(Tally()) { sum, part in
+        if case .finished(let result)? = part.outcome { sum.adding(result.total) } else { sum }
+      }
     }
   }
 }

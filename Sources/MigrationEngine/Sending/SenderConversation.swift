@@ -12,6 +12,9 @@ struct SenderConversation: Sendable {
     var isNoted = false
   }
 
+  /// How many seconds the receiver has to answer the failure of a part.
+  static let settling = 60.0
+
   let number: SessionNumber
   private let meeting: SenderEngine.Meeting
   /// Whether this device came back, instead of pairing.
@@ -19,17 +22,30 @@ struct SenderConversation: Sendable {
   private var session: SenderSession
   /// The receiver's greeting.
   private var peer: Greeting?
-  private var accept: Accept?
-  /// Nil until the receiver has sent its ledger.
+  private var verdict: Verdict?
+  /// Nil until the receiver has sent a ledger.
   private(set) var streams: StreamPlan?
+  private var nextProgress: Double
+  /// Whether every part has its result, and the receiver may be told so.
+  private(set) var isOver = false
+  private var isUnrecorded = false
+
+  // MARK: The running part
+
+  private var part: UInt16?
+  private var accept: Accept?
+  /// Whether a worker exports it, or records its end.
+  private var isWorking = false
+  /// Its failure at this end, and until when the receiver may answer.
+  private var failure: (fault: Fault, until: Double)?
   /// The remaining messages of an export that has ended. The connection takes them a page at a
   /// time.
   private var rest: Rest?
   /// The expected total, as far as it is known.
   private var total = ExpectedTotal()
-  private var nextProgress: Double
-  /// The receiver's DONE, while it is being recorded.
+  /// The receiver's DONE, while it is being recorded, and a fault that has come meanwhile.
   private(set) var done: Done?
+  private var faultAfterDone: Fault?
   /// The items that the receiver has named as not stored before a DONE that answers the offer.
   private var repeated = NamedItems()
 
@@ -42,8 +58,8 @@ struct SenderConversation: Sendable {
     nextProgress = now + Self.progressPause
   }
 
-  /// Whether everything has arrived, and the receiver needs this end no more.
-  var isFinishing: Bool { session.isFinishing }
+  /// Whether everything of the last part has arrived, and the receiver needs this end no more.
+  func isFinishing(_ facts: SenderEngine.RunFacts) -> Bool { session.isFinishing && nextPart(facts) == nil }
   var connection: ConnectionID { meeting.connection }
   var address: String { meeting.address }
 
@@ -66,7 +82,8 @@ struct SenderConversation: Sendable {
     case .meet(let greeting):
       peer = greeting
       if !isReturn { actions.append(.tell(.paired(label: greeting.label, address: meeting.host))) }
-      offerIfReady(facts, &actions)
+      planIfReady(facts, &actions)
+    case .take(let verdict): take(verdict, &facts, &actions)
     case .begin(let accept): self.accept = accept
     case .keepHeld(let page): actions.append(.keepHeld(number, page))
     case .keepPartial(let partial): actions.append(.keepPartial(number, partial))
@@ -76,45 +93,144 @@ struct SenderConversation: Sendable {
       actions.append(.tellProgress(number, phase, total: total, fraction: progress.fraction))
     case .noteRefused(let refusal): note(refusal, &facts.transfer, &actions)
     case .finish(let done):
-      guard let transfer = facts.transfer.identifier else {
-        preconditionFailure("a receiver is done with a transfer that has a name")
+      guard let transfer = facts.transfer.identifier, let part else {
+        preconditionFailure("a receiver is done with a part that was offered")
       }
       self.done = done
+      failure = nil
       // The receiver forgets the transfer when it reads RECEIPT; a sender that is then killed must
       // know that the transfer is done.
-      let named = accept == nil ? repeated : facts.transfer.named
-      actions.append(.recordDone(transfer, done, refusals: named.refusals))
+      let named = accept == nil ? repeated : facts.transfer[part].named
+      actions.append(.recordDone(transfer, part: part, done, refusals: named.refusals))
+    case .giveUp(let close, let answer):
+      actions.append(.say(connection, answer))
+      fail(by: Fault(told: close), &facts, &actions)
+    case .settled(let close):
+      guard let failure else { return }
+      let isSame = failure.fault.close.code == close.code
+      fail(by: isSame ? failure.fault : Fault(told: close), &facts, &actions)
     case .stop(let close): throw Fault(told: close)
     }
   }
 
-  /// Sends the offer once the receiver is known and the walk has ended.
-  mutating func offerIfReady(_ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
-    guard peer != nil, let summary = facts.summary else { return }
-    let tally = summary.total
-    total = ExpectedTotal(tally, isEstimate: summary.flags.contains(.estimated))
-    let offer = Offer(
-      transfer: facts.transfer.identifier, contents: summary.contents, items: tally.items, bytes: tally.bytes,
-      allocated: summary.allocated, flags: summary.flags)
-    actions += [
-      .tell(.offer(offer, availableBytes: nil)),
-      .say(connection, session.offer(offer, earlier: facts.transfer.earlier)),
-    ]
+  /// Says the plan once the receiver is known and the walk has ended.
+  mutating func planIfReady(_ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
+    guard peer != nil, let summaries = facts.summaries else { return }
+    actions += summaries.indices.filter { !facts.transfer[UInt16($0)].isFinished }.map { index in
+      .tell(.offer(Offer(summaries[index]), availableBytes: nil))
+    }
+    let plan = Plan(summaries.map { Part($0) }, continuing: facts.transfer.identifier)
+    actions.append(.say(connection, session.plan(plan)))
+  }
+
+  /// The receiver has judged the plan, which is recorded if there is anything to send.
+  private mutating func take(
+    _ verdict: Verdict, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
+  ) {
+    guard let summaries = facts.summaries, let peer else { preconditionFailure("a verdict answers a plan") }
+    self.verdict = verdict
+    for (index, judged) in verdict.parts.enumerated() {
+      let part = UInt16(index)
+      facts.transfer[part].begin()
+      switch judged {
+      case .refused(let close): noteFailure(of: part, by: Fault(told: close), &facts, &actions)
+      case .taken(let without):
+        facts.transfer[part].leftOut = without.map { summaries[index].contents.roots[Int($0.root)].name }
+        actions += without.map { root in
+          let name = summaries[index].contents.roots[Int(root.root)].name
+          let fault = Fault(told: Close(root.code, "it does not take this", name: name))
+          return .tell(.partFailed(name: String(decoding: name, as: UTF8.self), fault.failure))
+        }
+      case .finished: break
+      }
+    }
+    guard nextPart(facts) != nil else { return offerNext(&facts, &actions) }
+    actions.append(
+      .recordPlan(
+        number,
+        SenderEngine.PlanRecord(
+          transfer: verdict.transfer, plan: Plan(summaries.map { Part($0) }), label: peer.label, address: address)))
+  }
+
+  private func noteFailure(
+    of part: UInt16, by fault: Fault, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
+  ) {
+    facts.transfer[part].fail(by: fault)
+    if let summaries = facts.summaries, summaries.count > 1 {
+      actions.append(.tell(.partFailed(name: Part(summaries[Int(part)]).name, fault.failure)))
+    }
+  }
+
+  /// The plan is recorded: the transfer has begun.
+  mutating func planRecorded(
+    _ fault: Fault?, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
+  ) throws(Fault) {
+    if let fault { throw fault }
+    facts.transfer.identifier = verdict?.transfer
+    offerNext(&facts, &actions)
+  }
+
+  /// Offers the part behind the running one, or ends the session if there is none.
+  private mutating func offerNext(_ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
+    (accept, rest, done, failure, repeated) = (nil, nil, nil, nil, NamedItems())
+    guard let next = nextPart(facts), let summaries = facts.summaries else {
+      // The receiver may have closed while its last DONE was recorded.
+      if !isUnrecorded, session.isBetween { actions.append(.say(connection, session.receipt())) }
+      isOver = true
+      return
+    }
+    part = next
+    let summary = summaries[Int(next)]
+    let others = summaries.indices.filter { !facts.transfer[UInt16($0)].isFinished && $0 > Int(next) }
+    total = ExpectedTotal(
+      summary.total, isEstimate: summary.isEstimate, before: facts.transfer.finished,
+      behind: others.reduce(Tally()) { $0.adding(summaries[$1].total) })
+    actions.append(
+      .say(
+        connection,
+        session.offer(
+          summary.totals(next, isEstimate: !facts.transfer[next].leftOut.isEmpty),
+          mayRefuse: summary.contents.mayBeRefused, earlier: facts.transfer[next].earlier)))
+  }
+
+  /// The part to offer behind the running one.
+  private func nextPart(_ facts: SenderEngine.RunFacts) -> UInt16? {
+    let first = part.map { $0 + 1 } ?? 0
+    return (first..<UInt16(verdict?.parts.count ?? Int(first))).first { number in
+      switch verdict?.parts[Int(number)] {
+      case .taken?: true
+      case .finished?: !facts.transfer[number].isFinished
+      case .refused?, nil: false
+      }
+    }
+  }
+
+  /// The running part has failed, at one end or both. The next one waits until everything of it is
+  /// written.
+  private mutating func fail(
+    by fault: Fault, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
+  ) {
+    guard let part else { return }
+    noteFailure(of: part, by: fault, &facts, &actions)
+    (failure, rest) = (nil, nil)
+    if isWorking { return actions.append(.abandonExport(number)) }
+    offerNext(&facts, &actions)
   }
 
   private mutating func note(
     _ refusal: Refusal, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
   ) {
+    guard let part else { return }
     guard let accept else {
       // Without a ledger, the refusal comes before a DONE that answers the offer.
       _ = repeated.add(refusal)
-      if transfer.named.add(refusal, isAgain: true) { actions.append(.tell(refusal.event)) }
+      if transfer[part].named.add(refusal, isAgain: true) { actions.append(.tell(refusal.event)) }
       return
     }
     let mark = accept.keys.mark(path: refusal.path, generation: refusal.generation)
     // The refusal has crossed the DROP that contains the item's mark.
-    guard !transfer.named.isGone(mark) else { return }
-    _ = transfer.named.add(refusal)
+    guard !transfer[part].named.isGone(mark) else { return }
+    _ = transfer[part].named.add(refusal)
     actions += [.refuse(number, mark), .tell(refusal.event)]
   }
 
@@ -123,32 +239,37 @@ struct SenderConversation: Sendable {
   private mutating func beginStreaming(
     _ held: Tally, _ facts: inout SenderEngine.RunFacts, _ now: Double, _ actions: inout [SenderEngine.Action]
   ) {
-    guard let peer, let accept, let summary = facts.summary else {
+    guard let peer, let accept, let verdict, let part, let summary = facts.summaries?[Int(part)] else {
       preconditionFailure("an acceptance answers an offer")
     }
-    facts.transfer.begin(accept, held: held)
-    if isReturn { actions.append(.tell(.resumed(heldBytes: held.bytes))) }
-    let obstacle = Self.obstacle(summary, accept, facts.settings)
+    facts.transfer[part].begin(held: held)
+    if isReturn, streams == nil { actions.append(.tell(.resumed(heldBytes: held.bytes))) }
+    let obstacle = Self.obstacle(summary, peer, facts.settings)
     actions.append(
       .export(
         number,
         SenderEngine.ExportOrder(
-          accept: accept, summary: summary, label: peer.label, address: address, request: peer.request,
-          isCompressible: obstacle == nil)))
+          transfer: verdict.transfer, part: part, accept: accept, window: verdict.window, request: peer.request,
+          isCompressible: obstacle == nil, leftOut: facts.transfer[part].leftOut)))
+    isWorking = true
     facts.tellPlain(obstacle, &actions)
-    var streams = StreamPlan(
-      number, accept, fixed: facts.settings.streams, count: facts.transfer.streams, now: now)
-    streams.open(now, &actions)
-    self.streams = streams
+    if streams == nil {
+      streams = StreamPlan(number, verdict, fixed: facts.settings.streams, count: facts.transfer.streams, now: now)
+      streams?.open(now, &actions)
+    } else {
+      streams?.beginPart(now)
+    }
   }
 
   /// The reason why data is not compressed, as a clause; nil where it may be compressed.
   private static func obstacle(
-    _ summary: SourceSummary, _ accept: Accept, _ settings: SenderEngine.Settings
+    _ summary: SourceSummary, _ peer: Greeting, _ settings: SenderEngine.Settings
   ) -> String? {
-    if !summary.flags.contains(.compressible) { return "its exporter does not want the data to be compressed" }
+    if !summary.isCompressible { return "its exporter does not want the data to be compressed" }
     if !settings.canCompress { return "nothing is compressed: libzstd.so.1 is not on this device" }
-    if !accept.features.contains(.zstd) { return "nothing is compressed: the other device cannot decompress" }
+    if !peer.features.intersection(settings.greeting.features).contains(.zstd) {
+      return "nothing is compressed: the other device cannot decompress"
+    }
     return nil
   }
 
@@ -157,25 +278,38 @@ struct SenderConversation: Sendable {
     _ unsent: Unsent, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
   ) {
     actions.append(.tell(unsent.event))
-    guard let message = session.unsent(unsent) else { return }
+    guard session.isStreaming, let part, let message = session.unsent(unsent) else { return }
     actions.append(.say(connection, message))
-    if let refused = unsent.refused { _ = transfer.named.add(refused) }
+    if let refused = unsent.refused { _ = transfer[part].named.add(refused) }
   }
 
-  /// The export has ended, and everything is written.
+  /// The export has ended, and everything that it has packed is written.
   mutating func exported(
-    _ result: Result<ExportResult, Fault>, _ facts: inout SenderEngine.RunFacts,
+    _ result: Result<ExportResult, Fault>, _ facts: inout SenderEngine.RunFacts, _ now: Double,
     _ actions: inout [SenderEngine.Action]
   ) throws(Fault) {
-    let exported = try result.get()
-    guard let transfer = facts.transfer.identifier, let accept else {
-      preconditionFailure("an export belongs to a transfer that has a name")
+    // It has failed at the receiver.
+    guard session.isStreaming else { return endWork(&facts, &actions) }
+    let exported: ExportResult
+    switch result {
+    case .success(let result): exported = result
+    case .failure(let fault):
+      isWorking = false
+      actions.append(.say(connection, session.fail(fault.close)))
+      failure = (fault, now + Self.settling)
+      return
     }
-    facts.transfer.named.drop(exported.stale, accept.keys)
-    facts.tellEstimate(total, exported.finish.total.bytes, &actions)
-    total = ExpectedTotal(exported.finish.total)
-    streams?.finish(&actions)
-    actions += [.finishWindow(number), .noteFinish(number, transfer, exported.finish)]
+    guard let transfer = facts.transfer.identifier, let accept, let part, let contents = facts.contents(of: part) else {
+      preconditionFailure("an export belongs to a part of a transfer that has a name")
+    }
+    facts.transfer[part].named.drop(exported.stale, accept.keys)
+    facts.tellEstimate(total, exported.finish.total.bytes, of: contents, &actions)
+    total = total.with(exported.finish.total)
+    if nextPart(facts) == nil {
+      streams?.finish(&actions)
+      actions.append(.finishWindow(number))
+    }
+    actions.append(.noteFinish(number, transfer, part: part, exported.finish))
     rest = Rest(stale: exported.stale[...], finish: exported.finish)
     sayRest(&facts.transfer, &actions)
   }
@@ -184,11 +318,19 @@ struct SenderConversation: Sendable {
   /// because a receiver that has read FINISH may finish the transfer, and a later run would then
   /// read only DONE.
   mutating func finishNoted(
-    _ fault: Fault?, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
+    _ fault: Fault?, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
   ) throws(Fault) {
     if let fault { throw fault }
+    guard session.isStreaming else { return endWork(&facts, &actions) }
+    isWorking = false
     rest?.isNoted = true
-    sayFinish(&transfer, &actions)
+    sayFinish(&facts.transfer, &actions)
+  }
+
+  /// The last worker of a part that has failed has ended.
+  private mutating func endWork(_ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
+    isWorking = false
+    offerNext(&facts, &actions)
   }
 
   /// Sends the next page of held items that the source no longer has, and FINISH after the last
@@ -203,13 +345,31 @@ struct SenderConversation: Sendable {
   }
 
   private mutating func sayFinish(_ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]) {
-    guard let rest, rest.isNoted, rest.stale.isEmpty else { return }
+    guard let rest, let part, rest.isNoted, rest.stale.isEmpty else { return }
     self.rest = nil
-    transfer.finish = rest.finish
+    transfer[part].finish = rest.finish
     actions += [
       .say(connection, session.finish(rest.finish)), .tellProgress(number, .verifying, total: total, fraction: nil),
     ]
   }
+
+  /// The receiver's DONE is recorded: the part is finished. Without the record, the receiver has to
+  /// keep its own, for a sender that asks again.
+  mutating func recorded(
+    _ isWritten: Bool, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
+  ) throws(Fault) {
+    guard let part, let done else { return }
+    isUnrecorded = isUnrecorded || !isWritten
+    facts.transfer[part].finish(done)
+    if let faultAfterDone, nextPart(facts) != nil {
+      self.done = nil
+      throw faultAfterDone
+    }
+    offerNext(&facts, &actions)
+  }
+
+  /// The session is to end once the DONE of a part is recorded, if other parts are left.
+  mutating func endAfterDone(by fault: Fault) { faultAfterDone = faultAfterDone ?? fault }
 
   mutating func joined(_ stream: SenderEngine.StreamNumber, _ now: Double, _ actions: inout [SenderEngine.Action]) {
     streams?.joined(stream, now, &actions)
@@ -226,25 +386,51 @@ struct SenderConversation: Sendable {
   mutating func looked(
     _ counts: SenderEngine.WindowCounts, _ now: Double, _ actions: inout [SenderEngine.Action]
   ) {
-    streams?.looked(counts, now, &actions)
+    if session.isStreaming { streams?.looked(counts, now, &actions) }
   }
 
   // MARK: Time
 
   var nextMoment: Double? {
-    guard session.isStreaming else { return nil }
-    return [streams?.nextMoment, nextProgress].compactMap { $0 }.min()
+    let isSending = session.isStreaming
+    let moments = [streams?.nextMoment(isSending: isSending), isSending ? nextProgress : nil, failure?.until]
+    return moments.compactMap { $0 }.min()
   }
 
-  /// Does the work that only waits for time; returns whether there was any.
-  mutating func moveOn(_ now: Double, _ actions: inout [SenderEngine.Action]) -> Bool {
-    guard session.isStreaming else { return false }
-    streams?.moveOn(now, &actions)
-    if now >= nextProgress {
+  /// Does the work that only waits for time.
+  mutating func moveOn(_ now: Double, _ actions: inout [SenderEngine.Action]) throws(Fault) {
+    if let failure, now >= failure.until { throw failure.fault }
+    streams?.moveOn(isSending: session.isStreaming, now, &actions)
+    if session.isStreaming, now >= nextProgress {
       nextProgress = now + Self.progressPause
       actions.append(.tellProgress(number, .sending, total: total, fraction: nil))
     }
-    return !actions.isEmpty
+  }
+}
+
+extension SenderConversation {
+  /// The invariant of the running part that does not hold, given the pending work; nil when all hold.
+  func brokenInvariant(_ items: [SenderEngine.PendingWork.Item]) -> String? {
+    var (isPlanned, worksForPart) = (false, false)
+    for item in items where item.session == number {
+      switch item {
+      case .planRecord: isPlanned = true
+      case .export, .finishNote: worksForPart = true
+      default: break
+      }
+    }
+    if worksForPart != isWorking { return "the worker of a part is not known" }
+    if session.isBetween, !isOver, !isPlanned, !isWorking, done == nil { return "a session waits for nothing" }
+    return nil
+  }
+}
+
+extension SourceSummary {
+  /// What an offer of this part says.
+  func totals(_ part: UInt16, isEstimate: Bool = false) -> PartTotals {
+    PartTotals(
+      part: part, items: total.items, bytes: total.bytes, allocated: allocated,
+      flags: self.isEstimate || isEstimate ? .estimated : [])
   }
 }
 

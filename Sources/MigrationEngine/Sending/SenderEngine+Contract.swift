@@ -11,8 +11,8 @@ extension SenderEngine {
 
     /// The first event.
     case begin
-    /// The worker of `walk` has ended.
-    case walked(Result<SourceSummary, Fault>)
+    /// The worker of `walk` has ended: the totals of each part.
+    case walked(Result<[SourceSummary], Fault>)
     /// The worker of `lookUpUnfinished` has ended: the transfers that this source began earlier,
     /// newest first.
     case lookedUp(Result<[UnfinishedTransfer], Fault>)
@@ -53,6 +53,8 @@ extension SenderEngine {
 
     // MARK: Workers of a session; those of an older one end with its number
 
+    /// The worker of `recordPlan` has ended.
+    case planRecorded(SessionNumber, TransferID, Fault?)
     /// News from the export, before it sends anything: the items of the source that the destination
     /// cannot hold, as a lower-case clause.
     case withholding(SessionNumber, clause: String)
@@ -82,32 +84,40 @@ extension SenderEngine {
 
   /// A transfer that an earlier run began.
   package struct UnfinishedTransfer: Sendable {
+    package struct Part: Sendable {
+      package let unsent: UInt64
+      /// When an earlier run last recorded something of the transfer, such as a FINISH, in seconds
+      /// since 1970.
+      package let lastSeen: Int64
+      /// The receiver's DONE.
+      package let done: Done?
+      /// The items named as not stored, which are recorded with DONE.
+      package let refusals: [Refusal]
+
+      package init(unsent: UInt64 = 0, lastSeen: Int64 = 0, done: Done? = nil, refusals: [Refusal] = []) {
+        self.unsent = unsent
+        self.lastSeen = lastSeen
+        self.done = done
+        self.refusals = refusals
+      }
+    }
+
     package let identifier: TransferID
     /// The receiver's key: the pin.
     package let receiver: KeyFingerprint
     /// The receiver's last address, with the port.
     package let address: String
-    package let unsent: UInt64
-    /// When an earlier run last recorded something of it, such as its FINISH, in seconds
-    /// since 1970.
-    package let lastSeen: Int64
-    /// The receiver's DONE, from a run that ended before it could tell its user.
-    package let done: Done?
-    /// The items named as not stored, which are recorded with DONE.
-    package let refusals: [Refusal]
+    package let parts: [Part]
 
-    package init(
-      identifier: TransferID, receiver: KeyFingerprint, address: String = "", unsent: UInt64 = 0, lastSeen: Int64 = 0,
-      done: Done? = nil, refusals: [Refusal] = []
-    ) {
-      self.lastSeen = lastSeen
+    package init(identifier: TransferID, receiver: KeyFingerprint, address: String = "", parts: [Part] = [Part()]) {
       self.identifier = identifier
       self.receiver = receiver
       self.address = address
-      self.unsent = unsent
-      self.done = done
-      self.refusals = refusals
+      self.parts = parts
     }
+
+    /// Whether every part is finished, and the run that knew it ended before it could tell its user.
+    var isDone: Bool { parts.allSatisfy { $0.done != nil } }
   }
 
   /// The connection to the receiver, on which both ends have sent READY.
@@ -252,9 +262,14 @@ extension SenderEngine {
     /// A page of marks of held items, or an incomplete file: the export leaves them out.
     case keepHeld(SessionNumber, Held)
     case keepPartial(SessionNumber, Partial)
-    /// A worker records the transfer before anything is sent, then packs everything that is not
-    /// held into the session's window. Leads to `exported`.
+    /// A worker records the plan and the receiver's answer, durably, before anything is sent. Leads
+    /// to `planRecorded`.
+    case recordPlan(SessionNumber, PlanRecord)
+    /// A worker packs everything of a part that is not held into the session's window. Leads to
+    /// `exported`, when everything that it has packed is written.
     case export(SessionNumber, ExportOrder)
+    /// The part has failed at the receiver: the worker of `export` is to end soon.
+    case abandonExport(SessionNumber)
     /// A worker connects to the receiver's address, joins, and sends the frames that the window
     /// gives it. Leads to `streamEnded`.
     case openStream(SessionNumber, Join, attempts: Int)
@@ -272,15 +287,15 @@ extension SenderEngine {
     case stopSession(SessionNumber)
     /// A worker records that everything is sent except so many items, for a later run that only
     /// reads DONE; the record is durable before FINISH is sent. Leads to `finishNoted`.
-    case noteFinish(SessionNumber, TransferID, Finish)
+    case noteFinish(SessionNumber, TransferID, part: UInt16, Finish)
     /// Leads at once to `window`. Used only in a session that has begun its export.
     case readWindow(SessionNumber)
 
     // MARK: Workers of a transfer
 
-    /// A worker records that the receiver has sent DONE, and the items named as not stored; the
-    /// record is durable before RECEIPT is sent. Leads to `recorded`.
-    case recordDone(TransferID, Done, refusals: [Refusal])
+    /// A worker records that the receiver has sent DONE for a part, and the items named as not
+    /// stored; the record is durable before the next OFFER or RECEIPT is sent. Leads to `recorded`.
+    case recordDone(TransferID, part: UInt16, Done, refusals: [Refusal])
     /// A worker records the progress of a session that has ended. Leads to `noted`.
     case note(TransferID, arrived: Tally, total: Tally, address: String)
     /// A worker forgets a transfer that is done, or that the other device no longer knows. Leads to
@@ -297,17 +312,28 @@ extension SenderEngine {
     case resume(TransferID?)
   }
 
-  /// The parameters of an export.
-  package struct ExportOrder: Sendable {
-    package let accept: Accept
-    package let summary: SourceSummary
+  /// What is recorded of a plan.
+  package struct PlanRecord: Sendable {
+    package let transfer: TransferID
+    package let plan: Plan
     /// The receiver's label and address.
     package let label: String
     package let address: String
+  }
+
+  /// The parameters of an export.
+  package struct ExportOrder: Sendable {
+    package let transfer: TransferID
+    package let part: UInt16
+    package let accept: Accept
+    /// The number of bytes that the session allows to be unacknowledged.
+    package let window: UInt64
     /// The receiver's request to an app.
     package let request: AppRequest?
     /// Whether data may be compressed, as far as the engine knows.
     package let isCompressible: Bool
+    /// The names of the roots that the receiver leaves out.
+    package let leftOut: [[UInt8]]
 
     /// The items that the destination can hold, as far as the receiver knows.
     package var traits: DestinationTraits { accept.traits ?? DestinationTraits() }

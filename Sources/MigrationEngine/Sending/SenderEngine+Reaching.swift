@@ -9,12 +9,12 @@ extension SenderEngine {
   }
 
   /// The walk has ended.
-  mutating func walked(_ result: Result<SourceSummary, Fault>, _ now: Double, _ actions: inout [Action]) {
+  mutating func walked(_ result: Result<[SourceSummary], Fault>, _ now: Double, _ actions: inout [Action]) {
     switch result {
-    case .success(let summary):
-      facts.summary = summary
+    case .success(let summaries):
+      facts.summaries = summaries
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
-        conversation.offerIfReady(facts, &actions)
+        conversation.planIfReady(facts, &actions)
       }
     case .failure(let fault): unwalked(fault, now, &actions)
     }
@@ -42,9 +42,11 @@ extension SenderEngine {
     switch result {
     case .failure(let fault): prepareFinish(.failure((abandoned ?? fault).failure), now, &actions)
     case .success(let transfers):
-      if let newest = transfers.first, let done = newest.done {
-        actions += newest.refusals.map { .tell($0.event) }
-        return conclude(newest.identifier, Transfer(newest).result(done, Traffic()), now, &actions)
+      if let newest = transfers.first, newest.isDone {
+        facts.transfer = Transfer(newest)
+        actions += newest.parts.flatMap(\.refusals).map { .tell($0.event) }
+        guard let result = facts.transfer.outcome(of: newest.parts.count) else { return }
+        return conclude(result, now, &actions)
       }
       if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
       guard let newest = transfers.first else { return beginPairing(&actions) }

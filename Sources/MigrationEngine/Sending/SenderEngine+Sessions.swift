@@ -11,10 +11,16 @@ extension SenderEngine {
     do throws(Fault) {
       try step(&conversation, &facts, &actions)
       phase = .conversing(conversation, plan)
+      if conversation.isOver, let outcome = facts.outcome { end(conversation, plan, .over(outcome), now, &actions) }
     } catch {
+      // After the receiver's DONE, no fault changes the result of the part.
+      if conversation.done != nil { conversation.endAfterDone(by: error) }
       phase = .conversing(conversation, plan)
-      // After the receiver's DONE, no fault changes the result.
       guard conversation.done == nil else { return }
+      // Every part has its result, and the receiver no longer waits for the rest of the last one.
+      if error.isReconnectable, let outcome = facts.outcome {
+        return end(conversation, plan, .over(outcome), now, &actions)
+      }
       if !error.isTold { actions.append(.say(conversation.connection, .close(error.close))) }
       end(conversation, plan, .failed(error), now, &actions)
     }
@@ -23,16 +29,6 @@ extension SenderEngine {
   /// A fault ends the current session, if there is one.
   mutating func breakOff(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
     converse(now, &actions) { (_, _, _) throws(Fault) in throw fault }
-  }
-
-  /// The receiver's DONE is recorded: the receiver may forget the transfer. If recording failed,
-  /// the receiver keeps its record for a sender that asks again.
-  mutating func recorded(
-    _ transfer: TransferID, _ traffic: Traffic, _ isWritten: Bool, _ now: Double, _ actions: inout [Action]
-  ) {
-    guard case .conversing(let conversation, let plan) = phase, let done = conversation.done else { return }
-    if isWritten { actions.append(.say(conversation.connection, .receipt)) }
-    end(conversation, plan, .done(transfer, facts.transfer.result(done, traffic)), now, &actions)
   }
 
   private mutating func end(
@@ -77,8 +73,11 @@ extension SenderEngine {
   private mutating func goOn(
     after end: SessionEnd, _ counts: WindowCounts, _ now: Double, _ actions: inout [Action]
   ) {
-    if case .failed = end.outcome, let transfer = facts.transfer.identifier, let summary = facts.summary {
-      actions.append(.note(transfer, arrived: counts.arrived, total: summary.total, address: end.address))
+    if case .failed = end.outcome, let transfer = facts.transfer.identifier, let summaries = facts.summaries {
+      actions.append(
+        .note(
+          transfer, arrived: counts.arrived.adding(facts.transfer.finished),
+          total: summaries.reduce(Tally()) { $0.adding($1.total) }, address: end.address))
     }
     decide(after: end, hasProgressed: counts.hasProgressed, now, &actions)
   }
@@ -88,7 +87,7 @@ extension SenderEngine {
     after end: SessionEnd, hasProgressed: Bool, _ now: Double, _ actions: inout [Action]
   ) {
     switch end.outcome {
-    case .done(let transfer, let result): conclude(transfer, result, now, &actions)
+    case .over(let result): conclude(result, now, &actions)
     case .failed(let fault) where fault.isReconnectable && settings.giveUpAfter > 0:
       if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
       actions.append(.tell(.interrupted(reason: fault.failure.message)))
@@ -112,7 +111,7 @@ extension SenderEngine {
     }
     setEndDeadline(now)
     var message = "interrupted"
-    if case .conversing(let conversation, _) = phase, conversation.isFinishing {
+    if case .conversing(let conversation, _) = phase, conversation.isFinishing(facts) {
       message +=
         " after all data had arrived: the other device completes the transfer, and the same command tells its result"
     }
@@ -132,12 +131,17 @@ extension SenderEngine {
     }
   }
 
-  /// The transfer is done. Forgetting it is not cut off, so that a later run does not continue it.
+  /// Every part has its result. Forgetting the transfer is not cut off, so that a later run does not
+  /// continue it.
   mutating func conclude(
-    _ transfer: TransferID, _ result: TransferResult, _ now: Double, _ actions: inout [Action]
+    _ result: Result<TransferResult, TransferFailure>, _ now: Double, _ actions: inout [Action]
   ) {
-    actions += [.forget(transfer), .tell(.done(result))]
-    end(by: .success(result), &actions)
+    if case .success(let result) = result { actions.append(.tell(.done(result))) }
+    guard let transfer = facts.transfer.identifier, !facts.transfer.isResumable else {
+      return prepareFinish(result, now, &actions)
+    }
+    actions.append(.forget(transfer))
+    end(by: result, &actions)
     // If the user has stopped the run, it waits for that a little longer, even when no time is
     // left.
     endDeadline = endDeadline.map { max($0, now + EndLimits.forgetting) }

@@ -130,11 +130,15 @@ package struct SenderEngine: Engine {
       }
     case .exported(_, let result):
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
-        try conversation.exported(result, &facts, &actions)
+        try conversation.exported(result, &facts, now, &actions)
+      }
+    case .planRecorded(_, _, let fault):
+      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+        try conversation.planRecorded(fault, &facts, &actions)
       }
     case .finishNoted(_, _, let fault):
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
-        try conversation.finishNoted(fault, &facts.transfer, &actions)
+        try conversation.finishNoted(fault, &facts, &actions)
       }
     case .streamJoined(_, let stream):
       converse(now, &actions) { (conversation, _, actions) throws(Fault) in
@@ -144,7 +148,11 @@ package struct SenderEngine: Engine {
       converse(now, &actions) { (conversation, _, actions) throws(Fault) in
         try conversation.ended(stream, end, now, &actions)
       }
-    case .recorded(let transfer, let traffic, let isWritten): recorded(transfer, traffic, isWritten, now, &actions)
+    case .recorded(_, let traffic, let isWritten):
+      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+        facts.transfer.traffic = traffic
+        try conversation.recorded(isWritten, &facts, &actions)
+      }
     }
   }
 }
@@ -200,10 +208,11 @@ extension SenderEngine {
     /// A random number from 0 to 1, which shortens the next pause.
     var spread = 0.0
 
-    var isDone: Bool { if case .done = outcome { true } else { false } }
+    var isOver: Bool { if case .over = outcome { true } else { false } }
 
     enum Outcome: Sendable {
-      case done(TransferID, TransferResult)
+      /// Every part has its result.
+      case over(Result<TransferResult, TransferFailure>)
       case failed(Fault)
     }
   }
@@ -215,12 +224,12 @@ extension SenderEngine {
     switch phase {
     case .waiting(let plan, let moment) where now >= moment:
       dial(plan, &actions)
-    case .conversing(var conversation, let plan):
-      guard conversation.moveOn(now, &actions) else { return false }
-      phase = .conversing(conversation, plan)
+    case .conversing:
+      converse(now, &actions) { (conversation, _, actions) throws(Fault) in try conversation.moveOn(now, &actions) }
+      return !actions.isEmpty
     // After the user has stopped the run, the ends of the session and of the run share one
     // deadline.
-    case .closing(let end) where end.isDone && endDeadline != nil:
+    case .closing(let end) where end.isOver && endDeadline != nil:
       decide(after: end, hasProgressed: true, now, &actions)
     case .closing(let end) where !work.isGoingOn(end.session) && !work.isOpen(end.connection):
       count(end, now, &actions)
@@ -268,7 +277,7 @@ extension SenderEngine {
       return "\(item) does not fit the phase"
     }
     if case .idle = phase { return items.isEmpty ? nil : "work runs before the beginning" }
-    let mustWalk = facts.summary == nil && abandoned == nil && !isEnding
+    let mustWalk = facts.summaries == nil && abandoned == nil && !isEnding
     return mustWalk && !items.contains(.walk) ? "the source is not walked" : nil
   }
 
@@ -293,6 +302,7 @@ extension SenderEngine {
       if !items.contains(.connection(conversation.connection)) { return "a session has no connection" }
       let isRecording = items.contains { if case .record = $0 { true } else { false } }
       if isRecording != (conversation.done != nil) { return "DONE is not being recorded" }
+      if let broken = conversation.brokenInvariant(items) { return broken }
       let workers = items.compactMap { if case .stream(_, let number) = $0 { number } else { nil } }
       return conversation.streams?.brokenInvariant(workers)
     case .counting(let end):

@@ -114,6 +114,11 @@ package struct StreamCount: Sendable {
     _ = settle(now)
   }
 
+  /// Nothing was sent for a while: a measurement begins again.
+  package mutating func resume(now: Double) {
+    if case .measuring = state { state = .settling(since: now) }
+  }
+
   /// Reads the counters. Valid in every state.
   package mutating func look(_ now: Observation) -> Step {
     switch state {

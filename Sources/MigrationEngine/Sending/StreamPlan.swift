@@ -57,12 +57,11 @@ struct StreamPlan: Sendable {
   /// Whether everything is written, so that a stream needs no heir.
   private var isOver = false
 
-  /// The receiver has accepted, and announced how many streams it accepts; `count` was the best
-  /// number before.
-  init(_ session: SessionNumber, _ accept: Accept, fixed: UInt32?, count: Int, now: Double) {
+  /// The receiver has announced how many streams it accepts; `count` was the best number before.
+  init(_ session: SessionNumber, _ verdict: Verdict, fixed: UInt32?, count: Int, now: Double) {
     self.session = session
-    identifier = accept.session
-    limit = Int(accept.streams)
+    identifier = verdict.session
+    limit = Int(verdict.streams)
     if let fixed {
       missing = max(1, min(Int(fixed), limit))
     } else {
@@ -71,6 +70,12 @@ struct StreamPlan: Sendable {
       missing = found.count
       nextLook = now + Self.lookPause
     }
+  }
+
+  /// Another part begins to be sent: the pause before it says nothing about the streams.
+  mutating func beginPart(_ now: Double) {
+    count?.resume(now: now)
+    if count != nil { nextLook = now + Self.lookPause }
   }
 
   /// The best number so far; nil where the user has fixed it.
@@ -150,7 +155,11 @@ struct StreamPlan: Sendable {
     // it was to replace.
     let hadJoined = broken.state == .joined
     let attempts = hasBrought ? 1 : broken.attempts + 1
-    guard attempts <= Self.losses else { throw fault }
+    guard attempts <= Self.losses else {
+      // The session may have to record a DONE first.
+      streams.remove(at: index)
+      throw fault
+    }
     let pause = attempts == 1 ? 0 : min(2, 0.01 * Double(1 << attempts))
     let heir = Stream(
       number: takeNumber(), replaces: hadJoined ? broken.number : broken.replaces, attempts: attempts,
@@ -168,16 +177,17 @@ struct StreamPlan: Sendable {
 
   // MARK: Looks
 
-  /// The next moment at which something is due without an event.
-  var nextMoment: Double? {
+  /// The next moment at which something is due without an event. The window is read only while data
+  /// is sent.
+  func nextMoment(isSending: Bool) -> Double? {
     let start = joining < Self.places ? streams.compactMap(\.due).min() : nil
-    return [start, nextLook].compactMap { $0 }.min()
+    return [start, isSending ? nextLook : nil].compactMap { $0 }.min()
   }
 
   /// Starts due streams, and reads the window if that is due.
-  mutating func moveOn(_ now: Double, _ actions: inout [Action]) {
+  mutating func moveOn(isSending: Bool, _ now: Double, _ actions: inout [Action]) {
     startQueued(now, &actions)
-    guard let look = nextLook, now >= look else { return }
+    guard isSending, let look = nextLook, now >= look else { return }
     nextLook = now + Self.lookPause
     actions.append(.readWindow(session))
   }

@@ -65,7 +65,7 @@ package final class ExtensionCheck: Sendable {
     let total = try read(source, by: reader)
     let end = BootInstant.now()
     return DryExport(
-      version: identity.version, estimate: summary.total.bytes, isCompressible: summary.flags.contains(.compressible),
+      version: identity.version, estimate: summary.total.bytes, isCompressible: summary.isCompressible,
       roots: reader.roots, total: total, seconds: end.seconds(since: begin), unsent: reader.unsent,
       refused: refused.withLock { $0 }, scratchBytes: source.growth?.bytes ?? 0)
   }

@@ -121,14 +121,13 @@ package final class AppSource: ItemSource {
           "the extension of \(site.identifier) names no version of its data (resourcesVersion is empty), so a later "
             + "importer cannot recognise its format"))
     }
-    var flags: Offer.Flags = .estimated
-    if description.isCompressible { flags.insert(.compressible) }
     return SourceSummary(
       contents: .app(
         AppIdentity(
           bundleIdentifier: site.identifier, store: claim.store ?? SourceClaim.usualStore(of: claim.platform),
           platform: claim.platform, version: description.version)),
-      total: Tally(items: items, bytes: estimate), allocated: estimate, flags: flags)
+      total: Tally(items: items, bytes: estimate), allocated: estimate, isEstimate: true,
+      isCompressible: description.isCompressible)
   }
 
   /// The process that was started before, or a new one. It uses the stop signal.

@@ -35,6 +35,8 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
   package let description: String
   /// Whether no end has judged a code: another attempt may succeed.
   private(set) var isUnjudged = false
+  /// Whether the other end has said that another attempt does not help.
+  private(set) var isLasting = false
 
   package init(_ code: Code, _ description: String) {
     self.code = code
@@ -47,7 +49,10 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
 
   package init(_ violation: Violation) { self.init(.violation(violation), violation.description) }
 
-  package init(_ reason: AbortReason) { self.init(.aborted(reason), reason.failure.message) }
+  package init(_ reason: AbortReason, _ details: AbortDetails? = nil) {
+    self.init(.aborted(reason), reason.failure.message)
+    if case .busy(wait: .never, _) = details { isLasting = true }
+  }
 
   package init(told close: Close) { self.init(.told(close), Fault(told: close).message) }
 
@@ -69,7 +74,7 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
       return try body()
     } catch {
       var error = error
-      error.isUnjudged = [.lost, .closed, .timedOut, .aborted(.busy)].contains(error.code)
+      error.isUnjudged = !error.isLasting && [.lost, .closed, .timedOut, .aborted(.busy)].contains(error.code)
       throw error
     }
   }

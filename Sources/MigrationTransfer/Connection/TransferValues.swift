@@ -64,13 +64,11 @@ final class TrafficCount: Sendable {
 
   /// Notes the time of the first byte, or of an archive's end without a byte. Only the first call
   /// counts.
-  func begin() { note(first) }
-
-  /// Notes the time of the last message. Only the first call counts.
-  func end() { note(last) }
-
-  private func note(_ moment: borrowing Atomic<Int64>) {
-    guard moment.load(ordering: .relaxed) == 0 else { return }
-    _ = moment.compareExchange(expected: 0, desired: max(1, BootInstant.now().nanoseconds), ordering: .relaxed)
+  func begin() {
+    guard first.load(ordering: .relaxed) == 0 else { return }
+    _ = first.compareExchange(expected: 0, desired: max(1, BootInstant.now().nanoseconds), ordering: .relaxed)
   }
+
+  /// Notes the time of the last message so far.
+  func end() { last.store(BootInstant.now().nanoseconds, ordering: .relaxed) }
 }

@@ -81,7 +81,7 @@ extension Connection {
     let length = try ConnectionError.wire { () throws(Violation) in try PairingFrame.length(header.span) }
     let body = length > header.count ? try readExactly(length - header.count, until: deadline) : []
     let frame = try ConnectionError.wire { () throws(Violation) in try PairingFrame((header + body).span) }
-    if case .abort(let reason) = frame { throw ConnectionError(reason) }
+    if case .abort(let reason, let details) = frame { throw ConnectionError(reason, details) }
     if frame == .ready { passReady() }
     return (frame, header + body)
   }
@@ -94,8 +94,13 @@ extension Connection {
 
   /// Tells the other end why there will be no READY, if it reads that within the pause.
   mutating func abort(_ reason: AbortReason, within pause: Duration = .seconds(1)) {
+    end(with: .abort(saying: reason), within: pause)
+  }
+
+  /// Sends a last frame, if the other end reads it within the pause.
+  mutating func end(with frame: PairingFrame, within pause: Duration = .seconds(1)) {
     let deadline = BootInstant.now().advanced(by: pause)
-    try? writeAll(PairingFrame.abort(reason).bytes, until: deadline)
+    try? writeAll(frame.bytes, until: deadline)
     close(by: deadline)
   }
 }

@@ -7,8 +7,9 @@ import MigrationWire
 struct ImportWorker: Sendable {
   let setup: ReceiverSetup
   let transfer: ReceivingTransfer
-  /// The sender's FINISH, and the session that brought it; nil for an import that resumes.
-  let conclusion: (session: ReceivingSession, finish: Finish)?
+  let part: UInt16
+  /// The sender's FINISH, and the session's part and streams; nil for an import that resumes.
+  let conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?
   /// The items that the sender named and left out, since the destination cannot hold them.
   let withheld: [Refusal]
 
@@ -18,8 +19,11 @@ struct ImportWorker: Sendable {
     var refused: [Refusal] = []
     do {
       result = .success(try importItems(&refused))
+      conclusion?.streams.settle()
     } catch {
       result = .failure(Fault(error))
+      // Another attempt continues from the disk.
+      transfer.releaseStaging()
     }
     transfer.traffic.end()
     return Report(.imported(transfer.identifier, result, transfer.traffic.amount, refused: refused))
@@ -37,10 +41,11 @@ struct ImportWorker: Sendable {
     for renamed in staging.renamed {
       setup.post(.noticed(.renamed(path: renamed.path.bytes, target: renamed.target.bytes)))
     }
-    transfer.tellRefusals { setup.post(.refused(transfer.identifier, $0)) }
+    transfer.tellRefusals(of: staging) { setup.post(.refused(transfer.identifier, $0)) }
     let done = Done(total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount))
     refused = staging.lastingRefusals
     leaveTombstone(done, refused, staging)
+    transfer.finish(part, total)
     setup.importer.letGo()
     return done
   }
@@ -49,21 +54,25 @@ struct ImportWorker: Sendable {
   /// total, and the number of items that the sender left out since the destination cannot hold them.
   private func complete(_ progress: ImportTelling) throws -> (Staging, total: Tally, withheld: UInt64) {
     guard let conclusion else {
-      guard let staging = transfer.staging else { throw ArchiveError(.storage, "the staging directory is missing") }
+      guard let staging = transfer.staging(ofPart: part) else {
+        throw ArchiveError(.storage, "the staging directory is missing")
+      }
       switch staging.stage {
       case .concluded(let total), .imported(let total):
-        return (staging, total, transfer.entry?.remembered.withheld ?? 0)
+        return (staging, total, transfer.entry?.remembered.parts[Int(part)].withheld ?? 0)
       case .receiving: throw ArchiveError(.storage, "the staging directory is incomplete")
       }
     }
-    let (session, finish) = (conclusion.session, conclusion.finish)
+    let (staging, finish) = (conclusion.part.staging, conclusion.finish)
+    let number = Int(part)
     try transfer.entry?.update { remembered in
-      remembered.unsent = finish.unsent
-      remembered.withheld = finish.withheld
-      remembered.notStored = withheld
+      remembered.parts[number].unsent = finish.unsent
+      remembered.parts[number].withheld = finish.withheld
+      remembered.parts[number].notStored = withheld
+      remembered.parts[number].isConcluded = true
     }
-    try session.staging.complete(finish) { progress.tell($0) }
-    return (session.staging, finish.total, finish.withheld)
+    try staging.complete(finish) { progress.tell($0) }
+    return (staging, finish.total, finish.withheld)
   }
 
   /// Remembers the end of the transfer and the names of the items that are not stored, since a
@@ -73,7 +82,7 @@ struct ImportWorker: Sendable {
   /// imported.
   private func leaveTombstone(_ done: Done, _ refused: [Refusal], _ staging: Staging) {
     do {
-      try transfer.entry?.finish(done, notStored: (refused + withheld).nameable)
+      try transfer.entry?.finish(part, done, notStored: (refused + withheld).nameable)
       try staging.remove()
     } catch {
       setup.notice("\(error)")

@@ -18,12 +18,13 @@ final class StreamDurability: Sendable {
   /// Notes on the stream's thread the number of frames in files and journal.
   func wrote(_ frames: UInt64) { written.store(frames, ordering: .releasing) }
 
-  /// Notes on the syncer's thread the number of frames that survive a power loss.
+  /// Notes the number of frames that survive a power loss.
   func synced(_ frames: UInt64) {
-    guard frames > durableFrames else { return }
-    durable.store(frames, ordering: .releasing)
-    wakeup.signal()
+    if durable.max(frames, ordering: .acquiringAndReleasing).oldValue < frames { wakeup.signal() }
   }
+
+  /// The part has ended: its frames are durable, or not needed any more.
+  func settle() { synced(writtenFrames) }
 }
 
 /// The receiver's end of one data stream: takes DATA, writes it, acknowledges it. Its thread does
@@ -32,28 +33,26 @@ struct IncomingData: ~Copyable {
   private var connection: Connection
   private var stream = IncomingStream()
   private let durability: StreamDurability
-  private let writer: StagingWriter
-  private let gate: WritingGate
+  private let session: ReceivingSession
+  /// What writes the newest part.
+  private var writer: (part: ReceivingPart, writer: StagingWriter)?
+  private let refused: @Sendable ([Refusal]) -> Void
   private let isStopped: @Sendable () -> Bool
-  private let traffic: TrafficCount
-  /// Whether frames may be compressed.
-  private let isCompressible: Bool
   private var decompression = Decompression()
   private var pending: [UInt8] = []
   /// The buffer for one frame. Grows to the largest frame.
   private var body: [UInt8] = []
 
-  /// Begins with a connection whose JOIN was accepted.
+  /// Begins with a connection whose JOIN was accepted. `refused` gets items that the destination
+  /// cannot hold.
   init(
-    _ connection: consuming Connection, writer: StagingWriter, durability: StreamDurability, gate: WritingGate,
-    traffic: TrafficCount, isCompressible: Bool, isStopped: @escaping @Sendable () -> Bool
+    _ connection: consuming Connection, of session: ReceivingSession, durability: StreamDurability,
+    refused: @escaping @Sendable ([Refusal]) -> Void, isStopped: @escaping @Sendable () -> Bool
   ) throws(Violation) {
-    self.traffic = traffic
-    self.isCompressible = isCompressible
     self.connection = connection
-    self.writer = writer
+    self.session = session
     self.durability = durability
-    self.gate = gate
+    self.refused = refused
     self.isStopped = isStopped
     try stream.joined()
   }
@@ -66,7 +65,7 @@ struct IncomingData: ~Copyable {
       if isStopped() { throw ConnectionError(.stopped, "the data stream was stopped") }
       try fill(&header, Limits.frameHeader)
       let frame = try FrameHeader(header.span)
-      if frame.type == .data { traffic.begin() }
+      if frame.type == .data { session.transfer.traffic.begin() }
       if body.count < frame.length {
         body = [UInt8](repeating: 0, count: frame.length)
       }
@@ -93,24 +92,34 @@ struct IncomingData: ~Copyable {
   }
 
   private mutating func take(_ data: DataHeader, _ length: Int) throws {
-    traffic.add(sent: length, saved: max(0, data.plainLength - (length - Limits.dataHeader)))
+    session.transfer.traffic.add(sent: length, saved: max(0, data.plainLength - (length - Limits.dataHeader)))
     try stream.received(data)
-    let payload = Limits.dataHeader..<length
-    if data.encoding == .zstd {
-      guard isCompressible else { throw Violation(.unknown, "the encoding of a data frame") }
-      try decompression.unpack(body, payload, to: data.plainLength)
-    }
-    do {
-      try gate.enter()
-      defer { gate.leave() }
+    let part = session.part
+    let isNeeded = try part.gate.enter()
+    if isNeeded {
+      defer { part.gate.leave() }
+      let writer = writer(of: part)
+      let payload = Limits.dataHeader..<length
       switch data.encoding {
       case .plain: try writer.write(body.span, entries: payload)
-      case .zstd: try writer.write(decompression.entries.span, entries: 0..<data.plainLength)
+      case .zstd:
+        guard session.isCompressible else { throw Violation(.unknown, "the encoding of a data frame") }
+        try decompression.unpack(body, payload, to: data.plainLength)
+        try writer.write(decompression.entries.span, entries: 0..<data.plainLength)
       }
     }
     stream.wrote()
     durability.wrote(stream.writtenFrames)
+    if !isNeeded { durability.settle() }
     try acknowledge()
+  }
+
+  private mutating func writer(of part: ReceivingPart) -> StagingWriter {
+    if let writer, writer.part === part { return writer.writer }
+    let (transfer, refused) = (session.transfer, refused)
+    let new = StagingWriter(part.staging) { transfer.tellRefusals(of: part.staging, refused) }
+    writer = (part, new)
+    return new
   }
 
   /// Sends an acknowledgement, one at a time: the next one covers the frames that arrive meanwhile.
@@ -184,12 +193,12 @@ extension ReceivingSession {
   /// Serves one data stream, from JOIN to its end, and posts the event of its end.
   func receive(on served: ServedConnection, _ setup: ReceiverSetup) {
     func end(_ end: ReceiverEngine.StreamEnd) {
-      setup.post(.streamEnded(served.id, end, held: staging.held))
+      setup.post(.streamEnded(served.id, end, held: part.staging.held))
     }
     guard let connection = served.take() else { return end(.over) }
     let durability = StreamDurability(wakeup: connection.wakeup)
-    syncer.add(durability)
-    defer { syncer.remove(durability) }
+    streams.add(durability)
+    defer { streams.remove(durability) }
     do {
       var incoming = try incoming(connection, durability, served.dismissal, setup)
       do {
@@ -201,8 +210,9 @@ extension ReceivingSession {
         if fault.code == .connection { return end(.over) }
         setup.lastWords.during(served) {
           end(.failed(fault))
-          // The remaining messages delay no other work: the stream writes no more.
-          incoming.close(fault.isTold ? nil : fault.close)
+          // The remaining messages delay no other work: the stream writes no more. After the failure
+          // of a part, which the control connection tells, the sender opens another one.
+          incoming.close(fault.isTold || fault.isOfPart ? nil : fault.close)
         }
       }
     } catch {
@@ -213,13 +223,9 @@ extension ReceivingSession {
   private func incoming(
     _ connection: consuming Connection, _ durability: StreamDurability, _ dismissal: Dismissal, _ setup: ReceiverSetup
   ) throws -> IncomingData {
-    let transfer = transfer
-    let writer = StagingWriter(staging) {
-      transfer.tellRefusals { setup.post(.refused(transfer.identifier, $0)) }
-    }
+    let transfer = transfer.identifier
     return try IncomingData(
-      connection, writer: writer, durability: durability, gate: gate, traffic: transfer.traffic,
-      isCompressible: features.contains(.zstd)
-    ) { dismissal.isDismissed }
+      connection, of: self, durability: durability, refused: { setup.post(.refused(transfer, $0)) },
+      isStopped: { dismissal.isDismissed })
   }
 }

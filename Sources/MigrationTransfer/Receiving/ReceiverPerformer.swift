@@ -16,8 +16,7 @@ final class ReceiverPerformer: Performer {
     /// The secret of the code that was made.
     case secret(PairingSecret)
     case transfers([ReceivingTransfer])
-    case judgement(SessionNumber, JudgedOffer)
-    case session(ReceivingSession)
+    case part(SessionNumber, ReceivingTransfer, ReceivingPart, isCompressible: Bool)
   }
 
   let setup: ReceiverSetup
@@ -42,8 +41,8 @@ final class ReceiverPerformer: Performer {
   // MARK: Sessions and transfers
 
   private var sessions: [SessionNumber: ReceivingSession] = [:]
-  /// The findings of an examination's worker, until the offer is staged.
-  private var judged: [SessionNumber: JudgedOffer] = [:]
+  /// The data streams of sessions, from their first offer on.
+  private var streams: [SessionNumber: StreamCounts] = [:]
   private var transfers: [TransferID: ReceivingTransfer] = [:]
   /// The unfinished transfers of earlier runs, until a session takes them back.
   private var entries: [RememberedEntry]
@@ -52,7 +51,7 @@ final class ReceiverPerformer: Performer {
     self.setup = setup
     self.entries = entries
     questionEnding = try Wakeup()
-    rememberedPort = entries.first?.remembered.destination?.port
+    rememberedPort = entries.first?.remembered.port
     controls = ControlConnections(setup.clock)
   }
 
@@ -96,9 +95,14 @@ final class ReceiverPerformer: Performer {
     case .say(let id, let message): controls.say(id, message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
 
-    case .examine(let number, let id, let offer, let held):
-      return setup.examine(offer, held: held, number, of: transfer(id))
-    case .stage(let number, let order): return stage(number, order)
+    case .weigh(let number, let id, let plan, let parts):
+      return setup.weigh(plan, parts, number, of: transfer(id))
+    case .record(let number, let record):
+      return setup.record(record, port: entrance?.address.port ?? 0, number, of: transfer(record.transfer))
+    case .stage(let number, let order):
+      let counts = streams[number] ?? StreamCounts()
+      streams[number] = counts
+      return setup.stage(order, counts, number, of: transfer(order.transfer))
     case .readLedger(let number):
       return inSession(number, orElse: .ledger(number, .failure(Self.forgotten))) { $0.readLedger() }
     case .dropItems(let number, let marks):
@@ -109,14 +113,18 @@ final class ReceiverPerformer: Performer {
       }
     case .endStream(let id): served[id]?.dismissal.dismiss(makesRoom: false)
     case .sync(let number): return inSession(number, orElse: .syncEnded(number, Self.forgotten)) { $0.sync() }
-    case .endSync(let number): sessions[number]?.syncer.stop()
+    case .endSync(let number): sessions[number]?.part.syncer.stop()
     case .lookForData(let number):
-      let moment = sessions[number]?.gate.lastLeft.map { setup.clock.seconds($0) }
+      let moment = sessions[number]?.part.gate.lastLeft.map { setup.clock.seconds($0) }
       setup.post(.lookedForData(number, lastAt: moment))
     case .shutGate(let number): shutGate(number)
-    case .closeGate(let number): sessions[number]?.gate.close()
+    case .openGate(let number): sessions[number]?.part.gate.open()
+    case .discardData(let number):
+      sessions[number]?.part.gate.discard()
+      streams[number]?.settle()
+    case .closeGate(let number): sessions[number]?.part.gate.close()
 
-    case .importItems(let id, let finish, let withheld): return importItems(id, finish, withheld)
+    case .importItems(let id, let part, let finish, let withheld): return importItems(id, part, finish, withheld)
     case .interruptImport: setup.importer.interrupt()
     case .note(let id): return setup.tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
     case .forget(let id): return forget(id)
@@ -132,8 +140,10 @@ final class ReceiverPerformer: Performer {
     case .listening(let socket): entrance = Entrance(socket.take(), mayPair: setup.options.from)
     case .secret(let made): secret = made
     case .transfers(let known): for transfer in known { transfers[transfer.identifier] = transfer }
-    case .judgement(let session, let offer): judged[session] = offer
-    case .session(let session): sessions[session.number] = session
+    case .part(let number, let transfer, let part, let isCompressible):
+      if let session = sessions[number] { return session.begin(part) }
+      sessions[number] = ReceivingSession(
+        number, of: transfer, isCompressible: isCompressible, part, streams[number] ?? StreamCounts())
     }
   }
 
@@ -148,7 +158,7 @@ final class ReceiverPerformer: Performer {
   /// Releases the values of sessions that have ended; a late worker may have made them.
   func settle(with engine: ReceiverEngine) {
     sessions = sessions.filter { engine.isUnderWay($0.key) }
-    judged = judged.filter { engine.isUnderWay($0.key) }
+    streams = streams.filter { engine.isUnderWay($0.key) }
   }
 
   /// Leaves the release of everything to a worker: it may be on a disk that does not respond.
@@ -191,15 +201,6 @@ final class ReceiverPerformer: Performer {
 
   // MARK: Sessions
 
-  private func stage(_ number: SessionNumber, _ order: ReceiverEngine.StagingOrder) -> ReceiverWorker? {
-    guard let judged = judged.removeValue(forKey: number) else {
-      assertionFailure("an offer is staged that was examined")
-      setup.post(.staged(number, .failure(Self.forgotten)))
-      return nil
-    }
-    return setup.stage(order, judged, port: entrance?.address.port ?? 0, number, of: transfer(order.transfer))
-  }
-
   /// The worker of a session, which the engine names from `staged` to the end of the session.
   /// Without a session, or without a worker, `event` is reported.
   private func inSession(
@@ -217,7 +218,7 @@ final class ReceiverPerformer: Performer {
   /// From now on, nothing more is written in a session.
   private func shutGate(_ number: SessionNumber) {
     do throws(Violation) {
-      try sessions[number]?.gate.shut()
+      try sessions[number]?.part.gate.shut()
       setup.post(.gateShut(number, nil))
     } catch {
       setup.post(.gateShut(number, Fault(error)))
@@ -235,18 +236,20 @@ final class ReceiverPerformer: Performer {
   }
 
   private func importItems(
-    _ identifier: TransferID, _ finish: (number: SessionNumber, finish: Finish)?, _ withheld: [Refusal]
+    _ identifier: TransferID, _ part: UInt16, _ finish: (number: SessionNumber, finish: Finish)?,
+    _ withheld: [Refusal]
   ) -> ReceiverWorker {
     let conclusion = finish.flatMap { number, finish in
-      sessions[number].map { (session: $0, finish: finish) }
+      sessions[number].map { (part: $0.part, streams: $0.streams, finish: finish) }
     }
-    return setup.importItems(of: transfer(identifier), conclusion, withheld: withheld)
+    return setup.importItems(of: transfer(identifier), part, conclusion, withheld: withheld)
   }
 
-  /// The sender knows that the transfer is done.
+  /// The sender knows the result of each part: nothing of one that has failed is needed.
   private func forget(_ identifier: TransferID) -> ReceiverWorker {
     defer { transfers[identifier] = nil }
     return setup.tend(transfer(identifier)) { transfer, setup in
+      transfer.removeStaging(setup.importer.area, in: setup.store)
       transfer.forget(in: setup.store)
       if setup.options.keeps { CurrentProcess.returnFreeMemory() }
     }
@@ -255,12 +258,7 @@ final class ReceiverPerformer: Performer {
   /// Discards an empty transfer.
   private func discard(_ identifier: TransferID) -> ReceiverWorker {
     setup.tend(remove(identifier)) { transfer, setup in
-      if let staging = transfer.staging {
-        try? staging.remove()
-      } else if let keys = transfer.keys {
-        try? setup.importer.area.clear(identifier, keys)
-      }
-      transfer.releaseStaging()
+      transfer.removeStaging(setup.importer.area, in: setup.store)
       transfer.forget(in: setup.store)
     }
   }

@@ -1,8 +1,8 @@
 import MigrationArchive
-import MigrationEngine
+package import MigrationEngine
 package import MigrationSystem
 import MigrationTLS
-package import MigrationWire
+import MigrationWire
 
 /// The arguments of a receiver's start. Its loop and its workers share them, and they do not
 /// change.
@@ -52,26 +52,19 @@ final class LastWords: Sendable {
   }
 }
 
-/// The sender's offer, as the question to this device's user shows it. Texts are exact; the asker
+/// The sender's plan, as the question to this device's user shows it. Texts are exact; the asker
 /// escapes them.
 package struct ConsentQuestion: Sendable {
-  package let offer: Offer
+  /// The parts that can be taken.
+  package let parts: [ReceiverEngine.WantedPart]
   /// The other device's label.
   package let label: String
   package let address: String
-  /// How much room there is.
-  package let availableBytes: UInt64?
-  /// The most that is taken if more comes than was announced; nil where no more may come.
-  package let mostBytes: UInt64?
 
-  package init(
-    offer: Offer, label: String, address: String, availableBytes: UInt64?, mostBytes: UInt64? = nil
-  ) {
-    self.offer = offer
+  package init(parts: [ReceiverEngine.WantedPart], label: String, address: String) {
+    self.parts = parts
     self.label = label
     self.address = address
-    self.availableBytes = availableBytes
-    self.mostBytes = mostBytes
   }
 }
 

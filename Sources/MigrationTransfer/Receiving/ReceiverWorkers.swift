@@ -55,13 +55,9 @@ extension ReceiverSetup {
     return ReceiverWorker("question") {
       switch question {
       case .restart: Report(.answered(helpers.restart?(ending.raw)))
-      case .consent(let offer, let label, let address, let room):
+      case .consent(let parts, let label, let address):
         Report(
-          .answered(
-            helpers.consent?(
-              ConsentQuestion(
-                offer: offer, label: label, address: address, availableBytes: room.availableBytes,
-                mostBytes: room.mostBytes), ending.raw)))
+          .answered(helpers.consent?(ConsentQuestion(parts: parts, label: label, address: address), ending.raw)))
       }
     } failing: { _ in
       .answered(nil)
@@ -105,31 +101,45 @@ extension ReceiverSetup {
     }
   }
 
-  func examine(_ offer: Offer, held: Tally, _ number: SessionNumber, of transfer: ReceivingTransfer) -> ReceiverWorker {
+  func weigh(
+    _ plan: Plan, _ parts: [UInt16], _ number: SessionNumber, of transfer: ReceivingTransfer
+  ) -> ReceiverWorker {
     let worker = StagingWorker(setup: self, session: number, transfer: transfer)
-    return ReceiverWorker("examination") {
-      try worker.examine(offer, held: held)
+    return ReceiverWorker("weighing") {
+      worker.weigh(plan, parts)
     } failing: {
-      .examined(number, .failure($0))
+      .weighed(number, .failure($0), session: 0)
+    }
+  }
+
+  func record(
+    _ record: ReceiverEngine.PlanRecord, port: UInt16, _ number: SessionNumber, of transfer: ReceivingTransfer
+  ) -> ReceiverWorker {
+    let worker = StagingWorker(setup: self, session: number, transfer: transfer)
+    return ReceiverWorker("record") {
+      try worker.record(record, port: port)
+    } failing: {
+      .recorded(number, $0)
     }
   }
 
   func stage(
-    _ order: ReceiverEngine.StagingOrder, _ judged: JudgedOffer, port: UInt16, _ number: SessionNumber,
+    _ order: ReceiverEngine.StagingOrder, _ streams: StreamCounts, _ number: SessionNumber,
     of transfer: ReceivingTransfer
   ) -> ReceiverWorker {
     let worker = StagingWorker(setup: self, session: number, transfer: transfer)
     return ReceiverWorker("staging") {
-      try worker.stage(order, judged, port: port)
+      try worker.stage(order, streams)
     } failing: {
       .staged(number, .failure($0))
     }
   }
 
   func importItems(
-    of transfer: ReceivingTransfer, _ conclusion: (session: ReceivingSession, finish: Finish)?, withheld: [Refusal]
+    of transfer: ReceivingTransfer, _ part: UInt16,
+    _ conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?, withheld: [Refusal]
   ) -> ReceiverWorker {
-    let worker = ImportWorker(setup: self, transfer: transfer, conclusion: conclusion, withheld: withheld)
+    let worker = ImportWorker(setup: self, transfer: transfer, part: part, conclusion: conclusion, withheld: withheld)
     return ReceiverWorker("import") {
       worker.run()
     } failing: { [id = transfer.identifier] in
@@ -143,8 +153,8 @@ extension ReceivingSession {
   typealias ReceiverWorker = ReceiverPerformer.ReceiverWorker
 
   func readLedger() -> ReceiverWorker {
-    ReceiverWorker("ledger") { [self] in
-      Report(.ledger(number, .success(nextLedgerPart())))
+    ReceiverWorker("ledger") { [number, part] in
+      Report(.ledger(number, .success(part.nextLedgerPart())))
     } failing: { [number] in
       .ledger(number, .failure($0))
     }
@@ -152,8 +162,8 @@ extension ReceivingSession {
 
   /// Records that the source no longer has the items of these marks.
   func drop(_ marks: [Mark]) -> ReceiverWorker {
-    ReceiverWorker("dropping") { [self] in
-      staging.drop(marks)
+    ReceiverWorker("dropping") { [number, part] in
+      part.staging.drop(marks)
       return Report(.dropped(number, nil))
     } failing: { [number] in
       .dropped(number, $0)
@@ -161,8 +171,8 @@ extension ReceivingSession {
   }
 
   func sync() -> ReceiverWorker {
-    ReceiverWorker("sync") { [self] in
-      try syncer.run()
+    ReceiverWorker("sync") { [number, part] in
+      try part.syncer.run()
       return Report(.syncEnded(number, nil))
     } failing: { [number] in
       .syncEnded(number, $0)
@@ -173,7 +183,7 @@ extension ReceivingSession {
     ReceiverWorker("stream") { [self] in
       receive(on: connection, setup)
       return nil
-    } failing: { [id = connection.id, staging] _ in
+    } failing: { [id = connection.id, staging = part.staging] _ in
       // Another stream may find a thread: the connection is closed, as one that was cut.
       .streamEnded(id, .over, held: staging.held)
     }

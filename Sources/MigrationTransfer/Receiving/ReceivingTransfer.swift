@@ -5,14 +5,28 @@ import MigrationTLS
 import MigrationWire
 
 /// The values that the workers of one transfer share over all its sessions: the remembered facts,
-/// its keys, and its staging directory.
+/// the keys of its parts, and the staging directory of the newest one.
 ///
 /// It decides nothing; the engine names it by its identifier.
 final class ReceivingTransfer: Sendable {
+  typealias Begun = RememberedTransfer.Part.Begun
+
   private struct State {
     var entry: TransferEntry?
-    var keys: TransferKeys?
-    var staging: Staging?
+    var plan: Plan?
+    var begun: [UInt16: Begun] = [:]
+    /// The bytes of finished parts.
+    var finished: [UInt16: UInt64] = [:]
+    var staging: (part: UInt16, Staging)?
+
+    init(_ entry: TransferEntry?) {
+      self.entry = entry
+      plan = entry?.remembered.plan
+      for (number, part) in (entry?.remembered.parts ?? []).enumerated() {
+        begun[UInt16(number)] = part.begun
+        finished[UInt16(number)] = part.finished?.done.total.bytes
+      }
+    }
   }
 
   let identifier: TransferID
@@ -20,30 +34,58 @@ final class ReceivingTransfer: Sendable {
   let traffic = TrafficCount()
   /// Held only to copy a reference, since the loop reads it too.
   private let state: Mutex<State>
-  /// The number of named refusals that the engine knows. Only workers hold it, and read the staging
-  /// directory meanwhile.
+  /// The number of named refusals of the newest part that the engine knows. Only workers hold it,
+  /// and read the staging directory meanwhile.
   private let toldRefusals = Mutex(0)
 
   /// Begins with what an earlier run remembered, if anything.
   init(_ identifier: TransferID, entry: TransferEntry? = nil) {
     self.identifier = identifier
-    state = Mutex(State(entry: entry, keys: entry?.remembered.destination?.keys))
+    state = Mutex(State(entry))
   }
 
   var entry: TransferEntry? { state.withLock { $0.entry } }
-  var keys: TransferKeys? { state.withLock { $0.keys } }
-  var staging: Staging? { state.withLock { $0.staging } }
-  /// The staged items.
-  var held: Tally { staging?.held ?? Tally() }
+  /// The parts that have begun.
+  var begun: [UInt16: Begun] { state.withLock { $0.begun } }
+  /// The contents of a part of the plan.
+  func contents(ofPart part: UInt16) -> Offer.Contents? { state.withLock { $0.plan }?.parts[Int(part)].offered }
+  /// The staged items of the newest part.
+  var held: Tally { state.withLock { $0.staging?.1 }?.held ?? Tally() }
+
+  /// The staging directory of a part; nil if there is none, or another part is the newest.
+  func staging(ofPart part: UInt16) -> Staging? {
+    state.withLock { $0.staging.flatMap { $0.part == part ? $0.1 : nil } }
+  }
+
+  /// The bytes of the finished parts.
+  var finishedBytes: UInt64 { state.withLock { $0.finished.values.reduce(0, &+) } }
+
+  /// A part is finished.
+  func finish(_ part: UInt16, _ total: Tally) { state.withLock { $0.finished[part] = total.bytes } }
+
+  /// The user wants the transfer of this plan.
+  func keep(_ plan: Plan) { state.withLock { $0.plan = plan } }
 
   /// The transfer has a record from now on.
   func keep(_ entry: TransferEntry) { state.withLock { $0.entry = entry } }
 
-  /// The transfer has a staging directory from now on.
-  func keep(_ staging: Staging) {
-    state.withLock { state in
-      state.staging = staging
-      state.keys = staging.keys
+  /// A part begins: its key is recorded before anything of it is staged.
+  func begin(_ part: UInt16, _ begun: Begun) throws(Fault) {
+    try entry?.update { remembered in
+      remembered.newest = part
+      remembered.parts[Int(part)].begun = begun
+    }
+    state.withLock { $0.begun[part] = begun }
+  }
+
+  /// The newest part has a staging directory from now on.
+  func keep(_ staging: Staging, ofPart part: UInt16) {
+    toldRefusals.withLock { $0 = 0 }
+    // The one before is released outside the lock: it may be on a disk that does not respond.
+    _ = state.withLock { state in
+      let before = state.staging
+      state.staging = (part, staging)
+      return before
     }
   }
 
@@ -51,11 +93,28 @@ final class ReceivingTransfer: Sendable {
   func releaseEntry() -> TransferEntry? { state.withLock { $0.entry.take() } }
 
   /// Releases the staging directory.
-  func releaseStaging() { state.withLock { $0.staging = nil } }
+  func releaseStaging() { _ = state.withLock { $0.staging.take() } }
+
+  /// Removes what is staged of every part; nothing is left of a finished one. Only the store still
+  /// knows the parts of a transfer that this process released.
+  func removeStaging(_ area: StagingArea, in store: TransferStore?) {
+    if entry == nil, let stored = try? store?.open(identifier, role: .receiver) {
+      state.withLock { $0 = State(stored) }
+    }
+    let (newest, begun) = state.withLock { state in
+      (state.staging.take(), state.begun.filter { state.finished[$0.key] == nil })
+    }
+    for (part, begun) in begun {
+      if let newest, newest.part == part {
+        try? newest.1.remove()
+      } else {
+        try? area.clear(identifier.ofPart(part), begun.keys)
+      }
+    }
+  }
 
   /// Reports the refusals that were not reported yet, in their order.
-  func tellRefusals(_ tell: ([Refusal]) -> Void) {
-    guard let staging else { return }
+  func tellRefusals(of staging: Staging, _ tell: ([Refusal]) -> Void) {
     toldRefusals.withLock { told in
       let new = Array(staging.refusals(from: told))
       told += new.count
@@ -69,15 +128,15 @@ final class ReceivingTransfer: Sendable {
 extension ReceivingTransfer {
   /// Records the progress, for the list of unfinished transfers.
   func noteProgress() {
-    guard let entry, let staging, entry.remembered.done == nil else { return }
+    guard let entry, let staging = state.withLock({ $0.staging?.1 }), !entry.remembered.isDone else { return }
     let held = staging.held
     try? entry.update { remembered in
-      remembered.held = held
+      remembered.held = remembered.finished.adding(held)
       remembered.lastSeen = Timestamp.coarseNow().seconds
     }
   }
 
-  /// The sender knows that the transfer is complete, or there is nothing worth remembering. Only
+  /// The sender knows the result of each part, or there is nothing worth remembering. Only
   /// the store still has the transfers that this process released.
   func forget(in store: TransferStore?) {
     guard let entry = releaseEntry() ?? (try? store?.open(identifier, role: .receiver)) else { return }
@@ -85,37 +144,60 @@ extension ReceivingTransfer {
   }
 }
 
-/// The values that the workers of one session of an accepted offer share. The session decides
-/// nothing; the engine names it by its number.
-final class ReceivingSession: Sendable {
-  let number: SessionNumber
-  let transfer: ReceivingTransfer
+/// The values that the workers of one part share during one session.
+final class ReceivingPart: Sendable {
+  let number: UInt16
   let staging: Staging
-  /// The session's features.
-  let features: Features
-  /// Shut when the sender has said FINISH, and closed with the session.
+  /// Opened when the ledger is sent, shut when the sender has said FINISH.
   let gate = WritingGate()
   let syncer: Syncer
   private let ledger: Mutex<LedgerReader>
 
   init(
-    _ number: SessionNumber, of transfer: ReceivingTransfer, staging: Staging, features: Features, ledger: LedgerReader
+    _ number: UInt16, of transfer: ReceivingTransfer, staging: Staging, ledger: LedgerReader, _ streams: StreamCounts
   ) {
     self.number = number
-    self.transfer = transfer
     self.staging = staging
-    self.features = features
     self.ledger = Mutex(ledger)
-    syncer = Syncer(staging) { transfer.noteProgress() }
+    syncer = Syncer(staging, streams) { transfer.noteProgress() }
   }
 
   /// The next part of the available data.
   func nextLedgerPart() -> LedgerPart { ledger.withLock { $0.next() } }
+}
+
+/// The values that the workers of one session share from its first accepted offer on. The session
+/// decides nothing; the engine names it by its number.
+final class ReceivingSession: Sendable {
+  let number: SessionNumber
+  let transfer: ReceivingTransfer
+  /// Whether frames may be compressed.
+  let isCompressible: Bool
+  let streams: StreamCounts
+  private let running: Mutex<ReceivingPart>
+
+  init(
+    _ number: SessionNumber, of transfer: ReceivingTransfer, isCompressible: Bool, _ first: ReceivingPart,
+    _ streams: StreamCounts
+  ) {
+    self.number = number
+    self.transfer = transfer
+    self.isCompressible = isCompressible
+    self.streams = streams
+    running = Mutex(first)
+  }
+
+  /// The newest part.
+  var part: ReceivingPart { running.withLock { $0 } }
+
+  /// Another part begins.
+  func begin(_ part: ReceivingPart) { _ = running.withLock { exchange(&$0, with: part) } }
 
   /// Stops further writes and syncs. Those that have begun finish.
   func halt() {
-    gate.close()
-    syncer.stop()
+    let part = part
+    part.gate.close()
+    part.syncer.stop()
   }
 }
 

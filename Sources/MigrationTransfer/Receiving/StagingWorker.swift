@@ -4,92 +4,146 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// An acceptable offer: the terms of its transfer, and the worker's findings.
-struct JudgedOffer: Sendable {
-  let terms: TransferTerms
-  let judgement: OfferCheck
-}
-
-/// Judges an offer, and makes the values of its session.
+/// Judges a plan and its parts, and makes the values of a part's session.
 struct StagingWorker: Sendable {
   let setup: ReceiverSetup
   let session: SessionNumber
   let transfer: ReceivingTransfer
 
-  /// Judges names, room and fitness, and writes nothing.
-  func examine(_ offer: Offer, held: Tally) throws -> ReceiverPerformer.WorkerReport {
-    let staging = transfer.staging
-    let terms =
-      staging?.terms ?? setup.importer.terms(of: transfer.identifier, keys: transfer.keys ?? .random())
-    let judgement = try setup.importer.judge(offer, held: staging?.settled(of: offer) ?? held, on: terms)
-    return Report(
-      .examined(session, .success(Self.examination(judgement))),
-      bringing: .judgement(session, JudgedOffer(terms: terms, judgement: judgement)))
+  /// Judges names, room and fitness of these parts by their estimates, and writes nothing.
+  func weigh(_ plan: Plan, _ parts: [UInt16]) -> ReceiverPerformer.WorkerReport {
+    var weighing: ReceiverEngine.Weighing = [:]
+    var taken = transfer.finishedBytes
+    for part in parts {
+      do {
+        let bytes = plan.parts[Int(part)].bytes ?? 0
+        let check = try judge(plan.parts[Int(part)], part)
+        try setup.importer.area.most?.besides(taken).check(total: bytes)
+        taken = taken.addingClamped(bytes)
+        weighing[part] = .success(
+          ReceiverEngine.Examination(availableBytes: check?.availableBytes, mostBytes: check?.mostBytes))
+      } catch {
+        weighing[part] = .failure(Fault(error))
+      }
+    }
+    return Report(.weighed(session, .success(weighing), session: .randomIdentifier()))
   }
 
-  private static func examination(_ judgement: OfferCheck) -> ReceiverEngine.Examination {
-    ReceiverEngine.Examination(availableBytes: judgement.availableBytes, mostBytes: judgement.mostBytes)
+  /// Nil for a part whose import may have begun: its names may be at the destination by now.
+  private func judge(_ part: Part, _ number: UInt16) throws -> OfferCheck? {
+    guard let offer = Offer(estimated: part) else { throw Fault(notTaken: part) }
+    let remembered = transfer.entry?.remembered
+    if remembered?.parts[Int(number)].isConcluded == true { return nil }
+    let staging = transfer.staging(ofPart: number)
+    // What is held of a part that is not the newest is seen at its offer.
+    let held = transfer.begun[number] == nil ? Tally() : Tally(items: offer.items, bytes: offer.bytes)
+    return try setup.importer.judge(
+      offer, held: staging?.settled(of: offer) ?? held, on: terms(of: number, staging))
   }
 
-  /// Remembers the transfer, makes the staging directory where there is none, and lists the
-  /// existing items of the destination.
-  ///
-  /// `port` is where this device listens.
-  func stage(_ order: ReceiverEngine.StagingOrder, _ judged: JudgedOffer, port: UInt16) throws
-    -> ReceiverPerformer.WorkerReport
-  {
+  private func terms(of part: UInt16, _ staging: Staging?) -> TransferTerms {
+    staging?.terms
+      ?? setup.importer.terms(
+        of: transfer.identifier.ofPart(part), keys: transfer.begun[part]?.keys ?? .random())
+  }
+
+  /// Records the plan, if it is not recorded yet. `port` is where this device listens.
+  func record(_ record: ReceiverEngine.PlanRecord, port: UInt16) throws -> ReceiverPerformer.WorkerReport {
     // The previous session's memory: a transfer may have thousands of sessions.
     CurrentProcess.returnFreeMemory()
-    let staging = try staging(for: order, judged.terms, port: port)
-    let present = try setup.importer.present(order.offer, for: staging, after: judged.judgement)
-    staging.beginSession(order.offer, mayRefuse: order.offer.mayBeRefused, atMost: setup.importer.area.most)
-    let made = ReceivingSession(
-      session, of: transfer, staging: staging, features: order.features,
-      ledger: LedgerReader(staging, present: present))
-    let admitted = ReceiverEngine.Admitted(
-      session: .randomIdentifier(), keys: staging.keys, traits: staging.abilities.traits, held: staging.held)
-    return Report(.staged(session, .success(admitted)), bringing: .session(made))
-  }
-
-  private func staging(
-    for order: ReceiverEngine.StagingOrder, _ terms: TransferTerms, port: UInt16
-  ) throws -> Staging {
-    if let staging = transfer.staging { return staging }
-    let isKnown = transfer.keys != nil
-    // The store knows before anything is staged, so that nothing staged is ever without an owner.
-    try remember(order, terms.keys, port: port)
-    do {
-      let staging = try setup.importer.area.stage(order.offer, on: terms)
-      transfer.keep(staging)
-      return staging
-    } catch {
-      if !isKnown { transfer.forget(in: setup.store) }
-      throw error
+    transfer.keep(record.plan)
+    if transfer.entry == nil, let store = setup.store {
+      let now = Timestamp.coarseNow().seconds
+      let plan = Plan(record.plan.parts)
+      transfer.keep(
+        try store.create(
+          RememberedTransfer(
+            transfer: transfer.identifier, role: .receiver, identity: try setup.identity.encoded(),
+            peer: record.client, label: record.label, address: record.address, started: now, lastSeen: now,
+            total: plan.estimate, held: Tally(),
+            subject: .destination(try setup.importer.area.place(), port: port), plan: plan,
+            parts: Array(repeating: RememberedTransfer.Part(), count: plan.parts.count))))
     }
+    return Report(.recorded(session, nil))
   }
 
-  /// Remembers the transfer from now on, if it is not remembered yet.
-  private func remember(_ order: ReceiverEngine.StagingOrder, _ keys: TransferKeys, port: UInt16) throws {
-    guard transfer.entry == nil, let store = setup.store else { return }
-    let now = Timestamp.coarseNow().seconds
-    let destination = RememberedTransfer.Destination(
-      path: try setup.importer.area.place(), port: port, keys: keys, offer: order.offer.withoutTransfer)
-    transfer.keep(
-      try store.create(
-        RememberedTransfer(
-          transfer: transfer.identifier, role: .receiver, identity: try setup.identity.encoded(), peer: order.client,
-          label: order.label, address: order.address, started: now, lastSeen: now,
-          total: Tally(items: order.offer.items, bytes: order.offer.bytes), held: Tally(),
-          subject: .destination(destination))))
+  /// Judges a part's totals, makes the staging directory where there is none, and lists the existing
+  /// items of the destination.
+  func stage(_ order: ReceiverEngine.StagingOrder, _ streams: StreamCounts) throws -> ReceiverPerformer.WorkerReport {
+    var staging = try transfer.staging(ofPart: order.part) ?? recovered(order.part)
+    switch staging?.stage {
+    case .concluded(let total)?, .imported(let total)?:
+      if let staging { transfer.keep(staging, ofPart: order.part) }
+      return admitted(order, staging, concluded: total)
+    case .receiving?, nil: break
+    }
+    let terms = terms(of: order.part, staging)
+    let most = setup.importer.area.most?.besides(transfer.finishedBytes)
+    try most?.check(total: order.offer.bytes)
+    let check = try setup.importer.judge(order.offer, held: staging?.settled(of: order.offer) ?? order.held, on: terms)
+    if staging == nil {
+      // The store knows before anything is staged, so that nothing staged is ever without an owner.
+      try transfer.begin(
+        order.part, transfer.begun[order.part] ?? .init(keys: terms.keys, totals: PartTotals(order.offer, order.part)))
+      staging = try setup.importer.area.stage(order.offer, on: terms)
+    }
+    guard let staging else { preconditionFailure("a part is staged") }
+    transfer.keep(staging, ofPart: order.part)
+    // The engine gets them with the admission, in the place of those that it knows.
+    var refusals: [Refusal] = []
+    transfer.tellRefusals(of: staging) { refusals = $0 }
+    let present = try setup.importer.present(order.offer, for: staging, after: check)
+    staging.beginSession(
+      order.offer, mayRefuse: order.offer.contents.mayBeRefused, atMost: most)
+    let part = ReceivingPart(
+      order.part, of: transfer, staging: staging, ledger: LedgerReader(staging, present: present), streams)
+    return admitted(order, staging, part, refusals)
+  }
+
+  private func admitted(
+    _ order: ReceiverEngine.StagingOrder, _ staging: Staging?, _ part: ReceivingPart? = nil,
+    _ refusals: [Refusal] = [], concluded: Tally? = nil
+  ) -> ReceiverPerformer.WorkerReport {
+    guard let staging else { preconditionFailure("a part is staged") }
+    let admitted = ReceiverEngine.Admitted(
+      keys: staging.keys, traits: order.offer.contents.mayBeRefused ? staging.abilities.traits : nil,
+      held: staging.held, refusals: refusals, concluded: concluded)
+    return Report(
+      .staged(session, .success(admitted)),
+      bringing: part.map { .part(session, transfer, $0, isCompressible: order.isCompressible) })
+  }
+
+  /// What an earlier session, or run, has staged of a part that is not the newest.
+  private func recovered(_ part: UInt16) throws -> Staging? {
+    guard let begun = transfer.begun[part], let contents = transfer.contents(ofPart: part) else { return nil }
+    let worker = RecoveryWorker(setup: setup)
+    return try worker.recoverIfTrusted(transfer.identifier.ofPart(part), Offer(contents, begun.totals), begun.keys)
   }
 }
 
-extension Offer {
-  /// The offer as it was first made.
-  fileprivate var withoutTransfer: Offer {
-    Offer(
-      transfer: nil, contents: contents, items: items, bytes: bytes, allocated: allocated, flags: flags,
-      metadata: metadata)
+extension Fault {
+  /// No importer here takes such a part.
+  fileprivate init(notTaken part: Part) {
+    switch part.contents {
+    case .unknown:
+      self.init(.unknownKind, "the other device offers \(VisibleText.of(part.name)), which this one does not know")
+    case .role(let role, _) where role != "home":
+      self.init(
+        .unknownKind,
+        "the other device offers folders of the role \(VisibleText.of(role)), which this one does not know")
+    case .folders, .role, .app, .files:
+      self.init(
+        .otherApp, "the other device offers \(VisibleText.of(part.name)), and this one does not take it",
+        hint: "Send folders, or an app with an extension.")
+    }
+  }
+}
+
+extension PartTotals {
+  fileprivate init(_ offer: Offer, _ part: UInt16) {
+    self.init(
+      part: part, items: offer.items, bytes: offer.bytes, allocated: offer.allocated, flags: offer.flags,
+      metadata: offer.metadata)
   }
 }
 
@@ -135,21 +189,24 @@ struct RecoveryWorker: Sendable {
   private func recover(
     _ transfer: ReceivingTransfer, _ remembered: RememberedTransfer
   ) throws -> ReceiverEngine.KnownTransfer {
-    if let finished = remembered.done {
+    for (number, part) in remembered.parts.enumerated() where part.finished != nil {
       // An earlier run was removing the staging directory. This removes the rest.
       do {
-        if let keys = remembered.destination?.keys { try setup.importer.area.clear(transfer.identifier, keys) }
+        if let keys = part.begun?.keys {
+          try setup.importer.area.clear(transfer.identifier.ofPart(UInt16(number)), keys)
+        }
       } catch {
         guard setup.options.keeps else { throw error }
-        // All is imported: the rest is rubbish.
+        // All of it is imported: the rest is rubbish.
         setup.notice("\(error)")
       }
-      return describe(remembered, held: finished.done.total, isStaged: false, standing: .done(finished.done))
     }
-    guard let destination = remembered.destination,
-      let staging = try recoverIfTrusted(transfer.identifier, destination)
-    else { return describe(remembered, held: Tally(), isStaged: false, standing: .receiving) }
-    transfer.keep(staging)
+    let newest = remembered.newest
+    guard remembered.parts[Int(newest)].finished == nil, let offer = remembered.offer(ofPart: newest),
+      let keys = remembered.parts[Int(newest)].begun?.keys,
+      let staging = try recoverIfTrusted(transfer.identifier.ofPart(newest), offer, keys)
+    else { return describe(remembered) }
+    transfer.keep(staging, ofPart: newest)
     if let former = staging.formerExisting {
       setup.notice(
         "the transfer began with --existing \(former.name) and resumes with --existing \(staging.existing.name)"
@@ -158,39 +215,41 @@ struct RecoveryWorker: Sendable {
     switch staging.stage {
     case .receiving:
       var refusals: [Refusal] = []
-      transfer.tellRefusals { refusals = $0 }
-      return describe(remembered, held: staging.held, refusals: refusals, standing: .receiving)
+      transfer.tellRefusals(of: staging) { refusals = $0 }
+      return describe(remembered, held: staging.held, refusals: refusals)
     // Its refusals are told by the worker of the import.
     case .concluded(let total), .imported(let total):
-      return describe(remembered, held: staging.held, standing: .concluded(total))
+      return describe(remembered, held: staging.held, concluded: total)
     }
   }
 
   /// The record of a transfer that this process does not hold. It counts as a released one.
   private func describeUnseen(_ remembered: RememberedTransfer) -> ReceiverEngine.KnownTransfer {
-    let standing = remembered.done.map { ReceiverEngine.KnownTransfer.Standing.done($0.done) } ?? .receiving
-    return describe(remembered, held: remembered.held, isHeld: false, standing: standing)
+    describe(remembered, held: remembered.held, isHeld: false)
   }
 
   private func describe(
-    _ remembered: RememberedTransfer, held: Tally, isStaged: Bool = true, refusals: [Refusal] = [],
-    isHeld: Bool = true, standing: ReceiverEngine.KnownTransfer.Standing
+    _ remembered: RememberedTransfer, held: Tally = Tally(), refusals: [Refusal] = [], concluded: Tally? = nil,
+    isHeld: Bool = true
   ) -> ReceiverEngine.KnownTransfer {
-    ReceiverEngine.KnownTransfer(
+    var finished: [UInt16: ReceiverEngine.KnownTransfer.Finished] = [:]
+    for (number, part) in remembered.parts.enumerated() {
+      finished[UInt16(number)] = part.finished.map {
+        .init(done: $0.done, unsent: part.unsent, notStored: part.notStored, at: $0.at)
+      }
+    }
+    let newest = remembered.parts[Int(remembered.newest)]
+    return ReceiverEngine.KnownTransfer(
       identifier: remembered.transfer, client: remembered.peer,
-      host: try? HostAndPort.parse(remembered.address, defaultPort: 0).host,
-      contents: remembered.destination?.offer.contents, held: held, isStaged: isStaged, unsent: remembered.unsent,
-      lastSeen: remembered.lastSeen, withheld: remembered.withheld, refusals: refusals,
-      notStored: remembered.notStored, isHeld: isHeld, standing: standing)
+      host: try? HostAndPort.parse(remembered.address, defaultPort: 0).host, plan: remembered.plan,
+      finished: finished, part: remembered.newest, held: held, unsent: newest.unsent, refusals: refusals,
+      withheld: newest.notStored, concluded: concluded, isHeld: isHeld)
   }
 
   /// The staged items; nil if there are none, or none that can be trusted.
-  private func recoverIfTrusted(
-    _ identifier: TransferID, _ destination: RememberedTransfer.Destination
-  ) throws -> Staging? {
+  func recoverIfTrusted(_ identifier: TransferID, _ offer: Offer, _ keys: TransferKeys) throws -> Staging? {
     do {
-      return try setup.importer.recover(
-        destination.offer, transfer: identifier, keys: destination.keys)
+      return try setup.importer.recover(offer, transfer: identifier, keys: keys)
     } catch let error as ArchiveError where error.code == .journal {
       setup.notice("\(error); it is left as it is, and everything is sent again")
       return nil

@@ -7,37 +7,28 @@ final class Syncer: Sendable {
   /// The pause between two syncs.
   private static let pause = Duration.seconds(2)
 
-  private struct State: Sendable {
-    var streams: [StreamDurability] = []
-    var isStopped = false
-  }
-
   private let staging: Staging
-  private let state = Condition(State())
+  private let streams: StreamCounts
+  private let isStopped = Condition(false)
   private let synced: @Sendable () -> Void
 
   /// `synced` is called after each sync, on the thread of `run`, so it may be slow.
-  init(_ staging: Staging, synced: @escaping @Sendable () -> Void) {
+  init(_ staging: Staging, _ streams: StreamCounts, synced: @escaping @Sendable () -> Void) {
     self.staging = staging
+    self.streams = streams
     self.synced = synced
   }
 
-  /// Adds a stream.
-  func add(_ stream: StreamDurability) { state.withLock { $0.streams.append(stream) } }
-
-  /// A stream has ended, and gets no further acknowledgement.
-  func remove(_ stream: StreamDurability) { state.withLock { $0.streams.removeAll { $0 === stream } } }
-
   /// Ends `run` soon.
   func stop() {
-    state.withLock { $0.isStopped = true }
-    state.broadcast()
+    isStopped.withLock { $0 = true }
+    isStopped.broadcast()
   }
 
   /// Syncs whenever something was written, until it is stopped.
   func run() throws(ArchiveError) {
     while !waitOrStop() {
-      let streams = state.withLock { $0.streams }
+      let streams = streams.all
       let written = streams.map(\.writtenFrames)
       guard zip(streams, written).contains(where: { $0.0.durableFrames < $0.1 }) else { continue }
       try staging.synchronize()
@@ -48,17 +39,41 @@ final class Syncer: Sendable {
 
   private func waitOrStop() -> Bool {
     let deadline = BootInstant.now().advanced(by: Self.pause)
-    return state.wait(until: deadline) { $0.isStopped ? true : nil } ?? false
+    return isStopped.wait(until: deadline) { $0 ? true : nil } ?? false
   }
 }
 
-/// Separates the writing of a session from the end of the archive, and from the next session
-/// (Protocol §6.5, §7.3).
+/// The data streams of a session, for the syncer of its running part.
+final class StreamCounts: Sendable {
+  private let streams = Mutex<[StreamDurability]>([])
+
+  var all: [StreamDurability] { streams.withLock { $0 } }
+
+  func add(_ stream: StreamDurability) { streams.withLock { $0.append(stream) } }
+
+  /// The result of a part is said.
+  func settle() { for stream in all { stream.settle() } }
+
+  /// A stream has ended, and gets no further acknowledgement.
+  func remove(_ stream: StreamDurability) { streams.withLock { $0.removeAll { $0 === stream } } }
+}
+
+/// Separates the writing of a part from its ledger, from the end of its archive, and from the next
+/// session (Protocol §6.5, §7.3).
 package final class WritingGate: Sendable {
+  private enum Way {
+    case notYet
+    case open
+    case shut
+    /// The part has failed.
+    case discarding
+    /// The session has ended.
+    case closed
+  }
+
   private struct State {
+    var way = Way.notYet
     var writing = 0
-    var isShut = false
-    var isClosed = false
     var lastLeft = BootInstant.now()
   }
 
@@ -66,13 +81,18 @@ package final class WritingGate: Sendable {
 
   package init() {}
 
-  /// Something is about to be written. A violation after the end of the export; after that of the
-  /// session, the stream counts as stopped.
-  package func enter() throws(ConnectionError) {
+  /// Something is about to be written; returns whether it is, because data of a part that has failed
+  /// is not. A violation before the end of the ledger and after the end of the export; after that of
+  /// the session, the stream counts as stopped.
+  package func enter() throws(ConnectionError) -> Bool {
     try state.withLock { (state) throws(ConnectionError) in
-      guard !state.isClosed else { throw ConnectionError(.stopped, "the session has ended") }
-      guard !state.isShut else { throw ConnectionError(Violation(.state, "a data frame")) }
-      state.writing += 1
+      switch state.way {
+      case .open: state.writing += 1
+      case .discarding: return false
+      case .notYet, .shut: throw ConnectionError(Violation(.state, "a data frame"))
+      case .closed: throw ConnectionError(.stopped, "the session has ended")
+      }
+      return true
     }
   }
 
@@ -87,15 +107,21 @@ package final class WritingGate: Sendable {
   /// The end of the last write, or the time when the gate was made; nil during a write.
   var lastLeft: BootInstant? { state.withLock { $0.writing == 0 ? $0.lastLeft : nil } }
 
+  /// The ledger is sent.
+  package func open() { state.withLock { if $0.way == .notYet { $0.way = .open } } }
+
   /// The export has ended. A violation while a frame is being written, because that frame cannot
   /// have been acknowledged yet.
   package func shut() throws(Violation) {
     try state.withLock { (state) throws(Violation) in
       guard state.writing == 0 else { throw Violation(.state, "the end of the export") }
-      state.isShut = true
+      if state.way == .open { state.way = .shut }
     }
   }
 
+  /// The part has failed.
+  package func discard() { state.withLock { if $0.way != .closed { $0.way = .discarding } } }
+
   /// The session has ended: only writes that have begun finish.
-  package func close() { state.withLock { $0.isClosed = true } }
+  package func close() { state.withLock { $0.way = .closed } }
 }

@@ -46,35 +46,20 @@ extension RememberedTransfer {
       for number in [total.items, total.bytes, held.items, held.bytes] { writer.u64(number) }
     }
     switch subject {
-    case .sources(let sources):
-      fields.append(9) { writer in
-        for path in sources {
-          writer.u32(UInt32(path.count))
-          writer.array(path)
-        }
-      }
-    case .destination(let destination):
-      fields.append(10, destination.path)
-      fields.append(11) { $0.u16(destination.port) }
-      fields.append(12) { writer in
-        writer.u128(destination.keys.hashKey)
-      }
-      fields.append(13, Array(ControlMessage.offer(destination.offer).frame))
+    case .sources(let sources): fields.append(9, list: sources)
+    case .destination(let path, let port):
+      fields.append(10, path)
+      fields.append(11) { $0.u16(port) }
     }
-    if let done {
-      fields.append(14) { $0.u64(UInt64(bitPattern: done.at)) }
-      fields.append(15, ControlMessage.done(done.done).frame)
-    }
-    fields.append(16) { $0.u64(unsent) }
-    if withheld > 0 { fields.append(17) { $0.u64(withheld) } }
-    if !notStored.isEmpty {
-      fields.append(18) { writer in
-        for frame in notStored.map({ ControlMessage.refused($0).frame }) {
-          writer.u32(UInt32(frame.count))
-          writer.array(frame)
-        }
-      }
-    }
+    fields.append(12) { $0.u16(newest) }
+    fields.append(13, ControlMessage.plan(plan).frame)
+    fields.append(
+      14,
+      list: parts.map { part in
+        var writer = ByteWriter()
+        part.fields.write(to: &writer)
+        return writer.bytes
+      })
     return fields
   }
 
@@ -91,10 +76,10 @@ extension RememberedTransfer {
     guard try reader.u128(bytes.span) == Self.code(Array(bytes[..<body.upperBound])) else {
       throw Violation(.check, Self.subject)
     }
-    try self.init(try Fields(bytes.span, body, of: Self.subject))
+    try self.init(try Fields(bytes.span, body, of: Self.subject), isOlder: Self.isOlder(bytes))
   }
 
-  private init(_ fields: Fields) throws(Violation) {
+  private init(_ fields: Fields, isOlder: Bool) throws(Violation) {
     let subject = Self.subject
     transfer = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
     let role = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
@@ -115,23 +100,25 @@ extension RememberedTransfer {
       )
     }
     switch role {
-    case .sender: self.subject = .sources(try Self.sources(fields))
-    case .receiver: self.subject = .destination(try Destination(fields))
+    case .sender: self.subject = .sources(try fields.list(9, subject))
+    case .receiver:
+      let port = try fields.readRequired(11, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
+      self.subject = .destination(try fields.required(10, subject), port: port)
     }
-    unsent = try fields.readRequired(16, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) }
-    withheld = try fields.read(17, subject) { reader, bytes throws(Violation) in try reader.u64(bytes) } ?? 0
-    notStored = try Self.refusals(fields)
-    done = try Self.finished(fields)
-  }
-
-  private static func finished(_ fields: Fields) throws(Violation) -> Finished? {
-    guard let frame = fields.value(15) else { return nil }
-    guard case .done(let done)? = try message(frame) else { throw Violation(.value, subject) }
-    return Finished(
-      done: done,
-      at: try fields.readRequired(14, subject) { reader, bytes throws(Violation) in
-        Int64(bitPattern: try reader.u64(bytes))
-      })
+    if isOlder {
+      (plan, parts) = (Plan([MigrationWire.Part(.unknown(0), name: "?")]), [try Part(older: fields, total)])
+      return
+    }
+    newest = try fields.readRequired(12, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
+    guard case .plan(let plan)? = try Self.message(try fields.required(13, subject)) else {
+      throw Violation(.value, subject)
+    }
+    self.plan = plan
+    parts = []
+    for bytes in try fields.list(14, subject) {
+      parts.append(try Part(try Fields(bytes.span, 0..<bytes.count, of: subject)))
+    }
+    guard parts.count == plan.parts.count, newest < parts.count else { throw Violation(.conflict, subject) }
   }
 
   fileprivate static func message(_ frame: [UInt8]) throws(Violation) -> ControlMessage? {
@@ -140,42 +127,86 @@ extension RememberedTransfer {
     guard header.length == frame.count - Limits.frameHeader else { throw Violation(.truncated, "a remembered message") }
     return try ControlMessage(header.type, frame.span, Limits.frameHeader..<frame.count)
   }
+}
 
-  private static func refusals(_ fields: Fields) throws(Violation) -> [Refusal] {
-    let refusals = try fields.read(18, subject) { reader, bytes throws(Violation) in
-      var refusals: [Refusal] = []
-      while !reader.isAtEnd {
-        let frame = try reader.array(bytes, Int(try reader.u32(bytes)))
-        guard case .refused(let refusal)? = try message(frame) else { throw Violation(.value, subject) }
-        refusals.append(refusal)
-      }
-      return refusals
+extension RememberedTransfer.Part {
+  private static let subject = "a part of a remembered transfer"
+
+  fileprivate var fields: Fields {
+    var fields = Fields()
+    if let begun {
+      fields.append(1) { $0.u128(begun.keys.hashKey) }
+      fields.append(2, ControlMessage.offer(begun.totals).frame)
     }
-    return refusals ?? []
+    if isConcluded { fields.append(3, [1]) }
+    if unsent > 0 { fields.append(4) { $0.u64(unsent) } }
+    if withheld > 0 { fields.append(5) { $0.u64(withheld) } }
+    if !notStored.isEmpty { fields.append(6, list: notStored.map { ControlMessage.refused($0).frame }) }
+    if let finished {
+      fields.append(7) { $0.u64(UInt64(bitPattern: finished.at)) }
+      fields.append(8, ControlMessage.done(finished.done).frame)
+    }
+    return fields
   }
 
-  private static func sources(_ fields: Fields) throws(Violation) -> [[UInt8]] {
-    try fields.readRequired(9, subject) { reader, bytes throws(Violation) in
-      var sources: [[UInt8]] = []
-      while !reader.isAtEnd { sources.append(try reader.array(bytes, Int(try reader.u32(bytes)))) }
-      return sources
+  /// The only part of a transfer of version 1: as much as is needed to forget it.
+  fileprivate init(older fields: Fields, _ total: Tally) throws(Violation) {
+    let subject = Self.subject
+    let keys = try fields.read(12, subject) { reader, bytes throws(Violation) in
+      // Another key is in front of it.
+      _ = try reader.u128(bytes)
+      return TransferKeys(hashKey: try reader.u128(bytes))
     }
+    begun = keys.map {
+      Begun(keys: $0, totals: PartTotals(items: total.items, bytes: total.bytes, allocated: total.bytes))
+    }
+    finished = try Self.finished(fields, at: 14, done: 15)
+  }
+
+  private static func finished(_ fields: Fields, at: UInt8, done: UInt8) throws(Violation) -> Finished? {
+    guard let frame = fields.value(done) else { return nil }
+    guard case .done(let done)? = try RememberedTransfer.message(frame) else { throw Violation(.value, subject) }
+    let at: UInt64 = try fields.requiredNumber(at, subject)
+    return Finished(done: done, at: Int64(bitPattern: at))
+  }
+
+  fileprivate init(_ fields: Fields) throws(Violation) {
+    let subject = Self.subject
+    if let frame = fields.value(2) {
+      guard case .offer(let totals)? = try RememberedTransfer.message(frame) else { throw Violation(.value, subject) }
+      let key = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
+      begun = Begun(keys: TransferKeys(hashKey: key), totals: totals)
+    }
+    isConcluded = fields.value(3) != nil
+    unsent = try fields.number(4, subject) ?? 0
+    withheld = try fields.number(5, subject) ?? 0
+    for frame in fields.value(6) == nil ? [] : try fields.list(6, subject) {
+      guard case .refused(let refusal)? = try RememberedTransfer.message(frame) else {
+        throw Violation(.value, subject)
+      }
+      notStored.append(refusal)
+    }
+    finished = try Self.finished(fields, at: 7, done: 8)
   }
 }
 
-extension RememberedTransfer.Destination {
-  fileprivate init(_ fields: Fields) throws(Violation) {
-    let subject = "a remembered destination"
-    path = try fields.required(10, subject)
-    port = try fields.readRequired(11, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
-    keys = try fields.readRequired(12, subject) { reader, bytes throws(Violation) in
-      // Version 1 had another key in front of it.
-      if reader.remaining > 16 { _ = try reader.u128(bytes) }
-      return TransferKeys(hashKey: try reader.u128(bytes))
+extension Fields {
+  /// Adds a list, of which each element has its length in front.
+  fileprivate mutating func append(_ tag: UInt8, list: [[UInt8]]) {
+    append(tag) { writer in
+      for element in list {
+        writer.u32(UInt32(element.count))
+        writer.array(element)
+      }
     }
-    guard case .offer(let offer)? = try RememberedTransfer.message(try fields.required(13, subject)) else {
-      throw Violation(.value, subject)
+  }
+
+  /// Reads such a list.
+  fileprivate func list(_ tag: UInt8, _ subject: String) throws(Violation) -> [[UInt8]] {
+    try readRequired(tag, subject) { reader, bytes throws(Violation) in
+      var list: [[UInt8]] = []
+      while !reader.isAtEnd { list.append(try reader.array(bytes, Int(try reader.u32(bytes)))) }
+      return list
     }
-    self.offer = offer
   }
 }

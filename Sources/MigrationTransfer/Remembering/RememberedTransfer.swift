@@ -3,28 +3,40 @@ package import MigrationWire
 
 /// A device's record of an unfinished transfer.
 package struct RememberedTransfer: Equatable, Sendable {
-  /// A receiver's half of it.
-  package struct Destination: Equatable, Sendable {
-    /// The absolute path of the destination.
-    package let path: [UInt8]
-    /// The port where this device listened.
-    package let port: UInt16
-    package let keys: TransferKeys
-    /// The first offer.
-    package let offer: Offer
-  }
+  /// What is known of one part.
+  package struct Part: Equatable, Sendable {
+    /// Of a receiver: the key of the part's staging, and the totals that were offered first.
+    package struct Begun: Equatable, Sendable {
+      package let keys: TransferKeys
+      package let totals: PartTotals
+    }
 
-  package struct Finished: Equatable, Sendable {
-    package let done: Done
-    /// In seconds since 1970.
-    package let at: Int64
+    /// Its end: at a receiver for a sender that missed the answer, at a sender the receiver's DONE.
+    package struct Finished: Equatable, Sendable {
+      package let done: Done
+      /// In seconds since 1970.
+      package let at: Int64
+    }
+
+    package var begun: Begun?
+    /// Whether everything of it has arrived, so that its import may have begun.
+    package var isConcluded = false
+    /// The number of items that could not be sent, at the last count.
+    package var unsent: UInt64 = 0
+    /// The number of items left out since the destination cannot hold them, at the last count.
+    package var withheld: UInt64 = 0
+    /// The named items that are not stored: those that the sender left out, from FINISH on, and all
+    /// of them, once everything is imported.
+    package var notStored: [Refusal] = []
+    package var finished: Finished?
   }
 
   /// The transfer's subject on this device.
   package enum Subject: Equatable, Sendable {
     /// The absolute paths of the sources, ascending.
     case sources([[UInt8]])
-    case destination(Destination)
+    /// The absolute path of the destination, and the port where this device listened.
+    case destination([UInt8], port: UInt16)
   }
 
   package let transfer: TransferID
@@ -42,22 +54,31 @@ package struct RememberedTransfer: Equatable, Sendable {
   package var lastSeen: Int64
   package var total: Tally
   package var held: Tally
-  /// The number of items that could not be sent, at the last count.
-  package var unsent: UInt64 = 0
-  /// The number of items left out since the destination cannot hold them, at the last count.
-  package var withheld: UInt64 = 0
-  /// The named items that are not stored: those that the sender left out, from FINISH on, and all
-  /// of them, once everything is imported.
-  package var notStored: [Refusal] = []
-  /// The end of the transfer: at a receiver a tombstone for a sender that missed the answer, at a
-  /// sender the receiver's DONE.
-  package var done: Finished?
-  package var subject: Subject
+  package let subject: Subject
+  /// The first plan, and its parts.
+  package let plan: Plan
+  package var parts: [Part]
+  /// Of a receiver: the part that ran last.
+  package var newest: UInt16 = 0
 
   package var sources: [[UInt8]]? { if case .sources(let sources) = subject { sources } else { nil } }
+  package var destination: [UInt8]? { if case .destination(let path, _) = subject { path } else { nil } }
+  package var port: UInt16? { if case .destination(_, let port) = subject { port } else { nil } }
 
-  package var destination: Destination? {
-    get { if case .destination(let destination) = subject { destination } else { nil } }
-    set { if let newValue { subject = .destination(newValue) } }
+  /// Whether every part is finished.
+  package var isDone: Bool { parts.allSatisfy { $0.finished != nil } }
+
+  /// When the last part was finished, in seconds since 1970; nil before that.
+  package var doneAt: Int64? { isDone ? parts.compactMap(\.finished?.at).max() : nil }
+
+  /// The items of the finished parts.
+  package var finished: Tally { parts.reduce(Tally()) { $0.adding($1.finished?.done.total ?? Tally()) } }
+
+  /// A part as it was offered first; nil if it was not.
+  package func offer(ofPart number: UInt16) -> Offer? {
+    guard let totals = parts[Int(number)].begun?.totals, let contents = plan.parts[Int(number)].offered else {
+      return nil
+    }
+    return Offer(contents, totals)
   }
 }

@@ -41,16 +41,16 @@ package final class TransferEntry: Sendable {
     }
   }
 
-  /// Records the end of the transfer, with the names of the items that are not stored. The record
-  /// stays until both ends know the end.
-  func finish(_ done: Done, notStored: [Refusal]) throws(Fault) {
+  /// Records the end of a part, with the names of the items that are not stored. The record stays
+  /// until both ends know the end.
+  func finish(_ part: UInt16, _ done: Done, notStored: [Refusal]) throws(Fault) {
     let now = Timestamp.coarseNow().seconds
     try update { remembered in
-      remembered.held = done.total
-      remembered.total = done.total
       remembered.lastSeen = now
-      remembered.notStored = notStored
-      remembered.done = RememberedTransfer.Finished(done: done, at: now)
+      remembered.parts[Int(part)].notStored = notStored
+      remembered.parts[Int(part)].finished = RememberedTransfer.Part.Finished(done: done, at: now)
+      remembered.held = remembered.finished
+      if remembered.isDone { remembered.total = remembered.held }
     }
   }
 

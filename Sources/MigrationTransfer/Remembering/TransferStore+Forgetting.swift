@@ -91,11 +91,17 @@ extension TransferStore {
         : nil
     }
     guard let destination = remembered.destination else { return nil }
-    do {
-      return try StagingArea.discard(remembered.transfer, destination.keys, from: destination.path)
-    } catch {
-      throw TransferFailure(error)
+    var left: String?
+    for (number, part) in remembered.parts.enumerated() {
+      guard let begun = part.begun else { continue }
+      let identifier = remembered.transfer.ofPart(UInt16(number))
+      do {
+        left = try StagingArea.discard(identifier, begun.keys, from: destination) ?? left
+      } catch {
+        throw TransferFailure(error)
+      }
     }
+    return left
   }
 
   /// The part of an identifier that people are shown.

@@ -117,7 +117,7 @@ package final class TransferStore: Sendable {
 
   /// The records of a destination, tombstones included, newest first.
   package func remembered(at destination: [UInt8]) throws(Fault) -> [Listed] {
-    try list().transfers.filter { $0.remembered.destination?.path == destination }
+    try list().transfers.filter { $0.remembered.destination == destination }
   }
 
   /// Keeps other receivers of this store away from a directory as long as the result lives.
@@ -151,7 +151,7 @@ package final class TransferStore: Sendable {
         // The user is to see damaged ones.
         let bytes = try Self.read(directory)
         let remembered = try? Self.remembered(bytes, name, allowsOlder: true)
-        isOver = remembered.flatMap { old in old.done.map { now - $0.at > Self.tombstoneLife(old.role) } } ?? false
+        isOver = remembered.flatMap { old in old.doneAt.map { now - $0 > Self.tombstoneLife(old.role) } } ?? false
       } catch {
         isOver = error.isNotFound
       }

@@ -211,7 +211,7 @@ extension SenderEngine.DialFailure {
     switch error.code {
     case .stopped: self = .stopped
     // The receiver has no room, or has not noticed yet that the last session has ended.
-    case .aborted(.busy): self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
+    case .aborted(.busy) where !error.isLasting: self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
     case .aborted(.unknownPeer): self = .forgotten
     default:
       self =

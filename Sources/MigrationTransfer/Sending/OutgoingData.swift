@@ -97,7 +97,7 @@ struct OutgoingData: ~Copyable {
 
   /// Begins to send a frame, compressed if that is worth it.
   private mutating func begin(_ next: FrameBuffer) {
-    packed = compression.pack(next, sent: taken, unwritten: stream.underWay)
+    packed = queue.isCompressible ? compression.pack(next, sent: taken, unwritten: stream.underWay) : nil
     pace.sends(packed ?? next.count, now: Self.now)
     traffic.begin()
     traffic.add(sent: Limits.dataHeader, saved: packed.map { next.count - $0 } ?? 0)

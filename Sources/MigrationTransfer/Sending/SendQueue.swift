@@ -30,12 +30,16 @@ final class SendQueue: ExportListener {
     var isLimiting = false
     /// The time of the receiver's last written frame.
     var lastWritten: Double?
-    /// The items that the destination cannot hold.
+    /// The items of the running part that the destination cannot hold.
     var refused: Set<Mark> = []
+    /// Whether the running part may be compressed.
+    var isCompressible = true
+    /// Set when the running part has failed, or the session has ended.
+    var partStop = StopSignal()
   }
 
   /// Set at the end of the session; ends every wait.
-  let stopSignal = StopSignal()
+  private let sessionStop = StopSignal()
   private let state: Condition<State>
   private let unsentItem: @Sendable (Unsent) -> Void
 
@@ -53,6 +57,30 @@ final class SendQueue: ExportListener {
   private static let stopped = ArchiveError(.stopped, "the transfer has ended")
 
   // MARK: The export's side
+
+  var stopSignal: StopSignal { state.withLock { $0.partStop } }
+
+  /// The export of another part begins.
+  func beginPart(isCompressible: Bool) {
+    state.withLock { state in
+      state.window.beginPart()
+      state.isCompressible = isCompressible
+      state.refused = []
+      state.partStop = StopSignal()
+    }
+    if sessionStop.isSet { stopSignal.set() }
+  }
+
+  /// The part has failed at the receiver: its export ends, and only what is under way is still sent.
+  func abandonPart() {
+    let (stop, source) = state.withLock { state in
+      state.window.abandon()
+      return (state.partStop, state.source)
+    }
+    stop.set()
+    state.broadcast()
+    source?.stop()
+  }
 
   /// From now on, frames are read from a source.
   func serve(_ source: any FrameSource) {
@@ -77,7 +105,7 @@ final class SendQueue: ExportListener {
   /// Waits until the receiver has written everything that was read.
   func drain() throws(ArchiveError) {
     let isDrained = state.wait { (state) -> Bool? in
-      if stopSignal.isSet { return false }
+      if sessionStop.isSet { return false }
       return state.window.isDrained ? true : nil
     }
     guard isDrained == true else { throw Self.stopped }
@@ -111,6 +139,7 @@ final class SendQueue: ExportListener {
 
   /// Ends the session's export and streams.
   func stop() {
+    sessionStop.set()
     stopSignal.set()
     // A wait that checked the signal before is waiting by now, and gets the broadcast.
     let (wakeups, source) = state.withLock { (Array($0.wakeups.values), $0.source) }
@@ -120,6 +149,8 @@ final class SendQueue: ExportListener {
   }
 
   // MARK: The streams' side
+
+  var isCompressible: Bool { state.withLock { $0.isCompressible } }
 
   /// A stream begins. Its wakeup is signalled whenever its next step may have changed.
   func register(_ number: StreamNumber, _ wakeup: Wakeup) {
@@ -132,7 +163,7 @@ final class SendQueue: ExportListener {
       var (source, additions, written): ((any FrameSource)?, Int, UInt64) = (nil, 0, 0)
       let task = state.withLock { state in
         (source, additions) = (state.source, state.additions)
-        let task = state.window.next(for: number, isOver: stopSignal.isSet)
+        let task = state.window.next(for: number, isOver: sessionStop.isSet)
         written = state.window.writtenBelow
         return task
       }
@@ -144,7 +175,10 @@ final class SendQueue: ExportListener {
       case .fill(var frame):
         let filling = source?.fill(&frame, written: written) ?? .nothing(until: nil)
         switch filling {
-        case .full: signal { state in [state.window.filled(frame)].compactMap(\.self) }
+        case .full:
+          signal { state in [state.window.filled(frame)].compactMap(\.self) }
+          // It may have been the last frame of a part that has failed, and is not sent.
+          if stopSignal.isSet { state.broadcast() }
         case .nothing(let moment):
           let hasMissed = state.withLock { state in
             state.window.unfilled(frame, for: number)
@@ -211,7 +245,7 @@ final class SendQueue: ExportListener {
   /// The granted bytes that a stream could not send.
   func giveBack(_ count: Int) { state.withLock { $0.limit?.giveBack(count) } }
 
-  var isStopped: Bool { stopSignal.isSet }
+  var isStopped: Bool { sessionStop.isSet }
 
   // MARK: Progress
 

@@ -60,8 +60,31 @@ package struct SendWindow: Sendable {
     self.capacity = capacity
   }
 
-  /// The receiver's present holdings.
-  package var arrived: Tally { written.adding(held) }
+  /// Whether the part has failed, and nothing of it that is not sent yet is needed.
+  private var isAbandoned = false
+  /// The amount written before the running part.
+  private var before = Tally()
+
+  /// The receiver's present holdings of the running part.
+  package var arrived: Tally {
+    Tally(items: written.items - before.items, bytes: written.bytes - before.bytes).adding(held)
+  }
+
+  /// Another part begins: everything of the one before is written.
+  package mutating func beginPart() { (before, held, isAbandoned) = (written, Tally(), false) }
+
+  /// The part has failed: what no stream has sent is not sent.
+  package mutating func abandon() {
+    isAbandoned = true
+    for frame in ready { free(frame) }
+    ready = []
+  }
+
+  private mutating func free(_ frame: FrameBuffer) {
+    var frame = frame
+    frame.removeAll()
+    if frame.bytes.count == capacity { free.append(frame) } else { memory -= UInt64(frame.bytes.count) }
+  }
 
   /// Whether everything that was filled is written.
   package var isWritten: Bool { ready.isEmpty && again.isEmpty && underWay.values.allSatisfy(\.isEmpty) }
@@ -144,6 +167,10 @@ package struct SendWindow: Sendable {
   package mutating func filled(_ frame: FrameBuffer) -> StreamNumber? {
     filling.remove(frame.number)
     memory += UInt64(frame.bytes.count - capacity)
+    if isAbandoned {
+      free(frame)
+      return nil
+    }
     ready.append(frame)
     return wake()
   }
@@ -167,12 +194,11 @@ package struct SendWindow: Sendable {
   /// The receiver has written the next `count` frames of a stream. Returns the streams to wake.
   package mutating func written(_ count: UInt64, on number: StreamNumber) -> [StreamNumber] {
     guard var frames = underWay.removeValue(forKey: number) else { return [] }
-    for var frame in frames.prefix(Int(count)) {
+    for frame in frames.prefix(Int(count)) {
       written = written.adding(Tally(items: frame.items, bytes: frame.contentBytes))
       writtenLength += UInt64(frame.count)
       bytesUnderWay -= frame.bodyLength
-      frame.removeAll()
-      if frame.bytes.count == capacity { free.append(frame) } else { memory -= UInt64(frame.bytes.count) }
+      free(frame)
     }
     frames.removeFirst(Int(count))
     underWay[number] = frames

@@ -46,11 +46,11 @@ package final class Sender: Sendable {
     }
 
     /// The engine's settings, complete.
-    func settings(of source: any ItemSource) -> SenderEngine.Settings {
+    func settings(of sources: [any ItemSource]) -> SenderEngine.Settings {
       var settings = settings
       if settings.compression == .never { settings.greeting.features.remove(.zstd) }
       if case .host(let host, _) = target { settings.target = host.text }
-      settings.graceAtTheEnd = source.graceAtTheEnd
+      settings.graceAtTheEnd = sources.map(\.graceAtTheEnd).max() ?? 0
       settings.canCompress = Features.ofThisDevice.contains(.zstd)
       return settings
     }
@@ -59,15 +59,17 @@ package final class Sender: Sendable {
   /// An error that prevents the sender from being made is reported when it begins.
   private let setup: Result<SenderSetup, TransferFailure>
 
-  /// - Parameter search: finds receivers in this network, where the sender has to look for them.
+  /// - Parameters:
+  ///   - search: finds receivers in this network, where the sender has to look for them.
+  ///   - sources: one for each part of the plan.
   package init(
-    _ options: Options, searching search: (any NearbySearch)? = nil, source: any ItemSource,
+    _ options: Options, searching search: (any NearbySearch)? = nil, sources: [any ItemSource],
     store: TransferStore? = nil, observer: @escaping @Sendable (TransferEvent) -> Void
   ) {
     do throws(SystemError) {
       setup = .success(
         SenderSetup(
-          options: options, search: search, source: source, store: store, observer: observer, queue: try EventQueue(),
+          options: options, search: search, sources: sources, store: store, observer: observer, queue: try EventQueue(),
           caller: try SenderCaller()))
     } catch {
       setup = .failure(Fault(error).failure)
@@ -79,7 +81,7 @@ package final class Sender: Sendable {
     let setup = try setup.get()
     do throws(SystemError) {
       try setup.workers.start("sender") {
-        let engine = SenderEngine(setup.options.settings(of: setup.source))
+        let engine = SenderEngine(setup.options.settings(of: setup.sources))
         let loop = EngineLoop(
           engine, SenderPerformer(setup), queue: setup.queue, workers: setup.workers, clock: LoopClock())
         let (result, running) = loop.run()

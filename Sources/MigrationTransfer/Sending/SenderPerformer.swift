@@ -9,7 +9,8 @@ import MigrationWire
 struct SenderSetup: Sendable {
   let options: Sender.Options
   let search: (any NearbySearch)?
-  let source: any ItemSource
+  /// One for each part of the plan.
+  let sources: [any ItemSource]
   let store: TransferStore?
   let observer: @Sendable (TransferEvent) -> Void
   let queue: EventQueue<SenderPerformer.WorkerReport>
@@ -18,6 +19,13 @@ struct SenderSetup: Sendable {
 
   /// Reports an event to the loop.
   func post(_ event: SenderEngine.Event) { queue.post(Report(event)) }
+
+  /// The identity of all sources from run to run.
+  func origin() throws -> [[UInt8]] {
+    var origin: [[UInt8]] = []
+    for source in sources { origin += try source.origin() }
+    return origin.sorted { $0.lexicographicallyPrecedes($1) }
+  }
 }
 
 /// Performs the sender's actions.
@@ -90,7 +98,9 @@ final class SenderPerformer: Performer {
 
     case .keepHeld(let number, let page): held[number, default: HeldItems()].add(page)
     case .keepPartial(let number, let partial): held[number, default: HeldItems()].add(partial)
+    case .recordPlan(let number, let record): return recordPlan(record, number)
     case .export(let number, let order): return export(number, order)
+    case .abandonExport(let number): sessions[number]?.queue.abandonPart()
     case .openStream(let number, let join, let attempts): return openStream(number, join, attempts)
     case .moveFrames(let number, let lost, let heir): sessions[number]?.queue.lost(lost, replacedBy: heir)
     case .retire(let number, let stream): sessions[number]?.queue.retire(stream)
@@ -100,8 +110,8 @@ final class SenderPerformer: Performer {
     case .stopSession(let number): sessions[number]?.queue.stop()
     case .readWindow(let number): answers.append(.window(number, sessions[number]?.queue.counts() ?? .init()))
 
-    case .noteFinish(let number, let id, let finish): return noteFinish(finish, number, of: id)
-    case .recordDone(let id, let done, let refusals): return record(done, refusals, of: id)
+    case .noteFinish(let number, let id, let part, let finish): return noteFinish(finish, part, number, of: id)
+    case .recordDone(let id, let part, let done, let refusals): return record(part, done, refusals, of: id)
     case .note(let id, let arrived, let total, let address):
       return note(id, arrived: arrived, total: total, address: address)
     case .forget(let id): return forget(id)
@@ -146,9 +156,9 @@ final class SenderPerformer: Performer {
   // MARK: Before a session
 
   private func walk() -> SenderWorker {
-    let (source, stop) = (setup.source, walkStop)
+    let (sources, stop) = (setup.sources, walkStop)
     return SenderWorker("walk") {
-      Report(.walked(.success(try source.prepare(until: stop))))
+      Report(.walked(.success(try sources.map { try $0.prepare(until: stop) })))
     } failing: {
       .walked(.failure($0))
     }
@@ -247,24 +257,42 @@ final class SenderPerformer: Performer {
 
   // MARK: A session
 
-  /// Begins the export, and creates the values that the session's workers share.
-  private func export(_ number: SessionNumber, _ order: SenderEngine.ExportOrder) -> SenderWorker {
+  private func recordPlan(_ record: SenderEngine.PlanRecord, _ number: SessionNumber) -> SenderWorker {
     guard let met else { preconditionFailure("a session begins when the receiver is met") }
-    transfers[order.accept.transfer] = met.transfer
+    transfers[record.transfer] = met.transfer
     let setup = setup
-    let session = SendingSession(
-      number: number, transfer: met.transfer, context: met.context, address: met.address,
-      queue: SendQueue(window: order.accept.window, limit: setup.options.limit) { unsent in
-        setup.post(.unsent(number, unsent))
-      },
-      compression: order.isCompressible ? setup.options.compression : .never)
-    sessions[number] = session
+    return SenderWorker("remember") {
+      try met.transfer.remember(record, setup)
+      return Report(.planRecorded(number, record.transfer, nil))
+    } failing: {
+      .planRecorded(number, record.transfer, $0)
+    }
+  }
+
+  /// Begins the export of a part, and creates the values that the session's workers share.
+  private func export(_ number: SessionNumber, _ order: SenderEngine.ExportOrder) -> SenderWorker {
+    let session = session(number, order)
+    session.queue.beginPart(isCompressible: order.isCompressible)
     let held = held.removeValue(forKey: number) ?? HeldItems()
+    let setup = setup
     return SenderWorker("export") {
       Report(.exported(number, .success(try session.export(order, without: held, setup))))
     } failing: {
       .exported(number, .failure($0))
     }
+  }
+
+  private func session(_ number: SessionNumber, _ order: SenderEngine.ExportOrder) -> SendingSession {
+    if let session = sessions[number] { return session }
+    guard let met else { preconditionFailure("a session begins when the receiver is met") }
+    let setup = setup
+    let session = SendingSession(
+      number: number, transfer: met.transfer, context: met.context, address: met.address,
+      queue: SendQueue(window: order.window, limit: setup.options.limit) { unsent in
+        setup.post(.unsent(number, unsent))
+      }, compression: setup.options.compression)
+    sessions[number] = session
+    return session
   }
 
   private func openStream(_ number: SessionNumber, _ join: Join, _ attempts: Int) -> SenderWorker? {
@@ -288,13 +316,15 @@ final class SenderPerformer: Performer {
 
   // MARK: The record of a transfer. If the disk does not take it, the old record stays.
 
-  private func noteFinish(_ finish: Finish, _ number: SessionNumber, of id: TransferID) -> SenderWorker {
+  private func noteFinish(
+    _ finish: Finish, _ part: UInt16, _ number: SessionNumber, of id: TransferID
+  ) -> SenderWorker {
     let transfer = transfers[id]
     // Items without content take time as well.
     transfer?.traffic.begin()
     return SenderWorker("remember") {
       transfer?.update { remembered in
-        remembered.unsent = finish.unsent
+        remembered.parts[Int(part)].unsent = finish.unsent
         remembered.lastSeen = Timestamp.coarseNow().seconds
       }
       return Report(.finishNoted(number, id, nil))
@@ -303,12 +333,12 @@ final class SenderPerformer: Performer {
     }
   }
 
-  private func record(_ done: Done, _ refusals: [Refusal], of id: TransferID) -> SenderWorker {
+  private func record(_ part: UInt16, _ done: Done, _ refusals: [Refusal], of id: TransferID) -> SenderWorker {
     let transfer = transfers[id]
     transfer?.traffic.end()
     let traffic = transfer?.traffic.amount ?? Traffic()
     return SenderWorker("remember") {
-      Report(.recorded(id, traffic, isWritten: transfer?.finish(done, naming: refusals) ?? true))
+      Report(.recorded(id, traffic, isWritten: transfer?.finish(part, done, naming: refusals) ?? true))
     } failing: { _ in
       .recorded(id, traffic, isWritten: false)
     }

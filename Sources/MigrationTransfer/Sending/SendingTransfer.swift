@@ -31,26 +31,33 @@ final class SendingTransfer: Sendable {
     try store.purge(now: Timestamp.coarseNow().seconds)
     var known: [SenderEngine.UnfinishedTransfer] = []
     var transfers: [TransferID: SendingTransfer] = [:]
-    for listed in try store.unfinishedSends(of: try setup.source.origin()) {
+    for listed in try store.unfinishedSends(of: try setup.origin()) {
       // A transfer that another process is sending is left to it.
       guard let entry = try? store.open(listed.remembered.transfer, role: .sender) else { continue }
       let remembered = entry.remembered
       known.append(
         SenderEngine.UnfinishedTransfer(
           identifier: remembered.transfer, receiver: remembered.peer, address: remembered.address,
-          unsent: remembered.unsent, lastSeen: remembered.lastSeen,
-          done: remembered.done?.done, refusals: remembered.notStored))
+          parts: remembered.parts.map {
+            .init(unsent: $0.unsent, lastSeen: remembered.lastSeen, done: $0.finished?.done, refusals: $0.notStored)
+          }))
       transfers[remembered.transfer] = SendingTransfer(
         try Identity(encoded: remembered.identity), receiver: remembered.peer, entry: entry)
     }
     return Report(.lookedUp(.success(known)), bringing: .unfinished(transfers))
   }
 
-  /// Records the transfer if it has no record, so that another run can continue it. Writes to the
-  /// disk.
-  func remember(in store: TransferStore, _ make: () throws -> RememberedTransfer) throws {
-    guard entry.withLock({ $0 == nil }) else { return }
-    let new = try store.create(try make())
+  /// Records the plan if it has no record, so that another run can continue it: before anything is
+  /// sent, since received data must never be without a sender that remembers it. Writes to the disk.
+  func remember(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup) throws {
+    guard let store = setup.store, entry.withLock({ $0 == nil }) else { return }
+    let now = Timestamp.coarseNow().seconds
+    let new = try store.create(
+      RememberedTransfer(
+        transfer: record.transfer, role: .sender, identity: try identity.encoded(), peer: receiver,
+        label: record.label, address: record.address, started: now, lastSeen: now, total: record.plan.estimate,
+        held: Tally(), subject: .sources(try setup.origin()), plan: Plan(record.plan.parts),
+        parts: Array(repeating: RememberedTransfer.Part(), count: record.plan.parts.count)))
     entry.withLock { $0 = new }
   }
 
@@ -59,10 +66,10 @@ final class SendingTransfer: Sendable {
     try? entry.withLock { $0 }?.update(change)
   }
 
-  /// Records the receiver's DONE. Returns whether the record, if there is one, is durable.
-  func finish(_ done: Done, naming refusals: [Refusal]) -> Bool {
+  /// Records the receiver's DONE for a part. Returns whether the record, if there is one, is durable.
+  func finish(_ part: UInt16, _ done: Done, naming refusals: [Refusal]) -> Bool {
     do throws(Fault) {
-      try entry.withLock { $0 }?.finish(done, notStored: refusals)
+      try entry.withLock { $0 }?.finish(part, done, notStored: refusals)
       return true
     } catch {
       return false
@@ -81,36 +88,31 @@ struct SendingSession: Sendable {
   let context: TLSContext
   let address: SocketAddress
   let queue: SendQueue
-  /// Whether the exporter and the user allow the streams to compress.
+  /// Whether the user wants the streams to compress.
   let compression: CompressionPreference
 
-  /// Records the transfer, and has everything read that the receiver does not hold, until all of it
-  /// is written.
+  /// Has everything of a part read that the receiver does not hold, until all that was read is
+  /// written.
   func export(
     _ order: SenderEngine.ExportOrder, without held: HeldItems, _ setup: SenderSetup
   ) throws -> ExportResult {
+    let source = setup.sources[Int(order.part)]
     // The previous session's memory: a transfer may have thousands of sessions.
     CurrentProcess.returnFreeMemory()
-    // Before anything is sent: received data must never be without a sender that remembers it.
-    if let store = setup.store { try transfer.remember(in: store) { try record(order, of: setup.source) } }
-    let (accept, traits) = (order.accept, order.traits)
-    if let clause = setup.source.withholding(for: traits).clause {
-      setup.post(.withholding(number, clause: clause))
-    }
+    if let clause = source.withholding(for: order.traits).clause { setup.post(.withholding(number, clause: clause)) }
     let settings = ExportSettings(
-      listener: queue, keys: accept.keys, held: held, traits: traits, isRotating: setup.source.isRotating)
-    defer { queue.serveNothing() }
-    let result = try setup.source.export(settings, for: order.request) { queue.serve($0) }
-    try queue.drain()
-    return result
-  }
-
-  private func record(_ order: SenderEngine.ExportOrder, of source: any ItemSource) throws -> RememberedTransfer {
-    let now = Timestamp.coarseNow().seconds
-    return RememberedTransfer(
-      transfer: order.accept.transfer, role: .sender, identity: try transfer.identity.encoded(),
-      peer: transfer.receiver, label: order.label, address: order.address, started: now, lastSeen: now,
-      total: order.summary.total, held: Tally(), subject: .sources(try source.origin()))
+      listener: queue, keys: order.accept.keys, held: held, traits: order.traits, isRotating: source.isRotating,
+      leftOut: order.leftOut)
+    do {
+      let result = try source.export(settings, for: order.request) { queue.serve($0) }
+      queue.serveNothing()
+      try queue.drain()
+      return result
+    } catch {
+      queue.serveNothing()
+      try queue.drain()
+      throw error
+    }
   }
 
   /// Connects a data stream, joins, and sends the frames that the queue gives it.

@@ -3,6 +3,17 @@ package typealias TransferID = UInt128
 /// Names one session of a transfer.
 package typealias SessionID = UInt128
 
+extension TransferID {
+  /// Names one part of the transfer on this device, in its staging and at its import. The first part
+  /// has the transfer's own name.
+  package func ofPart(_ number: UInt16) -> TransferID {
+    guard number > 0 else { return self }
+    var hash = SipHash(key: self)
+    hash.combine(UInt64(number))
+    return hash.finish()
+  }
+}
+
 /// The secret of one transfer that both ends hold, and the values that they compute under it.
 package struct TransferKeys: Equatable, Sendable {
   /// The SipHash key of marks, checks and generations.

@@ -201,7 +201,7 @@ package enum JournalRecord: Equatable, Sendable {
       guard let existing = Existing(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
       self = .existing(existing)
     case 14:
-      guard let reason = RefusalReason(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+      let reason = RefusalReason(rawValue: try reader.u8(bytes))
       let generation = try reader.u128(bytes)
       let hasSize = try reader.u8(bytes) == 1
       let size = try reader.u64(bytes)

@@ -1,10 +1,13 @@
-/// Protocol §6.7: the last message of an end that stops before the transfer is done.
+/// Protocol §6.7: why an end stops before the transfer is done; in a verdict and in FAILED, why a
+/// part is not taken or has failed.
 package struct Close: Error, Equatable, Sendable {
   /// The reason (Protocol §10); the other end may have reasons that this one does not know.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// Also every code that this end does not know.
+    package static let other = Code(rawValue: 1)
     package static let interrupted = Code(rawValue: 2)
     package static let violation = Code(rawValue: 3)
     package static let version = Code(rawValue: 4)
@@ -20,6 +23,11 @@ package struct Close: Error, Equatable, Sendable {
     package static let announcement = Code(rawValue: 14)
     package static let otherApp = Code(rawValue: 15)
     package static let silent = Code(rawValue: 16)
+    package static let unknownKind = Code(rawValue: 17)
+    package static let notInstalled = Code(rawValue: 18)
+    package static let appInUse = Code(rawValue: 19)
+    package static let takenAlready = Code(rawValue: 20)
+    package static let notAllowed = Code(rawValue: 21)
   }
 
   /// The needed and the available room.
@@ -44,14 +52,18 @@ package struct Close: Error, Equatable, Sendable {
   package let bytes: Space?
   /// Room for items; nil unless both figures are known.
   package let items: Space?
-  private var unknown = Fields()
+  private(set) var unknown = Fields()
+  /// Whether it has no message; only in a verdict.
+  private let isWordless: Bool
 
+  /// Only in a verdict there may be no message.
   package init(
-    _ code: Code, _ message: String, hint: String? = nil, name: [UInt8]? = nil, bytes: Space? = nil,
+    _ code: Code, _ message: String?, hint: String? = nil, name: [UInt8]? = nil, bytes: Space? = nil,
     items: Space? = nil
   ) {
     self.code = code
-    self.message = Self.cut(message)
+    self.message = Self.cut(message ?? "")
+    isWordless = message == nil
     self.hint = hint.map(Self.cut)
     self.name = name
     self.bytes = bytes
@@ -66,38 +78,61 @@ package struct Close: Error, Equatable, Sendable {
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     let subject = "the closing message"
-    let fields = try Fields(bytes, range, of: subject)
-    code = Code(
-      rawValue: try fields.requiredNumber(1, subject))
-    message = try fields.text(2, limit: Limits.message, subject)
+    try self.init(try Fields(bytes, range, of: subject), subject)
+  }
+
+  /// Reads the fields of a message that has others too. A verdict needs no message.
+  init(
+    _ fields: Fields, _ subject: String, needsMessage: Bool = true, besides others: [UInt8] = []
+  ) throws(Violation) {
+    code = Code(rawValue: try fields.requiredNumber(1, subject))
+    let message = try fields.optionalText(2, limit: Limits.message, subject)
+    guard message != nil || !needsMessage else { throw Violation(.field, subject) }
+    self.message = message ?? ""
+    isWordless = message == nil
     hint = try fields.optionalText(3, limit: Limits.message, subject)
     name = fields.value(4)
     if let name, name.count > Limits.path { throw Violation(.limit, subject) }
-    self.bytes = try Self.space(fields, 5)
-    items = try Self.space(fields, 7)
+    self.bytes = try Self.space(fields, 5, subject)
+    items = try Self.space(fields, 7, subject)
     // A single figure of a pair stays among the unknown fields.
-    let known: [UInt8] = [1, 2, 3, 4] + (self.bytes == nil ? [] : [5, 6]) + (items == nil ? [] : [7, 8])
+    let known: [UInt8] = [1, 2, 3, 4] + (self.bytes == nil ? [] : [5, 6]) + (items == nil ? [] : [7, 8]) + others
     unknown = fields.unknown(besides: known)
   }
 
-  private static func space(_ fields: Fields, _ tag: UInt8) throws(Violation) -> Space? {
-    let needed: UInt64? = try fields.number(tag, "the closing message")
-    let available: UInt64? = try fields.number(tag + 1, "the closing message")
+  private static func space(_ fields: Fields, _ tag: UInt8, _ subject: String) throws(Violation) -> Space? {
+    let needed: UInt64? = try fields.number(tag, subject)
+    let available: UInt64? = try fields.number(tag + 1, subject)
     guard let needed, let available else { return nil }
     return Space(needed: needed, available: available)
   }
 
   /// Shortens a text to its limit without splitting a character.
-  private static func cut(_ text: String) -> String {
+  private static func cut(_ text: String) -> String { cut(text, Limits.message) }
+
+  private static func cut(_ text: String, _ limit: Int) -> String {
     var text = text
-    while text.utf8.count > Limits.message { text.removeLast() }
+    while text.utf8.count > limit { text.removeLast() }
     return text
   }
 
-  func write(to writer: inout ByteWriter) {
+  /// The same reason in about so many bytes.
+  package func shortened(to room: Int) -> Close {
+    if fields().length <= room { return self }
+    return Close(code, Self.cut(message, max(0, room - 48)), bytes: bytes, items: items)
+  }
+
+  func write(to writer: inout ByteWriter) { write(needsMessage: true, to: &writer) }
+
+  func write(needsMessage: Bool, to writer: inout ByteWriter) {
+    fields(needsMessage: needsMessage).write(with: unknown, to: &writer)
+  }
+
+  /// All known fields.
+  func fields(needsMessage: Bool = true) -> Fields {
     var fields = Fields()
     fields.append(1) { $0.u16(code.rawValue) }
-    fields.append(2, Array(message.utf8))
+    if needsMessage || !isWordless { fields.append(2, Array(message.utf8)) }
     if let hint { fields.append(3, Array(hint.utf8)) }
     if let name { fields.append(4, name) }
     for (tag, space) in [(5 as UInt8, bytes), (7, items)] {
@@ -105,7 +140,7 @@ package struct Close: Error, Equatable, Sendable {
       fields.append(tag) { $0.u64(space.needed) }
       fields.append(tag + 1) { $0.u64(space.available) }
     }
-    fields.write(with: unknown, to: &writer)
+    return fields
   }
 }
 

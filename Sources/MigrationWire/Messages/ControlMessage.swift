@@ -1,7 +1,9 @@
 /// A message on the control connection (Protocol §6).
 package enum ControlMessage: Equatable, Sendable {
   case greeting(Greeting)
-  case offer(Offer)
+  case plan(Plan)
+  case verdict(Verdict)
+  case offer(PartTotals)
   case accept(Accept)
   case held(Held)
   case partial(Partial)
@@ -13,6 +15,7 @@ package enum ControlMessage: Equatable, Sendable {
   case done(Done)
   case receipt
   case refused(Refusal)
+  case failed(Failed)
   case ping(UInt64)
   case pong(UInt64)
   case close(Close)
@@ -21,7 +24,9 @@ package enum ControlMessage: Equatable, Sendable {
   package init?(_ type: FrameType, _ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     switch type {
     case .greeting: self = .greeting(try Greeting(bytes, range))
-    case .offer: self = .offer(try Offer(bytes, range))
+    case .plan: self = .plan(try Plan(bytes, range))
+    case .verdict: self = .verdict(try Verdict(bytes, range))
+    case .offer: self = .offer(try PartTotals(bytes, range))
     case .accept: self = .accept(try Accept(bytes, range))
     case .held: self = .held(try Held(bytes, range))
     case .partial: self = .partial(try Partial(bytes, range))
@@ -35,6 +40,7 @@ package enum ControlMessage: Equatable, Sendable {
       try ByteReader(range, of: "the receipt").finish()
       self = .receipt
     case .refused: self = .refused(try Refusal(bytes, range))
+    case .failed: self = .failed(try Failed(bytes, range))
     case .ping: self = .ping(try Self.token(bytes, range))
     case .pong: self = .pong(try Self.token(bytes, range))
     case .close: self = .close(try Close(bytes, range))
@@ -50,6 +56,8 @@ package enum ControlMessage: Equatable, Sendable {
   private var parts: (type: FrameType, write: (inout ByteWriter) -> Void) {
     switch self {
     case .greeting(let message): (.greeting, message.write)
+    case .plan(let message): (.plan, message.write)
+    case .verdict(let message): (.verdict, message.write)
     case .offer(let message): (.offer, message.write)
     case .accept(let message): (.accept, message.write)
     case .held(let message): (.held, message.write)
@@ -62,6 +70,7 @@ package enum ControlMessage: Equatable, Sendable {
     case .done(let message): (.done, message.write)
     case .receipt: (.receipt, { _ in })
     case .refused(let message): (.refused, message.write)
+    case .failed(let message): (.failed, message.write)
     case .ping(let token): (.ping, { $0.u64(token) })
     case .pong(let token): (.pong, { $0.u64(token) })
     case .close(let message): (.close, message.write)

@@ -175,27 +175,23 @@ package struct DestinationTraits: Equatable, Sendable {
 }
 
 /// The reason for which a destination cannot hold an item, even with free space (Protocol §6.6).
-package enum RefusalReason: UInt8, Sendable, CaseIterable {
-  case nameNotAllowed = 1
-  case nameTooLong = 2
-  /// The destination takes the name for that of another item.
-  case nameTaken = 3
-  case kindNotSupported = 4
-  case tooLarge = 5
-  case targetTooLong = 6
-  /// The directory that it is in is not stored.
-  case directoryNotStored = 7
-  /// The target of a hard link is not stored.
-  case targetNotStored = 8
-  case other = 9
+package struct RefusalReason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Reads the whole value of a field.
-  static func read(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> RefusalReason {
-    guard let reason = RefusalReason(rawValue: try reader.u8(bytes)) else {
-      throw Violation(.unknown, "a reason for not storing an item")
-    }
-    return reason
-  }
+  package static let nameNotAllowed = RefusalReason(rawValue: 1)
+  package static let nameTooLong = RefusalReason(rawValue: 2)
+  /// The destination takes the name for that of another item.
+  package static let nameTaken = RefusalReason(rawValue: 3)
+  package static let kindNotSupported = RefusalReason(rawValue: 4)
+  package static let tooLarge = RefusalReason(rawValue: 5)
+  package static let targetTooLong = RefusalReason(rawValue: 6)
+  /// The directory that it is in is not stored.
+  package static let directoryNotStored = RefusalReason(rawValue: 7)
+  /// The target of a hard link is not stored.
+  package static let targetNotStored = RefusalReason(rawValue: 8)
+  /// Also every reason that this end does not know.
+  package static let other = RefusalReason(rawValue: 9)
 
   /// The reason as a clause.
   package var words: String {
@@ -208,7 +204,22 @@ package enum RefusalReason: UInt8, Sendable, CaseIterable {
     case .targetTooLong: "the link's target is too long for the destination"
     case .directoryNotStored: "its folder is not stored"
     case .targetNotStored: "the file that it is another name of is not stored"
-    case .other: "the destination cannot hold it"
+    default: "the destination cannot hold it"
+    }
+  }
+
+  /// The reason's name in JSON.
+  package var description: String {
+    switch self {
+    case .nameNotAllowed: "nameNotAllowed"
+    case .nameTooLong: "nameTooLong"
+    case .nameTaken: "nameTaken"
+    case .kindNotSupported: "kindNotSupported"
+    case .tooLarge: "tooLarge"
+    case .targetTooLong: "targetTooLong"
+    case .directoryNotStored: "directoryNotStored"
+    case .targetNotStored: "targetNotStored"
+    default: "other"
     }
   }
 }
@@ -235,7 +246,7 @@ package struct Refusal: Equatable, Sendable {
     let fields = try Fields(bytes, range, of: subject)
     path = try ArchivePath(try fields.required(1, subject))
     generation = try fields.requiredNumber(2, subject)
-    reason = try fields.readRequired(3, subject, RefusalReason.read)
+    reason = RefusalReason(rawValue: try fields.requiredNumber(3, subject))
     message = try fields.optionalText(4, limit: Limits.message, subject)
     unknown = fields.unknown(besides: 1...4)
   }

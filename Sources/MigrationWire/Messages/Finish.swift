@@ -1,17 +1,21 @@
 /// Protocol §6.5: an item that belongs to the archive and could not be sent.
 package struct Unsent: Equatable, Sendable {
-  package enum Reason: UInt8, Sendable {
-    case vanished = 1
-    case unreadable = 2
-    case keepsChanging = 3
-    case notSendable = 4
-    case beyondLimits = 5
+  /// The other end may have reasons that this one does not know (Protocol §6).
+  package struct Reason: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let vanished = Reason(rawValue: 1)
+    package static let unreadable = Reason(rawValue: 2)
+    package static let keepsChanging = Reason(rawValue: 3)
+    package static let notSendable = Reason(rawValue: 4)
+    package static let beyondLimits = Reason(rawValue: 5)
     /// Another item has its name at the destination and stays. It is left out, and does not count
     /// as unsent.
-    case differing = 6
+    package static let differing = Reason(rawValue: 6)
     /// The destination has said that it cannot hold the item. It is left out, and does not count as
     /// unsent.
-    case notStorable = 7
+    package static let notStorable = Reason(rawValue: 7)
   }
 
   /// Bytes as the source has them; not checked, since the name may be the reason.
@@ -43,12 +47,9 @@ package struct Unsent: Equatable, Sendable {
     let fields = try Fields(bytes, range, of: subject)
     path = try fields.required(1, subject)
     guard path.count <= Limits.path else { throw Violation(.limit, subject) }
-    guard let reason = Reason(rawValue: try fields.requiredNumber(2, subject)) else {
-      throw Violation(.unknown, subject)
-    }
-    self.reason = reason
+    reason = Reason(rawValue: try fields.requiredNumber(2, subject))
     message = try fields.optionalText(3, limit: Limits.message, subject)
-    refusal = try fields.read(4, subject, RefusalReason.read)
+    refusal = (try fields.number(4, subject)).map(RefusalReason.init)
     guard (refusal != nil) == (reason == .notStorable) else { throw Violation(.field, subject) }
     unknown = fields.unknown(besides: 1...4)
   }
@@ -137,10 +138,14 @@ package struct ExportResult: Sendable {
 
 /// Protocol §6.6: the receiver's progress after FINISH.
 package struct ImportProgress: Equatable, Sendable {
-  package enum Phase: UInt8, Sendable {
-    case verifying = 1
-    case importing = 2
-    case makingDurable = 3
+  /// The receiver may have phases that this end does not know (Protocol §6).
+  package struct Phase: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let verifying = Phase(rawValue: 1)
+    package static let importing = Phase(rawValue: 2)
+    package static let makingDurable = Phase(rawValue: 3)
   }
 
   package let phase: Phase
@@ -158,10 +163,7 @@ package struct ImportProgress: Equatable, Sendable {
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     var reader = ByteReader(range, of: "the import's progress")
-    guard let phase = Phase(rawValue: try reader.u8(bytes)) else {
-      throw Violation(.unknown, "the import's progress")
-    }
-    self.phase = phase
+    phase = Phase(rawValue: try reader.u8(bytes))
     done = try reader.u64(bytes)
     total = try reader.u64(bytes)
     try reader.finish()
@@ -179,15 +181,19 @@ package struct ImportProgress: Equatable, Sendable {
 package struct Done: Equatable, Sendable {
   /// A property that the destination could not keep, and the number of cases.
   package struct Loss: Equatable, Sendable {
-    package enum Kind: UInt8, Sendable {
-      case mode = 1
-      case time = 2
-      case owner = 3
-      case attribute = 4
-      case accessList = 5
-      case hardLink = 6
-      case hole = 7
-      case setIDBit = 8
+    /// The receiver may have kinds that this end does not know (Protocol §6).
+    package struct Kind: RawRepresentable, Hashable, Sendable {
+      package let rawValue: UInt8
+      package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+      package static let mode = Kind(rawValue: 1)
+      package static let time = Kind(rawValue: 2)
+      package static let owner = Kind(rawValue: 3)
+      package static let attribute = Kind(rawValue: 4)
+      package static let accessList = Kind(rawValue: 5)
+      package static let hardLink = Kind(rawValue: 6)
+      package static let hole = Kind(rawValue: 7)
+      package static let setIDBit = Kind(rawValue: 8)
     }
 
     package let kind: Kind
@@ -220,7 +226,7 @@ package struct Done: Equatable, Sendable {
       try fields.read(3, subject) { reader, bytes throws(Violation) in
         var losses: [Loss] = []
         repeat {
-          guard let kind = Loss.Kind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+          let kind = Loss.Kind(rawValue: try reader.u8(bytes))
           guard losses.last.map({ $0.kind.rawValue < kind.rawValue }) ?? true else { throw Violation(.value, subject) }
           losses.append(Loss(kind: kind, count: try reader.u64(bytes)))
         } while !reader.isAtEnd

@@ -16,6 +16,47 @@ package enum AbortReason: UInt8, Error, Sendable {
   case unknownPeer = 7
 }
 
+/// What stands behind the reason of an ABORT (Protocol §4.2). Programs of version 1 send and know
+/// the reason alone.
+package enum AbortDetails: Equatable, Sendable {
+  /// Whether it helps to come again, and how many senders come first, or 0 where that is not told.
+  case busy(wait: Wait, place: UInt16)
+  /// The lowest and the highest version that the server speaks.
+  case versions(UInt8, UInt8)
+
+  /// An unknown value counts as a moment.
+  package struct Wait: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let moment = Wait(rawValue: 0)
+    /// The receiver has other work first.
+    package static let later = Wait(rawValue: 1)
+    /// Trying again does not help in this run of the receiver.
+    package static let never = Wait(rawValue: 2)
+  }
+
+  /// The number of bytes behind each reason, besides none.
+  fileprivate static func length(_ reason: AbortReason) -> Int? {
+    switch reason {
+    case .busy: 3
+    case .version: 2
+    case .codeMismatch, .notPairing, .codeExpired, .malformed, .unknownPeer: nil
+    }
+  }
+
+  fileprivate func write(to writer: inout ByteWriter) {
+    switch self {
+    case .busy(let wait, let place):
+      writer.u8(wait.rawValue)
+      writer.u16(place)
+    case .versions(let lowest, let highest):
+      writer.u8(lowest)
+      writer.u8(highest)
+    }
+  }
+}
+
 /// The frames before READY (Protocol §4.2).
 package enum PairingFrame: Equatable, Sendable {
   case clientHello(versions: ClosedRange<UInt8>, mode: ConnectionMode)
@@ -25,7 +66,7 @@ package enum PairingFrame: Equatable, Sendable {
   case confirmA([UInt8])
   case confirmB([UInt8])
   case ready
-  case abort(AbortReason)
+  case abort(AbortReason, AbortDetails? = nil)
 
   /// The one version that this implementation speaks.
   package static let version: UInt8 = 2
@@ -38,20 +79,30 @@ package enum PairingFrame: Equatable, Sendable {
     var reader = ByteReader(0..<header.count, of: "a frame before READY")
     let type = try reader.u8(header)
     let length = Int(try reader.u16(header))
-    guard let expected = bodyLength(type) else { throw Violation(.unknown, "a frame before READY") }
-    guard length == expected else { throw Violation(.value, "a frame before READY") }
+    guard let expected = bodyLengths(type) else { throw Violation(.unknown, "a frame before READY") }
+    guard expected.contains(length) else { throw Violation(.value, "a frame before READY") }
     return headerSize + length
   }
 
-  private static func bodyLength(_ type: UInt8) -> Int? {
+  private static func bodyLengths(_ type: UInt8) -> [Int]? {
     switch type {
-    case 0x01: 11
-    case 0x02: 10
-    case 0x03, 0x04: 65
-    case 0x05, 0x06: 32
-    case 0x07: 0
-    case 0x0F: 1
+    case 0x01: [11]
+    case 0x02: [10]
+    case 0x03, 0x04: [65]
+    case 0x05, 0x06: [32]
+    case 0x07: [0]
+    // The reason says which of them.
+    case 0x0F: [1, 3, 4]
     default: nil
+    }
+  }
+
+  /// ABORT as this program says it.
+  package static func abort(saying reason: AbortReason) -> PairingFrame {
+    switch reason {
+    case .busy: .abort(.busy, .busy(wait: .moment, place: 0))
+    case .version: .abort(.version, .versions(version, version))
+    case .codeMismatch, .notPairing, .codeExpired, .malformed, .unknownPeer: .abort(reason)
     }
   }
 
@@ -79,8 +130,18 @@ package enum PairingFrame: Equatable, Sendable {
     case 0x07: self = .ready
     default:
       guard let reason = AbortReason(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
-      self = .abort(reason)
+      self = .abort(reason, try Self.details(reason, &reader, bytes))
     }
+  }
+
+  private static func details(
+    _ reason: AbortReason, _ reader: inout ByteReader, _ bytes: Span<UInt8>
+  ) throws(Violation) -> AbortDetails? {
+    if reader.isAtEnd { return nil }
+    guard reader.remaining == AbortDetails.length(reason) else { throw Violation(.value, "a frame before READY") }
+    let first = try reader.u8(bytes)
+    if reason == .version { return .versions(first, try reader.u8(bytes)) }
+    return .busy(wait: AbortDetails.Wait(rawValue: first), place: try reader.u16(bytes))
   }
 
   private static func magic(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) {
@@ -114,9 +175,10 @@ package enum PairingFrame: Equatable, Sendable {
       if case .confirmA = self { type = 0x05 } else { type = 0x06 }
       body.array(mac)
     case .ready: type = 0x07
-    case .abort(let reason):
+    case .abort(let reason, let details):
       type = 0x0F
       body.u8(reason.rawValue)
+      details?.write(to: &body)
     }
     var frame = ByteWriter()
     frame.u8(type)

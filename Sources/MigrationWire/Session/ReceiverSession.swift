@@ -5,19 +5,22 @@ package struct ReceiverSession: Equatable, Sendable {
   private enum State: Equatable {
     /// Leads to waiting.
     case greeting
-    /// Leads to judging.
+    /// Leads to weighing.
     case waiting
-    /// The loop checks the offer, which may continue a transfer. Leads to reporting, answered,
-    /// closed.
-    case judging(continuing: Bool)
-    /// The ledger is being sent. Leads to receiving.
+    /// The loop judges the plan. Leads to between.
+    case weighing
+    /// No part runs. Leads to judging, done.
+    case between
+    /// The loop checks the offer, which may continue a part. Leads to reporting, between, settling.
+    case judging
+    /// The ledger is being sent. Leads to receiving, between, settling.
     case reporting
-    /// Leads to importing.
+    /// Leads to importing, between, settling.
     case receiving(lastDropped: Mark?, NamingBudget)
-    /// Leads to answered.
+    /// Leads to between, settling.
     case importing
-    /// Leads to done.
-    case answered
+    /// The part has failed here, and the sender has not said so too. Leads to between.
+    case settling
     case done
     case closed
   }
@@ -27,30 +30,58 @@ package struct ReceiverSession: Equatable, Sendable {
     case nothing
     case say(ControlMessage)
     case meet(Greeting)
-    case judge(Offer)
+    case weigh(Plan)
+    case judge(PartTotals)
     case noteUnsent(Unsent)
     case drop([Mark])
     /// The export has ended: verify and import.
     case conclude(Finish)
-    /// The sender has confirmed DONE.
+    /// The part has failed at the sender; the answer is to be said.
+    case giveUp(Close, answer: ControlMessage)
+    /// The sender has answered this end's FAILED.
+    case settled
+    /// The sender knows the result of each part.
     case finish
     /// The other end has closed.
     case stop(Close)
   }
 
   private var state = State.greeting
-  /// Whether items may be refused.
-  private var mayRefuse = false
+  private var continues = false
+  /// The parts that the verdict takes or calls finished, and of them those that need a result in
+  /// this session.
+  private var offerable: Set<UInt16> = []
+  private var pending: Set<UInt16> = []
+  private var newest: UInt16?
+  /// Whether the newest part has ended by DONE, which the sender's FAILED may cross.
+  private var mayCross = false
+  /// The parts whose items may be refused.
+  private var refusable: Set<UInt16> = []
   private var refusals = NamingBudget()
 
   /// Begins at READY.
   package init() {}
 
   package var isDone: Bool { state == .done }
-  package var isJudging: Bool { if case .judging = state { true } else { false } }
+  package var isWeighing: Bool { state == .weighing }
+  package var isJudging: Bool { state == .judging }
   package var isImporting: Bool { state == .importing }
-  /// Whether data streams may join.
+  package var isBetween: Bool { state == .between }
+  package var isSettling: Bool { state == .settling }
+  /// Whether the newest part can fail here.
+  package var mayFail: Bool { isJudging || state == .reporting || isReceiving || isImporting }
+  /// Whether data of a part arrives.
   package var isReceiving: Bool { if case .receiving = state { true } else { false } }
+  /// Whether every part has its result, and only RECEIPT is missing.
+  package var isOver: Bool { state == .between && pending.isEmpty }
+
+  /// Whether the plan is judged, and a part needs no result in this session any more.
+  package func hasEnded(_ part: UInt16) -> Bool {
+    switch state {
+    case .greeting, .waiting, .weighing: false
+    case .between, .judging, .reporting, .receiving, .importing, .settling, .done, .closed: !pending.contains(part)
+    }
+  }
 
   /// Takes a message. Valid in every state; in closed it has no effect.
   package mutating func received(_ message: ControlMessage) throws(Violation) -> Action {
@@ -65,27 +96,41 @@ package struct ReceiverSession: Equatable, Sendable {
       guard state == .greeting, greeting.role == .sender else { throw Violation(.state, "the greeting") }
       state = .waiting
       return .meet(greeting)
-    case .offer(let offer):
-      guard state == .waiting else { throw Violation(.state, "the offer") }
-      state = .judging(continuing: offer.transfer != nil)
-      mayRefuse = offer.mayBeRefused
-      return .judge(offer)
+    case .plan(let plan):
+      guard state == .waiting else { throw Violation(.state, "the plan") }
+      state = .weighing
+      continues = plan.transfer != nil
+      for (number, part) in plan.parts.enumerated() where part.mayBeRefused { refusable.insert(UInt16(number)) }
+      return .weigh(plan)
+    case .offer(let totals): return try offered(totals)
     case .unsent(let unsent): return try named(unsent)
     case .drop(let drop): return try dropped(drop.marks)
     case .finish(let finish):
+      if isSettling { return .nothing }
       guard isReceiving else { throw Violation(.state, "the end of the export") }
       state = .importing
       return .conclude(finish)
+    case .failed(let failed): return try gaveUp(failed)
     case .receipt:
-      guard state == .answered else { throw Violation(.state, "the receipt") }
+      guard isOver else { throw Violation(.state, "the receipt") }
       state = .done
       return .finish
-    case .accept, .held, .partial, .heldEnd, .progress, .done, .refused:
+    case .verdict, .accept, .held, .partial, .heldEnd, .progress, .done, .refused:
       throw Violation(.state, "a message that only a receiver sends")
     }
   }
 
+  private mutating func offered(_ totals: PartTotals) throws(Violation) -> Action {
+    guard state == .between, newest.map({ $0 < totals.part }) ?? true, offerable.contains(totals.part) else {
+      throw Violation(.state, "the offer")
+    }
+    (state, newest, mayCross) = (.judging, totals.part, false)
+    refusals = NamingBudget()
+    return .judge(totals)
+  }
+
   private mutating func named(_ unsent: Unsent) throws(Violation) -> Action {
+    if isSettling { return .nothing }
     guard case .receiving(let last, var budget) = state else { throw Violation(.state, "an unsent item") }
     guard budget.take(unsent.size) else { throw Violation(.limit, "the list of unsent items") }
     state = .receiving(lastDropped: last, budget)
@@ -93,10 +138,52 @@ package struct ReceiverSession: Equatable, Sendable {
   }
 
   private mutating func dropped(_ marks: [Mark]) throws(Violation) -> Action {
+    if isSettling { return .nothing }
     guard case .receiving(let last, let budget) = state else { throw Violation(.state, "a list of dropped items") }
     if let last, last >= marks[0] { throw Violation(.value, "a list of dropped items") }
     state = .receiving(lastDropped: marks[marks.count - 1], budget)
     return .drop(marks)
+  }
+
+  private mutating func gaveUp(_ failed: Failed) throws(Violation) -> Action {
+    let subject = "the failure of a part"
+    guard let newest, failed.part == newest else { throw Violation(.state, subject) }
+    switch state {
+    case .judging, .reporting, .receiving:
+      end(newest)
+      let answer = Failed(part: newest, Close(failed.close.code, failed.close.message))
+      return .giveUp(failed.close, answer: .failed(answer))
+    case .settling:
+      end(newest)
+      return .settled
+    case .between where mayCross:
+      mayCross = false
+      return .nothing
+    case .greeting, .waiting, .weighing, .between, .importing, .done, .closed: throw Violation(.state, subject)
+    }
+  }
+
+  /// The newest part has its result.
+  private mutating func end(_ part: UInt16, byDone: Bool = false) {
+    state = .between
+    pending.remove(part)
+    mayCross = byDone
+  }
+
+  /// Judges the plan. Valid in weighing; leads to between.
+  package mutating func judged(_ verdict: Verdict) -> ControlMessage {
+    precondition(isWeighing, "a verdict answers a plan")
+    state = .between
+    for (number, part) in verdict.parts.enumerated() {
+      switch part {
+      case .taken:
+        offerable.insert(UInt16(number))
+        pending.insert(UInt16(number))
+      case .finished: offerable.insert(UInt16(number))
+      case .refused: break
+      }
+    }
+    return .verdict(verdict)
   }
 
   /// Accepts the offer. Valid in judging; leads to reporting.
@@ -106,10 +193,15 @@ package struct ReceiverSession: Equatable, Sendable {
     return .accept(accept)
   }
 
-  /// Answers the offer of a transfer that was finished before. Valid in judging; leads to answered.
+  /// Answers the offer of a part that is finished. Valid in judging; leads to between.
   package mutating func answerAgain(_ done: Done) -> ControlMessage {
-    precondition(isJudging, "a finished transfer answers an offer")
-    state = .answered
+    precondition(isJudging, "a finished part answers an offer")
+    return finished(done)
+  }
+
+  private mutating func finished(_ done: Done) -> ControlMessage {
+    guard let newest else { preconditionFailure("a part is finished that was offered") }
+    end(newest, byDone: true)
     return .done(done)
   }
 
@@ -132,20 +224,17 @@ package struct ReceiverSession: Equatable, Sendable {
     return .heldEnd(HeldEnd(held: held))
   }
 
-  /// Whether a refusal can be sent now.
-  package var mayTellRefusals: Bool {
-    switch state {
-    // Only an earlier session can have refused items already.
-    case .judging(let continuing): continuing && mayRefuse
-    case .receiving, .importing: mayRefuse
-    case .greeting, .waiting, .reporting, .answered, .done, .closed: false
-    }
-  }
-
   /// Reports an item that the destination cannot hold. Valid in every state; nil if it cannot be
   /// sent, or if as many are named as may be: then only DONE counts it.
   package mutating func refused(_ refusal: Refusal) -> ControlMessage? {
-    guard mayTellRefusals, refusals.take(refusal.size) else { return nil }
+    let maySay =
+      switch state {
+      // Before a DONE that answers the offer: only an earlier session can have refused items.
+      case .judging: continues
+      case .receiving, .importing: true
+      case .greeting, .waiting, .weighing, .between, .reporting, .settling, .done, .closed: false
+      }
+    guard maySay, let newest, refusable.contains(newest), refusals.take(refusal.size) else { return nil }
     return .refused(refusal)
   }
 
@@ -155,11 +244,18 @@ package struct ReceiverSession: Equatable, Sendable {
     return .progress(progress)
   }
 
-  /// Reports that everything is imported and durable. Valid in importing; leads to answered.
+  /// Reports that everything of the part is imported and durable. Valid in importing; leads to
+  /// between.
   package mutating func imported(_ done: Done) -> ControlMessage {
-    precondition(state == .importing, "the last word follows the import")
-    state = .answered
-    return .done(done)
+    precondition(state == .importing, "the last word about a part follows its import")
+    return finished(done)
+  }
+
+  /// The part fails here. Valid in judging to importing; leads to settling.
+  package mutating func fail(_ close: Close) -> ControlMessage {
+    guard mayFail, let newest else { preconditionFailure("a part fails while it runs") }
+    state = .settling
+    return .failed(Failed(part: newest, close))
   }
 
   /// Stops this end. Valid in every state; leads to closed.

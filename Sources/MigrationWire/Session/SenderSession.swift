@@ -5,16 +5,22 @@ package struct SenderSession: Equatable, Sendable {
   private enum State: Equatable {
     /// Leads to preparing.
     case greeting
-    /// The other end is known, the offer is not ready. Leads to offered.
+    /// The other end is known, the plan is not ready. Leads to planned.
     case preparing
-    /// Leads to comparing, done.
+    /// Leads to between.
+    case planned(Plan)
+    /// No part runs. Leads to offered, done.
+    case between
+    /// Leads to comparing, between, settling.
     case offered(mostStaged: UInt64, Earlier)
-    /// The ledger is being received. Leads to streaming.
+    /// The ledger is being received. Leads to streaming, between, settling.
     case comparing(LedgerOrder)
-    /// Leads to finishing.
+    /// Leads to finishing, between, settling.
     case streaming(lastDropped: Mark?, NamingBudget)
-    /// Leads to done.
+    /// Leads to between.
     case finishing(Tally)
+    /// The part has failed here, and the receiver has not said so too. Leads to between.
+    case settling(Earlier)
     case done
     case closed
   }
@@ -34,6 +40,7 @@ package struct SenderSession: Equatable, Sendable {
     case say(ControlMessage)
     /// The receiver is known; it may want an app.
     case meet(Greeting)
+    case take(Verdict)
     case begin(Accept)
     case keepHeld(Held)
     case keepPartial(Partial)
@@ -42,24 +49,38 @@ package struct SenderSession: Equatable, Sendable {
     case show(ImportProgress)
     /// The destination cannot hold an item.
     case noteRefused(Refusal)
-    /// Everything has arrived; say RECEIPT and close.
+    /// Everything of the part has arrived.
     case finish(Done)
+    /// The part has failed at the receiver; the answer is to be said.
+    case giveUp(Close, answer: ControlMessage)
+    /// The receiver has answered this end's FAILED; its reason counts.
+    case settled(Close)
     /// The other end has closed.
     case stop(Close)
   }
 
   private var state = State.greeting
-  /// Whether the receiver may refuse items.
-  private var mayRefuse = false
-  /// Whether the offer continues a transfer.
+  /// Whether the plan continues a transfer.
   private var continues = false
+  private var newest: UInt16 = 0
+  /// Whether the receiver may refuse items of the newest part.
+  private var mayRefuse = false
   private var refusals = NamingBudget()
 
   /// Begins at READY.
   package init() {}
 
   package var isDone: Bool { state == .done }
-  /// Whether everything is sent, and only the receiver's DONE is missing.
+  package var isBetween: Bool { state == .between }
+  private var isSettling: Bool { if case .settling = state { true } else { false } }
+  /// Whether a part runs.
+  package var isOffered: Bool {
+    switch state {
+    case .offered, .comparing, .streaming, .finishing: true
+    case .greeting, .preparing, .planned, .between, .settling, .done, .closed: false
+    }
+  }
+  /// Whether everything of the part is sent, and only the receiver's DONE is missing.
   package var isFinishing: Bool { if case .finishing = state { true } else { false } }
   package var isStreaming: Bool { if case .streaming = state { true } else { false } }
 
@@ -73,17 +94,46 @@ package struct SenderSession: Equatable, Sendable {
       state = .closed
       return .stop(close)
     case .greeting(let greeting): return try met(greeting)
+    case .verdict(let verdict): return try judged(verdict)
+    case .failed(let failed): return try gaveUp(failed)
+    case .done(let done): return try finished(done)
+    // What the receiver said before it knew.
+    case .accept, .held, .partial, .heldEnd, .progress, .refused:
+      if isSettling { return .nothing }
+      return try receivedOfPart(message)
+    case .plan, .offer, .drop, .unsent, .finish, .receipt: throw Violation(.state, "a message that only a sender sends")
+    }
+  }
+
+  private mutating func receivedOfPart(_ message: ControlMessage) throws(Violation) -> Action {
+    switch message {
     case .accept(let accept): return try accepted(accept)
     case .held(let held): return try toldHeld(held)
     case .partial(let partial): return try toldPartial(partial)
     case .heldEnd(let end): return try toldAll(end)
     case .progress(let progress):
-      guard case .finishing = state else { throw Violation(.state, "the import's progress") }
+      guard isFinishing else { throw Violation(.state, "the import's progress") }
       return .show(progress)
     case .refused(let refusal): return try refused(refusal)
-    case .done(let done): return try finished(done)
-    case .offer, .drop, .unsent, .finish, .receipt: throw Violation(.state, "a message that only a sender sends")
+    default: return .nothing
     }
+  }
+
+  private mutating func judged(_ verdict: Verdict) throws(Violation) -> Action {
+    guard case .planned(let plan) = state else { throw Violation(.state, "the verdict") }
+    try verdict.check(against: plan)
+    state = .between
+    return .take(verdict)
+  }
+
+  private mutating func gaveUp(_ failed: Failed) throws(Violation) -> Action {
+    guard isOffered || isSettling, failed.part == newest else {
+      throw Violation(.state, "the failure of a part")
+    }
+    let isAnswer = isSettling
+    state = .between
+    if isAnswer { return .settled(failed.close) }
+    return .giveUp(failed.close, answer: .failed(Failed(part: newest, Close(failed.close.code, failed.close.message))))
   }
 
   private mutating func met(_ greeting: Greeting) throws(Violation) -> Action {
@@ -121,40 +171,59 @@ package struct SenderSession: Equatable, Sendable {
 
   private mutating func refused(_ refusal: Refusal) throws(Violation) -> Action {
     switch state {
-    // Only an earlier session can have refused items before ACCEPT.
-    case .offered where !continues: throw Violation(.state, "an item that is not stored")
+    // Before ACCEPT only where an earlier session may have finished the part.
+    case .offered(_, .notFinished): throw Violation(.state, "an item that is not stored")
     case .offered, .streaming, .finishing:
       guard mayRefuse else { throw Violation(.state, "an item that is not stored") }
-    case .greeting, .preparing, .comparing, .done, .closed: throw Violation(.state, "an item that is not stored")
+    case .greeting, .preparing, .planned, .between, .comparing, .settling, .done, .closed:
+      throw Violation(.state, "an item that is not stored")
     }
     guard refusals.take(refusal.size) else { throw Violation(.limit, "the list of items that are not stored") }
     return .noteRefused(refusal)
   }
 
   private mutating func finished(_ done: Done) throws(Violation) -> Action {
+    let earlier: Earlier
     switch state {
-    case .offered(_, .notFinished): throw Violation(.state, "the receiver's last word")
-    case .offered(_, .unknown):
+    // In settling it has crossed this end's FAILED.
+    case .offered(_, let known), .settling(let known): earlier = known
+    case .finishing(let total): earlier = .finished(total)
+    case .greeting, .preparing, .planned, .between, .comparing, .streaming, .done, .closed: earlier = .notFinished
+    }
+    switch earlier {
+    case .notFinished: throw Violation(.state, "the receiver's last word")
+    case .unknown:
       guard max(done.total.items, done.total.bytes) <= Limits.fileSize else {
         throw Violation(.limit, "the receiver's last word")
       }
-    case .offered(_, .finished(let total)), .finishing(let total):
+    case .finished(let total):
       guard done.total == total else { throw Violation(.conflict, "the receiver's last word") }
-    case .greeting, .preparing, .comparing, .streaming, .done, .closed:
-      throw Violation(.state, "the receiver's last word")
     }
-    state = .done
+    state = .between
     return .finish(done)
   }
 
-  /// Makes the offer. Valid in preparing; leads to offered.
+  /// Says the plan. Valid in preparing; leads to planned.
+  package mutating func plan(_ plan: Plan) -> ControlMessage {
+    precondition(state == .preparing, "a plan follows the greeting")
+    continues = plan.transfer != nil
+    state = .planned(plan)
+    return .plan(plan)
+  }
+
+  /// Offers a part, of which the receiver may refuse items or not. Valid in between; leads to
+  /// offered.
   ///
-  /// An offer that continues no transfer has nothing earlier.
-  package mutating func offer(_ offer: Offer, earlier: Earlier = .unknown) -> ControlMessage {
-    precondition(state == .preparing, "an offer follows the greeting")
-    (mayRefuse, continues) = (offer.mayBeRefused, offer.transfer != nil)
-    state = .offered(mostStaged: offer.mostStaged, offer.transfer == nil ? .notFinished : earlier)
-    return .offer(offer)
+  /// A part of a plan that continues no transfer has nothing earlier.
+  package mutating func offer(
+    _ totals: PartTotals, mayRefuse: Bool, earlier: Earlier = .unknown
+  ) -> ControlMessage {
+    precondition(state == .between, "one part after the other is offered")
+    self.mayRefuse = mayRefuse
+    newest = totals.part
+    refusals = NamingBudget()
+    state = .offered(mostStaged: totals.mostStaged, continues ? earlier : .notFinished)
+    return .offer(totals)
   }
 
   /// Reports an item that could not be sent; nil if as many are named as may be, and only FINISH
@@ -184,6 +253,21 @@ package struct SenderSession: Equatable, Sendable {
     precondition(isStreaming, "the export ends while streaming")
     state = .finishing(finish.total)
     return .finish(finish)
+  }
+
+  /// The part fails here. Valid from offered to streaming; leads to settling.
+  package mutating func fail(_ close: Close) -> ControlMessage {
+    precondition(isOffered && !isFinishing, "a part fails while it is sent")
+    // Behind ACCEPT only FINISH leads to DONE.
+    if case .offered(_, let earlier) = state { state = .settling(earlier) } else { state = .settling(.notFinished) }
+    return .failed(Failed(part: newest, close))
+  }
+
+  /// Ends the session: every part has its result. Valid in between; leads to done.
+  package mutating func receipt() -> ControlMessage {
+    precondition(state == .between, "a receipt follows the last part")
+    state = .done
+    return .receipt
   }
 
   /// Stops this end. Valid in every state; leads to closed.

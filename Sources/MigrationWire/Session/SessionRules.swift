@@ -22,11 +22,23 @@ extension Sequence<Refusal> {
   }
 }
 
-extension Offer {
+extension Offer.Contents {
   /// Whether the receiver may refuse items: an app's importer gets everything that its exporter
   /// made, or nothing (Protocol §9.8).
-  package var mayBeRefused: Bool { if case .folders = contents { true } else { false } }
+  package var mayBeRefused: Bool { if case .folders = self { true } else { false } }
+}
 
+extension Part {
+  /// Whether the receiver may refuse items: parts of kind 1 and 3 (Protocol §9.8).
+  var mayBeRefused: Bool {
+    switch contents {
+    case .folders, .role, .files: true
+    case .app, .unknown: false
+    }
+  }
+}
+
+extension PartTotals {
   /// The most complete items that an honest receiver can list after this offer (Protocol §11): the
   /// announced items, and items of earlier sessions that the source no longer has.
   var mostStaged: UInt64 { items + items / 4 + Limits.staleMarks }

@@ -39,7 +39,7 @@ extension FuzzTarget {
 extension Generator {
   /// A message of any bytes; nil where they are none.
   fileprivate mutating func message() -> ControlMessage? {
-    let type = FrameType(rawValue: 0x10 + byte() % 17)
+    let type = FrameType(rawValue: 0x10 + byte() % 22)
     let body = take(Int(byte() % 64))
     return read { () throws(Violation) in try ControlMessage(type, body.span, 0..<body.count) }
   }

@@ -13,8 +13,7 @@ enum JournalCheck {
   private static let keys = TransferKeys(hashKey: 2)
   private static let transfer: TransferID = 42
   private static let offer = Offer(
-    transfer: nil, contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 10, bytes: 1000,
-    allocated: 4096, flags: [])
+    contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 10, bytes: 1000, allocated: 4096)
 
   /// Appends a record of this kind with this body, sealed for its position.
   private static func append(_ kind: UInt8, _ body: [UInt8], to journal: inout [UInt8]) {

@@ -14,7 +14,10 @@ struct SessionWalk {
   private var isIntact = true
   private var lastMark: Mark = 0
   private var hasGreeted = false
-  private var hasOffered = false
+  private var plan: Plan?
+  /// The parts that the verdict takes, and the next one to offer.
+  private var taken: [UInt16] = []
+  private var hasVerdict = false
   private var hasReceipt = false
   private var accepted: Accept?
 
@@ -26,7 +29,7 @@ struct SessionWalk {
 
   /// One event; false after one that ends the conversation.
   private mutating func step() -> Bool {
-    switch input.byte() % 12 {
+    switch input.byte() % 16 {
     case 0: return hostile(toSender: input.flag())
     case 1: return greet()
     case 2: return offer()
@@ -37,13 +40,16 @@ struct SessionWalk {
     case 7: return toReceiver { $0.isStreaming ? $0.finish(Finish(total: Tally(), unsent: 0, digest: 0)) : nil }
     case 8: return toSender { $0.isImporting ? $0.progress(ImportProgress(phase: .importing, done: 1, total: 2)) : nil }
     case 9: return toSender { $0.isImporting ? $0.imported(Done(total: Tally())) : nil }
-    case 10:
-      guard sender.isDone, !hasReceipt else { return true }
-      hasReceipt = true
-      return tell(receiver: .receipt)
+    case 10: return receipt()
+    case 11: return say()
+    case 12: return judge()
+    case 13: return toReceiver { $0.isOffered && !$0.isFinishing ? $0.fail(Self.reason) : nil }
+    case 14: return toSender { $0.mayFail ? $0.fail(Self.reason) : nil }
     default: return toSender { $0.refused(Refusal(path: Self.path, generation: 1, reason: .other)) }
     }
   }
+
+  private static let reason = Close(.storage, "")
 
   private static let path: ArchivePath = {
     guard let path = try? ArchivePath(Array("root".utf8)) else { preconditionFailure("a good path") }
@@ -52,7 +58,7 @@ struct SessionWalk {
 
   /// A message of any bytes.
   private mutating func hostile(toSender: Bool) -> Bool {
-    let type = FrameType(rawValue: 0x10 + input.byte() % 17)
+    let type = FrameType(rawValue: 0x10 + input.byte() % 22)
     let body = input.part()
     guard let message = read({ () throws(Violation) in try ControlMessage(type, body.span, 0..<body.count) }) else {
       return true
@@ -70,26 +76,52 @@ struct SessionWalk {
       && tell(sender: .greeting(Greeting(role: .receiver, label: "", software: "", features: [])))
   }
 
+  /// Says a plan of one to three parts.
+  private mutating func say() -> Bool {
+    guard hasGreeted, isIntact, plan == nil else { return true }
+    let part = Part(.folders([Root(kind: .directory, name: [97])]), name: "a")
+    let plan = Plan(
+      Array(repeating: part, count: 1 + input.number(below: 3)), continuing: input.flag() ? 7 : nil)
+    self.plan = plan
+    return tell(receiver: sender.plan(plan))
+  }
+
+  /// Answers it.
+  private mutating func judge() -> Bool {
+    guard let plan, isIntact, receiver.isWeighing else { return true }
+    let parts: [Verdict.Part] = plan.parts.indices.map { number in
+      if input.flag() { return .refused(Self.reason) }
+      taken.append(UInt16(number))
+      return .taken()
+    }
+    hasVerdict = true
+    return tell(
+      sender: receiver.judged(
+        Verdict(transfer: 7, session: 8, window: Limits.window, streams: 4, parts: parts)))
+  }
+
   private mutating func offer() -> Bool {
-    guard hasGreeted, isIntact, !hasOffered else { return true }
-    hasOffered = true
-    let offer = Offer(
-      transfer: input.flag() ? 7 : nil, contents: .folders([Root(kind: .directory, name: [97])]), items: 3, bytes: 9,
-      allocated: 9, flags: [])
-    return tell(receiver: sender.offer(offer))
+    guard isIntact, sender.isBetween, receiver.isBetween, !taken.isEmpty else { return true }
+    (accepted, lastMark) = (nil, 0)
+    let totals = PartTotals(part: taken.removeFirst(), items: 3, bytes: 9, allocated: 9)
+    return tell(receiver: sender.offer(totals, mayRefuse: true))
+  }
+
+  private mutating func receipt() -> Bool {
+    guard isIntact, hasVerdict, taken.isEmpty, sender.isBetween, receiver.isBetween, !hasReceipt else { return true }
+    hasReceipt = true
+    return tell(receiver: sender.receipt())
   }
 
   private mutating func accept() -> Bool {
     guard receiver.isJudging, isIntact else { return true }
-    let accept = Accept(
-      transfer: 7, session: 8, keys: TransferKeys(hashKey: 2), window: Limits.window, streams: 4,
-      features: [])
+    let accept = Accept(keys: TransferKeys(hashKey: 2), traits: DestinationTraits())
     accepted = accept
     return tell(sender: receiver.accept(accept))
   }
 
   private mutating func report() -> Bool {
-    guard accepted != nil, isIntact else { return true }
+    guard accepted != nil, isIntact, receiver.mayFail else { return true }
     accepted = nil
     let marks = (0..<input.number(below: 4)).map { Mark($0) }
     if !marks.isEmpty, !tell(sender: receiver.report(Held(kind: .staged, marks: marks))) { return false }
@@ -116,7 +148,11 @@ struct SessionWalk {
 
   private mutating func tell(receiver message: ControlMessage) -> Bool {
     do throws(Violation) {
-      if case .say(let answer) = try receiver.received(message) { promise(answer.frame.count < 64, "a long answer") }
+      switch try receiver.received(message) {
+      case .say(let answer): promise(answer.frame.count < 64, "a long answer")
+      case .giveUp(_, let answer): return tell(sender: answer)
+      default: break
+      }
       return true
     } catch {
       promise(!isIntact, "a message of an honest sender is refused: \(error)")
@@ -126,7 +162,11 @@ struct SessionWalk {
 
   private mutating func tell(sender message: ControlMessage) -> Bool {
     do throws(Violation) {
-      if case .say(let answer) = try sender.received(message) { promise(answer.frame.count < 64, "a long answer") }
+      switch try sender.received(message) {
+      case .say(let answer): promise(answer.frame.count < 64, "a long answer")
+      case .giveUp(_, let answer): return tell(receiver: answer)
+      default: break
+      }
       return true
     } catch {
       promise(!isIntact, "a message of an honest receiver is refused: \(error)")

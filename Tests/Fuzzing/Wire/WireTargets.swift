@@ -66,7 +66,7 @@ private struct FrameCheck {
   }
 }
 
-/// A message has one encoding.
+/// A message has one encoding. A plan continues itself.
 private func checkMessage(_ type: FrameType, _ body: [UInt8]) {
   let message: ControlMessage?
   do throws(Violation) {
@@ -76,6 +76,10 @@ private func checkMessage(_ type: FrameType, _ body: [UInt8]) {
   let frame = message.frame
   promise(frame.count == Limits.frameHeader + body.count && frame[0] == type.rawValue, "a message has another length")
   promise(frame[Limits.frameHeader...].elementsEqual(body), "a message is written differently")
+  if case .plan(let plan) = message {
+    promise(plan.continues(plan), "a plan does not continue itself")
+    promise((1...Limits.parts).contains(plan.parts.count), "a plan has \(plan.parts.count) parts")
+  }
 }
 
 /// A frame of a data stream has one encoding, and so have the entries of a DATA frame.

@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../Interop"))
 
 import wire  # noqa: E402
+from forms import Sized, varint  # noqa: E402
 from wire import U8, U32, early_frame, frame, item, siphash  # noqa: E402
 
 
@@ -87,6 +88,9 @@ def pairing():
     reasons = "code-mismatch not-pairing code-expired busy version malformed unknown-peer".split()
     for number, reason in enumerate(reasons, 1):
         yield f"abort-{reason}", f"ABORT {number}", early_frame("ABORT", reason=number)
+    for name, wait, place in (("soon", 0, 0), ("in-line", 1, 3), ("never", 2, 0), ("unknown-wait", 9, 65535)):
+        yield f"abort-busy-{name}", f"ABORT 4, wait {wait}, place {place}", early_frame("ABORT", reason=4, wait=wait, place=place)
+    yield "abort-version-range", "ABORT 5 of a server that speaks version 2", early_frame("ABORT", reason=5, lowest=2, highest=2)
 
 
 def greeting(role, label, software, features, **more):
@@ -107,35 +111,118 @@ def openings():
         2, "desk", "peer 9", 2**64 - 1, request={"identifier": "i", "platform": "p", "unknown": {200: LATER}},
         unknown={200: b"", 201: run(0, 70)})
 
-    def offer(kind, totals, flags, **more):
-        return frame("OFFER", kind=kind, flags=flags, **dict(zip(("items", "bytes", "allocated"), totals)), **more)
+    totals = {"items": 12, "bytes": 3456, "allocated": 8192, "flags": 0}
+    yield "offer", "OFFER of part 0: 12 items, 3456 bytes, 8192 allocated", frame("OFFER", part=0, **totals)
+    largest = dict.fromkeys(("items", "bytes", "allocated"), 2**63 - 1)
+    yield "offer-estimate", "OFFER of part 4095, estimated, the largest totals", frame("OFFER", part=4095, flags=1, **largest)
+    yield "offer-nothing", "OFFER of part 1 that the sender cannot read", frame("OFFER", part=1, items=0, bytes=0, allocated=0, flags=0)
+    yield "offer-metadata", "OFFER of part 2: 987654321 bytes of metadata", frame("OFFER", part=2, **totals, metadata=987654321)
+    yield "offer-unknown", "OFFER with the unknown field 200", frame("OFFER", part=3, **{**totals, "flags": 2**32 - 1}, unknown={200: LATER})
 
-    roots = [(2, b"notes.txt"), (1, b"photos"), (3, b"photoz")]
-    yield "offer-folders", "OFFER of a file, a directory and a symbolic link: 12 items, 3456 bytes, 8192 allocated", offer(
-        1, (12, 3456, 8192), 0, roots=roots)
-    yield "offer-resume", "OFFER that continues a transfer; estimated, compressible, the largest totals", offer(
-        1, (2**63 - 1,) * 3, 3, transfer=run(0x10, 16), roots=[(1, b"d")])
-    yield "offer-names", "OFFER of directories whose names are 80 ff and 255 times c3", offer(
-        1, (0, 0, 0), 0, roots=[(1, b"\x80\xff"), (1, b"\xc3" * 255)])
-    app = {"identifier": "org.example.notes", "store": "store", "platform": "linux", "version": "2.1"}
-    yield "offer-app", "OFFER of the app org.example.notes, estimated", offer(2, (7, 1 << 20, 1 << 20), 1, app=app)
-    yield "offer-metadata", "OFFER of a directory: 3 items, 5 bytes, 4096 allocated, 987654321 bytes of metadata", offer(
-        1, (3, 5, 4096), 0, roots=[(1, b"d")], metadata=987654321)
-    yield "offer-unknown", "OFFER of an app with the unknown field 200, and 200 in the app", offer(
-        2, (7, 8, 9), 2**32 - 1, app={**app, "unknown": {200: LATER}}, unknown={200: LATER})
-
-    def accept(window, streams, features, **more):
-        return frame("ACCEPT", transfer=run(0x10, 16), session=run(0x20, 16), hashKey=HASH_KEY,
-                     window=window, streams=streams, features=features, **more)
-
-    yield "accept", "ACCEPT: window 64 MiB, 4 streams, zstd", accept(1 << 26, 4, 1)
-    yield "accept-smallest", "ACCEPT with the smallest window and one stream", accept(2621440, 1, 0)
-    yield "accept-largest", "ACCEPT with the largest window and 64 streams", accept(2**64 - 1, 64, 2**64 - 1)
+    yield "accept", "ACCEPT", frame("ACCEPT", hashKey=HASH_KEY)
     traits = {"largestFile": 2**32 - 1, "rules": 63, "longestTarget": 1023, "longestName": 255, "granularity": 2_000_000_000}
-    yield "accept-traits", "ACCEPT with traits: files below 4 GiB, targets of 1023 bytes, all rules of names, 2 s", accept(
-        1 << 26, 4, 1, traits=traits)
-    yield "accept-able", "ACCEPT with traits without a bound", accept(1 << 26, 4, 1, traits={})
-    yield "accept-unknown", "ACCEPT with the unknown field 200", accept(1 << 26, 4, 1, unknown={200: b"\x00"})
+    yield "accept-traits", "ACCEPT with traits: files below 4 GiB, targets of 1023 bytes, all rules of names, 2 s", frame(
+        "ACCEPT", hashKey=HASH_KEY, traits=traits)
+    yield "accept-able", "ACCEPT with traits without a bound", frame("ACCEPT", hashKey=HASH_KEY, traits={})
+    yield "accept-unknown", "ACCEPT with the unknown field 200", frame("ACCEPT", hashKey=HASH_KEY, unknown={200: b"\x00"})
+
+
+def part(kind, name, roots=(), flags=0, **more):
+    return {"kind": kind, "name": name, "roots": [(kind, root.encode()) for kind, root in roots] or None, "flags": flags, **more}
+
+
+def plan(*parts, **more):
+    return frame("PLAN", parts=parts, **{"flags": 0, **more})
+
+
+def verdict(*parts, **more):
+    return frame("VERDICT", **{"plan": run(0x10, 16), "session": run(0x20, 16), "window": 1 << 26, "streams": 4, "flags": 0, "parts": parts, **more})
+
+
+PHOTOS = part(1, "photos", [(2, "notes.txt"), (1, "photos"), (3, "photoz")])
+NOTES = part(2, "Notes", identifier="org.example.notes", app={"store": "store", "platform": "linux", "version": "2.1"})
+EDITOR = part(3, "Editor", [(1, "config"), (1, "state")], identifier="org.example.editor")
+DETAILS = {"message": "not enough space", "hint": "Make room.", "needed": 5000, "available": 4000, "neededItems": 7000, "availableItems": 6000}
+
+
+def plans():
+    yield "plan-folders", "PLAN of a file, a directory and a symbolic link", plan(PHOTOS)
+    yield "plan-estimates", "PLAN of folders with the largest estimates, and its user wants to keep the pairing", plan(
+        {**PHOTOS, "bytes": 2**63 - 1, "items": 2**63 - 1}, flags=1)
+    yield "plan-names", "PLAN of directories whose names are 80 ff and 255 times c3", plan(
+        {**part(1, "ü" * 127), "roots": [(1, b"\x80\xff"), (1, b"\xc3" * 255)]})
+    yield "plan-home", "PLAN of two folders of the role home", plan(part(1, "home", [(1, "documents"), (1, "pictures")], identifier="home"))
+    yield "plan-app", "PLAN of an app with an extension", plan(NOTES)
+    yield "plan-files", "PLAN of an app of files, which runs by itself and has secrets", plan({**EDITOR, "flags": 3})
+    yield "plan-resume", "PLAN of three parts that continues a plan", plan(PHOTOS, NOTES, EDITOR, plan=run(0x10, 16))
+    yield "plan-unknown-kind", "PLAN with a part of kind 200, whose roots are no keys", plan(PHOTOS, part(200, "later", [(1, "A"), (4, "b/c")], identifier="x"))
+    yield "plan-unknown-role", "PLAN with folders of an unknown role", plan(part(1, "office", [(1, "papers")], identifier="office"))
+    yield "plan-unknown", "PLAN with the unknown field 200, in a part and in an app too", plan(
+        {**NOTES, "app": {**NOTES["app"], "unknown": {200: LATER}}, "unknown": {200: LATER}}, flags=2**32 - 1, unknown={200: b"", 201: run(0, 70)})
+    yield "plan-largest", "PLAN with 4096 parts of an unknown kind", plan(*[part(0, "x")] * 4096)
+
+    yield "verdict", "VERDICT: taken; window 64 MiB, 4 streams", verdict({"code": 0})
+    yield "verdict-smallest", "VERDICT with the smallest window and one stream", verdict({"code": 0}, window=2621440, streams=1)
+    yield "verdict-largest", "VERDICT with the largest window, 64 streams and all flags", verdict(
+        {"code": 0}, window=2**64 - 1, streams=64, flags=2**32 - 1)
+    yield "verdict-codes", "VERDICT: taken, finished earlier, and the codes 1 to 21", verdict(
+        {"code": 0}, {"code": 0xFFFF}, *({"code": code} for code in range(1, 22)))
+    yield "verdict-unknown-code", "VERDICT of the unknown code 999, with a message", verdict({"code": 999, "message": "later"})
+    yield "verdict-space", "VERDICT of code 7 with all details, and of code 6 with a name", verdict(
+        {"code": 7, **DETAILS}, {"code": 6, "message": "an entry exists", "name": b"\xffname"})
+    yield "verdict-without", "VERDICT that leaves out two roots", verdict({"code": 0, "without": [(0, 21), (2, 6)]})
+    yield "verdict-unknown", "VERDICT with the unknown field 200, in a part too", verdict(
+        {"code": 0, "unknown": {200: LATER}}, unknown={200: LATER})
+    yield "failed", "FAILED of part 2: storage failed", frame("FAILED", code=9, message="the disk has failed", part=2)
+    yield "failed-space", "FAILED of part 4095 with all details", frame("FAILED", code=7, **DETAILS, name=b"\xffname", part=4095)
+    yield "failed-unknown", "FAILED of the unknown code 65535 with the unknown field 200", frame(
+        "FAILED", code=65535, message="", part=0, unknown={200: LATER})
+
+
+def violations():
+    """The lines `name = frame`, and of a VERDICT the PLAN and the VERDICT."""
+    yield "# Frames that a decoder refuses; a VERDICT is judged with its PLAN, which stands in front. `hex*count` is repeated."
+    flags, head = bytes.fromhex("030400000000"), bytes([wire.TYPES["PLAN"]])
+    yield f"no parts = {plan().hex()}"
+    yield f"no field of parts = {wire.frame_of(head[0], flags).hex()}"
+    one = Sized(wire.PART).put(part(0, "x"))
+    field = b"\2" + varint(4097 * len(one))
+    yield f"4097 parts = {(head + U32.put(len(field) + 4097 * len(one) + len(flags)) + field).hex()} {one.hex()}*4097 {flags.hex()}"
+    for name, wrong in {
+            "a key with a capital": part(3, "x", [(1, "Config")], identifier="x"),
+            "a key that begins with a digit": part(3, "x", [(1, "1")], identifier="x"),
+            "a key of 65 bytes": part(1, "x", [(1, "k" * 65)], identifier="home"),
+            "roots out of order": part(1, "x", [(1, "b"), (1, "a")]),
+            "a root twice": part(1, "x", [(1, "a"), (2, "a")]),
+            "a root of two components": part(1, "x", [(1, "a/b")]),
+            "a root that is ..": part(1, "x", [(1, "..")]),
+            "folders without roots": part(1, "x"),
+            "an app without an identifier": part(2, "x", app=NOTES["app"]),
+            "an app with an extension, without app": part(2, "x", identifier="x"),
+            "an app with an extension, with roots": {**NOTES, "roots": [(1, b"a")]},
+            "an app of files without an identifier": part(3, "x", [(1, "config")]),
+            "folders with app": {**PHOTOS, "app": NOTES["app"]},
+            "an empty name": part(0, ""), "an empty identifier": part(0, "x", identifier=""), "a name of 256 bytes": part(0, "x" * 256),
+            "too many bytes": {**PHOTOS, "bytes": 2**63}}.items():
+        yield f"{name} = {plan(wrong).hex()}"
+    many = plan(PHOTOS, unknown={200: bytes(32_764)})
+    yield f"unknown fields of 32769 bytes = {many[:-32_764].hex()} 00*32764"
+    for name, parts in {
+            "a verdict too few": [{"code": 0}], "a verdict too many": [{"code": 0}] * 3,
+            "a root left out twice": [{"code": 0, "without": [(1, 6), (1, 6)]}, {"code": 0}],
+            "roots left out of order": [{"code": 0, "without": [(1, 6), (0, 6)]}, {"code": 0}],
+            "all roots left out": [{"code": 0, "without": [(0, 6), (1, 6), (2, 6)]}, {"code": 0}],
+            "a root left out that is not there": [{"code": 0, "without": [(3, 6)]}, {"code": 0}],
+            "a root left out of a part without roots": [{"code": 0}, {"code": 0, "without": [(0, 6)]}],
+            "a root left out of a part that is refused": [{"code": 5, "without": [(0, 6)]}, {"code": 0}],
+            "a message with code 0": [{"code": 0, "message": "yes"}, {"code": 0}],
+            "a message with code FFFF": [{"code": 0}, {"code": 0xFFFF, "message": "yes"}]}.items():
+        yield f"{name} = {plan(PHOTOS, NOTES, plan=run(0x10, 16)).hex()} {verdict(*parts).hex()}"
+    both = {"code": 0}, {"code": 0}
+    yield f"another plan = {plan(PHOTOS, NOTES, plan=run(0x11, 16)).hex()} {verdict(*both).hex()}"
+    yield f"a small window = {plan(PHOTOS, NOTES).hex()} {verdict(*both, window=2621439).hex()}"
+    yield f"no streams = {plan(PHOTOS, NOTES).hex()} {verdict(*both, streams=0).hex()}"
+    yield f"65 streams = {plan(PHOTOS, NOTES).hex()} {verdict(*both, streams=65).hex()}"
 
 
 def ledgers():
@@ -156,6 +243,7 @@ def endings():
     yield "unsent", "UNSENT: photos/x vanished", frame("UNSENT", path=b"photos/x", reason=1)
     yield "unsent-message", "UNSENT: a name beyond the limits, with a message", frame(
         "UNSENT", path=b"photos/" + b"n" * 300, reason=5, message="zu länglich")
+    yield "unsent-later", "UNSENT of the unknown reason 200", frame("UNSENT", path=b"s", reason=200)
     yield "unsent-unknown", "UNSENT: a socket, with the unknown field 200", frame(
         "UNSENT", path=b"s", reason=4, unknown={200: LATER})
     yield "unsent-differing", "UNSENT: photos/x, whose name something else has there", frame(
@@ -171,16 +259,19 @@ def endings():
     yield "finish-unknown", "FINISH with the unknown field 200", frame("FINISH", **finish, unknown={200: b""})
     for phase, name in enumerate(("verifying", "importing", "durable"), 1):
         yield f"progress-{name}", f"PROGRESS: phase {phase}, 5 of 12", frame("PROGRESS", phase=phase, done=5, total=12)
+    yield "progress-later", "PROGRESS: the unknown phase 200, 0 of 0", frame("PROGRESS", phase=200, done=0, total=0)
     done = {"items": 12, "bytes": 3456}
     yield "done", "DONE: 12 items, 3456 bytes", frame("DONE", **done)
     yield "done-losses", "DONE with a hundred losses of kind 1, two hundred of kind 2 and so on to 8", frame(
         "DONE", **done, losses=[(kind, kind * 100) for kind in range(1, 9)])
+    yield "done-later", "DONE with a loss of the unknown kind 200", frame("DONE", **done, losses=[(200, 1)])
     yield "done-not-stored", "DONE: 3 items are not stored", frame("DONE", **done, notStored=3)
     yield "done-unknown", "DONE with the unknown field 200", frame("DONE", **done, unknown={200: LATER})
     refused = {"path": b"photos/a:b", "generation": GENERATION, "reason": 1}
     yield "refused", "REFUSED: the name photos/a:b is not allowed", frame("REFUSED", **refused)
     yield "refused-message", "REFUSED with a message and the unknown field 200", frame(
         "REFUSED", **refused, message="Invalid argument", unknown={200: LATER})
+    yield "refused-later", "REFUSED of the unknown reason 200", frame("REFUSED", **{**refused, "reason": 200})
     yield "receipt", "RECEIPT", frame("RECEIPT")
     yield "ping", "PING 1", frame("PING", token=1)
     yield "pong", "PONG with the largest token", frame("PONG", token=2**64 - 1)
@@ -265,6 +356,7 @@ def hashes():
     lines.append(f"digest {marks[0].hex()} {marks[1].hex()} = {wire.digest(marks).hex()}")
     write("marks.txt", "\n".join(lines) + "\n")
     write("checks.txt", "\n".join(checks()) + "\n")
+    write("violations.txt", "\n".join(violations()) + "\n")
 
 
 def checks():
@@ -294,7 +386,7 @@ def check_line(kind, offset, path, data):
 
 def main():
     names = set()
-    for prefix, vectors in (("pairing-", pairing()), ("", openings()), ("", ledgers()), ("", endings()), ("", streams())):
+    for prefix, vectors in (("pairing-", pairing()), ("", openings()), ("", plans()), ("", ledgers()), ("", endings()), ("", streams())):
         for name, says, encoded in vectors:
             assert name not in names
             names.add(name)

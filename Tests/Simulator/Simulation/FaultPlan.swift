@@ -21,6 +21,8 @@ struct FaultPlan {
     disks()
     users()
     if dice.one(in: 3) { scene.importRisks = dice.roll(1...3) }
+    rarely(2) { scene.partFaults += [dice.pick(PartFault.allCases) ?? .room] }
+    world.after(span + 1) { scene.partFaults = [] }
     if dice.one(in: 8) {
       scene.lacksThreads = true
       world.after(span + 1) { scene.lacksThreads = false }

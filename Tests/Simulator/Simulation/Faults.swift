@@ -25,6 +25,8 @@ public struct Faults: Sendable {
   /// How many runs of either side there were.
   public var runs = 0
 
+  /// How often a part failed at one end.
+  public var partFaults = 0
   /// How many transfers followed the first.
   public var rounds = 0
 
@@ -50,5 +52,6 @@ public struct Faults: Sendable {
     impostors += other.impostors
     runs += other.runs
     rounds += other.rounds
+    partFaults += other.partFaults
   }
 }

@@ -12,30 +12,36 @@ final class IncomingWorker {
   let worker: Worker
   private let receiver: SimulatedReceiver
   private let session: ReceiverSessionParts
-  private let staging: Staging
-  private let writer: StagingWriter
+  /// What writes the newest part.
+  private var writer: (part: ReceiverPartParts, writer: StagingWriter)?
   private var decoder = FrameDecoder()
   private(set) var machine = IncomingStream()
   /// How many of its frames survive a power failure.
   var durable: UInt64 = 0
-  /// The content of its frames that is not yet durable, in their order.
-  var promised: [[Promise]] = []
+  /// The content of its frames that is not yet durable, in their order, and the names of their parts;
+  /// those of a part that has failed promise nothing.
+  var promised: [(part: TransferID, [Promise])] = []
   private var isBusy = false
   private var isOver = false
   private var scene: Scene { receiver.scene }
 
   init(
     _ receiver: SimulatedReceiver, _ connection: SimulatedConnection, _ session: ReceiverSessionParts,
-    _ staging: Staging, _ join: Join, _ worker: Worker
+    _ join: Join, _ worker: Worker
   ) {
     self.receiver = receiver
     self.connection = connection
     self.session = session
-    self.staging = staging
     self.join = join
     self.worker = worker
-    let transfer = session.transfer
-    writer = StagingWriter(staging) { receiver.tellRefusals(transfer) }
+  }
+
+  private func writer(of part: ReceiverPartParts) -> StagingWriter {
+    if let writer, writer.part === part { return writer.writer }
+    let (receiver, transfer) = (receiver, session.transfer)
+    let new = StagingWriter(part.staging) { receiver.tellRefusals(of: part.staging, transfer) }
+    writer = (part, new)
+    return new
   }
 
   func begin() {
@@ -57,10 +63,12 @@ final class IncomingWorker {
   private func over(_ end: ReceiverEngine.StreamEnd) {
     guard !isOver else { return }
     isOver = true
-    if case .failed(let fault) = end { connection.send(StreamMessage.close(fault.close).frame()) }
+    if case .failed(let fault) = end, !fault.isTold, !fault.isOfPart {
+      connection.send(StreamMessage.close(fault.close).frame())
+    }
     receiver.forget(connection.id)
     receiver.done(worker, connection) { [self] in
-      receiver.feed(.streamEnded(connection.id, end, held: staging.held))
+      receiver.feed(.streamEnded(connection.id, end, held: session.part?.staging.held ?? Tally()))
     }
   }
 
@@ -102,28 +110,41 @@ final class IncomingWorker {
     isBusy = true
     let dice = receiver.world.dice
     receiver.run(after: dice.roll(0...200)) { [self] in
+      guard let part = session.part else { return scene.world.fail("a stream of nothing") }
       do throws(ConnectionError) {
-        try session.gate.enter()
+        guard try part.gate.enter() else { return discarded(body) }
       } catch {
         return error.code == .stopped ? over(.over) : fail(Fault(error))
       }
-      session.writing += 1
+      scene.world.check(!part.hasFailed, "data of a part that has failed is written")
+      part.writing += 1
       scene.writes(self, in: session)
-      if scene.mutation == .acknowledgeBeforeWriting { written(body) }
+      if scene.mutation == .acknowledgeBeforeWriting { written(body, part.staging) }
       receiver.onDisk(after: dice.one(in: 10) ? dice.roll(1...20_000) : dice.roll(1...500)) { [self] in
-        reallyWrite(body)
+        reallyWrite(body, part)
       }
     }
   }
 
-  private func reallyWrite(_ body: [UInt8]) {
+  /// The part has failed: a later session sends this again.
+  private func discarded(_ body: [UInt8]) {
+    scene.interrupted(underWay: body.count)
+    isBusy = false
+    machine.wrote()
+    promised.append((0, []))
+    acknowledge()
+    advance()
+  }
+
+  private func reallyWrite(_ body: [UInt8], _ part: ReceiverPartParts) {
     // A write that happens inside a sync's own writes would not be a real one.
     scene.arrived(body)
     receiver.checkNewest(session, "a frame is written")
     var failure: (any Error)?
     receiver.isWriting = true
     do {
-      try writer.write(body.span, entries: Limits.dataHeader..<body.count)
+      if scene.strikes(.writing) { throw Fault(.storage, "the disk fails") }
+      try writer(of: part).write(body.span, entries: Limits.dataHeader..<body.count)
     } catch {
       failure = error
     }
@@ -131,19 +152,20 @@ final class IncomingWorker {
     scene.riskStall()
     guard receiver.isAlive else { return }
     receiver.onDisk(after: receiver.world.dice.roll(0...100)) { [self] in
-      session.writing -= 1
-      session.lastWritten = receiver.world.seconds
-      session.gate.leave()
+      part.writing -= 1
+      part.lastWritten = receiver.world.seconds
+      part.gate.leave()
       isBusy = false
       if let failure { return fail(Fault(failure)) }
-      if scene.mutation != .acknowledgeBeforeWriting { written(body) }
+      if scene.mutation != .acknowledgeBeforeWriting { written(body, part.staging) }
       advance()
     }
   }
 
-  private func written(_ body: [UInt8]) {
+  private func written(_ body: [UInt8], _ staging: Staging) {
     machine.wrote()
-    promised.append(scene.promises(of: staging.transfer).written(body, in: staging, keys: staging.keys))
+    promised.append(
+      (staging.transfer, scene.promises(of: staging).written(body, in: staging, keys: staging.keys)))
     acknowledge()
   }
 

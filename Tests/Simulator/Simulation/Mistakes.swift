@@ -40,10 +40,18 @@ struct ReceiverMistakes: Mistakes {
     case (.loseOutcomeOfImport, .imported) where conversations.isEmpty: return []
     case (.concludeAnotherSession, .received(let id, .finish(let finish))):
       return [.received(conversations.last ?? id, .finish(finish))]
+    case (.judgeFinishedPart, .tookBack(.success(let known))): return [.tookBack(.success(known.map(Self.unfinished)))]
     case (.countPresentSenderAsAway, .closed(let id)):
       return [event] + (conversations.last.map { $0 == id ? [] : [.broke($0, Fault(.connection, "mistaken"))] } ?? [])
     default: return [event]
     }
+  }
+
+  /// A transfer of which no part is finished.
+  private static func unfinished(_ known: ReceiverEngine.KnownTransfer) -> ReceiverEngine.KnownTransfer {
+    ReceiverEngine.KnownTransfer(
+      identifier: known.identifier, client: known.client, plan: known.plan, part: known.part, held: known.held,
+      refusals: known.refusals, withheld: known.withheld, concluded: known.concluded)
   }
 
   private var falseEvents: [ReceiverEngine.Event] = []
@@ -63,6 +71,7 @@ struct ReceiverMistakes: Mistakes {
       }
       if case .close(let id, _) = action { conversations.removeAll { $0 == id } }
     }
+    if mutation == .writeFailedPart { return actions.filter { if case .discardData = $0 { false } else { true } } }
     guard mutation == .leaveOlderSessionUnfenced, isSuperseded else { return actions }
     return actions.filter { action in
       switch action {
@@ -82,6 +91,7 @@ struct SenderMistakes: Mistakes {
 
   private let mutation: Mutation?
   private var conversations = 0
+  private var falseEvents: [SenderEngine.Event] = []
 
   init(_ mutation: Mutation?) { self.mutation = mutation }
 
@@ -90,12 +100,25 @@ struct SenderMistakes: Mistakes {
     return [event]
   }
 
+  mutating func takeFalseEvents() -> [SenderEngine.Event] {
+    defer { falseEvents = [] }
+    return falseEvents
+  }
+
   mutating func actions(for actions: [SenderEngine.Action]) -> [SenderEngine.Action] {
-    guard mutation == .loseStopBetweenSessions else { return actions }
-    for action in actions {
-      if case .converse = action { conversations += 1 }
-      if case .close = action { conversations -= 1 }
+    guard let mutation else { return actions }
+    return actions.filter { action in
+      switch (mutation, action) {
+      case (.loseStopBetweenSessions, .converse): conversations += 1
+      case (.loseStopBetweenSessions, .close): conversations -= 1
+      case (.offerTooEarly, .abandonExport(let number)):
+        falseEvents.append(.exported(number, .failure(Fault(.device, "mistaken"))))
+      case (.forgetFinishedPart, .recordDone(let transfer, _, _, _)):
+        falseEvents.append(.recorded(transfer, Traffic(), isWritten: true))
+        return false
+      default: break
+      }
+      return true
     }
-    return actions
   }
 }

@@ -5,6 +5,7 @@ import MigrationWire
 /// time.
 enum Moment: CaseIterable {
   case dial
+  case verdict
   case stage
   case accept
   case join
@@ -14,6 +15,7 @@ enum Moment: CaseIterable {
   case finish
   case importing
   case done
+  case failed
   case receipt
 }
 
@@ -22,6 +24,7 @@ extension SenderEngine.Action {
     switch self {
     case .dial: .dial
     case .finishWindow: .export
+    case .say(_, .failed): .failed
     case .say(_, .finish): .finish
     case .say(_, .receipt): .receipt
     default: nil
@@ -38,6 +41,8 @@ extension ReceiverEngine.Action {
     case .sync: .sync
     case .importItems: .importing
     case .say(_, .done): .done
+    case .say(_, .verdict): .verdict
+    case .say(_, .failed): .failed
     default: nil
     }
   }

@@ -33,4 +33,12 @@ public enum Mutation: String, CaseIterable, Sendable {
   case countPresentSenderAsAway
   /// An older session's FINISH counts as that of the newer session.
   case concludeAnotherSession
+  /// Data of a part that has failed is written.
+  case writeFailedPart
+  /// The sender offers the next part before everything of a failed one is written.
+  case offerTooEarly
+  /// The end of a part is not recorded before the session goes on.
+  case forgetFinishedPart
+  /// Another run of the receiver does not know the parts that are finished, and judges them again.
+  case judgeFinishedPart
 }

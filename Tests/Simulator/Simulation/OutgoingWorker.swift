@@ -39,8 +39,8 @@ final class OutgoingWorker {
   }
 
   func begin() {
-    guard let accept = session.accept else { return }
-    let identity = sender.identities[accept.transfer] ?? sender.paired
+    guard let order = session.order else { return }
+    let identity = sender.identities[order.transfer] ?? sender.paired
     SimulatedSender.Handshake(sender, .join, as: identity, with: .receiver, worker) { [self] handshake in
       switch handshake.result {
       case .success(let connection): joined(connection)

@@ -65,6 +65,8 @@ final class Promises {
     return promises
   }
 
+  var isEmpty: Bool { written.isEmpty && durable.isEmpty }
+
   /// A link is sent.
   func sendingLink(_ path: ArchivePath) { links.insert(path) }
 

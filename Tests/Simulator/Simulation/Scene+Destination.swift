@@ -13,11 +13,11 @@ extension Version {
 }
 
 extension Scene {
-  /// The reason to refuse an offer before anything is sent: one of its names is taken, and the
+  /// The reason to refuse a part before anything of it is sent: one of its names is taken, and the
   /// receiver does not allow that.
-  func objection(to offer: Offer) -> Fault? {
-    guard existingItems.existing == .refuse, case .folders(let roots) = offer.contents,
-      let taken = roots.first(where: { disk.destination.entries[$0.name] != nil })
+  func objection(toPart part: UInt16) -> Fault? {
+    guard existingItems.existing == .refuse,
+      let taken = parts[Int(part)].first(where: { disk.destination.entries[$0.name] != nil })
     else { return nil }
     return Fault(.exists, "'\(String(decoding: taken.name, as: UTF8.self))' already exists in the destination")
   }
@@ -25,15 +25,16 @@ extension Scene {
   /// The destination must match the source: each file is one version of itself, current when the
   /// last export began or later. If nothing changed since the source was listed, all files are
   /// there.
-  func checkDestination() {
-    guard let (_, finish, export) = concluded else { return world.fail("something was imported without a FINISH") }
-    let all = destination
-    checkExistingItems(all)
+  func checkDestination(ofPart part: UInt16) {
+    guard let export = concluded[part]?.export else { return world.fail("something was imported without a FINISH") }
+    checkExistingItems(destination)
+    let all = destination(ofPart: part)
+    let (notStored, items) = (notStored[part] ?? 0, export.finish.total.items)
     let arrived = all.filter { !existingItems.isOld($0.key, $0.value) }
     if existingItems.existing == .refuse || existingItems.existing == .keepBoth {
       world.check(
-        arrived.count + Int(notStored) == Int(finish.total.items),
-        "\(arrived.count) items arrived, \(notStored) were refused, \(finish.total.items) were sent")
+        arrived.count + Int(notStored) == Int(items),
+        "\(arrived.count) items arrived, \(notStored) were refused, \(items) were sent")
     }
     for (path, node) in arrived.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let name = String(decoding: path, as: UTF8.self)
@@ -60,20 +61,39 @@ extension Scene {
     if source.lastChange < export.listed, export.unsent == 0 {
       let names = Set(all.keys.map(existingItems.original))
       for path in source.current.keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
-      where !names.contains(path) && !refusedPaths.contains(path) {
+      where self.part(of: path) == part && !names.contains(path) && refusedPaths[part]?.contains(path) != true {
         world.fail("\(String(decoding: path, as: UTF8.self)) is missing")
       }
       if disk.hasHardLinks, existingItems.existing == .refuse { checkLinks(arrived) }
     }
   }
 
-  /// Until everything has arrived, the destination has no new items.
+  /// Until everything of a part has arrived, the destination has no new items of it.
   func checkNothingNew() {
-    guard concluded == nil else { return }
-    for (path, node) in destination where !existingItems.isOld(path, node) {
+    guard concluded.count < parts.count else { return }
+    for (path, node) in destination where !existingItems.isOld(path, node) && concluded[part(of: path)] == nil {
       world.fail("\(String(decoding: path, as: UTF8.self)) is at the destination although not everything has arrived")
     }
   }
+
+  /// Each part that was finished last survives a power failure. A receiver that stays may be stopped
+  /// while a second process sends.
+  func checkFinished() {
+    for part in concluded.keys.sorted() {
+      let isDone = done.contains { transfer, done in
+        done[part] != nil && transfer.ofPart(part) == concluded[part]?.name && !doneBefore.contains(transfer)
+      }
+      if isDone { checkDestination(ofPart: part) }
+    }
+  }
+
+  /// The part that an item belongs to, by its path at the source or at the destination.
+  func part(of path: [UInt8]) -> UInt16 {
+    let root = Array(existingItems.original(of: path).prefix { $0 != UInt8(ascii: "/") })
+    return UInt16(parts.firstIndex { $0.contains { $0.name == root } } ?? 0)
+  }
+
+  func destination(ofPart part: UInt16) -> [[UInt8]: Node] { destination.filter { self.part(of: $0.key) == part } }
 
   /// Each old item is still at the destination, or a complete item has replaced it.
   func checkExistingItems(_ arrived: [[UInt8]: Node]) {

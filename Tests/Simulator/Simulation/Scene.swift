@@ -4,28 +4,53 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// The receiver's durable record of a transfer, apart from its staging directory.
+/// The receiver's durable record of a transfer, apart from its staging directories.
 struct ReceiverStore {
+  struct Part {
+    /// The key of its staging, and the offer with which that began.
+    var begun: (keys: TransferKeys, offer: Offer)?
+    /// Whether everything of it has arrived, so that its import may have begun.
+    var isConcluded = false
+    var done: Done?
+    /// The named items that the sender has left out; of a finished part, every item named as not
+    /// stored.
+    var notStored: [Refusal] = []
+    var unsent: UInt64 = 0
+    var withheld: UInt64 = 0
+  }
+
   let transfer: TransferID
   let client: KeyFingerprint
-  let keys: TransferKeys
-  let offer: Offer
-  var done: Done?
-  /// The named items that the sender has left out; of a finished transfer, every item named as not
-  /// stored.
-  var notStored: [Refusal] = []
-  var unsent: UInt64 = 0
-  var withheld: UInt64 = 0
+  let plan: Plan
+  var parts: [Part]
+  /// The part that ran last.
+  var newest: UInt16 = 0
 }
 
 /// The sender's durable record of a transfer.
 struct SenderEntry {
+  struct Part {
+    var unsent: UInt64 = 0
+    var done: Done?
+    var notStored: [Refusal] = []
+  }
+
   let transfer: TransferID
   let key: UInt64
   let receiver: UInt64
-  var unsent: UInt64 = 0
-  var done: Done?
-  var notStored: [Refusal] = []
+  var parts: [Part]
+}
+
+/// What may happen once to a part, so that it fails at one end.
+enum PartFault: CaseIterable {
+  /// The receiver has no room for it: at its verdict, or its offer.
+  case room
+  case export
+  /// A write of its data fails at the receiver.
+  case writing
+  case importing
+  /// Its import fails for good.
+  case unfit
 }
 
 /// The state that outlives the processes of one simulation, and the expectations of the checks.
@@ -36,6 +61,7 @@ final class Scene {
 
   /// An export that ended.
   struct Export {
+    let part: UInt16
     let finish: Finish
     let unsent: Int
     /// When the source was listed, and when the export began.
@@ -52,14 +78,23 @@ final class Scene {
   let disk: SimulatedDisk
   let source: SimulatedSource
   let existingItems: ExistingItems
-  let announcedRoots: [Root]
+  /// The roots of each part of the plan.
+  let parts: [[Root]]
+  /// The part that the receiver never takes, and why.
+  private var unwanted: UInt16?
+  private var unwantedBy = Fault.Code.otherApp
+  /// The names of the parts that have failed for good.
+  private var failedForGood: Set<TransferID> = []
+  /// What is still to happen to parts.
+  var partFaults: [PartFault] = []
   let windowFrames: Int
   /// The records of transfers, the newest first.
   private(set) var storesAtReceiver: [ReceiverStore] = []
   private(set) var entriesAtSender: [SenderEntry] = []
   /// How many more faults may occur during an import.
   var importRisks = 0
-  private(set) var hasLostPower = false
+  /// How often the power had failed when the staging of a part was made, or last taken back.
+  private var powerLosses: [TransferID: Int] = [:]
   var tally = Faults()
   private(set) var steps = 0
   /// Faults to trigger after so many actions of the engines.
@@ -110,20 +145,26 @@ final class Scene {
   var sentInAll: Int { sent.bytes }
   private var durableUpTo = 0
   private var finished: [Export] = []
-  /// The FINISH that is being compared with the received data, and the last one that was concluded;
-  /// each with the export that it ends.
-  private var concluding: (transfer: TransferID, finish: Finish, export: Export)?
-  private(set) var concluded: (transfer: TransferID, finish: Finish, export: Export)?
-  /// The finished transfers, with their DONE.
-  private(set) var done: [TransferID: Done] = [:]
-  /// The items that the destination could not hold, and their number.
-  private(set) var refusedPaths: Set<[UInt8]> = []
-  private(set) var notStored: UInt64 = 0
-  /// These items, and those that the sender has left out for that reason.
-  private(set) var notStoredPaths: Set<[UInt8]> = []
+  /// The export whose FINISH is being compared with the received data, and the last one of each part
+  /// that was concluded; each with the name of the part in its transfer.
+  private var concluding: (name: TransferID, export: Export)?
+  private(set) var concluded: [UInt16: (name: TransferID, export: Export)] = [:]
+  /// The finished parts of each transfer, with their DONE.
+  private(set) var done: [TransferID: [UInt16: Done]] = [:]
+  private(set) var doneBefore: Set<TransferID> = []
+  /// The names of the parts whose DONE the sender has ever recorded.
+  private(set) var recorded: Set<TransferID> = []
+  /// The items of each part that the destination could not hold, their number, and all that are not
+  /// stored, with those that the sender has left out for that reason.
+  private(set) var refusedPaths: [UInt16: Set<[UInt8]>] = [:]
+  private(set) var notStored: [UInt16: UInt64] = [:]
+  private(set) var notStoredPaths: [UInt16: Set<[UInt8]>] = [:]
+  /// The items that a user of the sender, and of the receiver, was told as not stored.
+  var toldRefused: [Set<[UInt8]>] = [[], []]
+  /// By the names of parts.
   private var promisesOf: [TransferID: Promises] = [:]
-  /// The durable content of a transfer when its ledger was sent to a session.
-  private var durableAt: [SessionID: DurableContent] = [:]
+  /// The durable content of a part when its ledger was sent to a session.
+  private var durableAt: [SessionID: [UInt16: DurableContent]] = [:]
   /// The items reported to any sender's user as not stored, and that the source no longer had
   /// at a later export.
   var goneRefused: Set<[UInt8]> = []
@@ -140,7 +181,28 @@ final class Scene {
     windowFrames = world.dice.roll(2...5)
     source.populate()
     existingItems = ExistingItems(disk, like: source)
-    announcedRoots = source.top.names.map { Root(kind: .directory, name: $0) }
+    parts = Self.split(source.top.names.map { Root(kind: .directory, name: $0) }, world.dice)
+    if parts.count > 1, world.dice.one(in: 5) {
+      let codes: [Fault.Code] = [.otherApp, .unknownKind, .noSpace]
+      unwanted = UInt16(world.dice.roll(0...parts.count - 1))
+      unwantedBy = codes[world.dice.roll(0...2)]
+    }
+  }
+
+  /// Splits roots among one to three parts.
+  private static func split(_ roots: [Root], _ dice: Dice) -> [[Root]] {
+    let count = min(roots.count, dice.one(in: 4) ? 1 : dice.one(in: 4) ? 3 : 2)
+    return roots.enumerated().reduce(into: Array(repeating: [], count: count)) { parts, root in
+      parts[root.offset < count ? root.offset : dice.roll(0...count - 1)].append(root.element)
+    }
+  }
+
+  /// Whether a fault that was to come comes now.
+  func strikes(_ fault: PartFault) -> Bool {
+    guard let index = partFaults.firstIndex(of: fault) else { return false }
+    partFaults.remove(at: index)
+    tally.partFaults += 1
+    return true
   }
 
   var faults: Faults {
@@ -204,18 +266,26 @@ final class Scene {
 
   // MARK: Records
 
-  /// The receiver records a transfer, if it has no record of it yet.
-  func remember(_ order: ReceiverEngine.StagingOrder) -> ReceiverStore {
-    if let known = storesAtReceiver.first(where: { $0.transfer == order.transfer }) { return known }
-    let offer = order.offer
-    let store = ReceiverStore(
-      transfer: order.transfer, client: order.client,
-      keys: TransferKeys(hashKey: UInt128(world.dice.next())),
-      offer: Offer(
-        transfer: nil, contents: offer.contents, items: offer.items, bytes: offer.bytes, allocated: offer.allocated,
-        flags: offer.flags))
-    storesAtReceiver.insert(store, at: 0)
-    return store
+  /// The receiver records a plan, if it has no record of it yet.
+  func remember(_ record: ReceiverEngine.PlanRecord) {
+    guard store(of: record.transfer) == nil else { return }
+    storesAtReceiver.insert(
+      ReceiverStore(
+        transfer: record.transfer, client: record.client, plan: Plan(record.plan.parts),
+        parts: Array(repeating: ReceiverStore.Part(), count: parts.count)), at: 0)
+  }
+
+  func store(of transfer: TransferID) -> ReceiverStore? { storesAtReceiver.first { $0.transfer == transfer } }
+
+  /// The receiver records that a part begins; returns the keys of its staging.
+  func begin(_ order: ReceiverEngine.StagingOrder) -> TransferKeys {
+    let known = store(of: order.transfer)?.parts[Int(order.part)].begun
+    let begun = known ?? (keys: TransferKeys(hashKey: UInt128(world.dice.next())), offer: order.offer)
+    changeStore(order.transfer) {
+      $0.newest = order.part
+      $0.parts[Int(order.part)].begun = begun
+    }
+    return begun.keys
   }
 
   func changeStore(_ transfer: TransferID, _ change: (inout ReceiverStore) -> Void) {
@@ -223,13 +293,19 @@ final class Scene {
     change(&storesAtReceiver[index])
   }
 
-  /// Whether the sender has ever recorded DONE.
-  private(set) var isDoneRecorded = false
-  func recordDone(_ transfer: TransferID, _ done: Done, _ refusals: [Refusal]) {
-    isDoneRecorded = true
+  /// Changes the receiver's record of a part.
+  private func changeStore(ofPart name: TransferID, _ change: (inout ReceiverStore.Part) -> Void) {
+    for store in storesAtReceiver {
+      guard let part = parts.indices.first(where: { store.transfer.ofPart(UInt16($0)) == name }) else { continue }
+      changeStore(store.transfer) { change(&$0.parts[part]) }
+    }
+  }
+
+  func recordDone(_ transfer: TransferID, _ part: UInt16, _ done: Done, _ refusals: [Refusal]) {
+    recorded.insert(transfer.ofPart(part))
     changeEntry(transfer) {
-      $0.done = done
-      $0.notStored = refusals
+      $0.parts[Int(part)].done = done
+      $0.parts[Int(part)].notStored = refusals
     }
   }
 
@@ -240,7 +316,10 @@ final class Scene {
     // A sender that met another device at the address begins a second transfer and sends everything
     // again.
     if tally.impostors > 0 { allowedTwice += sentInAll }
-    entriesAtSender.insert(SenderEntry(transfer: transfer, key: identity.key, receiver: identity.receiver), at: 0)
+    entriesAtSender.insert(
+      SenderEntry(
+        transfer: transfer, key: identity.key, receiver: identity.receiver,
+        parts: Array(repeating: SenderEntry.Part(), count: parts.count)), at: 0)
   }
 
   func changeEntry(_ transfer: TransferID, _ change: (inout SenderEntry) -> Void) {
@@ -250,7 +329,7 @@ final class Scene {
 
   /// The sender's user sends everything once more, as a new transfer.
   func beginAnother() {
-    entriesAtSender = []
+    (entriesAtSender, doneBefore) = ([], Set(done.keys))
     allowedTwice += sentInAll
     existingItems.keep(destination)
   }
@@ -266,15 +345,15 @@ final class Scene {
 
   // MARK: Events at the receiver
 
-  func promises(of transfer: TransferID) -> Promises {
-    if let known = promisesOf[transfer] { return known }
-    let new = Promises(world) { [unowned self] in currentGenerations(transfer) }
-    promisesOf[transfer] = new
+  func promises(of staging: Staging) -> Promises {
+    if let known = promisesOf[staging.transfer] { return known }
+    let keys = staging.keys
+    let new = Promises(world) { [unowned self] in currentGenerations(keys) }
+    promisesOf[staging.transfer] = new
     return new
   }
 
-  private func currentGenerations(_ transfer: TransferID) -> [ArchivePath: Generation] {
-    guard let keys = storesAtReceiver.first(where: { $0.transfer == transfer })?.keys else { return [:] }
+  private func currentGenerations(_ keys: TransferKeys) -> [ArchivePath: Generation] {
     var generations: [ArchivePath: Generation] = [:]
     for (path, version) in source.current {
       guard let path = try? ArchivePath(path) else { continue }
@@ -283,11 +362,11 @@ final class Scene {
     return generations
   }
 
-  func recovered(_ staging: Staging) {
+  func recovered(_ staging: Staging, ofPart part: UInt16) {
     if staging.stage != .receiving {
       // The process may have died after it had recorded this; now the record is durable.
-      if concluding?.transfer == staging.transfer { hasConcluded() }
-    } else if concluded?.transfer == staging.transfer {
+      if concluding?.name == staging.transfer { hasConcluded() }
+    } else if concluded[part]?.name == staging.transfer {
       world.fail("a concluded transfer counts as incomplete")
     }
     checkNothingNew()
@@ -295,8 +374,8 @@ final class Scene {
     // Items that were refused and journaled when the process died were never reported.
     refused(staging.refusals(from: 0))
     sent.recovered(staging)
-    promises(of: staging.transfer).recovered(staging, keys: staging.keys, hasLostPower: hasLostPower)
-    hasLostPower = false
+    promises(of: staging).recovered(staging, keys: staging.keys, hasLostPower: hasLostPower(staging.transfer))
+    powerLosses[staging.transfer] = tally.powerLosses
   }
 
   func losePower() {
@@ -306,8 +385,10 @@ final class Scene {
     allowedTwice += sentInAll - durableUpTo
     receiver?.die("as the power goes")
     disk.losePower()
-    hasLostPower = true
   }
+
+  /// Whether the power has failed since the staging of a part was made, or last taken back.
+  func hasLostPower(_ name: TransferID) -> Bool { tally.powerLosses > powerLosses[name] ?? 0 }
 
   /// A sync has ended; `arrived` is the amount that had arrived when it began.
   func synced(_ arrived: Int) { durableUpTo = max(durableUpTo, arrived) }
@@ -327,80 +408,125 @@ final class Scene {
   }
 
   /// The received data is about to be compared with a FINISH.
-  func concludes(_ finish: Finish, _ staging: Staging, without dropped: Set<Mark>, withheld: [Refusal]) {
-    let transfer = staging.transfer
+  func concludes(
+    _ part: UInt16, _ finish: Finish, _ staging: Staging, without dropped: Set<Mark>, withheld: [Refusal]
+  ) {
     world.note("concludes \(finish.total)")
-    promises(of: transfer).finishing(staging, keys: staging.keys)
-    guard let export = finished.last(where: { $0.finish == finish }) else {
+    promises(of: staging).finishing(staging, keys: staging.keys)
+    guard let export = finished.last(where: { $0.part == part && $0.finish == finish }) else {
       return world.fail("a FINISH was concluded that no export ended with")
     }
     sent.conclude(staging, without: dropped)
-    concluding = (staging.transfer, finish, export)
-    changeStore(staging.transfer) {
+    concluding = (staging.transfer, export)
+    changeStore(ofPart: staging.transfer) {
       $0.unsent = finish.unsent
       $0.withheld = finish.withheld
       $0.notStored = withheld
+      $0.isConcluded = true
     }
   }
 
-  /// Whether the last concluded transfer is done. A receiver that stays may be stopped while a
-  /// second process sends.
-  var isSettled: Bool { !keeps || concluded.map { done[$0.transfer] != nil } ?? true }
-
   /// All items of the FINISH have arrived.
   func hasConcluded() {
+    guard let concluding else { return }
+    let part = concluding.export.part
     // If a second sender never learned the end of another transfer, the items of that transfer are
     // old for the next one.
-    if let before = concluded?.0, let now = concluding?.0, before != now { existingItems.keep(destination) }
-    concluded = concluding
+    if let before = concluded[part], before.name != concluding.name { existingItems.keep(destination(ofPart: part)) }
+    concluded[part] = concluding
   }
 
   /// The items that an import leaves out.
-  func refused(_ staging: Staging) {
-    refusedPaths = Set(staging.lastingRefusals.map(\.path.bytes))
-    notStored = staging.notStored
-    tally.refusals += Int(notStored)
-    world.check(notStored <= refusedPaths.count, "\(notStored) items are not stored, \(refusedPaths.count) are named")
+  func refused(_ staging: Staging, ofPart part: UInt16) {
+    let paths = Set(staging.lastingRefusals.map(\.path.bytes))
+    refusedPaths[part] = paths
+    notStored[part] = staging.notStored
+    tally.refusals += Int(staging.notStored)
+    world.check(staging.notStored <= paths.count, "\(staging.notStored) items are not stored, \(paths.count) are named")
     if disk.bounds == nil {
-      let refused = refusedPaths.filter { !existingItems.keepsOut($0) }
+      let refused = paths.filter { !existingItems.keepsOut($0) }
       world.check(refused.isEmpty, "a disk that holds everything refuses \(refused.count) items")
     }
   }
 
-  func imported(_ transfer: TransferID, _ done: Done, notStored: [Refusal]) {
+  func imported(_ transfer: TransferID, _ part: UInt16, _ done: Done, _ staging: Staging, notStored: [Refusal]) {
     world.note("imported")
-    world.check(self.done[transfer] ?? done == done, "a transfer is done twice")
-    self.done[transfer] = done
-    notStoredPaths = Set(notStored.map(\.path.bytes))
-    changeStore(transfer) {
+    world.check(self.done[transfer]?[part] == nil, "a part is done twice")
+    self.done[transfer, default: [:]][part] = done
+    notStoredPaths[part] = Set(notStored.map(\.path.bytes))
+    changeStore(ofPart: staging.transfer) {
       $0.done = done
       $0.notStored = notStored
     }
-    promises(of: transfer).fulfilled()
-    checkDestination()
+    promises(of: staging).fulfilled()
+    checkDestination(ofPart: part)
   }
 
   /// The ledger was sent: its durable content need not be read again.
-  func told(_ session: SessionID, _ staging: Staging, _ keys: TransferKeys) {
-    durableAt[session] = promises(of: staging.transfer).durableContent(in: staging, keys: keys)
+  func told(_ session: SessionID, _ part: UInt16, _ staging: Staging) {
+    durableAt[session, default: [:]][part] = promises(of: staging).durableContent(in: staging, keys: staging.keys)
   }
+
+  /// Whether a result is that of a transfer, as the receiver knows it: each part is finished or has
+  /// failed. Since then, another process may have brought more parts.
+  func isKnown(_ result: TransferResult, mayLack: Bool = false) -> Bool {
+    done.values.contains { done in
+      (0..<1 << parts.count).contains { choice in
+        let chosen = done.filter { choice >> $0.key & 1 == 1 }
+        return chosen.values.reduce(Tally()) { $0.adding($1.total) } == result.total
+          && chosen.values.reduce(0) { $0 + $1.notStored } == result.notStored
+          && parts.count - chosen.count == result.failedParts && (mayLack || chosen.count == done.count)
+      }
+    }
+  }
+
+  /// Whether every part that the receiver wants has arrived since another transfer began.
+  var hasBroughtAll: Bool {
+    let brought = Set(done.filter { !doneBefore.contains($0.key) }.values.flatMap(\.keys))
+    return parts.indices.allSatisfy { UInt16($0) == unwanted || brought.contains(UInt16($0)) }
+  }
+
+  func names(ofPartsOf transfer: TransferID) -> [TransferID] { parts.indices.map { transfer.ofPart(UInt16($0)) } }
+
+  /// A part is refused or fails, for good or not; nil if it is taken.
+  func ends(_ name: TransferID, by code: Close.Code?) {
+    let resumable: Set<Close.Code> = [
+      .interrupted, .noSpace, .storage, .importFailed, .exportFailed, .silent, .notInstalled, .appInUse,
+    ]
+    if let code, !resumable.contains(code) { failedForGood.insert(name) } else { failedForGood.remove(name) }
+  }
+
+  /// The data of a part is discarded.
+  func discards(_ name: TransferID) {
+    let mayGo = failedForGood.contains(name) || promisesOf.removeValue(forKey: name)?.isEmpty ?? true
+    world.check(mayGo, "received data is discarded")
+  }
+
+  /// The staging of a part is made; it had none.
+  func stages(_ name: TransferID) {
+    world.check(promisesOf[name]?.isEmpty ?? true, "the data of a part is lost")
+    powerLosses[name] = tally.powerLosses
+  }
+
+  /// The reason why a part is never taken.
+  func refusal(ofPart part: UInt16) -> Fault? { part == unwanted ? Fault(unwantedBy, "it is not wanted") : nil }
 
   // MARK: Events at the sender
 
   /// An export begins. It must not read any content that its session's ledger listed as durable.
-  func watchReading(of accept: Accept) {
+  func watchReading(of session: SenderSessionParts) {
     guard mutation == nil else { return }
     source.reader = { [unowned self] path, version, range in
-      guard let path = try? ArchivePath(path), let durable = durableAt[accept.session] else { return }
+      guard let path = try? ArchivePath(path), let order = session.order,
+        let durable = durableAt[session.identifier]?[order.part]
+      else { return }
       world.check(
-        !durable.has(path, accept.keys.generation(of: version.fingerprint), anyOf: range),
+        !durable.has(path, order.accept.keys.generation(of: version.fingerprint), anyOf: range),
         "\(String(decoding: path.bytes, as: UTF8.self)) \(range) is durable, and was read again")
     }
   }
 
-  func exported(_ finish: Finish, unsent: Int, listed: Int, start: Int) {
-    finished.append(Export(finish: finish, unsent: unsent, listed: listed, start: start))
-  }
+  func exported(_ export: Export) { finished.append(export) }
 
   /// So many bytes were unacknowledged, and may be sent again.
   func interrupted(underWay bytes: Int) { allowedTwice += bytes }
@@ -438,7 +564,7 @@ final class Scene {
 
   /// A stream is about to write: no stream whose frames it carries may still write.
   func writes(_ stream: IncomingWorker, in session: ReceiverSessionParts) {
-    guard let identifier = session.identifier, let known = ancestors[identifier] else { return }
+    guard let known = ancestors[session.identifier] else { return }
     let lost = known[stream.join.stream] ?? []
     for other in session.streams where other !== stream {
       if lost.contains(other.join.stream) {

@@ -8,21 +8,21 @@ import TestSupport
 extension SimulatedReceiver {
   func performForTransfer(_ action: Engine.Action) {
     switch action {
-    case .importItems(let identifier, let finish, let withheld): importItems(identifier, finish, withheld)
+    case .importItems(let identifier, let part, let finish, let withheld):
+      importItems(identifier, part, finish, withheld)
     // An import into a folder cannot be undone.
     case .interruptImport(let identifier): transfers[identifier]?.isBrokenOff = scene.canUndoImports
     case .note(let identifier): note("note", identifier) {}
-    case .forget(let identifier): note("forget", identifier) { [self] in scene.forgetAtReceiver(identifier) }
     case .release(let identifier):
       note("release", identifier) {}
       transfers[identifier] = nil
     case .retake(let identifier): retake(identifier)
-    case .discard(let identifier):
+    case .forget(let identifier), .discard(let identifier):
       note("discard", identifier) { [self] in
-        world.check(
-          (transfers[identifier]?.staging?.held ?? Tally()) == Tally(),
-          "a transfer with received data is discarded")
-        disk.removeArea(of: identifier)
+        for name in scene.names(ofPartsOf: identifier) where disk.area(of: name) != nil {
+          scene.discards(name)
+          disk.removeArea(of: name)
+        }
         scene.forgetAtReceiver(identifier)
       }
     default: break
@@ -76,42 +76,50 @@ extension SimulatedReceiver {
 
   private func takeBack(_ store: ReceiverStore) throws -> Engine.KnownTransfer {
     let transfer = transfer(store.transfer)
-    var standing = Engine.KnownTransfer.Standing.receiving
-    if let done = store.done {
-      disk.removeArea(of: store.transfer)
-      standing = .done(done)
-    } else if let area = disk.area(of: store.transfer) {
-      let staging = try recover(store, area)
-      transfer.staging = staging
+    var finished: [UInt16: Engine.KnownTransfer.Finished] = [:]
+    for (number, part) in store.parts.enumerated() {
+      guard let done = part.done else { continue }
+      disk.removeArea(of: store.transfer.ofPart(UInt16(number)))
+      finished[UInt16(number)] = .init(done: done, unsent: part.unsent, notStored: part.notStored)
+    }
+    let newest = store.parts[Int(store.newest)]
+    var (refusals, concluded): ([Refusal], Tally?) = ([], nil)
+    let staging = newest.done == nil ? try recover(store.transfer, store.newest) : nil
+    if let staging {
+      transfer.keep(staging, ofPart: store.newest)
       switch staging.stage {
-      case .receiving: break
-      case .concluded(let total), .imported(let total): standing = .concluded(total)
+      case .receiving: refusals = Array(staging.refusals(from: 0))
+      // The continued import reports them.
+      case .concluded(let total), .imported(let total): concluded = total
       }
     }
-    var refusals = Array(transfer.staging?.refusals(from: 0) ?? [])
-    // The continued import reports them.
-    if case .concluded = standing { refusals = [] }
     transfer.told = refusals.count
     return Engine.KnownTransfer(
-      identifier: store.transfer, client: store.client, host: "10.0.0.2", contents: store.offer.contents,
-      held: transfer.staging?.held ?? Tally(), isStaged: transfer.staging != nil, unsent: store.unsent,
-      withheld: store.withheld, refusals: refusals, notStored: store.notStored, standing: standing)
+      identifier: store.transfer, client: store.client, host: "10.0.0.2", plan: store.plan, finished: finished,
+      part: store.newest, held: staging?.held ?? Tally(), unsent: newest.unsent, refusals: refusals,
+      withheld: newest.notStored, concluded: concluded)
   }
 
-  private func recover(_ store: ReceiverStore, _ area: SimulatedArea) throws -> Staging {
-    if scene.hasLostPower, scene.mutation == .trustWholeJournal { scene.vouchForJournal(of: area, store.keys) }
-    scene.noteJournal(of: area, store.keys)
+  /// What an earlier session, or run, has staged of a part.
+  func recover(_ transfer: TransferID, _ part: UInt16) throws -> Staging? {
+    let name = transfer.ofPart(part)
+    guard let begun = scene.store(of: transfer)?.parts[Int(part)].begun, let area = disk.area(of: name) else {
+      return nil
+    }
+    if scene.hasLostPower(name), scene.mutation == .trustWholeJournal { scene.vouchForJournal(of: area, begun.keys) }
+    scene.noteJournal(of: area, begun.keys)
     let staging = try Staging.recover(
-      from: area, for: store.offer, transfer: store.transfer, keys: store.keys,
-      existing: scene.existingItems.existing)
+      from: area, for: begun.offer, transfer: name, keys: begun.keys, existing: scene.existingItems.existing)
     world.note("recovered \(staging.held) \(staging.stage)")
-    scene.recovered(staging)
+    scene.recovered(staging, ofPart: part)
     return staging
   }
 
   // MARK: The import
 
-  private func importItems(_ identifier: TransferID, _ finish: (SessionNumber, Finish)?, _ withheld: [Refusal]) {
+  private func importItems(
+    _ identifier: TransferID, _ part: UInt16, _ finish: (SessionNumber, Finish)?, _ withheld: [Refusal]
+  ) {
     let transfer = transfer(identifier)
     world.check(!transfers.values.contains(where: \.isImporting), "two imports are running")
     transfer.isImporting = true
@@ -119,22 +127,24 @@ extension SimulatedReceiver {
     let worker = begin("import")
     run(after: world.dice.roll(0...500)) { [self] in
       if lacksThread { return imported(transfer, worker, .failure(Fault(.device, "no thread"))) }
-      complete(transfer, worker, finish?.1, withheld)
+      guard let staging = transfer.staging(ofPart: part) else { return world.fail("an import of nothing") }
+      complete(transfer, worker, staging, finish?.1, withheld)
     }
   }
 
-  private func complete(_ transfer: Transfer, _ worker: Worker, _ finish: Finish?, _ withheld: [Refusal]) {
+  private func complete(
+    _ transfer: Transfer, _ worker: Worker, _ staging: Staging, _ finish: Finish?, _ withheld: [Refusal]
+  ) {
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
       // The workers of the session end first.
-      guard !isSyncing, !isWriting else { return complete(transfer, worker, finish, withheld) }
-      guard let staging = transfer.staging else { return world.fail("an import of nothing") }
+      guard !isSyncing, !isWriting else { return complete(transfer, worker, staging, finish, withheld) }
       do {
         if let finish {
           scene.riskImport()
           if scene.mutation == .forgetRefused, let refusal = staging.refusals(from: 0).first {
             staging.drop([staging.keys.mark(path: refusal.path, generation: refusal.generation)])
           }
-          scene.concludes(finish, staging, without: transfer.dropped, withheld: withheld)
+          scene.concludes(transfer.part, finish, staging, without: transfer.dropped, withheld: withheld)
           try staging.complete(finish) { feed(.importing(transfer.identifier, $0)) }
           scene.hasConcluded()
         }
@@ -153,6 +163,10 @@ extension SimulatedReceiver {
       if transfer.isBrokenOff {
         return imported(transfer, worker, .failure(Fault(.importCancelled, "the import was broken off")))
       }
+      let isForever = scene.strikes(.unfit)
+      if isForever || scene.strikes(.importing) {
+        return imported(transfer, worker, .failure(Fault(isForever ? .unfit : .importFailed, "the import fails")))
+      }
       feed(.noticed(.importing))
       guard isAlive else { return }
       scene.riskImport()
@@ -162,17 +176,17 @@ extension SimulatedReceiver {
         case .concluded(let tally), .imported(let tally): total = tally
         case .receiving: return world.fail("an import of an incomplete transfer")
         }
-        var moves = FolderImport(staging, to: try area(of: transfer.identifier))
+        var moves = FolderImport(staging, to: try area(of: staging.transfer))
         try moves.run { feed(.importing(transfer.identifier, $0)) }
         try staging.finishImport()
         try disk.operate(mayFail: false)
-        tellRefusals(transfer)
+        tellRefusals(of: staging, transfer)
         let done = Done(total: total, notStored: staging.notStored)
         let refused = staging.lastingRefusals
-        scene.refused(staging)
-        scene.imported(transfer.identifier, done, notStored: withheld + refused)
+        scene.refused(staging, ofPart: transfer.part)
+        scene.imported(transfer.identifier, transfer.part, done, staging, notStored: withheld + refused)
         try disk.operate(mayFail: false)
-        disk.removeArea(of: transfer.identifier)
+        disk.removeArea(of: staging.transfer)
         imported(transfer, worker, .success(done), refused)
       } catch {
         if isAlive { imported(transfer, worker, .failure(Fault(error))) }
@@ -188,6 +202,8 @@ extension SimulatedReceiver {
   private func imported(
     _ transfer: Transfer, _ worker: Worker, _ result: Result<Done, Fault>, _ refused: [Refusal] = []
   ) {
+    // Another attempt continues from the disk.
+    if case .failure = result { transfer.releaseStaging() }
     end(worker) { [self] in
       transfer.isImporting = false
       feed(.imported(transfer.identifier, result, Traffic(), refused: refused))

@@ -3,41 +3,56 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
+/// The state that the workers of one part share during one session at the receiver.
+final class ReceiverPartParts {
+  let number: UInt16
+  let staging: Staging
+  /// The gate between ledger, data and the end of the archive, and the expected state of the gate,
+  /// which is counted separately.
+  let gate = WritingGate()
+  var writing = 0
+  var hasFailed = false
+  /// When the last frame was written, or the part began.
+  var lastWritten: Double
+  var sync: Worker?
+  /// The reader of the unsent part of the ledger, and the last mark of each kind that was sent.
+  var ledger: LedgerReader
+  var isLedgerBegun = false
+  var lastTold: [UInt8: Mark] = [:]
+
+  init(_ number: UInt16, _ staging: Staging, _ ledger: LedgerReader, now: Double) {
+    self.number = number
+    self.staging = staging
+    self.ledger = ledger
+    lastWritten = now
+  }
+}
+
 /// The state that the workers of one session share at the receiver.
 final class ReceiverSessionParts {
   let number: SessionNumber
   let transfer: SimulatedReceiver.Transfer
-  /// The gate before the end of the archive and of the session, and the expected state of the gate,
-  /// which is counted separately.
-  let gate = WritingGate()
-  var writing = 0
+  let identifier: SessionID
+  /// The newest part.
+  var part: ReceiverPartParts?
   var isClosed = false
-  /// When the last frame was written, or the session was made.
-  var lastWritten: Double
-  /// Whether its offer was accepted.
+  /// Whether one of its offers was accepted.
   var isAccepted = false
-  /// The session's identifier at the sender, once it is staged.
-  var identifier: SessionID?
-  var keys: TransferKeys?
   var streams: [IncomingWorker] = []
   var numbers: Set<UInt32> = []
-  var sync: Worker?
-  /// The reader of the unsent part of the ledger, and the last mark of each kind that was sent.
-  var ledger: LedgerReader?
-  var isLedgerBegun = false
-  var lastTold: [UInt8: Mark] = [:]
 
-  init(_ number: SessionNumber, of transfer: SimulatedReceiver.Transfer, now: Double) {
+  init(_ number: SessionNumber, of transfer: SimulatedReceiver.Transfer, identifier: SessionID) {
     self.number = number
     self.transfer = transfer
-    lastWritten = now
+    self.identifier = identifier
   }
 }
 
 extension SimulatedReceiver {
   func performInSession(_ action: Engine.Action) {
     switch action {
-    case .examine(let session, _, let offer, _): examine(session, offer)
+    case .weigh(let session, let transfer, let plan, let parts): weigh(session, transfer, plan, parts)
+    case .record(let session, let record): self.record(session, record)
     case .stage(let session, let order): stage(session, order)
     case .readLedger(let session): readLedger(session)
     case .dropItems(let session, let marks): drop(session, marks)
@@ -45,13 +60,15 @@ extension SimulatedReceiver {
     case .endStream(let id):
       for session in sessions.values { session.streams.first { $0.connection.id == id }?.worker.end() }
     case .sync(let session): beginSync(session)
-    case .endSync(let session): sessions[session]?.sync?.end()
+    case .endSync(let session): sessions[session]?.part?.sync?.end()
     case .lookForData(let number):
-      let session = sessions[number]
-      feed(.lookedForData(number, lastAt: session?.writing == 0 ? session?.lastWritten : nil))
+      let part = sessions[number]?.part
+      feed(.lookedForData(number, lastAt: part?.writing == 0 ? part?.lastWritten : nil))
     case .shutGate(let session): shutGate(session)
+    case .openGate(let session): sessions[session]?.part?.gate.open()
+    case .discardData(let session): sessions[session]?.part?.gate.discard()
     case .closeGate(let session):
-      sessions[session]?.gate.close()
+      sessions[session]?.part?.gate.close()
       sessions[session]?.isClosed = true
     default: break
     }
@@ -64,26 +81,47 @@ extension SimulatedReceiver {
     return new
   }
 
-  // MARK: Offers
+  // MARK: Plans and offers
 
-  private func examine(_ session: SessionNumber, _ offer: Offer) {
-    let worker = begin("examine", of: session)
-    let codes: [Fault.Code] = [.noSpace, .exists, .unfit, .inUse, .storage]
-    var fault = lacksThread ? Fault(.device, "no thread") : nil
-    if disk.isFailing, world.dice.one(in: 8), let code = world.dice.pick(codes) {
-      fault = Fault(code, "it cannot be held")
-    }
+  private func weigh(_ number: SessionNumber, _ transfer: TransferID, _ plan: Plan, _ parts: [UInt16]) {
+    let worker = begin("weigh", of: number)
+    let session = ReceiverSessionParts(number, of: self.transfer(transfer), identifier: world.dice.identifier())
+    sessions[number] = session
+    let fault = lacksThread ? Fault(.device, "no thread") : nil
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
-      let objection = fault ?? scene.objection(to: offer)
-      let result = objection.map { Result.failure($0) } ?? .success(Engine.Examination(availableBytes: nil))
-      end(worker) { [self] in feed(.examined(session, result)) }
+      var weighing: Engine.Weighing = [:]
+      for part in parts {
+        // The names of a part whose import may have begun may be at the destination by now.
+        let isConcluded = scene.store(of: transfer)?.parts[Int(part)].isConcluded == true
+        let objection =
+          scene.refusal(ofPart: part) ?? objection() ?? (isConcluded ? nil : scene.objection(toPart: part))
+        weighing[part] = objection.map { .failure($0) } ?? .success(Engine.Examination(availableBytes: nil))
+      }
+      let result: Result<Engine.Weighing, Fault> = fault.map { .failure($0) } ?? .success(weighing)
+      end(worker) { [self] in feed(.weighed(number, result, session: session.identifier)) }
+    }
+  }
+
+  /// Now and then a part cannot be taken or staged, mostly while the disk fails.
+  private func objection() -> Fault? {
+    if world.dice.one(in: 2), scene.strikes(.room) { return Fault(.noSpace, "there is no room") }
+    let codes: [Fault.Code] = [.noSpace, .exists, .unfit, .storage]
+    guard disk.isFailing, world.dice.one(in: 8), let code = world.dice.pick(codes) else { return nil }
+    return Fault(code, "it cannot be held")
+  }
+
+  private func record(_ number: SessionNumber, _ record: Engine.PlanRecord) {
+    let worker = begin("record", of: number)
+    onDisk(after: world.dice.roll(1...2_000)) { [self] in
+      let fault = lacksThread ? Fault(.device, "no thread") : nil
+      if fault == nil { scene.remember(record) }
+      end(worker) { [self] in feed(.recorded(number, fault)) }
     }
   }
 
   private func stage(_ number: SessionNumber, _ order: Engine.StagingOrder) {
+    guard let session = sessions[number] else { return world.fail("an offer without a plan") }
     let worker = begin("stage", of: number)
-    let session = ReceiverSessionParts(number, of: transfer(order.transfer), now: world.seconds)
-    sessions[number] = session
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
       let result: Result<Engine.Admitted, Fault>
       do {
@@ -100,23 +138,39 @@ extension SimulatedReceiver {
   private func stage(_ session: ReceiverSessionParts, _ order: Engine.StagingOrder) throws -> Engine.Admitted {
     let transfer = session.transfer
     checkRest(before: session, "an offer is staged while an older session writes")
-    let store = scene.remember(order)
-    if transfer.staging == nil {
-      let area = disk.area(of: order.transfer) ?? disk.makeArea(of: order.transfer)
-      transfer.staging = try Staging(
-        on: area, for: order.offer, transfer: order.transfer, keys: store.keys, existing: scene.existingItems.existing)
+    var staging = try transfer.staging(ofPart: order.part) ?? recover(order.transfer, order.part)
+    switch staging?.stage {
+    case .concluded(let total)?, .imported(let total)?: return admitted(order, staging, concluded: total)
+    case .receiving?, nil: break
     }
-    guard let staging = transfer.staging else { preconditionFailure("it was just made") }
+    if let objection = objection() ?? scene.objection(toPart: order.part) { throw objection }
+    if staging == nil {
+      let (keys, name) = (scene.begin(order), order.transfer.ofPart(order.part))
+      scene.stages(name)
+      staging = try Staging(
+        on: disk.area(of: name) ?? disk.makeArea(of: name), for: order.offer, transfer: name, keys: keys,
+        existing: scene.existingItems.existing)
+    }
+    guard let staging else { preconditionFailure("it was just made") }
     transfer.dropped = []
-    staging.beginSession(order.offer, mayRefuse: order.offer.mayBeRefused)
-    session.identifier = world.dice.identifier()
-    session.keys = store.keys
-    let present = scene.existingItems.marks(store.keys)
-    session.ledger = LedgerReader(
+    staging.beginSession(order.offer, mayRefuse: order.offer.contents.mayBeRefused)
+    let present = scene.existingItems.marks(staging.keys)
+    let ledger = LedgerReader(
       staging, present: PresentItems(present: present.present, taken: present.taken),
       partLength: world.dice.roll(100...600))
+    session.part = ReceiverPartParts(order.part, staging, ledger, now: world.seconds)
+    return admitted(order, staging, Array(staging.refusals(from: 0)))
+  }
+
+  private func admitted(
+    _ order: Engine.StagingOrder, _ staging: Staging?, _ refusals: [Refusal] = [], concluded: Tally? = nil
+  ) -> Engine.Admitted {
+    guard let staging else { preconditionFailure("a part is staged") }
+    transfer(order.transfer).keep(staging, ofPart: order.part)
+    transfer(order.transfer).told = refusals.count
     return Engine.Admitted(
-      session: session.identifier ?? 0, keys: store.keys, traits: staging.abilities.traits, held: staging.held)
+      keys: staging.keys, traits: staging.abilities.traits, held: staging.held, refusals: refusals,
+      concluded: concluded)
   }
 
   /// Once a newer session of its transfer is accepted, nothing is done for an older one.
@@ -129,42 +183,42 @@ extension SimulatedReceiver {
   /// No older session of a transfer still writes.
   func checkRest(before session: ReceiverSessionParts, _ what: @autoclosure () -> String) {
     for older in sessions.values where older !== session && older.transfer === session.transfer {
-      world.check(older.writing == 0 && older.streams.allSatisfy { $0.worker.hasEnded }, what())
-      world.check(older.sync?.hasEnded ?? true, what())
+      world.check(older.part?.writing ?? 0 == 0 && older.streams.allSatisfy { $0.worker.hasEnded }, what())
+      world.check(older.part?.sync?.hasEnded ?? true, what())
     }
   }
 
   private func readLedger(_ number: SessionNumber) {
     let worker = begin("ledger", of: number)
     onDisk(after: world.dice.roll(1...1_000)) { [self] in
-      guard let session = sessions[number], let staging = session.transfer.staging, let keys = session.keys else {
+      guard let session = sessions[number], let part = session.part else {
         return world.fail("a ledger of a session that was not staged")
       }
-      if !session.isLedgerBegun {
-        session.isLedgerBegun = true
-        scene.told(session.identifier ?? 0, staging, keys)
+      if !part.isLedgerBegun {
+        part.isLedgerBegun = true
+        scene.told(session.identifier, part.number, part.staging)
       }
-      guard let part = session.ledger?.next() else { return world.fail("a ledger of a session that was not staged") }
-      for page in part.pages { checkTold(page, session) }
-      end(worker) { [self] in feed(.ledger(number, .success(part))) }
+      let next = part.ledger.next()
+      for page in next.pages { checkTold(page, part) }
+      end(worker) { [self] in feed(.ledger(number, .success(next))) }
     }
   }
 
   /// The marks of each kind are ascending.
-  private func checkTold(_ page: Held, _ session: ReceiverSessionParts) {
+  private func checkTold(_ page: Held, _ part: ReceiverPartParts) {
     for mark in page.marks {
-      if let last = session.lastTold[page.kind.rawValue], mark <= last { world.fail("marks are not ascending") }
-      session.lastTold[page.kind.rawValue] = mark
+      if let last = part.lastTold[page.kind.rawValue], mark <= last { world.fail("marks are not ascending") }
+      part.lastTold[page.kind.rawValue] = mark
     }
   }
 
   private func drop(_ number: SessionNumber, _ marks: [Mark]) {
     let worker = begin("drop", of: number)
     onDisk(after: world.dice.roll(1...500)) { [self] in
-      if let session = sessions[number], let keys = session.keys {
-        scene.promises(of: session.transfer.identifier).dropped(marks, keys: keys)
+      if let session = sessions[number], let staging = session.part?.staging {
+        scene.promises(of: staging).dropped(marks, keys: staging.keys)
         session.transfer.dropped.formUnion(marks)
-        if scene.mutation != .forgetDropped { session.transfer.staging?.drop(marks) }
+        if scene.mutation != .forgetDropped { staging.drop(marks) }
       }
       end(worker) { [self] in feed(.dropped(number, nil)) }
     }
@@ -173,20 +227,20 @@ extension SimulatedReceiver {
   // MARK: Streams
 
   private func serve(_ id: ConnectionID, _ number: SessionNumber, _ join: Join) {
-    guard let connection = connections[id], let session = sessions[number], let staging = session.transfer.staging
-    else { return world.fail("a stream of nothing") }
+    guard let connection = connections[id], let session = sessions[number], session.part != nil else {
+      return world.fail("a stream of nothing")
+    }
     session.numbers.insert(join.stream)
     if let replaced = join.replaces { session.numbers.insert(replaced) }
     let worker = begin("stream", of: number)
     hands[id] = worker
-    let stream = IncomingWorker(self, connection, session, staging, join, worker)
+    let stream = IncomingWorker(self, connection, session, join, worker)
     session.streams.append(stream)
     if lacksThread { stream.leave() } else { stream.begin() }
   }
 
   /// Reports the refusals that the engine does not know yet.
-  func tellRefusals(_ transfer: Transfer) {
-    guard let staging = transfer.staging else { return }
+  func tellRefusals(of staging: Staging, _ transfer: Transfer) {
     let new = staging.refusals(from: transfer.told)
     guard !new.isEmpty else { return }
     transfer.told += new.count
@@ -197,25 +251,23 @@ extension SimulatedReceiver {
   // MARK: Syncing
 
   private func shutGate(_ number: SessionNumber) {
-    guard let session = sessions[number] else { return world.fail("the end of an export of nothing") }
+    guard let part = sessions[number]?.part else { return world.fail("the end of an export of nothing") }
     let worker = begin("gate", of: number)
     var fault: Fault?
-    do { try session.gate.shut() } catch { fault = Fault(error) }
-    world.check(fault != nil || session.writing == 0, "the gate shuts while a frame is being written")
+    do { try part.gate.shut() } catch { fault = Fault(error) }
+    world.check(fault != nil || part.writing == 0, "the gate shuts while a frame is being written")
     end(worker) { [self] in feed(.gateShut(number, fault)) }
   }
 
   private func beginSync(_ number: SessionNumber) {
-    guard let session = sessions[number], let staging = session.transfer.staging else {
-      return world.fail("a sync of nothing")
-    }
+    guard let session = sessions[number], let part = session.part else { return world.fail("a sync of nothing") }
     let worker = begin("sync", of: number)
-    session.sync = worker
+    part.sync = worker
     if lacksThread {
       unsynced.insert(session.transfer.identifier)
       return end(worker) { [self] in feed(.syncEnded(number, Fault(.device, "no thread"))) }
     }
-    sync(session, staging, worker)
+    sync(session, part.staging, worker)
   }
 
   private func sync(_ session: ReceiverSessionParts, _ staging: Staging, _ worker: Worker) {
@@ -257,7 +309,8 @@ extension SimulatedReceiver {
     scene.synced(arrived)
     for (stream, frames, count) in snapshot {
       stream.durable = max(stream.durable, frames)
-      scene.promises(of: session.transfer.identifier).durable(stream.promised.prefix(count).flatMap(\.self))
+      let ofPart = stream.promised.prefix(count).filter { $0.part == staging.transfer }
+      scene.promises(of: staging).durable(ofPart.flatMap(\.1))
       stream.promised.removeFirst(count)
       stream.acknowledge()
     }

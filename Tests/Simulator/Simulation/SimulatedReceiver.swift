@@ -9,7 +9,9 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   /// This process's record of a transfer.
   final class Transfer {
     let identifier: TransferID
-    var staging: Staging?
+    /// The newest part, and its staging directory.
+    private(set) var part: UInt16 = 0
+    private(set) var staging: Staging?
     /// How many of its refusals the engine knows.
     var told = 0
     /// The items that the newest session's sender has dropped.
@@ -19,6 +21,12 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     var isBrokenOff = false
 
     init(_ identifier: TransferID) { self.identifier = identifier }
+
+    func staging(ofPart part: UInt16) -> Staging? { self.part == part ? staging : nil }
+
+    func keep(_ staging: Staging, ofPart part: UInt16) { (self.staging, self.part, told) = (staging, part, 0) }
+
+    func releaseStaging() { staging = nil }
   }
 
   let disk: SimulatedDisk
@@ -30,6 +38,8 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   var spoken: Set<ConnectionID> = []
   var transfers: [TransferID: Transfer] = [:]
   var sessions: [SessionNumber: ReceiverSessionParts] = [:]
+  /// The transfer and the newest part of each conversation, and the items of it that were refused.
+  var talks: [ConnectionID: (transfer: TransferID, part: UInt16, refused: Set<ItemState>)] = [:]
   /// The key by which the other ends know this device.
   private(set) var key: UInt64 = 0
   var code: PairingCode?
@@ -101,8 +111,8 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     case .converse(let id): converse(id, connections[id])
     case .say(let id, let message): links[id]?.say(message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): links[id]?.close(until: deadline)
-    case .examine, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .lookForData, .shutGate,
-      .closeGate:
+    case .weigh, .record, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .lookForData, .shutGate,
+      .openGate, .discardData, .closeGate:
       performInSession(action)
     case .importItems, .interruptImport, .note, .forget, .discard, .release, .retake: performForTransfer(action)
     }
@@ -166,7 +176,9 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   private func told(_ event: TransferEvent) {
     switch event {
     case .code(let code, _): scene.shownCode = code
-    case .notStored(let path, _, _): toldRefused.insert(path)
+    case .notStored(let path, _, _):
+      toldRefused.insert(path)
+      scene.toldRefused[1].insert(path)
     case .paired, .wrongCode: comparisons += 1
     case .done where scene.keeps: checkDone()
     case .failed(let failure): checkFailed(failure)

@@ -8,7 +8,9 @@ import TestSupport
 /// The state that the workers of one session share at the sender.
 final class SenderSessionParts {
   let number: SessionNumber
-  var accept: Accept?
+  let identifier: SessionID
+  /// The newest part.
+  var order: SenderEngine.ExportOrder?
   var held = HeldItems()
   /// The items that the destination cannot hold, as far as this session knows.
   var refused: Set<Mark> = []
@@ -22,10 +24,13 @@ final class SenderSessionParts {
   var export: Worker?
   /// The source of frames, once the export has begun.
   var source: ArchiveExport<SimulatedDirectory>?
+  var listener: SimulatedListener?
+  /// The reason why the export of the newest part ends before its end.
+  var failure: Fault?
   /// How many items could not be sent.
   var unsentCount = 0
 
-  init(_ number: SessionNumber) { self.number = number }
+  init(_ number: SessionNumber, identifier: SessionID) { (self.number, self.identifier) = (number, identifier) }
 }
 
 extension SimulatedSender {
@@ -34,7 +39,11 @@ extension SimulatedSender {
     case .keepHeld(let number, let page): if scene.mutation != .ignoreLedger { session(number).held.add(page) }
     case .keepPartial(let number, let partial):
       if scene.mutation != .ignoreLedger { session(number).held.add(partial) }
+    case .recordPlan(let number, let record): recordPlan(number, record)
     case .export(let number, let order): export(session(number), order)
+    case .abandonExport(let number):
+      session(number).window?.abandon()
+      endExport(session(number), by: Fault(.device, "the part has failed"))
     case .openStream(let number, let join, let attempts): openStream(session(number), join, attempts)
     case .moveFrames(let number, let from, let to):
       scene.interrupted(underWay: session(number).underWay.removeValue(forKey: from) ?? 0)
@@ -46,7 +55,7 @@ extension SimulatedSender {
       session(number).window?.finish()
       for stream in session(number).streams { stream.pump() }
     case .stopSession(let number): stop(session(number))
-    case .noteFinish(let number, let transfer, let finish): noteFinish(number, transfer, finish)
+    case .noteFinish(let number, let transfer, let part, let finish): noteFinish(number, transfer, part, finish)
     case .readWindow(let number): feed(.window(number, counts(of: session(number))))
     default: break
     }
@@ -54,7 +63,7 @@ extension SimulatedSender {
 
   func session(_ number: SessionNumber) -> SenderSessionParts {
     if let known = sessions[number] { return known }
-    let new = SenderSessionParts(number)
+    let new = SenderSessionParts(number, identifier: verdict?.session ?? 0)
     sessions[number] = new
     return new
   }
@@ -94,48 +103,81 @@ extension SimulatedSender {
 
   // MARK: The export
 
+  private func recordPlan(_ number: SessionNumber, _ record: Engine.PlanRecord) {
+    let worker = begin("remember", of: number)
+    let identity = identities[record.transfer] ?? paired
+    identities[record.transfer] = identity
+    onDisk(after: world.dice.roll(1...3_000)) { [self] in
+      let fault = lacksThread ? Fault(.device, "no thread") : nil
+      if fault == nil { scene.rememberAtSender(record.transfer, identity) }
+      end(worker) { [self] in feed(.planRecorded(number, record.transfer, fault)) }
+    }
+  }
+
   private func export(_ session: SenderSessionParts, _ order: Engine.ExportOrder) {
     let worker = begin("export", of: session.number)
     session.export = worker
-    session.accept = order.accept
-    session.window = SendWindow(
-      UInt64(scene.windowFrames * (Scene.frameCapacity + Limits.dataHeader)), of: Scene.frameCapacity)
-    let identity = identities[order.accept.transfer] ?? paired
-    identities[order.accept.transfer] = identity
+    session.order = order
+    var window =
+      session.window
+      ?? SendWindow(UInt64(scene.windowFrames * (Scene.frameCapacity + Limits.dataHeader)), of: Scene.frameCapacity)
+    window.beginPart()
+    session.window = window
+    (session.refused, session.failure, session.unsentCount) = ([], nil, 0)
+    let held = session.held
+    session.held = HeldItems()
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
       if lacksThread { return exported(session, .failure(Fault(.device, "no thread"))) }
-      scene.rememberAtSender(order.accept.transfer, identity)
       guard !worker.mustEnd else { return exported(session, .failure(Fault(.device, "the session has ended"))) }
       worker.whenTold = { [self] in exported(session, .failure(Fault(.device, "the session has ended"))) }
-      serve(session, order.accept)
+      serve(session, order, held)
     }
   }
 
   /// From here on the streams have frames to read.
-  private func serve(_ session: SenderSessionParts, _ accept: Accept) {
+  private func serve(_ session: SenderSessionParts, _ order: Engine.ExportOrder, _ held: HeldItems) {
     session.exportStart = world.now
     if world.dice.one(in: 8) { feed(.withholding(session.number, clause: "it holds no symbolic links")) }
     let listener = SimulatedListener(self, session)
     let source = ArchiveExport<SimulatedDirectory>(
       ExportSettings(
-        listener: listener, keys: accept.keys, held: session.held, sizes: Scene.sizes,
+        listener: listener, keys: order.accept.keys, held: held, sizes: Scene.sizes,
         readers: world.dice.roll(1...4), now: { listener.now }
       ))
-    _ = source.add(SourceBatch(roots: roots, tree: tree))
-    session.source = source
+    let walk = walks[Int(order.part)]
+    _ = source.add(SourceBatch(roots: walk.roots, tree: walk.tree))
+    (session.source, session.listener) = (source, listener)
+    if let failure = session.failure { return endExport(session, by: failure) }
+    if scene.strikes(.export) {
+      run(after: world.dice.roll(0...3_000)) { [self] in
+        guard session.source === source else { return }
+        endExport(session, by: Fault(.exportFailed, "the export fails"))
+      }
+    }
     wake(session, session.window?.wakeAll() ?? [])
+    endExport(session)
+  }
+
+  /// The export ends before its end; what is under way is still sent.
+  private func endExport(_ session: SenderSessionParts, by fault: Fault) {
+    session.failure = fault
+    session.listener?.stopSignal.set()
+    session.source?.stop()
+    guard session.source != nil else { return }
+    session.source = nil
     endExport(session)
   }
 
   /// A stream has room for a frame, which a borrowed reader fills; false if there was nothing to
   /// fill it with.
   func fill(_ frame: FrameBuffer, for number: UInt32, of session: SenderSessionParts) -> Bool {
-    guard let source = session.source, let accept = session.accept, !session.isStopped else {
+    guard let source = session.source, !session.isStopped else {
       session.window?.unfilled(frame, for: number)
+      endExport(session)
       return false
     }
     var frame = frame
-    scene.watchReading(of: accept)
+    scene.watchReading(of: session)
     let filling = source.fill(&frame, written: writtenBelow(session))
     scene.source.reader = nil
     switch filling {
@@ -156,27 +198,30 @@ extension SimulatedSender {
 
   /// The export ends when everything is read and written.
   func endExport(_ session: SenderSessionParts) {
-    guard let source = session.source, source.isRead, session.window?.isDrained == true, !session.isStopped else {
-      return
-    }
+    guard session.listener != nil, session.window?.isDrained == true, !session.isStopped else { return }
+    if let failure = session.failure { return exported(session, .failure(failure)) }
+    guard let source = session.source, source.isRead, let order = session.order else { return }
     let result = source.result
     world.note("exported \(result.finish.total), \(result.stale.count) stale, \(session.unsentCount) unsent")
-    scene.exported(result.finish, unsent: session.unsentCount, listed: listed, start: session.exportStart)
+    scene.exported(
+      Scene.Export(
+        part: order.part, finish: result.finish, unsent: session.unsentCount, listed: listed,
+        start: session.exportStart))
     exported(session, .success(result))
   }
 
   private func exported(_ session: SenderSessionParts, _ result: Result<ExportResult, Fault>) {
     guard let worker = session.export else { return }
-    (session.export, session.source) = (nil, nil)
+    (session.export, session.source, session.listener) = (nil, nil, nil)
     end(worker) { [self] in feed(.exported(session.number, result)) }
   }
 
   /// The items that FINISH leaves out are recorded.
-  private func noteFinish(_ number: SessionNumber, _ transfer: TransferID, _ finish: Finish) {
+  private func noteFinish(_ number: SessionNumber, _ transfer: TransferID, _ part: UInt16, _ finish: Finish) {
     let worker = begin("note", of: number)
     onDisk(after: world.dice.roll(1...1_000)) { [self] in
       let fault = lacksThread ? Fault(.device, "no thread") : nil
-      if fault == nil { scene.changeEntry(transfer) { $0.unsent = finish.unsent } }
+      if fault == nil { scene.changeEntry(transfer) { $0.parts[Int(part)].unsent = finish.unsent } }
       end(worker) { [self] in feed(.finishNoted(number, transfer, fault)) }
     }
   }

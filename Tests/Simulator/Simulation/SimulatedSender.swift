@@ -17,8 +17,8 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
   /// The connections at READY that the engine knows.
   var connections: [ConnectionID: SimulatedConnection] = [:]
   var sessions: [SessionNumber: SenderSessionParts] = [:]
-  var tree = SourceTree()
-  var roots: [SimulatedDirectory] = []
+  /// The tree and the roots of each part.
+  var walks: [(tree: SourceTree, roots: [SimulatedDirectory])] = []
   /// When the source was listed.
   private(set) var listed = 0
   /// The keys that this process pairs with, and those of the transfers that it continues.
@@ -38,6 +38,19 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
   var hasMetStranger = false
   /// Whether the receiver has sent the reason of its end.
   private(set) var isTold = false
+  /// The newest verdict, the part that is offered, and those taken that have no result yet.
+  var verdict: Verdict?
+  /// The receiver's process that has judged.
+  private(set) var judge: ObjectIdentifier?
+  var offered: UInt16?
+  var pending: Set<UInt16> = []
+  /// The parts whose DONE the newest session has brought, and those of them that this process could
+  /// not record.
+  var heardDone: Set<UInt16> = []
+  var unwritten: Set<UInt16> = []
+  /// Whether it has reported a result that lacks parts.
+  private(set) var lacksParts = false
+  let began: Int
 
   /// How many seconds the receiver may stay away, and when this sender last made progress.
   let patience: Double
@@ -54,6 +67,7 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     let greeting = Greeting(role: .sender, label: "", software: "", features: [])
     patience = scene.patience()
     lastProgress = scene.world.seconds
+    began = scene.world.now
     let engine = Engine(
       Engine.Settings(
         greeting: greeting, target: dice.one(in: 3) ? nil : "10.0.0.1",
@@ -77,7 +91,22 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
   override func note(_ event: Engine.Event) {
     scene.check(event.fault, at: .sender, of: self)
     noteRefused(event)
-    if case .received(_, .close(let close)) = event, close.code != .silent { isTold = true }
+    switch event {
+    case .received(_, .close(let close)): if close.code != .silent { isTold = true }
+    case .received(_, .verdict(let verdict)):
+      self.verdict = verdict
+      judge = scene.receiver.map(ObjectIdentifier.init)
+      (heardDone, unwritten) = ([], [])
+      pending = Set(
+        verdict.parts.indices.filter { if case .taken = verdict.parts[$0] { true } else { false } }.map { UInt16($0) })
+    case .received(_, .failed(let failed)): pending.remove(failed.part)
+    case .received(_, .done):
+      guard let offered else { break }
+      heardDone.insert(offered)
+      pending.remove(offered)
+    case .recorded(_, _, isWritten: false): if let offered { unwritten.insert(offered) }
+    default: break
+    }
   }
 
   override func performed() { checkPromptness() }
@@ -86,12 +115,15 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
   /// longer have some of them.
   private func noteRefused(_ event: Engine.Event) {
     switch event {
-    case .received(_, .heldEnd): (toldRefused, goneRefused, refusedGenerations) = ([], [], [:])
+    case .received(_, .heldEnd):
+      toldRefused = toldRefused.filter { scene.part(of: $0) != offered }
+      goneRefused = goneRefused.filter { scene.part(of: $0) != offered }
+      refusedGenerations = [:]
     case .received(_, .refused(let refusal)): refusedGenerations[refusal.path] = refusal.generation
     // Items that the sender itself leaves out for that reason are in the archive.
     case .unsent(_, let unsent): if let refused = unsent.refused { refusedGenerations[refused.path] = nil }
     case .exported(let number, .success(let exported)):
-      guard let keys = sessions[number]?.accept?.keys else { return }
+      guard let keys = sessions[number]?.order?.accept.keys else { return }
       let stale = Set(exported.stale)
       for (path, generation) in refusedGenerations where stale.contains(keys.mark(path: path, generation: generation)) {
         goneRefused.insert(path.bytes)
@@ -115,8 +147,12 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     case .askCode: askCode()
     case .deriveSecret(let code): derive(code)
     case .stopPreparing: for worker in preparers { worker.end() }
-    case .tell(.notStored(let path, _, _)): toldRefused.insert(path)
-    case .tell(.done): scene.senderHeardDone(self)
+    case .tell(.notStored(let path, _, _)):
+      toldRefused.insert(path)
+      scene.toldRefused[0].insert(path)
+    case .tell(.done(let result)):
+      lacksParts = result.failedParts > 0
+      if !lacksParts { scene.senderIsContent(self) }
     case .tell, .tellProgress: break
     case .finish(let result): finish(result)
     case .dial(let purpose, let place):
@@ -126,15 +162,18 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     case .converse(let id): converse(id, connections[id])
     case .say(let id, let message): links[id]?.say(message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): links[id]?.close(until: deadline)
-    case .keepHeld, .keepPartial, .export, .openStream, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow,
-      .stopSession, .noteFinish, .readWindow:
+    case .keepHeld, .keepPartial, .recordPlan, .export, .abandonExport, .openStream, .moveFrames, .retire,
+      .forgetStream, .refuse, .finishWindow, .stopSession, .noteFinish, .readWindow:
       performInSession(action)
-    case .recordDone(let transfer, let done, let refusals): record(done, refusals, transfer)
+    case .recordDone(let transfer, let part, let done, let refusals): record(transfer, part, done, refusals)
     case .note(let transfer, _, _, _): note("note", .noted(transfer)) {}
     case .forget(let transfer):
       note("forget", .forgot(transfer)) { [self] in
-        // A twin forgets its copy of the record; the other one's record of DONE stays.
-        if !(hasTwin && scene.isDoneRecorded) { scene.forgetAtSender(transfer) }
+        // A twin forgets its copy of the record; the other one's record of each DONE stays.
+        let isDone = scene.entriesAtSender.contains {
+          $0.transfer == transfer && $0.parts.allSatisfy { $0.done != nil }
+        }
+        if !(hasTwin && isDone) { scene.forgetAtSender(transfer) }
       }
     }
   }
@@ -169,11 +208,12 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     prepare("walk", world.dice.roll(1...20_000)) { [self] isTold in
       if isTold || lacksThread { return .walked(.failure(Fault(.device, "the walk was stopped"))) }
       listed = world.now
-      (tree, roots) = scene.source.walk()
+      walks = scene.parts.map { scene.source.walk($0.map(\.name)) }
       return .walked(
         .success(
-          SourceSummary(
-            contents: .folders(scene.announcedRoots), total: tree.total, allocated: tree.allocated, flags: [])))
+          zip(scene.parts, walks).map { roots, walk in
+            SourceSummary(contents: .folders(roots), total: walk.tree.total, allocated: walk.tree.allocated)
+          }))
     }
   }
 
@@ -188,8 +228,7 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
           scene.entriesAtSender.map {
             Engine.UnfinishedTransfer(
               identifier: $0.transfer, receiver: KeyFingerprint(number: $0.receiver), address: scene.lastAddress,
-              unsent: $0.unsent, done: $0.done,
-              refusals: $0.notStored)
+              parts: $0.parts.map { .init(unsent: $0.unsent, done: $0.done, refusals: $0.notStored) })
           }))
     }
   }
@@ -252,11 +291,11 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     }
   }
 
-  private func record(_ done: Done, _ refusals: [Refusal], _ transfer: TransferID) {
+  private func record(_ transfer: TransferID, _ part: UInt16, _ done: Done, _ refusals: [Refusal]) {
     let worker = begin("record")
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
       let isWritten = !lacksThread
-      if isWritten { scene.recordDone(transfer, done, refusals) }
+      if isWritten { scene.recordDone(transfer, part, done, refusals) }
       end(worker) { [self] in feed(.recorded(transfer, Traffic(), isWritten: isWritten)) }
     }
   }
@@ -272,9 +311,9 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
 
   override func letGo() {
     super.letGo()
-    for session in sessions.values { (session.streams, session.source) = ([], nil) }
+    for session in sessions.values { (session.streams, session.source, session.listener) = ([], nil, nil) }
     (connections, sessions) = ([:], [:])
-    (dialer, preparers, roots) = (nil, [], [])
+    (dialer, preparers, walks) = (nil, [], [])
   }
 
   override func gone() {

@@ -361,9 +361,8 @@ extension SimulatedSource {
   }
 
   /// Lists everything by metadata alone, as the real walk does.
-  func walk() -> (tree: SourceTree, roots: [SimulatedDirectory]) {
+  func walk(_ roots: [[UInt8]]) -> (tree: SourceTree, roots: [SimulatedDirectory]) {
     var tree = SourceTree()
-    let roots = top.names
     for (index, name) in roots.enumerated() {
       guard let root = top.children[name] else { continue }
       let number = tree.add(name.span, status(of: root), kind: kind(root), parent: Int32(-1 - index))

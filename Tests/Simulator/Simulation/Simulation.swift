@@ -68,7 +68,7 @@ public struct Simulation {
     world.check(!scene.done.isEmpty, "the receiver is not done")
     // A finished transfer survives a power failure.
     scene.disk.losePower()
-    if scene.isSettled { scene.checkDestination() }
+    scene.checkFinished()
     world.check(
       scene.sentTwice <= scene.allowedTwice,
       "\(scene.sentTwice) bytes were sent twice, at most \(scene.allowedTwice) are allowed")

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
@@ -73,6 +74,9 @@ extension Scene {
   }
 
   func senderIsGone(_ sender: SimulatedSender) {
+    // The user tries again what is missing, while that may help.
+    let isLate = sender.began >= calm && sender.isFinished
+    if sender.lacksParts && (isLate || entriesAtSender.isEmpty) || isLate && hasBroughtAll { senderIsContent(sender) }
     senders.removeAll { $0 === sender }
     world.after(pause) { [self] in startSender() }
   }
@@ -90,7 +94,9 @@ extension Scene {
   /// Now and then the receiver stays and the sender's user has more to send; returns whether that
   /// is so.
   private func startsAgain() -> Bool {
-    guard keeps, !isSenderDone, rounds > 0, existingItems.existing != .refuse, senders.count == 1 else { return false }
+    guard keeps, !isSenderDone, rounds > 0, existingItems.existing != .refuse, senders.count == 1,
+      !senders[0].lacksParts
+    else { return false }
     rounds -= 1
     tally.rounds += 1
     beginAnother()
@@ -98,8 +104,8 @@ extension Scene {
   }
 
   /// The sender's user learns that everything is done, and does not start the sender again.
-  func senderHeardDone(_ sender: SimulatedSender) {
-    if startsAgain() { return }
+  func senderIsContent(_ sender: SimulatedSender) {
+    if isSenderDone || startsAgain() { return }
     isSenderDone = true
     world.after(world.dice.roll(1_000...2_000_000)) { [self] in
       for other in senders where other !== sender { other.stop() }
@@ -121,28 +127,40 @@ extension SimulatedSender {
         world.seconds - lastProgress >= patience - 0.001, "the sender gives up too soon: \(failure)")
     case .success(let success): result = success
     }
+    // A receiver that is gone may import by itself what has failed.
+    let isGone = verdict != nil && judge != scene.receiver.map(ObjectIdentifier.init)
     world.check(
-      scene.done.values.contains { $0.total == result.total && $0.notStored == result.notStored },
-      "the sender reports a result that the receiver does not know")
+      scene.isKnown(result, mayLack: hasTwin || isGone), "the sender reports a result that the receiver does not know")
     // A process does not know another process's messages, and may have reported items that the
     // other one found gone.
     let gone = hasTwin ? scene.goneRefused : goneRefused
-    world.check(
-      scene.notStoredPaths.isSubset(of: toldRefused)
-        && toldRefused.subtracting(gone).isSubset(of: scene.notStoredPaths),
-      "the sender's user knows \(names(toldRefused)) as not stored, instead of \(names(scene.notStoredPaths))")
+    // Of parts that an earlier run has finished, that run has told its user.
+    let told = scene.parts.count > 1 ? scene.toldRefused[0] : toldRefused
+    let finished = verdict.flatMap { scene.done[$0.transfer] }
+    for (part, paths) in scene.notStoredPaths where finished.map({ $0[part] != nil }) ?? true {
+      let known = toldRefused.subtracting(gone).filter { scene.part(of: $0) == part }
+      world.check(
+        paths.isSubset(of: told) && known.isSubset(of: paths),
+        "the sender's user knows \(names(told)) as not stored, instead of \(names(paths))")
+    }
   }
 
   private func names(_ paths: Set<[UInt8]>) -> [String] { paths.map { String(decoding: $0, as: UTF8.self) }.sorted() }
 
   func check(_ action: Engine.Action) {
     switch action {
-    case .say(_, .receipt):
-      world.check(
-        scene.isDoneRecorded,
-        "RECEIPT is sent before DONE is recorded")
+    case .say(_, .offer(let totals)):
+      checkRecorded(besides: unwritten)
+      for session in sessions.values where !session.isStopped {
+        world.check(session.window?.isWritten ?? true, "a part is offered before everything is written")
+      }
+      offered = totals.part
+    case .say(let id, .receipt):
+      world.check(pending.isEmpty, "RECEIPT is sent before each part has its result")
+      checkRecorded()
+      if links[id]?.isUp == true { checkResults() }
     case .moveFrames(let number, let from, let to):
-      if let accept = sessions[number]?.accept { scene.moved(accept.session, from: from, to: to) }
+      if let session = sessions[number] { scene.moved(session.identifier, from: from, to: to) }
     case .say(_, .finish):
       for session in sessions.values where !session.isStopped {
         world.check(session.window?.isWritten ?? false, "FINISH is sent before everything is written")
@@ -152,12 +170,39 @@ extension SimulatedSender {
   }
 }
 
+extension SimulatedSender {
+  /// Both ends have the same result of each part.
+  private func checkResults() {
+    guard let verdict, !hasTwin else { return }
+    let finished = verdict.parts.indices.map { UInt16($0) }.filter { part in
+      if case .finished = verdict.parts[Int(part)] { true } else { heardDone.contains(part) }
+    }
+    let done = scene.done[verdict.transfer, default: [:]].keys.sorted()
+    world.check(finished == done, "the sender counts \(finished) as finished, and the receiver \(done)")
+  }
+
+  /// The DONE of each part is recorded before the next OFFER, or RECEIPT.
+  private func checkRecorded(besides unwritten: Set<UInt16> = []) {
+    for part in heardDone.subtracting(unwritten) {
+      let isRecorded = verdict.map { scene.recorded.contains($0.transfer.ofPart(part)) } ?? false
+      world.check(isRecorded, "the session goes on before DONE is recorded")
+    }
+  }
+}
+
 extension SimulatedReceiver {
   /// A transfer is done, and the receiver stays.
   func checkDone() {
     world.check(!scene.done.isEmpty, "the receiver reports a result before the end")
+    checkToldRefused()
+  }
+
+  private func checkToldRefused() {
     world.check(
-      scene.refusedPaths.isSubset(of: toldRefused), "the receiver's user does not know all unstored items")
+      scene.refusedPaths.values.allSatisfy {
+        $0.isSubset(of: scene.parts.count > 1 ? scene.toldRefused[1] : toldRefused)
+      },
+      "the receiver's user does not know all unstored items")
   }
 
   /// A transfer has failed, and the receiver stays.
@@ -185,12 +230,8 @@ extension SimulatedReceiver {
     }
     switch result {
     case .success(let result):
-      world.check(
-        scene.done.values.contains { $0.total == result.total }, "the receiver reports a result before the end")
-      if hasImported {
-        world.check(
-          scene.refusedPaths.isSubset(of: toldRefused), "the receiver's user does not know all unstored items")
-      }
+      world.check(scene.isKnown(result), "the receiver reports a result before the end")
+      if hasImported { checkToldRefused() }
     case .failure(let failure):
       world.check(!hasImported || !hasListened, "the receiver has imported everything, and fails: \(failure)")
       guard failure.kind == .connectionLost, patience > 0, !isStopped else { return }
@@ -198,10 +239,17 @@ extension SimulatedReceiver {
     }
   }
 
+  /// A part in the newest session.
+  private func part(_ number: UInt16) -> ReceiverPartParts? {
+    let newest = sessions.values.max { $0.number < $1.number }
+    return newest?.part.flatMap { $0.number == number ? $0 : nil }
+  }
+
   func check(_ action: Engine.Action) {
     switch action {
     case .say(_, .accept(let accept)):
-      guard let session = sessions.values.first(where: { $0.identifier == accept.session }) else {
+      let staged = sessions.values.filter { $0.part?.staging.keys == accept.keys }
+      guard let session = staged.max(by: { $0.number < $1.number }) else {
         return world.fail("a session is accepted that was not staged")
       }
       checkRest(before: session, "a session is accepted while an older one writes")
@@ -213,15 +261,31 @@ extension SimulatedReceiver {
       scene.tally.turns += 1
       world.check(scene.keeps, "a session gives way at a receiver that does not stay")
       world.check(
-        sessions.values.allSatisfy { $0.isClosed || $0.writing == 0 && world.seconds - $0.lastWritten >= Engine.turn },
+        sessions.values.allSatisfy {
+          guard !$0.isClosed, let part = $0.part else { return true }
+          return part.writing == 0 && world.seconds - part.lastWritten >= Engine.turn
+        },
         "a session gives way whose data comes")
       world.check(links[id]?.isOpen == true, "a session gives way that has ended")
     case .say(let id, .close(let close)) where close.code == .silent:
       world.check(links[id]?.isOpen != true, "the receiver counts a present sender as away")
-    case .importItems(let transfer, _, _):
+    case .importItems(let transfer, _, _, _):
       world.check(!unsynced.contains(transfer), "data is imported that could not be made durable")
-    case .say(_, .done):
-      world.check(!scene.done.isEmpty, "the receiver sends DONE although nothing is done")
+    case .say(let id, .verdict(let verdict)):
+      talks[id] = (verdict.transfer, 0, [])
+      for (name, part) in zip(scene.names(ofPartsOf: verdict.transfer), verdict.parts) {
+        if case .refused(let close) = part { scene.ends(name, by: close.code) } else { scene.ends(name, by: nil) }
+      }
+    case .say(let id, .refused(let refusal)):
+      let item = ItemState(path: refusal.path, generation: refusal.generation)
+      world.check(talks[id]?.refused.insert(item).inserted ?? true, "an item is refused twice in a session")
+    case .say(let id, .failed(let failed)):
+      part(failed.part)?.hasFailed = true
+      if let talk = talks[id] { scene.ends(talk.transfer.ofPart(failed.part), by: failed.close.code) }
+    case .say(let id, .done(let done)):
+      world.check(
+        talks[id].map { scene.done[$0.transfer]?[$0.part] == done } ?? false,
+        "the receiver sends DONE although the part is not done")
     case .serve(let id, let number, let join): checkStream(id, number, join)
     default: break
     }
@@ -265,12 +329,18 @@ extension SimulatedReceiver {
   func watch(_ event: Engine.Event) {
     switch event {
     case .importing: importMovedAt = world.now
-    case .imported(_, let result, _, _):
+    case .imported(let transfer, let result, _, _):
       importMovedAt = world.now
-      if case .success = result { hasImported = true }
+      if case .success = result, scene.done[transfer]?.count == scene.parts.count { hasImported = true }
     case .received(_, let message):
       lastHeard = world.seconds
-      if case .finish = message { importMovedAt = world.now }
+      switch message {
+      case .finish: importMovedAt = world.now
+      case .offer(let totals):
+        if let id = event.connection, let talk = talks[id] { talks[id] = (talk.transfer, totals.part, []) }
+      case .failed(let failed): part(failed.part)?.hasFailed = true
+      default: break
+      }
     case .listening(.success): hasListened = true
     default: break
     }
@@ -282,7 +352,7 @@ extension SimulatedReceiver {
 extension ReceiverEngine.Event {
   fileprivate var fault: Fault? {
     switch self {
-    case .broke(_, let fault), .examined(_, .failure(let fault)), .staged(_, .failure(let fault)),
+    case .broke(_, let fault), .weighed(_, .failure(let fault), _), .staged(_, .failure(let fault)),
       .ledger(_, .failure(let fault)), .dropped(_, let fault?), .streamEnded(_, .failed(let fault), _),
       .syncEnded(_, let fault?), .imported(_, .failure(let fault), _, _), .tookBack(.failure(let fault)):
       fault

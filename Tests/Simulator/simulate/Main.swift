@@ -122,6 +122,7 @@ private struct Summary {
       sessions that gave way \(faults.turns)
       two senders at once   \(faults.twins)
       further transfers     \(faults.rounds)
+      parts that failed     \(faults.partFaults)
       bytes sent            \(sentInAll), \(sentTwice) of them twice
     """
   }

@@ -1,0 +1,489 @@
+/// One root of a part.
+package struct Root: Equatable, Sendable {
+  package let kind: ItemKind
+  /// A single valid component; a key, where the part has an identifier.
+  package let name: [UInt8]
+
+  package init(kind: ItemKind, name: [UInt8]) {
+    self.kind = kind
+    self.name = name
+  }
+
+  /// Whether it begins with a dot: in a home directory, programs run what some such items contain.
+  package var isRunning: Bool { name.first == UInt8(ascii: ".") }
+}
+
+/// An app's identity, as its sender states it.
+package struct AppIdentity: Equatable, Sendable {
+  package let bundleIdentifier: String
+  package let store: String
+  package let platform: String
+  package let version: String
+  private var unknown = Fields()
+
+  package init(bundleIdentifier: String, store: String, platform: String, version: String) {
+    self.bundleIdentifier = bundleIdentifier
+    self.store = store
+    self.platform = platform
+    self.version = version
+  }
+
+  fileprivate init(of identifier: String, _ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "a part's app"
+    let fields = try Fields(bytes, range, of: subject)
+    bundleIdentifier = identifier
+    store = try fields.text(1, limit: Limits.identifier, subject)
+    platform = try fields.text(2, limit: Limits.identifier, subject)
+    version = try fields.text(3, limit: Limits.identifier, subject)
+    unknown = fields.unknown(besides: 1...3)
+  }
+
+  fileprivate func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1, Array(store.utf8))
+    fields.append(2, Array(platform.utf8))
+    fields.append(3, Array(version.utf8))
+    fields.write(with: unknown, to: &writer)
+  }
+
+  /// Whether it is the same app, from the same store and platform; the version may differ.
+  fileprivate func isSame(as other: AppIdentity) -> Bool {
+    bundleIdentifier == other.bundleIdentifier && store == other.store && platform == other.platform
+      && unknown == other.unknown
+  }
+
+  fileprivate var unknownSize: Int { unknown.length }
+}
+
+/// Protocol §6.2: what arrives, or fails, by itself.
+package struct Part: Equatable, Sendable {
+  package enum Contents: Equatable, Sendable {
+    /// In ascending order of their names.
+    case folders([Root])
+    /// Folders of a role, such as those of a home; the roots are keys.
+    case role(String, [Root])
+    /// An app with an extension.
+    case app(AppIdentity)
+    /// An app of files; the roots are keys.
+    case files(of: String, [Root])
+    /// A kind that this program does not know, with any of the fields of the others.
+    case unknown(UInt8, identifier: String? = nil, roots: [Root] = [], app: AppIdentity? = nil)
+  }
+
+  package struct Flags: OptionSet, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The part starts programs by itself.
+    package static let runsByItself = Flags(rawValue: 1)
+    package static let secret = Flags(rawValue: 2)
+  }
+
+  package let contents: Contents
+  /// For people.
+  package let name: String
+  /// The estimates, nil where the sender has none.
+  package let bytes: UInt64?
+  package let items: UInt64?
+  /// The files' space on a disk.
+  package let allocated: UInt64?
+  package let flags: Flags
+  private var unknown = Fields()
+
+  package init(
+    _ contents: Contents, name: String, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil,
+    flags: Flags = []
+  ) {
+    self.contents = contents
+    self.name = name
+    self.bytes = bytes
+    self.items = items
+    self.allocated = allocated
+    self.flags = flags
+  }
+
+  /// The roots; empty for an app with an extension.
+  package var roots: [Root] {
+    switch contents {
+    case .folders(let roots), .role(_, let roots), .files(_, let roots), .unknown(_, _, let roots, _): roots
+    case .app: []
+    }
+  }
+
+  /// The fields that tell the contents, besides the roots.
+  private var identity: (kind: UInt8, identifier: String?, app: AppIdentity?) {
+    switch contents {
+    case .folders: (1, nil, nil)
+    case .role(let role, _): (1, role, nil)
+    case .app(let app): (2, app.bundleIdentifier, app)
+    case .files(let app, _): (3, app, nil)
+    case .unknown(let kind, let identifier, _, let app): (kind, identifier, app)
+    }
+  }
+
+  fileprivate init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "a part of the plan"
+    let fields = try Fields(bytes, range, of: subject)
+    let kind: UInt8 = try fields.requiredNumber(1, subject)
+    let identifier = try fields.optionalName(2, subject)
+    let roots = try fields.read(4, subject, Self.readRoots)
+    let app = try fields.read(5, subject) { reader, bytes throws(Violation) in
+      try AppIdentity(of: identifier ?? "", bytes, try reader.take(reader.remaining))
+    }
+    switch (kind, identifier, roots, app) {
+    case (1, nil, let roots?, nil): contents = .folders(try Self.components(roots))
+    case (1, let role?, let roots?, nil): contents = .role(role, try Self.keys(roots))
+    case (2, _?, nil, let app?): contents = .app(app)
+    case (3, let app?, let roots?, nil): contents = .files(of: app, try Self.keys(roots))
+    case (1...3, _, _, _): throw Violation(.field, subject)
+    default: contents = .unknown(kind, identifier: identifier, roots: roots ?? [], app: app)
+    }
+    guard let name = try fields.optionalName(3, subject) else { throw Violation(.field, subject) }
+    self.name = name
+    self.bytes = try fields.total(6, subject)
+    items = try fields.total(7, subject)
+    flags = Flags(rawValue: try fields.requiredNumber(8, subject))
+    allocated = try fields.total(9, subject)
+    unknown = fields.unknown(besides: 1...9)
+  }
+
+  private static func readRoots(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [Root] {
+    let subject = "a part's roots"
+    var roots: [Root] = []
+    while !reader.isAtEnd {
+      guard let kind = ItemKind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+      let name = try reader.array(bytes, Int(try reader.u8(bytes)))
+      guard !name.isEmpty else { throw Violation(.value, subject) }
+      roots.append(Root(kind: kind, name: name))
+      guard roots.count <= Limits.roots else { throw Violation(.limit, subject) }
+    }
+    for (one, next) in zip(roots, roots.dropFirst()) where !one.name.lexicographicallyPrecedes(next.name) {
+      throw Violation(.value, subject)
+    }
+    guard !roots.isEmpty else { throw Violation(.value, subject) }
+    return roots
+  }
+
+  /// Checks that the names of roots are components of paths.
+  private static func components(_ roots: [Root]) throws(Violation) -> [Root] {
+    for root in roots { try ArchivePath.checkComponent(root.name.span) }
+    return roots
+  }
+
+  /// Checks that the names of roots are keys.
+  private static func keys(_ roots: [Root]) throws(Violation) -> [Root] {
+    for root in roots {
+      let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+      guard root.name.count <= Limits.key, letters.contains(root.name[0]),
+        root.name.allSatisfy({
+          letters.contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "-")
+        })
+      else { throw Violation(.value, "a part's key") }
+    }
+    return roots
+  }
+
+  fileprivate func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    let (kind, identifier, app) = identity
+    fields.append(1, [kind])
+    if let identifier { fields.append(2, Array(identifier.utf8)) }
+    fields.append(3, Array(name.utf8))
+    if !roots.isEmpty {
+      fields.append(4) { writer in
+        for root in roots {
+          writer.u8(root.kind.rawValue)
+          writer.u8(UInt8(root.name.count))
+          writer.array(root.name)
+        }
+      }
+    }
+    if let app { fields.append(5) { app.write(to: &$0) } }
+    if let bytes { fields.append(6) { $0.u64(bytes) } }
+    if let items { fields.append(7) { $0.u64(items) } }
+    fields.append(8) { $0.u32(flags.rawValue) }
+    if let allocated { fields.append(9) { $0.u64(allocated) } }
+    fields.write(with: unknown, to: &writer)
+  }
+
+  /// Whether a later plan may have this part in the place of another: the estimates, the kinds of
+  /// roots and the version of an app may differ.
+  fileprivate func isSame(as other: Part) -> Bool {
+    guard name == other.name, flags == other.flags, unknown == other.unknown else { return false }
+    let (mine, others) = (identity, other.identity)
+    let isSameApp =
+      switch (mine.app, others.app) {
+      case (let app?, let other?): app.isSame(as: other)
+      case (nil, nil): true
+      default: false
+      }
+    return isSameApp && mine.kind == others.kind && mine.identifier == others.identifier
+      && roots.map(\.name) == other.roots.map(\.name)
+  }
+
+  fileprivate var unknownSize: Int { unknown.length + (identity.app?.unknownSize ?? 0) }
+}
+
+/// Protocol §6.2: everything that the sender wants to send in a transfer, before any of its data.
+package struct Plan: Equatable, Sendable {
+  package struct Flags: OptionSet, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The sender's user wants to keep the pairing.
+    package static let keepPairing = Flags(rawValue: 1)
+  }
+
+  /// The transfer that is to be continued.
+  package let transfer: TransferID?
+  /// 1 to 4,096; a part's number is its position.
+  package let parts: [Part]
+  package let flags: Flags
+  private var unknown = Fields()
+
+  package init(_ parts: [Part], continuing transfer: TransferID? = nil, flags: Flags = []) {
+    precondition((1...Limits.parts).contains(parts.count), "a plan has parts, and a limit of them")
+    self.transfer = transfer
+    self.parts = parts
+    self.flags = flags
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the plan"
+    let fields = try Fields(bytes, range, of: subject)
+    transfer = try fields.number(1, subject)
+    parts = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in
+      try reader.list(of: subject, bytes, atMost: Limits.parts) { range throws(Violation) in try Part(bytes, range) }
+    }
+    flags = Flags(rawValue: try fields.requiredNumber(3, subject))
+    unknown = fields.unknown(besides: 1...3)
+    guard parts.reduce(0, { $0 + $1.roots.count }) <= Limits.roots,
+      parts.reduce(unknown.length, { $0 + $1.unknownSize }) <= Limits.unknownFields
+    else { throw Violation(.limit, subject) }
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    if let transfer { fields.append(1) { $0.u128(transfer) } }
+    fields.append(2) { writer in
+      for part in parts { writer.counted(part.write) }
+    }
+    fields.append(3) { $0.u32(flags.rawValue) }
+    fields.write(with: unknown, to: &writer)
+  }
+
+  /// The sum of the estimates.
+  package var estimate: Tally {
+    parts.reduce(Tally()) { $0.adding(Tally(items: $1.items ?? 0, bytes: $1.bytes ?? 0)) }
+  }
+
+  /// Whether it continues a transfer that began with another plan: estimates, kinds of roots,
+  /// versions of apps and its own flags may differ (Protocol §9.7).
+  package func continues(_ first: Plan) -> Bool {
+    parts.count == first.parts.count && unknown == first.unknown
+      && zip(parts, first.parts).allSatisfy { $0.isSame(as: $1) }
+  }
+}
+
+/// Protocol §6.2: the receiver's judgement of a plan.
+package struct Verdict: Equatable, Sendable {
+  /// The judgement of one part.
+  package enum Part: Equatable, Sendable {
+    /// The roots that are left out, ascending.
+    case taken(without: [LeftOutRoot] = [])
+    case refused(Close)
+    /// An earlier session has finished it.
+    case finished
+  }
+
+  package struct LeftOutRoot: Equatable, Sendable {
+    /// Its position among the roots of the part.
+    package let root: UInt32
+    package let code: Close.Code
+
+    package init(root: UInt32, code: Close.Code) {
+      self.root = root
+      self.code = code
+    }
+  }
+
+  package struct Flags: OptionSet, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The receiver keeps the pairing too.
+    package static let keepPairing = Flags(rawValue: 1)
+  }
+
+  /// The same for the life of the transfer.
+  package let transfer: TransferID
+  package let session: SessionID
+  /// The number of bytes of DATA bodies that may be unacknowledged.
+  package let window: UInt64
+  /// The number of data streams that may be joined at a time.
+  package let streams: UInt16
+  /// One for each part of the plan.
+  package let parts: [Part]
+  package let flags: Flags
+  private var unknown = Fields()
+  /// Of the parts that are not refused, by their numbers; a refusal has its own.
+  private var unknownOfParts: [Int: Fields] = [:]
+
+  package init(
+    transfer: TransferID, session: SessionID, window: UInt64, streams: UInt16, parts: [Part], flags: Flags = []
+  ) {
+    self.transfer = transfer
+    self.session = session
+    self.window = window
+    self.streams = streams
+    self.parts = parts
+    self.flags = flags
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the verdict"
+    let fields = try Fields(bytes, range, of: subject)
+    transfer = try fields.requiredNumber(1, subject)
+    session = try fields.requiredNumber(2, subject)
+    window = try fields.requiredNumber(3, subject)
+    streams = try fields.requiredNumber(4, subject)
+    let judged = try fields.readRequired(5, subject) { reader, bytes throws(Violation) in
+      try reader.list(of: subject, bytes, atMost: Limits.parts) { range throws(Violation) in
+        try Self.part(bytes, range)
+      }
+    }
+    parts = judged.map(\.part)
+    for (number, part) in judged.enumerated() where part.unknown != Fields() { unknownOfParts[number] = part.unknown }
+    flags = Flags(rawValue: try fields.requiredNumber(6, subject))
+    unknown = fields.unknown(besides: 1...6)
+    guard window >= Limits.smallestWindow, (1...Limits.streams).contains(Int(streams)) else {
+      throw Violation(.value, subject)
+    }
+  }
+
+  private static let (taken, finished): (UInt16, UInt16) = (0, 0xFFFF)
+  /// The bytes that all refusals may take in a frame: it may have 65,535 roots that are left out, too.
+  package static let room = 800_000
+
+  private static func part(
+    _ bytes: Span<UInt8>, _ range: Range<Int>
+  ) throws(Violation) -> (part: Part, unknown: Fields) {
+    let subject = "the verdict of a part"
+    let fields = try Fields(bytes, range, of: subject)
+    let code: UInt16 = try fields.requiredNumber(1, subject)
+    let isBare = fields.unknown(besides: [1, 9]).all.allSatisfy { $0.tag > 8 }
+    switch code {
+    case taken, finished:
+      let without = try fields.read(9, subject, readLeftOut)
+      guard isBare, code == taken || without == nil else { throw Violation(.field, subject) }
+      return (code == taken ? .taken(without: without ?? []) : .finished, fields.unknown(besides: 1...9))
+    default:
+      guard fields.value(9) == nil else { throw Violation(.field, subject) }
+      return (.refused(try Close(fields, subject, needsMessage: false)), Fields())
+    }
+  }
+
+  private static func readLeftOut(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [LeftOutRoot] {
+    let subject = "the roots that are left out"
+    var list: [LeftOutRoot] = []
+    repeat {
+      let root = LeftOutRoot(root: try reader.u32(bytes), code: Close.Code(rawValue: try reader.u16(bytes)))
+      guard list.last.map({ $0.root < root.root }) ?? true else { throw Violation(.value, subject) }
+      list.append(root)
+    } while !reader.isAtEnd
+    return list
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1) { $0.u128(transfer) }
+    fields.append(2) { $0.u128(session) }
+    fields.append(3) { $0.u64(window) }
+    fields.append(4) { $0.u16(streams) }
+    fields.append(5) { writer in
+      for (number, part) in parts.enumerated() {
+        writer.counted { Self.write(part, with: unknownOfParts[number] ?? Fields(), to: &$0) }
+      }
+    }
+    fields.append(6) { $0.u32(flags.rawValue) }
+    fields.write(with: unknown, to: &writer)
+  }
+
+  private static func write(_ part: Part, with unknown: Fields, to writer: inout ByteWriter) {
+    var fields = Fields()
+    switch part {
+    case .taken(let without):
+      fields.append(1) { $0.u16(taken) }
+      if !without.isEmpty {
+        fields.append(9) { writer in
+          for one in without {
+            writer.u32(one.root)
+            writer.u16(one.code.rawValue)
+          }
+        }
+      }
+    case .finished: fields.append(1) { $0.u16(finished) }
+    case .refused(let close): return close.write(needsMessage: false, to: &writer)
+    }
+    fields.write(with: unknown, to: &writer)
+  }
+
+  /// Fails if it does not judge a plan.
+  func check(against plan: Plan) throws(Violation) {
+    let subject = "the verdict"
+    guard parts.count == plan.parts.count else { throw Violation(.conflict, subject) }
+    if let continued = plan.transfer, continued != transfer { throw Violation(.conflict, subject) }
+    guard plan.flags.contains(.keepPairing) || !flags.contains(.keepPairing) else {
+      throw Violation(.conflict, subject)
+    }
+    if plan.transfer == nil, parts.contains(.finished) { throw Violation(.conflict, subject) }
+    for case (.taken(let without), let part) in zip(parts, plan.parts) where !without.isEmpty {
+      // One root at least remains.
+      guard without.count < part.roots.count, without.allSatisfy({ $0.root < part.roots.count }) else {
+        throw Violation(.value, subject)
+      }
+    }
+  }
+}
+
+extension Fields {
+  /// A total, within the limit of a file's size; nil where it is absent.
+  func total(_ tag: UInt8, _ subject: String) throws(Violation) -> UInt64? {
+    let total: UInt64? = try number(tag, subject)
+    guard total ?? 0 <= Limits.fileSize else { throw Violation(.limit, subject) }
+    return total
+  }
+
+  /// A text of 1 to 255 bytes, nil where it is absent.
+  fileprivate func optionalName(_ tag: UInt8, _ subject: String) throws(Violation) -> String? {
+    guard let name = try optionalText(tag, limit: Limits.name, subject) else { return nil }
+    guard !name.isEmpty else { throw Violation(.value, subject) }
+    return name
+  }
+}
+
+extension ByteReader {
+  /// Reads a list of which each element has its length in front, to the end.
+  fileprivate mutating func list<Element>(
+    of subject: String, _ bytes: Span<UInt8>, atMost limit: Int,
+    _ read: (Range<Int>) throws(Violation) -> Element
+  ) throws(Violation) -> [Element] {
+    var list: [Element] = []
+    while !isAtEnd {
+      guard list.count < limit else { throw Violation(.limit, subject) }
+      list.append(try read(try take(Int(try u32(bytes)))))
+    }
+    guard !list.isEmpty else { throw Violation(.value, subject) }
+    return list
+  }
+}
+
+extension ByteWriter {
+  /// Writes an element with its length in front.
+  fileprivate mutating func counted(_ write: (inout ByteWriter) -> Void) {
+    var body = ByteWriter()
+    write(&body)
+    u32(UInt32(body.bytes.count))
+    array(body.bytes)
+  }
+}

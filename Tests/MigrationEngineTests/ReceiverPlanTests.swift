@@ -1,0 +1,392 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Plans of several parts, as the receiver's engine decides.
+@Suite struct ReceiverPlanTests {
+  private typealias Script = ReceiverScript
+  private let first = SessionNumber(1)
+  private let full = Fault(.noSpace, "there is no room")
+  private let failed = ControlMessage.failed(Failed(part: 0, Close(.storage, "")))
+
+  /// A sender has paired, and has the verdict of its plan.
+  private func agreed(_ parts: [UInt16] = [0, 1], _ settings: ReceiverEngine.Settings = Script.settings()) -> Script {
+    var script = Script.paired(settings)
+    script.plan(Script.plan(parts: parts.count))
+    script.agree(1, parts)
+    return script
+  }
+
+  /// The import of the first of two parts runs, and its sender is lost.
+  private func importingAlone() -> Script {
+    var script = agreed()
+    script.take()
+    script.conclude()
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    return script
+  }
+
+  private func stage(_ part: UInt16, in session: UInt64 = 1) -> [String] {
+    ["stage \(session): part \(part), 4 for 100, held 0/0"]
+  }
+
+  // MARK: The course of a plan
+
+  @Test func `the parts that are taken run one after the other, and a refused one is named`() {
+    var script = Script.paired()
+    script.plan(Script.plan(parts: 3))
+    #expect(
+      script.agree(1, [0, 2], refused: [1: full]) == [
+        "say 1 verdict 100 900 32M 16: taken, refused 7, taken", "tell part 1 failed 6 there is no room",
+      ])
+    script.take()
+    _ = script.join(2, stream: 0)
+    script.conclude()
+    #expect(script.imported() == ["say 1 done 5/50"])
+    for late in [.offer(Script.offer(0)), .offer(Script.offer(1)), .receipt] as [ControlMessage] {
+      var other = script
+      #expect(other.say(late).first?.hasPrefix("say 1 close 3") == true)
+    }
+    // The streams stay open between two parts.
+    #expect(script.join(3, stream: 1) == ["serve 3 in 1 as 1"])
+    #expect(script.say(.offer(Script.offer(2))) == stage(2))
+    _ = script.feed(.staged(first, .success(Script.admitted())))
+    let end = LedgerPart(pages: [], partials: [], end: Tally())
+    #expect(script.feed(.ledger(first, .success(end))) == ["open gate 1", "say 1 held end 0/0"])
+    script.conclude()
+    let result = "10/100, sent 50-3 in 2, held 0, unsent 2, left 4+2, not stored 2, failed 1"
+    #expect(script.imported() == ["tell done \(result)", "say 1 done 5/50"])
+    // A later session may find room for the refused part: nothing is forgotten.
+    #expect(script.say(.receipt) == ["close gate 1", "end stream 2", "end stream 3", "close 1 until 2.0"])
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
+    _ = script.feed(.streamEnded(Script.id(3), .over, held: Tally()))
+    #expect(script.feed(.closed(Script.id(1))) == ["finish: \(result)"])
+  }
+
+  @Test func `a plan without a part that is taken ends with the code of its first part`() {
+    var script = Script.paired()
+    script.plan(Script.plan(parts: 2))
+    #expect(
+      script.feed(Script.weighed(1, [], refused: [0: Fault(.exists, "it is there"), 1: full])).first
+        == "say 1 verdict 100 900 32M 16: refused 6, refused 7")
+    var silent = script
+    #expect(script.say(.receipt) == ["close 1 until 2.0"])
+    #expect(script.feed(.closed(Script.id(1))) == ["finish: 4 it is there"])
+    #expect(silent.feed(.timePassed, after: EndLimits.unhurried).first == "close 1 until 4.0")
+    #expect(silent.feed(.closed(Script.id(1))) == ["finish: 4 it is there"])
+  }
+
+  @Test func `the user is asked about a plan as a whole, and declines the parts that could be taken`() {
+    var settings = Script.settings()
+    settings.asksConsent = true
+    var script = Script.paired(settings)
+    script.plan(Script.plan(parts: 3))
+    #expect(
+      script.feed(Script.weighed(1, [0, 2], refused: [1: full])).last
+        == "ask consent to 4, 1000 free; 4, 1000 free of laptop at 10.0.0.1:9")
+    #expect(script.feed(.answered(false)).first == "say 1 verdict 100 900 32M 16: refused 5, refused 7, refused 5")
+  }
+
+  @Test func `another plan takes the place of one without data, and the user is asked about it`() {
+    var settings = Script.settings()
+    settings.asksConsent = true
+    var script = Script(settings)
+    script.open([Script.known(66, key: 6, held: Tally())])
+    script.resume(6, key: 6)
+    var same = script
+    _ = script.say(Script.greeting(), on: 6)
+    #expect(script.say(.plan(Script.plan(parts: 2)), on: 6) == ["weigh 1: [0, 1] of 2 for 200", "discard 66"])
+    #expect(Words.text(script.engine.phase) == "engaged in 200 by 1")
+    #expect(script.feed(Script.weighed(1, [0, 1])).last?.hasPrefix("ask consent") == true)
+    #expect(script.engine.transfers.map(\.identifier) == [200])
+    // A sender that has missed the verdict sends the same plan again.
+    same.plan(on: 6)
+    #expect(same.feed(Script.weighed()).last == "record 1: 1 for 66 of key 6, laptop at 10.0.0.6:9")
+  }
+
+  @Test func `a part that an earlier session has finished is answered by DONE, with its refusals named`() {
+    var script = Script()
+    script.open([
+      Script.known(66, key: 6, parts: 2, part: 1, finished: [0], notStored: [Script.refusal("a")])
+    ])
+    script.resume(6, key: 6)
+    _ = script.say(Script.greeting(), on: 6)
+    #expect(script.say(.plan(Script.plan(66, parts: 2)), on: 6) == ["weigh 1: [1] of 2 for 66"])
+    #expect(script.agree(1, [1]) == ["say 6 verdict 66 900 32M 16: finished, taken"])
+    // A sender that holds its DONE leaves it out.
+    var informed = script
+    #expect(informed.say(.offer(Script.offer(1)), on: 6) == ["stage 1: part 1, 4 for 66, held 2/20"])
+    #expect(
+      script.say(.offer(Script.offer()), on: 6) == [
+        "tell not stored root/a", "say 6 refused root/a", "say 6 done 5/50",
+      ])
+    #expect(script.say(.offer(Script.offer(1)), on: 6) == ["stage 1: part 1, 4 for 66, held 2/20"])
+  }
+
+  // MARK: A part that fails
+
+  @Test func `a part that cannot be staged fails, and the next one runs`() {
+    var script = agreed()
+    _ = script.say(.offer(Script.offer()))
+    #expect(
+      script.feed(.staged(first, .failure(Script.broken))) == [
+        "say 1 failed 0 9 the disk fails", "discard data 1", "tell part 0 failed 1 the disk fails", "note 100",
+      ])
+    var early = script
+    #expect(early.say(.offer(Script.offer(1))).first?.hasPrefix("say 1 close 3") == true)
+    #expect(script.say(failed) == [])
+    #expect(script.say(.offer(Script.offer(1))) == stage(1))
+  }
+
+  @Test func `streams that meet one fault fail a part once, and the next part waits for its workers`() {
+    var script = agreed()
+    script.take()
+    for number in 2...3 as ClosedRange<UInt64> { _ = script.join(number, stream: UInt32(number)) }
+    #expect(
+      script.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally())) == [
+        "say 1 failed 0 9 the disk fails", "discard data 1", "end sync 1", "tell part 0 failed 1 the disk fails",
+        "note 100",
+      ])
+    #expect(script.feed(.streamEnded(Script.id(3), .failed(Script.broken), held: Tally())) == [])
+    // What was under way comes again on another stream.
+    #expect(script.join(4, stream: 4, replaces: 2) == ["serve 4 in 1 as 4"])
+    for message in [
+      .unsent(Unsent(path: [97], reason: .vanished)), .drop(Drop(marks: [1])), .finish(Script.finish), failed,
+    ] as [ControlMessage] {
+      #expect(script.say(message) == [])
+    }
+    #expect(script.feed(.streamEnded(Script.id(4), .failed(Script.broken), held: Tally())) == [])
+    #expect(script.say(.offer(Script.offer(1))) == [])
+    #expect(script.feed(.syncEnded(first, nil)) == stage(1))
+  }
+
+  @Test func `a stream's fault before an import fails the part, and does not stop an import that runs`() {
+    var script = agreed()
+    script.take()
+    _ = script.join(2, stream: 0)
+    _ = script.finish()
+    var importing = script
+    #expect(
+      script.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally())).first
+        == "say 1 failed 0 9 the disk fails")
+    _ = script.feed(.syncEnded(first, nil))
+    _ = script.say(failed)
+    #expect(script.say(.offer(Script.offer(1))) == stage(1))
+    _ = importing.feed(.syncEnded(first, nil))
+    #expect(importing.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally())) == [])
+    #expect(importing.imported() == ["say 1 done 5/50"])
+  }
+
+  @Test func `an import that fails fails its part, and a later session tries it again`() {
+    var script = agreed()
+    script.take()
+    script.conclude()
+    #expect(
+      script.imported(.failure(Script.broken)) == [
+        "say 1 failed 0 9 the disk fails", "discard data 1", "tell part 0 failed 1 the disk fails",
+      ])
+    _ = script.say(failed)
+    #expect(script.say(.offer(Script.offer(1))) == stage(1))
+    script.resume(3, key: 1)
+    script.plan(Script.plan(Script.transfer, parts: 2), on: 3)
+    _ = script.feed(.staged(first, .success(Script.admitted())))
+    #expect(script.agree(2, [0, 1]) == ["say 3 verdict 100 900 32M 16: taken, taken"])
+    #expect(script.say(.offer(Script.offer()), on: 3) == stage(0, in: 2))
+    #expect(
+      script.feed(.staged(SessionNumber(2), .success(Script.admitted(concluded: Script.whole)))) == ["import 100"])
+    #expect(script.imported() == ["say 3 done 5/50"])
+  }
+
+  @Test func `the data that was under way when the last part failed has a minute, and a stop shortens that`() {
+    var script = agreed([0])
+    script.take()
+    _ = script.join(2, stream: 0)
+    _ = script.join(3, stream: 1)
+    _ = script.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally()))
+    _ = script.say(failed)
+    #expect(script.engine.nextMoment == 60)
+    var late = script
+    #expect(script.say(.receipt).contains("close 1 until 2.0"))
+    _ = late.feed(.stop(.terminated), after: 1)
+    #expect(late.engine.nextMoment == 1 + EndLimits.lastMessages)
+    var importing = agreed([0])
+    importing.take()
+    importing.conclude()
+    _ = importing.imported(.failure(Script.broken))
+    #expect(importing.engine.nextMoment == EndLimits.unhurried)
+  }
+
+  @Test func `a plan of which a part has failed for good is forgotten when it is over`() {
+    var script = agreed()
+    script.take()
+    script.conclude()
+    _ = script.imported(.failure(Fault(.exists, "it is there")))
+    _ = script.say(failed)
+    script.take(part: 1)
+    script.conclude()
+    _ = script.imported()
+    #expect(script.say(.receipt).last == "forget 100")
+  }
+
+  @Test func `a part that fails at the sender is answered, and the session ends with its code`() {
+    let gone = Failed(part: 0, Close(.exportFailed, "it is gone"))
+    var script = agreed([0])
+    _ = script.say(.offer(Script.offer()))
+    #expect(
+      script.say(.failed(gone)) == ["say 1 failed 0 11 it is gone", "discard data 1", "note 100"])
+    // The worker that staged it ends late.
+    #expect(script.feed(.staged(first, .success(Script.admitted()))) == [])
+    _ = script.feed(.noted(Script.transfer))
+    #expect(script.say(.receipt) == ["close 1 until 2.0", "note 100"])
+    _ = script.feed(.closed(Script.id(1)))
+    #expect(
+      script.feed(.noted(Script.transfer)) == ["finish: 9 the other device stopped: \"it is gone\""])
+  }
+
+  @Test func `a failure that crosses DONE changes nothing, once`() {
+    var script = agreed()
+    script.take()
+    script.conclude()
+    _ = script.imported()
+    #expect(script.say(failed) == [])
+    var again = script
+    #expect(again.say(failed).first?.hasPrefix("say 1 close 3") == true)
+    #expect(script.say(.offer(Script.offer(1))) == stage(1))
+  }
+
+  // MARK: Imports without a session
+
+  @Test func `a session that comes during an import gets its verdict at once, and the part's offer waits`() {
+    var script = importingAlone()
+    script.resume(3, key: 1)
+    script.plan(Script.plan(Script.transfer, parts: 2), on: 3)
+    #expect(script.agree(2, [1]) == ["say 3 verdict 100 900 32M 16: taken, taken"])
+    #expect(script.say(.offer(Script.offer()), on: 3) == [])
+    #expect(script.imported() == ["say 3 done 5/50"])
+    #expect(script.say(.offer(Script.offer(1)), on: 3) == stage(1, in: 2))
+  }
+
+  @Test func `a sender may give up a part that is still imported: the import decides, and fails no other part`() {
+    for result in [.success(Script.done), .failure(Script.broken)] as [Result<Done, Fault>] {
+      var script = importingAlone()
+      script.resume(3, key: 1)
+      script.plan(Script.plan(Script.transfer, parts: 2), on: 3)
+      script.agree(2, [1])
+      _ = script.say(.offer(Script.offer()), on: 3)
+      #expect(script.say(failed, on: 3).first == "say 3 failed 0 9 ")
+      #expect(script.say(.offer(Script.offer(1)), on: 3) == [])
+      let end = script.imported(result)
+      #expect(end.last == stage(1, in: 2)[0] && !end.contains { $0.hasPrefix("say 3 failed") })
+    }
+    var script = agreed([0])
+    script.take()
+    script.conclude()
+    script.resume(3, key: 1)
+    _ = script.askAgain(2, on: 3)
+    _ = script.say(failed, on: 3)
+    #expect(script.say(.receipt, on: 3) == ["close 3 until 2.0"])
+    #expect(Words.text(script.engine.phase) == "engaged in 100")
+    #expect(script.imported().first?.hasPrefix("tell done 5/50") == true)
+  }
+
+  @Test func `an import that fails before its part is offered again is tried again at that offer`() {
+    var script = importingAlone()
+    script.resume(3, key: 1)
+    script.plan(Script.plan(Script.transfer, parts: 2), on: 3)
+    #expect(script.imported(.failure(Script.broken)) == [])
+    #expect(script.agree(2, [1]) == ["say 3 verdict 100 900 32M 16: taken, taken"])
+    #expect(script.say(.offer(Script.offer()), on: 3) == stage(0, in: 2))
+  }
+
+  @Test func `after an import without a session the receiver waits for the sender of the other parts`() {
+    for result in [.success(Script.done), .failure(Script.broken)] as [Result<Done, Fault>] {
+      var script = importingAlone()
+      _ = script.imported(result)
+      #expect(
+        Words.text(script.engine.phase).hasPrefix("away 100 until 600.0, 5 the other device did not come back"))
+      var stopped = script
+      #expect(stopped.feed(.stop(.terminated)).last == "finish: 143 interrupted")
+      script.resume(3, key: 1)
+      _ = script.say(Script.greeting(), on: 3)
+      let open = (try? result.get()) == nil ? "[0, 1]" : "[1]"
+      #expect(
+        script.say(.plan(Script.plan(Script.transfer, parts: 2)), on: 3) == ["weigh 2: \(open) of 2 for 100"])
+    }
+  }
+
+  // MARK: A stop, and a receiver that stays
+
+  @Test func `a stop between two parts ends the run, also if the import before it has ended since`() {
+    var between = agreed()
+    between.take()
+    between.conclude()
+    var importing = between
+    _ = between.imported()
+    #expect(
+      between.feed(.stop(.terminated)).first == "say 1 close 2 the transfer was interrupted on the receiving device")
+    #expect(between.feed(.closed(Script.id(1))) == ["finish: 143 interrupted"])
+    #expect(importing.feed(.stop(.terminated)) == ["interrupt import 100"])
+    #expect(
+      importing.imported().prefix(2) == [
+        "say 1 done 5/50", "say 1 close 2 the transfer was interrupted on the receiving device",
+      ])
+    #expect(importing.feed(.closed(Script.id(1))) == ["finish: 143 interrupted"])
+  }
+
+  @Test func `a stop before the verdict ends a run that waits for a sender's missing parts`() {
+    var script = agreed()
+    script.take()
+    script.conclude()
+    _ = script.imported()
+    _ = script.say(.offer(Script.offer(1)))
+    _ = script.feed(.staged(first, .failure(full)))
+    // The plan is over with a part that may be tried again.
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.noted(Script.transfer))
+    #expect(Words.text(script.engine.phase).hasPrefix("away 100 until 60"))
+    script.resume(3, key: 1)
+    script.plan(Script.plan(Script.transfer, parts: 2), on: 3)
+    #expect(script.feed(.stop(.terminated)) == ["hurry to close 1 until 0.4"])
+    #expect(script.agree(2, [1]).contains { $0.hasPrefix("say 3 close 2") })
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.closed(Script.id(3)))
+    #expect(script.feed(.noted(Script.transfer)) == ["note 100"])
+    #expect(script.feed(.noted(Script.transfer)) == ["finish: 143 interrupted"])
+  }
+
+  @Test func `a receiver that stays takes a plan with a failed part again, and waits for its sender no longer`() {
+    var script = Script.keeping()
+    script.open()
+    script.pair()
+    script.plan(Script.plan(parts: 2))
+    script.agree(1, [0], refused: [1: full])
+    script.take()
+    script.conclude()
+    #expect(script.imported().contains { $0.hasPrefix("tell done 5/50") && $0.hasSuffix("failed 1") })
+    #expect(Words.text(script.engine.phase) == "open")
+    _ = script.feed(.codeMade(.success(Script.code)))
+    // The sender comes back beside its own last session.
+    script.come(3, key: 1)
+    _ = script.feed(.asked(Script.id(3), .resume))
+    #expect(
+      script.feed(.ready(Script.id(3), identifier: 0)).first == "say 1 close 13 the other device has reconnected")
+    #expect(Words.text(script.engine.phase) == "engaged in 100 by 2")
+    // It sends nothing, and another sender asks.
+    script.come(4)
+    #expect(script.feed(.asked(Script.id(4), .pair), after: 120).first?.hasPrefix("say 3 close 16") == true)
+  }
+
+  @Test func `a refused plan gives way to another pairing although its sender has not sent RECEIPT`() {
+    var script = Script.keeping()
+    script.open()
+    script.pair()
+    script.plan()
+    script.agree(1, [], refused: [0: full])
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.pair(2, as: 101)
+    #expect(script.engine.transfers.map(\.identifier) == [101])
+    #expect(script.say(.receipt) == ["close 1 until 2.0", "discard 100"])
+  }
+}

@@ -1,0 +1,238 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// Plans of several parts, as the sender's engine decides.
+@Suite struct SenderPlanTests {
+  private let full = Close(.noSpace, "full")
+  private let sources = [Fixture.summary(), Fixture.summary(["tree", "wood"]), Fixture.summary(["wood"])]
+
+  /// The first part of a plan is being exported.
+  private func streaming(_ parts: [Verdict.Part]) -> SenderTrial {
+    .streaming(Fixture.verdict(parts), of: Array(sources.prefix(parts.count)))
+  }
+
+  private func offer(_ part: Int, flags: Int = 0) -> String {
+    "say 1 offer \(part) 10/1000 allocated 4096 flags \(flags)"
+  }
+
+  /// The result of a run, after the last message of its session.
+  private func result(_ trial: inout SenderTrial) -> String {
+    for stream in 0..<4 as Range<UInt32> { trial.end(stream, .stopped) }
+    return trial.close().first { $0.hasPrefix("tell done") } ?? trial.engine.phaseName
+  }
+
+  // MARK: The course of a plan
+
+  @Test func `the parts that are taken are offered in order, on the same streams`() {
+    var trial = SenderTrial { $0.streams = 1 }
+    trial.sources = sources
+    trial.beginPairing()
+    trial.meet()
+    #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 plan new of 3")
+    #expect(
+      trial.hear(.verdict(Fixture.verdict([.taken(), .refused(full), .taken()]))) == [
+        "tell tree and 1 more failed noSpace: the other device stopped: \"full\" (Free some space there, or start "
+          + "'peer receive' there with a greater --max-size.)",
+        "record plan 1 77 of 3 for there at host:7",
+      ])
+    #expect(trial.take(.planRecorded(trial.session, 77, nil)) == ["say 1 offer 10/1000 allocated 4096 flags 0"])
+    #expect(trial.accept() == ["export 1 77, no app, compressible", "open 1.0"])
+    // The streams end with the last part only.
+    #expect(trial.take(.exported(trial.session, .success(.little))) == ["note finish 1 77 9/900", "say 1 drop 2"])
+    trial.take(.finishNoted(trial.session, 77, nil))
+    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
+    #expect(trial.take(.recorded(77, Fixture.traffic, isWritten: true)) == [offer(2)])
+    #expect(trial.accept() == ["export 1 77.2, no app, compressible"])
+    #expect(trial.pass(0.2) == ["progress 1 sending of 10/1000"])
+    #expect(
+      trial.take(.exported(trial.session, .success(.little))) == [
+        "finish window 1", "note finish 1 77.2 9/900", "say 1 drop 2",
+      ])
+    trial.take(.finishNoted(trial.session, 77, nil))
+    #expect(trial.hear(.done(Fixture.done)) == ["record 77.2 9/900 refusals 0"])
+    #expect(trial.take(.recorded(77, Fixture.traffic, isWritten: true)).first == "say 1 receipt")
+    let result = result(&trial)
+    #expect(result.hasPrefix("tell done 18/1800 sent 800 ") && result.hasSuffix(" failed 1"))
+    // A later session may find room for the refused part: the transfer is not forgotten.
+    #expect(trial.engine.phaseName == "over")
+  }
+
+  @Test func `roots that the receiver leaves out are not exported, and count as failed`() {
+    let left = Verdict.Part.taken(without: [Verdict.LeftOutRoot(root: 1, code: .notAllowed)])
+    var trial = SenderTrial()
+    trial.sources = [sources[1]]
+    trial.beginPairing()
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    #expect(trial.hear(.verdict(Fixture.verdict([left]))).first?.hasPrefix("tell wood failed refused") == true)
+    #expect(trial.take(.planRecorded(trial.session, 77, nil)) == ["say 1 offer 10/1000 allocated 4096 flags 1"])
+    #expect(trial.accept().first == "export 1 77, no app, compressible without wood")
+    _ = trial.finish()
+    #expect(result(&trial).hasSuffix(" failed 1"))
+  }
+
+  @Test func `a finished part whose DONE is recorded is not offered, and any other is`() {
+    let known = SenderEngine.UnfinishedTransfer(
+      identifier: 7, receiver: Fixture.receiver,
+      parts: [SenderEngine.UnfinishedTransfer.Part(done: Fixture.done), SenderEngine.UnfinishedTransfer.Part()])
+    var trial = SenderTrial()
+    trial.sources = Array(sources.prefix(2))
+    trial.begin([known])
+    trial.meet()
+    #expect(trial.plan(Fixture.verdict([.finished, .finished], of: 7)) == [offer(1)])
+    #expect(trial.hear(.refused(Fixture.refusal)) == ["tell not stored tree/file tooLarge too big"])
+    #expect(trial.hear(.done(Fixture.done)) == ["record 7.1 9/900 refusals 1"])
+    #expect(trial.take(.recorded(7, Fixture.traffic, isWritten: true)).first == "say 1 receipt")
+    #expect(result(&trial).hasPrefix("tell done 18/1800"))
+  }
+
+  @Test func `a plan without a part that is taken ends with the reason of its first part`() {
+    var trial = SenderTrial()
+    trial.sources = Array(sources.prefix(2))
+    trial.beginPairing()
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    let verdict = Fixture.verdict([.refused(Close(.exists, "it is there")), .refused(full)])
+    #expect(trial.hear(.verdict(verdict)).contains("say 1 receipt"))
+    #expect(trial.close().first?.hasPrefix("finish refused: the other device stopped: \"it is there\"") == true)
+  }
+
+  // MARK: A part that fails
+
+  @Test func `a part that fails here is settled by the receiver's answer, and the next one is offered`() {
+    var trial = streaming([.taken(), .taken()])
+    let gone = Fault(.exportFailed, "no export")
+    #expect(trial.take(.exported(trial.session, .failure(gone))) == ["say 1 failed 0 11 no export"])
+    for late in [.refused(Fixture.refusal), .progress(ImportProgress(phase: .verifying, done: 1, total: 4))]
+      as [ControlMessage]
+    {
+      #expect(trial.hear(late) == [])
+    }
+    #expect(
+      trial.hear(.failed(Failed(part: 0, Close(.exportFailed, "")))) == [
+        "tell tree failed exportFailed: no export", offer(1),
+      ])
+    #expect(trial.accept() == ["export 1 77.1, no app, compressible"])
+    _ = trial.finish()
+    #expect(result(&trial).hasSuffix(" failed 1"))
+  }
+
+  @Test func `the receiver's code counts where both ends have given up a part`() {
+    var trial = streaming([.taken()])
+    trial.take(.exported(trial.session, .failure(Fault(.exportFailed, "no export"))))
+    trial.hear(.failed(Failed(part: 0, full)))
+    trial.end(0, .stopped)
+    #expect(trial.close().first?.hasPrefix("finish noSpace: the other device stopped") == true)
+  }
+
+  @Test func `a receiver that does not answer a failure has a minute`() {
+    var trial = streaming([.taken(), .taken()])
+    trial.take(.exported(trial.session, .failure(Fault(.exportFailed, "no export"))))
+    #expect(trial.pass(SenderConversation.settling - 0.1).allSatisfy { !$0.hasPrefix("say") })
+    #expect(trial.pass(0.1).first == "say 1 close 11 no export")
+  }
+
+  @Test func `a part that fails at the receiver ends its export, and the next offer waits for that`() {
+    var trial = streaming([.taken(), .taken()])
+    #expect(
+      trial.hear(.failed(Failed(part: 0, Close(.storage, "broken")))).filter { !$0.hasPrefix("tell") } == [
+        "say 1 failed 0 9 broken", "abandon export 1",
+      ])
+    #expect(trial.take(.unsent(trial.session, Fixture.unsent)) == ["tell unsent tree/gone"])
+    #expect(trial.take(.exported(trial.session, .failure(Fixture.cut))) == [offer(1)])
+    // One that fails while it is imported has no export.
+    _ = trial.accept()
+    trial.export()
+    #expect(trial.hear(.failed(Failed(part: 1, full))).suffix(3) == ["say 1 receipt", "stop 1", "close 1 until 102.0"])
+  }
+
+  @Test func `a connection that is lost when every part has its result ends the run with that`() {
+    var trial = streaming([.taken()])
+    trial.hear(.failed(Failed(part: 0, full)))
+    #expect(trial.take(.broke(ConnectionID(1), Fixture.cut)) == ["stop 1", "close 1 until 102.0"])
+    trial.take(.exported(trial.session, .failure(Fixture.cut)))
+    trial.end(0, .stopped)
+    #expect(trial.close().first?.hasPrefix("finish noSpace") == true)
+  }
+
+  // MARK: Recording DONE
+
+  @Test func `a connection that is lost while a DONE is recorded is restored for the next part`() {
+    var trial = streaming([.taken(), .taken()])
+    trial.export()
+    trial.hear(.done(Fixture.done))
+    var stopped = trial
+    var closed = trial
+    #expect(trial.take(.broke(ConnectionID(1), Fixture.cut)) == [])
+    #expect(trial.take(.recorded(77, Fixture.traffic, isWritten: true)).first == "say 1 close 16 cut")
+    trial.end(0, .stopped)
+    trial.close()
+    #expect(
+      trial.take(.window(SessionNumber(1), Fixture.counts { $0.arrived = Tally() })).first
+        == "note 77 9/900 of 20/2000 at host:7")
+    trial.take(.noted(77))
+    trial.pass(1)
+    trial.meet()
+    #expect(trial.plan(Fixture.verdict([.finished, .taken()])) == ["say 2 offer 1 10/1000 allocated 4096 flags 0"])
+
+    #expect(stopped.take(.stop(.terminated)) == [])
+    #expect(stopped.take(.recorded(77, Fixture.traffic, isWritten: true)).first?.hasPrefix("say 1 close 2") == true)
+    #expect(closed.hear(.close(Close(.interrupted, "away"))) == [])
+    #expect(closed.take(.recorded(77, Fixture.traffic, isWritten: true)) == ["stop 1", "close 1 until 102.0"])
+  }
+
+  @Test func `a receiver that closes while the last DONE is recorded gets no RECEIPT`() {
+    var trial = SenderTrial.inState("recording")
+    #expect(trial.hear(.close(Close(.interrupted, "away"))) == [])
+    #expect(trial.take(.recorded(77, Fixture.traffic, isWritten: true)) == ["stop 1", "close 1 until 102.0"])
+    #expect(result(&trial).hasPrefix("tell done 9/900"))
+  }
+
+  @Test func `after a DONE that could not be recorded the other parts follow, and no RECEIPT`() {
+    var trial = streaming([.taken(), .taken()])
+    trial.export()
+    trial.hear(.done(Fixture.done))
+    #expect(trial.take(.recorded(77, Fixture.traffic, isWritten: false)) == [offer(1)])
+    _ = trial.accept()
+    #expect(trial.finish() == ["stop 1", "close 1 until 102.0"])
+  }
+}
+
+/// The result of a plan (Protocol §7.5).
+@Suite struct PartOutcomeTests {
+  private func part(_ items: UInt64, failed: Int = 0) -> PartOutcome {
+    .finished(
+      TransferResult(
+        total: Tally(items: items, bytes: items * 10), sentBytes: 0, heldBytes: items, seconds: 0, unsent: 1,
+        losses: [Done.Loss(kind: .mode, count: items)], leftOut: LeftOut(present: 1, differing: 2), notStored: 3,
+        leftBehind: [LeftBehind(name: [97], count: 4)], concludedAt: 5, failedParts: failed))
+  }
+
+  private func combined(_ parts: [PartOutcome]) -> Result<TransferResult, TransferFailure> {
+    PartOutcome.combined(parts, Traffic(sent: 7, saved: 8, seconds: 9))
+  }
+
+  @Test func `the results of all parts add up, and the traffic is that of the run`() throws {
+    let sum = try combined([part(1), part(2)]).get()
+    #expect(
+      sum
+        == TransferResult(
+          total: Tally(items: 3, bytes: 30), sentBytes: 7, savedBytes: 8, heldBytes: 3, seconds: 9, unsent: 2,
+          losses: [Done.Loss(kind: .mode, count: 3)], leftOut: LeftOut(present: 2, differing: 4), notStored: 6,
+          leftBehind: [LeftBehind(name: [97], count: 8)]))
+    #expect(try combined([part(1)]).get().concludedAt == 5)
+  }
+
+  @Test func `parts that failed, and roots that were left out, are counted beside finished ones`() throws {
+    let failure = PartOutcome.failed(TransferFailure(.noSpace, "full"))
+    #expect(try combined([failure, part(1), failure]).get().failedParts == 2)
+    #expect(try combined([part(1, failed: 2), failure]).get().failedParts == 3)
+  }
+
+  @Test func `without a finished part the first failure is the result`() {
+    let result = combined([.failed(TransferFailure(.refused, "first")), .failed(TransferFailure(.noSpace, "second"))])
+    #expect(throws: TransferFailure(.refused, "first")) { try result.get() }
+  }
+}

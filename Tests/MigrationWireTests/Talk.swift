@@ -1,0 +1,63 @@
+import Testing
+
+@testable import MigrationWire
+
+/// Both machines of a session; each message goes through its bytes.
+struct Talk {
+  var sender = SenderSession()
+  var receiver = ReceiverSession()
+
+  private func carried(_ message: ControlMessage) throws -> ControlMessage {
+    guard case .control(let read)? = try Frame(message.frame) else { throw Violation(.unknown, "a message") }
+    #expect(read == message)
+    return read
+  }
+
+  mutating func toReceiver(_ message: ControlMessage) throws -> ReceiverSession.Action {
+    try receiver.received(try carried(message))
+  }
+
+  mutating func toSender(_ message: ControlMessage) throws -> SenderSession.Action {
+    try sender.received(try carried(message))
+  }
+
+  /// Brings both from READY to the verdict, which takes each part unless another one is given.
+  mutating func meet(
+    _ parts: [Part] = [Sample.folders], continuing transfer: TransferID? = nil, verdict: [Verdict.Part]? = nil
+  ) throws {
+    #expect(try toReceiver(.greeting(Sample.greeting(.sender))) == .meet(Sample.greeting(.sender)))
+    #expect(try toSender(.greeting(Sample.greeting(.receiver))) == .meet(Sample.greeting(.receiver)))
+    let plan = Plan(parts, continuing: transfer)
+    #expect(try toReceiver(sender.plan(plan)) == .weigh(plan))
+    let verdict = Sample.verdict(verdict ?? parts.map { _ in .taken() }, of: transfer ?? 1)
+    #expect(try toSender(receiver.judged(verdict)) == .take(verdict))
+  }
+
+  /// Offers a part.
+  mutating func offer(
+    _ number: UInt16 = 0, mayRefuse: Bool = true, earlier: SenderSession.Earlier = .unknown
+  ) throws {
+    let totals = Sample.totals(number)
+    #expect(try toReceiver(sender.offer(totals, mayRefuse: mayRefuse, earlier: earlier)) == .judge(totals))
+  }
+
+  /// Brings a session to the offer of its only part.
+  mutating func begin(
+    _ part: Part = Sample.folders, continuing transfer: TransferID? = nil, earlier: SenderSession.Earlier = .unknown
+  ) throws {
+    try meet([part], continuing: transfer)
+    try offer(mayRefuse: part.mayBeRefused, earlier: earlier)
+  }
+
+  /// Brings an offered part to its data.
+  mutating func stream() throws {
+    #expect(try toSender(receiver.accept(Sample.accept)) == .begin(Sample.accept))
+    #expect(try toSender(receiver.reported(Tally())) == .stream(held: Tally()))
+  }
+
+  /// Ends a part by FINISH and DONE.
+  mutating func end() throws {
+    #expect(try toReceiver(sender.finish(Sample.finish)) == .conclude(Sample.finish))
+    #expect(try toSender(receiver.imported(Sample.done)) == .finish(Sample.done))
+  }
+}
