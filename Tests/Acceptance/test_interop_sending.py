@@ -257,15 +257,21 @@ def test_finish_that_does_not_fit(work):
     ended(receiver, 1)
 
 
-def test_a_check_that_does_not_fit(work):
-    """interop: a check that does not fit ends the session with CLOSE 3 and both checks"""
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_check_that_does_not_fit(work, is_packed):
+    """interop: a check that does not fit, also of a compressed frame: CLOSE 3 with both checks; the
+    next run takes everything, and that piece again"""
     old, new = some(work)
-    receiver = Receiver(work, new)
-    made = to_data(paired(receiver, roots(old)))
+    small_file(f"{old}/data/large-2", b"text" * 200_000)
+    port = own_port()
+    receiver = Receiver(work, new, port=port)
+    made = to_data(paired(receiver, roots(old), features=wire.ZSTD if is_packed else 0))
     piece = made.piece
     made.checks = []
 
     def spoiled(kind, item, generation, offset, length, data=b""):
+        if len(made.checks) or item.path != b"data/large-2":
+            return piece(kind, item, generation, offset, length, data)
         entry, other = piece(kind, item, generation, offset, length, data), bytearray(data)
         other[-1] ^= 1
         found = next(one for one in wire.entries(wire.item(item.record(made.key)) + entry, made.key) if one.kind != wire.ITEM)
@@ -280,6 +286,12 @@ def test_a_check_that_does_not_fit(work):
     path, offset, came, fits = made.checks[0]
     require(all(value in said.message for value in (os.fsdecode(path), str(offset), came, fits)), f"{said.message!r} has not {made.checks[0]}")
     ended(receiver, 1)
+    made.cut()
+    receiver = Receiver(work, new, port=port, is_inviting=False)
+    made.resume()
+    made.session()
+    require(path not in made.partial, "the piece was held")
+    done(made, receiver, old, new)
 
 
 def test_a_file_that_changes_while_it_is_read(work):

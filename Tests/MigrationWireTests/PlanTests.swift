@@ -244,6 +244,15 @@ import Testing
     #expect(!isRight(keeping, for: Plan([Sample.app])))
   }
 
+  @Test func `a plan with too many roots, or too long ones, does not fit`() {
+    func plan(_ count: Int, _ length: Int) -> Plan {
+      let names = (0..<count).map { ascii("\(100_000 + $0)") + [UInt8](repeating: 0x61, count: length) }
+      return Plan([Part(.folders(names.map { Root(kind: .file, name: $0) }), name: "n")])
+    }
+    #expect(plan(Limits.roots, 3).fits && !plan(Limits.roots + 1, 3).fits)
+    #expect(plan(5_000, 240).fits && !plan(5_300, 240).fits)
+  }
+
   @Test func `the longest verdict fits into a frame`() {
     let message = String(repeating: "ä", count: 512)
     let close = Close(

@@ -158,7 +158,13 @@ final class SenderPerformer: Performer {
   private func walk() -> SenderWorker {
     let (sources, stop) = (setup.sources, walkStop)
     return SenderWorker("walk") {
-      Report(.walked(.success(try sources.map { try $0.prepare(until: stop) })))
+      let summaries = try sources.map { try $0.prepare(until: stop) }
+      // As long as a later one, which names the transfer.
+      guard Plan(summaries.map { Part($0) }, continuing: 0).fits else {
+        throw ArchiveError(
+          .source, "there are too many sources for one transfer", hint: "Send the folder that they are in.")
+      }
+      return Report(.walked(.success(summaries)))
     } failing: {
       .walked(.failure($0))
     }

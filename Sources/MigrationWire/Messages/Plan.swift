@@ -272,6 +272,13 @@ package struct Plan: Equatable, Sendable {
     fields.write(with: unknown, to: &writer)
   }
 
+  /// Whether a receiver takes so many roots, and all of it in one frame.
+  package var fits: Bool {
+    var body = ByteWriter()
+    write(to: &body)
+    return parts.reduce(0) { $0 + $1.roots.count } <= Limits.roots && body.bytes.count <= Limits.frameBody
+  }
+
   /// The sum of the estimates.
   package var estimate: Tally {
     parts.reduce(Tally()) { $0.adding(Tally(items: $1.items ?? 0, bytes: $1.bytes ?? 0)) }
