@@ -293,6 +293,8 @@ import Testing
         + [0, 0, 0, 0, 0, 0, 0, table]
     }
     #expect(PropertyList(Array("bplist00".utf8) + [0xA1, 0, 8] + trailer(1, 10)) == nil)
+    // A text that is longer than the file.
+    #expect(PropertyList(Array("bplist00".utf8) + [0x6F, 0x10, 0x40, 8] + trailer(1, 11)) == nil)
     var bomb = Array("bplist00".utf8)
     var offsets: [UInt8] = []
     for level in 0..<15 as Range<UInt8> {

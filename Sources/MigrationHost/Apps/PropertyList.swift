@@ -29,7 +29,7 @@ enum PropertyList: Equatable, Sendable {
 
   /// Whether the bytes have one of the two formats, and do not exhaust the parser's stack.
   private static func isReadable(_ bytes: [UInt8]) -> Bool {
-    if bytes.starts(with: "bplist".utf8) { return true }
+    if bytes.starts(with: "bplist".utf8) { return isWholeBinary(bytes) }
     let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
     guard text.first(where: { $0 > UInt8(ascii: " ") }) == UInt8(ascii: "<") else { return false }
     var containers = 0
@@ -38,6 +38,46 @@ enum PropertyList: Equatable, Sendable {
       if rest.starts(with: "array".utf8) || rest.starts(with: "dict".utf8) { containers += 1 }
     }
     return containers <= mostContainers
+  }
+}
+
+extension PropertyList {
+  /// Whether each object of the binary format lies between the header and the table of offsets:
+  /// Foundation's parser traps at some that do not.
+  private static func isWholeBinary(_ bytes: [UInt8]) -> Bool {
+    let (header, trailer) = (8, bytes.count - 32)
+    guard trailer >= header else { return false }
+    /// A big-endian number of 1 to 8 bytes; nil if it lies elsewhere or does not fit.
+    func number(_ at: Int, _ size: Int) -> Int? {
+      guard (1...8).contains(size), at >= header, at <= bytes.count - size else { return nil }
+      return Int(exactly: bytes[at..<(at + size)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    }
+    let (offsetSize, referenceSize) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
+    guard let count = number(trailer + 8, 8), let top = number(trailer + 16, 8), let table = number(trailer + 24, 8),
+      (1...8).contains(referenceSize), (1...trailer).contains(count), top < count, (header...trailer).contains(table)
+    else { return false }
+    return (0..<count).allSatisfy { index in
+      guard let offset = number(table + index * offsetSize, offsetSize), (header..<table).contains(offset) else {
+        return false
+      }
+      let (kind, short) = (bytes[offset] >> 4, Int(bytes[offset] & 0xF))
+      var (start, length) = (offset + 1, short)
+      switch kind {
+      case 0x0: length = 0
+      case 0x1, 0x2, 0x3: length = short <= 4 ? 1 << short : bytes.count
+      case 0x8: length = short + 1
+      case 0x4, 0x5, 0x6, 0x7, 0xA, 0xC, 0xD:
+        if short == 0xF {
+          guard start < table, bytes[start] >> 4 == 1, bytes[start] & 0xF <= 3,
+            let long = number(start + 1, 1 << Int(bytes[start] & 0xF)), long <= bytes.count
+          else { return false }
+          (start, length) = (start + 1 + (1 << Int(bytes[start] & 0xF)), long)
+        }
+        length *= kind == 0x6 ? 2 : kind == 0xD ? 2 * referenceSize : kind >= 0xA ? referenceSize : 1
+      default: return false
+      }
+      return start + length <= table
+    }
   }
 }
 
