@@ -1,0 +1,221 @@
+import MigrationWire
+
+/// A receiver that stays: its state between one transfer and the next, and its memory of earlier
+/// transfers (Protocol §7.5).
+///
+/// Its phase is open again as soon as a transfer is done or has failed. A sender that still has to
+/// learn that its transfer is done learns it beside the next transfer, in a session that steps
+/// aside: such a session changes only its own transfer.
+extension ReceiverEngine {
+  /// How many finished transfers stay known to senders that ask again. The store has older ones
+  /// too, and the next run knows them.
+  package static let rememberedDone = 32
+
+  // MARK: The end of a transfer
+
+  /// The outcome of a transfer is decided: it ends the run, or a receiver that stays reports it and
+  /// continues.
+  mutating func endTransfer(_ outcome: ReceiverPhase.Outcome) {
+    guard settings.keeps else { return endRun(outcome) }
+    if phase.isEnding { return }
+    // A success has been reported by now. A transfer that the stop breaks off is reported as the
+    // end of the run.
+    if case .failure(let failure) = outcome, stop == nil || failure.kind != .interrupted { tell(.failed(failure)) }
+    if let transfer = phase.transfer { endWait(of: transfer) }
+    phase = .open
+    goOnWithConcluded()
+    endStoppedRun()
+  }
+
+  /// A transfer that has brought data ends the wait in which its sender has paired. A failed
+  /// pairing does not: its sender could have guesses judged without limit.
+  private mutating func endWait(of transfer: TransferID) {
+    // By now another sender may have spent the code and not be at READY yet.
+    if door.isConfirming { return }
+    if transfers.endWait(of: transfer) { codes.startNextWait(now: now) } else { codes.reopen() }
+  }
+
+  /// Begins the next import of an earlier run.
+  mutating func goOnWithConcluded() {
+    guard case .open = phase, stop == nil, let next = transfers.takeConcluded() else { return }
+    goOn(withImportOf: next)
+  }
+
+  /// The run of a receiver that stays ends when it is stopped and waits for no last messages.
+  mutating func endStoppedRun() {
+    guard let stop, case .open = phase, !hasAsides else { return }
+    endRun(.failure(TransferFailure(stop.kind, "interrupted")))
+  }
+
+  // MARK: Sessions that step aside
+
+  /// The sessions about finished transfers, which run beside other work.
+  var asides: [SessionNumber] { conversations.keys.sorted().filter { conversations[$0]?.isTalkingAside == true } }
+
+  var hasAsides: Bool { conversations.values.contains(where: \.isTalkingAside) }
+
+  /// The session only waits for the sender's receipt, for a limited time that nothing extends.
+  mutating func stepAside(_ number: SessionNumber) {
+    let until = now + (stop == nil ? Self.linger : EndLimits.lastMessages)
+    let earlier = conversations[number]?.receiptUntil ?? until
+    conversations[number]?.isAside = true
+    conversations[number]?.receiptUntil = min(earlier, until)
+    if case .settling(let end, let fault) = conversations[number]?.life {
+      conversations[number]?.life = .settling(until: min(end, until), fault)
+    }
+  }
+
+  /// The user has stopped the run: senders have a moment to send RECEIPT.
+  mutating func hurryAsides() { for number in asides { stepAside(number) } }
+
+  // MARK: Senders that send nothing
+
+  /// After how many seconds without data a session gives way, and for how many seconds its sender
+  /// then leaves others their turn: a person has to read and type a code.
+  package static let turn = 120.0
+
+  /// Another sender wants to be served: a session whose sender does nothing gives way to it. Work
+  /// of this device, however slow, does not count.
+  mutating func askForTurn() {
+    guard settings.keeps, stop == nil, let number = phase.session, let conversation = conversations[number],
+      isDue(conversation)
+    else { return }
+    if conversation.machine.isReceiving { act(.lookForData(number)) } else { giveWay(number) }
+  }
+
+  mutating func lookedForData(_ number: SessionNumber, lastAt moment: Double?) {
+    guard settings.keeps, phase.session == number, let moment, now >= moment + Self.turn,
+      let conversation = conversations[number], isDue(conversation)
+    else { return }
+    giveWay(number)
+  }
+
+  /// Whether it is the sender's part to do something, and has been for long.
+  private func isDue(_ conversation: Conversation) -> Bool {
+    guard conversation.isTalking, conversation.finish == nil, transfers[of: conversation.transfer]?.awaitsData == true,
+      now >= conversation.dueSince + Self.turn
+    else { return false }
+    switch conversation.course {
+    case .none, .receiving: return true
+    case .telling: return phase.session.map { !workers.contains(.readLedger($0)) } == true
+    case .waiting, .weighing, .asking, .recording, .due, .staging: return false
+    }
+  }
+
+  private mutating func giveWay(_ number: SessionNumber) {
+    guard let transfer = conversations[number]?.transfer else { return }
+    yielding = (transfer, now + Self.turn)
+    endSession(number, by: .idle)
+  }
+
+  // MARK: Senders that come back
+
+  /// From now on, a session acts on a transfer.
+  mutating func engage(in transfer: TransferID, by number: SessionNumber) {
+    phase = .engaged(transfer, number)
+    transfers[of: transfer]?.isMet = true
+    guard settings.keeps else { return }
+    codes.noteInterlude()
+    transfers.retake(transfer)
+  }
+
+  /// Refuses a known sender while another one is served, or has just proved the code. A sender
+  /// whose transfer is done disturbs only a run that is about to end.
+  func admitReturn(to transfer: TransferID) throws(AbortReason) {
+    if let yielding, yielding.transfer == transfer, now < yielding.until { throw .busy }
+    let isConfirming = door.isConfirming && isInviting
+    if phase.transfer == transfer, !isConfirming { return }
+    guard stop == nil else { throw .busy }
+    if transfers[of: transfer]?.isDone == true { return }
+    guard !door.isConfirming else { throw .busy }
+    switch phase {
+    case .open: return
+    case .away(let other, _, _): if givesWay(other) { return }
+    case .starting, .engaged, .finishing, .over: break
+    }
+    throw .busy
+  }
+
+  /// The store has read the state of a transfer that its sender continues.
+  mutating func retook(_ identifier: TransferID, _ result: Result<KnownTransfer?, Fault>) {
+    guard let before = transfers[of: identifier], before.keeping == .retaking else { return }
+    switch result {
+    case .success(let known?):
+      var anew = IncomingTransfer(known)
+      anew.isMet = before.isMet
+      transfers[of: identifier] = anew
+      if phase.transfer == identifier { goOn(with: known) }
+    case .success(nil):
+      // A plan that was never agreed to has no record on the disk; any other was discarded by the
+      // user.
+      var anew = IncomingTransfer(identifier, pairedWith: before.client)
+      anew.fault = before.isRecorded ? .unknownTransfer : nil
+      transfers[of: identifier] = anew
+      if before.isRecorded { endSession(of: identifier, by: .unknownTransfer) }
+    case .failure(let fault):
+      transfers[of: identifier]?.keeping = .released
+      // Another process holds it, for a short time: its sender reconnects.
+      let isBusy = fault.code == .inUse
+      endSession(of: identifier, by: isBusy ? Fault(.connection, fault.message, hint: fault.hint) : fault)
+    }
+  }
+
+  /// The transfer has begun: continues as far as is possible without its sender.
+  private mutating func goOn(with known: KnownTransfer) {
+    guard known.concluded != nil else { return }
+    let session = phase.session
+    goOn(withImportOf: known.identifier)
+    phase = .engaged(known.identifier, session)
+  }
+
+  private mutating func endSession(of transfer: TransferID, by fault: Fault) {
+    if phase.transfer == transfer, let number = phase.session { return endSession(number, by: fault) }
+    if phase.transfer == transfer { endTransfer(.failure(fault.failure)) }
+  }
+
+  // MARK: Releasing transfers
+
+  /// Releases the transfers that no session needs, so that a run of months holds no more than one
+  /// that has just begun.
+  mutating func tendKeeping() {
+    guard settings.keeps, !phase.isEnding else { return }
+    transfers.release(transfers.filter(isResting).map(\.identifier), busy: transfersOfSessions)
+  }
+
+  /// The transfers that sessions are about.
+  var transfersOfSessions: Set<TransferID> { Set(conversations.values.map(\.transfer)) }
+
+  private func isResting(_ transfer: IncomingTransfer) -> Bool {
+    transfer.keeping == .held && phase.transfer != transfer.identifier && !transfer.isImporting
+      && !transfers.isToBeContinued(transfer.identifier) && !transfersOfSessions.contains(transfer.identifier)
+  }
+
+  // MARK: Invariants
+
+  /// The invariant of a receiver that stays that does not hold; nil if all hold.
+  var brokenKeeping: String? {
+    guard settings.keeps else {
+      return conversations.values.contains(where: \.isAside) ? "a session steps aside in a run that does not stay" : nil
+    }
+    if phase.isEnding { return nil }
+    if transfers.count(where: \.isDone) > Self.rememberedDone + conversations.count { return "too many are remembered" }
+    for conversation in conversations.values where conversation.isAside && !conversation.isEnding {
+      if let transfer = transfers[of: conversation.transfer], transfer.outcome == nil {
+        return "a session steps aside too early"
+      }
+    }
+    if let transfer = phase.transfer.flatMap({ transfers[of: $0] }) {
+      if transfer.isDone, conversations.values.allSatisfy({ !$0.machine.isOver }) {
+        return "it is engaged in a finished transfer"
+      }
+      if transfer.keeping == .released { return "it is engaged in a released transfer" }
+    }
+    if transfers.contains(where: isResting) { return "it holds a transfer that it does not need" }
+    return nil
+  }
+}
+
+extension Conversation {
+  /// Whether it steps aside, and has not ended.
+  fileprivate var isTalkingAside: Bool { isAside && !isEnding }
+}

@@ -1,0 +1,331 @@
+import MigrationWire
+
+/// Plans and their parts: from their judgement to the end of the ledger (Protocol §6.2 to §6.4).
+extension ReceiverEngine {
+  /// Judges a plan, once nothing is written for an older session any more.
+  mutating func weigh(_ plan: Plan, _ number: SessionNumber) {
+    guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer],
+      // A finished transfer that was released is answered from memory.
+      transfer.keeping == .held || conversation.isAside,
+      !conversations.contains(where: { $0.key != number && $0.value.transfer == transfer.identifier })
+    else { return }
+    if !conversation.isResumed, plan.transfer != nil { return endSession(number, by: .unknownTransfer) }
+    if let objection = transfer.objection(to: plan) { return endSession(number, by: objection) }
+    if plan.transfer == nil, transfer.isRecorded, !transfer.isAgreed(plan) {
+      begin(plan, insteadOf: transfer.identifier, number)
+      return
+    }
+    let open = transfer.open(of: plan)
+    conversations[number]?.course = .weighing(plan)
+    act(.weigh(number, transfer.identifier, plan, open))
+  }
+
+  /// A sender that has come back begins another plan: the earlier one, of which nothing has arrived,
+  /// gives way.
+  private mutating func begin(_ plan: Plan, insteadOf earlier: TransferID, _ number: SessionNumber) {
+    guard let transfer = conversations[number]?.beginTransfer() else { return }
+    transfers.replace(earlier, by: transfer)
+    phase = .engaged(transfer, number)
+    weigh(plan, number)
+  }
+
+  mutating func weighed(_ number: SessionNumber, _ result: Result<Weighing, Fault>, _ session: SessionID) {
+    guard let conversation = conversations[number], conversation.isTalking,
+      case .weighing(let plan) = conversation.course, let transfer = transfers[of: conversation.transfer]
+    else { return }
+    conversations[number]?.session = session
+    switch result {
+    case .failure(let fault): endSession(number, by: fault)
+    case .success where conversation.isAside: say(plan, number)
+    case .success(let weighing):
+      for part in wanted(of: plan, weighing) {
+        tell(.offer(part.offer, availableBytes: part.room.availableBytes))
+      }
+      let isWanted = weighing.values.contains { if case .success = $0 { true } else { false } }
+      if !isWanted, !transfer.isRecorded { return answer(plan, refusing: weighing, number) }
+      conversations[number]?.course = .asking(plan, weighing)
+      if transfer.isAgreed(plan) || !settings.asksConsent { record(number) }
+    }
+  }
+
+  /// The parts that could be taken.
+  func wanted(of plan: Plan, _ weighing: Weighing) -> [WantedPart] {
+    weighing.keys.sorted().compactMap { number in
+      let part = plan.parts[Int(number)]
+      guard case .success(let room)? = weighing[number], let offer = Offer(estimated: part) else { return nil }
+      return WantedPart(name: part.name, offer: offer, room: room)
+    }
+  }
+
+  /// The user wants the transfer.
+  mutating func record(_ number: SessionNumber) {
+    guard let conversation = conversations[number], case .asking(let plan, let weighing) = conversation.course,
+      let transfer = transfers[of: conversation.transfer]
+    else { return }
+    transfers[of: transfer.identifier]?.judge(plan, refused: weighing.compactMapValues(\.fault))
+    conversations[number]?.course = .recording(plan)
+    act(
+      .record(
+        number,
+        PlanRecord(
+          transfer: transfer.identifier, client: transfer.client, plan: plan, label: conversation.label,
+          address: conversation.remote.address)))
+  }
+
+  mutating func recorded(_ number: SessionNumber, _ fault: Fault?) {
+    guard let conversation = conversations[number], case .recording(let plan) = conversation.course else { return }
+    if let fault { return endSession(number, by: fault) }
+    transfers[of: conversation.transfer]?.isRecorded = true
+    if conversation.isTalking { say(plan, number) }
+  }
+
+  /// The user does not want the transfer.
+  mutating func decline(_ number: SessionNumber) {
+    guard case .asking(let plan, let weighing)? = conversations[number]?.course else { return }
+    answer(plan, refusing: weighing.mapValues { .failure($0.fault ?? .declined) }, number)
+  }
+
+  /// No part is taken: nothing is recorded.
+  private mutating func answer(_ plan: Plan, refusing weighing: Weighing, _ number: SessionNumber) {
+    guard let transfer = conversations[number]?.transfer else { return }
+    transfers[of: transfer]?.judge(plan, refused: weighing.compactMapValues(\.fault))
+    say(plan, number)
+  }
+
+  /// Says the verdict.
+  private mutating func say(_ plan: Plan, _ number: SessionNumber) {
+    guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
+    let parts: [Verdict.Part] = plan.parts.indices.map { index in
+      switch transfer.results[UInt16(index)] {
+      case nil: .taken()
+      case .finished?: .finished
+      case .failed(let fault)?: .refused(fault.close.shortened(to: Verdict.room / plan.parts.count))
+      }
+    }
+    let verdict = Verdict(
+      transfer: transfer.identifier, session: conversation.session, window: Limits.window, streams: Self.streams,
+      parts: parts)
+    guard let message = conversations[number]?.machine.judged(verdict) else { return }
+    act(.say(conversation.connection, message))
+    conversations[number]?.course = .none
+    conversations[number]?.dueSince = now
+    for (index, part) in transfer.results.sorted(by: { $0.key < $1.key }) {
+      if case .failed(let fault) = part { tellFailure(of: index, fault, transfer) }
+    }
+    // The user has stopped the run meanwhile, and an earlier session's result no longer holds.
+    if let stop, transfer.awaitsData { return stopped(stop.kind) }
+    endPlan(number)
+  }
+
+  /// Tells the user that one of several parts has failed.
+  mutating func tellFailure(of part: UInt16, _ fault: Fault, _ transfer: IncomingTransfer) {
+    if let name = transfer.name(ofPart: part) { tell(.partFailed(name: name, fault.failure)) }
+  }
+
+  /// Takes an offer, once no import and no worker of the part before runs.
+  mutating func take(_ totals: PartTotals, _ number: SessionNumber) {
+    guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer],
+      let plan = transfer.plan
+    else { return }
+    if let (done, named, isNews) = transfers[of: transfer.identifier]?.answer(totals.part) {
+      return answer(done, naming: named, isNews, number)
+    }
+    conversations[number]?.course = .due(totals)
+    guard !transfer.isImporting, !workers.isBusy(number), let contents = plan.parts[Int(totals.part)].offered else {
+      return
+    }
+    conversations[number]?.beginPart()
+    transfers[of: transfer.identifier]?.begin(totals.part)
+    conversations[number]?.course = .staging(totals)
+    act(
+      .stage(
+        number,
+        StagingOrder(
+          transfer: transfer.identifier, part: totals.part, offer: Offer(contents, totals),
+          held: transfers[of: transfer.identifier]?.part.held ?? Tally(),
+          isCompressible: settings.greeting.features.intersection(conversation.features).contains(.zstd))))
+  }
+
+  mutating func staged(_ number: SessionNumber, _ result: Result<Admitted, Fault>) {
+    guard let conversation = conversations[number], case .staging(let totals) = conversation.course else { return }
+    switch result {
+    case .success(let admitted):
+      transfers[of: conversation.transfer]?.part.stage(totals, admitted)
+      if let total = admitted.concluded {
+        // An import that had failed is tried again.
+        conversations[number]?.course = .due(totals)
+        continueImport(of: conversation.transfer, total)
+      } else if conversation.isTalking {
+        accept(admitted, number)
+      }
+    case .failure(let fault): failPart(number, by: fault)
+    }
+  }
+
+  private mutating func accept(_ admitted: Admitted, _ number: SessionNumber) {
+    guard let conversation = conversations[number] else { return }
+    conversations[number]?.course = .telling
+    let accept = Accept(keys: admitted.keys, traits: admitted.traits)
+    if let message = conversations[number]?.machine.accept(accept) { act(.say(conversation.connection, message)) }
+    act(.sync(number))
+    act(.readLedger(number))
+  }
+
+  /// The running part fails here: the session continues with the next one, if the sender hears of
+  /// it.
+  mutating func failPart(_ number: SessionNumber, by fault: Fault) {
+    guard let conversation = conversations[number], conversation.isTalking, conversation.machine.mayFail else {
+      return endSession(number, by: fault)
+    }
+    if let message = conversations[number]?.machine.fail(fault.close) { act(.say(conversation.connection, message)) }
+    endPart(number, by: fault, isDataUnderWay: conversation.machine.isReceiving)
+  }
+
+  /// The running part has failed, at this end or the other.
+  mutating func endPart(_ number: SessionNumber, by fault: Fault, isDataUnderWay: Bool = false) {
+    guard let conversation = conversations[number] else { return }
+    // Its import was about to begin.
+    if conversation.finish != nil { transfers[of: conversation.transfer]?.part.stage = .receiving }
+    guard let transfer = transfers[of: conversation.transfer] else { return }
+    conversations[number]?.course = .none
+    conversations[number]?.dueSince = now
+    conversations[number]?.beginPart()
+    act(.discardData(number))
+    if workers.contains(.sync(number)) { act(.endSync(number)) }
+    // An import that has begun decides by itself.
+    if transfer.isImporting { return }
+    if transfer.isReceiving { transfers.note(transfer.identifier) }
+    transfers[of: transfer.identifier]?.fail(by: fault)
+    tellFailure(of: transfer.part.number, fault, transfer)
+    if case .success(let result)? = transfers[of: transfer.identifier]?.outcome { tellDone(result) }
+    endPlan(number, isDataUnderWay: isDataUnderWay)
+  }
+
+  /// Every part has its result: only the sender's RECEIPT is missing, for a limited time, and the
+  /// data that was under way before it.
+  mutating func endPlan(_ number: SessionNumber, isDataUnderWay: Bool = false) {
+    guard let conversation = conversations[number], let outcome = transfers[of: conversation.transfer]?.outcome
+    else { return }
+    if case .failure = outcome {
+      let seconds = isDataUnderWay ? Self.linger : EndLimits.unhurried
+      conversations[number]?.receiptUntil = min(conversation.receiptUntil ?? .infinity, now + seconds)
+    }
+    awaitReceipt(number)
+    guard settings.keeps, phase.session == number else { return }
+    stepAside(number)
+    endTransfer(outcome)
+  }
+
+  // MARK: The ledger
+
+  mutating func ledger(_ number: SessionNumber, _ result: Result<LedgerPart, Fault>) {
+    guard let conversation = conversations[number], conversation.isTalking, case .telling = conversation.course else {
+      return
+    }
+    conversations[number]?.dueSince = now
+    switch result {
+    case .success(let part): tell(part, number, conversation)
+    case .failure(let fault): failPart(number, by: fault)
+    }
+  }
+
+  private mutating func tell(_ part: LedgerPart, _ number: SessionNumber, _ conversation: Conversation) {
+    for page in part.pages {
+      if page.kind == .staged { conversations[number]?.droppable += page.marks.count }
+      act(.say(conversation.connection, conversation.machine.report(page)))
+    }
+    for partial in part.partials { act(.say(conversation.connection, conversation.machine.report(partial))) }
+    if let held = part.end {
+      endLedger(held, number, conversation)
+    } else if part.pages.isEmpty, part.partials.isEmpty {
+      // Nothing was queued, so no `drained` will follow.
+      act(.readLedger(number))
+    }
+  }
+
+  /// Reads the next part once the previous one is sent.
+  mutating func drained(_ id: ConnectionID) {
+    guard let (number, conversation) = conversations.first(where: { $0.value.connection == id }),
+      conversation.isTalking, case .telling = conversation.course, !workers.contains(.readLedger(number))
+    else { return }
+    act(.readLedger(number))
+  }
+
+  /// The ledger is sent: streams may join as soon as the sender reads its end.
+  private mutating func endLedger(_ held: Tally, _ number: SessionNumber, _ conversation: Conversation) {
+    transfers[of: conversation.transfer]?.part.heldBefore = held
+    if conversation.isResumed, conversation.streams == nil { tell(.resumed(heldBytes: held.bytes)) }
+    conversations[number]?.course = .receiving
+    conversations[number]?.streams = conversation.streams ?? StreamTable(session: conversation.session)
+    act(.openGate(number))
+    conversations[number]?.nextProgress = now + Conversation.progressPause
+    if let message = conversations[number]?.machine.reported(held) { act(.say(conversation.connection, message)) }
+    if conversation.isResumed { tellRefusalsAgain(of: conversation.transfer) }
+    sayRefusals(number)
+  }
+
+  // MARK: Items that the destination cannot hold
+
+  mutating func refused(_ transfer: TransferID, _ refusals: [Refusal]) {
+    transfers[of: transfer]?.part.refusals += refusals
+    tellRefusals(of: transfer)
+    if let number = phase.session { sayRefusals(number) }
+  }
+
+  /// Tells the user the refusals that were not told yet.
+  private mutating func tellRefusals(of transfer: TransferID) {
+    for refusal in transfers[of: transfer]?.part.newRefusals() ?? [] { tell(refusal.event) }
+  }
+
+  /// Tells the user all refusals again.
+  private mutating func tellRefusalsAgain(of transfer: TransferID) {
+    transfers[of: transfer]?.part.toldRefusals = 0
+    tellRefusals(of: transfer)
+  }
+
+  /// Tells the sender the refusals that it was not told yet, including those of earlier sessions,
+  /// once the ledger is sent.
+  private mutating func sayRefusals(_ number: SessionNumber) {
+    guard let conversation = conversations[number], conversation.isTalking,
+      conversation.machine.isReceiving || conversation.machine.isImporting,
+      let refusals = transfers[of: conversation.transfer]?.part.refusals
+    else { return }
+    conversations[number]?.toldRefusals = refusals.count
+    for refusal in refusals[conversation.toldRefusals...] { say(refusal, number) }
+  }
+
+  private mutating func say(_ refusal: Refusal, _ number: SessionNumber) {
+    guard let id = conversations[number]?.connection, let message = conversations[number]?.machine.refused(refusal)
+    else { return }
+    act(.say(id, message))
+  }
+
+  /// Tells the sender that a part is finished, which it has offered: before that, the items that
+  /// are not stored.
+  private mutating func answer(_ done: Done, naming named: [Refusal], _ isNews: Bool, _ number: SessionNumber) {
+    guard let conversation = conversations[number], conversation.isTalking, conversation.machine.isJudging else {
+      return
+    }
+    conversations[number]?.course = .none
+    conversations[number]?.dueSince = now
+    if isNews, !conversation.isAside { for refusal in named { tell(refusal.event) } }
+    for refusal in named { say(refusal, number) }
+    guard let message = conversations[number]?.machine.answerAgain(done) else { return }
+    act(.say(conversation.connection, message))
+    awaitReceipt(number)
+  }
+
+  /// The import of the running part has ended: tells the sender, if its session waits for that.
+  mutating func sayImported(_ done: Done, _ number: SessionNumber) {
+    guard let conversation = conversations[number], conversation.isTalking, conversation.machine.isImporting,
+      let message = conversations[number]?.machine.imported(done)
+    else { return }
+    conversations[number]?.course = .none
+    conversations[number]?.dueSince = now
+    act(.say(conversation.connection, message))
+  }
+}
+
+extension Result where Failure == Fault {
+  fileprivate var fault: Fault? { if case .failure(let fault) = self { fault } else { nil } }
+}
