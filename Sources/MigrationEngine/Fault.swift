@@ -143,6 +143,16 @@ extension Fault {
     .unknownTransfer, "the other device wants to continue a transfer that is not known here",
     telling: "this transfer is not known here", toldHint: "Start it again, with a new code.")
 
+  /// A known device has begun as many transfers as it may.
+  static let tooManyTransfers = Fault(
+    .declined, "the other device has \(ReceiverEngine.transfersOfDevice) unfinished transfers here, and begins another",
+    telling: "this device has \(ReceiverEngine.transfersOfDevice) unfinished transfers there",
+    toldHint: "Complete or forget one of them.")
+
+  /// A known device wants a transfer while another one is served; it comes back by itself.
+  static let elsewhere = Fault(
+    .connection, "another transfer is served", telling: "another transfer is served there at this moment")
+
   /// The other device's key is not the key of the pairing.
   package static let otherKey = Fault(
     .pairing, "The other device's key is not the one you paired with. Stopped.",

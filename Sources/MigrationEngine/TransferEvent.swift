@@ -154,8 +154,9 @@ package enum TransferEvent: Sendable {
   case found(label: String, address: String)
   /// The sender connects.
   case connecting(address: String)
-  /// The devices have paired; the other device's label and address.
-  case paired(label: String, address: String)
+  /// The devices have paired, or know each other from a kept pairing; the other device's label and
+  /// address.
+  case paired(label: String, address: String, isKnown: Bool = false)
   /// The offered transfer, and how much room the destination has (nil at the sender).
   case offer(Offer, availableBytes: UInt64?)
   case progress(TransferProgress)

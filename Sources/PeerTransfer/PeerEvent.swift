@@ -76,7 +76,7 @@ extension PeerEvent {
     case .looking: self = .looking
     case .found(let label, let address): self = .found(PeerDevice(name: label, host: address))
     case .connecting(let address): self = .connecting(address: VisibleText.of(address))
-    case .paired(let label, let address): self = .paired(PeerDevice(name: label, host: address))
+    case .paired(let label, let address, _): self = .paired(PeerDevice(name: label, host: address))
     case .offer(let offer, let room): self = .offer(PeerOffer(offer, availableBytes: room))
     case .progress(let progress): self = .progress(PeerProgress(progress))
     case .interrupted(let reason): self = .interrupted(reason: VisibleText.message(reason))

@@ -14,6 +14,8 @@ enum Command: Equatable, Sendable {
   case resumeList(json: Bool)
   /// Forget the unfinished transfer whose identifier begins with these digits.
   case forget(String, json: Bool)
+  /// A command about known devices.
+  case device(DeviceCommand)
   /// A command about the apps of this device.
   case app(AppCommand)
   /// A command about the credentials of apps.
@@ -70,6 +72,7 @@ extension Command {
         case .discover: self = .discover(try DiscoverOptions(arguments))
         case .resume: self = try Self.resume(arguments)
         case .forget: self = .forget(try Self.unfinished(arguments), json: arguments.has("--json"))
+        case .device, .deviceList, .deviceName, .deviceForget: self = .device(try DeviceCommand(verb, arguments))
         case .code, .codeNew: self = try Self.code(verb, arguments)
         case .completion: self = .completion(try Shell(arguments))
         case .help: self = try Self.help(rest)

@@ -94,8 +94,9 @@ struct HumanReport: Report {
       return say("Found \(DeviceAddress.shown(label, address)).")
     case .connecting(let address):
       return say("Connecting to \(VisibleText.of(address))")
-    case .paired(let label, let address):
-      return say("Paired with \(DeviceAddress.shown(label, address)).")
+    case .paired(let label, let address, let isKnown):
+      let device = DeviceAddress.shown(label, address)
+      return say(isKnown ? "Connected with \(device), a known device." : "Paired with \(device).")
     case .offer(let offer, let availableBytes):
       if case .app = offer.contents { isApp = true } else { isApp = false }
       return say(offer.sentence(role, availableBytes: availableBytes))

@@ -44,8 +44,8 @@ struct JSONReport: Report {
       return line("found", ["label": label, "address": address])
     case .connecting(let address):
       return line("connecting", ["address": address])
-    case .paired(let label, let address):
-      return line("paired", ["label": label, "address": address])
+    case .paired(let label, let address, let isKnown):
+      return line("paired", ["label": label, "address": address, "known": isKnown])
     case .offer(let offer, let availableBytes):
       return line("offer", offer.members + ["availableBytes": availableBytes])
     case .progress(let progress):

@@ -54,6 +54,7 @@ import PeerTransfer
     case .discover(let options): return Discover.perform(options)
     case .resumeList(let json): return Unfinished.list(json: json)
     case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)
+    case .device(let command): return Devices.perform(command)
     case .app(let command): return Apps.perform(command)
     case .credentials(let command): return Credentials.perform(command)
     case .account(let command): return Accounts.perform(command)

@@ -86,6 +86,7 @@ extension ReceiveOptions {
     transfer = Receiver.Options(listen: listen)
     transfer.from = try arguments.ranges("--from")
     transfer.keeps = keeps
+    transfer.keepsPairings = arguments.has("--remember")
     isAnnounced = !arguments.has("--no-announce")
     transfer.greeting.label = ThisDevice.label(try arguments.label())
     transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter

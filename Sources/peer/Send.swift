@@ -102,6 +102,7 @@ extension SendOptions {
     transfer.compression = try Self.compression(arguments)
     transfer.limit = try arguments.rate("--limit")
     transfer.streams = try arguments.streams()
+    transfer.keepsPairing = arguments.has("--remember")
     transfer.greeting.label = ThisDevice.label(try arguments.label())
     transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter
     report = arguments.bytes("--report")

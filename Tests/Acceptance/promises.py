@@ -32,7 +32,7 @@ PROMISES = {
         "test_scripts.py: test_unfit_code_files", "test_scripts.py: test_no_question"],
     "a receiver may stay": [
         "test_staying.py: test_a_sender_without_a_receipt", "test_staying.py: test_failures_do_not_end_the_run",
-        "test_staying.py: test_a_restart"],
+        "test_staying.py: test_a_restart", "test_staying.py: test_known_devices"],
     "an app's data moves": [
         "test_migrating.py: test_data_group_and_status_arrive", "test_migrating.py: test_an_exporter_that_throws",
         "test_migrating.py: test_an_importer_that_crashes", "test_migrating.py: test_offers_that_are_refused",

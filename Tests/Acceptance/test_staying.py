@@ -266,3 +266,36 @@ def test_no_room(work):
     small_file(f"{old}/small")
     equal(sender(work, [f"{old}/small"], receiver.port, receiver.shown(2)).wait(), 0, "exit code of the next")
     equal(receiver.stop(), 143, "exit code")
+
+
+@pytest.mark.takes(4)
+def test_known_devices(work):
+    """--remember: the second transfer needs no code, also of a receiver that was started again; a
+    forgotten device does, at once"""
+    old, new = work.place()
+    receiver = Standing(work, new, ["--remember"])
+
+    def send(number, code=None):
+        sending = Process(
+            work, ["send", sources(old, number), "--to", f"127.0.0.1:{receiver.port}", "--remember",
+                   "--code-file", "-", "--json"], "" if code is None else code + "\n")
+        return sending.wait(), sending
+
+    code, sending = send(0, receiver.shown(1))
+    equal(code, 0, f"exit code of the first sender: {sending.text()[-300:]}")
+    equal(sending.events("paired")[0]["known"], False, "the first device is known")
+    equal(receiver.stop(), 143, "exit code of the receiver")
+    receiver = Standing(work, new, ["--remember"], receiver.port)
+    code, sending = send(1)
+    equal(code, 0, f"exit code of the known sender: {sending.text()[-300:]}")
+    equal(sending.events("paired")[0]["known"], True, "the second device is known")
+    listed = Process(work, ["device", "list", "--json"])
+    equal(listed.wait(), 0, "exit code of device list")
+    devices = listed.events("device")
+    equal({(device["role"], device["transfers"]) for device in devices}, {("sender", 2), ("receiver", 2)}, "known devices")
+    one = next(device for device in devices if device["role"] == "receiver")
+    equal(Process(work, ["device", "forget", one["id"][:8]]).wait(), 0, "exit code of forget")
+    code, sending = send(2)
+    equal(code, 3, f"exit code of a forgotten sender: {sending.text()[-300:]}")
+    equal(sorted(os.listdir(new)), ["0", "1"], "the destination holds")
+    receiver.stop()

@@ -32,6 +32,71 @@ import Testing
     ["stage \(session): part \(part), 4 for 100, held 0/0"]
   }
 
+  // MARK: Known devices
+
+  /// A receiver that stays and keeps pairings.
+  private func remembering() -> Script {
+    var settings = Script.settings()
+    (settings.keeps, settings.keepsPairings) = (true, true)
+    var script = Script(settings)
+    script.open()
+    return script
+  }
+
+  @Test func `a pairing is kept if both users want that, and the record is durable`() {
+    let wanting = Plan(Script.plan().parts, flags: .keepPairing)
+    for (plan, isKept) in [(wanting, true), (Script.plan(), false), (wanting, false)] {
+      var script = remembering()
+      script.pair()
+      script.plan(plan)
+      #expect(script.feed(Script.weighed()).last?.hasSuffix(", kept") == plan.flags.contains(.keepPairing))
+      #expect(script.feed(.recorded(first, nil, isKept: isKept)).first?.hasSuffix("; kept") == isKept)
+    }
+  }
+
+  @Test func `a known device begins a transfer without a code, and is turned away while another one is served`() {
+    var script = remembering()
+    script.come(1, isOfDevice: true)
+    #expect(script.feed(.asked(Script.id(1), .resume)) == ["welcome 1 to resume until 10.0"])
+    var busy = script
+    busy.pair(2, as: 101)
+    #expect(busy.feed(.ready(Script.id(1), identifier: 100)) == ["drop 1"])
+    busy.come(3, isOfDevice: true)
+    #expect(busy.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy"])
+    #expect(script.feed(.ready(Script.id(1), identifier: 100)).contains("converse 1"))
+    #expect(script.say(Script.greeting()) == ["tell paired laptop at 10.0.0.1, known"])
+    #expect(script.say(.plan(Script.plan())) == ["weigh 1: [0] of 1 for 100"])
+  }
+
+  @Test func `a known device has several transfers, continues each, and begins eight at most`() {
+    var script = remembering()
+    for number in 1...8 as ClosedRange<UInt64> {
+      script.resume(number, key: 1, isOfDevice: true, beginning: TransferID(100 + number))
+      script.plan(on: number)
+      script.take(number, on: number, held: Tally(items: 1, bytes: 10))
+      _ = script.feed(.broke(Script.id(number), Script.cut))
+      _ = script.feed(.syncEnded(SessionNumber(number), nil))
+      _ = script.feed(.closed(Script.id(number)))
+      for transfer in 1...number { _ = script.feed(.noted(TransferID(100 + transfer))) }
+    }
+    script.resume(9, key: 1, isOfDevice: true, beginning: 109)
+    _ = script.say(Script.greeting(), on: 9)
+    #expect(script.say(.plan(Script.plan()), on: 9).first?.hasPrefix("say 9 close 5") == true)
+    _ = script.feed(.closed(Script.id(9)))
+    // An earlier one than the newest.
+    script.resume(10, key: 1, isOfDevice: true, beginning: 110)
+    _ = script.say(Script.greeting(), on: 10)
+    _ = script.say(.plan(Script.plan(103)), on: 10)
+    #expect(Words.text(script.engine.phase) == "engaged in 103 by 10")
+    // One that is not this device's.
+    var other = script
+    _ = other.feed(.broke(Script.id(10), Script.cut))
+    _ = other.feed(.closed(Script.id(10)))
+    other.resume(11, key: 1, isOfDevice: true, beginning: 111)
+    _ = other.say(Script.greeting(), on: 11)
+    #expect(other.say(.plan(Script.plan(77)), on: 11).first?.hasPrefix("say 11 close 12") == true)
+  }
+
   // MARK: The course of a plan
 
   @Test func `the parts that are taken run one after the other, and a refused one is named`() {

@@ -33,13 +33,15 @@ struct ReceiverScript {
   }
 
   /// A connection arrives and is let in; its TLS handshake is done.
-  mutating func come(_ number: UInt64, host: String? = nil, key: UInt8? = nil, mayPair: Bool = true) {
+  mutating func come(
+    _ number: UInt64, host: String? = nil, key: UInt8? = nil, isOfDevice: Bool = false, mayPair: Bool = true
+  ) {
     let host = host ?? "10.0.0.\(number)"
     _ = feed(
       .arrived(
         Self.id(number), Remote(host: host, address: "\(host):9", network: host, mayPair: mayPair), chance: number))
     _ = feed(.spoke(Self.id(number)))
-    _ = feed(.secured(Self.id(number), Self.key(key ?? UInt8(number))))
+    _ = feed(.secured(Self.id(number), Self.key(key ?? UInt8(number)), isOfDevice: isOfDevice))
   }
 
   /// A connection asks to pair and sends PAIR_A; returns the actions after its last message.
@@ -57,10 +59,10 @@ struct ReceiverScript {
   }
 
   /// A known sender comes back; its control connection is at READY.
-  mutating func resume(_ number: UInt64, key: UInt8) {
-    come(number, key: key)
+  mutating func resume(_ number: UInt64, key: UInt8, isOfDevice: Bool = false, beginning transfer: TransferID = 200) {
+    come(number, key: key, isOfDevice: isOfDevice)
     _ = feed(.asked(Self.id(number), .resume))
-    _ = feed(.ready(Self.id(number), identifier: 200))
+    _ = feed(.ready(Self.id(number), identifier: transfer))
   }
 
   /// A stream is on its way to JOIN.

@@ -43,7 +43,7 @@ enum Words {
       "weigh \(number.value): \(parts) of \(plan.parts.count) for \(id)"
     case .record(let number, let record):
       "record \(number.value): \(record.plan.parts.count) for \(record.transfer) of key \(record.client.bytes[0]), "
-        + "\(record.label) at \(record.address)"
+        + "\(record.label) at \(record.address)" + (record.keepsPairing ? ", kept" : "")
     case .stage(let number, let order): "stage \(number.value): \(text(order))"
     case .readLedger(let number): "read ledger \(number.value)"
     case .dropItems(let number, let marks): "drop items \(number.value): \(marks)"
@@ -106,7 +106,7 @@ enum Words {
     case .greeting(let greeting): "greeting of \(greeting.label)"
     case .verdict(let verdict):
       "verdict \(verdict.transfer) \(verdict.session) \(verdict.window >> 20)M \(verdict.streams): "
-        + verdict.parts.map(text).joined(separator: ", ")
+        + verdict.parts.map(text).joined(separator: ", ") + (verdict.flags.contains(.keepPairing) ? "; kept" : "")
     case .accept(let accept): "accept" + (accept.traits == nil ? "" : " traits")
     case .failed(let failed): "failed \(failed.part) \(failed.close.code.rawValue) \(failed.close.message)"
     case .held(let held): "held \(held.kind) \(held.marks)"
@@ -136,7 +136,7 @@ enum Words {
     case .wrongCode(let attempt, let allowed, let from, let left):
       "wrong code \(attempt)/\(allowed) from \(from), \(left) left"
     case .codesSpent(let count, let from, let isOver): "codes spent \(count) \(from.count)\(isOver ? " over" : "")"
-    case .paired(let label, let address): "paired \(label) at \(address)"
+    case .paired(let label, let address, let isKnown): "paired \(label) at \(address)\(isKnown ? ", known" : "")"
     case .offer(let offer, let bytes): "offer \(offer.items), \(bytes.map { "\($0)" } ?? "?") free"
     case .interrupted(let reason): "interrupted: \(reason)"
     case .resumed(let held): "resumed \(held)"

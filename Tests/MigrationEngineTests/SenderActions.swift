@@ -24,6 +24,7 @@ extension SenderEngine.Action {
     case .dial(.pair, let place): "dial to pair" + (place == .probed ? "" : " at \(place)")
     case .dial(.resume(let transfer), let place):
       "dial to resume \(transfer.map { "\($0)" } ?? "the paired")" + (place == .target ? "" : " at \(place)")
+    case .dial(.greet(let key), _): "dial to greet \(key.bytes[0])"
     case .stopDialing: "stop dialing"
     case .converse(let connection): "converse \(connection.number)"
     case .say(let connection, let message): "say \(connection.number) \(message.text)"
@@ -34,7 +35,7 @@ extension SenderEngine.Action {
       "keep \(session.value) partial \(String(decoding: partial.path.bytes, as: UTF8.self))"
     case .recordPlan(let session, let record):
       "record plan \(session.value) \(record.transfer) of \(record.plan.parts.count) for \(record.label) at "
-        + record.address
+        + record.address + (record.keepsPairing ? ", kept" : "")
     case .export(let session, let order): "export \(session.value) \(order.text)"
     case .abandonExport(let session): "abandon export \(session.value)"
     case .openStream(let session, let join, let attempts):
@@ -93,7 +94,7 @@ extension TransferEvent {
     switch self {
     case .connecting(let address): "connecting \(address)"
     case .found(let label, let address): "found \(label) \(address)"
-    case .paired(let label, let address): "paired \(label) \(address)"
+    case .paired(let label, let address, let isKnown): "paired \(label) \(address)\(isKnown ? ", known" : "")"
     case .offer(let offer, let available):
       "offer \(offer.text)" + (available == nil ? "" : " with room")
     case .interrupted(let reason): "interrupted \(reason)"

@@ -48,6 +48,29 @@ import Testing
     #expect(trial.take(.walked(.success([Fixture.summary]))) == [offer, "say 1 plan 7 of 1"])
   }
 
+  @Test func `a known device needs no code, and a code is asked for where no device is one`() {
+    let keys = (1...3).map { KeyFingerprint(digest: [UInt8](repeating: $0, count: 32)) }
+    let devices = [keys[0], keys[1]].map {
+      SenderEngine.KnownDevice(receiver: $0, host: $0 == keys[1] ? "host" : "", label: "")
+    }
+    var trial = SenderTrial()
+    trial.take(.begin)
+    trial.take(.walked(.success([Fixture.summary])))
+    #expect(trial.take(.lookedUp(.success([]), devices: devices)) == ["probe"])
+    // The likely one first; then the one whose key the device has shown.
+    #expect(trial.take(.probed(.success(Fixture.device))) == ["dial to greet 2"])
+    var stranger = trial
+    #expect(stranger.fail(.stranger(keys[2])) == ["ask code of there (host)"])
+    var forgotten = trial
+    #expect(
+      forgotten.fail(.forgotten) == [
+        "tell notice the other device knows this one no more: it needs a code", "ask code of there (host)",
+      ])
+    #expect(trial.fail(.stranger(keys[0])) == ["dial to greet 1"])
+    #expect(trial.meet() == ["converse 1", "say 1 greeting here"])
+    #expect(trial.hear(.greeting(Fixture.greeting())).first == "tell paired there host, known")
+  }
+
   @Test func `a derived code is tried for thirty seconds at a busy receiver, at least once a second`() {
     var trial = SenderTrial()
     trial.beginPairing()

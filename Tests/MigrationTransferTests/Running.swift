@@ -68,7 +68,7 @@ final class RunningReceiver: Sendable {
 
   init(
     _ destination: Scratch, pace: LoopClock = .patient, codePace: LoopClock? = nil, port: UInt16 = 0,
-    giveUpAfter: Double = 0, keeps: Bool = false,
+    giveUpAfter: Double = 0, keeps: Bool = false, keepsPairings: Bool = false,
     store: TransferStore? = nil, from ranges: [AddressRange] = [],
     consent: ConsentAsker? = nil, restart: RestartAsker? = nil,
     importer: (any Importer)? = nil,
@@ -83,6 +83,7 @@ final class RunningReceiver: Sendable {
     options.codePace = codePace
     options.from = ranges
     options.keeps = keeps
+    options.keepsPairings = keepsPairings
     var helpers = Receiver.Helpers()
     helpers.restart = restart
     helpers.consent = consent

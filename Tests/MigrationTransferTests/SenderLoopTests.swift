@@ -165,7 +165,10 @@ private final class Gate: Sendable {
       (.deriveSecret(PairingCode(number: 1)), "derived"), (.dial(.pair, at: .probed), "dialed"),
     ]
     let inSession: [(SenderEngine.Action, String)] = [
-      (.recordPlan(session, .init(transfer: 3, plan: plan, label: "", address: "")), "planRecorded"),
+      (
+        .recordPlan(session, .init(transfer: 3, plan: plan, label: "", address: "", keepsPairing: false)),
+        "planRecorded"
+      ),
       (.export(session, order), "exported"),
       (.openStream(session, Join(session: 2, stream: 5, replaces: nil), attempts: 0), "streamEnded"),
       (.noteFinish(session, 3, part: 0, Finish(total: Tally(), unsent: 0, digest: 0)), "finishNoted"),

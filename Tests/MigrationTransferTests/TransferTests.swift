@@ -33,7 +33,7 @@ import Testing
     }
     let phases = events.all.compactMap { if case .progress(let progress) = $0 { progress.phase } else { nil } }
     #expect(phases.last == .importing)
-    #expect(events.all.contains { if case .paired("new device", "127.0.0.1") = $0 { true } else { false } })
+    #expect(events.all.contains { if case .paired("new device", "127.0.0.1", false) = $0 { true } else { false } })
   }
 
   @Test func `an empty directory arrives`() throws {

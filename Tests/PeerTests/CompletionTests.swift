@@ -14,7 +14,8 @@ import Testing
 
   @Test func `commands come first`() {
     let all = [
-      "receive", "send", "discover", "resume", "forget", "app", "credentials", "account", "code", "completion", "help",
+      "receive", "send", "discover", "resume", "forget", "device", "app", "credentials", "account", "code",
+      "completion", "help",
     ]
     #expect(words("") == all)
     #expect(words() == all)

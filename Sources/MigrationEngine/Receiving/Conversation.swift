@@ -46,6 +46,10 @@ struct Conversation: Sendable {
   let remote: Remote
   /// Whether the sender came back, instead of pairing.
   let isResumed: Bool
+  /// Whether the sender is a known device, which has one key for all of its transfers.
+  let isOfDevice: Bool
+  /// Whether the pairing is kept from now on.
+  var keepsPairing = false
   /// Whether the session is about a finished transfer, and may continue beside another transfer:
   /// only a receiver that stays has such sessions.
   var isAside = false
@@ -78,13 +82,14 @@ struct Conversation: Sendable {
 
   init(
     _ transfer: TransferID, orElse spare: TransferID = 0, on connection: ConnectionID, from remote: Remote,
-    isResumed: Bool, now: Double
+    isOfDevice: Bool = false, isResumed: Bool, now: Double
   ) {
     self.transfer = transfer
     self.spare = spare
     self.connection = connection
     self.remote = remote
     self.isResumed = isResumed
+    self.isOfDevice = isOfDevice
     machine = ReceiverSession()
     dueSince = now
   }
@@ -111,6 +116,20 @@ struct Conversation: Sendable {
   mutating func beginTransfer() -> TransferID {
     transfer = spare
     return transfer
+  }
+
+  /// The transfer that the sender means with its plan, of those that it may have begun with its key;
+  /// nil if that is the session's one.
+  func meant(by plan: Plan, insteadOf current: IncomingTransfer) -> TransferID? {
+    guard isOfDevice else { return nil }
+    if let named = plan.transfer { return named == transfer ? nil : named }
+    return current.isEmpty ? nil : spare
+  }
+
+  /// The session is about another transfer of its sender.
+  mutating func turn(to other: TransferID) {
+    transfer = other
+    (isAside, receiptUntil) = (false, nil)
   }
 
   /// Another part begins.

@@ -289,6 +289,11 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
     paired = identifier
   }
 
+  /// A known device's transfer begins, beside its earlier ones.
+  mutating func begin(_ identifier: TransferID, from device: KeyFingerprint) {
+    all.append(IncomingTransfer(identifier, pairedWith: device))
+  }
+
   /// A sender's transfer begins and replaces its earlier one, of which nothing has arrived.
   mutating func replace(_ earlier: TransferID, by identifier: TransferID) {
     guard let client = self[of: earlier]?.client else { return }

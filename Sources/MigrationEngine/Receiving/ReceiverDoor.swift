@@ -35,6 +35,8 @@ struct ReceiverDoor: Sendable {
     /// When the connection must have reached READY; the time counts from the moment it is let in.
     var deadline = 0.0
     var key: KeyFingerprint?
+    /// Whether the key is that of a known device.
+    var isOfDevice = false
     /// Whether it has one of the places reserved for its key.
     fileprivate var hasPlaceOfKey = false
 
@@ -131,9 +133,10 @@ struct ReceiverDoor: Sendable {
   // MARK: Inside
 
   /// TLS is established, and the other end has shown this key.
-  mutating func show(_ key: KeyFingerprint?, on id: ConnectionID, now: Double) {
+  mutating func show(_ key: KeyFingerprint?, _ isOfDevice: Bool, on id: ConnectionID, now: Double) {
     guard let visitor = visitors[id] else { return }
     visitors[id]?.key = key
+    visitors[id]?.isOfDevice = isOfDevice
     admission.advance(visitor.ticket, to: .secured, now: now)
   }
 

@@ -34,8 +34,8 @@ extension ReceiverEngine {
     /// The loop cannot accept a connection, because no descriptors are left.
     case outOfDescriptors(chance: UInt64)
     /// News from the worker of `greet`, which continues: TLS is established, and the other end has
-    /// shown this key.
-    case secured(ConnectionID, KeyFingerprint?)
+    /// shown this key, which is that of a known device or not.
+    case secured(ConnectionID, KeyFingerprint?, isOfDevice: Bool = false)
     /// The worker of `greet` has ended: HELLO has arrived.
     case asked(ConnectionID, ConnectionMode)
     /// The worker of `awaitShare` has ended: PAIR_A has arrived.
@@ -74,8 +74,8 @@ extension ReceiverEngine {
 
     /// The worker of `weigh` has ended. `session` is a fresh random one.
     case weighed(SessionNumber, Result<Weighing, Fault>, session: SessionID)
-    /// The worker of `record` has ended.
-    case recorded(SessionNumber, Fault?)
+    /// The worker of `record` has ended, and whether it keeps the pairing.
+    case recorded(SessionNumber, Fault?, isKept: Bool = false)
     /// The worker of `stage` has ended.
     case staged(SessionNumber, Result<Admitted, Fault>)
     /// The worker of `readLedger` has ended: the next part of the ledger.
@@ -388,6 +388,8 @@ extension ReceiverEngine {
     /// The other device's label and address.
     package let label: String
     package let address: String
+    /// Whether both users want to keep the pairing.
+    package let keepsPairing: Bool
   }
 
   /// The parameters that a session needs once a part is offered.

@@ -52,10 +52,10 @@ extension ReceiverEngine {
   }
 
   /// TLS is established: a known sender gets a place that no stranger can take.
-  mutating func secured(_ id: ConnectionID, _ key: KeyFingerprint?) {
+  mutating func secured(_ id: ConnectionID, _ key: KeyFingerprint?, _ isOfDevice: Bool) {
     guard door[id]?.step == .greeting else { return }
-    door.show(key, on: id, now: now)
-    guard let key, transfers[from: key] != nil, !door.recognize(key, on: id) else { return }
+    door.show(key, isOfDevice, on: id, now: now)
+    guard let key, isOfDevice || transfers[from: key] != nil, !door.recognize(key, on: id) else { return }
     door.advance(id, to: .dismissed(makesRoom: true))
     act(.dismiss(id, makesRoom: true))
   }
@@ -71,7 +71,7 @@ extension ReceiverEngine {
         door.advance(id, to: .sharing)
         act(.awaitShare(id, until: visitor.deadline))
       case .resume:
-        _ = try returning(visitor.key)
+        _ = try returning(visitor)
         welcome(id, visitor, .resume)
       case .join:
         guard joinable(by: visitor.key) != nil else { throw .unknownPeer }
@@ -157,8 +157,13 @@ extension ReceiverEngine {
       if let key = visitor.key, isInviting { return pair(id, key, identifier) }
       codes.reopen()
     case .welcoming(.resume):
-      if let transfer = try? returning(visitor.key) {
-        return converse(id, about: transfer, orElse: identifier, isResumed: true)
+      do throws(AbortReason) {
+        if let transfer = try returning(visitor) {
+          return converse(id, about: transfer, orElse: identifier, isResumed: true)
+        }
+        if let key = visitor.key { return welcomeDevice(id, key, identifier) }
+      } catch {
+        // It is left.
       }
     case .lobby, .greeting, .sharing, .exchanging, .welcoming, .dismissed, .turnedAway, .inside: break
     }
@@ -206,9 +211,16 @@ extension ReceiverEngine {
     guard isInviting else { throw .busy }
   }
 
-  /// The transfer that a known sender may continue now.
-  private func returning(_ client: KeyFingerprint?) throws(AbortReason) -> TransferID {
-    guard let transfer = transfers[from: client]?.identifier else { throw .unknownPeer }
+  /// The transfer that a known sender may continue now; nil where a known device may begin one.
+  private func returning(_ visitor: ReceiverDoor.Visitor) throws(AbortReason) -> TransferID? {
+    // A known device may have several transfers: it comes back to the served one.
+    let served = phase.transfer.flatMap { transfers[of: $0] }
+    let known = served?.client == visitor.key ? served : transfers[from: visitor.key]
+    guard let transfer = known?.identifier else {
+      guard visitor.isOfDevice else { throw .unknownPeer }
+      guard isInviting, !door.isConfirming else { throw .busy }
+      return nil
+    }
     if settings.keeps {
       try admitReturn(to: transfer)
       return transfer

@@ -5,10 +5,11 @@ extension ReceiverEngine {
   /// Judges a plan, once nothing is written for an older session any more.
   mutating func weigh(_ plan: Plan, _ number: SessionNumber) {
     guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer],
-      // A finished transfer that was released is answered from memory.
-      transfer.keeping == .held || conversation.isAside,
       !conversations.contains(where: { $0.key != number && $0.value.transfer == transfer.identifier })
     else { return }
+    if let other = conversation.meant(by: plan, insteadOf: transfer) { return turn(number, to: other, plan) }
+    // A finished transfer that was released is answered from memory.
+    guard transfer.keeping == .held || conversation.isAside else { return }
     if !conversation.isResumed, plan.transfer != nil { return endSession(number, by: .unknownTransfer) }
     if let objection = transfer.objection(to: plan) { return endSession(number, by: objection) }
     if plan.transfer == nil, transfer.isRecorded, !transfer.isAgreed(plan) {
@@ -27,6 +28,45 @@ extension ReceiverEngine {
     transfers.replace(earlier, by: transfer)
     phase = .engaged(transfer, number)
     weigh(plan, number)
+  }
+
+  /// A known device has one key for all of its transfers: it begins another one, or continues
+  /// another one than the newest.
+  private mutating func turn(_ number: SessionNumber, to other: TransferID, _ plan: Plan) {
+    guard let conversation = conversations[number], let current = transfers[of: conversation.transfer] else { return }
+    if plan.transfer != nil {
+      guard transfers[of: other]?.client == current.client else { return endSession(number, by: .unknownTransfer) }
+    } else if transfers.count(where: { $0.client == current.client && !$0.isEmpty && !$0.isDone })
+      >= Self.transfersOfDevice
+    {
+      return endSession(number, by: .tooManyTransfers)
+    }
+    guard mayTurn(number, from: current) else { return endSession(number, by: .elsewhere) }
+    for (older, conversation) in conversations where conversation.transfer == other {
+      endSession(older, by: .superseded)
+    }
+    conversations[number]?.turn(to: other)
+    if settings.keeps, transfers[of: other]?.isDone == true {
+      if phase.session == number { phase = .open }
+      stepAside(number)
+    } else {
+      if transfers[of: other] == nil { transfers.begin(other, from: current.client) }
+      if settings.keeps { transfers[of: other]?.reopen() }
+      engage(in: other, by: number)
+    }
+    if let fault = transfers[of: other]?.fault { return endSession(number, by: fault) }
+    weigh(plan, number)
+  }
+
+  /// Whether another transfer of a session's sender may be served now.
+  private func mayTurn(_ number: SessionNumber, from current: IncomingTransfer) -> Bool {
+    if phase.session == number { return !current.isImporting }
+    guard stop == nil, !door.isConfirming else { return false }
+    switch phase {
+    case .open: return true
+    case .away(let other, _, _): return givesWay(other)
+    case .starting, .engaged, .finishing, .over: return false
+    }
   }
 
   mutating func weighed(_ number: SessionNumber, _ result: Result<Weighing, Fault>, _ session: SessionID) {
@@ -69,12 +109,14 @@ extension ReceiverEngine {
         number,
         PlanRecord(
           transfer: transfer.identifier, client: transfer.client, plan: plan, label: conversation.label,
-          address: conversation.remote.address)))
+          address: conversation.remote.address,
+          keepsPairing: settings.keepsPairings && plan.flags.contains(.keepPairing))))
   }
 
-  mutating func recorded(_ number: SessionNumber, _ fault: Fault?) {
+  mutating func recorded(_ number: SessionNumber, _ fault: Fault?, _ isKept: Bool) {
     guard let conversation = conversations[number], case .recording(let plan) = conversation.course else { return }
     if let fault { return endSession(number, by: fault) }
+    conversations[number]?.keepsPairing = isKept
     transfers[of: conversation.transfer]?.isRecorded = true
     if conversation.isTalking { say(plan, number) }
   }
@@ -104,7 +146,7 @@ extension ReceiverEngine {
     }
     let verdict = Verdict(
       transfer: transfer.identifier, session: conversation.session, window: Limits.window, streams: Self.streams,
-      parts: parts)
+      parts: parts, flags: conversation.keepsPairing ? .keepPairing : [])
     guard let message = conversations[number]?.machine.judged(verdict) else { return }
     act(.say(conversation.connection, message))
     conversations[number]?.course = .none

@@ -10,11 +10,18 @@ extension ReceiverEngine {
     converse(id, about: transfer, orElse: transfer, isResumed: false)
   }
 
+  /// A known device begins a transfer, without a code.
+  mutating func welcomeDevice(_ id: ConnectionID, _ client: KeyFingerprint, _ transfer: TransferID) {
+    transfers.begin(transfer, from: client)
+    converse(id, about: transfer, orElse: transfer, isResumed: false)
+  }
+
   /// A session begins and acts on the transfer from now on; an older one is fenced off.
   mutating func converse(
     _ id: ConnectionID, about transfer: TransferID, orElse spare: TransferID, isResumed: Bool
   ) {
-    guard let remote = door[id]?.remote else { return }
+    guard let visitor = door[id] else { return }
+    let remote = visitor.remote
     let isAside = settings.keeps && transfers[of: transfer]?.isDone == true && phase.transfer != transfer
     for older in asides where conversations[older]?.transfer == transfer { endSession(older, by: .superseded) }
     if !isAside, let older = phase.session {
@@ -24,7 +31,7 @@ extension ReceiverEngine {
     lastSession += 1
     let number = SessionNumber(lastSession)
     conversations[number] = Conversation(
-      transfer, orElse: spare, on: id, from: remote, isResumed: isResumed, now: now)
+      transfer, orElse: spare, on: id, from: remote, isOfDevice: visitor.isOfDevice, isResumed: isResumed, now: now)
     if isAside {
       stepAside(number)
     } else {
@@ -86,7 +93,9 @@ extension ReceiverEngine {
     guard let conversation = conversations[number] else { return }
     conversations[number]?.label = greeting.label
     conversations[number]?.features = greeting.features
-    if !conversation.isResumed { tell(.paired(label: greeting.label, address: conversation.remote.host)) }
+    if !conversation.isResumed {
+      tell(.paired(label: greeting.label, address: conversation.remote.host, isKnown: conversation.isOfDevice))
+    }
   }
 
   /// Every part has its result, and the user has stopped the run: the sender has a moment to send

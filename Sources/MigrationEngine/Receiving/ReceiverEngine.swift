@@ -19,6 +19,8 @@ package struct ReceiverEngine: Engine {
     package var asksRestart = false
     /// Whether it stays: receives one transfer after the other, until the user stops it.
     package var keeps = false
+    /// Whether pairings are kept whose senders want that too.
+    package var keepsPairings = false
     /// Whether the code was given to this device instead of being made by it: it serves one wait,
     /// and no other code follows it.
     package var hasGivenCode = false
@@ -33,6 +35,9 @@ package struct ReceiverEngine: Engine {
       self.giveUpAfter = giveUpAfter
     }
   }
+
+  /// How many unfinished transfers with data a known device may have.
+  package static let transfersOfDevice = 8
 
   /// How many data streams may join a session.
   package static let streams: UInt16 = 16
@@ -120,7 +125,7 @@ package struct ReceiverEngine: Engine {
     case .spoke(let id): door.heard(id)
     case .departed(let id): departed(id)
     case .outOfDescriptors(let chance): outOfDescriptors(chance)
-    case .secured(let id, let key): secured(id, key)
+    case .secured(let id, let key, let isOfDevice): secured(id, key, isOfDevice)
     case .asked(let id, let mode): asked(id, mode)
     case .shared(let id): shared(id)
     case .proved(let id, let isRight): proved(id, isRight)
@@ -133,7 +138,7 @@ package struct ReceiverEngine: Engine {
     case .drained(let id): drained(id)
     case .closed(let id): door.forget(id)
     case .weighed(let number, let result, let session): weighed(number, result, session)
-    case .recorded(let number, let fault): recorded(number, fault)
+    case .recorded(let number, let fault, let isKept): recorded(number, fault, isKept)
     case .staged(let number, let result): staged(number, result)
     case .ledger(let number, let result): ledger(number, result)
     case .dropped(let number, let fault): dropped(number, fault)

@@ -62,7 +62,7 @@ extension ReceiverEngine {
       case .answered: self = .question
       case .closed(let id): self = .closing(id)
       case .weighed(let number, _, _): self = .weigh(number)
-      case .recorded(let number, _): self = .record(number)
+      case .recorded(let number, _, _): self = .record(number)
       case .staged(let number, _): self = .stage(number)
       case .ledger(let number, _): self = .readLedger(number)
       case .dropped(let number, _): self = .dropItems(number)

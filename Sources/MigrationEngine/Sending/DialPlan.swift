@@ -9,6 +9,8 @@ struct DialPlan: Sendable {
     /// To continue a transfer that an earlier run began; the receiver may have one of the others
     /// instead.
     case resume(SenderEngine.UnfinishedTransfer, others: [SenderEngine.UnfinishedTransfer])
+    /// To begin a transfer with a device that was found, if it is a known one or one of the others.
+    case greet(SenderEngine.KnownDevice, others: [SenderEngine.KnownDevice], DeviceAddress)
     /// To come back to the transfer of this run.
     case comeBack(TransferID?)
   }
@@ -27,6 +29,8 @@ struct DialPlan: Sendable {
     case dial
     /// The device at that address has nothing to continue.
     case pair
+    /// That device needs a code.
+    case askCode(DeviceAddress)
     /// The sender is to look for devices.
     case look
     /// None of the devices that were found has anything to continue.
@@ -63,6 +67,15 @@ struct DialPlan: Sendable {
       .pair, looksAround ? .nearby(SeekRound(last: "")) : .target, backoff, isAddressTold: false, isTrialTold: false)
   }
 
+  static func greeting(
+    _ device: SenderEngine.KnownDevice, others: [SenderEngine.KnownDevice], at address: DeviceAddress,
+    looksAround: Bool, now: Double, giveUpAfter: Double
+  ) -> DialPlan {
+    DialPlan(
+      .greet(device, others: others, address), looksAround ? .nearby(SeekRound(last: "")) : .target,
+      Backoff(now: now, patience: giveUpAfter), isAddressTold: false, isTrialTold: false)
+  }
+
   static func resuming(
     _ transfer: SenderEngine.UnfinishedTransfer, others: [SenderEngine.UnfinishedTransfer], looksAround: Bool,
     now: Double, giveUpAfter: Double
@@ -89,6 +102,7 @@ struct DialPlan: Sendable {
     switch aim {
     case .pair: .pair
     case .resume(let transfer, _): .resume(transfer.identifier)
+    case .greet(let device, _, _): .greet(device.receiver)
     case .comeBack(let transfer): .resume(transfer)
     }
   }
@@ -96,7 +110,7 @@ struct DialPlan: Sendable {
   /// The place to dial.
   var place: Place {
     switch (aim, route) {
-    case (.pair, _): .probed
+    case (.pair, _), (.greet, _): .probed
     case (_, .target): .target
     case (_, .nearby(let round)): round.place
     }
@@ -104,6 +118,9 @@ struct DialPlan: Sendable {
 
   /// Whether the devices know each other before they connect.
   var isReturn: Bool { if case .pair = aim { false } else { true } }
+
+  /// Whether a transfer begins with a known device.
+  var isGreeting: Bool { if case .greet = aim { true } else { false } }
 
   /// The addresses of the target are known.
   mutating func tellAddress(_ first: String, _ actions: inout [SenderEngine.Action]) {
@@ -136,6 +153,18 @@ struct DialPlan: Sendable {
     case (_, .failed(let failure)), (.pair, .unresolved(let failure)), (.pair, .unreached(let failure, _)):
       return .end(failure)
     case (_, .stopped): return .end(Fault.interrupted(.sender, by: .interrupted).failure)
+    case (.greet(_, let others, let device), .stranger(let key)):
+      guard let other = others.first(where: { $0.receiver == key }) else { return .askCode(device) }
+      aim = .greet(other, others: [], device)
+      return .dial
+    case (.greet(_, _, let device), .forgotten):
+      actions.append(.tell(.notice("the other device knows this one no more: it needs a code")))
+      return .askCode(device)
+    case (.greet, .unresolved(let failure)): return again(spread, now, orElse: failure)
+    case (.greet, .unreached(let failure, let reason)), (.greet, .turnedAway(let failure, let reason)):
+      let step = again(spread, now, orElse: failure)
+      tellTrial(step, "the other device cannot be reached yet (\(reason)); trying again", &actions)
+      return step
     case (.pair, .turnedAway(let failure, _)):
       let step = again(spread, now, orElse: failure)
       tellTrial(step, "the other device is busy; trying again", &actions)
@@ -155,7 +184,7 @@ struct DialPlan: Sendable {
       return passOn(isStranger: true, spread, now, Self.otherDevice, &actions) ?? .end(Fault.otherKey.failure)
     case (.resume(let transfer, let others), .forgotten):
       actions += [
-        .tell(.notice("the other device no longer has the earlier transfer; everything is sent again")),
+        .tell(.notice(Self.isForgotten)),
         .forget(transfer.identifier),
       ]
       guard let other = others.first else { return .pair }
@@ -181,6 +210,8 @@ struct DialPlan: Sendable {
     if !isLookTold { actions.append(.tell(.looking)) }
     isLookTold = true
   }
+
+  static let isForgotten = "the other device no longer has the earlier transfer; everything is sent again"
 
   /// The reason given when another device has the address of the transfer's receiver.
   private static let otherDevice = "another device is there"

@@ -7,6 +7,8 @@ extension SenderEngine {
     /// The totals of the parts, once the walk has ended.
     var summaries: [SourceSummary]?
     var transfer = Transfer()
+    /// The receivers that need no code, newest first; those that were tried are left out.
+    var devices: [KnownDevice] = []
     private var isPlainTold = false
     private var isWithholdingTold = false
     private var isEstimateTold = false

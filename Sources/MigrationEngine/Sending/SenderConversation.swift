@@ -19,6 +19,8 @@ struct SenderConversation: Sendable {
   private let meeting: SenderEngine.Meeting
   /// Whether this device came back, instead of pairing.
   private let isReturn: Bool
+  /// Whether a transfer begins with a known device.
+  private let isGreeting: Bool
   private var session: SenderSession
   /// The receiver's greeting.
   private var peer: Greeting?
@@ -50,11 +52,12 @@ struct SenderConversation: Sendable {
   private var repeated = NamedItems()
 
   /// Begins at READY.
-  init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, isReturn: Bool, now: Double) {
+  init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, isReturn: Bool, isGreeting: Bool, now: Double) {
     self.number = number
     session = SenderSession()
     self.meeting = meeting
     self.isReturn = isReturn
+    self.isGreeting = isGreeting
     nextProgress = now + Self.progressPause
   }
 
@@ -81,7 +84,9 @@ struct SenderConversation: Sendable {
     case .say(let message): actions.append(.say(connection, message))
     case .meet(let greeting):
       peer = greeting
-      if !isReturn { actions.append(.tell(.paired(label: greeting.label, address: meeting.host))) }
+      if !isReturn {
+        actions.append(.tell(.paired(label: greeting.label, address: meeting.host, isKnown: isGreeting)))
+      }
       planIfReady(facts, &actions)
     case .take(let verdict): take(verdict, &facts, &actions)
     case .begin(let accept): self.accept = accept
@@ -119,7 +124,9 @@ struct SenderConversation: Sendable {
     actions += summaries.indices.filter { !facts.transfer[UInt16($0)].isFinished }.map { index in
       .tell(.offer(Offer(summaries[index]), availableBytes: nil))
     }
-    let plan = Plan(summaries.map { Part($0) }, continuing: facts.transfer.identifier)
+    let plan = Plan(
+      summaries.map { Part($0) }, continuing: facts.transfer.identifier,
+      flags: facts.settings.keepsPairing ? .keepPairing : [])
     actions.append(.say(connection, session.plan(plan)))
   }
 
@@ -149,7 +156,8 @@ struct SenderConversation: Sendable {
       .recordPlan(
         number,
         SenderEngine.PlanRecord(
-          transfer: verdict.transfer, plan: Plan(summaries.map { Part($0) }), label: peer.label, address: address)))
+          transfer: verdict.transfer, plan: Plan(summaries.map { Part($0) }), label: peer.label, address: address,
+          keepsPairing: verdict.flags.contains(.keepPairing))))
   }
 
   private func noteFailure(

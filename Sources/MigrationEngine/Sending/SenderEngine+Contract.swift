@@ -14,8 +14,8 @@ extension SenderEngine {
     /// The worker of `walk` has ended: the totals of each part.
     case walked(Result<[SourceSummary], Fault>)
     /// The worker of `lookUpUnfinished` has ended: the transfers that this source began earlier,
-    /// newest first.
-    case lookedUp(Result<[UnfinishedTransfer], Fault>)
+    /// newest first; and the receivers with which a pairing was kept.
+    case lookedUp(Result<[UnfinishedTransfer], Fault>, devices: [KnownDevice] = [])
     /// The worker of `askCode` has ended.
     case codeEntered(Result<PairingCode, TransferFailure>)
     /// The worker of `deriveSecret` has ended.
@@ -118,6 +118,21 @@ extension SenderEngine {
 
     /// Whether every part is finished, and the run that knew it ended before it could tell its user.
     var isDone: Bool { parts.allSatisfy { $0.done != nil } }
+  }
+
+  /// A receiver that needs no code, since the pairing with it was kept.
+  package struct KnownDevice: Equatable, Sendable {
+    /// Its key: the pin.
+    package let receiver: KeyFingerprint
+    /// Its last address without the port, and its label.
+    package let host: String
+    package let label: String
+
+    package init(receiver: KeyFingerprint, host: String, label: String) {
+      self.receiver = receiver
+      self.host = host
+      self.label = label
+    }
   }
 
   /// The connection to the receiver, on which both ends have sent READY.
@@ -310,6 +325,8 @@ extension SenderEngine {
     /// To come back to a transfer, with its key. A receiver with a key other than the pinned one is
     /// a stranger. Nil names the transfer that was just paired and has no name yet.
     case resume(TransferID?)
+    /// To begin a transfer with a known device, with the key of the pairing that was kept.
+    case greet(KeyFingerprint)
   }
 
   /// What is recorded of a plan.
@@ -319,6 +336,8 @@ extension SenderEngine {
     /// The receiver's label and address.
     package let label: String
     package let address: String
+    /// Whether both ends keep the pairing.
+    package let keepsPairing: Bool
   }
 
   /// The parameters of an export.

@@ -36,9 +36,10 @@ extension SenderEngine {
 
   /// The transfers that earlier runs have begun are known, newest first.
   mutating func lookedUp(
-    _ result: Result<[UnfinishedTransfer], Fault>, _ now: Double, _ actions: inout [Action]
+    _ result: Result<[UnfinishedTransfer], Fault>, _ devices: [KnownDevice], _ now: Double, _ actions: inout [Action]
   ) {
     guard case .lookingUp = phase else { return }
+    facts.devices = devices
     switch result {
     case .failure(let fault): prepareFinish(.failure((abandoned ?? fault).failure), now, &actions)
     case .success(let transfers):
@@ -112,17 +113,28 @@ extension SenderEngine {
     actions.append(.probe(place))
   }
 
-  /// The result of the probe is known. Only now is the user asked for the code.
+  /// The result of the probe is known. A known device is greeted first; for any other the user is
+  /// asked for the code, only now.
   mutating func probed(
     _ result: Result<DeviceAddress, ProbeFailure>, _ now: Double, _ actions: inout [Action]
   ) {
     guard case .probing = phase else { return }
     switch result {
     case .success(let device):
-      phase = .askingCode
-      actions.append(.askCode(device))
+      let isLikely = { (known: KnownDevice) in known.host == device.host || known.label == device.name }
+      let devices = facts.devices.filter(isLikely) + facts.devices.filter { !isLikely($0) }
+      guard let first = devices.first else { return askCode(device, &actions) }
+      dial(
+        .greeting(
+          first, others: Array(devices.dropFirst()), at: device, looksAround: settings.looksAround, now: now,
+          giveUpAfter: settings.giveUpAfter), &actions)
     case .failure(let failure): prepareFinish(.failure(TransferFailure(failure)), now, &actions)
     }
+  }
+
+  private mutating func askCode(_ device: DeviceAddress, _ actions: inout [Action]) {
+    phase = .askingCode
+    actions.append(.askCode(device))
   }
 
   mutating func codeEntered(
@@ -167,7 +179,8 @@ extension SenderEngine {
       return actions.append(.close(connection, until: now + EndLimits.lastMessages))
     }
     if case .resume(let transfer, _) = plan.aim { facts.transfer = Transfer(transfer) }
-    let conversation = SenderConversation(nextSession(), meeting, isReturn: plan.isReturn, now: now)
+    let conversation = SenderConversation(
+      nextSession(), meeting, isReturn: plan.isReturn && !plan.isGreeting, isGreeting: plan.isGreeting, now: now)
     phase = .conversing(conversation, plan)
     actions.append(.say(connection, .greeting(settings.greeting)))
   }
@@ -184,6 +197,7 @@ extension SenderEngine {
     case .wait(let moment): phase = .waiting(plan, until: moment)
     case .dial: dial(plan, &actions)
     case .pair: beginPairing(&actions)
+    case .askCode(let device): askCode(device, &actions)
     case .look:
       var plan = plan
       plan.tellLook(&actions)

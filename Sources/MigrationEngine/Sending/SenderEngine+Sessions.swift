@@ -96,6 +96,17 @@ extension SenderEngine {
         giveUpAfter: settings.giveUpAfter)
       let step = plan.pause(end.spread, now: now)
       follow(step, plan, now, &actions)
+    // A device with a kept pairing knows the key, and the transfer no more.
+    case .failed(let fault) where fault.code == .told(.unknownTransfer) && abandoned == nil:
+      guard let transfer = facts.transfer.identifier else {
+        return prepareFinish(.failure(fault.failure), now, &actions)
+      }
+      actions += [.tell(.notice(DialPlan.isForgotten)), .forget(transfer)]
+      facts.transfer = Transfer()
+      dial(
+        end.plan.comingBack(
+          to: nil, at: end.address, hasProgressed: hasProgressed, now: now, giveUpAfter: settings.giveUpAfter),
+        &actions)
     case .failed(let fault): prepareFinish(.failure(fault.failure), now, &actions)
     }
   }

@@ -33,6 +33,9 @@ package struct SenderEngine: Engine {
     /// How many seconds more than others the source's workers may take to end.
     package var graceAtTheEnd = 0.0
 
+    /// Whether to keep the pairing with a receiver that wants that too.
+    package var keepsPairing = false
+
     /// Whether to look for the receiver.
     var looksAround: Bool { target == nil }
 
@@ -99,7 +102,7 @@ package struct SenderEngine: Engine {
     switch event {
     case .begin: begin(&actions)
     case .walked(let result): walked(result, now, &actions)
-    case .lookedUp(let result): lookedUp(result, now, &actions)
+    case .lookedUp(let result, let devices): lookedUp(result, devices, now, &actions)
     case .found(let result, let spread): found(result, spread, now, &actions)
     case .chosen(let result): chosen(result, now, &actions)
     case .probed(let result): probed(result, now, &actions)

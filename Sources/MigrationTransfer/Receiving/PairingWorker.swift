@@ -23,7 +23,8 @@ struct PairingWorker: Sendable {
       // An alert has told the other end why.
       return departed
     }
-    setup.post(.secured(served.id, connection.peerFingerprint))
+    let key = connection.peerFingerprint
+    setup.post(.secured(served.id, key, isOfDevice: key.map(setup.isKnown) ?? false))
     return rest(connection) { (connection) throws(ConnectionError) in
       let (mode, hello) = try ServerPairing.hello(&connection, until: helloUntil)
       served.note { $0.hello = hello }

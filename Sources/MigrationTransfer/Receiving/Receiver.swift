@@ -45,6 +45,13 @@ package final class Receiver: Sendable {
       set { settings[keyPath: option] = newValue }
     }
 
+    /// Pairings are kept only by the key that this device shows in every session.
+    func keepingPairings(_ isKeptKey: Bool) -> Options {
+      var options = self
+      options.keepsPairings = options.keepsPairings && isKeptKey
+      return options
+    }
+
     /// The engine's settings, complete.
     func settings(of importer: any Importer, with helpers: Helpers) -> ReceiverEngine.Settings {
       var settings = settings
@@ -87,10 +94,12 @@ package final class Receiver: Sendable {
       // One key serves all unfinished transfers of a destination: a sender sees it before the
       // receiver knows which sender connects. It is the remembered transfers' key, also while
       // another process holds one of them.
-      let identity = try known.first.map { try Identity(encoded: $0.identity) } ?? Identity.generate()
+      let kept = try store?.identity(orMake: options.keepsPairings)
+      let identity = try known.first.map { try Identity(encoded: $0.identity) } ?? kept ?? Identity.generate()
       let entries = known.compactMap { RememberedEntry.take($0, in: store, isKept: options.keeps) }
       setup = ReceiverSetup(
-        options: options, helpers: helpers, importer: importer, store: store, hold: hold, observer: observer,
+        options: options.keepingPairings(identity.fingerprint == kept?.fingerprint), helpers: helpers,
+        importer: importer, store: store, hold: hold, observer: observer,
         identity: identity, context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())
       self.entries = Mutex(entries)
     } catch {

@@ -30,6 +30,10 @@ struct ReceiverSetup: Sendable {
   /// Tells the user of this device a lower-case clause.
   func notice(_ text: String) { post(.noticed(.notice(text))) }
 
+  /// Whether a device with this key needs no code here. Read anew each time: another process may
+  /// forget it.
+  func isKnown(_ key: KeyFingerprint) -> Bool { options.keepsPairings && store?.device(key, as: .receiver) != nil }
+
   /// Where the engine begins.
   var settings: ReceiverEngine.Settings { options.settings(of: importer, with: helpers) }
 }

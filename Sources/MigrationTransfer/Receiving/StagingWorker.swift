@@ -52,6 +52,7 @@ struct StagingWorker: Sendable {
     // The previous session's memory: a transfer may have thousands of sessions.
     CurrentProcess.returnFreeMemory()
     transfer.keep(record.plan)
+    let isKept = try record.keepsPairing && keep(record)
     if transfer.entry == nil, let store = setup.store {
       let now = Timestamp.coarseNow().seconds
       let plan = Plan(record.plan.parts)
@@ -63,8 +64,19 @@ struct StagingWorker: Sendable {
             total: plan.estimate, held: Tally(),
             subject: .destination(try setup.importer.area.place(), port: port), plan: plan,
             parts: Array(repeating: RememberedTransfer.Part(), count: plan.parts.count))))
+      try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)
     }
-    return Report(.recorded(session, nil))
+    return Report(.recorded(session, nil, isKept: isKept))
+  }
+
+  /// Keeps the pairing, durably. Returns false where there is no room for another one.
+  private func keep(_ record: ReceiverEngine.PlanRecord) throws -> Bool {
+    guard let store = setup.store else { return false }
+    let now = Timestamp.coarseNow().seconds
+    return try store.keep(
+      KnownDevice(
+        role: .receiver, identity: try setup.identity.encoded(), peer: record.client, label: record.label,
+        address: record.address, since: now, lastUsed: now))
   }
 
   /// Judges a part's totals, makes the staging directory where there is none, and lists the existing

@@ -1,34 +1,17 @@
 import MigrationTLS
 import MigrationWire
 
-/// The file of a remembered transfer: a line that names the format, fields as in Protocol §5, and a
-/// checksum.
-///
-/// The checksum finds damage, not forgery: a program that can write the file can read the keys in
-/// it.
+/// The file of a remembered transfer.
 extension RememberedTransfer {
   private static let magic = Array("peer transfer 2\n".utf8)
   /// That of a program of version 1 of the protocol.
   private static let olderMagic = Array("peer transfer 1\n".utf8)
   private static let subject = "a remembered transfer"
-  private static let checksum = 16
   /// Far more than any record has.
   static let sizeLimit = 64 << 20
 
   /// The whole file.
-  var encoded: [UInt8] {
-    var writer = ByteWriter()
-    writer.array(Self.magic)
-    fields.write(to: &writer)
-    writer.u128(Self.code(writer.bytes))
-    return writer.bytes
-  }
-
-  private static func code(_ bytes: [UInt8]) -> UInt128 {
-    var hash = SipHash(key: 0)
-    hash.combine(bytes)
-    return hash.finish()
-  }
+  var encoded: [UInt8] { RecordFile.encode(fields, magic: Self.magic) }
 
   private var fields: Fields {
     var fields = Fields()
@@ -68,15 +51,8 @@ extension RememberedTransfer {
 
   /// Reads a whole file, also one of version 1. A damaged or foreign file is a violation.
   init(encoded bytes: [UInt8]) throws(Violation) {
-    let body = Self.magic.count..<max(Self.magic.count, bytes.count - Self.checksum)
-    guard bytes.count >= Self.magic.count + Self.checksum, bytes.starts(with: Self.magic) || Self.isOlder(bytes) else {
-      throw Violation(.unknown, Self.subject)
-    }
-    var reader = ByteReader(body.upperBound..<bytes.count, of: Self.subject)
-    guard try reader.u128(bytes.span) == Self.code(Array(bytes[..<body.upperBound])) else {
-      throw Violation(.check, Self.subject)
-    }
-    try self.init(try Fields(bytes.span, body, of: Self.subject), isOlder: Self.isOlder(bytes))
+    let (fields, format) = try RecordFile.decode(bytes, magics: [Self.magic, Self.olderMagic], of: Self.subject)
+    try self.init(fields, isOlder: format == 1)
   }
 
   private init(_ fields: Fields, isOlder: Bool) throws(Violation) {

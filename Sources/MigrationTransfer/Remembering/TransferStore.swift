@@ -42,7 +42,7 @@ package final class TransferStore: Sendable {
   /// Creates a record, locked for this process until the entry is released.
   package func create(_ remembered: RememberedTransfer) throws(Fault) -> TransferEntry {
     try storing { () throws(SystemError) in
-      let transfers = try openOrMake()
+      let transfers = try openOrMakeFolder(Self.folder)
       let name = Self.name(remembered.transfer, remembered.role)
       try transfers.directory.makeDirectory(name, mode: 0o700)
       let directory = try transfers.directory.openChildDirectory(name)
@@ -208,10 +208,13 @@ package final class TransferStore: Sendable {
   package static let folderName = "transfers"
   private static let folder = Array(folderName.utf8)
 
-  func openIfThere() throws(Fault) -> SharedDirectory? {
+  func openIfThere() throws(Fault) -> SharedDirectory? { try openFolder(Self.folder) }
+
+  /// A directory of the home; nil if there is none.
+  func openFolder(_ folder: [UInt8]) throws(Fault) -> SharedDirectory? {
     try storing { () throws(SystemError) -> SharedDirectory? in
       do throws(SystemError) {
-        return SharedDirectory(try Directory.open(home).openChildDirectory(Self.folder))
+        return SharedDirectory(try Directory.open(home).openChildDirectory(folder))
       } catch {
         if error.isNotFound { return nil }
         throw error
@@ -219,17 +222,17 @@ package final class TransferStore: Sendable {
     }
   }
 
-  private func openOrMake() throws(SystemError) -> SharedDirectory {
+  func openOrMakeFolder(_ folder: [UInt8]) throws(SystemError) -> SharedDirectory {
     let home = try Directory.openOrMake(home, mode: 0o700)
     do {
-      try home.makeDirectory(Self.folder, mode: 0o700)
+      try home.makeDirectory(folder, mode: 0o700)
     } catch  where error.isAlreadyExisting {
       // The usual case.
     }
-    return SharedDirectory(try home.openChildDirectory(Self.folder))
+    return SharedDirectory(try home.openChildDirectory(folder))
   }
 
-  private func storing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(Fault) -> Value {
+  func storing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(Fault) -> Value {
     do {
       return try body()
     } catch {

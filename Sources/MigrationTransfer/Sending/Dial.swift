@@ -11,6 +11,13 @@ struct Dial {
   enum Keys: Sendable {
     case pairing(PairingKeys)
     case transfer(SendingTransfer)
+    /// Of a kept pairing with the receiver that has this key.
+    case device(KeyFingerprint)
+  }
+
+  private enum FoundKeys {
+    case pairing(PairingKeys)
+    case transfer(SendingTransfer)
   }
 
   let connection: ConnectionID
@@ -41,7 +48,8 @@ struct Dial {
   }
 
   private func meet(_ setup: SenderSetup, _ wakeup: Wakeup) throws(DialFailure) -> MetReceiver {
-    let dialing = try dialing
+    let keys = try found(setup)
+    let dialing = try dialing(keys)
     let addresses: [SocketAddress]
     do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
     setup.post(.dialing(first: addresses.first?.description ?? ""))
@@ -51,20 +59,33 @@ struct Dial {
     }
   }
 
-  private var dialing: Dialing {
-    get throws(DialFailure) {
-      let (identity, hasSmallSegments) =
-        switch keys {
-        case .pairing(let keys): (keys.identity, false)
-        case .transfer(let transfer): (transfer.identity, transfer.hasFallenSilent.isSet)
-        }
-      do throws(TLSError) {
-        let stop = stop
-        let context = try TLSContext(role: .client, identity: identity)
-        return Dialing(context: context, hasSmallSegments: hasSmallSegments) { stop.isSet }
+  /// The keys of a known device are read, and held, by this worker.
+  private func found(_ setup: SenderSetup) throws(DialFailure) -> FoundKeys {
+    switch keys {
+    case .pairing(let keys): return .pairing(keys)
+    case .transfer(let transfer): return .transfer(transfer)
+    case .device(let receiver):
+      do {
+        if let transfer = try SendingTransfer.greeting(receiver, setup.store) { return .transfer(transfer) }
       } catch {
         throw .failed(Fault(error).failure)
       }
+      throw .forgotten
+    }
+  }
+
+  private func dialing(_ keys: FoundKeys) throws(DialFailure) -> Dialing {
+    let (identity, hasSmallSegments) =
+      switch keys {
+      case .pairing(let keys): (keys.identity, false)
+      case .transfer(let transfer): (transfer.identity, transfer.hasFallenSilent.isSet)
+      }
+    do throws(TLSError) {
+      let stop = stop
+      let context = try TLSContext(role: .client, identity: identity)
+      return Dialing(context: context, hasSmallSegments: hasSmallSegments) { stop.isSet }
+    } catch {
+      throw .failed(Fault(error).failure)
     }
   }
 

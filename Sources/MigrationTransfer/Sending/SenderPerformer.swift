@@ -233,6 +233,7 @@ final class SenderPerformer: Performer {
         preconditionFailure("a transfer is known before it is continued")
       }
       keys = .transfer(transfer)
+    case .greet(let receiver): keys = .device(receiver)
     }
     let dial = Dial(
       connection: ConnectionID(lastConnection), route: route(to: place), keys: keys, stop: renewDialStop())
@@ -268,6 +269,7 @@ final class SenderPerformer: Performer {
     transfers[record.transfer] = met.transfer
     let setup = setup
     return SenderWorker("remember") {
+      try met.transfer.keepPairing(record, setup)
       try met.transfer.remember(record, setup)
       return Report(.planRecorded(number, record.transfer, nil))
     } failing: {

@@ -15,17 +15,22 @@ final class SendingTransfer: Sendable {
   /// Set when a connection of this run has fallen silent. Packets that are too large for the way
   /// may vanish without an error: later connections have small segments (Protocol §7.4).
   let hasFallenSilent = AtomicFlag()
+  /// Keeps other processes from using the key of a kept pairing.
+  private let hold: SharedDirectory?
   /// Nil until the transfer is remembered, and again when it has ended.
   private let entry: Mutex<TransferEntry?>
 
-  init(_ identity: Identity, receiver: KeyFingerprint, entry: TransferEntry? = nil) {
+  init(
+    _ identity: Identity, receiver: KeyFingerprint, entry: TransferEntry? = nil, hold: SharedDirectory? = nil
+  ) {
     self.identity = identity
     self.receiver = receiver
+    self.hold = hold
     self.entry = Mutex(entry)
   }
 
   /// Finds the transfers of the same source that earlier runs began, newest first, and locks them
-  /// for this process.
+  /// for this process; and the known devices.
   static func lookUp(_ setup: SenderSetup) throws -> SenderPerformer.WorkerReport {
     guard let store = setup.store else { return Report(.lookedUp(.success([])), bringing: .unfinished([:])) }
     try store.purge(now: Timestamp.coarseNow().seconds)
@@ -34,6 +39,9 @@ final class SendingTransfer: Sendable {
     for listed in try store.unfinishedSends(of: try setup.origin()) {
       // A transfer that another process is sending is left to it.
       guard let entry = try? store.open(listed.remembered.transfer, role: .sender) else { continue }
+      // So is one to a known device to which another process is sending.
+      let hold: SharedDirectory?
+      do throws(Fault) { hold = try store.hold(listed.remembered.peer) } catch { continue }
       let remembered = entry.remembered
       known.append(
         SenderEngine.UnfinishedTransfer(
@@ -42,9 +50,19 @@ final class SendingTransfer: Sendable {
             .init(unsent: $0.unsent, lastSeen: remembered.lastSeen, done: $0.finished?.done, refusals: $0.notStored)
           }))
       transfers[remembered.transfer] = SendingTransfer(
-        try Identity(encoded: remembered.identity), receiver: remembered.peer, entry: entry)
+        try Identity(encoded: remembered.identity), receiver: remembered.peer, entry: entry, hold: hold)
     }
-    return Report(.lookedUp(.success(known)), bringing: .unfinished(transfers))
+    let devices = try store.devices(as: .sender).map {
+      SenderEngine.KnownDevice(
+        receiver: $0.peer, host: (try? HostAndPort.parse($0.address, defaultPort: 0).host) ?? "", label: $0.label)
+    }
+    return Report(.lookedUp(.success(known), devices: devices), bringing: .unfinished(transfers))
+  }
+
+  /// A transfer that begins with a known device; nil if that was forgotten meanwhile.
+  static func greeting(_ receiver: KeyFingerprint, _ store: TransferStore?) throws -> SendingTransfer? {
+    guard let device = store?.device(receiver, as: .sender), let hold = try store?.hold(receiver) else { return nil }
+    return SendingTransfer(try Identity(encoded: device.identity), receiver: receiver, hold: hold)
   }
 
   /// Records the plan if it has no record, so that another run can continue it: before anything is
@@ -59,6 +77,17 @@ final class SendingTransfer: Sendable {
         held: Tally(), subject: .sources(try setup.origin()), plan: Plan(record.plan.parts),
         parts: Array(repeating: RememberedTransfer.Part(), count: record.plan.parts.count)))
     entry.withLock { $0 = new }
+    try store.noteUse(of: receiver, as: .sender, label: record.label, address: record.address, now: now)
+  }
+
+  /// Keeps the pairing, durably, if both ends want that and there is room for another one.
+  func keepPairing(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup) throws {
+    guard record.keepsPairing, let store = setup.store else { return }
+    let now = Timestamp.coarseNow().seconds
+    _ = try store.keep(
+      KnownDevice(
+        role: .sender, identity: try identity.encoded(), peer: receiver, label: record.label, address: record.address,
+        since: now, lastUsed: now))
   }
 
   /// Changes the record, as far as the disk allows it.

@@ -5,6 +5,10 @@ enum Verb: String, CaseIterable, Sendable {
   case discover
   case resume
   case forget
+  case device
+  case deviceList = "device list"
+  case deviceName = "device name"
+  case deviceForget = "device forget"
   case app
   case appInstall = "app install"
   case appList = "app list"
@@ -59,6 +63,10 @@ enum Verb: String, CaseIterable, Sendable {
     case .discover: .discover
     case .resume: .resume
     case .forget: .forget
+    case .device: .device
+    case .deviceList: .deviceList
+    case .deviceName: .deviceName
+    case .deviceForget: .deviceForget
     case .app: .app
     case .appInstall: .appInstall
     case .appList: .appList

@@ -74,6 +74,10 @@ final class Scene {
   /// Whether the receiver stays, and how many more transfers it then receives.
   let keeps: Bool
   var rounds = 2
+  /// Whether both users keep pairings, and the keys of the kept one at each end.
+  let keepsPairings: Bool
+  var keptAtSender: SimulatedSender.Identity?
+  var keptAtReceiver: Set<KeyFingerprint> = []
   let network: Network
   let disk: SimulatedDisk
   let source: SimulatedSource
@@ -179,6 +183,7 @@ final class Scene {
     disk = SimulatedDisk(world, mutation: mutation)
     source = SimulatedSource(world, mutation: mutation)
     windowFrames = world.dice.roll(2...5)
+    keepsPairings = keeps && world.dice.one(in: 2)
     source.populate()
     existingItems = ExistingItems(disk, like: source)
     parts = Self.split(source.top.names.map { Root(kind: .directory, name: $0) }, world.dice)
@@ -339,7 +344,7 @@ final class Scene {
   /// One key serves all unfinished transfers.
   private var lastReceiverKey: UInt64 = 0
   func receiverKey() -> UInt64 {
-    if storesAtReceiver.isEmpty || lastReceiverKey == 0 { lastReceiverKey = world.dice.next() | 1 }
+    if storesAtReceiver.isEmpty && !keepsPairings || lastReceiverKey == 0 { lastReceiverKey = world.dice.next() | 1 }
     return lastReceiverKey
   }
 

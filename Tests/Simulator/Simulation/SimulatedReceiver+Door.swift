@@ -95,7 +95,9 @@ extension SimulatedReceiver {
     expect(.clientHello, worker, connection, until: tlsUntil) { [self] key in
       connection.send(HandshakeMessage(.serverHello, self.key).bytes)
       expect(.finished, worker, connection, until: tlsUntil) { [self] _ in
-        feed(.secured(connection.id, key == 0 ? nil : KeyFingerprint(number: key)))
+        let fingerprint = key == 0 ? nil : KeyFingerprint(number: key)
+        let isOfDevice = fingerprint.map(scene.keptAtReceiver.contains) ?? false
+        feed(.secured(connection.id, fingerprint, isOfDevice: isOfDevice))
         expect(.mode, worker, connection, until: helloUntil) { [self] value in
           guard let mode = ConnectionMode(rawValue: UInt8(truncatingIfNeeded: value)) else {
             return depart(worker, connection)

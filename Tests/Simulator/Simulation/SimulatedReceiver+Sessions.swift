@@ -114,8 +114,11 @@ extension SimulatedReceiver {
     let worker = begin("record", of: number)
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
       let fault = lacksThread ? Fault(.device, "no thread") : nil
-      if fault == nil { scene.remember(record) }
-      end(worker) { [self] in feed(.recorded(number, fault)) }
+      if fault == nil {
+        scene.remember(record)
+        if record.keepsPairing { scene.keptAtReceiver.insert(record.client) }
+      }
+      end(worker) { [self] in feed(.recorded(number, fault, isKept: fault == nil && record.keepsPairing)) }
     }
   }
 

@@ -67,6 +67,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     let greeting = Greeting(role: .receiver, label: "", software: "", features: [])
     var settings = Engine.Settings(greeting: greeting, giveUpAfter: scene.patience())
     settings.keeps = scene.keeps
+    settings.keepsPairings = scene.keepsPairings
     settings.asksConsent = scene.world.dice.one(in: 3)
     settings.asksRestart = scene.world.dice.one(in: 3)
     patience = settings.giveUpAfter
@@ -179,7 +180,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     case .notStored(let path, _, _):
       toldRefused.insert(path)
       scene.toldRefused[1].insert(path)
-    case .paired, .wrongCode: comparisons += 1
+    case .paired(_, _, isKnown: false), .wrongCode: comparisons += 1
     case .done where scene.keeps: checkDone()
     case .failed(let failure): checkFailed(failure)
     default: break

@@ -228,6 +228,12 @@ extension SimulatedSender {
     case .resume(let transfer):
       mode = .resume
       identity = transfer.flatMap { identities[$0] } ?? paired
+    case .greet:
+      mode = .resume
+      // Another process that uses the key keeps this one out.
+      guard !hasTwin, let kept = scene.keptAtSender else { return dialed(worker, .failure(.forgotten)) }
+      paired = kept
+      identity = kept
     }
     if lacksThread { return dialed(worker, .failure(.failed(TransferFailure(.failed, "no thread")))) }
     run(after: world.dice.roll(0...1_000)) { [self] in

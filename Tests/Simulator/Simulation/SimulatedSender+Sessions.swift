@@ -109,7 +109,10 @@ extension SimulatedSender {
     identities[record.transfer] = identity
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
       let fault = lacksThread ? Fault(.device, "no thread") : nil
-      if fault == nil { scene.rememberAtSender(record.transfer, identity) }
+      if fault == nil {
+        if record.keepsPairing { scene.keptAtSender = identity }
+        scene.rememberAtSender(record.transfer, identity)
+      }
       end(worker) { [self] in feed(.planRecorded(number, record.transfer, fault)) }
     }
   }

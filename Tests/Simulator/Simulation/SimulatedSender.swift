@@ -68,13 +68,13 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     patience = scene.patience()
     lastProgress = scene.world.seconds
     began = scene.world.now
-    let engine = Engine(
-      Engine.Settings(
-        greeting: greeting, target: dice.one(in: 3) ? nil : "10.0.0.1",
-        streams: dice.one(in: 2) ? nil : UInt32(dice.roll(1...4)),
-        giveUpAfter: patience))
+    var settings = Engine.Settings(
+      greeting: greeting, target: dice.one(in: 3) ? nil : "10.0.0.1",
+      streams: dice.one(in: 2) ? nil : UInt32(dice.roll(1...4)),
+      giveUpAfter: patience)
+    settings.keepsPairing = scene.keepsPairings
     paired = Identity(key: dice.next() | 1, receiver: 0)
-    super.init(engine, SenderMistakes(scene.mutation), scene, .sender)
+    super.init(Engine(settings), SenderMistakes(scene.mutation), scene, .sender)
     world.note("the sender starts")
   }
 
@@ -229,7 +229,10 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
             Engine.UnfinishedTransfer(
               identifier: $0.transfer, receiver: KeyFingerprint(number: $0.receiver), address: scene.lastAddress,
               parts: $0.parts.map { .init(unsent: $0.unsent, done: $0.done, refusals: $0.notStored) })
-          }))
+          }),
+        devices: scene.keptAtSender.map {
+          [Engine.KnownDevice(receiver: KeyFingerprint(number: $0.receiver), host: "10.0.0.1", label: "")]
+        } ?? [])
     }
   }
 

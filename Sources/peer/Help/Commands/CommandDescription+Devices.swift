@@ -25,6 +25,66 @@ extension CommandDescription {
 }
 
 extension CommandDescription {
+  static let device = CommandDescription(
+    usage: "device", summary: "the devices that need no code",
+    forms: [],
+    blocks: [
+      .text(
+        """
+        A device is known after a transfer for which both commands had --remember. It needs no code then: 'peer send'
+        finds it by its key, and 'peer receive --remember' lets it in. Whoever controls a known device can send again,
+        within what the options of 'peer receive' allow, until it is forgotten here.
+        """)
+    ],
+    options: [.help])
+
+  static let deviceList = CommandDescription(
+    usage: "device list", summary: "list the known devices",
+    forms: [Form(.optional(["--json"]))],
+    blocks: [
+      .text(
+        """
+        Lists the known devices: an ID, the name, whether this device sends to it or receives from it, its last address,
+        the number of transfers, and the first and the last use.
+        """)
+    ],
+    options: [.json, .help],
+    exitCodes: ExitCodes(
+      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
+      .init(number: 4, meaning: Surroundings.unfitHome)))
+
+  static let deviceName = CommandDescription(
+    usage: "device name DEVICE NAME", summary: "name a known device",
+    forms: [Form(.operand("DEVICE"), .operand("NAME"), .optional(["--json"]))],
+    operands: [Operand(value: .text), Operand(value: .text)],
+    blocks: [
+      .text(
+        """
+        Gives a known device a name of your own, in the place of its own claim. DEVICE is its name, or at least the first
+        four digits of its ID.
+        """)
+    ],
+    options: [.json, .help],
+    exitCodes: ExitCodes(
+      .done, .failed, .init(number: 2, meaning: "invalid command line, or no device or several devices match DEVICE"),
+      .init(number: 4, meaning: Surroundings.unfitHome)))
+
+  static let deviceForget = CommandDescription(
+    usage: "device forget DEVICE", summary: "forget a known device",
+    forms: [Form(.operand("DEVICE"), .optional(["--json"]))],
+    operands: [Operand(value: .text)],
+    blocks: [
+      .text(
+        """
+        Forgets a known device, at once: it begins no transfer without a code any more. An unfinished transfer with it
+        can still be resumed; 'peer forget ID' removes that.
+        """)
+    ],
+    options: [.json, .help],
+    exitCodes: ExitCodes(
+      .done, .failed, .init(number: 2, meaning: "invalid command line, or no device or several devices match DEVICE"),
+      .init(number: 4, meaning: Surroundings.unfitHome)))
+
   static let resume = CommandDescription(
     usage: "resume list", summary: "list unfinished transfers",
     forms: [Form(.operand("list"), .optional(["--json"]))],

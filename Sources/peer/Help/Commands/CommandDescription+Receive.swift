@@ -7,7 +7,7 @@ extension CommandDescription {
         .optional(["--existing", "--ask", "--take-running", "--max-size", "--owners", "--set-id-bits"]),
         .either(["--keep", "--code-file"]),
         .optional([
-          "--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--report",
+          "--remember", "--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--report",
           "--json",
         ])),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
@@ -95,6 +95,12 @@ extension CommandDescription {
       a few small files may take more space on the disk.
       """),
     .flag("--keep", "Continue after a transfer, until the command is stopped."),
+    .flag(
+      "--remember",
+      """
+      Let devices send without a code that have paired with this one before while both had --remember, and keep such
+      pairings. 'peer device' lists and forgets them. Other devices need the code.
+      """),
     .value(
       "--code-file", "FILE", .file,
       """

@@ -8,7 +8,7 @@ extension CommandDescription {
         .operand("PATH..."),
         .optional([
           "--to", "--exclude", "--exclude-from", "--exclude-caches", "--one-file-system", "--owners", "--compress",
-          "--limit", "--streams", "--code-file", "--give-up-after", "--label", "--report", "--json",
+          "--limit", "--streams", "--code-file", "--remember", "--give-up-after", "--label", "--report", "--json",
         ])),
       Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
     ],
@@ -110,6 +110,12 @@ extension CommandDescription {
       """),
     .value(
       "--code-file", "FILE", .file, "Read the code from the first line of FILE; '-' is standard input."),
+    .flag(
+      "--remember",
+      """
+      Keep the pairing, if 'peer receive' there has --remember too: later transfers to that device need no code. 'peer
+      device' lists and forgets such devices.
+      """),
     .value(
       "--give-up-after", "TIME",
       "How long to try to reconnect: seconds, or 90s, 10m, 2h (default: 10m)."),

@@ -1,0 +1,272 @@
+package import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+package import MigrationWire
+
+/// This device's record of another one with which a pairing is kept (Protocol §4.6): its key is a
+/// code that does not end.
+package struct KnownDevice: Equatable, Sendable {
+  /// Whether this device sends to the other one, or receives from it.
+  package let role: Role
+  /// This device's key, as `Identity` encodes it.
+  package let identity: [UInt8]
+  /// The other device's key: the pin.
+  package let peer: KeyFingerprint
+  /// The other device's own label, the newest one.
+  package var label: String
+  /// The user's name for it; empty where there is none.
+  package var name = ""
+  /// Its newest address, with the port at a sender.
+  package var address: String
+  /// In seconds since 1970.
+  package var since: Int64
+  package var lastUsed: Int64
+  /// How many transfers have begun with it.
+  package var transfers: UInt64 = 0
+
+  /// The name to show, unescaped.
+  package var shownName: String { name.isEmpty ? label : name }
+  /// The digits by which a user may name it.
+  package var identifier: String { Self.fileName(peer) }
+
+  static func fileName(_ peer: KeyFingerprint) -> String {
+    peer.bytes.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+  }
+}
+
+extension KnownDevice {
+  private static let magic = Array("peer device 1\n".utf8)
+  private static let subject = "a known device"
+
+  /// The whole file.
+  var encoded: [UInt8] {
+    var fields = Fields()
+    fields.append(1, [role.rawValue])
+    fields.append(2, identity)
+    fields.append(3, peer.bytes)
+    fields.append(4, Array(label.utf8))
+    fields.append(5, Array(name.utf8))
+    fields.append(6, Array(address.utf8))
+    fields.append(7) { writer in
+      for number in [UInt64(bitPattern: since), UInt64(bitPattern: lastUsed), transfers] { writer.u64(number) }
+    }
+    return RecordFile.encode(fields, magic: Self.magic)
+  }
+
+  /// Reads a whole file. A damaged or foreign file is a violation.
+  init(encoded bytes: [UInt8]) throws(Violation) {
+    let subject = Self.subject
+    let fields = try RecordFile.decode(bytes, magics: [Self.magic], of: subject).fields
+    let role = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
+    guard let role = Role(rawValue: role), let peer = KeyFingerprint(bytes: try fields.required(3, subject)) else {
+      throw Violation(.value, subject)
+    }
+    (self.role, self.peer) = (role, peer)
+    identity = try fields.required(2, subject)
+    label = try fields.text(4, limit: Limits.label, subject)
+    name = try fields.text(5, limit: Limits.label, subject)
+    address = try fields.text(6, limit: Limits.message, subject)
+    (since, lastUsed, transfers) = try fields.readRequired(7, subject) { reader, bytes throws(Violation) in
+      (Int64(bitPattern: try reader.u64(bytes)), Int64(bitPattern: try reader.u64(bytes)), try reader.u64(bytes))
+    }
+  }
+}
+
+/// The file of a record: a line that names the format, fields as in Protocol §5, and a checksum.
+///
+/// The checksum finds damage, not forgery: a program that can write the file can read the keys in
+/// it.
+enum RecordFile {
+  private static let checksum = 16
+
+  static func encode(_ fields: Fields, magic: [UInt8]) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.array(magic)
+    fields.write(to: &writer)
+    writer.u128(code(writer.bytes))
+    return writer.bytes
+  }
+
+  /// The fields of a whole file, and the index of its format.
+  static func decode(
+    _ bytes: [UInt8], magics: [[UInt8]], of subject: String
+  ) throws(Violation) -> (fields: Fields, format: Int) {
+    guard let format = magics.firstIndex(where: { bytes.starts(with: $0) }),
+      bytes.count >= magics[format].count + checksum
+    else { throw Violation(.unknown, subject) }
+    let body = magics[format].count..<bytes.count - checksum
+    var reader = ByteReader(body.upperBound..<bytes.count, of: subject)
+    guard try reader.u128(bytes.span) == code(Array(bytes[..<body.upperBound])) else {
+      throw Violation(.check, subject)
+    }
+    return (try Fields(bytes.span, body, of: subject), format)
+  }
+
+  private static func code(_ bytes: [UInt8]) -> UInt128 {
+    var hash = SipHash(key: 0)
+    hash.combine(bytes)
+    return hash.finish()
+  }
+}
+
+extension TransferStore {
+  /// How many known devices there may be.
+  package static let mostDevices = 64
+  private static let devicesFolder = Array("devices".utf8)
+  /// The key that a receiver with known devices shows in every session.
+  private static let identityFile = Array("key".utf8)
+
+  /// All known devices, those used last first. Damaged records are left out.
+  package func devices(as role: Role? = nil) throws(Fault) -> [KnownDevice] {
+    guard let folder = try openFolder(Self.devicesFolder) else { return [] }
+    return try names(folder).compactMap { Self.device($0, in: folder) }.filter { role == nil || $0.role == role }
+      .sorted { ($0.lastUsed, $0.identifier) > ($1.lastUsed, $1.identifier) }
+  }
+
+  /// The known device with a key.
+  package func device(_ peer: KeyFingerprint, as role: Role) -> KnownDevice? {
+    guard let folder = try? openFolder(Self.devicesFolder) else { return nil }
+    return Self.device(Array(KnownDevice.fileName(peer).utf8), in: folder).flatMap { $0.role == role ? $0 : nil }
+  }
+
+  private static func device(_ name: [UInt8], in folder: SharedDirectory) -> KnownDevice? {
+    guard let directory = try? folder.directory.openChildDirectory(name), let bytes = try? read(directory),
+      let device = try? KnownDevice(encoded: bytes), Array(device.identifier.utf8) == name
+    else { return nil }
+    return device
+  }
+
+  /// Keeps a pairing, durably, or notes the newest label and address of one that was kept. Returns
+  /// false where there are too many.
+  func keep(_ device: KnownDevice) throws(Fault) -> Bool {
+    let known = try devices()
+    var device = device
+    if let earlier = known.first(where: { $0.peer == device.peer }) {
+      (device.name, device.since, device.transfers) = (earlier.name, earlier.since, earlier.transfers)
+    } else if known.count >= Self.mostDevices {
+      return false
+    }
+    try write(device)
+    return true
+  }
+
+  /// Notes that a transfer begins with a device, if that is a known one.
+  func noteUse(of peer: KeyFingerprint, as role: Role, label: String, address: String, now: Int64) throws(Fault) {
+    guard var device = device(peer, as: role) else { return }
+    (device.label, device.address, device.lastUsed, device.transfers) = (label, address, now, device.transfers + 1)
+    try write(device)
+  }
+
+  private func write(_ device: KnownDevice) throws(Fault) {
+    try storing { () throws(SystemError) in
+      let folder = try openOrMakeFolder(Self.devicesFolder)
+      let name = Array(device.identifier.utf8)
+      do throws(SystemError) {
+        try folder.directory.makeDirectory(name, mode: 0o700)
+      } catch  where error.isAlreadyExisting {
+        // It is known already.
+      }
+      try folder.directory.openChildDirectory(name).replaceFile(TransferEntry.file, with: device.encoded)
+      try folder.directory.synchronize()
+    }
+  }
+
+  /// Gives the only device whose name, label or key begins so the user's name.
+  package func name(_ typed: String, _ name: String) throws(TransferFailure) -> KnownDevice {
+    var device = try only(typed)
+    device.name = name
+    do throws(Fault) { try write(device) } catch { throw error.failure }
+    return device
+  }
+
+  /// Forgets a device: it needs a code from now on.
+  package func forgetDevice(_ typed: String) throws(TransferFailure) -> KnownDevice {
+    let device = try only(typed)
+    do throws(Fault) {
+      guard let folder = try openFolder(Self.devicesFolder) else { return device }
+      try storing { () throws(SystemError) in
+        try folder.directory.removeTree(Array(device.identifier.utf8))
+        try folder.directory.synchronize()
+      }
+    } catch {
+      throw error.failure
+    }
+    return device
+  }
+
+  /// The only device that the user can mean: by its whole name or label, or the first digits of its
+  /// key.
+  private func only(_ typed: String) throws(TransferFailure) -> KnownDevice {
+    let known: [KnownDevice]
+    do throws(Fault) { known = try devices() } catch { throw error.failure }
+    var found = known.filter { $0.name == typed }
+    if found.isEmpty { found = known.filter { $0.label == typed } }
+    if found.isEmpty, typed.count >= Self.shortestPrefix { found = known.filter { $0.identifier.hasPrefix(typed) } }
+    guard let device = found.first else {
+      throw TransferFailure(
+        .usage, "no known device is called \(VisibleText.quoted(Array(typed.utf8)))",
+        hint: "'peer device list' shows them all.")
+    }
+    guard found.count == 1 else {
+      throw TransferFailure(
+        .usage, "\(found.count) known devices are called \(VisibleText.quoted(Array(typed.utf8)))",
+        hint: "Write the first digits of the ID that 'peer device list' shows.")
+    }
+    return device
+  }
+
+  /// Keeps other senders of this store from using a pairing as long as the result lives; nil where
+  /// the device is not known any more.
+  func hold(_ peer: KeyFingerprint) throws(Fault) -> SharedDirectory? {
+    guard let folder = try openFolder(Self.devicesFolder) else { return nil }
+    let directory: SharedDirectory
+    let isOurs: Bool
+    do throws(SystemError) {
+      directory = SharedDirectory(try folder.directory.openChildDirectory(Array(KnownDevice.fileName(peer).utf8)))
+      isOurs = try directory.directory.descriptor.lockOnceFree()
+    } catch {
+      if error.isNotFound { return nil }
+      throw Fault(store: "the known device cannot be used", error)
+    }
+    guard isOurs else {
+      let holder = directory.directory.descriptor.lockHolder().map { " (process \($0))" } ?? ""
+      throw Fault(
+        .inUse, "another 'peer send'\(holder) is sending to that device", hint: "Wait until it is done, and try again.")
+    }
+    return directory
+  }
+
+  /// The key that this device shows as a receiver in every session: made where there is none yet, if
+  /// that is wanted.
+  func identity(orMake makes: Bool) throws(Fault) -> Identity? {
+    do {
+      if let folder = try openFolder(Self.devicesFolder), let bytes = try Self.identity(in: folder) {
+        return try Identity(encoded: bytes)
+      }
+      guard makes else { return nil }
+      let new = try Identity.generate()
+      let encoded = try new.encoded()
+      try storing { () throws(SystemError) in
+        try openOrMakeFolder(Self.devicesFolder).directory.replaceFile(Self.identityFile, with: encoded)
+      }
+      return new
+    } catch {
+      throw Fault(error)
+    }
+  }
+
+  private static func identity(in folder: SharedDirectory) throws(SystemError) -> [UInt8]? {
+    do throws(SystemError) {
+      let file = try folder.directory.openChild(identityFile)
+      var bytes = [UInt8](repeating: 0, count: min(Int(try file.status().size), 4096))
+      let count = try file.readFully(at: 0, into: &bytes)
+      return Array(bytes[..<count])
+    } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// The options of `peer device`.
+enum DeviceCommand: Equatable, Sendable {
+  case list(json: Bool)
+  case name(String, as: String, json: Bool)
+  case forget(String, json: Bool)
+
+  /// Parses the words after a command about known devices.
+  init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
+    let json = arguments.has("--json")
+    switch verb {
+    case .deviceList:
+      try arguments.refuseOperands()
+      self = .list(json: json)
+    case .deviceName:
+      let words = try Self.words(arguments, 2, "Write a device of 'peer device list', and its new name.")
+      guard !words[1].isEmpty, words[1].utf8.count <= Limits.label else {
+        throw .usage("the name has \(words[1].utf8.count) bytes", hint: "Write 1 to \(Limits.label) bytes.")
+      }
+      self = .name(words[0], as: words[1], json: json)
+    case .deviceForget:
+      self = .forget(try Self.words(arguments, 1, "Write a device of 'peer device list'.")[0], json: json)
+    default: throw .noCommand(of: .device, arguments)
+    }
+  }
+
+  private static func words(
+    _ arguments: Arguments, _ count: Int, _ hint: String
+  ) throws(TransferFailure) -> [String] {
+    let words = arguments.operands.compactMap { String(validating: $0, as: UTF8.self) }
+    guard arguments.operands.count == count, words.count == count else {
+      throw .usage(
+        arguments.operands.count < count ? "missing argument" : "too many arguments, or one that is not text",
+        hint: hint)
+    }
+    return words
+  }
+}
+
+/// `peer device`: the devices that need no code.
+enum Devices {
+  static func perform(_ command: DeviceCommand) -> Int32 {
+    switch command {
+    case .list(let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        let store = try store()
+        do throws(Fault) {
+          let devices = try store.devices()
+          return json ? devices.map(\.line).reduce(Rendering(), +) : table(devices)
+        } catch {
+          throw error.failure
+        }
+      }
+    case .name(let typed, let name, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        let device = try store().name(typed, name)
+        return json
+          ? device.line
+          : Rendering(standardError: "\(VisibleText.of(device.label)) is called \(VisibleText.of(name)) now.\n")
+      }
+    case .forget(let typed, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in
+        let device = try store().forgetDevice(typed)
+        return json
+          ? device.line
+          : Rendering(standardError: "\(VisibleText.of(device.shownName)) needs a code from now on.\n")
+      }
+    }
+  }
+
+  private static func store() throws(TransferFailure) -> TransferStore { TransferStore(home: try Home.path()) }
+
+  private static func table(_ devices: [KnownDevice]) -> Rendering {
+    guard !devices.isEmpty else { return Rendering(standardError: "There are no known devices.\n") }
+    let now = Timestamp.coarseNow().seconds
+    let head = ["ID", "DEVICE", "ROLE", "ADDRESS", "TRANSFERS", "FIRST", "LAST"]
+    return Rendering(
+      standardOutput: Table.text(
+        [head]
+          + devices.map { device in
+            [
+              String(device.identifier.prefix(8)), VisibleText.of(device.shownName),
+              device.role == .sender ? "sending to" : "receiving from", VisibleText.of(device.address),
+              String(device.transfers), Figures.ago(now - device.since), Figures.ago(now - device.lastUsed),
+            ]
+          }))
+  }
+}
+
+extension KnownDevice {
+  /// For a program.
+  fileprivate var line: Rendering {
+    .event(
+      "device",
+      [
+        "id": identifier, "role": role == .sender ? "sender" : "receiver", "label": label, "name": name,
+        "address": address, "transfers": transfers, "first": CalendarTime.text(since),
+        "last": CalendarTime.text(lastUsed),
+      ])
+  }
+}
