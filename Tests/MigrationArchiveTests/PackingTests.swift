@@ -141,9 +141,11 @@ import Testing
     buffer.commit([3], followedBy: 3)
     #expect(Array(buffer.bytes[..<buffer.count]) == [1, 2, 3, 7, 8, 9])
     buffer.note(items: 2, contentBytes: 3)
-    #expect(buffer.items == 2 && buffer.contentBytes == 3 && buffer.bytes.count == 10)
+    buffer.note(hole: 4)
+    #expect(buffer.items == 2 && buffer.contentBytes == 7 && buffer.holeBytes == 4 && buffer.bytes.count == 10)
     buffer.removeAll()
     #expect(buffer.isEmpty && buffer.items == 0 && buffer.contentBytes == 0 && buffer.bytes.count == 10)
+    #expect(buffer.holeBytes == 0)
   }
 
   @Test func `a full buffer grows as needed`() {

@@ -86,9 +86,32 @@ import Testing
       (ExpectedTotal(Tally(items: 2, bytes: 41), isEstimate: true), 41),
       (ExpectedTotal(Tally(items: 2, bytes: 40)), 41),
     ] as [(ExpectedTotal, UInt64?)] {
-      let progress = TransferProgress(.sending, arrived, of: total, fraction: nil)
+      let progress = TransferProgress(.sending, Arrived(arrived), of: total, fraction: nil)
       #expect(progress.totalBytes == bytes && progress.totalItems == 3 && progress.bytes == 41)
     }
+  }
+
+  @Test func `progress counts the bytes that move, without the holes`() {
+    let gib = UInt64(1 << 30)
+    // A file of 10 GiB that takes 1 GiB on the disk, and a file of 1 GiB without holes.
+    let total = ExpectedTotal(Tally(items: 2, bytes: 11 * gib), allocated: 2 * gib)
+    for (arrived, moved, expected) in [
+      (Arrived(), 0, 2 * gib),
+      (Arrived(Tally(bytes: gib)), gib, 2 * gib),
+      (Arrived(Tally(bytes: 6 * gib), holes: 5 * gib), gib, 2 * gib),
+      (Arrived(Tally(items: 2, bytes: 11 * gib), holes: 9 * gib), 2 * gib, 2 * gib),
+      // Of the 11 GiB that an earlier session brought, the 9 GiB of holes did not move.
+      (Arrived(Tally(items: 2, bytes: 11 * gib), uncounted: 11 * gib), 2 * gib, 2 * gib),
+      // A disk that compresses: the space says nothing.
+      (Arrived(Tally(bytes: 3 * gib)), 3 * gib, 11 * gib),
+    ] as [(Arrived, UInt64, UInt64)] {
+      let progress = TransferProgress(.sending, arrived, of: total, fraction: nil)
+      #expect(progress.bytes == moved && progress.totalBytes == expected, "\(arrived)")
+    }
+    let plain = TransferProgress(
+      .sending, Arrived(Tally(bytes: 50)), of: ExpectedTotal(Tally(items: 1, bytes: 100), allocated: 4096),
+      fraction: nil)
+    #expect(plain.bytes == 50 && plain.totalBytes == 100)
   }
 
   @Test func `items that the destination cannot hold are reported once in a run`() {

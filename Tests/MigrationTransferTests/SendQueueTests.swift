@@ -52,11 +52,11 @@ private final class ByteSource: FrameSource {
     queue.serve(ByteSource(1...3))
     #expect(sent(queue.next(for: 0)) == 1 && sent(queue.next(for: 0)) == 2)
     #expect(waits(queue.next(for: 0)))
-    #expect(queue.arrived == Tally() && queue.counts().waitingFrames == 1)
+    #expect(queue.counts().arrived == Tally() && queue.counts().waitingFrames == 1)
     queue.written(1, on: 0)
     #expect(try isSignalled(wakeup))
     #expect(sent(queue.next(for: 0)) == 3)
-    #expect(queue.arrived == Tally(items: 1, bytes: 10))
+    #expect(queue.counts().arrived == Tally(items: 1, bytes: 10))
   }
 
   @Test func `only its successor gets the frames of a broken stream, in order`() throws {
@@ -77,7 +77,7 @@ private final class ByteSource: FrameSource {
     queue.written(2, on: 3)
     queue.written(3, on: 1)
     try queue.drain()
-    #expect(queue.arrived.items == 5)
+    #expect(queue.counts().arrived.items == 5)
   }
 
   @Test func `new items wake a stream that found none`() throws {

@@ -12,6 +12,8 @@ package struct FrameBuffer: Sendable {
   /// The items that the entries complete and the bytes that they carry, for progress.
   package private(set) var items: UInt64 = 0
   package private(set) var contentBytes: UInt64 = 0
+  /// Those of them that are in holes.
+  package private(set) var holeBytes: UInt64 = 0
 
   /// Frames are numbered in the order in which they are begun.
   package var number: UInt64 = 0
@@ -28,6 +30,7 @@ package struct FrameBuffer: Sendable {
     count = 0
     items = 0
     contentBytes = 0
+    holeBytes = 0
   }
 
   /// Appends the bytes that precede data, or a whole entry.
@@ -61,6 +64,13 @@ package struct FrameBuffer: Sendable {
   package mutating func note(items: UInt64, contentBytes: UInt64) {
     self.items += items
     self.contentBytes = min(Limits.fileSize, self.contentBytes + min(contentBytes, Limits.fileSize))
+  }
+
+  /// Counts the bytes of a hole.
+  package mutating func note(hole: UInt64) {
+    let counted = contentBytes
+    note(items: 0, contentBytes: hole)
+    holeBytes += contentBytes - counted
   }
 
   private mutating func reserve(_ capacity: Int) {

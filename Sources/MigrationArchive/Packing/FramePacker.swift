@@ -149,7 +149,7 @@ final class FramePacker {
     prefix.removeAll()
     EntryWriter.place(place, keys.check(place), to: &prefix)
     frame.append(prefix.bytes)
-    frame.note(items: 0, contentBytes: UInt64(place.range.count))
+    frame.note(hole: UInt64(place.range.count))
   }
 
   /// Adds the record of a large file whose bytes have all been added.

@@ -255,6 +255,11 @@ package final class Staging: Sendable {
   /// other figures, it never waits for a disk.
   package var held: Tally { shared.withFigures { $0.held } }
 
+  /// The same, with the holes that came since this process has the archive.
+  package var arrived: Arrived {
+    shared.withFigures { Arrived($0.held, holes: $0.holes, uncounted: min($0.uncounted, $0.held.bytes)) }
+  }
+
   /// The part of the archive that need not be sent any more: the staged and the refused items.
   package var settled: Tally { shared.withFigures { $0.held.adding($0.refused) } }
 
@@ -297,12 +302,21 @@ package struct RenamedItem: Equatable, Sendable {
 struct StagingFigures: Sendable {
   /// The total of the staged data, complete or not, and the number of complete items.
   fileprivate(set) var held = Tally()
+  /// The bytes that an earlier process staged, and those of the holes that came since.
+  fileprivate let uncounted: UInt64
+  var holes: UInt64 = 0
   /// The items that the destination cannot hold, and the sum of their sizes.
   fileprivate(set) var refused = Tally()
   /// The metadata that the destination could not hold so far, counted by kind.
   var losses: [Done.Loss.Kind: UInt64] = [:]
   /// Whether an item came with an owner that the user wants.
   var hasOwners = false
+
+  fileprivate init(held: Tally, refused: Tally) {
+    self.held = held
+    self.refused = refused
+    uncounted = held.bytes
+  }
 }
 
 /// The ledger and its related state behind one lock, and its figures behind a second lock that

@@ -197,9 +197,10 @@ package final class StagingWriter {
     do {
       if !place.isHole {
         try target.file.write(at: place.range.lowerBound, data)
-      } else if target.isRecovered {
+      } else {
         // Bytes that were written there without a claim may still be in the file.
-        try target.file.clear(place.range)
+        if target.isRecovered { try target.file.clear(place.range) }
+        staging.shared.withFigures { $0.holes = $0.holes.addingClamped(UInt64(place.range.count)) }
       }
     } catch {
       return try refuse(place, after: ArchiveError("writing", place.path, error), isStaged: true)

@@ -204,7 +204,8 @@ extension IncomingPart {
     // The sender repeats these.
     withheldItems = []
     total = ExpectedTotal(
-      Tally(items: totals.items, bytes: totals.bytes), isEstimate: totals.flags.contains(.estimated))
+      Tally(items: totals.items, bytes: totals.bytes), allocated: totals.allocated,
+      isEstimate: totals.flags.contains(.estimated))
   }
 
   /// The sender has sent the totals of the archive. The announced total may have been an estimate.
@@ -213,6 +214,6 @@ extension IncomingPart {
     unsent = finish.unsent
     leftOut = finish.leftOut
     leftBehind = finish.leftBehind
-    total = ExpectedTotal(finish.total)
+    total = total.with(finish.total)
   }
 }

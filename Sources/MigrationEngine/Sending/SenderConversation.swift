@@ -191,7 +191,7 @@ struct SenderConversation: Sendable {
     let summary = summaries[Int(next)]
     let others = summaries.indices.filter { !facts.transfer[UInt16($0)].isFinished && $0 > Int(next) }
     total = ExpectedTotal(
-      summary.total, isEstimate: summary.isEstimate, before: facts.transfer.finished,
+      summary.total, allocated: summary.allocated, isEstimate: summary.isEstimate, before: facts.transfer.finished,
       behind: others.reduce(Tally()) { $0.adding(summaries[$1].total) })
     actions.append(
       .say(

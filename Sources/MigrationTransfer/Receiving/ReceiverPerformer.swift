@@ -66,8 +66,8 @@ final class ReceiverPerformer: Performer {
     case .withdrawAnnouncement: setup.helpers.announcer?.withdraw()
     case .tell(let event): setup.observer(event)
     case .tellProgress(let transfer, let phase, let total, let fraction):
-      let held = transfers[transfer]?.held ?? Tally()
-      setup.observer(.progress(TransferProgress(phase, held, of: total, fraction: fraction)))
+      let arrived = transfers[transfer]?.arrived ?? Arrived()
+      setup.observer(.progress(TransferProgress(phase, arrived, of: total, fraction: fraction)))
     case .finish(let result): self.result = result
 
     case .drop(let id):

@@ -50,7 +50,7 @@ final class ReceivingTransfer: Sendable {
   /// The contents of a part of the plan.
   func contents(ofPart part: UInt16) -> Offer.Contents? { state.withLock { $0.plan }?.parts[Int(part)].offered }
   /// The staged items of the newest part.
-  var held: Tally { state.withLock { $0.staging?.1 }?.held ?? Tally() }
+  var arrived: Arrived { state.withLock { $0.staging?.1 }?.arrived ?? Arrived() }
 
   /// The staging directory of a part; nil if there is none, or another part is the newest.
   func staging(ofPart part: UInt16) -> Staging? {

@@ -249,8 +249,8 @@ final class SendQueue: ExportListener {
 
   // MARK: Progress
 
-  /// The receiver's present holdings: items, and bytes of content.
-  var arrived: Tally { state.withLock { $0.window.arrived } }
+  /// The receiver's present holdings.
+  var progress: Arrived { state.withLock { $0.window.progress } }
 
   /// The counters of the streams and the window.
   func counts() -> SenderEngine.WindowCounts {

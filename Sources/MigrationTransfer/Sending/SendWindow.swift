@@ -47,6 +47,8 @@ package struct SendWindow: Sendable {
   /// The amount that the receiver has written, and its holdings from before.
   package private(set) var written = Tally()
   package private(set) var held = Tally()
+  /// The bytes of holes among the written ones.
+  private var holes: UInt64 = 0
   /// The lengths of all written frames, and their number in total and for each stream.
   package private(set) var writtenLength: UInt64 = 0
   package private(set) var writtenFrames: UInt64 = 0
@@ -63,15 +65,18 @@ package struct SendWindow: Sendable {
   /// Whether the part has failed, and nothing of it that is not sent yet is needed.
   private var isAbandoned = false
   /// The amount written before the running part.
-  private var before = Tally()
+  private var before = (written: Tally(), holes: UInt64(0))
 
   /// The receiver's present holdings of the running part.
   package var arrived: Tally {
-    Tally(items: written.items - before.items, bytes: written.bytes - before.bytes).adding(held)
+    Tally(items: written.items - before.written.items, bytes: written.bytes - before.written.bytes).adding(held)
   }
 
+  /// The same, with its holes.
+  package var progress: Arrived { Arrived(arrived, holes: holes - before.holes, uncounted: held.bytes) }
+
   /// Another part begins: everything of the one before is written.
-  package mutating func beginPart() { (before, held, isAbandoned) = (written, Tally(), false) }
+  package mutating func beginPart() { (before, held, isAbandoned) = ((written, holes), Tally(), false) }
 
   /// The part has failed: what no stream has sent is not sent.
   package mutating func abandon() {
@@ -196,6 +201,7 @@ package struct SendWindow: Sendable {
     guard var frames = underWay.removeValue(forKey: number) else { return [] }
     for frame in frames.prefix(Int(count)) {
       written = written.adding(Tally(items: frame.items, bytes: frame.contentBytes))
+      holes += frame.holeBytes
       writtenLength += UInt64(frame.count)
       bytesUnderWay -= frame.bodyLength
       free(frame)

@@ -83,7 +83,7 @@ final class SenderPerformer: Performer {
     case .deriveSecret(let code): return derive(code)
     case .tell(let event): setup.observer(event)
     case .tellProgress(let number, let phase, let total, let fraction):
-      let arrived = sessions[number]?.queue.arrived ?? Tally()
+      let arrived = sessions[number]?.queue.progress ?? Arrived()
       setup.observer(.progress(TransferProgress(phase, arrived, of: total, fraction: fraction)))
     case .finish(let result): self.result = result
 

@@ -146,6 +146,21 @@ package struct Tally: Equatable, Sendable {
   }
 }
 
+/// The data of a part that the receiver has, and how much of it are holes, for which nothing moves.
+package struct Arrived: Equatable, Sendable {
+  package var tally: Tally
+  /// The bytes of the holes that were counted.
+  package var holes: UInt64
+  /// The bytes among which no holes were counted, since they came earlier.
+  package var uncounted: UInt64
+
+  package init(_ tally: Tally = Tally(), holes: UInt64 = 0, uncounted: UInt64 = 0) {
+    self.tally = tally
+    self.holes = holes
+    self.uncounted = uncounted
+  }
+}
+
 /// Protocol §6.4: the end of the ledger.
 package struct HeldEnd: Equatable, Sendable {
   package let held: Tally
