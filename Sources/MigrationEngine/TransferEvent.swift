@@ -56,6 +56,8 @@ package struct TransferResult: Equatable, Sendable {
   package let leftOut: LeftOut
   /// How many items the destination could not hold.
   package let notStored: UInt64
+  /// How many items were stored under other names, because their own were taken.
+  package let renamed: UInt64
   /// Attributes of the source that are not transferred.
   package let leftBehind: [LeftBehind]
   /// By when everything had arrived, in seconds since 1970, if an earlier run concluded the
@@ -66,9 +68,10 @@ package struct TransferResult: Equatable, Sendable {
 
   package init(
     total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
-    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, leftBehind: [LeftBehind] = [],
-    concludedAt: Int64? = nil, failedParts: Int = 0
+    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, renamed: UInt64 = 0,
+    leftBehind: [LeftBehind] = [], concludedAt: Int64? = nil, failedParts: Int = 0
   ) {
+    self.renamed = renamed
     self.failedParts = failedParts
     self.concludedAt = concludedAt
     self.leftBehind = leftBehind
@@ -113,7 +116,7 @@ enum PartOutcome: Sendable {
         heldBytes: sum(\.heldBytes), seconds: traffic.seconds, unsent: sum(\.unsent),
         losses: losses.sorted { $0.key.rawValue < $1.key.rawValue }.map { Done.Loss(kind: $0.key, count: $0.value) },
         leftOut: LeftOut(present: sum(\.leftOut.present), differing: sum(\.leftOut.differing)),
-        notStored: sum(\.notStored),
+        notStored: sum(\.notStored), renamed: sum(\.renamed),
         leftBehind: leftBehind.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
           LeftBehind(name: $0.key, count: $0.value)
         }, concludedAt: finished.count == 1 ? finished[0].concludedAt : nil,
@@ -320,6 +323,11 @@ extension Unsent {
     guard let refusal, let path = try? ArchivePath(path) else { return nil }
     return Refusal(path: path, generation: 0, reason: refusal, message: message)
   }
+}
+
+extension RenamedItem {
+  /// The event for the user.
+  package var event: TransferEvent { .renamed(path: path.bytes, target: target.bytes) }
 }
 
 extension Refusal {

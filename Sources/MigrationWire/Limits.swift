@@ -66,6 +66,9 @@ package enum Limits {
   package static let unsentBytes = 4_194_304
   /// The number of attributes that are never transferred and may be named.
   package static let leftBehind = 64
+  /// The number of items stored under other names that are named, and the bytes of their paths.
+  package static let renamed = 1_024
+  package static let renamedBytes = 65_536
   /// The bytes of ciphertext before the record with READY.
   package static let beforeReady = 16_384
   /// The longest record of TLS 1.3, with its header.

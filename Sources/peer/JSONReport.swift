@@ -171,7 +171,7 @@ extension TransferResult {
       "items": total.items, "bytes": total.bytes, "sentBytes": sentBytes, "savedBytes": savedBytes,
       "heldBytes": heldBytes, "seconds": (seconds * 1000).rounded() / 1000, "unsent": unsent, "notStored": notStored,
       "losses": losses.map { ["kind": $0.kind.name, "count": $0.count] as JSONMembers },
-      "present": leftOut.present, "differing": leftOut.differing,
+      "present": leftOut.present, "differing": leftOut.differing, "renamed": renamed,
       "leftBehind": leftBehind.map { ["name": FileName($0.name), "count": $0.count] as JSONMembers },
       "failedParts": failedParts, "concluded": IfGiven(concludedAt.map { CalendarTime.text($0) }),
     ]

@@ -106,7 +106,7 @@ extension TransferResult {
     list.renamed.sorted(by: \.path).map {
       "\(VisibleText.quoted($0.path)) was saved as \(VisibleText.quoted($0.target))."
     }
-      + Self.rest(of: list.renamedCount, named: list.renamed.count)
+      + Self.rest(of: max(renamed, list.renamedCount), named: list.renamed.count)
   }
 
   private static func rest(of count: UInt64, named: Int) -> [String] {

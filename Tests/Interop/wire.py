@@ -84,7 +84,8 @@ MESSAGES = {
                             leftBehind=(8, Each(Row(Counted(1, low=1), U64), 64, lambda left: left[0]), False))),
     0x19: ("PROGRESS", Fixed(phase=U8, done=U64, total=U64)),
     0x1A: ("DONE", Fields(items=(1, U64), bytes=(2, U64), losses=(3, Each(Row(U8, U64), key=lambda loss: loss[0]), False),
-                          notStored=(4, Number(8, low=1), False))),
+                          notStored=(4, Number(8, low=1), False), renamed=(5, Number(8, low=1), False),
+                          names=(6, Each(Row(Counted(2), Counted(2)), 1024, lambda item: item[0]), False))),
     0x1B: ("RECEIPT", Fixed()),
     0x1C: ("REFUSED", Fields(path=(1, PATH), generation=(2, ID), reason=(3, U8), message=(4, Text(high=1024), False))),
     0x1E: ("PING", Fixed(token=U64)),
@@ -151,6 +152,11 @@ def message(kind, body):
         require(found.role == RECEIVER or found.request is None, "a sender that asks for an app")
     if name == "UNSENT":
         require(found.refusal is None or found.reason == 7, "a refusal in an UNSENT of another reason than 7")
+    if name == "DONE" and found.names:
+        require(len(found.names) <= (found.renamed or 0), "more items are named than have other names")
+        require(sum(map(len, sum(found.names, ()))) <= 65_536, "the names of DONE are too long")
+        for path in sum(found.names, ()):
+            whole(PATH, path)
     if name == "PROGRESS":
         require(found.done <= found.total, "progress beyond its end")
     if name == "ACK":

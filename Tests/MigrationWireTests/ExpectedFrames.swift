@@ -228,6 +228,14 @@ enum Expected {
       .done(
         Done(
           total: Tally(items: 12, bytes: 3456), losses: [Done.Loss(kind: Done.Loss.Kind(rawValue: 200), count: 1)]))),
+    "done-renamed": .control(
+      .done(
+        Done(
+          total: Tally(items: 12, bytes: 3456),
+          renamed: [
+            RenamedItem(path: path("photos"), target: path("photos (2)")),
+            RenamedItem(path: path("notes.txt"), target: path("notes (3).txt")),
+          ], count: 3))),
     "done-not-stored": .control(.done(Done(total: Tally(items: 12, bytes: 3456), notStored: 3))),
     "refused": .control(
       .refused(Refusal(path: path("photos/a:b"), generation: counted(0xA0), reason: .nameNotAllowed))),

@@ -136,6 +136,27 @@ import Testing
     }
   }
 
+  @Test func `items under other names ascend, are within the limits, and no more than are counted`() {
+    func names(_ paths: [[UInt8]]) -> [UInt8] {
+      paths.flatMap { path in [0, UInt8(path.count)] + path + [0, 1] + ascii("b") }
+    }
+    func codeOf(_ count: UInt64, _ list: [UInt8]) -> Violation.Code? {
+      code(.done, body([(1, u64(0)), (2, u64(0)), (5, u64(count)), (6, list)]))
+    }
+    #expect(codeOf(2, names([ascii("a"), ascii("c")])) == nil)
+    #expect(codeOf(1, names([ascii("a"), ascii("c")])) == .value)
+    #expect(codeOf(2, names([ascii("c"), ascii("a")])) == .value)
+    #expect(codeOf(2, names([ascii("a"), ascii("a")])) == .value)
+    #expect(codeOf(1, names([ascii("../a")])) != nil && codeOf(1, names([[]])) != nil && codeOf(1, []) != nil)
+    #expect(codeOf(0, names([ascii("a")])) == .value)
+    let long = (0..<300).map { ascii("\(1000 + $0)") + [UInt8](repeating: 0x61, count: 214) }
+    #expect(codeOf(300, names(Array(long.prefix(299)))) == nil && codeOf(300, names(long)) == .limit)
+    // A receiver that has more names than fit.
+    let items = (0..<2_000).map { RenamedItem(path: path("\(1_000 + $0)"), target: path("x")) }
+    #expect(Done(total: Tally(), renamed: items).renamedItems.count == Limits.renamed)
+    #expect(Done(total: Tally(), renamed: items).renamed == 2_000)
+  }
+
   @Test func `an unsent item has a reason, also of a later version, and short texts`() {
     let fields: [Field] = [(1, ascii("../x")), (2, [1])]
     #expect(code(.unsent, body(fields)) == nil)

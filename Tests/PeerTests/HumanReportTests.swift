@@ -288,6 +288,11 @@ import Testing
         "  a/b",
         "'c' was saved as 'c (2)'.",
       ])
+    // The other device cannot name all of them.
+    _ = log.handle(.renamed(path: Array("c".utf8), target: Array("c (2)".utf8)), at: Samples.moment())
+    #expect(
+      log.handle(.done(Samples.result(renamed: 1_500)), at: Samples.moment()).standardOutput.contains(
+        "'c' was saved as 'c (2)'.\n  and 1,499 more\n"))
     #expect(ExitCode.of(result, unsent: log.unsent) == ExitCode.done)
   }
 }

@@ -42,7 +42,9 @@ package final class Staging: Sendable {
     var moving: [ArchivePath: Move] = [:]
     /// The items that killed imports were about to place in several steps.
     var earlierPlacing = EarlierPlacing()
+    /// The first items that were imported next to existing items with their names, and their number.
     var renamed: [RenamedItem] = []
+    var renamedCount: UInt64 = 0
     var open: [Ledger.FileNumber: OpenFile] = [:]
     /// The files that could not be created, and why: several streams may bring chunks of one file.
     var unmade: [Ledger.FileNumber: ArchiveError] = [:]
@@ -238,13 +240,19 @@ package final class Staging: Sendable {
     }
   }
 
-  /// The items that the import has renamed so far, because their names were taken.
+  /// The items that the import has renamed so far, because their names were taken: the first ones,
+  /// and their number.
   package var renamed: [RenamedItem] { shared.withLock { $0.renamed } }
+  package var renamedCount: UInt64 { shared.withLock { $0.renamedCount } }
+
+  /// The most renamed items that are kept.
+  private static let mostRenamed = 10_000
 
   /// Notes an item that the import has renamed.
   func noteRenamed(_ path: ArchivePath, _ target: ArchivePath) {
     shared.withLock { shared in
-      if shared.renamed.count < RenamedItem.most { shared.renamed.append(RenamedItem(path: path, target: target)) }
+      shared.renamedCount += 1
+      if shared.renamed.count < Self.mostRenamed { shared.renamed.append(RenamedItem(path: path, target: target)) }
     }
   }
 
@@ -287,15 +295,6 @@ package final class Staging: Sendable {
   func lost(_ kind: Done.Loss.Kind, _ count: UInt64 = 1) {
     shared.withFigures { $0.losses[kind, default: 0] += count }
   }
-}
-
-/// An item that was imported next to an existing item with its name.
-package struct RenamedItem: Equatable, Sendable {
-  /// The most that are kept.
-  fileprivate static let most = 10_000
-
-  package let path: ArchivePath
-  package let target: ArchivePath
 }
 
 /// The progress of an archive, for threads that must not wait for a disk.

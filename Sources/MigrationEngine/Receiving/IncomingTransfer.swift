@@ -39,8 +39,8 @@ struct IncomingPart: Sendable {
   func result(_ done: Done, concludedAt: Int64? = nil) -> TransferResult {
     TransferResult(
       total: done.total, sentBytes: 0, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0, unsent: unsent,
-      losses: done.losses, leftOut: leftOut, notStored: done.notStored, leftBehind: leftBehind,
-      concludedAt: concludedAt)
+      losses: done.losses, leftOut: leftOut, notStored: done.notStored, renamed: done.renamed,
+      leftBehind: leftBehind, concludedAt: concludedAt)
   }
 
   /// The refusals that the user of this device has not been told; from now on they count as told.

@@ -350,7 +350,10 @@ extension ReceiverEngine {
     }
     conversations[number]?.course = .none
     conversations[number]?.dueSince = now
-    if isNews, !conversation.isAside { for refusal in named { tell(refusal.event) } }
+    if isNews, !conversation.isAside {
+      for refusal in named { tell(refusal.event) }
+      for item in done.renamedItems { tell(item.event) }
+    }
     for refusal in named { say(refusal, number) }
     guard let message = conversations[number]?.machine.answerAgain(done) else { return }
     act(.say(conversation.connection, message))

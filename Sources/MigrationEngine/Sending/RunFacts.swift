@@ -97,8 +97,9 @@ extension SenderEngine {
         TransferResult(
           total: done.total, sentBytes: 0, heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes),
           seconds: 0, unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
-          leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, leftBehind: finish?.leftBehind ?? [],
-          concludedAt: finish == nil ? unfinished?.lastSeen : nil, failedParts: leftOut.count))
+          leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, renamed: done.renamed,
+          leftBehind: finish?.leftBehind ?? [], concludedAt: finish == nil ? unfinished?.lastSeen : nil,
+          failedParts: leftOut.count))
     }
   }
 

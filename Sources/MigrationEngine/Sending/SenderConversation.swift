@@ -368,6 +368,7 @@ struct SenderConversation: Sendable {
   ) throws(Fault) {
     guard let part, let done else { return }
     isUnrecorded = isUnrecorded || !isWritten
+    actions += done.renamedItems.map { .tell($0.event) }
     facts.transfer[part].finish(done)
     if let faultAfterDone, nextPart(facts) != nil {
       self.done = nil

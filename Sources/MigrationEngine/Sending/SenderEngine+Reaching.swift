@@ -46,6 +46,7 @@ extension SenderEngine {
       if let newest = transfers.first, newest.isDone {
         facts.transfer = Transfer(newest)
         actions += newest.parts.flatMap(\.refusals).map { .tell($0.event) }
+        actions += newest.parts.flatMap { $0.done?.renamedItems ?? [] }.map { .tell($0.event) }
         guard let result = facts.transfer.outcome(of: newest.parts.count) else { return }
         return conclude(result, now, &actions)
       }

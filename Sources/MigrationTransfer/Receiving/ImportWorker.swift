@@ -38,11 +38,12 @@ struct ImportWorker: Sendable {
     setup.post(.noticed(.staged))
     setup.post(.noticed(.importing))
     let losses = try setup.importer.importItems(of: staging) { progress.tell($0) }
-    for renamed in staging.renamed {
-      setup.post(.noticed(.renamed(path: renamed.path.bytes, target: renamed.target.bytes)))
-    }
+    let renamed = staging.renamed
+    for item in renamed { setup.post(.noticed(item.event)) }
     transfer.tellRefusals(of: staging) { setup.post(.refused(transfer.identifier, $0)) }
-    let done = Done(total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount))
+    let done = Done(
+      total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount), renamed: renamed,
+      count: staging.renamedCount)
     refused = staging.lastingRefusals
     leaveTombstone(done, refused, staging)
     transfer.finish(part, total)

@@ -266,6 +266,8 @@ def endings():
         "DONE", **done, losses=[(kind, kind * 100) for kind in range(1, 9)])
     yield "done-later", "DONE with a loss of the unknown kind 200", frame("DONE", **done, losses=[(200, 1)])
     yield "done-not-stored", "DONE: 3 items are not stored", frame("DONE", **done, notStored=3)
+    yield "done-renamed", "DONE: 3 items have other names, of which two are named", frame(
+        "DONE", **done, renamed=3, names=[(b"notes.txt", b"notes (3).txt"), (b"photos", b"photos (2)")])
     yield "done-unknown", "DONE with the unknown field 200", frame("DONE", **done, unknown={200: LATER})
     refused = {"path": b"photos/a:b", "generation": GENERATION, "reason": 1}
     yield "refused", "REFUSED: the name photos/a:b is not allowed", frame("REFUSED", **refused)
