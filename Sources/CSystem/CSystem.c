@@ -128,13 +128,17 @@ static struct timespec time_of(struct statx_timestamp stamp) {
   return (struct timespec){.tv_sec = stamp.tv_sec, .tv_nsec = stamp.tv_nsec};
 }
 
-int csystem_fresh_status(int descriptor, struct stat *status) {
+// The status by statx, as `flags` say; with `how` of them, fstatat replaces it where it is missing.
+static int status_by_statx(
+    int directory, const char *name, int flags, int how, struct stat *status, uint64_t *attributes) {
   struct statx found;
-  if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &found) == -1) {
+  *attributes = 0;
+  if (statx(directory, name, flags, STATX_BASIC_STATS, &found) == -1) {
     // Kernels before 4.11 do not have the call, and some sandboxes forbid it.
-    if (errno == ENOSYS || errno == EPERM || errno == EINVAL) return fstat(descriptor, status);
+    if (errno == ENOSYS || errno == EPERM || errno == EINVAL) return fstatat(directory, name, status, how);
     return -1;
   }
+  *attributes = found.stx_attributes & found.stx_attributes_mask;
   memset(status, 0, sizeof *status);
   status->st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);
   status->st_ino = found.stx_ino;
@@ -149,6 +153,16 @@ int csystem_fresh_status(int descriptor, struct stat *status) {
   status->st_mtim = time_of(found.stx_mtime);
   status->st_ctim = time_of(found.stx_ctime);
   return 0;
+}
+
+int csystem_fresh_status(int descriptor, struct stat *status) {
+  uint64_t flags;
+  return status_by_statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, AT_EMPTY_PATH, status, &flags);
+}
+
+int csystem_flagged_status(int directory, const char *name, struct stat *status, uint64_t *flags) {
+  return status_by_statx(
+      directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, AT_SYMLINK_NOFOLLOW, status, flags);
 }
 
 int csystem_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }

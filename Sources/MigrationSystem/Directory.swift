@@ -107,6 +107,16 @@ package struct Directory: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
+  /// The same, with the flags that the file system has for the item.
+  @specialized(where Name == Span<UInt8>)
+  package func flaggedStatus<Name: PathBytes & ~Escapable>(
+    _ name: Name
+  ) throws(SystemError) -> (status: FileStatus, flags: FileFlags) {
+    var (status, flags) = (stat(), UInt64(0))
+    try unsafe name.callingName("examine") { unsafe csystem_flagged_status(raw, $0, &status, &flags) }
+    return (FileStatus(status), FileFlags(rawValue: flags))
+  }
+
   /// The target of a symbolic link, of any length.
   package func readLink(_ name: some PathBytes & ~Escapable) throws(SystemError) -> [UInt8] {
     var capacity = 256

@@ -94,6 +94,19 @@ package struct FileStatus: Equatable, Sendable {
   }
 }
 
+/// Flags that a file system keeps for a file or directory, and that chattr(1) sets.
+package struct FileFlags: OptionSet, Sendable {
+  package let rawValue: UInt64
+
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  // The bits of statx(2).
+  package static let compressed = FileFlags(rawValue: 0x4)
+  package static let immutable = FileFlags(rawValue: 0x10)
+  package static let appendOnly = FileFlags(rawValue: 0x20)
+  package static let noDump = FileFlags(rawValue: 0x40)
+}
+
 extension Timestamp {
   init(_ time: timespec) {
     self.init(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))

@@ -140,6 +140,10 @@ extension Array {
 extension LeftBehind {
   /// An attribute that was not sent, in a sentence.
   fileprivate var sentence: String {
+    if name == Array("hard link".utf8) {
+      let links = "\(Figures.count(count, "hard link")) of symbolic links"
+      return "\(links) became \(count == 1 ? "a symbolic link of its own" : "symbolic links of their own")."
+    }
     let items = count == 1 ? "1 item has" : "\(Figures.count(count, "item")) have"
     return "\(items) the attribute \(VisibleText.listed(name)), which is not transferred."
   }

@@ -15,6 +15,20 @@ import Testing
     return (try? Descriptor.open(scratch.at("file")).setAttribute(Array("trusted.a".utf8), [1])) != nil
   }()
 
+  /// Whether chattr(1) is here, and the file system keeps its flags and tells them.
+  static let hasFlags: Bool = {
+    guard let scratch = try? Scratch() else { return false }
+    scratch.write("file", [1])
+    guard (try? chattr("+d", scratch.path("file"))) == 0, let directory = try? Directory.open(scratch.at("")) else {
+      return false
+    }
+    return (try? directory.flaggedStatus(Array("file".utf8).span))?.flags.contains(.noDump) == true
+  }()
+
+  private static func chattr(_ flag: String, _ path: String) throws -> CInt {
+    try SpawnedProcess("/usr/bin/chattr", ["chattr", flag, path]).exitCode()
+  }
+
   private func give(_ scratch: Scratch, _ name: String, _ attributes: [String]) throws {
     let item = try Descriptor.open(scratch.at(name))
     for attribute in attributes { try item.setAttribute(Array(attribute.utf8), [1]) }
@@ -43,6 +57,31 @@ import Testing
     let again = try Export([scratch.at("source")], held: held)
     #expect(try again.entries.isEmpty)
     #expect(again.result.finish == all.result.finish)
+  }
+
+  @Test(.enabled(if: hasFlags, "no chattr here, or no flags"))
+  func `flags of files and folders are counted`() throws {
+    let scratch = try Scratch.withFolders()
+    scratch.makeDirectory("source/folder")
+    for name in ["source/folder/a", "source/b", "source/c"] { scratch.write(name, pattern(10)) }
+    for name in ["source", "source/folder", "source/b"] {
+      #expect(try Self.chattr("+d", scratch.path(name)) == 0)
+    }
+    scratch.letSettle()
+    #expect(named(try Export([scratch.at("source")]).result.finish.leftBehind) == ["chattr +d 3"])
+  }
+
+  @Test func `further names of symbolic links are counted, and files with several names are not`() throws {
+    let scratch = try Scratch.withFolders()
+    scratch.write("source/file", [1])
+    try #require(link(scratch.path("source/file"), scratch.path("source/twin")) == 0)
+    try #require(symlink("file", scratch.path("source/one")) == 0)
+    for name in ["two", "three"] {
+      try #require(
+        linkat(AT_FDCWD, scratch.path("source/one"), AT_FDCWD, scratch.path("source/\(name)"), 0) == 0)
+    }
+    scratch.letSettle()
+    #expect(named(try Export([scratch.at("source")]).result.finish.leftBehind) == ["hard link 2"])
   }
 
   @Test func `the most frequent names are reported, in order`() {

@@ -242,12 +242,15 @@ import Testing
   @Test func `attributes that are not transferred are named, a line each`() {
     let behind = [
       LeftBehind(name: Array("security.capability".utf8), count: 1), LeftBehind(name: [0x61, 0x1B], count: 3_000),
+      LeftBehind(name: Array("chattr +i".utf8), count: 2), LeftBehind(name: Array("hard link".utf8), count: 2),
     ]
     let text = Samples.result(leftBehind: behind).text(.receiver, UnsentList())
     #expect(
       text.split(separator: "\n").dropFirst() == [
         "1 item has the attribute security.capability, which is not transferred.",
         "3,000 items have the attribute $'a\\x1b', which is not transferred.",
+        "2 items have the attribute 'chattr +i', which is not transferred.",
+        "2 hard links of symbolic links became symbolic links of their own.",
       ])
   }
 

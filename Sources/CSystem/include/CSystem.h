@@ -63,6 +63,9 @@ int csystem_file_system(int descriptor, uint64_t *identifier, uint64_t *type);
 // The result of fstat, requested from the server or daemon behind the file system and not from the
 // kernel's cache.
 int csystem_fresh_status(int descriptor, struct stat *status);
+// The result of fstatat for a name, without following a link, and the flags of the file system, as
+// statx has them; none where it has no statx.
+int csystem_flagged_status(int directory, const char *name, struct stat *status, uint64_t *flags);
 
 // All of these close on exec; sockets and event descriptors do not block.
 int csystem_duplicate(int descriptor);

@@ -78,6 +78,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     batch.firstUnsent = walked.first { $0.reason != .notSendable }
     let number = state.withLock { state in
       state.sum.unsent += UInt64(walked.count)
+      state.sum.leftBehind.add(source.tree.leftBehind)
       let number = state.list.add(source.tree, merged: source.merged)
       state.batches[number] = batch
       return number

@@ -26,7 +26,9 @@ package struct SourceTree: Sendable {
 
   package private(set) var nodes: [Node] = []
   private var names: [UInt8] = []
-  /// The files with several names that have been counted.
+  /// The flags of the file system, and the further names of symbolic links, none of which is carried.
+  private(set) var leftBehind = AttributeCount()
+  /// The files and symbolic links with several names that have been counted.
   private var counted: Set<FileIdentity> = []
 
   /// The number of items, and the sum of the files' sizes.
@@ -64,13 +66,19 @@ package struct SourceTree: Sendable {
   }
 
   /// Adds an item. Returns its index.
-  package mutating func add(_ name: Span<UInt8>, _ status: FileStatus, kind: ItemKind, parent: Int32) -> Int {
+  package mutating func add(
+    _ name: Span<UInt8>, _ status: FileStatus, _ flags: FileFlags = [], kind: ItemKind, parent: Int32
+  ) -> Int {
     noteChange(status)
+    for (flag, name) in Self.flags where flags.contains(flag) { leftBehind.note(name) }
     let isShared = kind == .file && status.linkCount > 1
     // A file with several names is in the archive once.
-    let isFirst = !isShared || counted.insert(FileIdentity(device: status.device, inode: status.inode)).inserted
+    let isFirst =
+      kind == .directory || status.linkCount == 1
+      || counted.insert(FileIdentity(device: status.device, inode: status.inode)).inserted
+    if !isFirst, kind == .symbolicLink { leftBehind.note(Array("hard link".utf8)) }
     let node = Node(
-      parent: parent, kind: kind, nameLength: UInt8(name.count), isShared: isShared, isRepeated: !isFirst,
+      parent: parent, kind: kind, nameLength: UInt8(name.count), isShared: isShared, isRepeated: isShared && !isFirst,
       nameStart: names.count, size: kind == .file || kind == .symbolicLink ? UInt64(status.size) : 0)
     nodes.append(node)
     let size = node.countedSize
@@ -83,6 +91,12 @@ package struct SourceTree: Sendable {
     }
     return nodes.count - 1
   }
+
+  /// The flags that are named, as chattr(1) writes them.
+  private static let flags: [(FileFlags, name: [UInt8])] = [
+    (.immutable, Array("chattr +i".utf8)), (.appendOnly, Array("chattr +a".utf8)), (.noDump, Array("chattr +d".utf8)),
+    (.compressed, Array("chattr +c".utf8)),
+  ]
 
   private mutating func noteChange(_ status: FileStatus) {
     guard status.changed < horizon else { return }

@@ -42,9 +42,9 @@ package struct SourceWalk {
 
   private mutating func walk(_ root: SourceRoot, number: Int) throws(ArchiveError) {
     do {
-      let status = try root.parent.directory.status(root.entry)
+      let (status, flags) = try root.parent.directory.flaggedStatus(root.entry.span)
       guard let kind = ItemKind(status.kind) else { return tree.note(Unsent(path: root.name, reason: .notSendable)) }
-      let node = tree.add(root.name.span, status, kind: kind, parent: Int32(-1 - number))
+      let node = tree.add(root.name.span, status, flags, kind: kind, parent: Int32(-1 - number))
       if kind == .directory { pending = [node] }
     } catch {
       throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
@@ -75,14 +75,16 @@ package struct SourceWalk {
     entriesOf directory: borrowing Directory, to parent: Int32, _ path: ArchivePath?
   ) throws(SystemError) {
     let device = try directory.status().device
-    var subdirectories: [([UInt8], FileStatus)] = []
+    var subdirectories: [([UInt8], FileStatus, FileFlags)] = []
     var selection = DirectorySelection(selection, in: directory, path)
     let isDeepest = path.map { $0.depth >= Limits.depth } ?? false
     let length = path.map { $0.bytes.count + 1 } ?? 0
     try directory.forEachEntry { (name, _) throws(SystemError) in
       // Another process may create entries faster than this one lists them.
       if tree.nodes.count % 1024 == 1023, isStopped() { return false }
-      guard let status = try Self.status(name, in: directory), selection.takes(name, status.kind) else { return true }
+      guard let (status, flags) = try Self.status(name, in: directory), selection.takes(name, status.kind) else {
+        return true
+      }
       guard let kind = ItemKind(status.kind) else {
         note(name, in: path, .notSendable)
         return true
@@ -92,14 +94,14 @@ package struct SourceWalk {
         return true
       }
       if kind == .directory {
-        subdirectories.append(([UInt8](copying: name), status))
+        subdirectories.append(([UInt8](copying: name), status, flags))
       } else {
-        _ = tree.add(name, status, kind: kind, parent: parent)
+        _ = tree.add(name, status, flags, kind: kind, parent: parent)
       }
       return true
     }
-    for (name, status) in subdirectories.reversed() {
-      let node = tree.add(name.span, status, kind: .directory, parent: parent)
+    for (name, status, flags) in subdirectories.reversed() {
+      let node = tree.add(name.span, status, flags, kind: .directory, parent: parent)
       if status.device != device {
         tree.note(mountPoint: Self.path(of: name.span, in: path))
         if self.selection.isOnOneFileSystem { continue }
@@ -117,10 +119,11 @@ package struct SourceWalk {
   }
 
   /// The status of a name; nil if it has been removed meanwhile.
-  private static func status(_ name: Span<UInt8>, in directory: borrowing Directory) throws(SystemError) -> FileStatus?
-  {
+  private static func status(
+    _ name: Span<UInt8>, in directory: borrowing Directory
+  ) throws(SystemError) -> (FileStatus, FileFlags)? {
     do {
-      return try directory.status(name)
+      return try directory.flaggedStatus(name)
     } catch  where error.isNotFound {
       return nil
     }
