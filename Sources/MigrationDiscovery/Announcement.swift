@@ -51,6 +51,8 @@ extension SystemRandom {
 package enum FindingTrouble: Error, Equatable, Sendable, CustomStringConvertible {
   /// This device is not connected to a network.
   case noNetwork
+  /// Its only networks are tunnels, such as a VPN, in which no device can be found.
+  case onlyTunnels
   /// The system refuses a socket: another program has exclusive use of the port, or this program
   /// may not use such sockets.
   case refused(SystemError)
@@ -58,6 +60,7 @@ package enum FindingTrouble: Error, Equatable, Sendable, CustomStringConvertible
   package var description: String {
     switch self {
     case .noNetwork: "this device is not connected to a network"
+    case .onlyTunnels: "this device is connected by a VPN alone, in which no device can be found"
     case .refused(let error): error.description
     }
   }

@@ -14,6 +14,8 @@ struct LinkChoice: Equatable, Sendable {
   let links: [Link: [IPAddress]]
   /// Whether this device is not connected to a network, so that the loopback interface is used.
   let isOnlyItself: Bool
+  /// Whether tunnels are its only networks.
+  let isOnlyTunnels: Bool
   private let interfaces: [UInt32: NetworkInterface]
 
   /// Selects from the interfaces.
@@ -40,6 +42,7 @@ struct LinkChoice: Equatable, Sendable {
     }
     let chosen = networks.isEmpty ? Array(all.filter { $0.isItself }.prefix(1)) : networks
     isOnlyItself = networks.isEmpty && !chosen.isEmpty
+    isOnlyTunnels = networks.isEmpty && all.contains { $0.isTunnel }
     interfaces = Dictionary(chosen.map { ($0.index, $0) }) { first, _ in first }
     var links: [Link: [IPAddress]] = [:]
     for interface in chosen {
@@ -68,6 +71,11 @@ extension NetworkInterface {
   /// Whether it leads to a network in which one packet reaches several devices.
   fileprivate var isNetwork: Bool {
     flags.isSuperset(of: [.up, .running, .multicast]) && flags.isDisjoint(with: [.loopback, .pointToPoint]) && !isPort
+  }
+
+  /// Whether it leads to one other device, which leads further.
+  fileprivate var isTunnel: Bool {
+    flags.isSuperset(of: [.up, .running, .pointToPoint]) && addresses.contains { $0.isReady }
   }
 
   /// The order of preference if there are very many.

@@ -157,7 +157,7 @@ struct LinkLoop<Handler: LinkHandler>: ~Copyable {
     }
     hasToldTrouble = true
     isInTrouble = true
-    trouble(links.failure.map(FindingTrouble.refused) ?? .noNetwork)
+    trouble(links.failure.map(FindingTrouble.refused) ?? (links.choice.isOnlyTunnels ? .onlyTunnels : .noNetwork))
   }
 
   private mutating func handle(_ event: LinkEvent) {

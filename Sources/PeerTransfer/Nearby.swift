@@ -60,6 +60,9 @@ extension FindingTrouble {
       Fault(
         .device, message, hint: "Join the network of the other device, or connect a cable.",
         as: .connectionLost)
+    case .onlyTunnels:
+      Fault(
+        .device, message, hint: "Name the other device's address, as in --to 192.0.2.7.", as: .connectionLost)
     case .refused(let error):
       Fault(
         .device, message,

@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 
 /// The firewall of this device, as far as any user may see it.
 enum Firewall: Equatable, Sendable {
@@ -22,6 +23,27 @@ enum Firewall: Equatable, Sendable {
     (try? Directory.open(Array("/run/systemd/units".utf8)).status(Array("invocation:\(service).service".utf8))) != nil
   }
 
+  /// What a sender waits for that knows the transfer's receiver, and what may keep it away.
+  ///
+  /// - Parameter address: the receiver's address; nil for a sender that searches.
+  func advice(toSenderFor address: String?) -> String {
+    let place = address.map { "at \(VisibleText.of($0))" } ?? "in this network"
+    let blocked =
+      "A firewall there may drop the packets: a waiting 'peer receive' shows the command that allows them."
+    let here = address == nil ? search.map { "\nThe firewall here must allow UDP port 5353:\n  \($0)" } ?? "" : ""
+    return """
+      Still waiting for 'peer receive' \(place): it must run on the other device, as before.
+      \(blocked)\(here)
+      A network for guests or a VPN may keep the devices apart.
+      """
+  }
+
+  /// The failure of a search, with the command for this device's firewall.
+  func explaining(_ failure: TransferFailure) -> TransferFailure {
+    guard failure == .noneFound, let hint = failure.hint, let search else { return failure }
+    return TransferFailure(failure.kind, failure.message, hint: "\(hint) The command for the one here: \(search)")
+  }
+
   /// What a receiver waits for, and what may keep a sender away, with the command for the firewall.
   func advice(_ listening: Listening) -> String {
     let mine = listening.isAnnounced ? " in the same network, or with --to" : " with --to"
@@ -37,13 +59,24 @@ enum Firewall: Equatable, Sendable {
   }
 
   private func command(_ listening: Listening) -> String? {
-    let (port, isAnnounced) = (listening.port, listening.isAnnounced)
-    return switch self {
-    case .ufw: "sudo ufw allow \(port)/tcp" + (isAnnounced ? " && sudo ufw allow 5353/udp" : "")
-    case .firewalld: "sudo firewall-cmd --add-port=\(port)/tcp" + (isAnnounced ? " --add-service=mdns" : "")
-    case .nftables:
-      "sudo nft insert rule inet filter input tcp dport \(port) accept"
-        + (isAnnounced ? " && sudo nft insert rule inet filter input udp dport 5353 accept" : "")
+    let port = listening.port
+    let connect: String? =
+      switch self {
+      case .ufw: "sudo ufw allow \(port)/tcp"
+      case .firewalld: "sudo firewall-cmd --add-port=\(port)/tcp"
+      case .nftables: "sudo nft insert rule inet filter input tcp dport \(port) accept"
+      case .unknown: nil
+      }
+    let commands = [connect, listening.isAnnounced ? search : nil].compactMap { $0 }
+    return commands.isEmpty ? nil : commands.joined(separator: " && ")
+  }
+
+  /// The command that lets devices find each other.
+  private var search: String? {
+    switch self {
+    case .ufw: "sudo ufw allow 5353/udp"
+    case .firewalld: "sudo firewall-cmd --add-service=mdns"
+    case .nftables: "sudo nft insert rule inet filter input udp dport 5353 accept"
     case .unknown: nil
     }
   }

@@ -23,7 +23,7 @@ struct HumanReport: Report {
   private static let logStep = 10
   /// A wrong code is followed by the number of remaining tries if they are fewer than this.
   private static let fewGuesses = 10
-  /// After this many seconds without a sender, the receiver says what may keep it away.
+  /// After this many seconds without the other device, this one says what may keep it away.
   private static let patience = 20.0
   /// The way to transfer the missing items.
   private static let completion =
@@ -47,10 +47,10 @@ struct HumanReport: Report {
   private var isTransferOver = false
   /// Whether the transfer is an app's.
   private var isApp = false
-  /// What may keep a sender away from this receiver.
+  /// What may keep the other device away.
   private let firewall: Firewall
-  /// Since when the receiver has waited for a sender, and on which port; nil once it has not.
-  private var waiting: (since: Double, listening: Listening)?
+  /// Since when this device has waited for the other one, and what to say then; nil once it has not.
+  private var waiting: (since: Double, advice: String)?
   private var logged: (time: Double, phase: TransferPhase, percent: Int, text: String)?
 
   init(
@@ -67,10 +67,10 @@ struct HumanReport: Report {
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     forgetWhatIsOver(before: event)
-    if event.isFromSender { waiting = nil }
+    if event.isFromOther { waiting = nil }
     switch event {
     case .listening(let listening):
-      waiting = (moment.elapsed, listening)
+      waiting = (moment.elapsed, firewall.advice(listening))
       return say(Invitation(listening, wanting: wanted, isVerbose: isVerbose).text)
     case .announced(let name): return say("Found on this network as: \(VisibleText.of(name))")
     case .unannounced(let reason):
@@ -89,10 +89,13 @@ struct HumanReport: Report {
       return say("Wrong code (\(attempt) of \(allowed)) from \(VisibleText.of(from)).\(end)")
     case .codesSpent(let count, let guessers, let isOver):
       return say(Self.end(count, guessers, isOver: isOver))
-    case .looking: return say("Searching this network for a waiting device")
+    case .looking:
+      waiting = (moment.elapsed, firewall.advice(toSenderFor: nil))
+      return say("Searching this network for a waiting device")
     case .found(let label, let address):
       return say("Found \(DeviceAddress.shown(label, address)).")
     case .connecting(let address):
+      waiting = (moment.elapsed, firewall.advice(toSenderFor: address))
       return say("Connecting to \(VisibleText.of(address))")
     case .paired(let label, let address, let isKnown):
       let device = DeviceAddress.shown(label, address)
@@ -148,9 +151,9 @@ struct HumanReport: Report {
   }
 
   mutating func tick(at moment: Moment) -> Rendering {
-    if let (since, listening) = waiting, moment.elapsed - since >= Self.patience {
+    if let (since, advice) = waiting, moment.elapsed - since >= Self.patience {
       waiting = nil
-      return say(firewall.advice(listening))
+      return say(advice)
     }
     meter.note(at: moment.elapsed)
     return progressLine(at: moment)
@@ -207,10 +210,10 @@ struct HumanReport: Report {
 }
 
 extension TransferEvent {
-  /// Whether a sender has reached the receiver.
-  fileprivate var isFromSender: Bool {
+  /// Whether the devices have reached each other.
+  fileprivate var isFromOther: Bool {
     switch self {
-    case .paired, .wrongCode, .offer, .progress, .resumed, .interrupted, .done, .failed: true
+    case .found, .paired, .wrongCode, .offer, .progress, .resumed, .interrupted, .done, .failed: true
     default: false
     }
   }

@@ -34,9 +34,7 @@ final class Output: Sendable {
     self.init(
       json
         ? JSONReport()
-        : HumanReport(
-          role, on: .standardError, wanting: wanted, isVerbose: isVerbose,
-          behind: role == .receiver ? .find() : .unknown),
+        : HumanReport(role, on: .standardError, wanting: wanted, isVerbose: isVerbose, behind: .find()),
       to: .standard, keeps: keeps)
   }
 

@@ -231,7 +231,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     } catch {
       // A person may type another code for the same device.
       guard error == AbortReason.codeMismatch.failure, options.code.isTyped, tries < CodeEntry.tries else {
-        throw error
+        throw Firewall.find().explaining(error)
       }
       tries += 1
       output.handle(.notice("the code did not match, and nothing was sent"))

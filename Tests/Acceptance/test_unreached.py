@@ -142,7 +142,9 @@ def test_no_answer(work):
         work, "192.0.2.7:5000",
         [*CABLE, "ip neighbour add 192.0.2.7 lladdr 02:00:00:00:00:07 dev near"])
     equal(message, "192.0.2.7 does not answer on port 5000", "message")
-    equal(hint, "Check the address. A firewall there may block the connection: allow TCP port 5000.", "hint")
+    equal(
+        hint, "Check the address. A firewall there may block the connection: allow TCP port 5000. "
+        "A network for guests or a VPN may keep the devices apart.", "hint")
     require(seconds < 8, f"said after {seconds:.1f} s")
     work.figure = f"{message}, after {seconds:.1f} s"
 

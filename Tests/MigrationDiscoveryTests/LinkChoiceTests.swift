@@ -88,6 +88,10 @@ import Testing
 
   @Test func `this device is alone if the loopback interface is used`() {
     #expect(LinkChoice([loopback]).isOnlyItself && !LinkChoice([]).isOnlyItself)
+    let tunnel = interface(2, ["10.8.0.2"], flags: [.up, .running, .pointToPoint])
+    #expect(LinkChoice([loopback, tunnel]).isOnlyTunnels && LinkChoice([loopback, tunnel]).isOnlyItself)
+    #expect(!LinkChoice([loopback]).isOnlyTunnels)
+    #expect(!LinkChoice([loopback, tunnel, interface(3, ["192.0.2.1"])]).isOnlyTunnels)
     #expect(!LinkChoice([loopback, interface(2, ["192.0.2.1"])]).isOnlyItself)
   }
 

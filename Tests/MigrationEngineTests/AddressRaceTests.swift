@@ -87,7 +87,9 @@ import Testing
         "nothing listens at new-laptop (192.0.2.7) on port 47470", "192.0.2.7 does not answer on port 5",
         "no route to 192.0.2.7", "new-laptop (192.0.2.7) cannot be reached: it is broken",
       ])
-    #expect(failures[1].hint == "Check the address. A firewall there may block the connection: allow TCP port 5.")
+    #expect(
+      failures[1].hint == "Check the address. A firewall there may block the connection: allow TCP port 5. "
+        + "A network for guests or a VPN may keep the devices apart.")
   }
 
   @Test func `a name from the network can neither control the terminal nor fill it`() {

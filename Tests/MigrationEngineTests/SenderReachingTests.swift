@@ -32,7 +32,7 @@ import Testing
     #expect(
       trial.take(.probed(.failure(.unreached(Fixture.device, by: .silent)))) == [
         "finish connectionLost: there (host) does not answer on port 7 (Check the address. A firewall there may block the "
-          + "connection: allow TCP port 7.)"
+          + "connection: allow TCP port 7. A network for guests or a VPN may keep the devices apart.)"
       ])
   }
 

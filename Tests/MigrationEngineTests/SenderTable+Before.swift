@@ -15,7 +15,8 @@ extension SenderTable {
     # searching
     walk fails | stop dialing | finishing usage: no source (Check the path, and that you may read it.)
     found none | stop preparing | finishing connectionLost: no device is waiting on this network (Start 'peer \
-    receive' on the other device, in the same network, or give its address with --to.)
+    receive' on the other device, in the same network, or give its address with --to. A \
+    network for guests or a VPN may keep the devices apart, and firewalls must allow UDP port 5353.)
     found one | tell found a host of a; probe found(0) | probing
     found two | choose among a, b | choosing
     search fails | stop preparing | finishing failed: no socket

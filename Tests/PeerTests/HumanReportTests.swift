@@ -50,6 +50,32 @@ import Testing
     #expect(log.tick(at: Samples.moment(20)) == Rendering())
   }
 
+  @Test func `a sender that waits says what it waits for, and what may keep the devices apart, once`() {
+    var log = HumanReport(.sender, on: .log, behind: .firewalld)
+    _ = log.handle(.connecting(address: "192.0.2.7:47470"), at: Samples.moment())
+    #expect(log.tick(at: Samples.moment(19)) == Rendering())
+    let text = log.tick(at: Samples.moment(20)).standardError
+    #expect(text.hasPrefix("Still waiting for 'peer receive' at 192.0.2.7:47470: it must run on the other device"))
+    #expect(text.contains("A network for guests or a VPN may keep the devices apart.") && !text.contains("mdns"))
+    #expect(log.tick(at: Samples.moment(60)) == Rendering())
+    // A search depends on this device's firewall too.
+    _ = log.handle(.looking, at: Samples.moment(60))
+    #expect(
+      log.tick(at: Samples.moment(80)).standardError.contains(
+        "The firewall here must allow UDP port 5353:\n  sudo firewall-cmd --add-service=mdns\n"))
+    // A person may think about the code as long as they like.
+    _ = log.handle(.looking, at: Samples.moment(90))
+    _ = log.handle(.found(label: "new", address: "192.0.2.7"), at: Samples.moment(91))
+    #expect(log.tick(at: Samples.moment(120)) == Rendering())
+  }
+
+  @Test func `a search that finds nobody names the command for the firewall that is here`() {
+    #expect(Firewall.ufw.explaining(.noneFound).hint?.hasSuffix("one here: sudo ufw allow 5353/udp") == true)
+    #expect(Firewall.unknown.explaining(.noneFound) == .noneFound)
+    let other = TransferFailure(.connectionLost, "no route to 192.0.2.7", hint: "Check the address.")
+    #expect(Firewall.ufw.explaining(other) == other)
+  }
+
   @Test func `a found device is named, and cannot control the terminal`() {
     #expect(said(.looking) == "Searching this network for a waiting device\n")
     #expect(said(.found(label: "a\u{1B}", address: "192.0.2.7")) == "Found $'a\\x1b' (192.0.2.7).\n")

@@ -112,7 +112,8 @@ extension TransferFailure {
     case .silent:
       self.init(
         .connectionLost, "\(shown) does not answer on port \(port)",
-        hint: "Check the address. A firewall there may block the connection: allow TCP port \(port).")
+        hint: "Check the address. A firewall there may block the connection: allow TCP port \(port). "
+          + "A network for guests or a VPN may keep the devices apart.")
     case .noWay:
       self.init(
         .connectionLost, "no route to \(shown)",

@@ -211,9 +211,10 @@ extension SenderEngine {
 
 extension TransferFailure {
   /// A search has found no receiver.
-  fileprivate static let noneFound = TransferFailure(
+  package static let noneFound = TransferFailure(
     .connectionLost, "no device is waiting on this network",
-    hint: "Start 'peer receive' on the other device, in the same network, or give its address with --to.")
+    hint: "Start 'peer receive' on the other device, in the same network, or give its address with --to. "
+      + "A network for guests or a VPN may keep the devices apart, and firewalls must allow UDP port 5353.")
 
   /// The probe did not reach the receiver; the code was not asked for yet.
   fileprivate init(_ failure: SenderEngine.ProbeFailure) {
