@@ -11,7 +11,7 @@ import time
 
 from chaos_runs import Run, remembered
 from chaos_tally import ANSWERING, CUTS, FINISHING, IMPORTING, KILLS, LATE, PHASES, TRANSFERRING, WAITING
-from chaos_trees import HOLES, make_tree
+from chaos_trees import make_tree
 from outside import MIB, Failure, require, run_script
 from relay import Relay, free_port
 
@@ -26,10 +26,17 @@ BOUND = 150
 """Within how many seconds a round must end. A receiver that is done waits 60 s for a sender that
 was not told."""
 
+SIGNAL_BOUND = 5
+"""Within how many seconds a process ends after a signal that ends it."""
+
+NUDGES = ["stop sender", "stop receiver", "pipe sender", "pipe receiver"]
+"""Faults that end nothing: SIGSTOP with SIGCONT after it, and SIGPIPE."""
+
+
 class Plan:
     """The faults of a round, drawn before it begins."""
 
-    def __init__(self, draw, kills=0, cuts=0):
+    def __init__(self, draw, kills=0, cuts=0, nudges=0):
         self.random = draw
         self.early = []  # While content is under way.
         self.waiting = []  # While a side is away: kills only, for there is nothing to cut.
@@ -50,6 +57,7 @@ class Plan:
                 self.early.append("long stall")
             if draw.random() < 0.2:
                 self.before = draw.choice(KILLS + ["cut all"])
+        self.early += [draw.choice(NUDGES) for _ in range(nudges)]
         draw.shuffle(self.early)
         # A cut needs both sides, so most cuts come before the kills of their phase.
         self.late.sort(key=lambda fault: (LATE.index(fault[0]), fault[1] in KILLS, draw.random()))
@@ -69,6 +77,9 @@ class Round:
     has_lingered = False
     """Whether a receiver has waited until its end for a sender that knows the result; once is
     enough."""
+
+    signals = [signal.SIGKILL]
+    """The signals that kill a side; one is drawn for each kill."""
 
     def __init__(self, place, name, seed, tally, plan=None, rate=None, bound=BOUND, scale=1.0):
         self.random = random.Random(f"{seed}/{name}")
@@ -206,6 +217,10 @@ class Round:
         self.restarts.add("sender")
         self.after(0.05, self.start, "sender")
 
+    @staticmethod
+    def other(role):
+        return "receiver" if role == "sender" else "sender"
+
     def start_later(self, role):
         if role not in self.restarts:
             self.restarts.add(role)
@@ -335,8 +350,12 @@ class Round:
         self.note(f"{run.role} {run.number} ended with {run.code}")
         if run is not self.last(run.role):
             return
-        if run.code == -signal.SIGKILL and run.kills:
-            pass
+        if run.kills and run.code != 0 and run.code in run.expected():
+            waited = run.ended_at - run.struck[-1][1]
+            self.tally.longest_end = max(self.tally.longest_end, waited)
+            require(waited <= SIGNAL_BOUND, f"{run.role} {run.number} ended {waited:.1f} s after the signal")
+        elif run.code == 5 and any(other.is_interrupted() for other in self.runs[self.other(run.role)]):
+            self.note("the other side's user has ended it")
         elif run.code == 0:
             names = [event["event"] for event in run.ends]
             require(names[-1:] == ["done"], f"{run.role} {run.number} ended with 0 and without 'done': {names}")
@@ -396,7 +415,7 @@ class Round:
             return
         if self.threshold is None:
             done, total = self.progress
-            share = max(total - HOLES - done, 4 * MIB * self.scale) / (len(self.plan.early) + 1)
+            share = max(total - done, 4 * MIB * self.scale) / (len(self.plan.early) + 1)
             self.threshold = self.relay.passed + share * self.random.uniform(0.2, 0.9)
         if self.relay.passed >= self.threshold and not self.corrupting:
             self.threshold = None
@@ -439,6 +458,8 @@ class Round:
             return
         if kind in KILLS:
             self.kill(kind)
+        elif kind in NUDGES:
+            self.nudge(*kind.split())
         elif kind == "cut all":
             by_reset = self.random.random() < 0.5
             number = self.relay.do(self.relay.cut, 0, by_reset)
@@ -479,16 +500,29 @@ class Round:
         role = kind.removeprefix("kill ")
         run = self.last(role)
         if run is None or not run.is_running():
-            role = "receiver" if role == "sender" else "sender"
+            role = self.other(role)
             run = self.last(role)
         if run is None or not run.is_running():
             return
         phase, moment = self.phase(), time.monotonic()
-        if run.kill():
-            self.fell(f"kill {role}", f"{role} {run.number}", phase=phase, moment=moment)
+        number = self.random.choice(self.signals)
+        if run.strike(number):
+            self.tally.signals[number.name, role] += 1
+            self.fell(f"kill {role}", f"{role} {run.number}, {number.name}", phase=phase, moment=moment)
             self.is_up = False
             if role == "receiver" and self.receiver_phase is not None:
                 self.leave(moment, whole=False)
+
+    def nudge(self, kind, role):
+        """A signal that ends nothing."""
+        run = self.last(role)
+        number = signal.SIGPIPE if kind == "pipe" else signal.SIGSTOP
+        if run is None or not run.strike(number):
+            return
+        self.tally.signals[number.name, role] += 1
+        self.note(f"FAULT {number.name} ({role} {run.number}) while {self.phase()}")
+        if kind == "stop":
+            self.after(self.random.uniform(0.1, 3), run.strike, signal.SIGCONT)
 
     def fell(self, kind, detail, number=1, phase=None, moment=None):
         moment = moment or time.monotonic()

@@ -56,6 +56,13 @@ def fields(data):
 # Processes
 
 
+POLITE = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 143}
+"""The signals upon which a side ends in order, and the exit codes."""
+
+ENDING = {**POLITE, **{number: -number for number in (signal.SIGKILL, signal.SIGQUIT, signal.SIGUSR1)}}
+"""The signals that end a side, and what its end is then."""
+
+
 class Run:
     """One run of the command. Its lines are read as they come, kept in a file, and passed to the
     round."""
@@ -70,6 +77,7 @@ class Run:
         self.ends = []  # The events that end a run.
         self.code = self.ended_at = None
         self.kills = 0
+        self.struck = []  # The signals that were sent, and when.
         self.begun = time.monotonic()
         with open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen(
@@ -112,13 +120,23 @@ class Run:
     def is_running(self):
         return self.code is None and self.popen.returncode is None
 
-    def kill(self):
-        """Kills it; returns whether it was running."""
+    def strike(self, number):
+        """Sends it a signal; returns whether it was running."""
         if self.popen.poll() is not None:
             return False
-        self.kills += 1
-        self.popen.kill()
+        if number in ENDING:
+            self.kills += 1
+            self.struck.append((number, time.monotonic()))
+        self.popen.send_signal(number)
         return True
+
+    def expected(self):
+        """The ends that the signals may have led to."""
+        return {ENDING[number] for number, _ in self.struck}
+
+    def is_interrupted(self):
+        """Whether its user has ended it in order, which the other side is told."""
+        return any(number in POLITE for number, _ in self.struck)
 
     def is_told(self):
         """Whether it has reported that all is done."""
@@ -133,4 +151,5 @@ class Run:
         for number, seconds in ((signal.SIGTERM, 3), (signal.SIGKILL, 5)):
             if self.popen.poll() is None:
                 self.popen.send_signal(number)
+                self.popen.send_signal(signal.SIGCONT)
                 self.reader.join(seconds)

@@ -26,7 +26,8 @@ class Tally:
         self.faults = collections.Counter()
         self.rounds = 0
         self.content = self.passed = self.twice = 0
-        self.longest = 0.0
+        self.longest = self.longest_end = 0.0
+        self.signals = collections.Counter()
         self.differences = self.hangs = 0
         self.failures = []
         self.lengths = {phase: [] for phase in LATE}
