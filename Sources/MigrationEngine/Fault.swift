@@ -209,7 +209,8 @@ extension Fault.Code {
   var hint: String? {
     switch self {
     case .connection: "Start the same command on both devices again."
-    case .exists: "Choose another destination, or start 'peer receive' with --existing skip, keep-both or replace."
+    case .exists:
+      "Choose another destination, or start 'peer receive' with --existing skip, merge, keep-both or replace."
     case .noSpace: "Free some space at the destination, and start again."
     case .unfit: "Choose a directory that exists and that you may write to."
     case .inUse: "Wait until it is done, or choose another destination."

@@ -110,6 +110,11 @@ def arm_compiler():
 
 
 @functools.cache
+def rsync():
+    return None if shutil.which("rsync") else "no rsync"
+
+
+@functools.cache
 def zstd():
     return None if ctypes.util.find_library("zstd") else "libzstd.so.1 is not here"
 

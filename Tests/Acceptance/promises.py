@@ -12,7 +12,7 @@ PROMISES = {
         "test_transfers.py: test_three_wrong_codes_bring_a_new_one", "test_transfers.py: test_tls_1_2_is_refused"],
     "existing items are as the user asked": [
         "test_existing.py: test_refuse", "test_existing.py: test_skip", "test_existing.py: test_keep_both",
-        "test_existing.py: test_replace", "test_transfers.py: test_a_name_that_is_taken"],
+        "test_existing.py: test_replace", "test_existing.py: test_merge", "test_transfers.py: test_a_name_that_is_taken"],
     "a transfer resumes": [
         "test_resuming.py: test_killed_past_ninety_percent", "test_resuming.py: test_an_interrupted_sender",
         "test_resuming.py: test_a_terminated_receiver", "test_resuming.py: test_a_second_receiver_is_refused",

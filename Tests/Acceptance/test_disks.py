@@ -150,6 +150,26 @@ def test_plain_is_there_and_replaced(work, kind):
     disk_cases.equal_trees(old, new, scratch=disk.folder)
 
 
+@pytest.mark.takes(8)
+@each()
+def test_plain_is_there_and_merged(work, kind):
+    """--existing merge keeps existing files, and saves what differs beside them once"""
+    disk, old, new = there_already(work, kind)
+    names = ("Notes/Note 60", "Notes/Note 61", "Notes/Note 62")
+    for name in names:
+        with open(f"{new}/plain/{name}.txt", "wb") as file:
+            file.write(b"old")
+    for _ in range(2):
+        sending, receiver, _ = begin(work, old, new, "--existing", "merge")
+        end(sending, receiver, 0)
+    for name in names:
+        equal(os.path.getsize(f"{new}/plain/{name}.txt"), 3, "size of what was there")
+        os.replace(f"{new}/plain/{name} (2).txt", f"{new}/plain/{name}.txt")
+    moment = os.stat(f"{old}/plain/Notes").st_mtime_ns
+    os.utime(f"{new}/plain/Notes", ns=(moment, moment))
+    disk_cases.equal_trees(old, new, scratch=disk.folder)
+
+
 # Everything that a disk may be unable to hold
 
 DIFFICULT = ("XFS", "NTFS", "exFAT")

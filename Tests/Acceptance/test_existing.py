@@ -2,15 +2,18 @@
 
 import os
 import random
+import shutil
 import signal
+import sqlite3
 import stat
+import subprocess
 import time
 
 import pytest
 
 from devices import PATIENCE, Process, Receiver, end_well, own_port, sender, small_file
 from interop import interop
-from needs import needs, root
+from needs import needs, root, rsync
 from outside import NOBODY, Failure, equal, require, wait_for
 from strange_sender import MODIFIED, StrangeSender
 
@@ -186,6 +189,89 @@ def test_replace(work):
         equal(os.lstat(f"{new}/{path}").st_mtime_ns, NEW_TIME, f"the time of {path}")
     equal(
         renamed(receiver), [("photos/file", "photos/file (2)"), ("photos/folder", "photos/folder (2)")], "other names")
+
+
+def test_merge(work):
+    """--existing merge: what differs arrives beside, what is equal is not sent, and nothing changes
+
+    The same once more adds nothing.
+    """
+    old, new = prepare(work)
+    before, sent = look(new), look(old)
+    beside = {
+        "notes.txt": "notes (2).txt", "photos/both": "photos/both (2)", "photos/deep/x": "photos/deep/x (2)",
+        "photos/file": "photos/file (2)", "photos/folder": "photos/folder (2)", "photos/link": "photos/link (2)"}
+    expected = {**sent, **before, **{name: sent[path] for path, name in beside.items()}}
+    expected["photos/file (2)/inner"] = expected.pop("photos/file/inner")
+    for _ in range(2):
+        receiver, sending = run(work, old, new, "merge")
+        for end in done(receiver, sending):
+            equal((end["unsent"], end["notStored"]), (0, 0), "what did not arrive")
+        equal(look(new), expected, "the destination")
+        equal(renamed(receiver), sorted(beside.items()), "other names")
+
+
+@needs(rsync)
+@pytest.mark.takes(10)
+def test_a_receiver_killed_while_it_merges(work):
+    """--existing merge: a home with databases and working copies, and a receiver that is killed"""
+    old, new = work.place()
+    expected, dice = f"{new} as it must be", random.Random(7)
+    for home in (old, new):
+        os.makedirs(f"{home}/Documents/work/.git/refs")
+        for number in range(1200):
+            if number % 40 == 0:
+                os.mkdir(f"{home}/Documents/{number // 40}")
+            small_file(f"{home}/Documents/{number // 40}/{number}.txt", b"%d " % number * 40)
+        small_file(f"{home}/Documents/work/.git/refs/head", b"1")
+        small_file(f"{home}/Documents/work/source", b"source")
+    # A database that a program has open: its last changes are in its log.
+    used = sqlite3.connect(f"{old}/Documents/app.db")
+    used.execute("PRAGMA journal_mode=WAL")
+    used.execute("CREATE TABLE t (x)")
+    used.execute("INSERT INTO t VALUES (7)")
+    used.commit()
+    require(os.path.getsize(f"{old}/Documents/app.db-wal") > 0, "the database has no log")
+    small_file(f"{new}/Documents/app.db", b"another database")
+    small_file(f"{old}/Documents/work/.git/refs/head", b"22")
+    differing = dice.sample(range(1200), 400)
+    for number in differing:
+        small_file(f"{new}/Documents/{number // 40}/{number}.txt", b"old")
+    for parent, folders, files in os.walk(new):
+        for name in files:
+            os.utime(f"{parent}/{name}", ns=(NEW_TIME, NEW_TIME))
+    for parent, folders, files in os.walk(old):
+        for name in files:
+            if not name.startswith("app.db"):
+                os.utime(f"{parent}/{name}", ns=(NEW_TIME, NEW_TIME))
+    shutil.copytree(new, expected, symlinks=True)
+    for name in ("app.db", "app.db-wal", "app.db-shm"):
+        shutil.copy2(f"{old}/Documents/{name}", f"{expected}/Documents/app (2){name[3:]}")
+    shutil.copytree(f"{old}/Documents/work", f"{expected}/Documents/work (2)")
+    for number in differing:
+        place = f"Documents/{number // 40}/{number}"
+        shutil.copy2(f"{old}/{place}.txt", f"{expected}/{place} (2).txt")
+    receiver, sending = run(work, old, new, "merge", port=own_port())
+    port, kills = receiver.port, 0
+    while kills < 8:
+        wait_for("import", PATIENCE, lambda: '"importing"' in receiver.output() or not receiver.is_running())
+        time.sleep(dice.random() * 0.03)
+        if not receiver.is_running() or receiver.events("done"):
+            break
+        receiver.signal(signal.SIGKILL)
+        receiver.wait()
+        kills += 1
+        receiver = Process(work, ["receive", new, "--json", "--listen", f"127.0.0.1:{port}"])
+    end_well(sending, receiver)
+    judged = subprocess.run(
+        ["rsync", "-rlpcni", "--delete", "--exclude=/.*", f"{expected}/", f"{new}/"], capture_output=True, text=True)
+    equal((judged.returncode, judged.stdout), (0, ""), "what rsync would change")
+    arrived = sqlite3.connect(f"{new}/Documents/app (2).db")
+    equal(arrived.execute("SELECT x FROM t").fetchall(), [(7,)], "the database")
+    arrived.close()
+    used.close()
+    require(kills > 0, "no kill came in time")
+    work.figure = f"{kills} kills"
 
 
 @pytest.mark.takes(5)

@@ -15,10 +15,10 @@ struct Arrival {
 
   init(
     _ scratch: Scratch, _ offer: Offer, transfer: TransferID = 0xABC, preserving: Preserved = Preserved(),
-    existing: Existing? = nil
+    existing: Existing? = nil, places: RootPlaces? = nil
   ) throws {
     self.scratch = scratch
-    importer = try FolderImporter(scratch, preserving: preserving, existing: existing)
+    importer = try FolderImporter(scratch, preserving: preserving, existing: existing, places: places)
     let terms = importer.terms(of: transfer, keys: testKeys)
     judgement = try importer.judge(offer, held: Tally(), on: terms)
     staging = try importer.area.stage(offer, on: terms)
@@ -158,9 +158,10 @@ func violation(_ code: Violation.Code) -> String { "violation \(code.rawValue)" 
 extension FolderImporter {
   /// Imports into a directory in the scratch directory.
   convenience init(
-    _ scratch: Scratch, at name: String = "destination", preserving: Preserved = Preserved(), existing: Existing? = nil
+    _ scratch: Scratch, at name: String = "destination", preserving: Preserved = Preserved(),
+    existing: Existing? = nil, places: RootPlaces? = nil
   ) throws(ArchiveError) {
-    self.init(try StagingArea(at: scratch.at(name), preserving: preserving), existing: existing)
+    self.init(try StagingArea(at: scratch.at(name), preserving: preserving), existing: existing, places: places)
   }
 
   /// Judges the offer of a new transfer.
@@ -171,6 +172,14 @@ extension FolderImporter {
   /// Stages a new transfer.
   func stage(_ offer: Offer, transfer: TransferID) throws(ArchiveError) -> Staging {
     try area.stage(offer, on: terms(of: transfer, keys: testKeys))
+  }
+}
+
+extension PresentItems {
+  /// A root that arrives under its own name.
+  static func root(_ name: String) throws -> Place {
+    let path = try ArchivePath(Array(name.utf8))
+    return (path, path)
   }
 }
 

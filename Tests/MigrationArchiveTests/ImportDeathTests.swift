@@ -17,7 +17,7 @@ import Testing
     var testDescription: String { "\(renaming), \(existing)" }
 
     static let all = MortalDisk.Renaming.allCases.flatMap { renaming in
-      [Existing.skip, .keepBoth, .replace].map { Course(renaming: renaming, existing: $0) }
+      [Existing.skip, .keepBoth, .replace, .merge].map { Course(renaming: renaming, existing: $0) }
     }
   }
 
@@ -33,7 +33,7 @@ import Testing
     var (step, isBehind) = (Rounds.step, false)
     while true {
       if !isBehind { last += step }
-      let ground = try PreparedGround()
+      let ground = try PreparedGround(for: existing)
       let hasDied = try dies(ground, existing, at: last, isBehind: isBehind, course)
       let broken = ground.broken(existing, isWhole: !hasDied, mayClaim: course.mayClaim)
       #expect(broken == [], "died at \(last)")
@@ -64,7 +64,7 @@ import Testing
   }
 
   private func whole(_ existing: Existing) throws -> [String] {
-    let ground = try PreparedGround()
+    let ground = try PreparedGround(for: existing)
     _ = try ground.migrate(existing)
     return names(ground)
   }

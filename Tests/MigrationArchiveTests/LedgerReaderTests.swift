@@ -30,7 +30,7 @@ import Testing
     ])
     for index in 0..<whole { scratch.write("destination/there/\(index)", [1]) }
     present = try PresentItems(
-      beneath: [Array("there".utf8)], of: scratch.open("destination").directory, keys: testKeys)
+      of: [PresentItems.root("there")], in: scratch.open("destination"), keys: testKeys)
   }
 
   private func parts(length: Int = 1 << 20) -> [LedgerPart] {

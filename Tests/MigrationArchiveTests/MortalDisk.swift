@@ -85,6 +85,9 @@ final class MortalDisk: StagingDisk, ImportDestination {
   func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? {
     try operate { () throws(SystemError) in try disk.names(in: directory) }
   }
+  func makeParent(of target: ArchivePath) throws(SystemError) {
+    try operate { () throws(SystemError) in try disk.makeParent(of: target) }
+  }
   func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool {
     disk.isPresent(path, at: target, timeGranularity: timeGranularity)
   }

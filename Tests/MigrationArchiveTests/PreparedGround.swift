@@ -14,10 +14,12 @@ struct PreparedGround {
   let before: TreeSnapshot
   let source: TreeSnapshot
 
-  init() throws {
+  /// With `.merge` both have items that belong together, too.
+  init(for existing: Existing = .refuse) throws {
     scratch = try Scratch.withFolders(inMemory: true)
     Self.fillSource(scratch)
     Self.fillDestination(scratch)
+    if existing == .merge { Self.fillTogether(scratch) }
     export = try Export(["new.txt", "notes.txt", "photos"].map { [scratch] name in scratch.at("source/\(name)") })
     before = scratch.snapshot("destination")
     source = scratch.snapshot("source")
@@ -58,6 +60,34 @@ struct PreparedGround {
     scratch.makeLink("destination/photos/link", to: "own.jpg")
     scratch.setMode("destination/photos/sub", 0o700)
   }
+
+  /// A database that differs, a new one, and a working copy with a new file.
+  private static func fillTogether(_ scratch: Scratch) {
+    for side in ["source", "destination"] {
+      for name in ["photos/work", "photos/work/.git"] { scratch.makeDirectory("\(side)/\(name)") }
+      for name in ["db", "work/.git/HEAD", "work/file"] {
+        scratch.write("\(side)/photos/\(name)", Array(name.utf8), mode: 0o600)
+        scratch.setTime("\(side)/photos/\(name)", 1_300_000_000)
+      }
+    }
+    for name in ["db-wal", "db-shm", "fresh", "fresh-journal", "work/new"] {
+      scratch.write("source/photos/\(name)", Array(name.utf8), mode: 0o600)
+      scratch.setTime("source/photos/\(name)", 1_300_000_001)
+    }
+    for name in ["work/.git", "work"] { scratch.setTime("source/photos/\(name)", 1_500_000_000) }
+    scratch.setTime("source/photos", 1_500_000_001)
+  }
+
+  /// What arrives under new names where folders are merged, and the names that it has in the
+  /// source.
+  static let merged = [
+    ("notes (2).txt", "notes.txt"), ("photos/old (2).jpg", "photos/old.jpg"), ("photos/link (2)", "photos/link"),
+    ("photos/sub/deep (2)", "photos/sub/deep"), ("photos/folder-to-file (2)", "photos/folder-to-file"),
+    ("photos/to-folder (2)/x", "photos/to-folder/x"), ("photos/db (2)", "photos/db"),
+    ("photos/db (2)-shm", "photos/db-shm"), ("photos/db (2)-wal", "photos/db-wal"),
+    ("photos/work (2)/file", "photos/work/file"), ("photos/work (2)/new", "photos/work/new"),
+    ("photos/work (2)/.git/HEAD", "photos/work/.git/HEAD"),
+  ]
 
   /// The destination now, without the staged data.
   var destination: TreeSnapshot {
@@ -120,7 +150,7 @@ struct PreparedGround {
         if isWhole, mustBeNew, here != sent { broken.append("\(name) was not replaced") }
       }
     }
-    for (path, sent) in source.entries where before.entries[path] == nil && !isBelowKept(path) {
+    for (path, sent) in source.entries where before.entries[path] == nil && !isKept(path, existing) {
       let name = String(decoding: path, as: UTF8.self)
       guard let here = now.entries[path] else {
         if isWhole, existing != .keepBoth { broken.append("\(name) has not been imported") }
@@ -133,16 +163,25 @@ struct PreparedGround {
     return broken + unexpected(now, existing, isWhole, mayClaim)
   }
 
-  private func isBelowKept(_ path: [UInt8]) -> Bool { path.starts(with: Array("photos/to-folder/".utf8)) }
+  /// Whether an item from this path does not arrive there, because of what exists.
+  private func isKept(_ path: [UInt8], _ existing: Existing) -> Bool {
+    let names =
+      ["photos/to-folder/"] + (existing == .merge ? ["photos/db-wal", "photos/db-shm", "photos/work/new"] : [])
+    return names.contains { path.starts(with: Array($0.utf8)) }
+  }
 
   private func unexpected(
     _ now: TreeSnapshot, _ existing: Existing, _ isWhole: Bool, _ mayClaim: Bool
   ) -> [String] {
-    let beside = [
-      ("photos/folder-to-file (2)", "photos/folder-to-file"), ("photos/to-folder (2)/x", "photos/to-folder/x"),
-    ]
+    let beside: [(String, String)] =
+      switch existing {
+      case .replace:
+        [("photos/folder-to-file (2)", "photos/folder-to-file"), ("photos/to-folder (2)/x", "photos/to-folder/x")]
+      case .merge: Self.merged
+      case .refuse, .skip, .keepBoth: []
+      }
     var broken: [String] = []
-    for (name, original) in beside where existing == .replace {
+    for (name, original) in beside {
       let here = now[name]
       if mayClaim, !isWhole, here?.type == S_IFREG, here?.content.isEmpty == true { continue }
       if here != source[original], isWhole || here != nil { broken.append("\(name) differs from \(original)") }

@@ -137,7 +137,7 @@ import Testing
     scratch.letSettle()
     func leftOut(_ traits: DestinationTraits) throws -> LeftOut {
       let marks = try PresentItems(
-        beneath: [Array("root".utf8)], of: scratch.open("destination").directory, keys: testKeys,
+        of: [PresentItems.root("root")], in: scratch.open("destination"), keys: testKeys,
         timeGranularity: traits.timeGranularity)
       var held = HeldItems()
       held.add(Held(kind: .present, marks: marks.present))

@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test func `the completions of a value depend on its option`() {
-    #expect(words("receive", "--existing", "") == ["refuse", "skip", "keep-both", "replace"])
+    #expect(words("receive", "--existing", "") == ["refuse", "skip", "keep-both", "replace", "merge"])
     #expect(words("send", "--compress", "al") == ["auto", "always", "never"])
     #expect(words("send", "--app", "x", "--as", "") == ["android", "linux"])
     #expect(offer("receive", "--app", "") == .apps)
@@ -93,7 +93,7 @@ import Testing
   @Test func `a value may follow an equals sign`() {
     let completion = Completion(["receive", "a", "--existing=re"].map { Array($0.utf8) })
     #expect(completion.prefix == "--existing=")
-    #expect(words("receive", "--existing=re") == ["refuse", "skip", "keep-both", "replace"])
+    #expect(words("receive", "--existing=re") == ["refuse", "skip", "keep-both", "replace", "merge"])
     #expect(offer("send", "--code-file=x=y") == .files)
     #expect(words("send", "--json=") == [])
     #expect(words("send", "--frob=") == [])

@@ -25,6 +25,11 @@ extension DirectoryDisk: ImportDestination {
     }
   }
 
+  package func makeParent(of target: ArchivePath) throws(SystemError) {
+    guard let above = target.parent else { return }
+    try parent.directory.makeDirectories(above.bytes, mode: 0o777)
+  }
+
   package func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
     try rename(path, to: target, noReplace: true)
   }

@@ -49,6 +49,8 @@ package protocol ImportDestination {
   /// The existing entry at the destination; nil if the name is free. Fails if its parent directory
   /// does not exist.
   func occupant(at target: ArchivePath) throws(SystemError) -> ExistingEntry?
+  /// Creates the missing directories above a path at the destination.
+  func makeParent(of target: ArchivePath) throws(SystemError)
   /// Moves an item with its contents; EEXIST if the name is taken. A file system that cannot
   /// guarantee that refuses (`isRenameFlagRefused`), and nothing has changed.
   func move(_ path: ArchivePath, to target: ArchivePath) throws(SystemError)
@@ -87,6 +89,7 @@ package protocol ImportDestination {
 
 /// A destination that moves every item with one rename and never treats two names as equal.
 extension ImportDestination {
+  package func makeParent(of target: ArchivePath) throws(SystemError) {}
   package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) { throw .unsupported("link") }
   package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
     throw .unsupported("claim")

@@ -74,7 +74,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   package func add(_ source: SourceBatch<Place>) -> WorkList.Batch {
     let walked = source.tree.unsent.map(source.named)
     for unsent in walked { settings.listener.unsent(unsent) }
-    var batch = Batch(source: source.lacking(settings.traits))
+    var batch = Batch(source: source.checked(by: settings))
     batch.firstUnsent = walked.first { $0.reason != .notSendable }
     let number = state.withLock { state in
       state.sum.unsent += UInt64(walked.count)

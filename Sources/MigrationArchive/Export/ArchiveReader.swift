@@ -159,7 +159,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let name = batch.tree.name(node)
     // Checked before its other names: a link to an item that is left out would point nowhere.
     if packer.isMerging, let status = try? directory.status(name), status.kind == .regular,
-      packer.leaveOut(path, status)
+      packer.leaveOut(path, status, isTogether: batch.isTogether(item.index))
     {
       return done(item)
     }
@@ -251,7 +251,11 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let look = try directory.look { () throws(SystemError) in try directory.status(name) }
     let status = look.status
     let target = status.kind == .symbolicLink ? try directory.readLink(name) : nil
-    if let target, packer.isMerging, packer.leaveOut(path, status, target: target) { return done(item) }
+    if let target, packer.isMerging,
+      packer.leaveOut(path, status, target: target, isTogether: batch.isTogether(item.index))
+    {
+      return done(item)
+    }
     let generation = packer.generation(of: look.fingerprint(on: directory.fileSystem(of: status)))
     guard ItemKind(status.kind) == node.kind,
       var record = ItemRecord(

@@ -26,7 +26,7 @@ struct GrowingFrame<Place: SourceDirectory>: Sendable {
 extension ArchiveExport {
   /// Adds one small item, and reads it at once if the frame has room for it.
   func addSmall(_ source: SourceBatch<Place>) -> WorkList.Batch {
-    let batch = Batch(source: source.lacking(settings.traits))
+    let batch = Batch(source: source.checked(by: settings))
     let number = growing.withLock { growing -> WorkList.Batch? in
       guard let reader = makeRoom(for: source.tree.total.bytes, &growing) else { return nil }
       let number = state.withLock { state in

@@ -309,6 +309,9 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   /// For each item of the tree, the ability that the destination lacks; empty if the destination
   /// can hold every item.
   private(set) var lacks: [DestinationTraits.Lack?] = []
+  /// For each item of the tree, whether it belongs together with others; empty if none does, or if
+  /// the destination has reported no names.
+  private var together: [Bool] = []
 
   package init(
     roots: [Place], tree: SourceTree, prefix: ArchivePath? = nil, merging merged: Set<Int> = [],
@@ -321,12 +324,16 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
     self.withOwners = withOwners
   }
 
-  /// The same batch, checked against the traits of a destination.
-  func lacking(_ traits: DestinationTraits) -> SourceBatch {
+  /// The same batch, checked against what is known of a destination.
+  func checked(by settings: ExportSettings) -> SourceBatch {
     var batch = self
-    batch.lacks = tree.lacks(of: traits, beneath: prefix)
+    batch.lacks = tree.lacks(of: settings.traits, beneath: prefix)
+    if settings.held.hasNames { batch.together = tree.together() }
     return batch
   }
+
+  /// Whether an item belongs together with others.
+  func isTogether(_ index: Int) -> Bool { !together.isEmpty && together[index] }
 
   /// The path of an item in the archive.
   func path(_ index: Int) throws(Violation) -> ArchivePath {

@@ -63,14 +63,16 @@ struct Destination: Sendable {
     }
   }
 
-  /// The first of the names that is taken.
-  func taken(of names: [[UInt8]]) throws(ArchiveError) -> [UInt8]? {
-    for name in names {
+  /// The first of the paths that is taken.
+  func taken(of paths: [ArchivePath]) throws(ArchiveError) -> [UInt8]? {
+    for path in paths {
       do {
-        if try !directory.directory.isFree(name) { return name }
+        if try !DirectoryDisk.directory(of: path, in: directory).directory.isFree(path.name) { return path.bytes }
+      } catch  where error.isNotFound {
+        // The directory that it is in does not exist.
       } catch {
         throw ArchiveError(
-          .destination, "the destination cannot hold \(VisibleText.quoted(name))", name: name, cause: error)
+          .destination, "the destination cannot hold \(VisibleText.quoted(path))", name: path.bytes, cause: error)
       }
     }
     return nil

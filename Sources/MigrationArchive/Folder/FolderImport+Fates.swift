@@ -6,7 +6,12 @@ extension FolderImport {
   /// A staged item.
   struct Item {
     let path: ArchivePath
+    /// Its path at the destination, if the name is free.
+    let target: ArchivePath
     let kind: FileKind
+
+    /// The item with another path at the destination.
+    func renamed(_ target: ArchivePath) -> Item { Item(path: path, target: target, kind: kind) }
   }
 
   enum Fate: Equatable {
@@ -20,6 +25,8 @@ extension FolderImport {
     case stays
     /// The item has both names.
     case isThere
+    /// The item equals what exists at this path, which is this entry if the item is a directory.
+    case isPresent(at: ArchivePath, ExistingEntry?)
     /// The item cannot be imported, regardless of how existing names are treated.
     case cannotBeStored(RefusalReason, SystemError?)
 
@@ -32,23 +39,32 @@ extension FolderImport {
   }
 
   /// The number of names to try for an item that is imported next to an existing one.
-  private static let besideNames = 10_000
+  static let besideNames = 10_000
 
   /// Decides how to import an item.
   mutating func fate(of item: Item) throws(ArchiveError) -> Fate {
     let (path, isDirectory) = (item.path, item.kind == .directory)
+    if let hindrance = try hindrance(of: item) { return .cannotBeStored(.other, hindrance) }
+    if let fate = try fateInCompany(of: item) { return fate }
     let occupant: ExistingEntry
-    switch try look(at: path, for: path) {
+    switch try look(at: item.target, for: path) {
     case .found(let found): occupant = found
-    case .free: return .arrives(at: path)
+    case .free: return .arrives(at: item.target)
     case .refused(let reason, let cause): return .cannotBeStored(reason, cause)
     }
-    if try hasRival(path, occupant) { return .cannotBeStored(.nameTaken, nil) }
+    if try hasRival(item, occupant) { return .cannotBeStored(.nameTaken, nil) }
     if !isDirectory, occupant.isSame(as: try stagedOccupant(path)) { return .isThere }
     switch existing {
     case .refuse: throw taken(path)
     case .keepBoth: return try beside(item)
     case .skip: return isDirectory && occupant.kind == .directory ? .merges(occupant) : .stays
+    case .merge:
+      guard isDirectory, occupant.kind == .directory else {
+        return isPresent(item) ? .isPresent(at: item.target, nil) : try beside(item)
+      }
+      guard try occupant.device == stagedOccupant(path).device else { return try beside(item) }
+      guard try isWhole(item) else { return .merges(occupant) }
+      return try holdsAll(of: item) ? .isPresent(at: item.target, occupant) : beside(item)
     case .replace:
       switch occupant.kind {
       case .directory where isDirectory: return .merges(occupant)
@@ -61,48 +77,107 @@ extension FolderImport {
   }
 
   /// Imports the item under the next free name next to the taken one. A name that another item of
-  /// the archive has is not free, wherever that item is now.
-  private func beside(_ item: Item) throws(ArchiveError) -> Fate {
+  /// the archive has is not free, wherever that item is now. Where folders are merged, an equal
+  /// item with such a name is taken for it.
+  private mutating func beside(_ item: Item) throws(ArchiveError) -> Fate {
     for number in 2...Self.besideNames {
-      let name = ListedNames.numbered(item.path.name, isDirectory: item.kind == .directory, number: number)
-      guard let path = try? item.path.parent?.appending(name.span) ?? ArchivePath(name) else { break }
-      switch try look(at: path, for: item.path) {
-      case .found: continue
+      let name = ListedNames.numbered(item.target.name, isDirectory: item.kind == .directory, number: number)
+      guard let target = sibling(of: item.target, name) else { break }
+      switch try look(at: target, for: item.path) {
+      case .found(let there):
+        guard existing == .merge, try isThere(item.renamed(target), there) else { continue }
+        return .isPresent(at: target, item.kind == .directory ? there : nil)
       case .refused(let reason, let cause): return .cannotBeStored(reason, cause)
-      case .free: break
+      case .free: if try isFree(target, beside: item) { return .arrives(at: target) }
       }
-      let rival = try importing(item.path) { () throws(SystemError) in try destination.occupant(ofStaged: path) }
-      if rival == nil { return .arrives(at: path) }
     }
-    throw ArchiveError(
+    throw noNameLeft(for: item)
+  }
+
+  /// Whether an entry with a new name of an item is what an earlier transfer put there.
+  private mutating func isThere(_ item: Item, _ there: ExistingEntry) throws(ArchiveError) -> Bool {
+    guard item.kind == .directory else { return isCopy(item) }
+    guard there.kind == .directory else { return false }
+    return try holdsAll(of: item)
+  }
+
+  /// Whether no staged item has the name of a target next to the item's own, and none there would
+  /// take the item for a companion.
+  private func isFree(_ target: ArchivePath, beside item: Item) throws(ArchiveError) -> Bool {
+    if let path = sibling(of: item.path, Array(target.name)), try isStaged(path, item) { return false }
+    guard existing == .merge, item.kind != .directory else { return true }
+    for name in Together.companions(of: target.name) {
+      guard let companion = sibling(of: target, name) else { continue }
+      if case .found = try look(at: companion, for: item.path) { return false }
+    }
+    return true
+  }
+
+  func isStaged(_ path: ArchivePath, _ item: Item) throws(ArchiveError) -> Bool {
+    try importing(item.path) { () throws(SystemError) in try destination.occupant(ofStaged: path) } != nil
+  }
+
+  func sibling(of path: ArchivePath, _ name: [UInt8]) -> ArchivePath? {
+    try? path.parent?.appending(name.span) ?? ArchivePath(name)
+  }
+
+  func noNameLeft(for item: Item) -> ArchiveError {
+    ArchiveError(
       .importFailed, "no free name is left for \(VisibleText.quoted(item.path)) in the destination",
       name: item.path.bytes)
   }
 
-  /// The staged entries of a directory, sorted by name.
-  func entries(of directory: ArchivePath?) throws(ArchiveError) -> [Item] {
+  /// The staged entries of a directory, sorted by name; of the tree itself without one.
+  mutating func entries(of directory: Item?) throws(ArchiveError) -> [Item] {
     let entries: [(name: [UInt8], kind: FileKind)]
     do throws(SystemError) {
-      entries = try staged.entries(of: directory)
+      entries = try staged.entries(of: directory?.path)
     } catch {
       throw ArchiveError(.importFailed, "the staging directory cannot be imported", cause: error)
     }
     var items: [Item] = []
     for (name, kind) in entries {
-      guard let path = try? directory?.appending(name.span) ?? ArchivePath(name) else { continue }
-      items.append(Item(path: path, kind: kind))
+      guard let path = try? directory?.path.appending(name.span) ?? ArchivePath(name) else { continue }
+      let target = try? directory.map { (directory) throws(Violation) in try directory.target.appending(name.span) }
+      if let target = target ?? (directory == nil ? home(of: path) : nil) {
+        items.append(Item(path: path, target: target, kind: kind))
+      } else {
+        // Without a place, or below a place with a long path.
+        notStored[path] = directory == nil ? (.other, "this device has no place for it") : (.nameTooLong, nil)
+      }
     }
     return items.sorted { $0.path < $1.path }
   }
 
+  /// The path of an item at the destination, if no name on the way is taken; nil if its root has no
+  /// place.
+  func home(of path: ArchivePath) -> ArchivePath? {
+    guard let places else { return path }
+    guard let place = places[path.root] else { return nil }
+    let rest = path.bytes.dropFirst(path.root.count)
+    return rest.isEmpty ? place : try? ArchivePath(place.bytes + rest)
+  }
+
+  /// Why nothing can arrive at the place of a root.
+  private func hindrance(of item: Item) throws(ArchiveError) -> SystemError? {
+    guard places != nil, item.path.parent == nil else { return nil }
+    let device = try stagedOccupant(item.path).device
+    let hindrance = try importing(item.path) { () throws(SystemError) in
+      try RootPlaces.hindrance(at: item.target, isDirectory: item.kind == .directory, device: device) {
+        (path) throws(SystemError) in try destination.occupant(at: path).map { ($0.kind, $0.device) }
+      }
+    }
+    return hindrance.map { SystemError(reason: $0, operation: "import") }
+  }
+
   /// Items are not renamed from one file system to another: an import that meets a mount point in
   /// the destination names it and leaves it unchanged.
-  func checkFileSystem(of directory: ArchivePath, _ there: ExistingEntry) throws(ArchiveError) {
-    guard try there.device != stagedOccupant(directory).device else { return }
+  func checkFileSystem(of directory: Item, _ there: ExistingEntry) throws(ArchiveError) {
+    guard try there.device != stagedOccupant(directory.path).device else { return }
     throw ArchiveError(
       .importFailed,
-      "\(VisibleText.quoted(directory)) in the destination is a mount point; items are not moved into another file system",
-      name: directory.bytes)
+      "\(VisibleText.quoted(directory.target)) in the destination is a mount point; "
+        + "items are not moved into another file system", name: directory.target.bytes)
   }
 
   func stagedOccupant(_ path: ArchivePath) throws(ArchiveError) -> ExistingEntry {
@@ -148,9 +223,17 @@ extension FolderImport {
   /// Records an item that is not stored because an existing item keeps its name, with all items
   /// below it. A file or link that is present, and need not have come, counts as stored.
   mutating func stays(_ item: Item) {
-    let granularity = staging.abilities.timeGranularity
-    guard !destination.isPresent(item.path, at: item.path, timeGranularity: granularity) else { return }
+    guard !isPresent(item) else { return }
     notStored[item.path] = (.other, "an existing item has this name and is kept")
+  }
+
+  /// Whether a file or link equals the existing entry in every byte: size and time do not prove
+  /// that, where the names differ. What cannot be read is no copy.
+  func isCopy(_ item: Item) -> Bool { (try? destination.isCopy(of: item.path, at: item.target)) ?? false }
+
+  /// Whether the existing entry with its name equals a file or link.
+  func isPresent(_ item: Item) -> Bool {
+    destination.isPresent(item.path, at: item.target, timeGranularity: staging.abilities.timeGranularity)
   }
 
   /// The result of looking up a name, or a refusal of the item with that name.
@@ -164,6 +247,8 @@ extension FolderImport {
     do {
       return try destination.occupant(at: target).map { .found($0) } ?? .free
     } catch {
+      // The directories above a place are made when its root is moved.
+      if places != nil, path.parent == nil, error.isNotFound { return .free }
       // A name that the file system does not allow is refused at the lookup.
       if let reason = error.namingRefusal { return .refused(reason, error) }
       throw failed(path, error)

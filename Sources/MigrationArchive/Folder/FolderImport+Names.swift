@@ -5,19 +5,20 @@ import MigrationWire
 extension FolderImport {
   /// Whether the existing entry is, or may be, another item of the archive, or is kept under
   /// another name. Then this item cannot be stored, regardless of how existing files are treated.
-  mutating func hasRival(_ path: ArchivePath, _ occupant: ExistingEntry) throws(ArchiveError) -> Bool {
-    guard let real = try listedPath(of: path, occupant) else { return true }
-    if real == path { return false }
+  mutating func hasRival(_ item: Item, _ occupant: ExistingEntry) throws(ArchiveError) -> Bool {
+    guard let real = try listedPath(of: item.target, occupant) else { return true }
+    if real == item.target { return false }
     // The entry that has the name is kept, and the sender, which knows it by another name, learns
     // this.
     if existing == .skip, occupant.kind != .directory { return true }
     if besides.contains(real) { return true }
-    return try isOfArchive(real)
+    guard let path = sibling(of: item.path, Array(real.name)) else { return false }
+    return try isOfArchive(path)
   }
 
   /// Records that an item of the archive has a name at the destination.
   mutating func noteArrival(at target: ArchivePath, of path: ArchivePath) {
-    if target != path { besides.insert(target) }
+    if target != home(of: path) { besides.insert(target) }
     if listed?.directory == target.parent { listed?.add(target.name) }
   }
 
@@ -114,11 +115,13 @@ struct ListedNames {
   }
 
   /// A name for a received item whose own name is taken: "photos (2)", "notes (2).txt". It is
-  /// shortened if it would be too long.
-  static func numbered(_ name: ArraySlice<UInt8>, isDirectory: Bool, number: Int) -> [UInt8] {
+  /// shortened if it would be too long, with so many bytes behind it.
+  static func numbered(
+    _ name: ArraySlice<UInt8>, isDirectory: Bool, number: Int, leaving reserve: Int = 0
+  ) -> [UInt8] {
     let (stem, ending) = isDirectory ? (name, []) : parts(of: name)
     let mark = Array(" (\(number))".utf8)
-    let room = Limits.component - mark.count - ending.count
+    let room = Limits.component - mark.count - ending.count - reserve
     return prefix(of: stem, room) + mark + ending
   }
 

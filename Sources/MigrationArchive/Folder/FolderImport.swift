@@ -13,11 +13,13 @@ package struct FolderImport {
   let destination: any ImportDestination
   let existing: Existing
   let staged: any StagingPlaces
+  /// Where roots that are keys arrive; nil if roots are names.
+  let places: RootPlaces?
   /// The most items to process: the roots, or all items if some directories are merged.
   private var total: UInt64 = 0
   private var done: UInt64 = 0
   /// A directory that exists on both sides, and the entry that it is at the destination.
-  private typealias Merging = (path: ArchivePath, there: ExistingEntry)
+  private typealias Merging = (item: Item, there: ExistingEntry)
   /// The directories that existed already. They get the metadata of the received directories when
   /// their contents are complete.
   private var merged: [Merging] = []
@@ -30,6 +32,8 @@ package struct FolderImport {
   /// The items that are about to be moved, and those of them that are in the journal.
   var upcoming: [(path: ArchivePath, target: ArchivePath)] = []
   var told: [ArchivePath: ArchivePath] = [:]
+  /// The items of the current directory that belong together.
+  var companies = Companies()
   /// The directory in which a name was taken last, and the names given to items of the archive next
   /// to taken ones.
   var listed: ListedNames?
@@ -38,9 +42,10 @@ package struct FolderImport {
   /// The items that cannot be moved to the destination.
   var notStored: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
 
-  package init(_ staging: Staging, to destination: any ImportDestination) {
+  package init(_ staging: Staging, to destination: any ImportDestination, at places: RootPlaces? = nil) {
     self.staging = staging
     self.destination = destination
+    self.places = places
     existing = staging.existing
     staged = staging.disk.places()
   }
@@ -53,11 +58,12 @@ package struct FolderImport {
     try finishEarlierMoves()
     let roots = try entries(of: nil)
     try checkPresence(of: roots)
+    try findCompanies(among: roots, in: nil)
     // All roots are checked before the first is moved, so that a name that was taken meanwhile does
     // not leave the import half done.
     let fates = try fates(of: roots[...])
     // A root that replaces a file is looked up by the next run, too.
-    let replacing = zip(roots, fates).filter { $1 == .replaces }.map { (path: $0.0.path, target: $0.0.path) }
+    let replacing = zip(roots, fates).filter { $1 == .replaces }.map { (path: $0.0.path, target: $0.0.target) }
     try announce(upcoming + replacing)
     total = fates.contains(where: \.isMerging) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
     for (root, fate) in zip(roots, fates) {
@@ -66,7 +72,9 @@ package struct FolderImport {
       done += 1
       tell(progress)
     }
-    for merging in merged.sorted(by: { Staging.deeperFirst($0.path, $1.path) }) { try setMetadata(of: merging) }
+    for merging in merged.sorted(by: { Staging.deeperFirst($0.item.path, $1.item.path) }) {
+      try setMetadata(of: merging)
+    }
     do {
       try destination.synchronize()
     } catch {
@@ -85,7 +93,9 @@ package struct FolderImport {
     for name in missing.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       guard let path = try? ArchivePath(name) else { continue }
       let isHeld = try reading { try ArchivePaths(of: staging).contains(path) }
-      guard isHeld, !staging.shared.withLock({ $0.ledger.refuses(path: path) }) else { continue }
+      guard isHeld, notStored[path] == nil, !staging.shared.withLock({ $0.ledger.refuses(path: path) }) else {
+        continue
+      }
       throw ArchiveError(
         .importFailed,
         "\(VisibleText.quoted(path)) had arrived, and another program has removed it from "
@@ -125,7 +135,7 @@ package struct FolderImport {
         continue
       }
       noteArrival(at: move.target, of: path)
-      if move.target != path { staging.noteRenamed(path, move.target) }
+      if move.target != home(of: path) { staging.noteRenamed(path, move.target) }
       if path.parent == nil { placedRoots.append((move.target, there)) }
       guard there.kind == .directory else { continue }
       let folder: any StagedFile
@@ -161,11 +171,15 @@ package struct FolderImport {
       var items = try entries(of: directory)[...]
       // A run before may have given an empty one permissions that keep this process out.
       guard !items.isEmpty else { continue }
-      try importing(directory) { () throws(SystemError) in try destination.enter(directory, seen: there) }
+      try importing(directory.path) { () throws(SystemError) in try destination.enter(directory.target, seen: there) }
+      try findCompanies(among: Array(items), in: directory.target)
       while !items.isEmpty {
         let next = items.prefix(Self.together)
         items = items.dropFirst(Self.together)
-        for (item, fate) in zip(next, try fates(of: next)) {
+        let fates = try fates(of: next)
+        // Together, so that they share one wait for the disk.
+        try announce(upcoming.filter { $0.target != home(of: $0.path) })
+        for (item, fate) in zip(next, fates) {
           try perform(fate, on: item)
           done += 1
           if done % 256 == 0 { tell(progress) }
@@ -202,20 +216,23 @@ package struct FolderImport {
     case .replaces:
       let entry = try stagedOccupant(item.path)
       do {
-        try destination.replace(item.path, with: item.path)
+        try destination.replace(item.target, with: item.path)
       } catch {
         return try refuse(item, error)
       }
-      notePlaced(item, at: item.path, entry)
+      notePlaced(item, at: item.target, entry)
     case .merges(let there):
-      pending.append((item.path, there))
-      notePlaced(item, at: item.path, there)
-      if existing == .replace { merged.append((item.path, there)) }
+      pending.append((item, there))
+      notePlaced(item, at: item.target, there)
+      if existing == .replace { merged.append((item, there)) }
     case .stays: stays(item)
+    case .isPresent(let target, let there):
+      if target != item.target { staging.noteRenamed(item.path, target) }
+      if let there { notePlaced(item, at: target, there) }
     case .isThere:
       // A link was made and the other name not removed, on a file system that cannot rename without
       // replacing.
-      notePlaced(item, at: item.path, try stagedOccupant(item.path))
+      notePlaced(item, at: item.target, try stagedOccupant(item.path))
       try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) }
     case .cannotBeStored(let reason, let cause): try cannotStore(item, reason, cause)
     }
@@ -231,6 +248,9 @@ package struct FolderImport {
   }
 
   private mutating func place(_ item: Item, at target: ArchivePath) throws(ArchiveError) {
+    if item.path.parent == nil {
+      try importing(item.path) { () throws(SystemError) in try destination.makeParent(of: target) }
+    }
     let mustFinish = try prepare(item, for: target)
     let entry = try stagedOccupant(item.path)
     // The directory is opened before another user can reach it.
@@ -240,10 +260,12 @@ package struct FolderImport {
     switch try carry(item, to: target) {
     case .placed: noteArrival(at: target, of: item.path)
     // Another program created the name first, or another item of the archive has it here.
-    case .taken: return try perform(try fate(of: item), on: item)
+    case .taken:
+      companies.release(item.path)
+      return try perform(try fate(of: item), on: item)
     case .failed(let error): return try refuse(item, error)
     }
-    if target != item.path { staging.noteRenamed(item.path, target) }
+    if target != item.target { staging.noteRenamed(item.path, target) }
     notePlaced(item, at: target, entry)
     if let folder { try finish(item.path, folder, entry.owner) }
   }
@@ -253,7 +275,7 @@ package struct FolderImport {
   private func prepare(_ item: Item, for target: ArchivePath) throws(ArchiveError) -> Bool {
     // Roots are recorded together, and have permissions that let them be moved.
     if item.path.parent == nil {
-      if staging.shared.withLock({ $0.moving[item.path]?.target }) != target { try announce([(item.path, target)]) }
+      try announce([(item.path, target)])
       return true
     }
     var mustFinish = false
@@ -262,7 +284,7 @@ package struct FolderImport {
       // Only root can move a directory without write permission.
       mustFinish = now != mode || mode & 0o200 == 0
     }
-    guard mustFinish || target != item.path else { return false }
+    guard mustFinish || target != item.target else { return false }
     try announce([(item.path, target)])
     guard mustFinish else { return false }
     do {
@@ -274,7 +296,9 @@ package struct FolderImport {
     return true
   }
 
-  private func announce(_ moves: [(path: ArchivePath, target: ArchivePath)]) throws(ArchiveError) {
+  /// Records moves in the journal, except those that it has.
+  func announce(_ moves: [(path: ArchivePath, target: ArchivePath)]) throws(ArchiveError) {
+    let moves = staging.shared.withLock { shared in moves.filter { shared.moving[$0.path]?.target != $0.target } }
     guard !moves.isEmpty else { return }
     var records: [JournalRecord] = []
     for (path, target) in moves {
@@ -309,10 +333,10 @@ package struct FolderImport {
   /// Gives an existing directory the metadata of the received one, but no new permission; it keeps
   /// its access lists. A directory of another user keeps its own.
   private func setMetadata(of merging: Merging) throws(ArchiveError) {
-    guard let record = try staging.directoryRecord(merging.path) else { return }
+    guard let record = try staging.directoryRecord(merging.item.path) else { return }
     let folder: any StagedFile
     do {
-      folder = try destination.open(merging.path, seen: merging.there)
+      folder = try destination.open(merging.item.target, seen: merging.there)
     } catch {
       return staging.lost(.mode)
     }

@@ -9,12 +9,18 @@ package final class FolderImporter: Importer {
   /// Whether roots that begin with a dot are refused: in a home, programs run what some of them
   /// contain.
   private let refusesRunning: Bool
+  /// Where roots that are keys arrive; nil if roots are names.
+  let places: RootPlaces?
 
-  /// Imports into the directory of the staging area.
-  package init(_ area: StagingArea, existing: Existing? = nil, refusingRunning refusesRunning: Bool = false) {
+  /// Imports into the directory of the staging area; with `places`, each root to its place there.
+  package init(
+    _ area: StagingArea, existing: Existing? = nil, refusingRunning refusesRunning: Bool = false,
+    places: RootPlaces? = nil
+  ) {
     self.area = area
     self.existing = existing
     self.refusesRunning = refusesRunning
+    self.places = places
   }
 
   package var request: AppRequest? { nil }
@@ -35,7 +41,9 @@ package final class FolderImporter: Importer {
         name: Array(identity.bundleIdentifier.utf8))
     }
     try checkNames(of: roots)
-    if terms.existing == .refuse, let name = try area.destination.taken(of: roots.map(\.name)) {
+    try checkPlaces(of: roots, terms.existing)
+    let taken = roots.compactMap { place(of: $0.name) }
+    if terms.existing == .refuse, let name = try area.destination.taken(of: taken) {
       throw ArchiveError(.exists, "\(VisibleText.quoted(name)) already exists in the destination", name: name)
     }
     try area.checkSize(of: offer)
@@ -51,12 +59,17 @@ package final class FolderImporter: Importer {
         .destination, "the name \(VisibleText.quoted(name)) is reserved for data that has not arrived completely",
         hint: "Rename it on the sending device, and send it again.", name: name)
     }
-    if refusesRunning, let name = roots.first(where: \.isRunning)?.name {
+    if refusesRunning, let name = roots.first(where: { runs($0) })?.name {
       throw ArchiveError(
         .destination,
         "\(VisibleText.quoted(name)) begins with a dot, and in a home directory such items can run commands",
         hint: "Receive into another directory, or start 'peer receive' with --take-running.", name: name)
     }
+  }
+
+  private func runs(_ root: Root) -> Bool {
+    guard let places else { return root.isRunning }
+    return places[root.name]?.bytes.first == UInt8(ascii: ".")
   }
 
   /// Examines the existing items only if the space would not suffice without them: an offer of the
@@ -73,7 +86,7 @@ package final class FolderImporter: Importer {
         of: offer, held: held, availableBytes: availableBytes, availableItems: availableItems, leaving: reserve)
     }
     guard let first = shortage(held) else { return OfferCheck(availableBytes: availableBytes) }
-    guard terms.existing == .skip, let present = try look(for: offer, terms.keys, timeGranularity: 1) else {
+    guard terms.existing.leavesOutEqual, let present = try look(for: offer, terms, timeGranularity: 1) else {
       throw ArchiveError(first)
     }
     if let second = shortage(held.adding(present.tally)) { throw ArchiveError(second) }
@@ -83,23 +96,26 @@ package final class FolderImporter: Importer {
   package func present(
     _ offer: Offer, for staging: Staging, after judgement: OfferCheck
   ) throws(ArchiveError) -> PresentItems {
-    guard staging.existing == .skip else { return PresentItems() }
+    guard staging.existing.leavesOutEqual else { return PresentItems() }
     let granularity = staging.abilities.timeGranularity
     if let present = judgement.present(for: staging.keys), present.isExact(timeGranularity: granularity) {
       return present
     }
-    return try look(for: offer, staging.keys, timeGranularity: granularity) ?? PresentItems()
+    return try look(for: offer, staging.terms, timeGranularity: granularity) ?? PresentItems()
   }
 
   /// Lists the contents of the roots.
   private func look(
-    for offer: Offer, _ keys: TransferKeys, timeGranularity: UInt32
+    for offer: Offer, _ terms: TransferTerms, timeGranularity: UInt32
   ) throws(ArchiveError) -> PresentItems? {
     guard case .folders(let roots) = offer.contents else { return nil }
     do {
       return try PresentItems(
-        beneath: roots.map(\.name), of: area.destination.directory.directory, keys: keys,
-        timeGranularity: timeGranularity)
+        of: roots.compactMap { root in
+          guard let path = try? ArchivePath(root.name), let place = place(of: root.name) else { return nil }
+          return (path, place)
+        }, in: area.destination.directory, keys: terms.keys, timeGranularity: timeGranularity,
+        replacingNothing: terms.existing == .skip)
     } catch {
       throw ArchiveError(.destination, "the contents of the destination cannot be read", cause: error)
     }
@@ -111,7 +127,7 @@ package final class FolderImporter: Importer {
     if case .imported = staging.stage { return staging.losses }
     guard let disk = staging.disk.destination else { preconditionFailure("folders have a destination") }
     try area.checkPlace()
-    var moves = FolderImport(staging, to: disk)
+    var moves = FolderImport(staging, to: disk, at: places)
     try moves.run(progress: progress)
     try area.checkPlace()
     try staging.finishImport()

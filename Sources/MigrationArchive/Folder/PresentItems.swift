@@ -24,18 +24,25 @@ package struct PresentItems: Equatable, Sendable {
     self.taken = taken
   }
 
+  /// The path of a root in the archive, and at the destination.
+  typealias Place = (path: ArchivePath, place: ArchivePath)
+
   /// Examines every existing name, without following links or entering other file systems. It opens
   /// no file. It reports at most as many names as a sender keeps; if the sender sends items of the
   /// other names, the import handles them. Times are rounded to multiples of this many nanoseconds,
   /// as the sender rounds its own.
+  ///
+  /// Unless nothing is replaced, items that differ arrive too, so no name counts as taken; and what
+  /// belongs together arrives whole, so nothing of it is reported.
   init(
-    beneath roots: [[UInt8]], of destination: borrowing Directory, keys: TransferKeys, timeGranularity: UInt32 = 1
+    of roots: [Place], in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32 = 1,
+    replacingNothing isKept: Bool = true
   ) throws(SystemError) {
-    try Self.walk(roots, destination) { path, status, target in
+    try Self.walk(roots, destination, splitting: isKept) { path, status, target in
       tally = tally.adding(
         Tally(items: 1, bytes: status.kind == .regular ? UInt64(max(0, status.allocatedBytes)) : 0))
-      guard taken.count < Limits.presentMarks else { return }
-      taken.append(keys.takenMark(path: path))
+      guard max(present.count, taken.count) < Limits.presentMarks else { return }
+      if isKept { taken.append(keys.takenMark(path: path)) }
       switch status.kind {
       case .regular:
         let modified = ItemTime(status.modified).rounded(to: timeGranularity)
@@ -63,50 +70,72 @@ package struct PresentItems: Equatable, Sendable {
 
   private typealias Visit = (ArchivePath, FileStatus, _ target: [UInt8]?) -> Void
 
-  /// Walks the destination, with one open directory at a time.
+  /// Walks the destination, with one open directory at a time. What belongs together is split, or
+  /// not visited.
   private static func walk(
-    _ roots: [[UInt8]], _ destination: borrowing Directory, _ visit: Visit
+    _ roots: [Place], _ destination: SharedDirectory, splitting isSplit: Bool, _ visit: Visit
   ) throws(SystemError) {
-    let device = try destination.status().device
-    var pending: [ArchivePath] = []
-    for name in roots {
-      guard let path = try? ArchivePath(name) else { continue }
-      try look(at: path, in: destination, device, &pending, visit)
-    }
-    while let path = pending.popLast() {
+    let device = try destination.directory.status().device
+    var pending: [Place] = []
+    for root in roots {
       do throws(SystemError) {
-        let directory = try destination.openDirectoryBeneath(path.bytes)
+        let parent = try DirectoryDisk.directory(of: root.place, in: destination)
+        if !isSplit, try belongs(Array(root.place.name), in: parent.directory) { continue }
+        try look(at: root, in: parent.directory, device, &pending, visit)
+      } catch {
+        guard error.isOutOfReach else { throw error }
+      }
+    }
+    while let (path, place) = pending.popLast() {
+      do throws(SystemError) {
+        let directory = try destination.directory.openDirectoryBeneath(place.bytes)
         var names: [[UInt8]] = []
         try directory.forEachEntry { (name, _) throws(SystemError) in
           names.append([UInt8](copying: name))
           return true
         }
-        for name in names {
-          guard let child = try? path.appending(name.span) else { continue }
-          try look(at: child, in: directory, device, &pending, visit)
+        if !isSplit, names.contains(where: { Together.isMark($0[...]) }) { continue }
+        let members = isSplit ? [] : Together.members(of: names)
+        for name in names where !members.contains(name) {
+          guard let child = try? path.appending(name.span), let childPlace = try? place.appending(name.span) else {
+            continue
+          }
+          try look(at: (child, childPlace), in: directory, device, &pending, visit)
         }
       } catch {
         // A directory that cannot be listed, or has been removed, is not reported: the import meets
         // its entries when it needs their names.
-        guard error.isNotFound || error.isNotDirectory || error.isSymbolicLink || error.isPermissionDenied else {
-          throw error
-        }
+        guard error.isOutOfReach else { throw error }
       }
     }
   }
 
+  /// Whether a name in a directory has companions there, or is one.
+  private static func belongs(_ name: [UInt8], in directory: borrowing Directory) throws(SystemError) -> Bool {
+    let others =
+      Together.companions(of: name[...]) + [Together.base(of: name[...]).map { Array($0) }].compactMap(\.self)
+    for other in others where other.count <= Limits.component {
+      if try !directory.isFree(other) { return true }
+    }
+    return false
+  }
+
   private static func look(
-    at path: ArchivePath, in directory: borrowing Directory, _ device: UInt64, _ pending: inout [ArchivePath],
-    _ visit: Visit
+    at item: Place, in directory: borrowing Directory, _ device: UInt64, _ pending: inout [Place], _ visit: Visit
   ) throws(SystemError) {
     let status: FileStatus
     do {
-      status = try directory.status(path.name)
+      status = try directory.status(item.place.name)
     } catch  where error.isNotFound {
       return
     }
-    let target = status.kind == .symbolicLink ? try? directory.readLink(path.name) : nil
-    visit(path, status, target)
-    if status.kind == .directory, status.device == device { pending.append(path) }
+    let target = status.kind == .symbolicLink ? try? directory.readLink(item.place.name) : nil
+    visit(item.path, status, target)
+    if status.kind == .directory, status.device == device { pending.append(item) }
   }
+}
+
+extension SystemError {
+  /// A directory has been removed or replaced, or must not be listed.
+  fileprivate var isOutOfReach: Bool { isNotFound || isNotDirectory || isSymbolicLink || isPermissionDenied }
 }

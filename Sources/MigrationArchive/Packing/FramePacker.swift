@@ -67,16 +67,18 @@ final class FramePacker {
   var isMerging: Bool { held.hasNames }
 
   /// Leaves a file or symbolic link out because of the existing entry with its name at the
-  /// destination; false if there is none.
-  func leaveOut(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil) -> Bool {
+  /// destination; false if there is none. What belongs together is sent whole, unless nothing with
+  /// a taken name is wanted.
+  func leaveOut(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil, isTogether: Bool) -> Bool {
     let size = status.kind == .regular ? UInt64(status.size) : 0
     let mark =
       target.map { keys.presentMark(path: path, target: $0) }
       ?? keys.presentMark(
         path: path, size: size, modified: ItemTime(status.modified).rounded(to: traits.timeGranularity))
-    if held.isPresent(mark) {
+    let isTaken = held.isTaken(keys.takenMark(path: path))
+    if held.isPresent(mark), isTaken || !isTogether {
       sum.leftOut.present += 1
-    } else if held.isTaken(keys.takenMark(path: path)) {
+    } else if isTaken {
       sum.leftOut.differing += 1
       listener.unsent(Unsent(path: path.bytes, reason: .differing))
     } else {

@@ -228,6 +228,11 @@ package enum Existing: UInt8, CaseIterable, Sendable {
   case keepBoth = 3
   /// Folders are merged, and files and links take the places of those that are there.
   case replace = 4
+  /// Folders are merged, and a file or link that differs from the existing one gets another name.
+  case merge = 5
+
+  /// Whether the sender leaves out what equals an existing item.
+  package var leavesOutEqual: Bool { self == .skip || self == .merge }
 
   /// The value of the option.
   package var name: String {
@@ -236,6 +241,7 @@ package enum Existing: UInt8, CaseIterable, Sendable {
     case .skip: "skip"
     case .keepBoth: "keep-both"
     case .replace: "replace"
+    case .merge: "merge"
     }
   }
 }

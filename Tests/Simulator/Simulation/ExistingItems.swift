@@ -21,8 +21,8 @@ final class ExistingItems {
   init(_ disk: SimulatedDisk, like source: SimulatedSource) {
     self.disk = disk
     world = disk.world
-    let modes: [Existing] = [.skip, .keepBoth, .replace]
-    existing = world.dice.one(in: 3) ? modes[world.dice.roll(0...2)] : .refuse
+    let modes: [Existing] = [.skip, .keepBoth, .replace, .merge]
+    existing = world.dice.one(in: 3) ? modes[world.dice.roll(0...3)] : .refuse
     guard existing != .refuse else { return }
     for (path, version) in source.current.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       if !world.dice.one(in: 3) { put(path, like: version) }
@@ -77,11 +77,11 @@ final class ExistingItems {
 
   /// Marks of kind 2 and 3, as the receiver would make them from the present items.
   func marks(_ keys: TransferKeys) -> (present: [Mark], taken: [Mark]) {
-    guard existing == .skip else { return ([], []) }
+    guard existing.leavesOutEqual else { return ([], []) }
     var (present, taken): ([Mark], [Mark]) = ([], [])
     for (path, piece) in pieces {
       guard let path = try? ArchivePath(path) else { continue }
-      taken.append(keys.takenMark(path: path))
+      if existing == .skip { taken.append(keys.takenMark(path: path)) }
       if piece.node.kind == .regular, let modified = piece.state.modified {
         present.append(
           keys.presentMark(path: path, size: UInt64(piece.state.data.count), modified: ItemTime(modified)))

@@ -170,5 +170,12 @@ extension CommandDescription {
         permission that it did not have. An existing item of another type is kept; the new one is saved under a
         different name.
         """),
+    ValueKind.Choice(
+      word: "merge",
+      text: """
+        merge folders; an item that differs from the existing one is saved under a different name, and the existing one is
+        kept. A file of the same size and time is not sent again. A database with its journals, and a folder under
+        version control, are saved whole.
+        """),
   ]
 }

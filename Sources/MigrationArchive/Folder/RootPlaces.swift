@@ -1,0 +1,104 @@
+import MigrationSystem
+package import MigrationWire
+
+/// Where the roots of a part arrive: a path below the destination for each key.
+package struct RootPlaces: Equatable, Sendable {
+  private let places: [[UInt8]: ArchivePath]
+
+  /// Throws if a place is not a path below the destination, or is reserved for staging.
+  package init(_ places: [String: [UInt8]]) throws(ArchiveError) {
+    var checked: [[UInt8]: ArchivePath] = [:]
+    for (key, place) in places {
+      guard let path = try? ArchivePath(place), !Staging.isName(Array(path.root)) else {
+        throw ArchiveError(
+          .destination, "\(VisibleText.quoted(place)) cannot be the place of \(VisibleText.quoted(Array(key.utf8)))",
+          name: place)
+      }
+      checked[Array(key.utf8)] = path
+    }
+    self.places = checked
+  }
+
+  /// The place of a root; nil if this device has none for it.
+  subscript(_ root: some Sequence<UInt8>) -> ArchivePath? { places[Array(root)] }
+
+  /// Whether the places of two roots overlap.
+  func overlaps(_ root: [UInt8]) -> Bool {
+    guard let place = places[root] else { return false }
+    return places.contains { $0.key != root && ($0.value.isWithin(place) || place.isWithin($0.value)) }
+  }
+
+  /// An entry on the way to a place: its type and its file system.
+  typealias Look = (kind: FileKind, device: UInt64)
+
+  /// Why nothing can arrive at a place, as a clause about it; nil if it can be used, or made. `look`
+  /// finds an entry of the destination, without following links.
+  static func hindrance(
+    at place: ArchivePath, isDirectory: Bool, device: UInt64, _ look: (ArchivePath) throws(SystemError) -> Look?
+  ) throws(SystemError) -> String? {
+    for path in place.lineage {
+      guard let there = try look(path) else { return nil }
+      let name = VisibleText.quoted(path)
+      switch there.kind {
+      case .directory where there.device != device: return "\(name) is on another file system"
+      case .directory: continue
+      // A file can arrive beside another one.
+      case .regular where path == place && !isDirectory, .symbolicLink where path == place && !isDirectory:
+        return nil
+      case .symbolicLink: return "\(name) is a symbolic link, and links are not followed"
+      case .regular, .fifo, .socket, .blockDevice, .characterDevice: return "\(name) is not a folder"
+      }
+    }
+    return nil
+  }
+}
+
+extension FolderImporter {
+  /// The place of a root at the destination; nil if this device has none for it.
+  func place(of root: [UInt8]) -> ArchivePath? {
+    guard let places else { return try? ArchivePath(root) }
+    return places[root]
+  }
+
+  /// The roots that cannot arrive, by their positions, with the reasons: their places are unknown,
+  /// or something else is there. Writes nothing.
+  package func unplaceable(_ roots: [Root]) throws(ArchiveError) -> [(root: Int, reason: ArchiveError)] {
+    guard let places else { return [] }
+    let directory = area.destination.directory
+    var found: [(root: Int, reason: ArchiveError)] = []
+    for (index, root) in roots.enumerated() {
+      let name = VisibleText.quoted(root.name)
+      guard let place = places[root.name] else {
+        found.append((index, ArchiveError(.destination, "this device has no place for \(name)", name: root.name)))
+        continue
+      }
+      do throws(SystemError) {
+        let device = try directory.directory.status().device
+        let hindrance = try RootPlaces.hindrance(at: place, isDirectory: root.kind == .directory, device: device) {
+          (path) throws(SystemError) in
+          let parent = try DirectoryDisk.directory(of: path, in: directory)
+          guard try !parent.directory.isFree(path.name) else { return nil }
+          let status = try parent.directory.status(path.name)
+          return (status.kind, status.device)
+        }
+        if let hindrance {
+          found.append(
+            (index, ArchiveError(.destination, "\(name) cannot arrive: \(hindrance)", name: root.name)))
+        }
+      } catch {
+        found.append((index, ArchiveError(.destination, "\(name) cannot arrive", name: root.name, cause: error)))
+      }
+    }
+    return found
+  }
+
+  /// Fails if no root can arrive, or if one root would replace items of another one.
+  func checkPlaces(of roots: [Root], _ existing: Existing) throws(ArchiveError) {
+    guard let places else { return }
+    let unplaceable = try unplaceable(roots)
+    if let first = unplaceable.first, unplaceable.count == roots.count { throw first.reason }
+    guard existing == .replace, let root = roots.first(where: { places.overlaps($0.name) }) else { return }
+    throw ArchiveError(
+      .destination, "the place of \(VisibleText.quoted(root.name)) is that of another folder too", name: root.name)
+  }
+}
