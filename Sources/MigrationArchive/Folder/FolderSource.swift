@@ -6,21 +6,33 @@ package final class FolderSource: ItemSource {
   private let roots: [SourceRoot]
   private let withOwners: Bool
   private let selection: Selection
+  private let contents: @Sendable ([Root]) -> Offer.Contents
   private let notice: @Sendable (String) -> Void
   private let tree = Mutex<SourceTree?>(nil)
 
   /// Opens the targets of the paths; no two may have the same name in the archive. `notice` gets
   /// clauses for the user about what the walk finds.
-  package init(
+  package convenience init(
     paths: [[UInt8]], selecting selection: Selection = Selection(), withOwners: Bool = false,
     notice: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(ArchiveError) {
-    self.selection = selection
-    self.notice = notice
     var roots: [SourceRoot] = []
     var parents: [[UInt8]: SharedDirectory] = [:]
     for path in paths { roots.append(try SourceRoot(path: path, sharing: &parents)) }
-    roots.sort { $0.name.lexicographicallyPrecedes($1.name) }
+    try self.init(roots: roots, selecting: selection, withOwners: withOwners, notice: notice)
+  }
+
+  /// Sends items that are held already, under their names in the archive. `contents` makes the
+  /// contents of the part from the items that can be sent.
+  package init(
+    roots: [SourceRoot], selecting selection: Selection, withOwners: Bool = false,
+    contents: @escaping @Sendable ([Root]) -> Offer.Contents = { .folders($0) },
+    notice: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws(ArchiveError) {
+    self.selection = selection
+    self.contents = contents
+    self.notice = notice
+    let roots = roots.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     for (one, next) in zip(roots, roots.dropFirst()) where one.name == next.name {
       throw ArchiveError(
         .source, "two sources have the same name, \(VisibleText.quoted(one.name))", name: one.name)
@@ -53,7 +65,7 @@ package final class FolderSource: ItemSource {
   package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
     let tree = try SourceWalk.walk(roots, selecting: selection) { stop.isSet }
     let summary = SourceSummary(
-      contents: .folders(roots.compactMap { root in root.kind.map { Root(kind: $0, name: root.name) } }),
+      contents: contents(roots.compactMap { root in root.kind.map { Root(kind: $0, name: root.name) } }),
       total: tree.total, allocated: tree.allocated)
     noteMountPoints(of: tree)
     self.tree.withLock { $0 = tree }

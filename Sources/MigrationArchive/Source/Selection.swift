@@ -10,6 +10,14 @@ package struct Selection: Equatable, Sendable {
   package var isWithoutCaches = false
   /// Whether the contents of other file systems that are mounted below a source are left out.
   package var isOnOneFileSystem = false
+  /// The names that are left out with their contents, by the path of their directory in the archive.
+  fileprivate var names: [[UInt8]: Set<[UInt8]>] = [:]
+
+  /// Leaves out one item with its contents, by its path in the archive. A source itself stays.
+  package mutating func leaveOut(_ path: [UInt8]) {
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return }
+    names[Array(path[..<slash]), default: []].insert(Array(path[(slash + 1)...]))
+  }
 
   /// Selects everything.
   package init() {}
@@ -25,6 +33,8 @@ struct DirectorySelection {
   private let exclusions: ExclusionList
   /// Whether only the mark of this directory is sent.
   private let isCache: Bool
+  /// The names in this directory that are left out.
+  private let names: Set<[UInt8]>
   /// The path of the item that is being checked, within its source.
   private var path: [UInt8] = []
   private let nameStart: Int
@@ -34,6 +44,7 @@ struct DirectorySelection {
   init(_ selection: Selection, in directory: borrowing Directory, _ path: ArchivePath?) {
     exclusions = selection.exclusions
     isCache = selection.isWithoutCaches && directory.isMarkedAsCache
+    names = selection.names.isEmpty ? [] : path.flatMap { selection.names[$0.bytes] } ?? []
     if let path, path.depth > 1 {
       self.path = path.bytes.dropFirst(path.root.count + 1) + [UInt8(ascii: "/")]
     }
@@ -43,6 +54,7 @@ struct DirectorySelection {
   /// Whether an item is sent.
   mutating func takes(_ name: Span<UInt8>, _ kind: FileKind) -> Bool {
     if isCache, [UInt8](copying: name) != Directory.cacheTag { return false }
+    if !names.isEmpty, names.contains([UInt8](copying: name)) { return false }
     if exclusions.isEmpty { return true }
     path.removeSubrange(nameStart...)
     for index in name.indices { path.append(name[index]) }

@@ -136,7 +136,7 @@ package struct SourceTree: Sendable {
 extension ItemKind {
   /// The type under which the protocol carries a file system's type; nil for types that are not
   /// sent.
-  init?(_ kind: FileKind) {
+  package init?(_ kind: FileKind) {
     switch kind {
     case .directory: self = .directory
     case .regular: self = .file

@@ -181,6 +181,31 @@ package struct SourceRoot: Sendable {
     }
   }
 
+  /// Holds an item at a relative path beneath an open directory, under a name of its own in the
+  /// archive. No link is followed on the way.
+  package init(
+    _ path: [UInt8], beneath base: SharedDirectory, as name: [UInt8]
+  ) throws(ArchiveError) {
+    do {
+      try ArchivePath.checkComponent(name.span)
+      let slash = path.lastIndex(of: UInt8(ascii: "/"))
+      entry = Array(path[(slash.map { $0 + 1 } ?? 0)...])
+      parent =
+        try slash.map { (slash) throws(SystemError) in
+          SharedDirectory(try base.directory.openDirectoryBeneath(path[..<slash]))
+        } ?? base
+      kind = ItemKind(try parent.directory.status(entry).kind)
+      self.name = name
+      linked = nil
+    } catch let error as SystemError {
+      throw ArchiveError(
+        .source, "the source \(VisibleText.quoted(path)) cannot be read", name: path, cause: error)
+    } catch {
+      throw ArchiveError(
+        .source, "the source \(VisibleText.quoted(path)) has no name to use at the destination", name: path)
+    }
+  }
+
   private static func open(
     _ directory: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]
   ) throws(SystemError) -> SharedDirectory {
@@ -203,7 +228,8 @@ package struct SourceRoot: Sendable {
   /// Its absolute path, as the user named it: a folder behind a link ends with a slash.
   func origin() throws(SystemError) -> [UInt8] {
     let base = try (linked ?? parent).directory.canonicalPath()
-    return base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + name + (linked == nil ? [] : [UInt8(ascii: "/")])
+    let last = linked == nil ? entry : name + [UInt8(ascii: "/")]
+    return base + (base.count > 1 ? [UInt8(ascii: "/")] : []) + last
   }
 }
 
