@@ -65,6 +65,10 @@ let package = Package(
     .target(
       name: "MigrationArchive", dependencies: ["MigrationSystem", "MigrationWire"],
       swiftSettings: product),
+    // What a home and the apps that people have contain, and which of it moves.
+    .target(
+      name: "MigrationApps", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
+      swiftSettings: product),
     .target(
       name: "MigrationTransfer",
       dependencies: [
@@ -114,8 +118,9 @@ let package = Package(
     .executableTarget(
       name: "peer",
       dependencies: [
-        "MigrationArchive", "MigrationCredentials", "MigrationDiscovery", "MigrationEngine",
-        "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire", "PeerTransfer",
+        "MigrationApps", "MigrationArchive", "MigrationCredentials", "MigrationDiscovery",
+        "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire",
+        "PeerTransfer",
       ],
       swiftSettings: product),
 
@@ -141,6 +146,10 @@ let package = Package(
     .testTarget(
       name: "MigrationArchiveTests",
       dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire", "TestSupport"], swiftSettings: common),
+    .testTarget(
+      name: "MigrationAppsTests",
+      dependencies: ["MigrationApps", "MigrationArchive", "MigrationSystem", "MigrationWire", "TestSupport"],
+      swiftSettings: common),
     .testTarget(
       name: "MigrationTransferTests",
       dependencies: [
@@ -204,7 +213,7 @@ let package = Package(
     .testTarget(
       name: "PeerTests",
       dependencies: [
-        "MigrationArchive", "MigrationCredentials", "MigrationEngine", "MigrationHost",
+        "MigrationApps", "MigrationArchive", "MigrationCredentials", "MigrationEngine", "MigrationHost",
         "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire", "PeerTransfer", "TestSupport",
         "peer",
       ],

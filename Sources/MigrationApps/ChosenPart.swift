@@ -1,0 +1,85 @@
+package import MigrationArchive
+package import MigrationSystem
+package import MigrationWire
+
+/// One part of a plan, with what it is made from.
+package struct ChosenPart: Sendable {
+  package enum Contents: Equatable, Sendable {
+    /// Items that arrive under their names.
+    case folders([Place])
+    /// Folders of the role `home`.
+    case home([Place])
+    /// An app with an extension, whose exporter makes the archive.
+    case app(MovableApp)
+    /// An app of files.
+    case files(MovableApp, [Place])
+  }
+
+  package let contents: Contents
+  /// For people, at most 255 bytes.
+  package let name: String
+  package let flags: Part.Flags
+  /// Nil if an entry of it is not measured.
+  package let size: EntrySize?
+  /// What is not sent of the places.
+  package let selection: Selection
+
+  init(app entry: Inventory.Entry, in inventory: Inventory) {
+    guard let app = entry.app else { preconditionFailure("the entry is of an app") }
+    let places = app.places.sorted { $0.root.lexicographicallyPrecedes($1.root) }
+    contents = app.kind == .withExtension ? .app(app) : .files(app, places)
+    name = Self.name(of: [Array((app.name.isEmpty ? app.identifier : app.name).utf8)])
+    flags = app.flags
+    size = entry.size
+    selection = inventory.selection(for: places, exclusions: app.exclusions)
+  }
+
+  /// The part of some items; nil without items.
+  init?(
+    _ entries: [Inventory.Entry], _ contents: ([Place]) -> Contents, flags: Part.Flags = [], in inventory: Inventory
+  ) {
+    guard !entries.isEmpty else { return nil }
+    let places = entries.flatMap(\.places).sorted { $0.root.lexicographicallyPrecedes($1.root) }
+    self.contents = contents(places)
+    name = Self.name(of: places.map(\.path))
+    self.flags = flags
+    size = entries.reduce(EntrySize(Tally(), allocated: 0)) { sum, entry in
+      sum.flatMap { sum in entry.size.map { sum.adding($0) } }
+    }
+    selection = inventory.selection(for: places)
+  }
+
+  /// The places, by their names in the archive; none for an app with an extension.
+  package var places: [Place] {
+    switch contents {
+    case .folders(let places), .home(let places), .files(_, let places): places
+    case .app: []
+    }
+  }
+
+  /// The contents on the wire, for the roots that were found; nil for an app with an extension, whose
+  /// source makes them.
+  package func contents(_ roots: [Root]) -> Part.Contents? {
+    switch contents {
+    case .folders: .folders(roots)
+    case .home: .role(HomeFolder.role, roots)
+    case .files(let app, _): .files(of: app.identifier, roots)
+    case .app: nil
+    }
+  }
+
+  /// Opens the places in their home, without following a link.
+  package func roots(in home: SharedDirectory) throws(ArchiveError) -> [SourceRoot] {
+    var roots: [SourceRoot] = []
+    for place in places { roots.append(try SourceRoot(place.path, beneath: home, as: place.root)) }
+    return roots
+  }
+
+  /// The first name, and how many more there are.
+  private static func name(of items: [[UInt8]]) -> String {
+    let more = items.count > 1 ? " and \(items.count - 1) more" : ""
+    var name = String(decoding: items[0], as: UTF8.self)
+    while name.utf8.count + more.utf8.count > Limits.name { name.unicodeScalars.removeLast() }
+    return name + more
+  }
+}

@@ -1,0 +1,203 @@
+package import MigrationArchive
+package import MigrationSystem
+package import MigrationWire
+
+/// What a home has to move, and what is left out: names first, sizes when they are measured.
+package struct Inventory: Sendable {
+  /// What moves, or not, as one.
+  package struct Entry: Sendable {
+    package enum Subject: Equatable, Sendable {
+      /// A file, folder or link of the home.
+      case item(Place)
+      /// A folder of the user that travels by its key.
+      case folder(HomeFolder, Place)
+      case app(MovableApp)
+    }
+
+    package let subject: Subject
+    package let flags: Part.Flags
+    /// Whether it moves unless the user says otherwise.
+    package let isTicked: Bool
+    /// The target, if it is a symbolic link: the link moves, and not its target.
+    package let linkTarget: [UInt8]?
+    /// Nil until it is measured.
+    package fileprivate(set) var size: EntrySize?
+
+    /// The paths that move, relative to the home; empty for an app with an extension.
+    package var places: [Place] {
+      switch subject {
+      case .item(let place), .folder(_, let place): [place]
+      case .app(let app): app.places
+      }
+    }
+
+    /// The app.
+    package var app: MovableApp? { if case .app(let app) = subject { app } else { nil } }
+
+    /// The name, not escaped: an app's, or the path relative to the home.
+    package var name: [UInt8] { app.map { Array($0.name.utf8) } ?? places[0].path }
+
+    /// Whether a name that the user gives is meant for it: its name, an app's identifier, or a
+    /// folder's key.
+    package func answers(to name: [UInt8]) -> Bool {
+      switch subject {
+      case .item(let place): place.path == name
+      case .folder(let folder, let place): place.path == name || folder.key == name
+      case .app(let app): Array(app.identifier.utf8) == name || Array(app.name.utf8) == name
+      }
+    }
+  }
+
+  /// Apps, then what moves by itself (folders of the user first), then what moves only at the user's
+  /// word. The number that a person sees is the position and one.
+  package private(set) var entries: [Entry] = []
+  package private(set) var leftOut: [Omission] = []
+  /// The paths that belong to one entry, and to no folder above them.
+  private var taken: [[UInt8]] = []
+  private let home: SharedDirectory
+
+  /// Lists the names of a home. `records` are the absolute paths of peer's own records.
+  package init(
+    of home: SharedDirectory, apps: [MovableApp], records: [[UInt8]] = []
+  ) throws(ArchiveError) {
+    self.home = home
+    let folders = HomeFolders(in: home.directory)
+    do {
+      let base = try home.directory.canonicalPath() + [UInt8(ascii: "/")]
+      let own = records.map { (try? Directory.open($0).canonicalPath()) ?? $0 }.filter { $0.starts(with: base) }
+        .map { Omission(Array($0.dropFirst(base.count)), .ownRecords) }
+      leaveOutKnown(own + Omission.known)
+      var items = Items(apps, folders, device: try home.directory.status().device)
+      items.known = Set(leftOut.map(\.path))
+      try items.list(home.directory)
+      leftOut += items.leftOut
+      entries = items.entries
+    } catch {
+      throw ArchiveError(.source, "the home directory cannot be read", cause: error)
+    }
+    taken = apps.flatMap { $0.places.map(\.path) } + Array(folders.places.values) + leftOut.map(\.path)
+    leftOut.sort { $0.path.lexicographicallyPrecedes($1.path) }
+  }
+
+  /// Keeps those that exist.
+  private mutating func leaveOutKnown(_ list: [Omission]) {
+    for item in list {
+      let (directory, name) = FileContent.split(item.path)
+      let isFree =
+        directory == Array(".".utf8)
+        ? try? home.directory.isFree(name) : try? home.directory.openDirectoryBeneath(directory).isFree(name)
+      if isFree == false { leftOut.append(item) }
+    }
+  }
+
+  /// Whether programs may run what an item of a home contains, by its name.
+  package static func runsByItself(_ name: [UInt8]) -> Bool {
+    name.first == UInt8(ascii: ".") || name == Array("bin".utf8)
+  }
+
+  /// Measures the entries in their order, on a thread that may wait for a disk, until the signal is
+  /// set. `progress` gets the position of each entry that was measured.
+  package mutating func measure(
+    until stop: StopSignal, progress: (Int, Inventory) -> Void = { _, _ in }
+  ) throws(ArchiveError) {
+    for index in entries.indices where !entries[index].places.isEmpty {
+      let places = entries[index].places
+      let selection = selection(for: places, exclusions: entries[index].app?.exclusions ?? [])
+      var size = EntrySize(Tally(), allocated: 0)
+      for place in places {
+        do {
+          let root = try SourceRoot(place.path, beneath: home, as: place.root)
+          let tree = try SourceWalk.walk([root], selecting: selection, isStopped: { stop.isSet })
+          size = size.adding(EntrySize(tree.total, allocated: tree.allocated))
+          leftOut += tree.mountPoints.map { Omission(place.path + $0.dropFirst(place.root.count), .otherFileSystem) }
+        } catch {
+          guard error.code != .stopped else { throw error }
+          leftOut.append(Omission(place.path, .unreadable(error.cause?.words ?? error.description)))
+        }
+      }
+      entries[index].size = size
+      progress(index, self)
+    }
+    leftOut.sort { $0.path.lexicographicallyPrecedes($1.path) }
+  }
+
+  /// What is sent of some places: not what belongs to other entries, nor caches, nor other file
+  /// systems.
+  func selection(for places: [Place], exclusions: [[UInt8]] = []) -> Selection {
+    var selection = Selection()
+    selection.isWithoutCaches = true
+    selection.isOnOneFileSystem = true
+    for pattern in Omission.patterns + exclusions { selection.exclusions.append(pattern) }
+    for path in taken {
+      for place in places { if let path = place.archivePath(of: path) { selection.leaveOut(path) } }
+    }
+    return selection
+  }
+}
+
+/// The items at the top of a home, as they are listed.
+private struct Items {
+  private let apps: [MovableApp]
+  private let folders: HomeFolders
+  private let device: UInt64
+  /// The paths that are left out in every home.
+  var known: Set<[UInt8]> = []
+  private(set) var leftOut: [Omission] = []
+  private var visible: [Inventory.Entry] = []
+  private var running: [Inventory.Entry] = []
+  private var keyed: [HomeFolder: Inventory.Entry] = [:]
+
+  init(_ apps: [MovableApp], _ folders: HomeFolders, device: UInt64) {
+    self.apps = apps
+    self.folders = folders
+    self.device = device
+    for (folder, path) in folders.places {
+      let place = Place(root: folder.key, path: path, kind: .directory)
+      keyed[folder] = Inventory.Entry(subject: .folder(folder, place), flags: [], isTicked: true, linkTarget: nil)
+    }
+  }
+
+  /// The entries in order.
+  var entries: [Inventory.Entry] {
+    let apps = apps.map { app in
+      Inventory.Entry(
+        subject: .app(app), flags: app.flags, isTicked: !app.isIdentity, linkTarget: nil, size: app.size)
+    }
+    return apps + HomeFolder.allCases.compactMap { keyed[$0] } + Self.sorted(visible) + Self.sorted(running)
+  }
+
+  private static func sorted(_ entries: [Inventory.Entry]) -> [Inventory.Entry] {
+    entries.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+  }
+
+  mutating func list(_ home: borrowing Directory) throws(SystemError) {
+    let taken = Set(apps.flatMap { $0.places.map(\.path) })
+    var names: [[UInt8]] = []
+    try home.forEachEntry { (name, _) throws(SystemError) in
+      names.append([UInt8](copying: name))
+      return true
+    }
+    for name in names where !known.contains(name) && !taken.contains(name) && folders.folder(at: name) == nil {
+      do {
+        try add(name, try home.status(name), in: home)
+      } catch {
+        leftOut.append(Omission(name, .unreadable(error.words)))
+      }
+    }
+  }
+
+  private mutating func add(
+    _ name: [UInt8], _ status: FileStatus, in home: borrowing Directory
+  ) throws(SystemError) {
+    if Staging.isName(name) { return leftOut.append(Omission(name, .unfinishedTransfer)) }
+    guard let kind = ItemKind(status.kind) else { return leftOut.append(Omission(name, .notSendable)) }
+    if status.device != device { return leftOut.append(Omission(name, .otherFileSystem)) }
+    // Data of snaps is of use only where their descriptions put it.
+    let runs = Inventory.runsByItself(name)
+    let isTicked = !runs && name != Array("snap".utf8)
+    let entry = Inventory.Entry(
+      subject: .item(Place(root: name, path: name, kind: kind)), flags: runs ? .runsByItself : [], isTicked: isTicked,
+      linkTarget: kind == .symbolicLink ? try home.readLink(name) : nil)
+    if isTicked { visible.append(entry) } else { running.append(entry) }
+  }
+}

@@ -1,0 +1,87 @@
+package import MigrationWire
+
+/// An item of a home: its name in the archive, which is a key in a part with keys, and its path
+/// relative to the home.
+package struct Place: Equatable, Sendable {
+  package let root: [UInt8]
+  package let path: [UInt8]
+  package let kind: ItemKind
+
+  package init(root: [UInt8], path: [UInt8], kind: ItemKind) {
+    self.root = root
+    self.path = path
+    self.kind = kind
+  }
+
+  /// The path in the archive of a path below the item; nil for a path elsewhere, and for the item
+  /// itself.
+  func archivePath(of other: [UInt8]) -> [UInt8]? {
+    guard other.starts(with: path + [UInt8(ascii: "/")]) else { return nil }
+    return root + other.dropFirst(path.count)
+  }
+}
+
+/// The measured size of what moves.
+package struct EntrySize: Equatable, Sendable {
+  package var tally: Tally
+  /// The files' space on a disk.
+  package var allocated: UInt64
+
+  package init(_ tally: Tally, allocated: UInt64) {
+    self.tally = tally
+    self.allocated = allocated
+  }
+
+  /// Both together.
+  package func adding(_ other: EntrySize) -> EntrySize {
+    let sum = Tally(bytes: allocated).adding(Tally(bytes: other.allocated)).bytes
+    return EntrySize(tally.adding(other.tally), allocated: sum)
+  }
+}
+
+/// An app whose data can move.
+package struct MovableApp: Equatable, Sendable {
+  package enum Kind: String, Sendable {
+    /// Its author wrote an extension.
+    case withExtension = "extension"
+    case flatpak
+    /// A description names its files.
+    case described
+  }
+
+  package let kind: Kind
+  package let identifier: String
+  /// For people.
+  package let name: String
+  package let version: String
+  package let store: String
+  /// The files, by key; empty for an app with an extension.
+  package let places: [Place]
+  /// What does not move of them, relative to each.
+  package let exclusions: [[UInt8]]
+  package let flags: Part.Flags
+  /// Whether its data makes this device itself: two devices with the data would disturb each other.
+  package let isIdentity: Bool
+  /// Nil until it is measured.
+  package let size: EntrySize?
+  /// The program that uses the data now, for people.
+  package let inUse: String?
+
+  package init(
+    _ kind: Kind, identifier: String, name: String, version: String = "", store: String = "", places: [Place] = [],
+    exclusions: [[UInt8]] = [], flags: Part.Flags = [], isIdentity: Bool = false, size: EntrySize? = nil,
+    inUse: String? = nil
+  ) {
+    self.kind = kind
+    self.identifier = identifier
+    self.name = name
+    self.version = version
+    self.store = store
+    self.places = places
+    self.exclusions = exclusions
+    self.flags = flags
+    self.isIdentity = isIdentity
+    self.size = size
+    self.inUse = inUse
+  }
+}

@@ -1,0 +1,63 @@
+/// An item of a home that does not move, and why; the user sees the list.
+package struct Omission: Equatable, Sendable {
+  package enum Reason: Equatable, Sendable {
+    case ownRecords
+    case unfinishedTransfer
+    case otherFileSystem
+    case cache
+    case trash
+    case encrypted
+    case session
+    case programs
+    case boundToDevice
+    case notSendable
+    case unreadable(String)
+
+    /// A clause for people.
+    package var clause: String {
+      switch self {
+      case .ownRecords: "the records of peer on this computer"
+      case .unfinishedTransfer: "an unfinished transfer of peer"
+      case .otherFileSystem: "another file system is mounted there"
+      case .cache: "a cache, which programs make again"
+      case .trash: "the trash"
+      case .encrypted: "the encrypted form of files that move in their readable form"
+      case .session: "only of the current session"
+      case .programs: "installed programs, which are installed again"
+      case .boundToDevice: "bound to this computer"
+      case .notSendable: "a socket, a pipe or a device"
+      case .unreadable(let words): "it cannot be read: \(words)"
+      }
+    }
+  }
+
+  /// Relative to the home.
+  package let path: [UInt8]
+  package let reason: Reason
+
+  package init(_ path: [UInt8], _ reason: Reason) {
+    self.path = path
+    self.reason = reason
+  }
+}
+
+extension Omission {
+  /// The items of every home that do not move, by their paths.
+  static let known: [Omission] = paths.map { Omission(Array($0.0.utf8), $0.1) }
+
+  private static let paths: [(String, Reason)] = [
+    (".Private", .encrypted), (".ecryptfs", .encrypted), (".ICEauthority", .session), (".Xauthority", .session),
+    (".cache", .cache), (".thumbnails", .cache), (".dbus", .session), (".gvfs", .otherFileSystem),
+    (".xsession-errors", .session), (".xsession-errors.old", .session), ("lost+found", .session),
+    (".local/share/Trash", .trash), (".Trash", .trash), (".local/share/containers/storage", .boundToDevice),
+    (".local/share/flatpak/app", .programs), (".local/share/flatpak/appstream", .cache),
+    (".local/share/flatpak/exports", .programs), (".local/share/flatpak/repo", .programs),
+    (".local/share/flatpak/runtime", .programs),
+  ]
+
+  /// The patterns of items that move with no folder: the staging folders of unfinished transfers, and
+  /// the trash of a mounted disk.
+  static let patterns = [
+    ".peer-" + String(repeating: "[0-9a-f]", count: 32) + "*", ".Trash-[0-9]*/",
+  ].map { Array($0.utf8) }
+}

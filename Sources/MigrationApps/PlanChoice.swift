@@ -1,0 +1,91 @@
+import MigrationWire
+
+/// An answer or an option that names nothing in the list.
+package struct ChoiceError: Error, Equatable, Sendable, CustomStringConvertible {
+  package let description: String
+  package let hint: String
+}
+
+/// The entries of an inventory that move.
+package struct PlanChoice: Equatable, Sendable {
+  private var chosen: [Bool]
+  /// The positions of the apps, in the order in which they move.
+  private var apps: [Int]
+
+  /// What moves unless the user says otherwise.
+  package init(_ inventory: Inventory) {
+    chosen = inventory.entries.map(\.isTicked)
+    apps = inventory.entries.indices.filter { inventory.entries[$0].app != nil }
+  }
+
+  /// Whether the entry at a position moves.
+  package func contains(_ entry: Int) -> Bool { chosen[entry] }
+
+  /// Applies the answer of a person: numbers and ranges to leave out, such as `3, 5-7`; with a plus
+  /// sign, such as `+9`, to take. An answer with a mistake changes nothing.
+  package mutating func apply(_ answer: String) throws(ChoiceError) {
+    var next = chosen
+    for word in answer.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
+      let isTaken = word.first == "+"
+      let ends = (isTaken ? word.dropFirst() : word).split(separator: "-", omittingEmptySubsequences: false)
+      let numbers = ends.compactMap { $0.allSatisfy(\.isASCII) && $0.allSatisfy(\.isNumber) ? Int($0) : nil }
+      guard numbers.count == ends.count, (1...2).contains(numbers.count), let first = numbers.first,
+        let last = numbers.last, 1 <= first, first <= last, last <= chosen.count
+      else {
+        throw ChoiceError(
+          description: "\(VisibleText.quoted(String(word))) names no entry of the list",
+          hint: "Type numbers from 1 to \(chosen.count), such as: 3, 5-7")
+      }
+      for number in first...last { next[number - 1] = isTaken }
+    }
+    chosen = next
+  }
+
+  /// Leaves out the entries with a name: a path relative to the home, the key of a folder, or the
+  /// name or the identifier of an app.
+  package mutating func skip(_ name: [UInt8], in inventory: Inventory) throws(ChoiceError) {
+    let trimmed = name.last == UInt8(ascii: "/") ? name.dropLast() : name
+    let found = inventory.entries.indices.filter { inventory.entries[$0].answers(to: trimmed) }
+    guard !found.isEmpty else {
+      throw ChoiceError(
+        description: "nothing to move has the name \(VisibleText.quoted(name))",
+        hint: "'peer send --everything --dry-run' lists the names.")
+    }
+    for entry in found { chosen[entry] = false }
+  }
+
+  /// Takes of all apps only these, in this order; `all` takes every app.
+  package mutating func take(apps names: [String], in inventory: Inventory) throws(ChoiceError) {
+    var order: [Int] = []
+    let apps = apps.sorted()
+    for name in names {
+      let found = apps.filter { name == "all" || inventory.entries[$0].app?.identifier == name }
+      guard !found.isEmpty || name == "all" else {
+        throw ChoiceError(
+          description: "there is no app \(VisibleText.quoted(name)) to move",
+          hint: "'peer send --everything --dry-run' lists the apps.")
+      }
+      order += found.filter { !order.contains($0) }
+    }
+    for app in apps { chosen[app] = order.contains(app) }
+    self.apps = order + apps.filter { !order.contains($0) }
+  }
+
+  /// What moves together, in the order in which it moves: apps, what runs by itself, the user's
+  /// folders by their keys, and other items.
+  package func parts(of inventory: Inventory) -> [ChosenPart] {
+    let apps = apps.filter { chosen[$0] }.map { ChosenPart(app: inventory.entries[$0], in: inventory) }
+    let items = inventory.entries.indices.filter { chosen[$0] && inventory.entries[$0].app == nil }
+      .map { inventory.entries[$0] }
+    let running = items.filter { $0.flags.contains(.runsByItself) }
+    let others = items.filter { !$0.flags.contains(.runsByItself) }
+    let keyed = others.filter { if case .folder = $0.subject { true } else { false } }
+    let named = others.filter { if case .item = $0.subject { true } else { false } }
+    let folders = [
+      ChosenPart(running, ChosenPart.Contents.folders, flags: .runsByItself, in: inventory),
+      ChosenPart(keyed, ChosenPart.Contents.home, in: inventory),
+      ChosenPart(named, ChosenPart.Contents.folders, in: inventory),
+    ]
+    return apps + folders.compactMap { $0 }
+  }
+}

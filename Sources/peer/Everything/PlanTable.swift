@@ -1,0 +1,184 @@
+import MigrationApps
+import MigrationWire
+
+/// What a home has to move, with the choice of its user: for the sender.
+struct PlanTable {
+  private let inventory: Inventory
+  private let choice: PlanChoice
+
+  init(_ inventory: Inventory, _ choice: PlanChoice) {
+    self.inventory = inventory
+    self.choice = choice
+  }
+
+  /// The table for a terminal. Entries that do not move have their number in parentheses.
+  func text(columns: Int) -> String {
+    var rows = SizedRows()
+    var group: String?
+    for (index, entry) in inventory.entries.enumerated() {
+      if entry.group != group {
+        group = entry.group
+        rows.append(.heading(entry.group + ":"))
+      }
+      let number = choice.contains(index) ? " \(index + 1) " : "(\(index + 1))"
+      rows.append(
+        .item(
+          mark: Figures.padded(number, to: String(inventory.entries.count).count + 2),
+          name: VisibleText.listed(entry.name), items: entry.size?.tally.items, bytes: entry.size?.tally.bytes,
+          note: entry.note))
+    }
+    if inventory.entries.indices.contains(where: { !choice.contains($0) }) {
+      rows.append(.heading("A number in parentheses does not move; with a plus sign it does, such as: +3"))
+    }
+    if !inventory.leftOut.isEmpty {
+      rows.append(.heading("Left out, also all directories that are marked as caches:"))
+      for item in inventory.leftOut {
+        rows.append(.detail("\(VisibleText.listed(item.path)): \(item.reason.clause)"))
+      }
+    }
+    rows.append(.heading(total))
+    return rows.text(columns: columns)
+  }
+
+  private var chosen: [Inventory.Entry] {
+    inventory.entries.indices.filter { choice.contains($0) }.map { inventory.entries[$0] }
+  }
+
+  private var total: String {
+    let entries = chosen
+    let sizes = entries.compactMap(\.size?.tally)
+    let sum = sizes.reduce(Tally()) { $0.adding($1) }
+    let least = sizes.count < entries.count ? "at least " : ""
+    return "To move: \(Figures.count(UInt64(entries.count), "entry", "entries")), "
+      + "\(least)\(Figures.count(sum.items, "item")), \(Figures.size(sum.bytes))"
+  }
+
+  /// The same for programs.
+  var json: JSONMembers {
+    let entries = inventory.entries.enumerated().map { index, entry in
+      let members: JSONMembers = ["number": index + 1, "chosen": choice.contains(index)]
+      return members + entry.members
+    }
+    return ["entries": entries, "leftOut": inventory.leftOut.map(\.members)]
+  }
+}
+
+extension Figures {
+  /// A number with its noun, whose plural is given.
+  static func count(_ number: UInt64, _ noun: String, _ plural: String) -> String {
+    "\(count(number)) \(number == 1 ? noun : plural)"
+  }
+}
+
+extension Inventory.Entry {
+  /// The heading above it.
+  fileprivate var group: String {
+    switch subject {
+    case .app: "Apps"
+    case _ where flags.contains(.runsByItself): "Only if you add them: programs run by themselves what these contain"
+    case .folder, .item: "Folders and files"
+    }
+  }
+
+  /// What a person has to know about it.
+  fileprivate var note: String? {
+    var words: [String] = []
+    if let linkTarget { words.append("a link to \(VisibleText.quoted(linkTarget)), which moves as a link") }
+    if let app {
+      if app.isIdentity { words.append("makes this computer itself: link the app anew, or add it") }
+      if app.flags.contains(.secret) { words.append("has secrets") }
+      if app.flags.contains(.runsByItself) { words.append("runs by itself") }
+      if let user = app.inUse { words.append("in use by \(VisibleText.of(user)): close it first") }
+    }
+    return words.isEmpty ? nil : words.joined(separator: "; ")
+  }
+
+  fileprivate var members: JSONMembers {
+    var members: JSONMembers =
+      switch subject {
+      case .item: ["kind": "item", "name": FileName(name)]
+      case .folder(let folder, _): ["kind": "folder", "name": FileName(name), "key": folder.rawValue]
+      case .app(let app):
+        [
+          "kind": app.kind.rawValue, "name": app.name, "identifier": app.identifier, "version": app.version,
+          "store": app.store, "identity": app.isIdentity, "inUse": IfGiven(app.inUse),
+        ]
+      }
+    if let linkTarget { members = members + ["linkTarget": FileName(linkTarget)] }
+    return members + [
+      "runsByItself": flags.contains(.runsByItself), "secret": flags.contains(.secret),
+      "items": size?.tally.items, "bytes": size?.tally.bytes,
+    ]
+  }
+}
+
+extension Omission {
+  /// The JSON members of an item that does not move.
+  var members: JSONMembers { ["path": FileName(path), "reason": reason.clause] }
+}
+
+/// The plan of a sender, as the receiver's user sees it.
+struct IncomingPlanTable {
+  private let parts: [Part]
+  /// What each part is, by this device's own knowledge.
+  private let flags: [Part.Flags]
+  private let availableBytes: UInt64?
+
+  init(_ parts: [Part], flags: [Part.Flags], availableBytes: UInt64?) {
+    precondition(parts.count == flags.count, "each part has its flags")
+    self.parts = parts
+    self.flags = flags
+    self.availableBytes = availableBytes
+  }
+
+  /// The groups in which a person decides, with the positions of their parts.
+  private var groups: [(heading: String, parts: [Int])] {
+    func parts(_ isMeant: (Part.Flags) -> Bool) -> [Int] { flags.indices.filter { isMeant(flags[$0]) } }
+    return [
+      ("To receive:", parts { $0.isDisjoint(with: [.runsByItself, .secret]) }),
+      ("Secrets, such as keys and passwords:", parts { $0.contains(.secret) }),
+      (
+        "What programs run by themselves, for instance at your next login:",
+        parts { $0.contains(.runsByItself) && !$0.contains(.secret) }
+      ),
+    ].filter { !$0.1.isEmpty }
+  }
+
+  /// The table for a terminal: what runs by itself and secrets apart, and the total against the free
+  /// space.
+  func text(columns: Int) -> String {
+    var rows = SizedRows()
+    for group in groups {
+      rows.append(.heading(group.heading))
+      for number in group.parts {
+        let part = parts[number]
+        rows.append(
+          .item(
+            mark: Figures.padded("\(number + 1)", to: String(parts.count).count), name: part.listedName,
+            items: part.items, bytes: part.bytes, note: part.kindWords))
+      }
+    }
+    let total = parts.reduce(Tally()) { $0.adding(Tally(items: $1.items ?? 0, bytes: $1.bytes ?? 0)) }
+    let room = availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
+    rows.append(
+      .heading(
+        "Total: \(Figures.count(UInt64(parts.count), "part")), \(Figures.count(total.items, "item")), "
+          + "\(Figures.size(total.bytes))\(room)"))
+    return rows.text(columns: columns)
+  }
+}
+
+extension Part {
+  /// The sender's name of it, made safe to show.
+  fileprivate var listedName: String { VisibleText.listed(name.utf8) }
+
+  /// What kind of part it is, for people.
+  fileprivate var kindWords: String? {
+    switch contents {
+    case .folders, .role: nil
+    case .app(let app): "the app \(VisibleText.of(app.bundleIdentifier))"
+    case .files(let app, _): "the app \(VisibleText.of(app))"
+    case .unknown: "of a kind that this version does not know"
+    }
+  }
+}

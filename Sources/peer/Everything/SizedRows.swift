@@ -1,0 +1,59 @@
+import MigrationWire
+
+/// Rows of a name and its figures, as wide as the terminal: narrow ones show fewer figures, and cut
+/// names.
+struct SizedRows {
+  /// A line of the table.
+  enum Row {
+    /// A line of its own over the rows that follow.
+    case heading(String)
+    /// `mark` stands before the name. A size that is not known yet is an ellipsis.
+    case item(mark: String, name: String, items: UInt64?, bytes: UInt64?, note: String?)
+    /// Sentences below a row, indented.
+    case detail(String)
+  }
+
+  private(set) var rows: [Row] = []
+
+  mutating func append(_ row: Row) { rows.append(row) }
+
+  /// From this width on, items are counted; from the second one on, notes stand in the same line.
+  private static let (wide, widest) = (56, 100)
+  private static let sizeWidth = 8
+  private static let itemsWidth = 11
+
+  /// The lines. The last column stays free.
+  func text(columns: Int) -> String {
+    let room = max(24, columns - 1)
+    let marks = rows.map { if case .item(let mark, _, _, _, _) = $0 { mark.count } else { 0 } }.max() ?? 0
+    let figures = Self.sizeWidth + (room >= Self.wide ? Self.itemsWidth : 0)
+    let names = rows.map { if case .item(_, let name, _, _, _) = $0 { name.count } else { 0 } }.max() ?? 0
+    let width = min(names, max(8, room - marks - 4 - figures))
+    return rows.map { row in
+      switch row {
+      case .heading(let text): return Self.wrapped(text, indent: 0, room)
+      case .detail(let text): return Self.wrapped(text, indent: marks + 2, room)
+      case .item(let mark, let name, let items, let bytes, let note):
+        var line = mark + String(repeating: " ", count: marks - mark.count) + "  " + Self.cut(name, to: width)
+        line = line.padded(to: marks + 2 + width)
+        if room >= Self.wide { line += Figures.padded(items.map(Figures.count) ?? "", to: Self.itemsWidth) }
+        line += Figures.padded(bytes.map(Figures.size) ?? "…", to: Self.sizeWidth + 2)
+        guard let note else { return line + "\n" }
+        if room >= Self.widest, line.count + 2 + note.count <= room { return "\(line)  \(note)\n" }
+        return line + "\n" + Self.wrapped(note, indent: marks + 2, room)
+      }
+    }.joined()
+  }
+
+  /// A text in lines of its own, indented; a word that is too long for a line is not divided, so that
+  /// it can be pasted.
+  static func wrapped(_ text: String, indent: Int, _ room: Int) -> String {
+    let margin = String(repeating: " ", count: indent)
+    return TextWrapping.lines(TextWrapping.words(text), columns: room - indent).map { margin + $0 + "\n" }.joined()
+  }
+
+  /// The start of a name that is too long.
+  static func cut(_ name: String, to width: Int) -> String {
+    name.count <= width ? name : name.prefix(width - 1) + "…"
+  }
+}

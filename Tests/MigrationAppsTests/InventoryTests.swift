@@ -1,0 +1,120 @@
+import Glibc
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationApps
+
+/// A home as a desktop makes it, in German.
+func germanHome() throws -> Scratch {
+  let scratch = try Scratch(inMemory: true)
+  scratch.write(
+    ".config/user-dirs.dirs", "XDG_DOCUMENTS_DIR=\"$HOME/Dokumente\"\nXDG_MUSIC_DIR=\"$HOME/Dokumente/Musik\"\n")
+  scratch.write("Dokumente/brief.txt", [UInt8](repeating: 7, count: 1000))
+  scratch.write("Dokumente/Musik/lied", [UInt8](repeating: 7, count: 500))
+  scratch.write("Projekte/a.c", "int x;")
+  scratch.write("notes.txt", "n")
+  scratch.write(".bashrc", "alias")
+  scratch.write("bin/tool", "#!/bin/sh")
+  return scratch
+}
+
+func inventory(_ scratch: Scratch, _ apps: [MovableApp] = [], records: [String] = []) throws -> Inventory {
+  let home = SharedDirectory(try Directory.open(scratch.path))
+  return try Inventory(of: home, apps: apps, records: records.map { Array($0.utf8) })
+}
+
+func place(_ root: String, _ path: String, _ kind: ItemKind = .directory) -> Place {
+  Place(root: Array(root.utf8), path: Array(path.utf8), kind: kind)
+}
+
+func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(decoding: $0.name, as: UTF8.self) } }
+
+@Suite struct InventoryTests {
+  private func leftOut(_ inventory: Inventory) -> [String: Omission.Reason] {
+    Dictionary(uniqueKeysWithValues: inventory.leftOut.map { (String(decoding: $0.path, as: UTF8.self), $0.reason) })
+  }
+
+  @Test func `the user's folders come first, dot names and bin last and not ticked`() throws {
+    let inventory = try inventory(try germanHome())
+    #expect(names(inventory) == ["Dokumente", "Dokumente/Musik", "Projekte", "notes.txt", ".bashrc", ".config", "bin"])
+    #expect(inventory.entries.map(\.isTicked) == [true, true, true, true, false, false, false])
+    #expect(inventory.entries.map(\.flags.isEmpty) == [true, true, true, true, false, false, false])
+    #expect(inventory.entries[1].subject == .folder(.music, place("music", "Dokumente/Musik")))
+  }
+
+  @Test func `caches, trash, records, unfinished transfers and what cannot be sent are left out, and listed`() throws {
+    let scratch = try Scratch(inMemory: true)
+    scratch.makeDirectory(".peer-\(String(repeating: "0a", count: 16))-1")
+    for name in [".cache/x", ".local/share/Trash/files", ".local/share/peer", ".ecryptfs"] {
+      scratch.makeDirectory(name)
+    }
+    scratch.write(".local/share/app/data", "12345")
+    scratch.write(".local/share/peer/key", "key")
+    scratch.write(".local/share/Trash/files/old", "old")
+    #expect(mkfifo(scratch.path("pipe"), 0o600) == 0)
+    var inventory = try inventory(scratch, records: [scratch.path(".local/share/peer"), "/elsewhere"])
+    #expect(names(inventory) == [".local"])
+    #expect(
+      leftOut(inventory) == [
+        ".cache": .cache, ".ecryptfs": .encrypted, ".local/share/Trash": .trash, ".local/share/peer": .ownRecords,
+        ".peer-\(String(repeating: "0a", count: 16))-1": .unfinishedTransfer, "pipe": .notSendable,
+      ])
+    try inventory.measure(until: StopSignal())
+    #expect(inventory.entries[0].size?.tally == Tally(items: 4, bytes: 5))
+  }
+
+  @Test func `a path belongs to one entry: sizes count it once`() throws {
+    let scratch = try germanHome()
+    scratch.write("Projekte/app/data", [UInt8](repeating: 1, count: 100))
+    scratch.write(".app/rc", "rc")
+    let app = MovableApp(
+      .described, identifier: "app", name: "App",
+      places: [place("config", ".app"), place("data", "Projekte/app")], exclusions: [Array("*.log".utf8)])
+    scratch.write("Projekte/app/x.log", "log")
+    var inventory = try inventory(scratch, [app])
+    var measured: [Int] = []
+    try inventory.measure(until: StopSignal()) { index, _ in measured.append(index) }
+    #expect(
+      names(inventory) == [
+        "App", "Dokumente", "Dokumente/Musik", "Projekte", "notes.txt", ".bashrc", ".config", "bin",
+      ])
+    #expect(measured == Array(0..<8))
+    #expect(inventory.entries.map { $0.size?.tally.bytes } == [102, 1000, 500, 6, 1, 5, 74, 9])
+  }
+
+  @Test func `the walk ends when the signal is set`() throws {
+    let scratch = try germanHome()
+    var inventory = try inventory(scratch)
+    let stop = StopSignal()
+    stop.set()
+    #expect(throws: ArchiveError.self) { try inventory.measure(until: stop) }
+    #expect(inventory.entries.allSatisfy { $0.size == nil })
+  }
+
+  @Test func `a link moves as a link, and its target is told`() throws {
+    let scratch = try germanHome()
+    scratch.makeLink("Videos", to: "/srv/videos")
+    var inventory = try inventory(scratch)
+    let link = try #require(inventory.entries.first { $0.name == Array("Videos".utf8) })
+    #expect(link.linkTarget == Array("/srv/videos".utf8))
+    #expect(link.subject == .item(place("Videos", "Videos", .symbolicLink)))
+    try inventory.measure(until: StopSignal())
+    #expect(inventory.entries.first { $0.linkTarget != nil }?.size?.tally == Tally(items: 1, bytes: 0))
+  }
+
+  @Test func `no link on the way to a folder is followed`() throws {
+    let scratch = try germanHome()
+    let outside = try Scratch(inMemory: true)
+    outside.makeDirectory("Musik")
+    scratch.write(".config/user-dirs.dirs", "XDG_MUSIC_DIR=\"$HOME/out/Musik\"\n")
+    scratch.makeLink("out", to: outside.path)
+    #expect(try inventory(scratch).entries.allSatisfy { !$0.answers(to: Array("music".utf8)) })
+    let home = SharedDirectory(try Directory.open(scratch.path))
+    #expect(throws: ArchiveError.self) {
+      try SourceRoot(Array("out/Musik".utf8), beneath: home, as: Array("music".utf8))
+    }
+  }
+}

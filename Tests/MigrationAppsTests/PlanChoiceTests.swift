@@ -1,0 +1,86 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationApps
+
+@Suite struct PlanChoiceTests {
+  private let apps = [
+    MovableApp(.withExtension, identifier: "org.example.notes", name: "Notes"),
+    MovableApp(.described, identifier: "vim", name: "Vim", places: [place("home", "Projekte/a.c", .file)]),
+    MovableApp(.described, identifier: "signal", name: "Signal", isIdentity: true),
+  ]
+
+  private func chosen(_ choice: PlanChoice, _ inventory: Inventory) -> [String] {
+    zip(names(inventory), inventory.entries.indices).filter { choice.contains($1) }.map(\.0)
+  }
+
+  @Test func `an answer leaves numbers out, and takes those with a plus sign`() throws {
+    let inventory = try inventory(try germanHome(), apps)
+    var choice = PlanChoice(inventory)
+    #expect(
+      chosen(choice, inventory) == ["Notes", "Vim", "Dokumente", "Dokumente/Musik", "Projekte", "notes.txt"])
+    try choice.apply("")
+    try choice.apply(" 1, 5-7 +8,+10")
+    #expect(chosen(choice, inventory) == ["Vim", "Dokumente", ".bashrc", "bin"])
+  }
+
+  @Test(arguments: ["0", "11", "x", "3-", "-3", "5-4", "1-2-3", "3, 99", "+", "٣", "99999999999999999999"])
+  func `an answer with a mistake changes nothing`(_ answer: String) throws {
+    let inventory = try inventory(try germanHome(), apps)
+    var choice = PlanChoice(inventory)
+    #expect(throws: ChoiceError.self) { try choice.apply(answer) }
+    #expect(choice == PlanChoice(inventory))
+  }
+
+  @Test func `options name folders by path or key, and apps by name or identifier`() throws {
+    let inventory = try inventory(try germanHome(), apps)
+    var choice = PlanChoice(inventory)
+    for name in ["Projekte/", "music", "org.example.notes"] { try choice.skip(Array(name.utf8), in: inventory) }
+    #expect(chosen(choice, inventory) == ["Vim", "Dokumente", "notes.txt"])
+    let error = #expect(throws: ChoiceError.self) { try choice.skip(Array("a\nb".utf8), in: inventory) }
+    #expect(error?.description == #"nothing to move has the name $'a\nb'"#)
+    try choice.take(apps: ["signal", "org.example.notes"], in: inventory)
+    #expect(choice.parts(of: inventory).map(\.name).prefix(2) == ["Signal", "Notes"])
+    try choice.take(apps: ["vim", "all"], in: inventory)
+    #expect(choice.parts(of: inventory).map(\.name).prefix(3) == ["Vim", "Notes", "Signal"])
+    #expect(throws: ChoiceError.self) { try choice.take(apps: ["none"], in: inventory) }
+  }
+
+  @Test func `apps come first, then what runs by itself, then folders by key, then other items`() throws {
+    let scratch = try germanHome()
+    var inventory = try inventory(scratch, apps)
+    try inventory.measure(until: StopSignal())
+    var choice = PlanChoice(inventory)
+    try choice.apply("+8")
+    let parts = choice.parts(of: inventory)
+    #expect(parts.map(\.name) == ["Notes", "Vim", ".bashrc", "Dokumente and 1 more", "Projekte and 1 more"])
+    #expect(parts.map(\.flags) == [[], [], .runsByItself, [], []])
+    #expect(parts.map { $0.size?.tally.bytes } == [nil, 6, 5, 1500, 1])
+    #expect(
+      parts[3].contents
+        == .home([place("documents", "Dokumente"), place("music", "Dokumente/Musik")]))
+    let root = Root(kind: .directory, name: Array("documents".utf8))
+    #expect(parts[3].contents([root]) == .role("home", [root]))
+    #expect(parts[0].contents([root]) == nil)
+  }
+
+  @Test func `a source of a part has the roots by key, and nothing of another part`() throws {
+    let scratch = try germanHome()
+    let inventory = try inventory(scratch, apps)
+    let home = SharedDirectory(try Directory.open(scratch.path))
+    let parts = PlanChoice(inventory).parts(of: inventory)
+    func summary(_ part: ChosenPart) throws -> SourceSummary {
+      try FolderSource(roots: try part.roots(in: home), selecting: part.selection).prepare(until: StopSignal())
+    }
+    let keyed = try summary(parts[2])
+    #expect(keyed.contents.roots.map { String(decoding: $0.name, as: UTF8.self) } == ["documents", "music"])
+    #expect(keyed.total == Tally(items: 4, bytes: 1500))
+    #expect(try summary(parts[3]).total == Tally(items: 2, bytes: 1))
+    #expect(
+      try FolderSource(roots: try parts[2].roots(in: home), selecting: parts[2].selection).origin()
+        == [scratch.at("Dokumente"), scratch.at("Dokumente/Musik")])
+  }
+}

@@ -1,0 +1,146 @@
+import MigrationApps
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import peer
+
+@Suite struct PlanTableTests {
+  private let scratch: Scratch
+  private let inventory: Inventory
+
+  init() throws {
+    scratch = try Scratch(inMemory: true)
+    scratch.write("Documents/letter.txt", [UInt8](repeating: 1, count: 3000))
+    scratch.write("a\u{1b}[31m name that is longer than a narrow terminal", "x")
+    scratch.write(".bashrc", "alias")
+    scratch.makeDirectory(".cache")
+    let apps = [
+      MovableApp(
+        .flatpak, identifier: "org.signal.Signal", name: "Signal", isIdentity: true, inUse: "signal, process 7")
+    ]
+    var inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: apps)
+    try inventory.measure(until: StopSignal())
+    self.inventory = inventory
+  }
+
+  private func text(columns: Int) -> [String] {
+    PlanTable(inventory, PlanChoice(inventory)).text(columns: columns).split(separator: "\n").map(String.init)
+  }
+
+  @Test func `at 200 columns, each entry has one line with its figures and notes`() {
+    #expect(
+      text(columns: 200) == [
+        "Apps:",
+        "(1)  Signal                                                                     …  "
+          + "makes this computer itself: link the app anew, or add it; in use by signal, process 7: close it first",
+        "Folders and files:",
+        " 2   Documents                                                        2    3.0 kB",
+        #" 3   $'a\x1b[31m name that is longer than a narrow terminal'          1       1 B"#,
+        "Only if you add them: programs run by themselves what these contain:",
+        "(4)  .bashrc                                                          1       5 B",
+        "A number in parentheses does not move; with a plus sign it does, such as: +3",
+        "Left out, also all directories that are marked as caches:",
+        "     .cache: a cache, which programs make again",
+        "To move: 2 entries, 3 items, 3.0 kB",
+      ])
+  }
+
+  @Test(arguments: [40, 80, 200])
+  func `no line is wider than the terminal, and no control character reaches it`(columns: Int) {
+    let lines = text(columns: columns)
+    #expect(lines.allSatisfy { $0.count < columns })
+    #expect(lines.allSatisfy { !$0.unicodeScalars.contains { $0.value < 32 } })
+    #expect(lines.contains { $0.contains("Documents") && $0.hasSuffix("3.0 kB") })
+  }
+
+  @Test func `500 entries have a number each`() throws {
+    for number in 0..<500 { scratch.write("file \(number)", "x") }
+    let inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: [])
+    let table = PlanTable(inventory, PlanChoice(inventory)).text(columns: 40).split(separator: "\n")
+    #expect(table.contains { $0.hasPrefix(" 502   'file 99'") && $0.hasSuffix("…") })
+    #expect(table.suffix(2).joined(separator: " ") == "To move: 502 entries, at least 0 items, 0 B")
+  }
+
+  @Test func `programs get the exact names, and what is chosen`() {
+    let text = PlanTable(inventory, PlanChoice(inventory)).json.json.text
+    #expect(text.contains(#"{"number":1,"chosen":false,"kind":"flatpak","name":"Signal","identifier":"org.signal"#))
+    #expect(
+      text.contains(
+        #"{"number":2,"chosen":true,"kind":"folder","name":"Documents","key":"documents","runsByItself":false,"#
+          + #""secret":false,"items":2,"bytes":3000}"#))
+    #expect(text.hasSuffix(#""leftOut":[{"path":".cache","reason":"a cache, which programs make again"}]}"#))
+  }
+
+  @Test func `the receiver sees secrets and what runs by itself apart, and the room`() {
+    let root = Root(kind: .directory, name: Array("music".utf8))
+    let parts = [
+      Part(.files(of: "ssh", [root]), name: "OpenSSH", bytes: 10, items: 2),
+      Part(.role("home", [root]), name: "Mu\u{7}sik", bytes: 1000, items: 5), Part(.folders([root]), name: ".bashrc"),
+    ]
+    let table = IncomingPlanTable(
+      parts, flags: [[.secret, .runsByItself], [], .runsByItself], availableBytes: 5_000_000)
+    #expect(
+      table.text(columns: 60) == """
+        To receive:
+        2  $'Mu\\x07sik'          5    1.0 kB
+        Secrets, such as keys and passwords:
+        1  OpenSSH               2      10 B
+           the app ssh
+        What programs run by themselves, for instance at your next
+        login:
+        3  .bashrc                         …
+        Total: 3 parts, 7 items, 1.0 kB; 5.0 MB free here
+
+        """)
+  }
+}
+
+@Suite struct MigrationTableTests {
+  private let table = MigrationTable(
+    [
+      .init(name: "Firefox", state: .done, items: 1204, bytes: 225_000_000, seconds: 3.2),
+      .init(
+        name: "Notes", state: .failed, reason: "the app is running", hint: "Close it, and run the same commands again."),
+      .init(
+        name: "Documents", state: .done, items: 10, bytes: 900,
+        renamed: [.init(path: Array("documents/a.txt".utf8), target: Array("Dokumente/a (2).txt".utf8))], missing: 1),
+    ], leftOut: [Omission(Array(".cache".utf8), .cache)],
+    next: ["To move the missing parts, run the same command again: peer send --everything"])
+
+  @Test func `each part has its result, its reason and what to do`() {
+    #expect(
+      table.text(columns: 60) == """
+        done    Firefox        1,204    225 MB
+                3.2 s
+        failed  Notes              0       0 B
+                the app is running.
+                Close it, and run the same commands again.
+        done    Documents         10     900 B
+                1 item of it did not arrive
+        Arrived under another name, since an item has the name:
+                documents/a.txt as 'Dokumente/a (2).txt'
+        Not moved:
+                .cache: a cache, which programs make again
+        To move the missing parts, run the same command again: peer
+        send --everything
+
+        """)
+    #expect(!table.isComplete)
+  }
+
+  @Test(arguments: [40, 80, 200])
+  func `the table fits the terminal`(columns: Int) {
+    #expect(table.text(columns: columns).split(separator: "\n").allSatisfy { $0.count < columns })
+  }
+
+  @Test func `a program gets the same`() {
+    let text = table.json.json.text
+    #expect(
+      text.hasPrefix(
+        #"{"parts":[{"name":"Firefox","state":"done","items":1204,"bytes":225000000,"seconds":3.2,"missing":0,"renamed":[]},"#
+      ))
+    #expect(text.contains(#""renamed":[{"path":"documents/a.txt","target":"Dokumente/a (2).txt"}]}]"#))
+  }
+}
