@@ -98,7 +98,8 @@ private final class NarrowPlaces: StagingPlaces {
   }
 }
 
-private final class NarrowFile: StagedFile {
+/// A real file with a check before each write.
+final class NarrowFile: StagedFile {
   private let file: any StagedFile
   private let check: @Sendable (_ end: UInt64) throws(SystemError) -> Void
 

@@ -158,6 +158,23 @@ import Testing
     #expect(scratch.snapshot("destination/source").differences(from: before) == [])
   }
 
+  @Test func `one stream at a time writes into a file`() throws {
+    let arrival = try Arrival(try Scratch.withFolders(), offer())
+    let inside = Atomic<Int>(0)
+    let most = Atomic<Int>(0)
+    let file = NarrowFile(arrival.staging.disk.journal) { (_) throws(SystemError) in
+      most.max(inside.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+      sched_yield()
+      inside.subtract(1, ordering: .relaxed)
+    }
+    let open = Staging.OpenFile(file: file, isRecovered: false)
+    let threads = try (0..<3).map { number in
+      try RunningThread("stream") { for _ in 0..<500 { try open.write(at: UInt64(number), [1].span) } }
+    }
+    for thread in threads { try thread.value() }
+    #expect(most.load(ordering: .relaxed) == 1)
+  }
+
   /// Writes each list of frames on its own thread. Returns the result of each.
   private func concurrently(_ streams: [[[UInt8]]], into arrival: Arrival) throws -> [String?] {
     let waiting = Atomic<Int>(streams.count)

@@ -196,7 +196,7 @@ package final class StagingWriter {
     }
     do {
       if !place.isHole {
-        try target.file.write(at: place.range.lowerBound, data)
+        try target.write(at: place.range.lowerBound, data)
       } else {
         // Bytes that were written there without a claim may still be in the file.
         if target.isRecovered { try target.file.clear(place.range) }
