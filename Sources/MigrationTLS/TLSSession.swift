@@ -30,8 +30,8 @@ package import MigrationWire
   /// How often our sending key has been renewed.
   package private(set) var keyUpdates = 0
 
-  /// The default size of a buffer: 256 KiB.
-  package static let defaultBufferSize = 256 << 10
+  /// The default size of a buffer: a frame of the usual size fits, and goes out in one call.
+  package static let defaultBufferSize = 288 << 10
 
   /// The default number of records under one key: 64 GiB. AES-GCM allows about 362 GiB.
   package static let defaultRecordsPerKey = 1 << 22

@@ -64,6 +64,20 @@ import Testing
     #expect(stream.acknowledge() == Acknowledgement(written: 3, durable: 3))
   }
 
+  @Test func `four written frames, or ten milliseconds, are acknowledged although more has come`() throws {
+    var stream = IncomingStream()
+    try stream.joined()
+    for sequence in 0..<8 as Range<UInt64> {
+      #expect(!stream.owesAcknowledgement(after: 0.009) && stream.owesAcknowledgement(after: 0.01))
+      try stream.received(header(sequence))
+      stream.wrote()
+      if sequence % 4 == 3 {
+        #expect(stream.owesAcknowledgement(after: 0))
+        #expect(stream.acknowledge()?.written == sequence + 1)
+      }
+    }
+  }
+
   @Test(arguments: [0, 2, .max] as [UInt64])
   func `a wrong sequence is refused`(sequence: UInt64) throws {
     var stream = IncomingStream()

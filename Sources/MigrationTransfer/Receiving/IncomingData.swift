@@ -40,6 +40,8 @@ struct IncomingData: ~Copyable {
   private let isStopped: @Sendable () -> Bool
   private var decompression = Decompression()
   private var pending: [UInt8] = []
+  /// When it last acknowledged, or waited for bytes.
+  private var lastAnswer = BootInstant.now()
   /// The buffer for one frame. Grows to the largest frame.
   private var body: [UInt8] = []
 
@@ -111,7 +113,7 @@ struct IncomingData: ~Copyable {
     stream.wrote()
     durability.wrote(stream.writtenFrames)
     if !isNeeded { durability.settle() }
-    try acknowledge()
+    if stream.owesAcknowledgement(after: BootInstant.now().seconds(since: lastAnswer)) { try acknowledge() }
   }
 
   private mutating func writer(of part: ReceivingPart) -> StagingWriter {
@@ -124,6 +126,7 @@ struct IncomingData: ~Copyable {
 
   /// Sends an acknowledgement, one at a time: the next one covers the frames that arrive meanwhile.
   private mutating func acknowledge() throws(ConnectionError) {
+    lastAnswer = .now()
     if pending.isEmpty { prepareAcknowledgement() }
     if !pending.isEmpty {
       let taken = try connection.write(pending, 0..<pending.count)
@@ -151,8 +154,8 @@ struct IncomingData: ~Copyable {
     try fill(&target, count)
   }
 
-  /// Reads exactly `count` bytes, and acknowledges durable frames meanwhile. The control connection
-  /// detects a silent sender.
+  /// Reads exactly `count` bytes. Before it waits for them, it acknowledges what is written or
+  /// durable. The control connection detects a silent sender.
   private mutating func fill(_ target: inout [UInt8], _ count: Int) throws(ConnectionError) {
     var filled = 0
     while filled < count {
@@ -161,8 +164,9 @@ struct IncomingData: ~Copyable {
       case let got?: filled += got
       case nil:
         if isStopped() { throw ConnectionError(.stopped, "the data stream was stopped") }
-        _ = try connection.wait(until: nil)
         try acknowledge()
+        _ = try connection.wait(until: nil)
+        lastAnswer = .now()
       }
     }
   }

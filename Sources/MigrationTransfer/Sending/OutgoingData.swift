@@ -32,6 +32,8 @@ struct OutgoingData: ~Copyable {
   private static let looks = 6.0
   private static let readsAtATime = 16
   private let lookEvery: Duration
+  /// The moment of the next check: a fixed one, so that the poller need not set its timer for each wait.
+  private var nextLook = BootInstant.now()
 
   /// Takes over a connection that is past READY, and joins the session.
   init(
@@ -75,7 +77,7 @@ struct OutgoingData: ~Copyable {
       if !hasHeardAll { continue }
       let begun = BootInstant.now()
       let moments = [
-        begun.advanced(by: lookEvery), heldBackUntil, moment, fullUntil.map { BootInstant(seconds: $0) },
+        nextLook, heldBackUntil, moment, fullUntil.map { BootInstant(seconds: $0) },
       ]
       _ = try connection.wait(until: moments.compactMap(\.self).min())
       // Without a frame to send, the wait was for none of link, other end and limit.
@@ -112,6 +114,8 @@ struct OutgoingData: ~Copyable {
 
   /// Ends a stream on which nothing moves any more.
   private mutating func look() throws(ConnectionError) {
+    guard BootInstant.now() >= nextLook else { return }
+    nextLook = BootInstant.now().advanced(by: lookEvery)
     let trace = StallWatch.Trace(underWay: stream.underWay, taken: taken, waiting: connection.waitingBytes)
     // A delay by the rate limit holds up this end only.
     let isHeldBack = heldBackUntil != nil && connection.waitingBytes == 0

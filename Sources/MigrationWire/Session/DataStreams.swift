@@ -68,6 +68,15 @@ package struct IncomingStream: Equatable, Sendable {
   /// The number of written frames, which the next sync covers.
   package var writtenFrames: UInt64 { written }
 
+  /// Whether written frames are to be acknowledged although more bytes have come, so many seconds
+  /// after the last acknowledgement or wait (Protocol §6.8).
+  package func owesAcknowledgement(after seconds: Double) -> Bool {
+    written - told.written >= Self.framesTogether || seconds >= Self.acknowledgedWithin
+  }
+
+  private static let framesTogether: UInt64 = 4
+  private static let acknowledgedWithin = 0.01
+
   /// Notes that the first `count` frames are synced.
   package mutating func synced(_ count: UInt64) {
     precondition(count <= written, "only written frames can be durable")
