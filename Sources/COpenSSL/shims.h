@@ -1,5 +1,8 @@
 #pragma once
 
+#include <stdlib.h>
+#include <sys/mman.h>
+
 // Nothing that OpenSSL 3.0 calls deprecated is visible to this project.
 #ifndef OPENSSL_API_COMPAT
 #define OPENSSL_API_COMPAT 30000
@@ -114,6 +117,32 @@ static inline EVP_PKEY *peer_EVP_RSA_gen(unsigned int bits) { return EVP_RSA_gen
 static inline int peer_BN_mod(BIGNUM *remainder, const BIGNUM *number, const BIGNUM *modulus, BN_CTX *ctx) {
   return BN_mod(remainder, number, modulus, ctx);
 }
+
+// OpenSSL's memory
+
+static inline void *peer_allocate(size_t count, const char *file, int line) {
+  (void)file, (void)line;
+  const size_t large = 2 << 20;
+  void *memory;
+  if (count < 4 * large) return malloc(count);
+  if (posix_memalign(&memory, large, count) != 0) return NULL;
+  madvise(memory, count, MADV_HUGEPAGE);
+  return memory;
+}
+
+static inline void *peer_reallocate(void *memory, size_t count, const char *file, int line) {
+  (void)file, (void)line;
+  return realloc(memory, count);
+}
+
+static inline void peer_free(void *memory, const char *file, int line) {
+  (void)file, (void)line;
+  free(memory);
+}
+
+/// Asks the kernel for pages of 2 MiB where OpenSSL needs much memory: scrypt touches 16 MiB in no
+/// order. Has an effect only before the first use of OpenSSL.
+static inline void peer_use_large_pages(void) { CRYPTO_set_mem_functions(peer_allocate, peer_reallocate, peer_free); }
 
 /// Whether this processor multiplies for AES-GCM in hardware: AES rounds and carry-less
 /// multiplication, both.
