@@ -170,6 +170,13 @@ package final class AppendedPlace: SourceDirectory {
     }
   }
 
+  package var datesChanges: Bool {
+    switch contents {
+    case .directory(let directory): directory.datesChanges
+    case .file(_, let fileSystem): fileSystem.datesChanges
+    }
+  }
+
   package func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus {
     switch contents {
     case .directory(let directory): try directory.status(name)

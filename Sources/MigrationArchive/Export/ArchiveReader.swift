@@ -174,8 +174,8 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
       }
     }
     var export = FileExport(
-      packer: packer, directory: directory, path: path, name: name, withOwner: batch.withOwners,
-      isSmallExpected: isGrowing, awaited: tries.awaited)
+      packer: packer, directory: directory, path: path, name: name, listedSize: node.size,
+      withOwner: batch.withOwners, isSmallExpected: isGrowing, awaited: tries.awaited)
     let outcome = try export.run()
     settle(item, tries, outcome, in: batch)
     if Place.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }

@@ -34,6 +34,8 @@ struct FileExport<Place: SourceDirectory> {
   let directory: Place
   let path: ArchivePath
   let name: ArraySlice<UInt8>
+  /// The size that the file had when it was listed.
+  var listedSize: UInt64 = 0
   /// Whether owner and group are sent.
   var withOwner = false
   /// Whether a large file is tried again later, in a frame that has a number.
@@ -49,6 +51,7 @@ struct FileExport<Place: SourceDirectory> {
   mutating func run() throws(ArchiveError) -> FileOutcome<Place.File> {
     if packer.isResuming, let held = try heldGeneration() { return .sent(held) }
     let file = try reading { () throws(SystemError) in try directory.open(name) }
+    if let generation = addOldFile(file) { return .sent(generation) }
     let look = try reading { () throws(SystemError) in
       try directory.look { () throws(SystemError) in try file.status() }
     }
@@ -104,15 +107,56 @@ struct FileExport<Place: SourceDirectory> {
   private mutating func addWhole(
     _ file: Place.File, _ record: ItemRecord, _ before: FileStatus
   ) throws(ArchiveError) -> Bool {
+    readSeconds = try reading { () throws(SystemError) in try read(file, as: record) }
+    guard readSeconds != nil else { return false }
+    let after = try reading { () throws(SystemError) in try file.status() }
+    guard after.isSameState(as: before) else { return false }
+    packer.addSmallFile(record)
+    return true
+  }
+
+  /// Adds a small file with one look at it, behind the reading, if its last change is older than the
+  /// reading. Any other file is not added: nil.
+  private mutating func addOldFile(_ file: Place.File) -> Generation? {
+    guard directory.datesChanges, !packer.isResuming, packer.traits.refusesNothing,
+      (1...UInt64(packer.sizes.smallFile)).contains(listedSize)
+    else { return nil }
+    var extended = ExtendedMetadata()
     var seconds: Double?
-    let isWhole = try packer.addSmallFile(record) { memory throws(SystemError) in
-      let begun = BootInstant.now()
-      guard try file.readFully(at: 0, into: &memory) == memory.count else { return false }
-      seconds = BootInstant.now().seconds(since: begun)
-      return try file.status().isSameState(as: before)
+    // A file that cannot be read fails again behind this, with the reason.
+    let look = try? directory.look { () throws(SystemError) in
+      extended = try file.extendedMetadata()
+      var record = ItemRecord(
+        path: path, generation: 0, body: .file(size: listedSize), mode: 0,
+        modified: ItemTime(seconds: 0, nanoseconds: 0))
+      record.add(extended)
+      if withOwner { record.owner = ItemRecord.Owner(user: 0, group: 0) }
+      seconds = try read(file, as: record)
+      return try file.status()
     }
+    // A clock that was set back meanwhile may have made any stamp.
+    guard let look, seconds != nil, look.isOld, Timestamp.coarseNow() >= look.now, look.status.kind == .regular,
+      look.status.size == Int64(listedSize)
+    else { return nil }
+    let generation = packer.generation(of: look.status.fingerprint(on: directory.fileSystem(of: look.status)))
+    guard var record = ItemRecord(look.status, path: path, generation: generation, withOwner: withOwner) else {
+      return nil
+    }
+    record.add(extended)
+    packer.addSmallFile(record)
+    packer.leaveBehind(extended.leftBehind)
     readSeconds = seconds
-    return isWhole
+    return generation
+  }
+
+  /// Reads the content of a small file into the place where it lies behind this record. Returns the
+  /// seconds that this took; nil if the file is shorter.
+  private func read(_ file: Place.File, as record: ItemRecord) throws(SystemError) -> Double? {
+    let begun = BootInstant.now()
+    let isWhole = try packer.readSmallFile(record) { memory throws(SystemError) in
+      try file.readFully(at: 0, into: &memory) == memory.count
+    }
+    return isWhole ? BootInstant.now().seconds(since: begun) : nil
   }
 
   /// The data needed to send the file in parts.
@@ -137,6 +181,7 @@ struct FileExport<Place: SourceDirectory> {
   }
 
   /// Adds the file's path to a failure.
+  @inline(__always)
   private func reading<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(ArchiveError) -> Result {
     do {
       return try body()

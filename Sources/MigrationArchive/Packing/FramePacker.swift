@@ -106,25 +106,27 @@ final class FramePacker {
     count(record, contentBytes: 0)
   }
 
-  /// Adds a file that is read in one piece. `read` stores its bytes in place; false if `read`
-  /// reports them as unusable.
-  func addSmallFile(
+  /// Lends the memory for the content of a file that is read in one piece, and whose record will
+  /// have the length of this one.
+  func readSmallFile(
     _ record: ItemRecord, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
-  ) throws(ArchiveError) -> Bool {
-    let size = Int(record.size)
+  ) throws(SystemError) -> Bool {
+    try frame.withFreeSpace(at: Self.lead(of: record), length: Int(record.size), read)
+  }
+
+  /// The bytes of the entries before a small file's content.
+  private static func lead(of record: ItemRecord) -> Int { 1 + 4 + record.length + 1 + 4 + 8 }
+
+  /// Adds the file whose content was read last.
+  func addSmallFile(_ record: ItemRecord) {
+    let (lead, size) = (Self.lead(of: record), Int(record.size))
     prefix.removeAll()
     EntryWriter.item(record, to: &prefix)
-    let lead = prefix.bytes.count + 1 + 4 + 8
-    do {
-      guard try frame.withFreeSpace(at: lead, length: size, read) else { return false }
-    } catch {
-      throw ArchiveError("reading", record.path, error)
-    }
     let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
     EntryWriter.content(length: size, check(place, lead, size), to: &prefix)
+    precondition(prefix.bytes.count == lead, "a record is as long as its length says")
     frame.commit(prefix.bytes, followedBy: size)
     count(record, contentBytes: record.size)
-    return true
   }
 
   /// Adds one chunk of a large file. `read` stores its bytes in place; false if `read` reports them

@@ -26,6 +26,9 @@ package protocol SourceDirectory: AnyObject, Sendable {
   /// Reads the status of an item, and whether the clock that makes its stamps has moved past the
   /// last one.
   func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus
+  /// Whether a look tells when an item changed last, so that one look behind the reading of a file
+  /// tells whether it was read in one state.
+  var datesChanges: Bool { get }
   /// Whether every change of an item with this status is visible in it, even if its modification
   /// time is set back afterwards.
   func showsEveryChange(_ status: FileStatus) -> Bool
@@ -36,6 +39,7 @@ package protocol SourceDirectory: AnyObject, Sendable {
 }
 
 extension SourceDirectory {
+  package var datesChanges: Bool { false }
   package func showsEveryChange(_ status: FileStatus) -> Bool { true }
   package static var canFetch: Bool { false }
   package func fetch(_ name: ArraySlice<UInt8>, length: Int) {}
@@ -125,6 +129,7 @@ final class RealDirectory: SourceDirectory {
     try fileSystem.look(status)
   }
 
+  var datesChanges: Bool { fileSystem.datesChanges }
   func showsEveryChange(_ status: FileStatus) -> Bool { fileSystem.showsEveryChange(status) }
 
   static var canFetch: Bool { true }

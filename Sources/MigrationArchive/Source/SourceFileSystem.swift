@@ -21,6 +21,9 @@ struct SourceFileSystem: Sendable {
     status.device == device && identifier != 0 ? identifier : status.device
   }
 
+  /// Whether a look tells when an item changed last.
+  var datesChanges: Bool { stamps == .ownClock }
+
   /// Whether every change of an item with this status is visible in it.
   func showsEveryChange(_ status: FileStatus) -> Bool { keeping(status).showsEveryChange(status) }
 
@@ -163,6 +166,9 @@ package struct SourceStatus: Sendable {
   package let unsettledSeconds: Double
   /// The time of day before the look.
   let now: Timestamp
+  /// Whether the clock that made the stamp showed a later time before the look: then nothing changed
+  /// during the look.
+  package private(set) var isOld = false
 }
 
 extension SourceStatus {
@@ -170,5 +176,6 @@ extension SourceStatus {
   /// the look.
   package init(status: FileStatus, at now: Timestamp) {
     self.init(status: status, unsettledSeconds: status.unsettledSeconds(at: now), now: now)
+    isOld = unsettledSeconds == 0 && status.changed < now
   }
 }

@@ -253,6 +253,8 @@ final class SimulatedDirectory: SourceDirectory, @unchecked Sendable {
 
   func fileSystem(of status: FileStatus) -> UInt64 { 77 }
 
+  var datesChanges: Bool { true }
+
   func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
     // The clock is read first: a time stamp that was in the past then cannot be given again.
     let now = source.mutation == .ignoreGranularity ? Timestamp(seconds: 9_000_000, nanoseconds: 0) : source.stamp
