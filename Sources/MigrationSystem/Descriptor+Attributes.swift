@@ -11,19 +11,18 @@ extension Descriptor {
     _ list: (UnsafeMutablePointer<CChar>?, Int) -> Int
   ) throws(SystemError) -> [[UInt8]] {
     // Usually there are none, and the first call shows it.
-    var names = [UInt8](repeating: 0, count: 1_024)
-    let listed = try unsafe growing(&names, "list the extended attributes") { buffer in
+    let listed = try unsafe growing("list the extended attributes") { buffer in
       unsafe list(buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
     }
-    return listed?.split(separator: 0).map(Array.init) ?? []
+    guard let listed, !listed.isEmpty else { return [] }
+    return listed.split(separator: 0).map(Array.init)
   }
 
   /// The value of an extended attribute; nil if there is no attribute with that name.
   package func attribute(_ name: [UInt8]) throws(SystemError) -> [UInt8]? {
-    var value = [UInt8](repeating: 0, count: 1_024)
-    return try unsafe name.withCString(for: "read an extended attribute") { (name) throws(SystemError) in
+    try unsafe name.withCString(for: "read an extended attribute") { (name) throws(SystemError) in
       let name = unsafe UnsafePointer(name.baseAddress!)
-      return try unsafe Self.growing(&value, "read an extended attribute") { buffer in
+      return try unsafe Self.growing("read an extended attribute") { buffer in
         unsafe csystem_get_attribute(raw, name, buffer.baseAddress, buffer.count)
       }
     }
@@ -58,14 +57,19 @@ extension Descriptor {
   /// The result of a call that fails with ERANGE while the buffer is too small; nil if there is no
   /// such attribute, or the file system has none.
   private static func growing(
-    _ bytes: inout [UInt8], _ operation: String, _ body: (UnsafeMutableRawBufferPointer) -> Int
+    _ operation: String, _ body: (UnsafeMutableRawBufferPointer) -> Int
   ) throws(SystemError) -> [UInt8]? {
+    // Memory of this size is on the stack.
+    var size = 1_024
     while true {
       do {
-        let count = try calling(operation) { unsafe bytes.withUnsafeMutableBytes(body) }
-        return Array(bytes[..<count])
-      } catch let error where error.errno == ERANGE && bytes.count < largestAttribute {
-        bytes = [UInt8](repeating: 0, count: min(bytes.count * 8, largestAttribute))
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) {
+          (buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> [UInt8] in
+          let count = try calling(operation) { unsafe body(buffer) }
+          return unsafe count == 0 ? [] : [UInt8](buffer[..<count])
+        }
+      } catch let error where error.errno == ERANGE && size < largestAttribute {
+        size = min(size * 8, largestAttribute)
       } catch let error where error.errno == ENODATA || error.isUnsupported {
         return nil
       }

@@ -56,6 +56,8 @@ import Testing
   @Test func `a path knows its parts`() {
     let whole = path("a/b/c")
     #expect(whole.parent == path("a/b") && whole.parent?.parent == path("a") && path("a").parent == nil)
+    let others = ["a", "a/b", "a/c", "a/b/c", "a/b/c/d", "b"].map(path)
+    #expect(others.filter { $0.isParent(of: whole) } == [path("a/b")])
     #expect(Array(whole.name) == ascii("c") && Array(path("a").name) == ascii("a"))
     #expect(Array(whole.root) == ascii("a") && whole.depth == 3)
     #expect(whole.components.map { Array($0) } == ["a", "b", "c"].map(ascii))

@@ -139,8 +139,8 @@ final class DirectoryPlaces: StagingPlaces {
 
   /// The parent directory of an item, created if it is missing.
   func parent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
+    if let current, current.path.isParent(of: path) { return current.directory }
     guard let parent = path.parent else { return tree }
-    if let current, current.path == parent { return current.directory }
     let directory = try make(parent)
     current = (parent, directory)
     return directory
@@ -175,8 +175,8 @@ final class DirectoryPlaces: StagingPlaces {
   }
 
   func existingParent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
+    if let current, current.path.isParent(of: path) { return current.directory }
     guard let parent = path.parent else { return tree }
-    if let current, current.path == parent { return current.directory }
     let directory: SharedDirectory
     do {
       directory = SharedDirectory(try tree.directory.openDirectoryBeneath(parent.bytes))

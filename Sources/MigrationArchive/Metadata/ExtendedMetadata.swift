@@ -18,8 +18,10 @@ package struct ExtendedMetadata: Equatable, Sendable {
   ///
   /// Fails if it exceeds the limits of a record.
   package init(of descriptor: borrowing Descriptor) throws(SystemError) {
+    let names = try descriptor.attributeNames()
+    if names.isEmpty { return }
     var room = Limits.attributes
-    for name in try descriptor.attributeNames().sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+    for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       if name.starts(with: "user.".utf8) {
         guard let value = try descriptor.attribute(name) else { continue }
         // A length takes at most four bytes, the name's length one.

@@ -131,10 +131,10 @@ extension Tally {
 extension StagingWriter {
   /// Fails if there is no space for a record, and for the whole content if it came with the record.
   func checkRoom(
-    for record: ItemRecord, hasContent: Bool, _ shared: inout Staging.Shared
+    for record: ItemRecord, _ names: LedgerNames, hasContent: Bool, _ shared: inout Staging.Shared
   ) throws(ArchiveError) {
     try checkMetadata(shared)
-    guard shared.looksAtSize, !shared.ledger.holds(record) else { return }
+    guard shared.looksAtSize, !shared.ledger.holds(names) else { return }
     let content = hasContent ? record.size : 0
     try shared.checkSize(before: content)
     let isNew = !shared.ledger.isIncomplete(record.path, record.generation)

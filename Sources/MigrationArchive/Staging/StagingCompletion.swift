@@ -292,8 +292,8 @@ extension Staging {
   }
 
   /// Counts an item that has been created, and the metadata of its record that is never kept.
-  func finish(_ record: ItemRecord) throws(Violation) {
-    try shared.withLock { (shared) throws(Violation) in try shared.ledger.finish(record) }
+  func finish(_ record: ItemRecord, _ names: LedgerNames? = nil) throws(Violation) {
+    try shared.withLock { (shared) throws(Violation) in try shared.ledger.finish(record, names) }
     countLosses(of: record)
   }
 

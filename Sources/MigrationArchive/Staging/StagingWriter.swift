@@ -91,7 +91,8 @@ package final class StagingWriter {
   }
 
   private func take(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {
-    let reception = try receive(record, hasContent: content != nil)
+    let names = LedgerNames(record, staging.keys)
+    let reception = try receive(record, names, hasContent: content != nil)
     guard reception != .held else { return }
     claimedLength += record.length
     switch reception {
@@ -105,7 +106,7 @@ package final class StagingWriter {
       if record.size > 0 && content == nil {
         claims.append(.sealed(record))
       } else {
-        try create(record, content, bytes)
+        try create(record, names, content, bytes)
       }
     }
   }
@@ -113,10 +114,10 @@ package final class StagingWriter {
   /// Asks the ledger, removes the data that the ledger discards, and creates the file of a record
   /// that came before its chunks. All of this happens under the lock, so that a chunk of the file
   /// on another stream comes before or after, and finds the file.
-  private func receive(_ record: ItemRecord, hasContent: Bool) throws -> Ledger.Reception {
+  private func receive(_ record: ItemRecord, _ names: LedgerNames, hasContent: Bool) throws -> Ledger.Reception {
     try staging.shared.withLock { shared in
-      try checkRoom(for: record, hasContent: hasContent, &shared)
-      let reception = try shared.ledger.receive(record, hasContent: hasContent)
+      try checkRoom(for: record, names, hasContent: hasContent, &shared)
+      let reception = try shared.ledger.receive(record, names, hasContent: hasContent)
       guard case .create(let discarded) = reception else { return reception }
       try checkTraits(record)
       if let discarded { try removeStaged(record.path, discarded, &shared) }
@@ -128,7 +129,9 @@ package final class StagingWriter {
     }
   }
 
-  private func create(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {
+  private func create(
+    _ record: ItemRecord, _ names: LedgerNames, _ content: Entry.Content?, _ bytes: Span<UInt8>
+  ) throws {
     switch record.body {
     case .file: try createWhole(record, content, bytes)
     case .directory:
@@ -142,7 +145,7 @@ package final class StagingWriter {
     case .hardLink: try makeSureOfPlace(record.path)
     }
     claims.append(.item(record, content?.check))
-    try staging.finish(record)
+    try staging.finish(record, names)
   }
 
   private func createWhole(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {

@@ -19,7 +19,14 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
   /// This path with one more component.
   package func appending(_ name: Span<UInt8>) throws(Violation) -> ArchivePath {
     try Self.checkComponent(name)
-    return try ArchivePath(bytes + [UInt8(ascii: "/")] + [UInt8](copying: name))
+    guard bytes.count + 1 + name.count <= Limits.path else { throw Violation(.limit, "a path") }
+    guard depth < Limits.depth else { throw Violation(.limit, "a path's depth") }
+    var joined: [UInt8] = []
+    joined.reserveCapacity(bytes.count + 1 + name.count)
+    joined += bytes
+    joined.append(UInt8(ascii: "/"))
+    joined.append(copying: name)
+    return ArchivePath(trusted: joined)
   }
 
   /// This path with another one behind it.
@@ -34,6 +41,14 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
   package var parent: ArchivePath? {
     guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return nil }
     return ArchivePath(trusted: Array(bytes[..<slash]))
+  }
+
+  /// Whether an item of that path is directly in this directory.
+  package func isParent(of path: ArchivePath) -> Bool {
+    let slash = bytes.count
+    guard path.bytes.count > slash, path.bytes[slash] == UInt8(ascii: "/"), path.bytes[..<slash].elementsEqual(bytes)
+    else { return false }
+    return !path.bytes[(slash + 1)...].contains(UInt8(ascii: "/"))
   }
 
   /// The last component.

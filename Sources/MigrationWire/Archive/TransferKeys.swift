@@ -81,10 +81,10 @@ package struct TransferKeys: Equatable, Sendable {
     hash.combine(fingerprint.fileSystem)
     hash.combine(fingerprint.inode)
     hash.combine(fingerprint.size)
-    for time in [fingerprint.modified, fingerprint.changed] {
-      hash.combine(time.seconds)
-      hash.combine(time.nanoseconds)
-    }
+    hash.combine(fingerprint.modified.seconds)
+    hash.combine(fingerprint.modified.nanoseconds)
+    hash.combine(fingerprint.changed.seconds)
+    hash.combine(fingerprint.changed.nanoseconds)
     return hash.finish()
   }
 
@@ -189,6 +189,7 @@ package struct SipHash: Sendable {
     return UInt128(first.byteSwapped) << 64 | UInt128(second.byteSwapped)
   }
 
+  @inline(__always)
   private mutating func compress(_ word: UInt64) {
     v3 ^= word
     round()
@@ -196,6 +197,7 @@ package struct SipHash: Sendable {
     v0 ^= word
   }
 
+  @inline(__always)
   private mutating func round() {
     v0 &+= v1
     v2 &+= v3
@@ -211,5 +213,17 @@ package struct SipHash: Sendable {
 
   private func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {
     value << count | value >> (64 - count)
+  }
+}
+
+/// The result of a keyed hash as the key of a set or dictionary. It is not hashed again: the seed,
+/// which no device knows, only decides where it lies.
+struct KeyedHash: Hashable, Sendable {
+  let value: UInt128
+
+  func _rawHashValue(seed: Int) -> Int {
+    let low = UInt64(truncatingIfNeeded: value) ^ UInt64(bitPattern: Int64(seed))
+    let product = low.multipliedFullWidth(by: UInt64(truncatingIfNeeded: value >> 64) | 1)
+    return Int(truncatingIfNeeded: product.high ^ product.low)
   }
 }

@@ -20,14 +20,18 @@ struct DeferredItems: Sendable {
 
   private let keys: TransferKeys
   /// By the hash of the path.
-  private var entries: [UInt128: Entry] = [:]
+  private var entries: [KeyedHash: Entry] = [:]
 
   init(_ keys: TransferKeys) { self.keys = keys }
 
   func entry(_ path: ArchivePath) -> Entry? {
     // An archive that has only files has no deferred items.
-    entries.isEmpty ? nil : entries[keys.digest(of: path)]
+    entries.isEmpty ? nil : entries[hash(path)]
   }
+
+  func entry(_ path: KeyedHash) -> Entry? { entries[path] }
+
+  private func hash(_ path: ArchivePath) -> KeyedHash { KeyedHash(value: keys.digest(of: path)) }
 
   /// Whether a different record of the same state is held.
   func contradicts(_ record: ItemRecord, _ mark: Mark) -> Bool {
@@ -36,20 +40,20 @@ struct DeferredItems: Sendable {
   }
 
   mutating func add(_ record: ItemRecord, _ mark: Mark) {
-    entries[keys.digest(of: record.path)] = Entry(
+    entries[hash(record.path)] = Entry(
       mark: mark, digest: keys.digest(of: record), depth: record.path.depth, isLink: record.kind == .hardLink,
       isExtended: !record.attributes.isEmpty || !record.accessList.isEmpty || !record.defaultAccessList.isEmpty)
   }
 
   mutating func remove(_ path: ArchivePath, _ mark: Mark) {
     guard entry(path)?.mark == mark else { return }
-    entries[keys.digest(of: path)] = nil
+    entries[hash(path)] = nil
   }
 
   /// Stores the position of an item's record in the journal.
   mutating func place(_ path: ArchivePath, _ mark: Mark, at position: UInt64) {
     guard entry(path)?.mark == mark else { return }
-    entries[keys.digest(of: path)]?.position = position
+    entries[hash(path)]?.position = position
   }
 
   /// Begins another session. Forgets the items without a record in the journal, and returns their

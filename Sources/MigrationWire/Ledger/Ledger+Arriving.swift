@@ -20,7 +20,7 @@ extension Ledger {
       return .write(file.number, isNew: false, discarded: nil)
     }
     if isSettled(path: place.path, place.generation) { return .held }
-    try checkPlace(of: place.path)
+    try checkPlace(deferred.entry(place.path))
     let discarded = try startAfresh(place.path)
     try take(place)
     return .write(try open(place.path, place.generation), isNew: true, discarded: discarded)
@@ -51,20 +51,23 @@ extension Ledger {
   }
 
   /// Decides about a record. `hasContent`: the whole content of the file came with it.
-  package mutating func receive(_ record: ItemRecord, hasContent: Bool) throws(Violation) -> Reception {
-    if !unvouched.isEmpty { unvouched.remove(mark(record)) }
-    if complete.contains(mark(record)) {
+  package mutating func receive(
+    _ record: ItemRecord, _ names: LedgerNames? = nil, hasContent: Bool
+  ) throws(Violation) -> Reception {
+    let names = names ?? LedgerNames(record, keys)
+    if !unvouched.isEmpty { unvouched.remove(names.mark) }
+    if isComplete(names.mark) {
       try checkHeld(record)
       return .held
     }
-    if refused.holds(mark(record)) { return .held }
+    if refused.holds(names.mark) { return .held }
     try checkStaged(record)
     if !hasContent, let file = incomplete[record.path], file.generation == record.generation,
       file.hasNewRecord || file.isEnding
     {
       return .held
     }
-    try checkPlace(of: record.path)
+    try checkPlace(deferred.entry(names.path))
     try checkItems(besides: record.path)
     try budget.take(record)
     if let file = incomplete[record.path], file.generation == record.generation, file.isRefused { return .refused }
@@ -88,10 +91,10 @@ extension Ledger {
     incomplete[record.path]?.hasNewRecord = true
   }
 
-  /// Throws if this session has brought a directory or hard link of this path in another state,
-  /// which must not be replaced. Files and symbolic links are found on the disk.
-  private func checkPlace(of path: ArchivePath) throws(Violation) {
-    guard deferred.entry(path)?.isNew != true else { throw Violation(.conflict, "a second state of an item") }
+  /// Throws if this session has brought a directory or hard link of a path in another state, which
+  /// must not be replaced. Files and symbolic links are found on the disk.
+  private func checkPlace(_ entry: DeferredItems.Entry?) throws(Violation) {
+    guard entry?.isNew != true else { throw Violation(.conflict, "a second state of an item") }
   }
 
   /// Throws if the held parts of the same generation contradict the record.

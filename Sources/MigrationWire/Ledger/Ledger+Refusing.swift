@@ -24,7 +24,7 @@ extension Ledger {
   @discardableResult
   package mutating func refuse(_ record: ItemRecord) -> FileNumber? {
     let mark = mark(record)
-    if complete.contains(mark) { drop(record) }
+    if isComplete(mark) { drop(record) }
     let number = incomplete[record.path].flatMap { $0.generation == record.generation ? discard(record.path) : nil }
     refused.add(record.path, mark, size: record.size)
     return number

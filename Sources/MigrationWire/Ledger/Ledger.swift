@@ -56,7 +56,7 @@ package struct Ledger: Sendable {
   /// The bytes that were admitted and are not staged yet.
   var admittedBytes: UInt64 = 0
   var incomplete: [ArchivePath: Incomplete] = [:]
-  var complete: Set<Mark> = []
+  var complete: Set<KeyedHash> = []
   private var nextNumber: FileNumber = 0
 
   /// The complete items.
@@ -106,7 +106,7 @@ package struct Ledger: Sendable {
 
   /// Whether a file is held complete in this generation.
   func holds(path: ArchivePath, _ generation: Generation) -> Bool {
-    complete.contains(keys.mark(path: path, generation: generation))
+    isComplete(keys.mark(path: path, generation: generation))
   }
 
   /// Whether a generation of a file is held complete or refused.
@@ -115,7 +115,12 @@ package struct Ledger: Sendable {
   }
 
   /// Whether an item is held complete.
-  package func holds(_ record: ItemRecord) -> Bool { complete.contains(mark(record)) }
+  package func holds(_ record: ItemRecord) -> Bool { isComplete(mark(record)) }
+
+  /// Whether an item is held complete.
+  package func holds(_ names: LedgerNames) -> Bool { isComplete(names.mark) }
+
+  func isComplete(_ mark: Mark) -> Bool { complete.contains(KeyedHash(value: mark)) }
 
   /// Whether every byte of a piece is held.
   package func holds(_ place: ChunkPlace) -> Bool {
@@ -134,13 +139,18 @@ package struct Ledger: Sendable {
   package var comingBytes: UInt64 { heldBytes.addingClamped(admittedBytes) }
 
   /// Whether an item of this mark is held complete, or refused.
-  package func knows(_ mark: Mark) -> Bool { complete.contains(mark) || refused.holds(mark) }
+  package func knows(_ mark: Mark) -> Bool { isComplete(mark) || refused.holds(mark) }
 
   /// The number of bytes that are held of complete and incomplete files.
   package var heldBytes: UInt64 { total.bytes.addingClamped(incompleteBytes) }
 
   /// The marks of the complete items and of the refused ones, ascending.
-  package var marks: [Mark] { refused.total.items == 0 ? complete.sorted() : (refused.marks + complete).sorted() }
+  package var marks: [Mark] {
+    var marks = complete.map(\.value)
+    marks += refused.marks
+    marks.sort()
+    return marks
+  }
 
   /// The incomplete files for the sender.
   package var partials: [Partial] {
@@ -151,10 +161,11 @@ package struct Ledger: Sendable {
 
   /// Notes that an item is made, except for its deferred parts. Drops a directory or hard link of
   /// another generation with the same path.
-  package mutating func finish(_ record: ItemRecord) throws(Violation) {
-    let mark = mark(record)
-    guard complete.insert(mark).inserted else { return try checkHeld(record) }
-    if let old = deferred.entry(record.path) {
+  package mutating func finish(_ record: ItemRecord, _ names: LedgerNames? = nil) throws(Violation) {
+    let names = names ?? LedgerNames(record, keys)
+    let mark = names.mark
+    guard complete.insert(KeyedHash(value: mark)).inserted else { return try checkHeld(record) }
+    if let old = deferred.entry(names.path) {
       deferred.remove(record.path, old.mark)
       forget(old.mark, size: 0)
     }
@@ -187,7 +198,7 @@ package struct Ledger: Sendable {
   }
 
   mutating func forget(_ mark: Mark, size: UInt64) {
-    guard complete.remove(mark) != nil else { return }
+    guard complete.remove(KeyedHash(value: mark)) != nil else { return }
     total.items -= 1
     // Another device could have sent one state with two sizes.
     total.bytes = total.bytes.subtractingClamped(size)
@@ -237,6 +248,18 @@ package struct Ledger: Sendable {
   mutating func takeNumber() -> FileNumber {
     defer { nextNumber += 1 }
     return nextNumber
+  }
+}
+
+/// The hashes under which a ledger knows an item: a caller computes them once, before it takes the
+/// ledger's lock.
+package struct LedgerNames: Sendable {
+  let mark: Mark
+  let path: KeyedHash
+
+  package init(_ record: ItemRecord, _ keys: TransferKeys) {
+    mark = keys.mark(path: record.path, generation: record.generation)
+    path = KeyedHash(value: keys.digest(of: record.path))
   }
 }
 
