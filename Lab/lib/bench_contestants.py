@@ -144,7 +144,7 @@ class OtherFloor:
         self.binary = binary
 
     def __call__(self, place, source, destination):
-        command = Launched(place, [self.binary, source, destination, STREAMS, "gmac"])
+        command = Launched(place, [self.binary, source, destination, STREAMS])
         command.wait()
         run = Run(command, command)
         run.cpu = command.cpu, 0.0

@@ -14,8 +14,9 @@ import time
 
 from outside import ROOT, Failure, remove, require
 
-LIBRARIES = {"floor": ["-lcrypto"]}
-"""The libraries of the programs in C."""
+LIBRARIES = {
+    "floor": [f"-I{ROOT}/Sources/CSystem/include", f"{ROOT}/Sources/CSystem/CChecksum.c", "-lcrypto"]}
+"""What the programs in C are made of besides their own file."""
 
 
 class Place:
