@@ -48,6 +48,8 @@ package enum Limits {
   package static let message = 1_024
   package static let identifier = 1_024
   package static let optionValue = 1_048_576
+  /// How many options of an app's exporter are named.
+  package static let optionNames = 64
   package static let attributes = 131_072
   package static let aclEntries = 1_024
   /// The longest record of an item, and how much of it, or of a plan, fields of later versions may

@@ -97,9 +97,13 @@ enum Expected {
   ]
 
   private static let folders = Part(.folders(photoRoots), name: "photos")
-  private static let notes = Part(
-    .app(AppIdentity(bundleIdentifier: "org.example.notes", store: "store", platform: "linux", version: "2.1")),
-    name: "Notes")
+  private static let notes = notes(nil)
+
+  private static func notes(_ options: [String]?) -> Part {
+    let app = AppIdentity(
+      bundleIdentifier: "org.example.notes", store: "store", platform: "linux", version: "2.1", options: options)
+    return Part(.app(app), name: "Notes")
+  }
 
   private static func editor(_ flags: Part.Flags = []) -> Part {
     Part(.files(of: "org.example.editor", directories("config", "state")), name: "Editor", flags: flags)
@@ -142,7 +146,8 @@ enum Expected {
           Root(kind: .directory, name: [UInt8](repeating: 0xC3, count: 255)),
         ]), name: String(repeating: "ü", count: 127))),
     "plan-home": plan(Part(.role("home", directories("documents", "pictures")), name: "home")),
-    "plan-app": plan(notes),
+    "plan-app": plan(notes), "plan-app-options": plan(notes(["media", "since"])),
+    "plan-app-no-options": plan(notes([])),
     "plan-files": plan(editor([.runsByItself, .secret])),
     "plan-resume": plan(folders, notes, editor(), continuing: counted(0x10)),
     "plan-unknown-kind": plan(

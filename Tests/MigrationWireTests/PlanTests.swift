@@ -279,8 +279,9 @@ import Testing
 
   // MARK: Continuing
 
-  private func app(_ version: String, store: String = "s") -> Part {
-    Part(.app(AppIdentity(bundleIdentifier: "i", store: store, platform: "p", version: version)), name: "n")
+  private func app(_ version: String, store: String = "s", options: [String]? = nil) -> Part {
+    let app = AppIdentity(bundleIdentifier: "i", store: store, platform: "p", version: version, options: options)
+    return Part(.app(app), name: "n")
   }
 
   @Test func `a later plan may have other estimates, kinds of roots, versions and flags`() {
@@ -288,7 +289,7 @@ import Testing
     let first = Plan([Sample.folders, app("1"), Part(.unknown(9, roots: [file], app: nil), name: "n")])
     let later = Plan(
       [
-        Part(.folders([file]), name: "d", bytes: 1, items: 2), app("2"),
+        Part(.folders([file]), name: "d", bytes: 1, items: 2), app("2", options: ["a"]),
         Part(.unknown(9, roots: keys("d"), app: nil), name: "n", bytes: 5),
       ], continuing: 7, flags: .keepPairing)
     #expect(later.continues(first) && first.continues(later) && first.continues(first))

@@ -128,3 +128,37 @@ package struct AppRequest: Equatable, Sendable {
     }
   }
 }
+
+/// The names of options for an app's exporter: a list of `nameLength u8, name`, ascending.
+package enum OptionNames {
+  /// The names in the order of their bytes; nil if they are too many or too long to be listed.
+  package static func list(_ names: some Sequence<String>) -> [String]? {
+    var names = Set(names.prefix(Limits.optionNames + 1))
+    names.remove("")
+    guard names.count <= Limits.optionNames, names.allSatisfy({ $0.utf8.count <= Limits.name }) else { return nil }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// Reads the names that `write` wrote.
+  package static func read(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [String] {
+    let subject = "the names of options"
+    var names: [String] = []
+    while !reader.isAtEnd {
+      let name = String(validating: try reader.array(bytes, Int(try reader.u8(bytes))), as: UTF8.self)
+      guard let name, !name.isEmpty, names.last.map({ $0.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true else {
+        throw Violation(.value, subject)
+      }
+      guard names.count < Limits.optionNames else { throw Violation(.limit, subject) }
+      names.append(name)
+    }
+    return names
+  }
+
+  /// Writes names in ascending order.
+  package static func write(_ names: [String], to writer: inout ByteWriter) {
+    for name in names {
+      writer.u8(UInt8(name.utf8.count))
+      writer.array(Array(name.utf8))
+    }
+  }
+}

@@ -19,10 +19,14 @@ package struct AppIdentity: Equatable, Sendable {
   package let store: String
   package let platform: String
   package let version: String
+  /// The names of the options that the app's exporter knows, in ascending order of their bytes; nil
+  /// if they are not told.
+  package let options: [String]?
   private var unknown = Fields()
 
-  package init(bundleIdentifier: String, store: String, platform: String, version: String) {
+  package init(bundleIdentifier: String, store: String, platform: String, version: String, options: [String]? = nil) {
     self.bundleIdentifier = bundleIdentifier
+    self.options = options
     self.store = store
     self.platform = platform
     self.version = version
@@ -35,7 +39,8 @@ package struct AppIdentity: Equatable, Sendable {
     store = try fields.text(1, limit: Limits.identifier, subject)
     platform = try fields.text(2, limit: Limits.identifier, subject)
     version = try fields.text(3, limit: Limits.identifier, subject)
-    unknown = fields.unknown(besides: 1...3)
+    options = try fields.read(4, subject, OptionNames.read)
+    unknown = fields.unknown(besides: 1...4)
   }
 
   fileprivate func write(to writer: inout ByteWriter) {
@@ -43,10 +48,12 @@ package struct AppIdentity: Equatable, Sendable {
     fields.append(1, Array(store.utf8))
     fields.append(2, Array(platform.utf8))
     fields.append(3, Array(version.utf8))
+    if let options { fields.append(4) { OptionNames.write(options, to: &$0) } }
     fields.write(with: unknown, to: &writer)
   }
 
-  /// Whether it is the same app, from the same store and platform; the version may differ.
+  /// Whether it is the same app, from the same store and platform; the version and the options may
+  /// differ.
   fileprivate func isSame(as other: AppIdentity) -> Bool {
     bundleIdentifier == other.bundleIdentifier && store == other.store && platform == other.platform
       && unknown == other.unknown
