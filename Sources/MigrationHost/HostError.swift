@@ -88,10 +88,11 @@ package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
         : "Install an edition of the app whose extension can \(wanted): 'peer app install' replaces this one."
     case site.bundle.path?:
       return isForbidden
-        ? forbidden : mend(site.bundle.path)
+        ? forbidden : error.hint ?? mend(site.bundle.path)
     case let draft?:
       return isForbidden
-        ? "Set TMPDIR to a directory on a disk that programs may run from, or name one with --home." : mend(draft)
+        ? "Set TMPDIR to a directory on a disk that programs may run from, or name one with --home."
+        : error.hint ?? mend(draft)
     }
   }
 

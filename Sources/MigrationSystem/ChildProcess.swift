@@ -213,6 +213,9 @@ extension SystemError {
   package var isOfProgram: Bool {
     operation == ChildProcess.lastStage && (errno == ENOENT || errno == EACCES || errno == ENOEXEC)
   }
+
+  /// The program could not be run because a process has it open for writing.
+  package var isBeingWritten: Bool { operation == ChildProcess.lastStage && errno == ETXTBSY }
 }
 
 extension ChildProcess.Endowment {

@@ -30,6 +30,7 @@ import Testing
       let exported = try await tester.exportController.exportResources(request: nil)
       let controller = try await tester.importController
       #expect(controller.importedContainer == nil)
+      #expect(try await tester.importController === controller)
       try await controller.importResources(from: exported.extractedResourcesURL)
       let container = try #require(controller.importedContainer)
       #expect(container.bundleIdentifier == "org.example.notes")

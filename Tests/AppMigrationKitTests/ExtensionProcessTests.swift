@@ -27,7 +27,8 @@ import Testing
 
   @Test func `an extension describes its export, from a main actor on the main thread`() throws {
     try guest.say(.describe)
-    let description = ExportDescription(estimate: 4711, version: "2.1", isCompressible: false)
+    let description = ExportDescription(
+      estimate: 4711, version: "2.1", isCompressible: false, options: ["quality", "since"])
     #expect(try guest.message() == .described(description))
     #expect(try guest.end() == 0)
   }

@@ -13,6 +13,14 @@ import Testing
     #expect(container.documentsDirectory.appending(path: "a%20b").path == "/data/app/Documents/a%20b")
   }
 
+  @Test func `the directories of URL lead into the app's container`() async throws {
+    let scratch = try Scratch.withContainer()
+    try await ScriptedExtension.with(scratch, .init()) {
+      #expect(URL.documentsDirectory.path() == scratch.path("container/Documents/"))
+      #expect(URL.applicationSupportDirectory.path == scratch.path("container/Library/Application Support"))
+    }
+  }
+
   @Test func `both directories can be set, independently`() {
     var container = MigrationDataContainer(bundleIdentifier: "a.b", root: URL(filePath: "/data/app"))
     container.documentsDirectory = URL(filePath: "/elsewhere")

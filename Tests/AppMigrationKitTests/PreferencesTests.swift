@@ -81,6 +81,23 @@ import Testing
     }
   }
 
+  @Test func `an exporter finds no defaults of a group that its configuration does not list`() async throws {
+    let unlisted = "group.org.example.unlisted"
+    let seen = Mutex<[String?]>([])
+    let script = ScriptedExtension.Script(export: { _, _ in
+      let value = { UserDefaults(suiteName: $0)?.string(forKey: "key") }
+      seen.withLock { $0 = [value(unlisted), value(Guest.group)] }
+      UserDefaults(suiteName: unlisted)?.set("meanwhile", forKey: "other")
+    })
+    try await ScriptedExtension.with(scratch, script) {
+      for suite in [unlisted, Guest.group] { UserDefaults(suiteName: suite)?.set("value", forKey: "key") }
+      _ = try await AppMigrationTester(platform: .linux).exportController.exportResources(request: nil)
+    }
+    #expect(seen.withLock { $0 } == [nil, "value"])
+    let defaults = UserDefaults(suiteName: unlisted)
+    #expect(defaults?.string(forKey: "key") == "value" && defaults?.string(forKey: "other") == "meanwhile")
+  }
+
   @Test func `an error gives the groups back`() async throws {
     await #expect(throws: CancellationError.self) { try await configured { throw CancellationError() } }
     try await configured {}

@@ -10,6 +10,18 @@ import Testing
     case third = 3
   }
 
+  private enum Typed: Error {
+    case unsupportedVersion(String)
+  }
+
+  private struct Nameless: CustomNSError {
+    static let errorDomain = ""
+  }
+
+  private struct Attachments: Decodable {
+    let sizes: [[String: Int]]
+  }
+
   private struct Worded: LocalizedError {
     let errorDescription: String? = "in words"
   }
@@ -49,5 +61,42 @@ import Testing
     let error = ReportedError(domain: "d", code: 2, text: "t").thrownError as NSError
     #expect(error.domain == "d")
     #expect(error.code == 2)
+  }
+
+  private func error(_ body: () throws -> Void) -> ReportedError? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return ReportedError(error)
+    }
+  }
+
+  @Test func `the words of an error without a text are its case and its values, with domain and code once`() {
+    let typed = ReportedError(Typed.unsupportedVersion("3.0"))
+    #expect(typed.words == "unsupportedVersion(\"3.0\") (\(typed.domain) 0)")
+    #expect(typed.systemError.userInfo[NSDebugDescriptionErrorKey] as? String == "unsupportedVersion(\"3.0\")")
+    #expect(ReportedError(Nameless()).words == "Nameless() (code 1)")
+    #expect(ReportedError(Worded()).userInfo.isEmpty)
+    #expect(ReportedError(NSError(domain: "d", code: 3)).words == "The operation could not be completed (d 3)")
+  }
+
+  @Test func `the words of a decoding error contain the path in the data and the reason`() throws {
+    let decoding = try #require(
+      error { _ = try JSONDecoder().decode(Attachments.self, from: Data(#"{"sizes":[{"a":"b"}]}"#.utf8)) })
+    #expect(decoding.words.contains("sizes[0].a") && decoding.words.contains("found a string instead"), "\(decoding)")
+    #expect(decoding.words.hasSuffix("(NSCocoaErrorDomain 4864)"))
+  }
+
+  @Test func `the words of a file's error contain the paths and the underlying error`() throws {
+    let moving = try #require(
+      error { try FileManager.default.moveItem(atPath: "/nowhere/a", toPath: "/nowhere/b") })
+    #expect(
+      moving.words == "The file doesn’t exist: '/nowhere/a' to '/nowhere/b'; No such file or directory "
+        + "(NSPOSIXErrorDomain 2) (NSCocoaErrorDomain 4)")
+    let opening = error { _ = try FileHandle(forReadingFrom: URL(filePath: "/nowhere/c")) }
+    #expect(opening?.words.contains("'/nowhere/c'") == true)
+    let named = ReportedError(.fileReadNoSuchFile, "cannot open /nowhere/d", path: "/nowhere/d")
+    #expect(named.words == "cannot open /nowhere/d (NSCocoaErrorDomain 260)")
   }
 }

@@ -225,6 +225,22 @@ import Testing
     }
   }
 
+  @Test func `an import fails if a link that leads out of the container replaces one of its directories`() async throws
+  {
+    let script = ScriptedExtension.Script(importing: { _, _, container in
+      try FileManager.default.removeItem(at: container.documentsDirectory)
+      try FileManager.default.createSymbolicLink(
+        atPath: container.documentsDirectory.path, withDestinationPath: "/etc")
+    })
+    try await ScriptedExtension.with(scratch, script) {
+      let controller = try await AppMigrationTester(platform: .android).importController
+      let error = await #expect(throws: NSError.self) {
+        try await controller.importResources(from: scratch.container)
+      }
+      #expect(error?.localizedDescription.contains("replaced 'Documents'") == true)
+    }
+  }
+
   @Test func `a cancelled import throws a cancellation, even if the importer throws another error`() async throws {
     let (steps, next) = AsyncStream.makeStream(of: Void.self)
     let script = ScriptedExtension.Script(importing: { _, _, container in

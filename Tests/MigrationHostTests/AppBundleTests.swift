@@ -316,6 +316,17 @@ import Testing
   func `an identifier can be a file name`(text: String, isOne: Bool) {
     #expect(AppName.isWellFormed(text) == isOne)
   }
+
+  @Test func `the groups that only the app or only its extension lists are told apart`() throws {
+    let scratch = try Scratch(inMemory: true)
+    var sample = SampleBundle(groups: ["group.both", "group.app"])
+    sample.extensionEntitlements?["com.apple.security.application-groups"] = ["group.both", "group.extension"]
+    let found = try AppBundle(reading: try sample.write(in: scratch)).unsharedGroups
+    #expect(found.map(\.group) == ["group.app", "group.extension"])
+    #expect(found.map(\.isOfApp) == [true, false])
+    let files = found.map { String(decoding: $0.file, as: UTF8.self) }
+    #expect(files == ["Entitlements.plist", "Extensions/Migration.appex/Entitlements.plist"])
+  }
 }
 
 private func makeSocket(_ path: String) {

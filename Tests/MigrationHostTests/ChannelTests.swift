@@ -23,6 +23,8 @@ import Testing
     .notice(.unmovedProgress), .notice(ExtensionNotice(rawValue: 200)),
     .described(ExportDescription(estimate: -1, version: "", isCompressible: false)),
     .described(ExportDescription(estimate: .max, version: "1", isCompressible: true)),
+    .described(ExportDescription(estimate: 0, version: "1", isCompressible: true, options: [])),
+    .described(ExportDescription(estimate: 0, version: "1", isCompressible: true, options: ["a", "b c"])),
     .append(AppendedItem(path: [], content: .descriptor)),
     .append(
       AppendedItem(

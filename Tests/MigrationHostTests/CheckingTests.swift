@@ -166,4 +166,21 @@ import Testing
     #expect(try export.value() == .stopped)
     _ = try device.app.lockOnceFree(.running)
   }
+
+  @Test func `names that look percent-encoded are found if the container has the decoded names`() throws {
+    let device = try AppDevice(["my file": "text", "export": "encoded"])
+    #expect(try check(device).export(until: StopSignal()).encoded == [Array("my%20file".utf8)])
+    // A name in the container may look like this.
+    try write("text", to: "\(device.app.containerPath)/Documents/my%20file")
+    #expect(try check(device).export(until: StopSignal()).encoded == [])
+  }
+
+  @Test func `the exporter gets the platform and the options of the check`() throws {
+    let device = try AppDevice(["kept": "text", "behaviour": ""])
+    let options = [AppRequest.Option(name: "names", value: Array("a/b".utf8)), AppRequest.Option(name: "x", value: [])]
+    let found = try check(device).export(platform: "names", options: options, until: StopSignal())
+    #expect(found.roots.all.map { String(decoding: $0.name, as: UTF8.self) }.contains("a"))
+    #expect(news.notices.contains { $0.contains("'names', which is neither") })
+    #expect(news.notices.contains { $0.contains("does not know the option 'x'") })
+  }
 }

@@ -98,6 +98,9 @@ import Testing
     #expect(content("\(new.groupPath)/half") == "half")
     let failure = try #require(new.app.importRecord?.failure)
     #expect(failure.domain == "org.example.test" && failure.code == 7 && failure.text == "the author's own words")
+    #expect(failure.userInfo["NSDebugDescription"] == "the data has version 1.0")
+    #expect(error?.description.hasSuffix("words; the data has version 1.0 (org.example.test 7)") == true)
+    #expect(error?.hint?.hasPrefix("The received data is kept: ") == true, "\(error as Any)")
     // The same transfer once more: the items that the importer had moved are sent again.
     try write("", to: "\(old.app.containerPath)/Documents/behaviour")
     try Migration(from: try old.source()).arrive(at: try new.importer())
@@ -207,5 +210,64 @@ import Testing
     let old = try AppDevice(["kept": "text"])
     let error = archiveError { _ = try Migration(from: try old.source(), platform: "deep") }
     #expect(error?.code == .exportFailed, "\(error as Any)")
+  }
+
+  @Test func `a failed import says that the app's earlier data is back`() throws {
+    let (old, new) = (try AppDevice(["kept": "new", "behaviour": "throw"]), try AppDevice(["kept": "old"]))
+    let error = archiveError {
+      try Migration(from: try old.source()).arrive(at: try new.importer(replaces: true))
+    }
+    #expect(error?.hint?.hasPrefix("The app's earlier data is back, and the received data is kept") == true)
+    #expect(new.documents == ["kept": "old"])
+  }
+
+  @Test(arguments: ["link out", "link inside"])
+  func `an importer fails if it replaces a directory of the container by a link that leads out of it`(
+    behaviour: String
+  ) throws {
+    let (old, new) = (try AppDevice(["kept": "text", "behaviour": behaviour]), try AppDevice())
+    let error = archiveError { try Migration(from: try old.source()).arrive(at: try new.importer()) }
+    guard behaviour == "link out" else {
+      #expect(error == nil && content("\(new.app.containerPath)/Documents/kept") == "text")
+      return
+    }
+    #expect(error?.code == .importFailed && error?.description.contains("replaced 'Documents'") == true)
+    #expect(new.app.importRecord?.failure?.code == 2)
+    #expect(new.documents.isEmpty)
+  }
+
+  @Test func `an unknown option, an unknown platform and an export without data are noted once on each side`() throws {
+    let old = try AppDevice(["kept": "text", "export": "nothing"])
+    let new = try AppDevice(program: "OnlyImporting")
+    let (oldNews, newNews) = (News(), News())
+    var options = AppImporter.Options()
+    options.requested = [AppRequest.Option(name: "quality", value: [])]
+    options.platform = "other"
+    let importer = try AppImporter(app: AppDevice.identifier, home: try new.scratch.home(), options: options) {
+      newNews.note($0)
+    }
+    let migration = try Migration(from: try old.source(oldNews), options: ["quality": "", "count": "1"])
+    #expect(migration.offer.items == 2, "the items with data")
+    _ = try importer.judge(
+      migration.offer, held: Tally(), on: importer.terms(of: Migration.transfer, keys: Migration.keys))
+    try migration.arrive(at: importer)
+    let both = [
+      "the exporter of org.example.test does not know the option 'quality'; it knows 'count', 'names', 'path'",
+      "the exporter of org.example.test has appended nothing, although the app has data",
+    ]
+    #expect(oldNews.notices == both)
+    #expect(newNews.notices == ["the exporter gets the platform 'other', which is neither android nor linux"] + both)
+    #expect(content("\(new.app.containerPath)/Documents/arrived") == "yes", "the importer has run")
+    // An app without data exports nothing.
+    let empty = News()
+    _ = try Migration(from: try AppDevice().source(empty), platform: "nothing")
+    #expect(empty.notices == [])
+  }
+
+  @Test func `the rule that a description breaks is the reason, and not the end of the extension`() throws {
+    let old = try AppDevice(["version": String(repeating: "v", count: 5_000)])
+    let error = archiveError { _ = try Migration(from: try old.source()) }
+    #expect(
+      error?.description.hasSuffix("(resourcesVersion) that is longer than 1,024 bytes") == true, "\(error as Any)")
   }
 }

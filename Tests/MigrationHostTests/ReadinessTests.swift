@@ -286,4 +286,17 @@ import Testing
       #expect((error == nil) == isTaken, "\(error as Any)")
     }
   }
+
+  @Test func `an author gets the usual reason for a program that ends, or that is still written`() throws {
+    let device = try AppDevice(program: "Leaving")
+    var site = try device.scratch.home().site(of: AppDevice.identifier) { _ in }
+    (site.draft, site.isConfined) = (site.bundle.path, false)
+    let launch = ExtensionLaunch(site: site) { _ in }
+    let hint = { (error: ArchiveError?) in error.flatMap { HostError.unfit(site, $0, wanted: "export").hint } ?? "" }
+    let probed = { archiveError { _ = try launch.probe(.probing, until: StopSignal()) } }
+    #expect(hint(probed()).contains("@main"))
+    try write("#!/bin/sh\nexit 127\n", to: device.program, mode: 0o755)
+    #expect(hint(probed()).contains("--static-swift-stdlib"))
+    #expect(hint(launch.failure(SystemError(errno: ETXTBSY, operation: "start it"))).hasPrefix("Wait until the build"))
+  }
 }

@@ -86,6 +86,11 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
       try spoil(url.appending(path: "Documents"))
       throw Failure()
     case "look": look(url)
+    case "link out": return try replaceDocuments(by: "/etc")
+    case "link inside":
+      try files.moveItem(
+        at: url.appending(path: "Documents"), to: appContainer.containerRootDirectory.appending(path: "Own"))
+      return try replaceDocuments(by: "Own")
     case "origin":
       let origin = request.sourceAppIdentifier
       print("from \(origin.platform.rawValue), '\(origin.storeIdentifier.rawValue)'")
@@ -100,6 +105,11 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
       try? files.removeItem(at: try group.appending(path: "shared"))
       try files.moveItem(at: shared, to: try group.appending(path: "shared"))
     }
+  }
+
+  private func replaceDocuments(by target: String) throws {
+    try FileManager.default.removeItem(at: documents)
+    try FileManager.default.createSymbolicLink(atPath: documents.path, withDestinationPath: target)
   }
 
   /// Replaces received items with other items.

@@ -34,6 +34,11 @@ struct TestExport {
     case "stop": try await stopFirst(archiver)
     case "scratch": try await appendBesideScratch(archiver)
     case "copy": try await appendFromScratch(archiver)
+    case "nothing": break
+    case "encoded":
+      // The usual mistake: the path of a URL is percent-encoded.
+      let file = documents.appending(path: "my file")
+      try await archiver.appendItem(at: file, pathInArchive: file.path().split(separator: "/").last.map(String.init))
     default: try await appendAll(archiver)
     }
   }

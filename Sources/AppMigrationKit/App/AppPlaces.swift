@@ -42,3 +42,24 @@ extension FileManager {
     AppPlaces.current?.groups[groupIdentifier]
   }
 }
+
+extension URL {
+  /// The documents of this process's app, which its extension shares.
+  ///
+  /// Foundation on Linux lacks this property.
+  public static var documentsDirectory: URL { inContainer("Documents", .documentDirectory) }
+
+  /// The support files of this process's app, which its extension shares.
+  ///
+  /// Foundation on Linux lacks this property.
+  public static var applicationSupportDirectory: URL {
+    inContainer("Library/Application Support", .applicationSupportDirectory)
+  }
+
+  /// A directory of the app's container; in a process without one, the user's.
+  private static func inContainer(_ path: String, _ directory: FileManager.SearchPathDirectory) -> URL {
+    let root = AppPlaces.current?.container.containerRootDirectory
+    return root?.appending(path: path, directoryHint: .isDirectory)
+      ?? FileManager.default.urls(for: directory, in: .userDomainMask)[0]
+  }
+}

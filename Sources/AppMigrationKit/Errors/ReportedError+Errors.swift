@@ -4,19 +4,42 @@ internal import MigrationSystem
 /// The conversion of errors for the way between processes, and back.
 extension ReportedError {
   /// The parts of any error as an `NSError`: its domain, its code, its text, and the entries that
-  /// are texts.
-  init(_ error: any Error) {
+  /// are texts. The description for developers has the values of a Swift error without words, and
+  /// the underlying error.
+  init(_ error: any Error) { self.init(error, depth: 0) }
+
+  private init(_ error: any Error, depth: Int) {
     if error is CancellationError {
       self = .cancelled
       return
     }
     // Foundation on Linux loses this text if the error also has its own entries.
     let words = (error as? any LocalizedError)?.errorDescription
-    let error = error as NSError
-    let entries = error.userInfo.filter { $0.key != NSLocalizedDescriptionKey }
+    let system = error as NSError
+    var entries = system.userInfo.filter { $0.key != NSLocalizedDescriptionKey }.compactMapValues { $0 as? String }
+    if entries[Key.path] == nil, let url = system.userInfo[NSURLErrorKey] as? URL, url.isFileURL {
+      entries[Key.path] = url.path
+    }
+    let hasWords = words != nil || system.userInfo[NSLocalizedDescriptionKey] != nil
+    let underlying = (system.userInfo[NSUnderlyingErrorKey] as? any Error).flatMap {
+      depth < Self.mostUnderlying ? ReportedError($0, depth: depth + 1).sentence : nil
+    }
+    let details = Self.joined([entries[Key.debugDescription], hasWords ? nil : Self.values(of: error), underlying])
+    if !details.isEmpty { entries[Key.debugDescription] = details }
     self.init(
-      domain: error.domain, code: error.code, text: words ?? error.localizedDescription,
-      userInfo: entries.compactMapValues { $0 as? String })
+      domain: system.domain, code: system.code, text: words ?? system.localizedDescription, userInfo: entries)
+  }
+
+  /// The depth to which underlying errors are described; an error may name itself.
+  private static let mostUnderlying = 3
+
+  /// The case and the values of a Swift error; nil for the errors of Foundation, whose parts are in
+  /// their user information.
+  private static func values(of error: any Error) -> String? {
+    switch error {
+    case is CocoaError, is POSIXError, is URLError: nil
+    default: type(of: error) is NSError.Type ? nil : String(describing: error)
+    }
   }
 
   /// The error as an error of Foundation.

@@ -39,12 +39,72 @@ enum SharedPreferences {
     return try await $owner.withValue(number) { try await body() }
   }
 
+  /// The number of exporters from which the defaults of a group are hidden.
+  private static let hidden = Mutex<[String: Int]>([:])
+
+  /// Runs an exporter while the suites of all groups that it does not list are empty, as on a
+  /// device, where the groups' entitlements decide. It leaves alone the groups that another
+  /// configuration has now, and waits for none.
+  static func hiding<Result>(
+    allBut listed: some Collection<String>, _ body: () async throws -> Result
+  ) async rethrows -> Result {
+    let owner = owner
+    let groups = storedGroups().filter { group in
+      !listed.contains(group) && turns.withLock { $0.owner(of: group) ?? owner } == owner
+    }
+    for group in groups { hide(group) }
+    defer { for group in groups { show(group) } }
+    return try await body()
+  }
+
+  /// The groups that have defaults in this test's process; Apple's names of groups begin alike.
+  private static func storedGroups() -> [String] {
+    guard let place = TestProcess.preferences else { return [] }
+    UserDefaults.writeAll()
+    let (beginning, end) = ("group.", ".plist")
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+    return names.filter { $0.hasPrefix(beginning) && $0.hasSuffix(end) }.map { String($0.dropLast(end.count)) }
+  }
+
+  /// Moves the contents of a suite to another one.
+  private static func hide(_ group: String) {
+    hidden.withLock { hidden in
+      hidden[group, default: 0] += 1
+      move(group, to: store(of: group))
+    }
+  }
+
+  /// Restores a suite for the last of its exporters; what was set meanwhile stays.
+  private static func show(_ group: String) {
+    hidden.withLock { hidden in
+      let users = (hidden[group] ?? 1) - 1
+      hidden[group] = users > 0 ? users : nil
+      guard users == 0 else { return }
+      move(group, to: store(of: group))
+      move(store(of: group), to: group)
+    }
+  }
+
+  private static func move(_ suite: String, to other: String) {
+    let defaults = UserDefaults.standard
+    let newer = defaults.persistentDomain(forName: suite) ?? [:]
+    let older = defaults.persistentDomain(forName: other) ?? [:]
+    if !newer.isEmpty { defaults.setPersistentDomain(older.merging(newer) { $1 }, forName: other) }
+    defaults.removePersistentDomain(forName: suite)
+  }
+
+  /// The suite for the hidden contents of a group's suite.
+  private static func store(of group: String) -> String { "hidden.\(group)" }
+
   /// Empties the suites of these groups.
   static func empty(_ groups: some Sequence<String>) {
     for group in groups {
       tellOfOwn(group)
       // The suite belongs to the test then, and not to the user.
-      if TestProcess.preferences != nil { UserDefaults.standard.removePersistentDomain(forName: group) }
+      guard TestProcess.preferences != nil else { continue }
+      hidden.withLock { _ in
+        for suite in [group, store(of: group)] { UserDefaults.standard.removePersistentDomain(forName: suite) }
+      }
     }
   }
 
@@ -88,6 +148,9 @@ struct GroupTurns<User> {
     count += 1
     return count
   }
+
+  /// The configuration that has a group now.
+  func owner(of group: String) -> Int? { owners[group] }
 
   /// The groups that a configuration has now.
   func groups(of owner: Int) -> Set<String> { Set(owners.filter { $0.value == owner }.keys) }

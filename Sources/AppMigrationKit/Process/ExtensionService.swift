@@ -155,11 +155,15 @@ extension ExportDescription {
   /// compressed.
   init(of exporter: any ResourcesExportingWithOptions, estimate: Int) {
     self.init(
-      estimate: Int64(estimate), version: exporter.resourcesVersion, isCompressible: exporter.resourcesCompressible)
+      estimate: Int64(estimate), version: exporter.resourcesVersion, isCompressible: exporter.resourcesCompressible,
+      options: exporter.optionNames)
   }
 }
 
 extension ResourcesExportingWithOptions {
+  /// The names of its options; nil if they are too many to be told.
+  fileprivate var optionNames: [String]? { OptionNames.list(OptionsType.allCases.lazy.map(\.rawValue)) }
+
   /// Exports with the requested options that this extension knows.
   func export(to destination: any ItemDestination, platform: MigrationPlatform, options: [(String, Data)]) async throws
   {

@@ -48,7 +48,9 @@ extension AppMigrationTester {
           throw CocoaError(.featureUnsupported)
         }
         do {
-          return try await session.export(exporter, to: platform, options: options, follower)
+          return try await SharedPreferences.hiding(allBut: session.configuration.surroundings.groups.keys) {
+            try await session.export(exporter, to: platform, options: options, follower)
+          }
         } catch {
           throw session.configuration.explaining(error)
         }

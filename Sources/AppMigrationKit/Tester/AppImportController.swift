@@ -44,6 +44,10 @@ extension AppMigrationTester {
             // A cancelled import throws this error, even if the importer throws another.
             throw supervision.isBrokenOff ? CancellationError() : error
           }
+          let root = destination.surroundings.container.containerRootDirectory
+          if let fault = ContainerContents.strayLink(in: root.path) {
+            throw ReportedError.fault("The importer \(fault).").thrownError
+          }
           if let words = notice?.words { AppMigrationTester.tellAuthor("\(type(of: instance)) \(words)") }
         }
       } catch {

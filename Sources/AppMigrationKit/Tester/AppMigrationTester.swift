@@ -19,6 +19,7 @@ internal import MigrationSystem
 public actor AppMigrationTester {
   private let configuration: TesterConfiguration
   private let session: TesterSession
+  private let importing: AppImportController
 
   /// Prepares a test.
   ///
@@ -33,6 +34,7 @@ public actor AppMigrationTester {
     }
     configuration = try .current()
     session = TesterSession(configuration, platform: platform)
+    importing = AppImportController(session)
   }
 
   /// Exports; throws if the extension does not export.
@@ -45,13 +47,14 @@ public actor AppMigrationTester {
     }
   }
 
-  /// Imports; throws if the extension does not import.
+  /// Imports; throws if the extension does not import. It is the same object each time, which has
+  /// the result of the last import.
   public var importController: AppImportController {
     get async throws {
       guard configuration.type is any ResourcesImporting.Type else {
         throw CocoaError(.featureUnsupported, "\(configuration.type) does not import")
       }
-      return AppImportController(session)
+      return importing
     }
   }
 

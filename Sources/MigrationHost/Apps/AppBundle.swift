@@ -54,6 +54,13 @@ package struct AppBundle: Equatable, Sendable {
   /// The groups of the app and of its extension.
   package var allGroups: [String] { Set(groups + (migrationExtension?.groups ?? [])).sorted() }
 
+  /// The groups that only one of the two lists, the app or its extension, each with the path in the
+  /// bundle of the entitlements that list it.
+  package var unsharedGroups: [(group: String, isOfApp: Bool, file: [UInt8])] {
+    guard let others = migrationExtension?.groups else { return [] }
+    return Set(groups).symmetricDifference(others).sorted().map { ($0, groups.contains($0), file(listing: $0)) }
+  }
+
   /// The path in the bundle of the entitlements that list a group.
   func file(listing group: String) -> [UInt8] {
     let file = Array("Entitlements.plist".utf8)

@@ -3,14 +3,11 @@ import MigrationWire
 
 /// The app's data container: HOME of the app and of its extension.
 extension InstalledApp {
-  /// The initial contents of a container.
-  private static let skeleton = ["Documents", "Library/Application Support", "Library/Caches", "tmp", ".config"]
-
   /// Creates the missing parts of the container and of the groups' directories.
   package func prepareContainer() throws(HostError) {
     try files.makeDirectory(container)
     try files.unlock(container)
-    for directory in Self.skeleton {
+    for directory in ContainerContents.skeleton {
       // The app may have replaced it, for example with a link to another disk; that is kept.
       if try files.kind(of: "\(container)/\(directory)") == nil { try files.makeDirectory("\(container)/\(directory)") }
     }
@@ -94,7 +91,10 @@ extension InstalledApp {
 }
 
 /// Looks for data in a container.
-struct ContainerContents {
+package struct ContainerContents {
+  /// The initial contents of a container.
+  static let skeleton = ["Documents", "Library/Application Support", "Library/Caches", "tmp", ".config"]
+
   /// Deeper nesting of empty directories is intentional, and counts as data.
   private static let deepest = 100
 
@@ -136,5 +136,24 @@ struct ContainerContents {
       if try holdsData(child, path: place, depth: depth + 1) { return true }
     }
     return false
+  }
+}
+
+extension ContainerContents {
+  /// A clause about the first of a container's own directories that an importer has replaced by a
+  /// symbolic link which leads out of the container, or nowhere; nil if there is none. The clause
+  /// can follow the importer's name.
+  package static func strayLink(in container: String) -> String? {
+    guard let root = try? Directory.open(container).canonicalPath() else { return nil }
+    for place in ["Library"] + skeleton {
+      let (parent, name) = FileContent.split(Array("\(container)/\(place)".utf8))
+      guard let directory = try? Directory.open(parent), (try? directory.status(name).kind) == .symbolicLink
+      else { continue }
+      let target = try? Directory.open("\(container)/\(place)").canonicalPath()
+      if target?.starts(with: root + [UInt8(ascii: "/")]) != true {
+        return "has replaced '\(place)' of the container by a symbolic link that leads out of it"
+      }
+    }
+    return nil
   }
 }

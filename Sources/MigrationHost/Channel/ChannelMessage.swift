@@ -64,10 +64,14 @@ package struct ExportDescription: Equatable, Sendable {
   package let estimate: Int64
   package let version: String
   package let isCompressible: Bool
+  /// The names of the options that it knows, in ascending order; nil if it does not tell them.
+  package let options: [String]?
 
-  package init(estimate: Int64, version: String, isCompressible: Bool) {
+  package init(estimate: Int64, version: String, isCompressible: Bool, options: [String]? = nil) {
+    self.options = options
     self.estimate = estimate
-    self.version = version
+    // One byte too many is enough for the fault.
+    self.version = String(decoding: version.utf8.prefix(Limits.identifier + 1), as: UTF8.self)
     self.isCompressible = isCompressible
   }
 
@@ -75,13 +79,9 @@ package struct ExportDescription: Equatable, Sendable {
   /// is none.
   package var fault: String? {
     if estimate < 0 { return "estimates its export at \(estimate) bytes, which is negative" }
-    // Data that the channel cannot carry.
-    do throws(Violation) {
-      _ = try ExtensionMessage(ExtensionMessage.described(self).encoded)
-      return nil
-    } catch {
-      return "gives an invalid description of its export (\(error))"
-    }
+    guard version.utf8.count > Limits.identifier else { return nil }
+    return "names a version of its data (resourcesVersion) that is longer than "
+      + ReadableNumber.count(UInt64(Limits.identifier), "byte")
   }
 }
 
@@ -185,6 +185,7 @@ extension ExtensionMessage {
       fields.append(1) { $0.u64(UInt64(bitPattern: description.estimate)) }
       fields.append(2, Array(description.version.utf8))
       fields.append(3, [description.isCompressible ? 1 : 0])
+      if let options = description.options { fields.append(4) { OptionNames.write(options, to: &$0) } }
     case .append(let item):
       kind = .append
       fields.append(1, item.path)
@@ -217,8 +218,9 @@ extension ExtensionMessage {
       self = .described(
         ExportDescription(
           estimate: try fields.requiredNumber(1, subject),
-          version: try fields.text(2, limit: Limits.identifier, subject),
-          isCompressible: try fields.requiredNumber(3, subject) as UInt8 != 0))
+          version: try fields.text(2, limit: Channel.longestMessage, subject),
+          isCompressible: try fields.requiredNumber(3, subject) as UInt8 != 0,
+          options: try fields.read(4, subject, OptionNames.read)))
     case .append: self = .append(try AppendedItem(fields, subject))
     case .progress: self = .progress(min(try fields.requiredNumber(1, subject), 1_000_000))
     case .ended: self = .ended(try ReportedError(fields, subject))

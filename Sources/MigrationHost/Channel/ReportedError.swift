@@ -40,6 +40,55 @@ package struct ReportedError: Error, Equatable, Sendable, Codable {
   }
 }
 
+/// The words for an error, made of its own parts. Foundation's text often has neither the file nor
+/// the value that an author looks for.
+extension ReportedError {
+  /// The keys of Foundation's user information that the words contain.
+  package enum Key {
+    package static let debugDescription = "NSDebugDescription"
+    package static let path = "NSFilePath"
+    package static let destination = "NSDestinationFilePath"
+  }
+
+  /// The beginning of Foundation's texts for errors without one.
+  private static let preamble = "The operation could not be completed."
+
+  /// The error's text, the paths that it does not name, and the description for developers.
+  /// Foundation's text for an error without words only repeats the domain and the code, and is left
+  /// out.
+  package var explanation: String {
+    let isWordless = text.hasSuffix("(\(domain) error \(code).)")
+    var words = isWordless ? "" : Self.withoutStop(text)
+    if words.hasPrefix("\(Self.preamble) ") { words.removeFirst(Self.preamble.count + 1) }
+    let paths = [(Key.path, ""), (Key.destination, "to ")].compactMap { key, word in
+      userInfo[key].flatMap { text.contains($0) ? nil : "\(word)'\($0)'" }
+    }
+    let parts = [words, paths.joined(separator: " ")].filter { !$0.isEmpty }
+    let said = Self.joined([parts.joined(separator: ": "), userInfo[Key.debugDescription]])
+    return said.isEmpty ? Self.withoutStop(Self.preamble) : said
+  }
+
+  /// The explanation with the domain and the code.
+  package var sentence: String { "\(explanation) (\(domain.isEmpty ? "code" : domain) \(code))" }
+
+  /// The sentence, escaped for display.
+  package var words: String { VisibleText.of(sentence) }
+
+  /// The same error with one more clause for developers.
+  func explained(by clause: String) -> ReportedError {
+    var entries = userInfo
+    entries[Key.debugDescription] = Self.joined([entries[Key.debugDescription], clause])
+    return ReportedError(domain: domain, code: code, text: text, userInfo: entries)
+  }
+
+  /// Clauses in one line, without their full stops.
+  package static func joined(_ clauses: [String?]) -> String {
+    clauses.compactMap { $0.map(withoutStop) }.filter { !$0.isEmpty }.joined(separator: "; ")
+  }
+
+  private static func withoutStop(_ text: String) -> String { text.hasSuffix(".") ? String(text.dropLast()) : text }
+}
+
 /// The domains and codes of this program's errors, numbered as in Apple's Foundation.
 extension ReportedError {
   package static let cocoaDomain = "NSCocoaErrorDomain"
@@ -62,7 +111,7 @@ extension ReportedError {
   package init(_ code: Cocoa, _ text: String, path: String? = nil) {
     self.init(
       domain: Self.cocoaDomain, code: code.rawValue, text: text,
-      userInfo: path.map { ["NSFilePath": $0] } ?? [:])
+      userInfo: path.map { [Key.path: $0] } ?? [:])
   }
 
   /// The exporter's error for a failed append, as one of Foundation's file errors.

@@ -63,6 +63,9 @@ package struct DryExport: Sendable {
   package let seconds: Double
   /// The appended items that could not be read, or kept changing.
   package let unsent: Some<Unsent>
+  /// The names in the archive's paths that look percent-encoded, of items that have the decoded
+  /// names in the container.
+  package let encoded: [[UInt8]]
   /// The number of refused appends, and the first of the answers.
   package let refused: Some<ReportedError>
   /// The size of the temporary files that the exporter has left.
@@ -72,11 +75,57 @@ package struct DryExport: Sendable {
   package var isEstimateOff: Bool { Offer.isEstimate(estimate, offFrom: total.bytes) }
 }
 
+/// The names in the paths of an archive that look percent-encoded, with the decoded names.
+struct EncodedNames: Sendable {
+  /// Further names are not looked at.
+  private static let most = 1_000
+
+  private var decoded: [[UInt8]: [UInt8]] = [:]
+
+  mutating func note(_ path: [UInt8]) {
+    guard path.contains(UInt8(ascii: "%")), decoded.count < Self.most else { return }
+    for name in path.split(separator: UInt8(ascii: "/")) {
+      if let other = Self.decode(name) { decoded[Array(name)] = other }
+    }
+  }
+
+  /// The names whose decoded form a site has, and not the name itself.
+  func filter(amongNamesOf site: ExtensionSite) -> [[UInt8]] {
+    guard !decoded.isEmpty else { return [] }
+    var found: Set<[UInt8]> = []
+    let wanted = Set(decoded.keys).union(decoded.values)
+    site.forEachItem { name, _ in
+      if wanted.contains(name) { found.insert(name) }
+      return true
+    }
+    return decoded.filter { found.contains($0.value) && !found.contains($0.key) }.keys
+      .sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// Undoes a percent encoding; nil for a name without one.
+  private static func decode(_ name: ArraySlice<UInt8>) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var rest = name
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), rest.count >= 2,
+        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return bytes.count == name.count ? nil : bytes
+  }
+}
+
 /// Reads an export as streams do, counts the data and discards it.
 final class DryReader: ExportListener, Sendable {
   private struct State: Sendable {
     var roots = DryExport.Roots()
     var unsent = DryExport.Some<Unsent>()
+    var encoded = EncodedNames()
     /// Whether there is news since the last look.
     var isNew = false
     var isOver = false
@@ -91,6 +140,7 @@ final class DryReader: ExportListener, Sendable {
 
   var roots: DryExport.Roots { state.withLock { $0.roots } }
   var unsent: DryExport.Some<Unsent> { state.withLock { $0.unsent } }
+  var encoded: EncodedNames { state.withLock { $0.encoded } }
 
   /// The settings of the export. Any key will do: the data is discarded.
   var settings: ExportSettings {
@@ -143,7 +193,9 @@ final class DryReader: ExportListener, Sendable {
     state.withLock { state in
       // This program wrote the entries itself, so they can be read.
       while let entry = try? reader.next(frame.bytes.span) {
-        if case .item(let record, _) = entry { state.roots.note(record) }
+        guard case .item(let record, _) = entry else { continue }
+        state.roots.note(record)
+        state.encoded.note(record.path.bytes)
       }
     }
   }

@@ -1,6 +1,6 @@
 package import MigrationArchive
 package import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// An author's trial of an extension: its abilities, and the contents of its archive.
 ///
@@ -29,7 +29,8 @@ package final class ExtensionCheck: Sendable {
 
   /// The hint for an extension that cannot be started.
   package static func hint(for error: ArchiveError) -> String {
-    error.cause?.isPermissionDenied == true ? HostError.forbidden : "Repair the bundle, and check it again."
+    error.cause?.isPermissionDenied == true
+      ? HostError.forbidden : error.hint ?? "Repair the bundle, and check it again."
   }
 
   /// Starts the extension and asks for its abilities.
@@ -42,8 +43,13 @@ package final class ExtensionCheck: Sendable {
   }
 
   /// Lets the extension export everything, and discards the result.
+  ///
+  /// - Parameters:
+  ///   - platform: that of the imagined destination.
+  ///   - options: those that its user asks for.
   package func export(
-    idleLimit: IdleLimit = .standard, until stop: StopSignal
+    platform: String = AppSource.platform, options: [AppRequest.Option] = [], idleLimit: IdleLimit = .standard,
+    until stop: StopSignal
   ) throws(ArchiveError) -> DryExport {
     let refused = Mutex(DryExport.Some<ReportedError>())
     let source: AppSource
@@ -61,16 +67,21 @@ package final class ExtensionCheck: Sendable {
     let summary = try source.prepare(until: stop)
     guard case .app(let identity) = summary.contents else { preconditionFailure("an app's source offers an app") }
     let reader = DryReader(until: stop)
+    if let notice = SourceClaim.notice(on: platform) { observe(.notice(notice)) }
+    let request = AppRequest(bundleIdentifier: identity.bundleIdentifier, platform: platform, options: options)
     let begin = BootInstant.now()
-    let total = try read(source, by: reader)
+    let total = try read(source, for: request, by: reader)
     let end = BootInstant.now()
     return DryExport(
       version: identity.version, estimate: summary.total.bytes, isCompressible: summary.isCompressible,
       roots: reader.roots, total: total, seconds: end.seconds(since: begin), unsent: reader.unsent,
+      encoded: reader.encoded.filter(amongNamesOf: launch.site),
       refused: refused.withLock { $0 }, scratchBytes: source.growth?.bytes ?? 0)
   }
 
-  private func read(_ source: AppSource, by reader: DryReader) throws(ArchiveError) -> Tally {
+  private func read(
+    _ source: AppSource, for request: AppRequest, by reader: DryReader
+  ) throws(ArchiveError) -> Tally {
     let thread = Mutex<OwnerThread?>(nil)
     let failure = Mutex<SystemError?>(nil)
     defer {
@@ -78,7 +89,7 @@ package final class ExtensionCheck: Sendable {
       thread.withLock { $0 }?.join()
     }
     do {
-      let result = try source.export(reader.settings, for: nil) { frames in
+      let result = try source.export(reader.settings, for: request) { frames in
         do throws(SystemError) {
           let new = try OwnerThread(name: "reader") { reader.read(frames) }
           thread.withLock { $0 = new }

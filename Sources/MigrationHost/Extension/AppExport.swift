@@ -48,23 +48,24 @@ struct AppExport: ~Copyable {
 
   /// Requests everything, and returns when the process has ended.
   consuming func run(platform: String, options: [AppRequest.Option]) throws(ArchiveError) -> End {
-    let result: Result<End, ArchiveError>
+    let failure: ArchiveError
     do {
       try conversation.say(.export(platform: platform, options: options))
-      result = .success(try converse())
+      let end = try converse()
+      _ = conversation.close()
+      return end
+    } catch is Gone {
+      throw ArchiveError(.exportFailed, "the extension of \(name) \(conversation.end().words) during the export")
     } catch {
-      conversation.kill()
-      result = .failure(Self.failure(error, of: name))
+      failure = Self.failure(error, of: name)
     }
-    let end = conversation.close()
-    if case .failure(let error) = result, error.code == .exportFailed, error.name == Self.gone {
-      throw ArchiveError(.exportFailed, "the extension of \(name) \(end.words) during the export")
-    }
-    return try result.get()
+    conversation.kill()
+    _ = conversation.close()
+    throw failure
   }
 
-  /// Marks the failure whose reason is known only after waiting for the process.
-  private static let gone = Array("gone".utf8)
+  /// The process has closed its channel; the reason is known only after waiting for its end.
+  private struct Gone: Error {}
 
   private mutating func converse() throws -> End {
     while true {
@@ -85,7 +86,7 @@ struct AppExport: ~Copyable {
         if let end = try look() { return end }
       case .ended:
         if watch.isCancelled { return .stopped(isKilled: false) }
-        throw ArchiveError(.exportFailed, "the extension is gone", name: Self.gone)
+        throw Gone()
       case .message(.append(let item), let descriptor):
         if let end = try append(item, descriptor) { return end }
       case .message(.ended(nil), _) where !watch.isCancelled: isEnding = true
@@ -243,11 +244,6 @@ extension ArchiveError {
 }
 
 extension ReportedError {
-  /// The error's text, escaped for display, with its domain and number.
-  package var words: String {
-    "\(VisibleText.of(text)) (\(VisibleText.of(domain)) \(code))"
-  }
-
   /// A test's error for an extension that a device would have refused or ended; a sentence.
   package static func fault(_ sentence: String) -> ReportedError {
     ReportedError(domain: systemDomain, code: 4, text: sentence)

@@ -25,8 +25,10 @@ package final class AppImporter: Importer {
   private let app: InstalledApp
   private let launch: ExtensionLaunch
   private let options: Options
-  /// The app that the data comes from, according to the newest offer.
-  private let origin = Mutex<AppIdentity?>(nil)
+  /// The app that the data comes from, and how many items it has, according to the newest offer.
+  private let origin = Mutex<(app: AppIdentity, items: UInt64)?>(nil)
+  /// The notices so far that every session would repeat.
+  private let said = Mutex<Set<String>>([])
   /// Set when the user requests the end of an import.
   private let stop = StopSignal()
 
@@ -48,6 +50,7 @@ package final class AppImporter: Importer {
     site.draft = options.draft
     launch = ExtensionLaunch(site: site, observe: observer)
     if let weakness = site.weakness { observer(.notice(weakness)) }
+    if let notice = SourceClaim.notice(on: options.platform) { observer(.notice(notice)) }
     do {
       try launch.check(try launch.probe(.probing, until: stop), allow: .imports)
     } catch {
@@ -90,19 +93,28 @@ package final class AppImporter: Importer {
       throw ArchiveError(
         .otherApp,
         "the other device offers the data of \(VisibleText.of(identity.bundleIdentifier)), and that of "
-          + "\(app.identifier) is expected here", name: Array(identity.bundleIdentifier.utf8))
+          + "\(app.identifier) is expected here",
+        hint: options.draft == nil
+          ? nil : "Name a bundle of the same app with --to, or one whose PeerAliases list that app.",
+        name: Array(identity.bundleIdentifier.utf8))
     }
     if !options.replaces, try hosting({ () throws(HostError) in try app.holdsData }) {
       throw ArchiveError(
-        .destination, "\(app.identifier) has data on this device already",
+        .destination, "\(app.identifier) has data on the receiving device already",
         hint:
-          "With --replace on the receiving device, the existing data is set aside, and restored if the import fails.",
+          "With --replace\(options.draft == nil ? " on the receiving device" : ""), the existing data is set aside, and "
+          + "restored if the import fails.",
         name: Array(app.identifier.utf8))
     }
     try area.checkSize(of: offer)
     let judgement = try area.judgeRoom(for: offer, held: held)
-    origin.withLock { $0 = identity }
+    origin.withLock { $0 = (identity, offer.items) }
+    if let notice = identity.notice(on: options.requested) { tellOnce(notice) }
     return judgement
+  }
+
+  private func tellOnce(_ notice: String) {
+    if said.withLock({ $0.insert(notice).inserted }) { launch.observe(.notice(notice)) }
   }
 
   /// Whether data belongs to this app, or to an edition that it accepts as its own.
@@ -129,13 +141,16 @@ package final class AppImporter: Importer {
   ) throws(ArchiveError) -> [Done.Loss] {
     // An earlier run completed it and could not report it.
     if case .imported = staging.stage { return staging.losses }
-    guard let origin = origin.withLock({ $0 }) else { preconditionFailure("an import follows an offer") }
+    guard let (origin, items) = origin.withLock({ $0 }) else { preconditionFailure("an import follows an offer") }
+    if items > 0, staging.held.items == 0 { tellOnce(AppSource.emptyNotice(of: origin.bundleIdentifier)) }
     if stop.isSet {
       throw ArchiveError(.cancelled, "the import of \(app.identifier) was cancelled")
     }
     let transfer = staging.transfer.hexadecimal
+    var isAside = false
     try hosting { () throws(HostError) in
-      if try app.holdsData { try app.setContainerAside() }
+      isAside = try app.holdsData
+      if isAside { try app.setContainerAside() }
       try app.beginImport(transfer: transfer)
     }
     let directory = "\(app.stagingPath)/\(String(decoding: staging.disk.name, as: UTF8.self))/tree"
@@ -147,11 +162,13 @@ package final class AppImporter: Importer {
       progress(ImportProgress(phase: .importing, done: UInt64(millionths), total: 1_000_000))
     }
     tell(0)
-    let end = run.run(directory: Array(directory.utf8), from: origin, progress: tell)
+    var end = run.run(directory: Array(directory.utf8), from: origin, progress: tell)
     launch.sweep()
-    if let failure = end.failure(of: app.identifier) {
+    // The app would find other data there than its own, or none.
+    if end == .done, let fault = ContainerContents.strayLink(in: app.containerPath) { end = .broken(fault) }
+    if let failure = end.failure(of: app.identifier, version: origin.version) {
       try conclude(failure.record)
-      throw failure.error
+      throw ArchiveError(failure.error.code, failure.error.description, hint: hint(afterRestoring: isAside))
     }
     // Regardless of the importer's own progress.
     tell(1_000_000)
@@ -159,6 +176,13 @@ package final class AppImporter: Importer {
     // The status has decided already; the journal only repeats it.
     try? staging.finishImport()
     return staging.losses
+  }
+
+  /// The hint after a failed import. A trial on one device has a command of its own.
+  private func hint(afterRestoring isRestored: Bool) -> String {
+    let kept =
+      isRestored ? "The app's earlier data is back, and the received data is kept" : "The received data is kept"
+    return options.draft == nil ? "\(kept): after a repair, run the same command again on both devices." : "\(kept)."
   }
 
   /// Starts the extension. If that fails, no importer has begun, and the container is unchanged.
@@ -200,14 +224,21 @@ package final class AppImporter: Importer {
 extension AppImport.End {
   /// The app's error at its next launch, and the user's error now; nil for an import that
   /// succeeded.
-  fileprivate func failure(of name: String) -> (record: ReportedError, error: ArchiveError)? {
+  ///
+  /// - Parameter version: that of the data, the usual reason for an importer's error.
+  fileprivate func failure(
+    of name: String, version: String
+  ) -> (record: ReportedError, error: ArchiveError)? {
     switch self {
-    case .done: nil
+    case .done: return nil
     case .failed(let reported):
-      (reported, ArchiveError(.importFailed, "the importer of \(name) failed: \(reported.words)"))
-    case .cancelled: (.cancelled, ArchiveError(.cancelled, "the import of \(name) was cancelled"))
+      let reported = version.isEmpty ? reported : reported.explained(by: "the data has version \(version)")
+      return (reported, ArchiveError(.importFailed, "the importer of \(name) failed: \(reported.words)"))
+    case .cancelled: return (.cancelled, ArchiveError(.cancelled, "the import of \(name) was cancelled"))
     case .broken(let clause):
-      (.brokenImport("The importer \(clause)."), ArchiveError(.importFailed, "the importer of \(name) \(clause)"))
+      return (
+        .brokenImport("The importer \(clause)."), ArchiveError(.importFailed, "the importer of \(name) \(clause)")
+      )
     }
   }
 }
@@ -255,10 +286,11 @@ struct AppImport: ~Copyable {
     } catch {
       result = .broken("violated the protocol of its host (\(error))")
     }
+    guard let result else { return .broken(conversation.end().words) }
     // Actions after its report of success or failure do not count.
     conversation.kill()
-    let end = conversation.close()
-    return result ?? .broken(end.words)
+    _ = conversation.close()
+    return result
   }
 
   /// Nil if only the end of the process shows the result.

@@ -18,6 +18,10 @@ package final class AppSource: ItemSource {
   /// session's export.
   private let first: Mutex<ExtensionConversation?>
   private let left = Mutex<ScratchGrowth?>(nil)
+  /// The identity of the data, once the extension has described it.
+  private let identity = Mutex<AppIdentity?>(nil)
+  /// The notices so far that every session would repeat.
+  private let said = Mutex<Set<String>>([])
 
   /// A cancelled exporter has this time to end by itself, and is then killed.
   package var graceAtTheEnd: Double { ExportWatch.grace }
@@ -105,13 +109,17 @@ package final class AppSource: ItemSource {
     let description: ExportDescription
     do {
       description = try describe(&conversation, until: stop)
+    } catch is Gone {
+      let end = conversation.end()
+      launch.sweep()
+      throw failure("did not describe its export: it \(end.words)")
     } catch {
       conversation.kill()
-      let end = conversation.close()
+      _ = conversation.close()
       launch.sweep()
-      throw (error as? ArchiveError) ?? failure("did not describe its export: it \(end.words)")
+      throw (error as? ArchiveError) ?? failure("violated the protocol of its host (\(error))")
     }
-    let items = site.itemCount { stop.isSet }
+    let items = site.dataCount { stop.isSet }
     let estimate = UInt64(description.estimate)
     var ready: ExtensionConversation? = conversation
     first.withLock { $0 = ready.take() }
@@ -121,12 +129,12 @@ package final class AppSource: ItemSource {
           "the extension of \(site.identifier) names no version of its data (resourcesVersion is empty), so a later "
             + "importer cannot recognise its format"))
     }
+    let identity = AppIdentity(
+      bundleIdentifier: site.identifier, store: claim.store ?? SourceClaim.usualStore(of: claim.platform),
+      platform: claim.platform, version: description.version, options: description.options)
+    self.identity.withLock { $0 = identity }
     return SourceSummary(
-      contents: .app(
-        AppIdentity(
-          bundleIdentifier: site.identifier, store: claim.store ?? SourceClaim.usualStore(of: claim.platform),
-          platform: claim.platform, version: description.version)),
-      total: Tally(items: items, bytes: estimate), allocated: estimate, isEstimate: true,
+      contents: .app(identity), total: Tally(items: items, bytes: estimate), allocated: estimate, isEstimate: true,
       isCompressible: description.isCompressible)
   }
 
@@ -163,7 +171,7 @@ package final class AppSource: ItemSource {
       case .message(.described(let description), _): return try checked(description)
       case .message(.ended(let error?), _): throw failure("failed before its export: \(error.words)")
       case .message(_, _): throw Violation(.state, "a message of the extension")
-      case .ended: throw Violation(.truncated, "the channel")
+      case .ended: throw Gone()
       case .nothing:
         let isStopped = watch.isIdle && conversation.isStopped
         switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
@@ -182,6 +190,9 @@ package final class AppSource: ItemSource {
     }
   }
 
+  /// The extension has closed its channel.
+  private struct Gone: Error {}
+
   private func checked(_ description: ExportDescription) throws(ArchiveError) -> ExportDescription {
     if let fault = description.fault { throw failure(fault) }
     return description
@@ -191,6 +202,7 @@ package final class AppSource: ItemSource {
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(ArchiveError) -> ExportResult {
     let conversation = try process(until: settings.stopSignal)
+    if let request, let notice = identity.withLock({ $0 })?.notice(on: request.options) { tellOnce(notice) }
     let attention = conversation.attention
     let archive = ArchiveExport<AppendedPlace>(settings) { attention.signal() }
     begin(archive)
@@ -209,7 +221,11 @@ package final class AppSource: ItemSource {
       if let notice = ScratchGrowth(beneath: site.scratch).notice(of: site.identifier) {
         launch.observe(.notice(notice))
       }
-      return archive.result
+      let result = archive.result
+      if result.finish.total.items == 0, site.dataCount(isStopped: { false }) > 0 {
+        tellOnce(Self.emptyNotice(of: site.identifier))
+      }
+      return result
     case .stopped(let isKilled):
       if isKilled { launch.observe(.notice("the app's exporter did not end after its cancellation and was killed")) }
       throw ArchiveError(.stopped, "the transfer has ended")
@@ -218,6 +234,29 @@ package final class AppSource: ItemSource {
 
   private func failure(_ clause: String) -> ArchiveError {
     ArchiveError(.exportFailed, "the extension of \(site.identifier) \(clause)")
+  }
+
+  /// A notice about an export without items, on both devices.
+  static func emptyNotice(of app: String) -> String {
+    "the exporter of \(app) has appended nothing, although the app has data"
+  }
+
+  private func tellOnce(_ notice: String) {
+    if said.withLock({ $0.insert(notice).inserted }) { launch.observe(.notice(notice)) }
+  }
+}
+
+extension AppIdentity {
+  /// A notice about requested options that the exporter does not know, on both devices; nil if
+  /// there are none.
+  func notice(on requested: [AppRequest.Option]) -> String? {
+    guard let options else { return nil }
+    let unknown = requested.map(\.name).filter { !options.contains($0) }
+    guard !unknown.isEmpty else { return nil }
+    let list = { (names: [String]) in names.map { VisibleText.quoted(Array($0.utf8)) }.joined(separator: ", ") }
+    return "the exporter of \(VisibleText.of(bundleIdentifier)) does not know the "
+      + (unknown.count == 1 ? "option" : "options") + " \(list(unknown)); it knows "
+      + (options.isEmpty ? "none" : list(options))
   }
 }
 
@@ -235,6 +274,16 @@ package struct SourceClaim: Equatable, Sendable {
   /// Android, and the store of its apps, by the names that AppMigrationKit has for authors.
   package static let android = (platform: "android", store: "googlePlay")
 
+  /// The platforms that AppMigrationKit names.
+  package static let platforms = [android.platform, AppSource.platform]
+
+  /// A notice about a platform's name that no constant of AppMigrationKit has; nil for others.
+  static func notice(on platform: String) -> String? {
+    if platforms.contains(platform) { return nil }
+    return "the exporter gets the platform \(VisibleText.quoted(Array(platform.utf8))), which is neither "
+      + platforms.joined(separator: " nor ")
+  }
+
   /// The store of a platform's apps if none is named.
   package static func usualStore(of platform: String) -> String {
     platform == android.platform ? android.store : ""
@@ -244,26 +293,4 @@ package struct SourceClaim: Equatable, Sendable {
 extension AppBundle {
   /// The claim for this app's data if its user makes no other.
   var identity: SourceClaim { SourceClaim(platform: platform ?? AppSource.platform, store: store) }
-}
-
-extension ExtensionSite {
-  /// The most items that are counted, which takes a second or two.
-  private static let mostCounted: UInt64 = 1_000_000
-
-  /// The number of items in the container and the extension's groups, counted by names only: an
-  /// estimate of the number of exported items, which only the exporter knows.
-  fileprivate func itemCount(isStopped: () -> Bool) -> UInt64 {
-    var count: UInt64 = 0
-    var pending = [container] + groups.values
-    while let path = pending.popLast(), count < Self.mostCounted, !isStopped() {
-      guard let directory = try? Directory.open(path) else { continue }
-      try? directory.forEachEntry { (name, kind) throws(SystemError) in
-        count += 1
-        // A file system that does not report types only makes the estimate worse.
-        if kind == .directory { pending.append("\(path)/\(String(decoding: [UInt8](copying: name), as: UTF8.self))") }
-        return true
-      }
-    }
-    return count
-  }
 }

@@ -104,6 +104,26 @@ struct ExtensionConversation: ~Copyable, Sendable {
   }
 
   private consuming func finishTalking() {}
+
+  /// Waits for an extension that has closed its end of the channel. Returns how it ended; nil if it
+  /// went on without the channel, and was killed.
+  consuming func end() -> ChildProcess.End? {
+    if var poller = try? Poller() {
+      _ = try? poller.wait(for: .readable, on: process.endedDescriptor, until: .now().advanced(by: Self.endingTime))
+    }
+    let hasEnded = process.end != nil
+    process.kill()
+    let end = close()
+    return hasEnded ? end : nil
+  }
+
+  /// How long an extension whose channel has ended may take to end itself.
+  private static let endingTime = Duration.seconds(1)
+}
+
+extension ChildProcess.End? {
+  /// A clause that can follow "the extension"; nil means that it was killed.
+  var words: String { self?.words ?? "gave up its channel, and was ended" }
 }
 
 extension ChildProcess.End {

@@ -24,10 +24,6 @@ struct ExtensionLaunch: Sendable {
     var isImport: Bool { if case .importing = self { true } else { false } }
   }
 
-  /// How long an extension whose channel has ended may take to end itself, so that its exit can be
-  /// reported.
-  private static let endingTime = Duration.seconds(1)
-
   let site: ExtensionSite
   /// Also lifts the limit of the start, for an author with a debugger.
   var idleLimit = IdleLimit.standard
@@ -80,10 +76,12 @@ struct ExtensionLaunch: Sendable {
         conversation.heed(stop)
         try judge(try abilities(of: &conversation, until: stop))
         return conversation
+      } catch Unready.ended {
+        throw ended(conversation.end())
       } catch {
-        if error as? Unready == .ended { _ = try? conversation.wait(until: .now() + Self.endingTime, forItsEnd: true) }
         conversation.kill()
-        throw explained(error, conversation.close())
+        _ = conversation.close()
+        throw explained(error)
       }
     } catch let error as ArchiveError {
       throw error
@@ -138,20 +136,43 @@ struct ExtensionLaunch: Sendable {
     case early
   }
 
-  private func explained(_ error: any Error, _ end: ChildProcess.End) -> any Error {
-    guard let unready = error as? Unready else { return error }
-    let clause =
-      switch unready {
-      case .ended: end == .signalled(9) ? "gave up its channel, and was ended" : end.words
-      case .silent: "did not say within \(ExportWatch.words(patience)) what it can do, and was ended"
-      case .early: "sent another message before its abilities, and was ended"
+  private func explained(_ error: any Error) -> any Error {
+    switch error as? Unready {
+    case .silent: notStarted("did not say within \(ExportWatch.words(patience)) what it can do, and was ended")
+    case .early: notStarted("sent another message before its abilities, and was ended")
+    case .ended, nil: error
+    }
+  }
+
+  /// The error for a process that has ended by itself; an exit has a usual reason.
+  private func ended(_ end: ChildProcess.End?) -> ArchiveError {
+    let hint: String? =
+      switch end {
+      case .exited(Self.withoutLibraries):
+        "Link its program with --static-swift-stdlib, or put the missing libraries into the bundle."
+      case .exited: "Its program must be that of the extension's type, which is marked with @main."
+      default: nil
       }
-    return ArchiveError(.exportFailed, "the extension of \(site.identifier) did not start as it should: it \(clause)")
+    return notStarted(end.words, hint: hint)
+  }
+
+  /// The status of a program whose libraries the loader does not find.
+  private static let withoutLibraries: CInt = 127
+
+  private func notStarted(_ clause: String, hint: String? = nil) -> ArchiveError {
+    ArchiveError(
+      .exportFailed, "the extension of \(site.identifier) did not start as it should: it \(clause)", hint: hint)
   }
 
   /// The error for a refusal of the kernel: the program itself cannot be run, or this device could
   /// not run any program.
   func failure(_ error: SystemError) -> ArchiveError {
+    if error.isBeingWritten {
+      return ArchiveError(
+        .exportFailed,
+        "the extension of \(site.identifier) cannot be started: another process still writes its program",
+        hint: "Wait until the build or the copy is complete, and try again.")
+    }
     let loader = error.isOfProgram ? Self.loader(error) : ""
     return ArchiveError(
       error.isOfProgram ? .exportFailed : .storage,

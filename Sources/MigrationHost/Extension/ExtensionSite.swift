@@ -82,6 +82,42 @@ package struct ExtensionSite: Sendable {
   }
 
   private var scratchPlace: String { "scratch/\(identifier)" }
+
+  /// The most items that are looked at, which takes a second or two.
+  private static let mostItems: UInt64 = 1_000_000
+
+  /// Calls `body` with the name and the type of each item in the container and the extension's
+  /// groups, except `tmp` and the links to the groups' preferences, until it returns false. A file
+  /// system may not report types.
+  func forEachItem(_ body: (_ name: [UInt8], FileKind?) -> Bool) {
+    var count: UInt64 = 0
+    var isOver = false
+    var pending = [container] + groups.values
+    let settings = "\(container)/.config"
+    while let path = pending.popLast(), !isOver {
+      guard let directory = try? Directory.open(path) else { continue }
+      try? directory.forEachEntry { (name, kind) throws(SystemError) in
+        let name = [UInt8](copying: name)
+        let place = "\(path)/\(String(decoding: name, as: UTF8.self))"
+        if place == "\(container)/tmp" || path == settings && kind == .symbolicLink { return true }
+        count += 1
+        if kind == .directory { pending.append(place) }
+        isOver = !body(name, kind) || count >= Self.mostItems
+        return !isOver
+      }
+    }
+  }
+
+  /// The number of items with data, counted by names only: an estimate of the number of exported
+  /// items, which only the exporter knows.
+  func dataCount(isStopped: () -> Bool) -> UInt64 {
+    var count: UInt64 = 0
+    forEachItem { _, kind in
+      if kind != .directory { count += 1 }
+      return !isStopped()
+    }
+    return count
+  }
 }
 
 extension AppHome {
