@@ -310,6 +310,7 @@ extension Close {
     case .noSpace: Fault.Code.noSpace.hint
     case .unfit: "Follow the hint on the other device, or choose another destination there."
     case .storage: "The received data is kept. Repair the fault there, and start again."
+    case .importFailed: "The received data is kept there: after a repair, run the same command again on both devices."
     case .unknownTransfer: "Start it again, with a new code."
     case .otherApp: "Give --app the same app on both devices, or on neither of them."
     case .unknownKind: "Install the current peer there, and start again."

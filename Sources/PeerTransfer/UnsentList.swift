@@ -11,8 +11,8 @@ package struct UnsentList: Equatable, Sendable {
   package private(set) var first: [Unsent] = []
   /// The number of items named.
   package private(set) var count: UInt64 = 0
-  /// Whether an item is missing that should have been sent; sockets, devices and similar items do
-  /// not count.
+  /// Whether an item is missing that should have been sent; sockets, devices and similar items of
+  /// folders do not count.
   package private(set) var hasFailures = false
 
   /// The first items that were omitted because something else has their names.
@@ -48,10 +48,13 @@ package struct UnsentList: Equatable, Sendable {
     }
   }
 
+  /// Whether the transfer is an app's, all of whose items its exporter wants to be sent.
+  private var isApp = false
+
   package init() {}
 
-  /// Whether every item arrived that should have been sent. Sockets, devices and similar items are
-  /// never sent, so they alone do not count. If there are too many unsent items to name all, the
+  /// Whether every item arrived that should have been sent. Sockets, devices and similar items of
+  /// folders are never sent, so they alone do not count. If there are too many unsent items to name all, the
   /// unnamed ones count.
   package func isComplete(_ result: TransferResult) -> Bool {
     result.failedParts == 0 && result.notStored == 0 && !hasFailures && result.unsent <= count
@@ -60,11 +63,15 @@ package struct UnsentList: Equatable, Sendable {
   /// Records an event about items.
   package mutating func note(_ event: TransferEvent) {
     switch event {
+    case .offer(let offer, _): if case .app = offer.contents { isApp = true } else { isApp = false }
     case .unsent(let item): note(item)
     case .notStored(let path, let reason, let message):
       if notStored.count < Self.shown { notStored.append(NotStored(path: path, reason: reason, message: message)) }
     // Items that could not be sent or stored are named again.
-    case .resumed: self = UnsentList()
+    case .resumed:
+      let former = self
+      self = UnsentList()
+      isApp = former.isApp
     default: break
     }
   }
@@ -83,7 +90,7 @@ package struct UnsentList: Equatable, Sendable {
     }
     count += 1
     if first.count < Self.shown { first.append(item) }
-    if item.reason != .notSendable { hasFailures = true }
+    if isApp || item.reason != .notSendable { hasFailures = true }
   }
 }
 

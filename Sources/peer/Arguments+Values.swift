@@ -163,7 +163,29 @@ extension Arguments {
     guard parts.allSatisfy({ $0.utf8.count <= Limits.identifier && !$0.utf8.contains(0) }) else {
       throw .usage("\(option): a name is too long", hint: hint)
     }
+    try Self.refuseMistyped(parts[0], of: option)
     return SourceClaim(platform: parts[0], store: parts.count > 1 ? parts[1] : nil)
+  }
+
+  /// The platform of the data's destination; nil if the option is not given.
+  func platform() throws(TransferFailure) -> String? {
+    let option = "--platform"
+    guard let platform = try text(option) else { return nil }
+    guard (1...Limits.identifier).contains(platform.utf8.count) else {
+      throw .usage("\(option): the name is empty or too long", hint: "Write a name such as linux or android.")
+    }
+    try Self.refuseMistyped(platform, of: option)
+    return platform
+  }
+
+  /// Any word is a platform, except one that is nearly a known one.
+  private static func refuseMistyped(_ platform: String, of option: String) throws(TransferFailure) {
+    guard !SourceClaim.platforms.contains(platform),
+      let close = Suggestion.closest(to: platform.lowercased(), among: SourceClaim.platforms)
+    else { return }
+    throw .usage(
+      "\(option): unknown platform '\(VisibleText.of(platform))'",
+      hint: "Did you mean \(close)? The known platforms are \(SourceClaim.platforms.joined(separator: " and ")).")
   }
 }
 

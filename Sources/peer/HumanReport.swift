@@ -102,6 +102,7 @@ struct HumanReport: Report {
       return say(isKnown ? "Connected with \(device), a known device." : "Paired with \(device).")
     case .offer(let offer, let availableBytes):
       if case .app = offer.contents { isApp = true } else { isApp = false }
+      unsent.note(event)
       return say(offer.sentence(role, availableBytes: availableBytes))
     case .progress(let progress):
       meter.note(progress, at: moment.elapsed)

@@ -107,11 +107,7 @@ extension AppReceiveOptions {
       return nil
     }
     identifier = app
-    let platform = try arguments.text("--platform")
-    if let platform, platform.utf8.count > Limits.identifier {
-      throw .usage("--platform: the name is too long", hint: "Write a name such as linux or android.")
-    }
-    importing.platform = platform ?? importing.platform
+    importing.platform = try arguments.platform() ?? importing.platform
     importing.replaces = arguments.has("--replace")
     importing.requested = try arguments.requestOptions(.receive)
   }

@@ -174,7 +174,8 @@ def test_an_export_that_fails(work, export, reason):
 
 
 def test_notes(work):
-    """app check: temporary files, wrong estimates, empty versions and refused appends are noted"""
+    """app check: temporary files, wrong estimates, empty versions, refused appends, items of other
+    types and groups that only one of app and extension lists are noted"""
     author = Author(work, export="copy", estimate="1", version="")
     check = author.check()
     require(check.events("archive")[0]["scratchBytes"] >= 3_000_000, "no temporary files are counted")
@@ -185,6 +186,17 @@ def test_notes(work):
     equal(check.events("archive")[0]["refused"], 1, "refused appends")
     require("1 append was refused" in notices(check) and "off" not in notices(check), f"noted: {notices(check)}")
     require("refused 1" in said(check), f"the extension said: {said(check)}")
+    author.change("Entitlements.plist", **{"com.apple.security.application-groups": [GROUP, "group.other"]})
+    author.device.write(export="")
+    os.mkfifo(author.device.container("Documents/pipe"))
+    found = notices(author.check())
+    require("the group group.other is only in 'Entitlements.plist'" in found, f"noted: {found}")
+    require("'Documents/pipe' is not a file, folder or link" in found, f"noted: {found}")
+    require(f"the group {GROUP}" not in found, f"noted: {found}")
+    # It does not arrive either.
+    human = ended(author.device.start("app", "migrate", ID, "--to", author.bundle), 8)
+    require("Documents/pipe: is not a file, folder or link" in human.output(), f"said: {human.output()}")
+    author.migrate(code=8)
 
 
 def test_another_container(work):
@@ -256,7 +268,11 @@ def test_a_migration(work):
     equal(data(author), before, "the source")
     nothing_left(author)
     # The same home again.
-    equal(author.migrate("--home", home, code=4).events("migrated")[0]["succeeded"], False, "whether it succeeded")
+    refused = author.migrate("--home", home, code=4)
+    equal(refused.events("migrated")[0]["succeeded"], False, "whether it succeeded")
+    require("has data on the receiving device already" in refused.error()["message"], f"said: {refused.text()}")
+    human = ended(author.device.start("app", "migrate", ID, "--to", author.bundle, "--home", home), 4)
+    require(f"the app in {home} has none of this data" in human.errors(), f"said: {human.errors()}")
     author.migrate("--home", home, "--replace")
     equal(new.documents(), author.device.documents(), "what arrived")
     nothing_left(author)
@@ -318,6 +334,7 @@ def test_a_migration_that_fails(work, files, code, side, reason):
     human = ended(author.device.start("app", "migrate", ID, "--to", author.bundle), code)
     equal(human.errors().count("peer: error:"), 1, "errors")
     require(reason in human.errors(), f"said: {human.errors()}")
+    require("To go on, run the same command with --home " in human.errors(), f"said: {human.errors()}")
 
 
 def test_the_idle_limit_of_a_migration(work):
@@ -449,7 +466,8 @@ def test_homes_that_are_refused(work):
 def test_aliases_and_claims(work):
     """app migrate: another identifier with PeerAliases, and the source's claims"""
     author = Author(work, OTHER)
-    author.migrate(code=4)
+    hints = [event["hint"] for event in author.migrate(code=4).events("error") if event["side"] == "importer"]
+    equal(hints, ["Name a bundle of the same app with --to, or one whose PeerAliases list that app."], "the hint")
     author.change("Info.plist", PeerAliases=[
         {"StoreIdentifier": "googlePlay", "BundleIdentifier": ID, "Platform": "android"}])
     author.migrate(code=4)

@@ -61,13 +61,13 @@ def test_an_apps_receiver_and_extension(work, user, place):
     further"""
     if place:
         work.within = place(work)
-    old, new = devices(work, user, behaviour="look")
+    old, new = devices(work, user, behaviour="look", export="look")
     secret = f"{work.path}/secret"
     small_file(secret, b"secret")
     os.chmod(secret, 0o644)
     if user is not None:
         os.chown(secret, user, user)
-    sender, receiver = move_app(old, new, "--platform", "look", "--option", f"path={secret}")
+    sender, receiver = move_app(old, new, "--option", f"path={secret}")
     equal(
         [line for line in said(sender) if line.endswith(("refused", "REFUSED", "done", "DONE"))],
         ["read outside: refused", "list outside: refused", "append outside: refused", "write inside: refused",

@@ -96,7 +96,7 @@ import Testing
           standardOutput: "The last import succeeded (1970-01-01T00:16:40Z).\n"))
     #expect(
       state(failure, isUnfinished: true).statusText(cleared: false).standardOutput == """
-        The last import failed (1970-01-01T00:16:40Z): no room\\u{1b}[2J [Notes -7]
+        The last import failed (1970-01-01T00:16:40Z): no room\\u{1b}[2J (Notes -7).
         An import was interrupted. It is undone when the app is started, or before the next import.
 
         """)

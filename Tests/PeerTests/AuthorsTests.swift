@@ -17,16 +17,23 @@ import Testing
     var check = CheckOptions(bundle: Array("b".utf8))
     #expect(try parsed("app", "check", "b") == .app(.check(check)))
     (check.container, check.isConfined, check.json) = (Array("c".utf8), false, true)
-    #expect(try parsed("app", "check", "b", "--container=c", "--no-confine", "--json") == .app(.check(check)))
+    check.platform = "android"
+    check.options = [AppRequest.Option(name: "n", value: [])]
+    #expect(
+      try parsed(
+        "app", "check", "b", "--container=c", "--platform=android", "--option=n=", "--no-confine", "--json")
+        == .app(.check(check)))
     var migrate = MigrateOptions(identifier: "a", bundle: Array("b".utf8))
     #expect(try parsed("app", "migrate", "a", "--to", "b") == .app(.migrate(migrate)))
     migrate.home = Array("h".utf8)
     migrate.claim = SourceClaim(platform: "android", store: "x")
+    migrate.platform = "other"
     migrate.options = [AppRequest.Option(name: "n", value: Array("v".utf8))]
     (migrate.replaces, migrate.idleLimit, migrate.isConfined) = (true, .off, false)
     #expect(
       try parsed(
-        "app", "migrate", "a", "--to=b", "--home=h", "--as=android,x", "--option", "n=v", "--replace",
+        "app", "migrate", "a", "--to=b", "--home=h", "--as=android,x", "--platform=other", "--option", "n=v",
+        "--replace",
         "--idle-limit=off", "--no-confine") == .app(.migrate(migrate)))
   }
 
@@ -34,11 +41,12 @@ import Testing
     var options = MigrateOptions(identifier: "a", bundle: [])
     options.isConfined = false
     options.replaces = true
+    options.platform = "other"
     let receiving = options.receiving(as: "b", from: Array("/b".utf8))
     #expect(receiving.transfer.listen == HostAndPort(host: "127.0.0.1", port: 0) && !receiving.isAnnounced)
     #expect(
       receiving.app?.identifier == "b" && receiving.app?.importing.replaces == true
-        && receiving.app?.importing.isConfined == false)
+        && receiving.app?.importing.isConfined == false && receiving.app?.importing.platform == "other")
     #expect(options.sending.app == "a" && !options.sending.isConfined)
   }
 
@@ -65,6 +73,11 @@ import Testing
     }
     let new = try DestinationHome(nil, apart: Array(source.utf8))
     #expect(new.isNew)
+    // A migration that can go on says how.
+    let hint = TransferFailure(.importFailed, "no", hint: "It is kept.").resumed(in: new).hint
+    #expect(
+      hint == "It is kept. To go on, run the same command with --home \(String(decoding: new.path, as: UTF8.self)).")
+    #expect(TransferFailure(.refused, "no").resumed(in: new).hint == nil)
     new.discard()
     #expect(!FileManager.default.fileExists(atPath: String(decoding: new.path, as: UTF8.self)))
   }

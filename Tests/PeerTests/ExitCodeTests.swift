@@ -21,6 +21,16 @@ import Testing
     #expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, .notSendable)) == 0)
   }
 
+  @Test func `in an app's data they count`() {
+    var list = UnsentList()
+    let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
+    list.note(.offer(Offer(contents: .app(app), items: 1, bytes: 1, allocated: 1), availableBytes: nil))
+    // A new session names them again.
+    list.note(.resumed(heldBytes: 0))
+    list.note(Unsent(path: [0x61], reason: .notSendable))
+    #expect(ExitCode.of(Samples.result(unsent: 1), unsent: list) == 8)
+  }
+
   @Test(arguments: [Unsent.Reason.vanished, .unreadable, .keepsChanging, .beyondLimits])
   func `any other missing item counts`(reason: Unsent.Reason) {
     #expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, reason)) == 8)

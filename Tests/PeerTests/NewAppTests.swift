@@ -159,8 +159,9 @@ import Testing
     _ = try scratch.directory.openDirectoryBeneath(path).createFile("Package.swift")
   }
 
-  private func find(_ named: String?, program: String) throws(TransferFailure) -> String {
-    try KitSources.find(named.map { scratch.at($0) }, program: scratch.at(program))
+  private func find(_ named: String?, program: String, shared: [String] = []) throws(TransferFailure) -> String {
+    try KitSources.find(
+      named.map { scratch.at($0) }, program: scratch.at(program), shared: shared.map { scratch.at($0) })
   }
 
   @Test func `the sources are above the program, next to it, or at the named place`() throws {
@@ -172,6 +173,10 @@ import Testing
     #expect(try find(nil, program: "clone/.build/release/peer") == scratch.path("clone"))
     #expect(try find(nil, program: "prefix/bin/peer") == scratch.path("prefix/share/peer/package"))
     #expect(try find("clone/", program: "prefix/bin/peer") == scratch.path("clone"))
+    // The program was moved, and a package is where the system keeps shared files.
+    try scratch.directory.makeDirectory("elsewhere")
+    let moved = try find(nil, program: "elsewhere/peer", shared: ["missing", "prefix/share"])
+    #expect(moved == scratch.path("prefix/share/peer/package"))
   }
 
   @Test(arguments: [("peer", false), ("Peer", false), ("peers", true), ("", true)])

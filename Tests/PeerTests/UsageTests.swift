@@ -72,6 +72,13 @@ import Testing
     Mistake("account", "revoke", "u", message: "missing required option --app", hint: "peer app list"),
     Mistake("receive", "--option", "a=b", message: "--option requires --app", hint: "--app ID"),
     Mistake("receive", "--platform=x", message: "--platform requires --app", hint: "--app ID"),
+    Mistake(
+      "receive", "--app=x", "--platform=Andriod", message: "--platform: unknown platform 'Andriod'",
+      hint: "Did you mean android? The known platforms are android and linux."),
+    Mistake(
+      "app", "check", "a", "--platform=linus", message: "--platform: unknown platform 'linus'",
+      hint: "Did you mean linux?"),
+    Mistake("app", "migrate", "a", "--to=b", "--as=Linux", message: "--as: unknown platform 'Linux'", hint: "linux"),
     Mistake("receive", "--app=x", "--option", "a", message: "--option: 'a' has no value", hint: "NAME=VALUE"),
     Mistake("receive", "--app=x", "--option", "=a", message: "--option: '' is not a valid name", hint: "NAME=VALUE"),
     Mistake(

@@ -96,9 +96,7 @@ extension AppState {
     case let record?:
       let date = CalendarTime.text(record.date)
       if let failure = record.failure {
-        let text = VisibleText.of(failure.text)
-        sentences.append(
-          "The last import failed (\(date)): \(text) [\(VisibleText.of(failure.domain)) \(failure.code)]")
+        sentences.append("The last import failed (\(date)): \(failure.words).")
       } else {
         sentences.append("The last import succeeded (\(date)).")
       }
@@ -135,7 +133,7 @@ extension AppState {
 
 extension ReportedError {
   /// The JSON members of an extension's error.
-  var members: JSONMembers { ["domain": domain, "code": code, "message": text] }
+  var members: JSONMembers { ["domain": domain, "code": code, "message": explanation] }
 }
 
 extension AppLock.Holder {
@@ -158,6 +156,12 @@ extension AppBundle {
       notes.append("the app has no migration extension: its data cannot be migrated")
     }
     return notes
+      + unsharedGroups.map { group, isOfApp, file in
+        "the group \(group) is only in \(VisibleText.quoted(file)): "
+          + (isOfApp
+            ? "the extension finds neither its files nor its defaults, and does not migrate them"
+            : "the app does not find the data that its extension puts there")
+      }
   }
 }
 

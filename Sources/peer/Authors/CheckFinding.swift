@@ -103,10 +103,16 @@ extension DryExport {
       notices.append("\(Figures.count(refused.count, "append")) \(Self.verb(refused.count)) refused: \(first)")
     }
     if unsent.count > 0 {
-      let first = unsent.first.prefix(3).map { "\(VisibleText.quoted($0.path)): \($0.reason.name)" }
+      let first = unsent.first.prefix(3).map { "\(VisibleText.quoted($0.path)) \($0.clause)" }
       notices.append(
         "\(Figures.count(unsent.count, "item")) \(Self.verb(unsent.count)) not appended: \(first.joined(separator: "; "))"
       )
+    }
+    if let first = encoded.first {
+      notices.append(
+        "\(Figures.count(UInt64(encoded.count), "name")) in the archive \(encoded.count == 1 ? "looks" : "look") "
+          + "percent-encoded, and the container has the decoded name: \(VisibleText.quoted(first)); "
+          + "URL.path() encodes, URL.path(percentEncoded: false) does not")
     }
     return notices
   }

@@ -12,6 +12,10 @@ struct CheckOptions: Equatable, Sendable {
   /// The directory used instead of the app's container; nil for the container of the app, if it is
   /// installed.
   var container: [UInt8]?
+  /// The platform of the imagined destination.
+  var platform = AppSource.platform
+  /// The options for the exporter; no name occurs twice.
+  var options: [AppRequest.Option] = []
   /// The time in which the exporter may append nothing.
   var idleLimit = IdleLimit.standard
   /// Whether the extension is confined.
@@ -30,6 +34,8 @@ struct MigrateOptions: Equatable, Sendable {
   var home: [UInt8]?
   /// The claimed source of the data; nil for that of the app's bundle.
   var claim: SourceClaim?
+  /// The platform that the receiving end asks for.
+  var platform = AppSource.platform
   /// The options for the exporter; no name occurs twice.
   var options: [AppRequest.Option] = []
   /// Whether existing data of the receiving app is set aside.
@@ -47,6 +53,8 @@ extension CheckOptions {
   init(_ arguments: Arguments) throws(TransferFailure) {
     bundle = try arguments.operand(.appCheck, "bundle", hint: "Name the directory of an app's bundle.")
     container = arguments.bytes("--container")
+    platform = try arguments.platform() ?? platform
+    options = try arguments.requestOptions(.appCheck)
     idleLimit = try arguments.idleLimit() ?? .standard
     isConfined = !arguments.has("--no-confine")
     json = arguments.has("--json")
@@ -65,6 +73,7 @@ extension MigrateOptions {
     self.bundle = bundle
     home = arguments.bytes("--home")
     claim = try arguments.claim()
+    platform = try arguments.platform() ?? platform
     options = try arguments.requestOptions(.appMigrate)
     replaces = arguments.has("--replace")
     idleLimit = try arguments.idleLimit() ?? .standard
@@ -87,6 +96,7 @@ extension MigrateOptions {
   func receiving(as identifier: String, from bundle: [UInt8]) -> ReceiveOptions {
     var app = AppReceiveOptions(identifier: identifier)
     app.importing.draft = bundle
+    app.importing.platform = platform
     app.importing.requested = options
     app.importing.replaces = replaces
     app.importing.isConfined = isConfined
@@ -180,7 +190,8 @@ enum Checking {
     }
     let export: DryExport
     do {
-      export = try check.export(idleLimit: options.idleLimit, until: stop)
+      export = try check.export(
+        platform: options.platform, options: options.options, idleLimit: options.idleLimit, until: stop)
     } catch {
       throw failure(error, as: .exportFailed)
     }

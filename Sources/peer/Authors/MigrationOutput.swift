@@ -76,6 +76,7 @@ final class MigrationOutput: Sendable {
   /// Reports the results of both ends and the place of the app, and returns the program's exit
   /// code.
   func finish(_ results: BothEnds.Results, _ identifier: String, in home: DestinationHome) -> Int32 {
+    let results = results.hinting(at: home)
     let failure = results.failure
     let code: Int32
     if json {
@@ -101,7 +102,8 @@ final class MigrationOutput: Sendable {
   private func text(_ identifier: String, _ home: DestinationHome, _ failure: TransferFailure?) -> Rendering {
     let place = VisibleText.listed(home.path)
     guard failure == nil else {
-      return Rendering(standardError: "peer: note: the app without the data is in \(place)\n")
+      let state = home.isNew ? "the app without the data is in \(place)" : "the app in \(place) has none of this data"
+      return Rendering(standardError: "peer: note: \(state)\n")
     }
     let took = importSeconds.map { "The import took \(Figures.duration($0)).\n" } ?? ""
     return Rendering(
@@ -145,4 +147,24 @@ extension OutputTarget {
 /// A lock that closures can hold.
 private final class Turn: Sendable {
   let mutex = Mutex(())
+}
+
+extension BothEnds.Results {
+  /// The same results, with the home that another run has to name in the hints of failures.
+  fileprivate func hinting(at home: DestinationHome) -> BothEnds.Results {
+    BothEnds.Results(
+      exporter: exporter.mapError { $0.resumed(in: home) }, importer: importer.mapError { $0.resumed(in: home) })
+  }
+}
+
+extension TransferFailure {
+  /// The same failure, with the hint that another run goes on in the same home, if it can.
+  func resumed(in home: DestinationHome) -> TransferFailure {
+    switch kind {
+    case .importFailed, .exportFailed, .interrupted, .terminated, .connectionLost, .noSpace: break
+    default: return self
+    }
+    let again = "To go on, run the same command with --home \(VisibleText.listed(home.path))."
+    return TransferFailure(kind, message, hint: [hint, again].compactMap { $0 }.joined(separator: " "), about: subject)
+  }
 }

@@ -86,7 +86,8 @@ struct ExitCodes: Sendable {
     Code(
       number: 8,
       meaning: """
-        done, but some items could not be sent or stored; sockets, FIFOs and devices are never sent, and do not count
+        done, but some items could not be sent or stored; sockets, FIFOs and devices are never sent, and count only in
+        an app's data
         """),
     Code(number: 9, meaning: "the source could not be read completely", isKept: true),
     Code(number: 130, meaning: "interrupted by Ctrl-C", isKept: true),

@@ -100,7 +100,8 @@ extension NewAppFile {
 
         # A release with the Swift runtime inside, so that it can be installed on devices without a
         # toolchain. The linker strips it (-s): without data for debuggers, programs are a quarter smaller.
-        options=(-c release --static-swift-stdlib -Xlinker -s)
+        # The toolchain's own linker, lld, does not warn of a function that only Foundation calls (mktemp).
+        options=(-c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s)
         swift build "${options[@]}"
         programs=$(swift build "${options[@]}" --show-bin-path)
 

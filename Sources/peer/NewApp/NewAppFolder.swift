@@ -143,16 +143,33 @@ enum KitSources {
   /// The absolute path of the named folder, or of the folder that belongs to a program.
   ///
   /// - Parameter program: The path of the running program, with links resolved.
-  static func find(_ named: [UInt8]?, program: [UInt8]) throws(TransferFailure) -> String {
+  /// - Parameter shared: The folders in which systems keep the files of installed programs.
+  static func find(
+    _ named: [UInt8]?, program: [UInt8], shared: [[UInt8]] = sharedFolders()
+  ) throws(TransferFailure) -> String {
     if let named { return try text(of: try checked(named)) }
     let folder = FileContent.split(program).directory
-    let candidates = [folder + Array("/../share/peer/package".utf8)] + ancestors(of: folder)
+    let candidates =
+      [folder + Array("/../share/peer/package".utf8)] + ancestors(of: folder)
+      + shared.map { $0 + Array("/peer/package".utf8) }
     for candidate in candidates {
       if let found = canonicalPath(candidate), isPackage(found) { return try text(of: found) }
     }
     throw .usage(
-      "the sources of AppMigrationKit were found neither above nor next to \(VisibleText.quoted(program))",
-      hint: "Use --package with the folder of a clone of peer, or with PREFIX/share/peer/package of an installation.")
+      "the sources of AppMigrationKit were found neither above nor next to \(VisibleText.quoted(program)), nor in "
+        + VisibleText.listed(Array(shared.joined(separator: Array(", ".utf8)))),
+      hint:
+        "Name the folder of a clone of peer, or PREFIX/share/peer/package: peer app new DIR --package FOLDER")
+  }
+
+  /// The folders of XDG's base directories for data, the user's first.
+  private static func sharedFolders() -> [[UInt8]] {
+    let home = Environment.bytes("HOME").map { $0 + Array("/.local/share".utf8) }
+    let system = Environment.bytes("XDG_DATA_DIRS") ?? Array("/usr/local/share:/usr/share".utf8)
+    let all =
+      [Environment.bytes("XDG_DATA_HOME") ?? home].compactMap { $0 }
+      + system.split(separator: UInt8(ascii: ":")).map(Array.init)
+    return all.filter { $0.first == UInt8(ascii: "/") }
   }
 
   /// Fails if SwiftPM takes an app's package and that of AppMigrationKit for the same one: it

@@ -4,15 +4,20 @@ import MigrationTransfer
 extension CommandDescription {
   static let appCheck = CommandDescription(
     usage: "app check BUNDLE", summary: "check an app's bundle and its export",
-    forms: [Form(.operand("BUNDLE"), .optional(["--container", "--idle-limit", "--no-confine", "--json"]))],
+    forms: [
+      Form(
+        .operand("BUNDLE"),
+        .optional(["--container", "--platform", "--option", "--idle-limit", "--no-confine", "--json"]))
+    ],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(
         """
         Names every error in an app's bundle, installed or not. If there is none, starts the bundle's migration extension
         and shows its abilities, its estimate, its version, and the contents of its archive. The extension exports as in a
-        migration; the data is read and discarded. Refused appends, an estimate that is off by more than half, and
-        temporary files that the exporter leaves are reported.
+        migration; the data is read and discarded. Notes name groups that only one of the app and its extension lists,
+        refused appends, names that look percent-encoded, an export without data, an estimate that is off by more than
+        half, and temporary files that the exporter leaves.
         """),
       .text(
         """
@@ -24,7 +29,7 @@ extension CommandDescription {
       .value(
         "--container", "DIR", .directory,
         "Export this directory, as if it were the app's container. The groups are then empty."),
-      idleLimit, noConfine, .json, .help,
+      platform, option, idleLimit, noConfine, .json, .help,
     ],
     examples: ["peer app check ./Notes.app", "peer app check ./Notes.app --container ./samples"],
     exitCodes: ExitCodes(
@@ -45,7 +50,7 @@ extension CommandDescription {
     forms: [
       Form(
         .operand("ID"), .required("--to"),
-        .optional(["--home", "--as", "--option", "--replace", "--idle-limit", "--no-confine", "--json"]))
+        .optional(["--home", "--as", "--platform", "--option", "--replace", "--idle-limit", "--no-confine", "--json"]))
     ],
     operands: [Operand(value: .app)],
     blocks: [
@@ -77,7 +82,7 @@ extension CommandDescription {
         The platform that the importer gets as the source of the data, as with 'peer send'. The default STORE is that of the
         platform, if it has one.
         """),
-      .repeatable("--option", "NAME=VALUE", "An option for the exporter, as with 'peer receive'."),
+      platform, option,
       .flag(
         "--replace", "Set aside the data that the app has; it is restored if the import fails."),
       idleLimit, noConfine, .json, .help,
@@ -95,6 +100,12 @@ extension CommandDescription {
       .init(number: 7, meaning: "the importer failed"), .init(number: 8, meaning: "some items did not arrive"),
       .init(number: 9, meaning: "the exporter failed"), .init(number: 130, meaning: "interrupted by Ctrl-C"),
       .init(number: 143, meaning: "terminated by SIGTERM")))
+
+  private static let platform = Option.value(
+    "--platform", "NAME", .word(platforms), "The destination's platform for the exporter (default: linux).")
+
+  private static let option = Option.repeatable(
+    "--option", "NAME=VALUE", "An option for the exporter, as with 'peer receive'.")
 
   private static let idleLimit = Option.value(
     "--idle-limit", "TIME",

@@ -66,9 +66,11 @@ extension CommandDescription {
 
   private static let receiveOptions: [Option] = [
     .value("--app", "ID", .app, "Receive the data of this app; 'peer app list' lists the installed apps."),
-    .value("--platform", "NAME", "The platform of this device, for the app's exporter (default: linux)."),
+    .value(
+      "--platform", "NAME", .word(platforms), "The platform of this device, for the app's exporter (default: linux)."),
     .repeatable(
-      "--option", "NAME=VALUE", "An option for the app's exporter, which need not know it. Repeat it for each NAME."),
+      "--option", "NAME=VALUE",
+      "An option for the app's exporter; a note names those that it does not know. Repeat it for each NAME."),
     .flag(
       "--replace",
       "Set aside the data that the app has here. The data is restored if the import fails, and removed if it succeeds."),
