@@ -68,7 +68,7 @@ let package = Package(
     // What a home and the apps that people have contain, and which of it moves.
     .target(
       name: "MigrationApps", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
-      swiftSettings: product),
+      exclude: ["Descriptions"], swiftSettings: product),
     .target(
       name: "MigrationTransfer",
       dependencies: [

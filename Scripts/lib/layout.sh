@@ -31,6 +31,7 @@ lay_out() {
   umask 022
   lay_out_program "$stage"
   lay_out_package "$stage/share/peer/package"
+  copy Sources/MigrationApps/Descriptions "$stage/share/peer/known-apps"
   lay_out_documents "$stage/share/doc/peer" "$prefix"
   umask "$old_umask"
 }

@@ -1,0 +1,262 @@
+import MigrationArchive
+package import MigrationSystem
+package import MigrationWire
+
+/// The apps of files that this device knows: by descriptions, and all Flatpaks.
+package struct AppCatalogue: Sendable {
+  /// By identifier.
+  package let descriptions: [String: AppDescription]
+  /// The descriptions that are not used.
+  package let mistakes: [DescriptionError]
+  private let flatpaks: Flatpaks
+  /// The folders with programs.
+  private let programs: [[UInt8]]
+
+  /// Reads the descriptions in some folders. Of two descriptions of one app, that in the first folder
+  /// counts.
+  package init(folders: [[UInt8]], programs: [[UInt8]] = [], flatpaks: Flatpaks = Flatpaks()) {
+    var descriptions: [String: AppDescription] = [:]
+    var mistakes: [DescriptionError] = []
+    for folder in folders {
+      for file in Self.files(in: folder) {
+        do {
+          let description = try Self.read(file)
+          if descriptions[description.identifier] == nil { descriptions[description.identifier] = description }
+        } catch {
+          mistakes.append(error)
+        }
+      }
+    }
+    self.descriptions = descriptions
+    self.mistakes = mistakes
+    self.flatpaks = flatpaks
+    self.programs = programs
+  }
+
+  private static func files(in folder: [UInt8]) -> [[UInt8]] {
+    var files: [[UInt8]] = []
+    // A folder that is missing has no descriptions. Those of other users could lead data elsewhere.
+    guard let status = try? Directory.status(of: folder), status.mode & 0o002 == 0,
+      status.owner == 0 || status.owner == CurrentProcess.effectiveUserID
+    else { return [] }
+    try? Directory.open(folder).forEachEntry { (name, _) throws(SystemError) in
+      let name = [UInt8](copying: name)
+      if name.suffix(4) == Array(".app".utf8)[...] { files.append(folder + [UInt8(ascii: "/")] + name) }
+      return true
+    }
+    return files.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  private static func read(_ file: [UInt8]) throws(DescriptionError) -> AppDescription {
+    let text: [UInt8]
+    do {
+      text = try FileContent.read(file, limit: AppDescription.longest)
+    } catch {
+      throw DescriptionError(file: file, line: 0, reason: error.words)
+    }
+    return try AppDescription(text, file: file)
+  }
+
+  // MARK: The sender
+
+  /// The apps of which a home has data, sorted by name. `mistakes` gets the places that are not used.
+  package func apps(
+    in home: borrowing Directory, running: RunningPrograms = RunningPrograms(), mistakes: inout [DescriptionError]
+  ) -> [MovableApp] {
+    var apps: [MovableApp] = []
+    for description in descriptions.values.sorted(by: { $0.identifier < $1.identifier }) {
+      guard let found = Found(description, in: home, isInstalled: isInstalled, &mistakes) else { continue }
+      apps.append(
+        MovableApp(
+          .described, identifier: description.identifier, name: description.name, places: found.places,
+          exclusions: description.exclusions, flags: description.flags, isIdentity: description.isIdentity,
+          inUse: use(of: found.packaging) ?? running.first(of: description.processes)))
+    }
+    apps += undescribed(besides: apps, in: home)
+    return apps.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }
+  }
+
+  /// The Flatpaks of whose data no description takes a part.
+  private func undescribed(
+    besides others: [MovableApp], in home: borrowing Directory
+  ) -> [MovableApp] {
+    var identifiers: [String] = []
+    try? home.openDirectoryBeneath(".var/app").forEachEntry { (name, _) throws(SystemError) in
+      identifiers.append(String(decoding: [UInt8](copying: name), as: UTF8.self))
+      return true
+    }
+    let taken = others.flatMap { $0.places.map(\.path) }
+    return identifiers.filter(Flatpaks.isIdentifier).compactMap { identifier in
+      let base = Array(".var/app/\(identifier)/".utf8)
+      guard !taken.contains(where: { $0.starts(with: base) }), descriptions[identifier] == nil else { return nil }
+      let places = Flatpaks.places(of: identifier).sorted { $0.key < $1.key }.compactMap { key, path in
+        home.kind(at: path).map { Place(root: Array(key.utf8), path: path, kind: $0) }
+      }
+      guard places.contains(where: { $0.kind == .directory }) else { return nil }
+      return MovableApp(
+        .flatpak, identifier: identifier, name: flatpaks.name(of: identifier) ?? identifier, places: places,
+        exclusions: Flatpaks.exclusions, inUse: use(of: .flatpak(identifier)))
+    }
+  }
+
+  /// Whether a packaging of an app is installed.
+  private func isInstalled(_ packaging: AppDescription.Packaging, of app: AppDescription) -> Bool {
+    switch packaging {
+    case .native:
+      app.programs.isEmpty
+        || app.programs.contains { program in
+          programs.contains { (try? Directory.status(of: $0 + Array("/\(program)".utf8)))?.kind == .regular }
+        }
+    case .flatpak(let identifier): flatpaks.has(identifier)
+    case .snap(let name): FileContent.isDirectory(Array("/snap/\(name)/current".utf8))
+    }
+  }
+
+  // MARK: The receiver
+
+  /// Where the data of an app goes here; nil if this device knows no such app. Only this device's own
+  /// descriptions decide: a key of the sender that is unknown here has no place.
+  package func arrival(
+    of identifier: String, in home: borrowing Directory, running: RunningPrograms = RunningPrograms()
+  ) -> Arrival? {
+    if let description = descriptions[identifier] {
+      let installed = description.packagings.first { isInstalled($0, of: description) }
+      guard let packaging = installed ?? description.packagings.first else { return nil }
+      var places: [String: [UInt8]] = [:]
+      for root in description.roots {
+        let own = root.places.filter { $0.packaging == packaging }
+        // Data in another place of the same packaging would hide what arrives.
+        let present = own.first { home.kind(at: $0.path) != nil }
+        if let place = present ?? own.first { places[root.key] = place.path }
+      }
+      return Arrival(
+        name: description.name, places: places, flags: description.flags, isIdentity: description.isIdentity,
+        missing: installed == nil ? Self.missing(packaging, description.packages) : nil,
+        inUse: use(of: packaging) ?? running.first(of: description.processes))
+    }
+    guard Flatpaks.isIdentifier(identifier) else { return nil }
+    return Arrival(
+      name: flatpaks.name(of: identifier) ?? identifier, places: Flatpaks.places(of: identifier), flags: [],
+      isIdentity: false, missing: flatpaks.has(identifier) ? nil : .flatpak(identifier),
+      inUse: use(of: .flatpak(identifier)))
+  }
+
+  /// The running instance of a Flatpak, for people.
+  private func use(of packaging: AppDescription.Packaging) -> String? {
+    guard case .flatpak(let identifier) = packaging else { return nil }
+    return flatpaks.running()[identifier].map { "process \($0)" }
+  }
+
+  private static func missing(_ packaging: AppDescription.Packaging, _ packages: [String]) -> Arrival.Missing? {
+    switch packaging {
+    case .flatpak(let identifier): .flatpak(identifier)
+    case .native: packages.first.map { .package($0) }
+    case .snap: nil
+    }
+  }
+}
+
+/// Where the data of an app of files goes on this device, and what it is by this device's own
+/// knowledge.
+package struct Arrival: Equatable, Sendable {
+  /// What is to be installed so that the data is of use.
+  package enum Missing: Equatable, Sendable {
+    case package(String)
+    case flatpak(String)
+  }
+
+  package let name: String
+  /// By key, relative to the home.
+  package let places: [String: [UInt8]]
+  package let flags: Part.Flags
+  package let isIdentity: Bool
+  package let missing: Missing?
+  /// The program that uses the data there now, for people.
+  package let inUse: String?
+
+  /// The places of some roots that have data already: anything but files that every new home has.
+  package func present(
+    of keys: [[UInt8]], in home: borrowing Directory, besides skeleton: borrowing Directory
+  ) -> [[UInt8]] {
+    keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { path in
+      home.kind(at: path) != nil && !home.isSame(as: skeleton, at: path)
+    }
+  }
+}
+
+/// The data of a described app in a home, of one packaging.
+private struct Found {
+  let packaging: AppDescription.Packaging
+  let places: [Place]
+
+  /// Of several packagings with data, the first installed one counts, and else the first one; nil if
+  /// there is no data.
+  init?(
+    _ app: AppDescription, in home: borrowing Directory,
+    isInstalled: (AppDescription.Packaging, AppDescription) -> Bool, _ mistakes: inout [DescriptionError]
+  ) {
+    var first: Found?
+    for packaging in app.packagings {
+      let found = Found(app, packaging, in: home, &mistakes)
+      guard !found.places.isEmpty else { continue }
+      if isInstalled(packaging, app) {
+        self = found
+        return
+      }
+      if first == nil { first = found }
+    }
+    guard let first else { return nil }
+    self = first
+  }
+
+  private init(
+    _ app: AppDescription, _ packaging: AppDescription.Packaging, in home: borrowing Directory,
+    _ mistakes: inout [DescriptionError]
+  ) {
+    var places: [Place] = []
+    for root in app.roots {
+      for place in root.places where place.packaging == packaging {
+        do {
+          let kind = try home.kindWithoutLinks(at: place.path)
+          guard kind == .directory || kind == .file else { continue }
+          places.append(Place(root: Array(root.key.utf8), path: place.path, kind: kind ?? .file))
+          break
+        } catch {
+          mistakes.append(
+            DescriptionError(
+              file: app.file, line: root.line,
+              reason: "\(VisibleText.quoted(place.path)) leads through a symbolic link, which is not followed"))
+        }
+      }
+    }
+    self.packaging = packaging
+    self.places = places
+  }
+}
+
+extension Directory {
+  /// The type of an item beneath this directory; nil if there is none, or a link leads to it.
+  func kind(at path: [UInt8]) -> ItemKind? { (try? kindWithoutLinks(at: path)) ?? nil }
+
+  /// The type of an item beneath this directory, nil if there is none. Fails if a link leads to it.
+  fileprivate func kindWithoutLinks(at path: [UInt8]) throws(SystemError) -> ItemKind? {
+    let (directory, name) = FileContent.split(path)
+    do throws(SystemError) {
+      let status =
+        directory == Array(".".utf8) ? try status(name) : try openDirectoryBeneath(directory).status(name)
+      if status.kind == .symbolicLink { throw SystemError(reason: "it is a link", operation: "open") }
+      return ItemKind(status.kind)
+    } catch {
+      guard error.isNotFound || error.isNotDirectory else { throw error }
+      return nil
+    }
+  }
+
+  /// Whether a file has the same bytes in both directories.
+  fileprivate func isSame(as other: borrowing Directory, at path: [UInt8]) -> Bool {
+    guard kind(at: path) == .file, let mine = try? openBeneath(path).readAll(limit: 1 << 20),
+      let others = try? other.openBeneath(path).readAll(limit: 1 << 20)
+    else { return false }
+    return mine == others
+  }
+}

@@ -1,0 +1,256 @@
+package import MigrationWire
+
+/// Where the data of an app lies, and what of it moves: read from a file that the user of this
+/// device, its administrator or this program's package wrote (docs/DescribingApps.md).
+package struct AppDescription: Equatable, Sendable {
+  /// How an app is installed. Each packaging has its own places.
+  package enum Packaging: Hashable, Sendable {
+    case native
+    /// The identifier of a Flatpak.
+    case flatpak(String)
+    /// The name of a snap.
+    case snap(String)
+  }
+
+  /// One place of a root, for one packaging.
+  package struct Place: Equatable, Sendable {
+    package let packaging: Packaging
+    /// Relative to the home.
+    package let path: [UInt8]
+
+    /// Whether one of the two is, or has, the other.
+    func overlaps(_ other: Place) -> Bool {
+      let (mine, others) = (path + [UInt8(ascii: "/")], other.path + [UInt8(ascii: "/")])
+      return mine.starts(with: others) || others.starts(with: mine)
+    }
+  }
+
+  /// A root of the app's data, with its places, the preferred one first.
+  package struct Root: Equatable, Sendable {
+    package let key: String
+    package let places: [Place]
+    let line: Int
+  }
+
+  package let identifier: String
+  /// For people.
+  package let name: String
+  /// The names of the distribution's packages.
+  package let packages: [String]
+  /// The names of its programs.
+  package let programs: [String]
+  package let roots: [Root]
+  /// Patterns relative to each root.
+  package let exclusions: [[UInt8]]
+  /// The names of processes that use the data.
+  package let processes: [String]
+  package let flags: Part.Flags
+  /// Whether the data makes a device itself.
+  package let isIdentity: Bool
+  /// The file, for messages.
+  let file: [UInt8]
+
+  /// The packagings that have places, the preferred one first.
+  var packagings: [Packaging] {
+    var list: [Packaging] = []
+    for root in roots {
+      for place in root.places where !list.contains(place.packaging) { list.append(place.packaging) }
+    }
+    return list
+  }
+
+  /// The most bytes of a description.
+  static let longest = 64 << 10
+
+  /// Whether a text is an identifier: a file's name without its ending, and safe in a command.
+  package static func isIdentifier(_ text: String) -> Bool {
+    let others = Set("._-".utf8)
+    return (1...128).contains(text.utf8.count) && text.utf8.first.map { !others.contains($0) } ?? false
+      && text.utf8.allSatisfy { $0.isLetterOrDigit || others.contains($0) }
+  }
+}
+
+extension AppDescription {
+  /// Reads a description. `file` is its path; the identifier is the file's name without `.app`.
+  package init(_ text: [UInt8], file: [UInt8]) throws(DescriptionError) {
+    do throws(KeyFile.Mistake) {
+      var reader = try DescriptionReader(KeyFile(text))
+      self = try reader.description(file: file)
+    } catch {
+      throw DescriptionError(file: file, line: error.line, reason: error.reason)
+    }
+  }
+}
+
+/// Checks the groups and the entries of a description: each may come once, and each is known.
+private struct DescriptionReader {
+  typealias Mistake = KeyFile.Mistake
+
+  private var groups: [String: KeyFile.Group] = [:]
+
+  private static let keys: [String: [String]?] = [
+    "Application": ["Id", "Name", "Packages", "Programs", "Runs", "Secret", "Identity"], "Data": nil,
+    "Exclude": ["Patterns"], "Running": ["Processes"],
+  ]
+
+  init(_ file: KeyFile) throws(Mistake) {
+    for group in file.groups {
+      guard let keys = Self.keys[group.name] else {
+        throw Mistake(line: group.line, reason: "the group \(VisibleText.quoted(group.name)) is unknown")
+      }
+      guard groups[group.name] == nil else { throw Mistake(line: group.line, reason: "the group comes twice") }
+      var seen: Set<String> = []
+      for entry in group.entries {
+        guard seen.insert(entry.key).inserted else { throw Mistake(line: entry.line, reason: "the key comes twice") }
+        guard keys?.contains(entry.key) ?? true else {
+          throw Mistake(line: entry.line, reason: "the key \(VisibleText.quoted(entry.key)) is unknown")
+        }
+      }
+      groups[group.name] = group
+    }
+  }
+
+  mutating func description(file: [UInt8]) throws(Mistake) -> AppDescription {
+    let identifier = try required("Id")
+    guard AppDescription.isIdentifier(identifier.value) else {
+      throw Mistake(line: identifier.line, reason: "an Id has letters, digits, '.', '_' and '-' only")
+    }
+    let ending = Array("/\(identifier.value).app".utf8)
+    guard file.suffix(ending.count) == ending[...] else {
+      throw Mistake(line: identifier.line, reason: "the file is not named \(identifier.value).app")
+    }
+    let name = try required("Name")
+    guard (1...Limits.name).contains(name.value.utf8.count) else {
+      throw Mistake(line: name.line, reason: "the Name is too long")
+    }
+    var flags: Part.Flags = []
+    if try isSet("Runs") { flags.insert(.runsByItself) }
+    if try isSet("Secret") { flags.insert(.secret) }
+    return AppDescription(
+      identifier: identifier.value, name: name.value, packages: try words("Application", "Packages"),
+      programs: try words("Application", "Programs"), roots: try roots(), exclusions: try exclusions(),
+      processes: try words("Running", "Processes"), flags: flags, isIdentity: try isSet("Identity"), file: file)
+  }
+
+  private func entry(_ group: String, _ key: String) -> KeyFile.Entry? {
+    groups[group]?.entries.first { $0.key == key }
+  }
+
+  private func required(_ key: String) throws(Mistake) -> KeyFile.Entry {
+    guard let entry = entry("Application", key), !entry.value.isEmpty else {
+      throw Mistake(line: groups["Application"]?.line ?? 0, reason: "[Application] has no \(key)")
+    }
+    return entry
+  }
+
+  private func isSet(_ key: String) throws(Mistake) -> Bool {
+    guard let entry = entry("Application", key) else { return false }
+    guard entry.value == "yes" || entry.value == "no" else {
+      throw Mistake(line: entry.line, reason: "\(key) is 'yes' or 'no'")
+    }
+    return entry.value == "yes"
+  }
+
+  /// A list of names that may stand in a command.
+  private func words(_ group: String, _ key: String) throws(Mistake) -> [String] {
+    guard let entry = entry(group, key) else { return [] }
+    let list = entry.list
+    let allowed = Set("+-._".utf8)
+    for word in list where !word.utf8.allSatisfy({ $0.isLetterOrDigit || allowed.contains($0) }) || word.first == "-" {
+      throw Mistake(line: entry.line, reason: "\(VisibleText.quoted(word)) is no name of a package or a program")
+    }
+    return list
+  }
+
+  private func exclusions() throws(Mistake) -> [[UInt8]] {
+    guard let entry = entry("Exclude", "Patterns") else { return [] }
+    let list = entry.list
+    for pattern in list where pattern.utf8.allSatisfy({ Set("*/?!".utf8).contains($0) }) {
+      throw Mistake(line: entry.line, reason: "the pattern \(VisibleText.quoted(pattern)) takes everything")
+    }
+    return list.map { Array($0.utf8) }
+  }
+
+  private func roots() throws(Mistake) -> [AppDescription.Root] {
+    guard let group = groups["Data"], !group.entries.isEmpty else {
+      throw Mistake(line: groups["Data"]?.line ?? 0, reason: "[Data] names nothing")
+    }
+    var roots: [AppDescription.Root] = []
+    for entry in group.entries {
+      guard Self.isKey(entry.key) else {
+        throw Mistake(line: entry.line, reason: "a key has small letters, digits and '-' only")
+      }
+      guard !Flatpaks.keys.contains(entry.key) else {
+        throw Mistake(line: entry.line, reason: "the key '\(entry.key)' belongs to Flatpaks without a description")
+      }
+      let list = entry.list
+      guard !list.isEmpty else { throw Mistake(line: entry.line, reason: "the key has no place") }
+      var places: [AppDescription.Place] = []
+      for text in list { places.append(try Self.place(text, line: entry.line)) }
+      for place in places where roots.contains(where: { $0.places.contains { $0.overlaps(place) } }) {
+        throw Mistake(line: entry.line, reason: "\(VisibleText.quoted(place.path)) is part of another key's place")
+      }
+      roots.append(AppDescription.Root(key: entry.key, places: places, line: entry.line))
+    }
+    return roots
+  }
+
+  /// The form of a key on the wire (Protocol §6.2).
+  private static func isKey(_ text: String) -> Bool {
+    (1...Limits.key).contains(text.utf8.count) && text.first?.isLowercase == true
+      && text.utf8.allSatisfy { ($0.isLetterOrDigit && !(65...90).contains($0)) || $0 == UInt8(ascii: "-") }
+  }
+
+  /// The bases that a place begins with.
+  private static let bases = ["home": "", "config": ".config/", "data": ".local/share/", "state": ".local/state/"]
+
+  /// Places that hold the data of many apps.
+  private static let shared: Set<String> = [
+    "", ".config", ".local", ".local/share", ".local/state", ".var", ".var/app", "snap", ".cache", ".local/share/peer",
+  ]
+
+  /// The place in a text such as `config/vlc` or `flatpak/org.videolan.VLC/config/vlc`.
+  private static func place(_ text: String, line: Int) throws(Mistake) -> AppDescription.Place {
+    func mistake(_ reason: String) -> Mistake { Mistake(line: line, reason: "\(VisibleText.quoted(text)) \(reason)") }
+    if text.hasPrefix("/") || text.hasPrefix("~") {
+      throw mistake("is an absolute path: a place begins with home, config, data, state, flatpak or snap")
+    }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard !parts.contains(".."), !parts.contains("."), !parts.contains("") else {
+      throw mistake("has a component that is empty, '.' or '..'")
+    }
+    guard !text.contains(where: { "*?[\\".contains($0) }) else {
+      throw mistake("has a pattern, which could take everything")
+    }
+    let rest = parts.dropFirst().joined(separator: "/")
+    let (packaging, path): (AppDescription.Packaging, String)
+    switch parts[0] {
+    case "flatpak":
+      guard parts.count > 2, Flatpaks.isIdentifier(parts[1]) else { throw mistake("names no data of a Flatpak") }
+      (packaging, path) = (.flatpak(parts[1]), ".var/app/" + rest)
+    case "snap":
+      guard parts.count > 3, AppDescription.isIdentifier(parts[1]), parts[2] == "common" else {
+        throw mistake("names no data of a snap below 'common', which its versions share")
+      }
+      (packaging, path) = (.snap(parts[1]), "snap/" + rest)
+    default:
+      guard let base = bases[parts[0]] else {
+        throw mistake("begins with none of home, config, data, state, flatpak and snap")
+      }
+      (packaging, path) = (.native, base + rest)
+    }
+    guard !shared.contains(path.hasSuffix("/") ? String(path.dropLast()) : path),
+      !path.hasPrefix(".local/share/peer/")
+    else { throw mistake("takes everything: it has the data of other apps too") }
+    guard let place = try? ArchivePath(Array(path.utf8)) else { throw mistake("is too long") }
+    return AppDescription.Place(packaging: packaging, path: place.bytes)
+  }
+}
+
+extension UInt8 {
+  /// Whether it is an ASCII letter or digit.
+  var isLetterOrDigit: Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
+      || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
+  }
+}

@@ -1,0 +1,15 @@
+# Places: fishshell.com/docs, "Configuration files" and "history". The shell runs these at each
+# start.
+[Application]
+Id=fish
+Name=fish
+Packages=fish;
+Programs=fish;
+Runs=yes
+
+[Data]
+settings=config/fish;
+data=data/fish;
+
+[Exclude]
+Patterns=generated_completions/;fish_variables.*;

@@ -1,0 +1,16 @@
+# Places: mpv(1), FILES. It may have scripts, which mpv runs.
+[Application]
+Id=io.mpv.Mpv
+Name=mpv
+Packages=mpv;
+Programs=mpv;
+Runs=yes
+
+[Data]
+settings=config/mpv;flatpak/io.mpv.Mpv/config/mpv;
+
+[Exclude]
+Patterns=/watch_later/;
+
+[Running]
+Processes=mpv;

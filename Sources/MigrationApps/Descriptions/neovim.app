@@ -1,0 +1,16 @@
+# Places: Neovim's own help, ":help standard-path". An init file has commands, which Neovim runs;
+# plug-ins under 'data' may have programs for the old computer's processor.
+[Application]
+Id=neovim
+Name=Neovim
+Packages=neovim;
+Programs=nvim;
+Runs=yes
+
+[Data]
+settings=config/nvim;
+data=data/nvim;
+state=state/nvim;
+
+[Exclude]
+Patterns=/swap/;*.log;

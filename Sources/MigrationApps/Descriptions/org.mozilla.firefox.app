@@ -1,0 +1,18 @@
+# Places: support.mozilla.org, "Profiles - Where Firefox stores your bookmarks, passwords and other
+# user data"; where ~/.mozilla exists it wins over ~/.config/mozilla: Mozilla's tests of its
+# toolkit. key4.db and logins.json have the passwords, so that the whole profile is a secret.
+[Application]
+Id=org.mozilla.firefox
+Name=Firefox
+Packages=firefox-esr;firefox;
+Programs=firefox;firefox-esr;
+Secret=yes
+
+[Data]
+profile=home/.mozilla/firefox;config/mozilla/firefox;flatpak/org.mozilla.firefox/.mozilla/firefox;snap/firefox/common/.mozilla/firefox;
+
+[Exclude]
+Patterns=/*/lock;/*/.parentlock;/*/cache2/;/*/startupCache/;/Crash Reports/;
+
+[Running]
+Processes=firefox;firefox-esr;firefox-bin;

@@ -1,0 +1,18 @@
+# Places: flathub/org.signal.Signal and config.json there; two copies of one identity lose
+# messages: signalapp/Signal-Desktop#7083 and #6948.
+[Application]
+Id=org.signal.Signal
+Name=Signal
+Packages=signal-desktop;
+Programs=signal-desktop;
+Secret=yes
+Identity=yes
+
+[Data]
+profile=config/Signal;flatpak/org.signal.Signal/config/Signal;
+
+[Exclude]
+Patterns=/SingletonLock;/SingletonCookie;/SingletonSocket;/Cache/;/Code Cache/;/GPUCache/;/logs/;
+
+[Running]
+Processes=signal-desktop;

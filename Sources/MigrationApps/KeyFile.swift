@@ -1,0 +1,79 @@
+import MigrationWire
+
+/// A mistake in a description of an app.
+package struct DescriptionError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The path of the file.
+  package let file: [UInt8]
+  /// Counted from 1; 0 for the file as a whole.
+  package let line: Int
+  /// A clause about the line.
+  package let reason: String
+
+  package var description: String {
+    "the description \(VisibleText.quoted(file)) is not used: " + (line > 0 ? "line \(line): " : "") + reason
+  }
+}
+
+/// A text in groups of keys and values, in the form of freedesktop.org's key files.
+struct KeyFile: Sendable {
+  struct Entry: Sendable {
+    let key: String
+    let value: String
+    let line: Int
+  }
+
+  struct Group: Sendable {
+    let name: String
+    let line: Int
+    var entries: [Entry] = []
+
+    /// The value of the first entry with a key.
+    func value(_ key: String) -> String? { entries.first { $0.key == key }?.value }
+  }
+
+  private(set) var groups: [Group] = []
+
+  /// A line that is neither a comment, a group nor an entry.
+  struct Mistake: Error {
+    let line: Int
+    let reason: String
+  }
+
+  /// Reads a text.
+  init(_ text: [UInt8]) throws(Mistake) {
+    guard let text = String(validating: text, as: UTF8.self) else { throw Mistake(line: 0, reason: "it is not UTF-8") }
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let line = line.trimmingBlanks
+      if line.isEmpty || line.first == "#" { continue }
+      if line.first == "[" {
+        guard line.last == "]", line.count > 2 else { throw Mistake(line: index + 1, reason: "a group has no ']'") }
+        groups.append(Group(name: String(line.dropFirst().dropLast()), line: index + 1))
+        continue
+      }
+      guard let equals = line.firstIndex(of: "="), !groups.isEmpty else {
+        throw Mistake(line: index + 1, reason: groups.isEmpty ? "it is in no group" : "it has no '='")
+      }
+      let (key, value) = (line[..<equals].trimmingBlanks, line[line.index(after: equals)...].trimmingBlanks)
+      groups[groups.count - 1].entries.append(Entry(key: String(key), value: String(value), line: index + 1))
+    }
+  }
+
+  /// The group with a name.
+  func group(_ name: String) -> Group? { groups.first { $0.name == name } }
+}
+
+extension Substring {
+  /// Without blanks at both ends, and without the end of a Windows line.
+  fileprivate var trimmingBlanks: Substring {
+    var text = drop { $0 == " " || $0 == "\t" }
+    while let last = text.last, last == " " || last == "\t" || last == "\r" { text.removeLast() }
+    return text
+  }
+}
+
+extension KeyFile.Entry {
+  /// The parts of a list, which semicolons separate.
+  var list: [String] {
+    value.split(separator: ";").map { String($0.trimmingBlanks) }.filter { !$0.isEmpty }
+  }
+}

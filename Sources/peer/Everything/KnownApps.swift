@@ -1,0 +1,55 @@
+import MigrationApps
+import MigrationSystem
+import MigrationWire
+
+/// The apps of files that this device knows, with what the environment says about this user.
+struct KnownApps {
+  let catalogue: AppCatalogue
+  /// The user's programs that run now; none for a home from elsewhere.
+  let running: RunningPrograms
+
+  /// Reads the descriptions, and looks for this user's programs and Flatpaks. `records` is PEER_HOME.
+  ///
+  /// - Parameter isElsewhere: whether the home is not that of this user here: then nothing of the
+  ///   running system counts.
+  init(records: [UInt8], isElsewhere: Bool = false, variable: (String) -> [UInt8]? = Environment.bytes) {
+    func folder(_ name: String, _ rest: String) -> [[UInt8]] {
+      guard let value = variable(name), value.first == UInt8(ascii: "/") else { return [] }
+      return [value + Array(rest.utf8)]
+    }
+    let installations =
+      folder("XDG_DATA_HOME", "/flatpak") + folder("HOME", "/.local/share/flatpak") + [Array("/var/lib/flatpak".utf8)]
+    catalogue = AppCatalogue(
+      folders: [records + Array("/descriptions".utf8), Array("/etc/peer/apps".utf8)] + Self.shipped(),
+      programs: isElsewhere
+        ? []
+        : (variable("PATH") ?? []).split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map(
+          Array.init),
+      flatpaks: isElsewhere
+        ? Flatpaks()
+        : Flatpaks(installations: installations, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first))
+    running = isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID)
+  }
+
+  /// The folder with the shipped descriptions: beside the installed program, or in the clone that it
+  /// was built in.
+  private static func shipped() -> [[UInt8]] {
+    guard let program = try? Directory.open("/proc/self").readLink("exe") else { return [] }
+    var folder = FileContent.split(program).directory
+    let installed = folder + Array("/../share/peer/known-apps".utf8)
+    if FileContent.isDirectory(installed) { return [installed] }
+    while folder.count > 1 {
+      let clone = folder + Array("/Sources/MigrationApps/Descriptions".utf8)
+      if FileContent.isDirectory(clone) { return [clone] }
+      folder = FileContent.split(folder).directory
+    }
+    return []
+  }
+
+  /// The apps of which a home has data, and a note for each description or place that is not used.
+  func apps(in home: borrowing Directory) -> (apps: [MovableApp], notes: [String]) {
+    var mistakes = catalogue.mistakes
+    let apps = catalogue.apps(in: home, running: running, mistakes: &mistakes)
+    return (apps, mistakes.map(\.description))
+  }
+}

@@ -1,0 +1,85 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationApps
+
+private func read(_ text: String) throws(DescriptionError) -> AppDescription {
+  try AppDescription(Array(text.utf8), file: Array("/etc/peer/apps/x.app".utf8))
+}
+
+@Suite struct DescriptionTests {
+  @Test func `a description has identity, places by packaging, patterns and flags`() throws {
+    let app = try read(
+      """
+      # a comment
+      [Application]
+      Id=x
+      Name=The X
+      Packages=x11;x-utils;
+      Programs=x
+      Runs=yes
+      Secret=no
+      Identity=yes
+      [Data]
+      profile=home/.x ; config/x/a;flatpak/org.example.x/config/x;snap/x/common/.x;
+      state-2=state/x
+      [Exclude]
+      Patterns=*.lock;/cache/
+      [Running]
+      Processes=x;x-bin
+      """)
+    #expect(app.name == "The X")
+    #expect(app.packages == ["x11", "x-utils"])
+    #expect(app.flags == .runsByItself)
+    #expect(app.isIdentity)
+    #expect(app.processes == ["x", "x-bin"])
+    #expect(app.packagings == [.native, .flatpak("org.example.x"), .snap("x")])
+    #expect(
+      app.roots.map { $0.places.map { String(decoding: $0.path, as: UTF8.self) } } == [
+        [".x", ".config/x/a", ".var/app/org.example.x/config/x", "snap/x/common/.x"], [".local/state/x"],
+      ])
+  }
+
+  /// The lines with the data, of which the last one is wrong, and a part of the reason.
+  @Test(arguments: [
+    ("a=home/../eva", "'..'"), ("a=/etc/shadow", "absolute path"), ("a=~/x", "absolute path"), ("a=home/./x", "'.'"),
+    ("a=home//x", "empty"), ("a=home", "takes everything"), ("a=config", "takes everything"),
+    ("a=home/.config", "takes everything"), ("a=home/.local/share", "takes everything"),
+    ("a=home/*", "pattern"), ("a=config/x?", "pattern"), ("a=home/.local/share/peer/keys", "takes everything"),
+    ("a=flatpak/org.example.x", "Flatpak"), ("a=flatpak/x/y", "Flatpak"), ("a=snap/x/current/y", "common"),
+    ("a=etc/x", "begins with none"), ("a=", "no place"), ("A=home/.x", "small letters"), ("ä=home/.x", "small letters"),
+    ("container=home/.x", "belongs to Flatpaks"), ("a=home/.x\na=home/.y", "twice"),
+    ("a=config/x\nb=home/.config/x/y", "another key's place"),
+    ("a=home/.x\n[Exclude]\nPatterns=ok;**/*", "takes everything"), ("a=home/.x\n[Exclude]\nPatterns=*/", "everything"),
+    ("a=home/.x\n[Exclude]\nOther=x", "unknown"), ("a=home/.x\n[Settings]", "unknown"),
+    ("a=home/.x\n[Data]", "twice"), ("a=home/.x\nno equals sign", "'='"), ("a=home/.x\n[Exclude", "']'"),
+    ("a=home/.x\n[Running]\nProcesses=a b", "no name"),
+  ])
+  func `a mistake is refused with its line and its reason`(_ data: String, _ reason: String) {
+    let error = #expect(throws: DescriptionError.self) {
+      try read("[Application]\nId=x\nName=X\n[Data]\n\(data)\n")
+    }
+    #expect(error?.line == 4 + data.split(separator: "\n").count)
+    #expect(error?.reason.contains(reason) == true)
+    #expect(error?.description.hasPrefix("the description '/etc/peer/apps/x.app' is not used: line ") == true)
+  }
+
+  @Test(arguments: [
+    "", "[Data]\na=home/.x", "[Application]\nId=x\n[Data]\na=home/.x", "[Application]\nId=x\nName=X",
+    "[Application]\nId=y\nName=X\n[Data]\na=home/.x", "[Application]\nId=../x\nName=X\n[Data]\na=home/.x", "Id=x",
+    "[Application]\nId=x\nName=X\nRuns=true\n[Data]\na=home/.x",
+  ])
+  func `a description without identity or data is refused`(_ text: String) {
+    #expect(throws: DescriptionError.self) { try read(text) }
+  }
+
+  @Test func `only descriptions of apps with a Flatpak's form count as Flatpaks`() {
+    #expect(Flatpaks.isIdentifier("org.example.App_2"))
+    for text in ["org.example", "org..app", "../x.y", "org.example.a/b", "org.example.a;b", ".a.b.c", "a.b.3d", ""] {
+      #expect(!Flatpaks.isIdentifier(text))
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationApps
+
+/// The folder with the descriptions that are installed.
+private let folder = Array(
+  (#filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/Sources/MigrationApps/Descriptions")
+    .utf8)
+
+private let shipped = AppCatalogue(folders: [folder])
+
+@Suite struct ShippedDescriptionTests {
+  @Test func `every shipped description is read, and says where its facts come from`() throws {
+    #expect(shipped.mistakes == [])
+    #expect(shipped.descriptions.count >= 30)
+    for description in shipped.descriptions.values {
+      let text = String(decoding: try FileContent.read(description.file, limit: AppDescription.longest), as: UTF8.self)
+      #expect(text.hasPrefix("# Places: "), "\(description.identifier)")
+    }
+  }
+
+  @Test func `no two shipped descriptions take the same place`() {
+    var owners: [[UInt8]: String] = [:]
+    for description in shipped.descriptions.values {
+      for root in description.roots {
+        for place in root.places {
+          let owner = owners.updateValue(description.identifier, forKey: place.path)
+          #expect(owner == nil, "\(description.identifier) and \(owner ?? "")")
+        }
+      }
+    }
+  }
+
+  @Test func `secrets, identities and what runs by itself are named as what they are`() {
+    func identifiers(_ isMeant: (AppDescription) -> Bool) -> Set<String> {
+      Set(shipped.descriptions.values.filter(isMeant).map(\.identifier))
+    }
+    #expect(
+      identifiers { $0.flags.contains(.runsByItself) } == [
+        "autostart", "bash", "emacs", "fish", "git", "io.mpv.Mpv", "neovim", "openssh", "systemd-user", "tmux", "vim",
+        "zsh",
+      ])
+    #expect(identifiers(\.isIdentity) == ["kdeconnect", "org.signal.Signal", "org.telegram.desktop", "syncthing"])
+    #expect(
+      identifiers { $0.flags.contains(.secret) } == [
+        "com.google.Chrome", "git-credentials", "gnome-keyring", "gnupg", "kdeconnect", "kwallet", "openssh",
+        "org.chromium.Chromium", "org.filezillaproject.Filezilla", "org.mozilla.Thunderbird", "org.mozilla.firefox",
+        "org.signal.Signal", "org.telegram.desktop", "pidgin", "syncthing",
+      ])
+  }
+
+  @Test func `the document has a row for each shipped description`() throws {
+    let folder = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+    let document = try FileContent.read(Array("\(folder)/docs/DescribingApps.md".utf8), limit: 1 << 20)
+    let rows = String(decoding: document, as: UTF8.self).split(separator: "\n")
+    for app in shipped.descriptions.values {
+      let places = app.roots.map { "`~/\(String(decoding: $0.places[0].path, as: UTF8.self))`" }
+      let left = app.exclusions.map { "`\(String(decoding: $0, as: UTF8.self))`" }
+      let words = [
+        app.flags.contains(.runsByItself) ? "runs by itself" : nil, app.flags.contains(.secret) ? "secret" : nil,
+        app.isIdentity ? "identity" : nil,
+      ].compactMap { $0 }
+      let cells = [places, left, words].map { $0.isEmpty ? "–" : $0.joined(separator: ", ") }
+      let row = "| \(app.name) | \(cells.joined(separator: " | ")) |"
+      #expect(rows.contains { $0 == row }, "\(row)")
+    }
+  }
+
+  /// A home in which an app has all its places of one packaging: a folder with a file each, which is
+  /// named after the key; and one file that the description's first pattern leaves out.
+  private func makeHome(_ app: AppDescription, _ packaging: AppDescription.Packaging) throws -> (Scratch, Int) {
+    let scratch = try Scratch(inMemory: true)
+    var keys: Set<String> = []
+    for root in app.roots {
+      guard let place = root.places.first(where: { $0.packaging == packaging }) else { continue }
+      scratch.write(String(decoding: place.path, as: UTF8.self) + "/kept/\(root.key)", root.key)
+      keys.insert(root.key)
+    }
+    return (scratch, keys.count)
+  }
+
+  @Test(arguments: shipped.descriptions.keys.sorted())
+  func `a small home with what a description names arrives as it says`(_ identifier: String) throws {
+    let app = try #require(shipped.descriptions[identifier])
+    for packaging in app.packagings {
+      let (scratch, count) = try makeHome(app, packaging)
+      var mistakes: [DescriptionError] = []
+      let found = shipped.apps(in: scratch.directory, mistakes: &mistakes)
+      #expect(mistakes == [])
+      #expect(found.map(\.identifier) == [identifier])
+      #expect(found.first?.places.count == count)
+      // Each key has a place on another device, in one packaging.
+      let other = try Scratch(inMemory: true)
+      let arrival = shipped.arrival(of: identifier, in: other.directory)
+      for place in found.first?.places ?? [] {
+        #expect(arrival?.places[String(decoding: place.root, as: UTF8.self)] != nil, "\(place)")
+      }
+      let inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: found)
+      var choice = PlanChoice(inventory)
+      try choice.apply("+1")
+      let part = choice.parts(of: inventory)[0]
+      let source = try FolderSource(
+        roots: try part.roots(in: SharedDirectory(try Directory.open(scratch.path))), selecting: part.selection)
+      #expect(try source.prepare(until: StopSignal()).total.items == UInt64(3 * count))
+    }
+  }
+
+  /// For each description with patterns: a path below the root that stays behind, and one that moves.
+  @Test(arguments: [
+    ("org.mozilla.firefox", ".mozilla/firefox", "a.default/lock", "a.default/places.sqlite"),
+    ("org.mozilla.Thunderbird", ".thunderbird", "a.default/cache2/x", "a.default/prefs.js"),
+    ("org.chromium.Chromium", ".config/chromium", "SingletonLock", "Default/Bookmarks"),
+    ("com.google.Chrome", ".config/google-chrome", "Default/GPUCache/x", "Default/Cookies"),
+    ("openssh", ".ssh", "agent.1", "id_ed25519"), ("gnupg", ".gnupg", "S.gpg-agent", "pubring.kbx"),
+    ("git", ".config/git", "credentials", "config"), ("vim", ".vim", "plugin/.a.swp", "plugin/a.vim"),
+    ("syncthing", ".local/state/syncthing", "index-v0.14.0.db/x", "config.xml"),
+  ])
+  func `locks, caches and sockets stay behind`(_ app: String, _ root: String, _ left: String, _ kept: String) throws {
+    let scratch = try Scratch(inMemory: true)
+    scratch.write("\(root)/\(left)", "x")
+    scratch.write("\(root)/\(kept)", "12345")
+    var mistakes: [DescriptionError] = []
+    let found = shipped.apps(in: scratch.directory, mistakes: &mistakes)
+    #expect(found.map(\.identifier) == [app])
+    var inventory = try inventory(scratch, found)
+    try inventory.measure(until: StopSignal())
+    #expect(inventory.entries[0].size?.tally.bytes == 5)
+  }
+}
