@@ -42,7 +42,7 @@ import Testing
     (.connecting(address: "192.0.2.7:47470"), #"{"event":"connecting","address":"192.0.2.7:47470"}"#),
     (
       .paired(label: "old\"\u{9B}", address: "192.0.2.7"),
-      #"{"event":"paired","label":"old\"\u009b","address":"192.0.2.7"}"#
+      #"{"event":"paired","label":"old\"\u009b","address":"192.0.2.7","known":false}"#
     ),
     (
       .offer(Samples.offer, availableBytes: nil),

@@ -100,8 +100,8 @@ extension CommandDescription {
     .flag(
       "--remember",
       """
-      Let devices send without a code that have paired with this one before while both had --remember, and keep such
-      pairings. 'peer device' lists and forgets them. Other devices need the code.
+      Let known devices send without a code, and know those that pair now if 'peer send' there has --remember too.
+      'peer device' lists and forgets them. Other devices need the code.
       """),
     .value(
       "--code-file", "FILE", .file,
