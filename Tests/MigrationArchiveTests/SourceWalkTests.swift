@@ -168,16 +168,26 @@ import Testing
     #expect(tree.total == Tally(items: 2, bytes: 1))
   }
 
-  @Test(.enabled(if: hasMount)) func `other file systems are named, and left out on request`() throws {
+  @Test(.enabled(if: hasMount("/dev/shm"))) func `other file systems are named, and left out on request`() throws {
     var selection = Selection()
     selection.isOnOneFileSystem = true
     let tree = try SourceWalk.walk([SourceRoot(path: Array("/dev".utf8))], selecting: selection)
-    #expect(tree.mountPoints.contains(Array("dev/pts".utf8)))
+    #expect(tree.mountPoints.contains(Array("dev/shm".utf8)))
+    #expect(try paths(tree).filter { $0.hasPrefix("dev/shm") } == ["dev/shm"])
+  }
+
+  @Test(.enabled(if: hasMount("/dev/pts")))
+  func `the kernel's own file systems are named, and always left out`() throws {
+    var selection = Selection()
+    selection.exclusions.append(Array("shm".utf8))
+    let tree = try SourceWalk.walk([SourceRoot(path: Array("/dev".utf8))], selecting: selection)
+    #expect(tree.kernelMountPoints.contains(Array("dev/pts".utf8)))
+    #expect(!tree.mountPoints.contains(Array("dev/pts".utf8)))
     #expect(try paths(tree).filter { $0.hasPrefix("dev/pts") } == ["dev/pts"])
   }
 
-  private static var hasMount: Bool {
-    let devices = ["/dev", "/dev/pts"].map { try? Directory.status(of: Array($0.utf8)).device }
+  private static func hasMount(_ path: String) -> Bool {
+    let devices = ["/dev", path].map { try? Directory.status(of: Array($0.utf8)).device }
     return devices[0] != devices[1] && !devices.contains(nil)
   }
 

@@ -76,14 +76,19 @@ package final class FolderSource: ItemSource {
   private static let namedMountPoints = 5
 
   private func noteMountPoints(of tree: SourceTree) {
-    let points = tree.mountPoints
-    guard !points.isEmpty else { return }
-    let named = points.prefix(Self.namedMountPoints).map { VisibleText.quoted($0) }.joined(separator: ", ")
-    let more = points.count > Self.namedMountPoints ? " and \(points.count - Self.namedMountPoints) more" : ""
+    if !tree.kernelMountPoints.isEmpty {
+      notice("the kernel's own file systems are left out: \(Self.names(tree.kernelMountPoints))")
+    }
+    guard !tree.mountPoints.isEmpty else { return }
     notice(
-      "other file systems begin at \(named)\(more): "
+      "other file systems begin at \(Self.names(tree.mountPoints)): "
         + (selection.isOnOneFileSystem
           ? "they are left out" : "they are sent too, unless --one-file-system leaves them out"))
+  }
+
+  private static func names(_ points: [[UInt8]]) -> String {
+    let named = points.prefix(namedMountPoints).map { VisibleText.quoted($0) }.joined(separator: ", ")
+    return points.count > namedMountPoints ? named + " and \(points.count - namedMountPoints) more" : named
   }
 
   package func withholding(for traits: DestinationTraits) -> Withholding {

@@ -44,6 +44,14 @@ struct SourceFileSystem: Sendable {
     RealFile(descriptor, isRemembered: stamps != .ownClock)
   }
 
+  /// The kernel's type numbers of file systems that have the state of this device and no files:
+  /// proc, sysfs, devpts, cgroup and cgroup2, debugfs, tracefs, securityfs, bpf, pstore, configfs,
+  /// mqueue, fusectl, efivarfs, selinuxfs, binfmt_misc.
+  static let areKernels: Set<UInt64> = [
+    0x9FA0, 0x6265_6572, 0x1CD1, 0x27_E0EB, 0x6367_7270, 0x6462_6720, 0x7472_6163, 0x7363_6673, 0xCAFE_4A11,
+    0x6165_676C, 0x6265_6570, 0x1980_0202, 0x6573_5543, 0xDE5E_81E4, 0xF97C_FF8C, 0x4249_4E4D,
+  ]
+
   /// The directory of another file system that is mounted there.
   func sharingClocks(with descriptor: borrowing Descriptor) throws(SystemError) -> SourceFileSystem {
     try SourceFileSystem(of: descriptor, clocks)

@@ -44,8 +44,10 @@ package struct SourceTree: Sendable {
   private let horizon = Timestamp(seconds: Timestamp.coarseNow().seconds + 86_400)
   /// The items that were found and cannot be sent.
   package private(set) var unsent: [Unsent] = []
-  /// The directories where other file systems begin.
+  /// The directories where other file systems begin, and those where file systems of the kernel do,
+  /// which are left out.
   package private(set) var mountPoints: [[UInt8]] = []
+  package private(set) var kernelMountPoints: [[UInt8]] = []
 
   package init() {}
 
@@ -114,7 +116,9 @@ package struct SourceTree: Sendable {
 
   mutating func note(_ unsent: Unsent) { self.unsent.append(unsent) }
 
-  mutating func note(mountPoint path: [UInt8]) { mountPoints.append(path) }
+  mutating func note(mountPoint path: [UInt8], isKernels: Bool) {
+    if isKernels { kernelMountPoints.append(path) } else { mountPoints.append(path) }
+  }
 
   /// For each item, the ability that a destination lacks, including items inside directories that
   /// it cannot hold; empty if the destination can hold every item.

@@ -103,8 +103,10 @@ package struct SourceWalk {
     for (name, status, flags) in subdirectories.reversed() {
       let node = tree.add(name.span, status, flags, kind: .directory, parent: parent)
       if status.device != device {
-        tree.note(mountPoint: Self.path(of: name.span, in: path))
-        if self.selection.isOnOneFileSystem { continue }
+        let type = try? directory.openChildDirectory(name).descriptor.fileSystem().type
+        let isKernels = type.map { SourceFileSystem.areKernels.contains($0) } ?? false
+        tree.note(mountPoint: Self.path(of: name.span, in: path), isKernels: isKernels)
+        if isKernels || self.selection.isOnOneFileSystem { continue }
       }
       pending.append(node)
     }
