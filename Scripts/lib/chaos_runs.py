@@ -131,8 +131,9 @@ class Run:
         return True
 
     def expected(self):
-        """The ends that the signals may have led to."""
-        return {ENDING[number] for number, _ in self.struck}
+        """The ends that the signals may have led to; a program that has just been started watches for
+        none yet."""
+        return {end for number, _ in self.struck for end in (ENDING[number], -number)}
 
     def is_interrupted(self):
         """Whether its user has ended it in order, which the other side is told."""
