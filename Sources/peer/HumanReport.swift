@@ -51,6 +51,8 @@ struct HumanReport: Report {
   private let firewall: Firewall
   /// Since when this device has waited for the other one, and what to say then; nil once it has not.
   private var waiting: (since: Double, advice: String)?
+  /// The last address of the receiver, for a sender.
+  private var address: String?
   private var logged: (time: Double, phase: TransferPhase, percent: Int, text: String)?
 
   init(
@@ -95,6 +97,7 @@ struct HumanReport: Report {
     case .found(let label, let address):
       return say("Found \(DeviceAddress.shown(label, address)).")
     case .connecting(let address):
+      self.address = address
       waiting = (moment.elapsed, firewall.advice(toSenderFor: address))
       return say("Connecting to \(VisibleText.of(address))")
     case .paired(let label, let address, let isKnown):
@@ -109,6 +112,7 @@ struct HumanReport: Report {
       return progressLine(at: moment)
     case .interrupted(let reason):
       meter.stop()
+      if role == .sender { waiting = (moment.elapsed, firewall.advice(toSenderFor: address)) }
       return say("Connection lost: \(VisibleText.message(reason)). Will resume when the connection returns.")
     case .resumed(let heldBytes):
       meter.stop()

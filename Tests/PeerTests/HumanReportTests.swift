@@ -58,6 +58,12 @@ import Testing
     #expect(text.hasPrefix("Still waiting for 'peer receive' at 192.0.2.7:47470: it must run on the other device"))
     #expect(text.contains("A network for guests or a VPN may keep the devices apart.") && !text.contains("mdns"))
     #expect(log.tick(at: Samples.moment(60)) == Rendering())
+    // The way may also close in the middle of a transfer.
+    _ = log.handle(.interrupted(reason: "cut"), at: Samples.moment(30))
+    #expect(log.tick(at: Samples.moment(50)).standardError == text)
+    _ = log.handle(.interrupted(reason: "cut"), at: Samples.moment(51))
+    _ = log.handle(.resumed(heldBytes: 1), at: Samples.moment(52))
+    #expect(log.tick(at: Samples.moment(71)) == Rendering())
     // A search depends on this device's firewall too.
     _ = log.handle(.looking, at: Samples.moment(60))
     #expect(
