@@ -93,8 +93,12 @@ def done(receiver, sending):
     return receiver.events("done")[0], sending.events("done")[0]
 
 
-def renamed(receiver):
-    return sorted((event["path"], event["arrivedAs"]) for event in receiver.events("renamed"))
+def check_renamed(receiver, sending, expected):
+    """Both ends name the items that have other names."""
+    for end, run in (("receiver", receiver), ("sender", sending)):
+        named = [(event["path"], event["arrivedAs"]) for event in run.events("renamed")]
+        equal(sorted(named), expected, f"other names at the {end}")
+        equal(run.events("done")[0]["renamed"], len(expected), f"their number at the {end}")
 
 
 def test_refuse(work):
@@ -170,7 +174,7 @@ def test_keep_both(work):
     done(receiver, sending)
     arrived = {path.replace("photos", "photos (2)", 1).replace("notes.txt", "notes (3).txt"): sent[path] for path in sent}
     equal(look(new), {**before, **arrived}, "the destination")
-    equal(renamed(receiver), [("notes.txt", "notes (3).txt"), ("photos", "photos (2)")], "other names")
+    check_renamed(receiver, sending, [("notes.txt", "notes (3).txt"), ("photos", "photos (2)")])
 
 
 def test_replace(work):
@@ -187,8 +191,7 @@ def test_replace(work):
     equal(look(new), expected, "the destination")
     for path in ("photos", "photos/deep"):
         equal(os.lstat(f"{new}/{path}").st_mtime_ns, NEW_TIME, f"the time of {path}")
-    equal(
-        renamed(receiver), [("photos/file", "photos/file (2)"), ("photos/folder", "photos/folder (2)")], "other names")
+    check_renamed(receiver, sending, [("photos/file", "photos/file (2)"), ("photos/folder", "photos/folder (2)")])
 
 
 def test_merge(work):

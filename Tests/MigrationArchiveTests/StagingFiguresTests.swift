@@ -70,6 +70,27 @@ import Testing
     return (staging, disk)
   }
 
+  @Test func `holes are counted as they come, and those of an earlier process are not`() throws {
+    let scratch = try Scratch.withFolders()
+    let directory = SharedDirectory(try Directory.open(scratch.at("destination")))
+    let name = Staging.name(of: 0xABC)
+    do {
+      let staging = try Staging(
+        on: try DirectoryDisk(making: name, in: directory), for: offer(), transfer: 0xABC, keys: testKeys)
+      staging.beginSession(offer())
+      let writer = StagingWriter(staging)
+      try writer.write(
+        try Crafted.frame { frame in
+          try frame.chunk("root/sparse", 1, at: 0, pattern(100))
+          try frame.hole("root/sparse", 1, at: 100, 900)
+        })
+      #expect(staging.arrived == Arrived(Tally(bytes: 1000), holes: 900))
+    }
+    let again = try Staging.recover(
+      from: try reopened(name, in: directory), for: offer(), transfer: 0xABC, keys: testKeys)
+    #expect(again.arrived == Arrived(Tally(bytes: 1000), uncounted: 1000))
+  }
+
   @Test func `the progress can be read while a disk hangs`() throws {
     var stops = 0
     while true {

@@ -65,7 +65,9 @@ import Testing
     script.open([Script.known(66, key: 6, finished: [0], notStored: [Script.refusal("a")])])
     script.resume(6, key: 6)
     #expect(
-      script.askAgain(1, on: 6, 66) == ["tell not stored root/a", "say 6 refused root/a", "say 6 done 5/50"])
+      script.askAgain(1, on: 6, 66) == [
+        "tell not stored root/a", "tell renamed root/x to root/x (2)", "say 6 refused root/a", "say 6 done 5/50",
+      ])
     script.resume(7, key: 6)
     #expect(script.askAgain(2, on: 7, 66) == ["say 7 refused root/a", "say 7 done 5/50"])
     #expect(

@@ -185,7 +185,7 @@ import Testing
     #expect(informed.say(.offer(Script.offer(1)), on: 6) == ["stage 1: part 1, 4 for 66, held 2/20"])
     #expect(
       script.say(.offer(Script.offer()), on: 6) == [
-        "tell not stored root/a", "say 6 refused root/a", "say 6 done 5/50",
+        "tell not stored root/a", "tell renamed root/x to root/x (2)", "say 6 refused root/a", "say 6 done 5/50",
       ])
     #expect(script.say(.offer(Script.offer(1)), on: 6) == ["stage 1: part 1, 4 for 66, held 2/20"])
   }

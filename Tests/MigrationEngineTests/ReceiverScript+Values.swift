@@ -72,5 +72,7 @@ extension ReceiverScript {
 
   static let finish = Finish(
     total: Tally(items: 5, bytes: 50), unsent: 1, digest: 7, leftOut: LeftOut(present: 2, differing: 1))
-  static let done = Done(total: Tally(items: 5, bytes: 50), notStored: 1)
+  static let done = Done(
+    total: Tally(items: 5, bytes: 50), notStored: 1,
+    renamed: [RenamedItem(path: refusal("x").path, target: refusal("x (2)").path)])
 }

@@ -143,6 +143,8 @@ enum Words {
     case .notice(let text): "notice \(text)"
     case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
     case .notStored(let path, _, _): "not stored \(String(decoding: path, as: UTF8.self))"
+    case .renamed(let path, let target):
+      "renamed \(String(decoding: path, as: UTF8.self)) to \(String(decoding: target, as: UTF8.self))"
     case .done(let result): "done \(text(result))"
     case .failed(let failure): "failed \(failure.kind.rawValue) \(failure.message)"
     case .partFailed(let name, let failure): "\(name) failed \(failure.kind.rawValue) \(failure.message)"

@@ -103,6 +103,8 @@ extension TransferEvent {
     case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
     case .notStored(let path, let reason, let message):
       "not stored \(String(decoding: path, as: UTF8.self)) \(reason)" + (message.map { " \($0)" } ?? "")
+    case .renamed(let path, let target):
+      "renamed \(String(decoding: path, as: UTF8.self)) to \(String(decoding: target, as: UTF8.self))"
     case .done(let result): "done \(result.text)"
     case .partFailed(let name, let failure): "\(name) failed \(failure.text)"
     default: "\(self)"

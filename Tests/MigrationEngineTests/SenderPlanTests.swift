@@ -207,7 +207,7 @@ import Testing
       TransferResult(
         total: Tally(items: items, bytes: items * 10), sentBytes: 0, heldBytes: items, seconds: 0, unsent: 1,
         losses: [Done.Loss(kind: .mode, count: items)], leftOut: LeftOut(present: 1, differing: 2), notStored: 3,
-        leftBehind: [LeftBehind(name: [97], count: 4)], concludedAt: 5, failedParts: failed))
+        renamed: 2, leftBehind: [LeftBehind(name: [97], count: 4)], concludedAt: 5, failedParts: failed))
   }
 
   private func combined(_ parts: [PartOutcome]) -> Result<TransferResult, TransferFailure> {
@@ -221,7 +221,7 @@ import Testing
         == TransferResult(
           total: Tally(items: 3, bytes: 30), sentBytes: 7, savedBytes: 8, heldBytes: 3, seconds: 9, unsent: 2,
           losses: [Done.Loss(kind: .mode, count: 3)], leftOut: LeftOut(present: 2, differing: 4), notStored: 6,
-          leftBehind: [LeftBehind(name: [97], count: 8)]))
+          renamed: 4, leftBehind: [LeftBehind(name: [97], count: 8)]))
     #expect(try combined([part(1)]).get().concludedAt == 5)
   }
 

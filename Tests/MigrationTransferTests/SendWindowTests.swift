@@ -76,6 +76,22 @@ import Testing
     #expect(window.arrived == Tally(items: .max, bytes: Limits.fileSize))
   }
 
+  @Test func `the holes of a part are counted when they are written, and begin anew with the next part`() throws {
+    var window = window(4)
+    window.skip(items: 1, bytes: 5)
+    var frame = try #require(filling(window.next(for: 0)))
+    frame.append([1])
+    frame.note(items: 1, contentBytes: 10)
+    frame.note(hole: 100)
+    _ = window.filled(frame)
+    #expect(sent(window.next(for: 0)) == 1)
+    #expect(window.progress == Arrived(Tally(items: 1, bytes: 5), uncounted: 5))
+    _ = window.written(1, on: 0)
+    #expect(window.progress == Arrived(Tally(items: 2, bytes: 115), holes: 100, uncounted: 5))
+    window.beginPart()
+    #expect(window.progress == Arrived())
+  }
+
   @Test func `no frame is filled while another one waits to be sent`() throws {
     var window = window(100)
     _ = try fill(&window, 1, by: 1)
