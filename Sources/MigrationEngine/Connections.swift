@@ -59,6 +59,8 @@ package struct Traffic: Equatable, Sendable {
 package enum EndLimits {
   /// For the last messages to the other device.
   package static let lastMessages = 0.4
+  /// For the receiver to answer a plan that it may have recorded, and for this device to record it.
+  package static let plan = 0.4
   /// For workers to end; the next run does the work that they leave undone.
   package static let workers = 0.9
   /// For forgetting a finished transfer when no other time is left.

@@ -19,7 +19,6 @@ extension SenderTable {
     late: GREETING, GREETING of a sender, ACCEPT, HELD, PARTIAL, HELD_END, PROGRESS, PROGRESS importing, REFUSED, \
     DONE, another DONE, FAILED, FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
     VERDICT | record plan 1 77 of 1 for there at host:7 | conversing
     VERDICT refused | say 1 receipt; stop 1; close 1 until 102.0 | closing
     VERDICT of two | say 1 close 3 the other device broke the protocol: the verdict contradicts an earlier \
@@ -28,7 +27,6 @@ extension SenderTable {
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, \
     PROGRESS, PROGRESS importing, REFUSED, DONE, another DONE, FAILED, FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
     plan recorded | say 1 offer 10/1000 allocated 4096 flags 0 | conversing
     plan not recorded | say 1 close 9 no memory; stop 1; close 1 until 102.0 | closing
     # offered

@@ -124,6 +124,45 @@ import Testing
     #expect(trial.take(.withholding(SessionNumber(2), clause: "some are too large")) == [])
   }
 
+  @Test func `items that the receiver has stored under other names are named, also those of an earlier run`() throws {
+    let item = RenamedItem(path: Fixture.path, target: try ArchivePath(Array("tree/file (2)".utf8)))
+    let done = Done(total: Fixture.finish.total, renamed: [item])
+    let told = "tell renamed tree/file to tree/file (2)"
+    var trial = SenderTrial.streaming()
+    trial.export()
+    #expect(!trial.hear(.done(done)).contains(told))
+    #expect(trial.take(.recorded(77, Fixture.traffic, isWritten: true)).contains(told))
+    var later = SenderTrial()
+    later.take(.begin)
+    #expect(later.take(.lookedUp(.success([Fixture.unfinished(7, done: done)]))).first == told)
+  }
+
+  @Test func `a stop waits for the record of a plan that the receiver may have, and not for long`() {
+    func trial() -> SenderTrial {
+      var trial = SenderTrial()
+      trial.beginPairing()
+      trial.meet()
+      trial.hear(.greeting(Fixture.greeting()))
+      return trial
+    }
+    let ended = "say 1 close 2 the transfer was interrupted on the sending device"
+    var judged = trial()
+    #expect(judged.take(.stop(.interrupted)) == [])
+    #expect(judged.engine.nextMoment.map { rounded($0 - judged.now) } == EndLimits.plan)
+    #expect(judged.hear(.verdict(Fixture.verdict)).allSatisfy { $0.hasPrefix("record plan") })
+    #expect(judged.take(.planRecorded(judged.session, 77, nil)).contains(ended))
+    var silent = trial()
+    #expect(silent.take(.stop(.interrupted)) == [])
+    #expect(silent.pass(EndLimits.plan - 0.1) == [])
+    #expect(silent.pass(0.11).contains(ended))
+    var impatient = trial()
+    #expect(impatient.take(.stop(.interrupted)) == [])
+    #expect(impatient.take(.stop(.interrupted)).contains(ended))
+    var cut = trial()
+    #expect(cut.take(.stop(.interrupted)) == [])
+    #expect(cut.take(.broke(ConnectionID(1), Fixture.cut)) == ["say 1 close 16 cut", "stop 1", "close 1 until 100.4"])
+  }
+
   @Test func `the user sees the progress five times a second`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     let told = ["progress 1 sending of 10/1000"]

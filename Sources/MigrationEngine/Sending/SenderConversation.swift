@@ -118,6 +118,9 @@ struct SenderConversation: Sendable {
     }
   }
 
+  /// Whether the plan is said, and is neither refused as a whole nor recorded here.
+  var awaitsPlan: Bool { session.isPlanned || session.isBetween && verdict != nil && part == nil && !isOver }
+
   /// Says the plan once the receiver is known and the walk has ended.
   mutating func planIfReady(_ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
     guard peer != nil, let summaries = facts.summaries else { return }

@@ -184,7 +184,7 @@ extension SenderEngine {
     if work.isPreparing { actions.append(.stopPreparing) }
   }
 
-  private mutating func setEndDeadline(_ now: Double) {
+  mutating func setEndDeadline(_ now: Double) {
     endDeadline = endDeadline ?? now + EndLimits.workers + settings.graceAtTheEnd
   }
 

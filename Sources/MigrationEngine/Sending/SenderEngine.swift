@@ -56,6 +56,8 @@ package struct SenderEngine: Engine {
   /// When the run ends, even if work remains. Forgetting a finished transfer has no such limit,
   /// unless the user has stopped the run.
   var endDeadline: Double?
+  /// The user's stop, and until when it waits for the record of a plan.
+  private var postponedStop: (kind: TransferFailure.Kind, until: Double)?
   private var lastSession: UInt64 = 0
 
   package init(_ settings: Settings) { facts = RunFacts(settings) }
@@ -83,7 +85,8 @@ package struct SenderEngine: Engine {
   package var nextMoment: Double? {
     switch phase {
     case .waiting(_, let moment): moment
-    case .conversing(let conversation, _): [conversation.nextMoment, endDeadline].compactMap { $0 }.min()
+    case .conversing(let conversation, _):
+      [conversation.nextMoment, endDeadline, postponedStop?.until].compactMap { $0 }.min()
     case .closing, .counting, .finishing: endDeadline
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .over: nil
     }
@@ -108,7 +111,11 @@ package struct SenderEngine: Engine {
     case .probed(let result): probed(result, now, &actions)
     case .codeEntered(let result): codeEntered(result, now, &actions)
     case .derived(let fault): derived(fault, now, &actions)
-    case .stop(let kind): stop(kind, now, &actions)
+    case .stop(let kind):
+      // Without a record of what the receiver may have recorded, the next run would need a new code.
+      guard isBeginningTransfer, postponedStop == nil else { return stop(kind, now, &actions) }
+      postponedStop = (kind, now + EndLimits.plan)
+      setEndDeadline(now)
     case .timePassed, .noted: break
     case .forgot: forgot(now)
     case .dialing(let first): dialing(first, &actions)
@@ -220,10 +227,21 @@ extension SenderEngine {
     }
   }
 
+  /// Whether the receiver may have recorded a plan that this device has not.
+  private var isBeginningTransfer: Bool {
+    guard case .conversing(let conversation, _) = phase else { return false }
+    return conversation.awaitsPlan && facts.transfer.identifier == nil
+  }
+
   /// Does the work that only waits for time or for the end of other work; returns whether there was
   /// any.
   mutating func moveOn(_ now: Double, _ actions: inout [Action]) -> Bool {
     if let endDeadline, now >= endDeadline { return endAtDeadline(now, &actions) }
+    if let (kind, moment) = postponedStop, now >= moment || !isBeginningTransfer {
+      postponedStop = nil
+      stop(kind, now, &actions)
+      return true
+    }
     switch phase {
     case .waiting(let plan, let moment) where now >= moment:
       dial(plan, &actions)

@@ -72,6 +72,8 @@ package struct SenderSession: Equatable, Sendable {
 
   package var isDone: Bool { state == .done }
   package var isBetween: Bool { state == .between }
+  /// Whether the receiver has the plan and has not judged it.
+  package var isPlanned: Bool { if case .planned = state { true } else { false } }
   private var isSettling: Bool { if case .settling = state { true } else { false } }
   /// Whether a part runs.
   package var isOffered: Bool {
