@@ -311,7 +311,7 @@ struct StagingFigures: Sendable {
   /// The total of the staged data, complete or not, and the number of complete items.
   fileprivate(set) var held = Tally()
   /// The bytes that an earlier process staged, and those of the holes that came since.
-  fileprivate let uncounted: UInt64
+  var uncounted: UInt64 = 0
   var holes: UInt64 = 0
   /// The items that the destination cannot hold, and the sum of their sizes.
   fileprivate(set) var refused = Tally()
@@ -319,12 +319,6 @@ struct StagingFigures: Sendable {
   var losses: [Done.Loss.Kind: UInt64] = [:]
   /// Whether an item came with an owner that the user wants.
   var hasOwners = false
-
-  fileprivate init(held: Tally, refused: Tally) {
-    self.held = held
-    self.refused = refused
-    uncounted = held.bytes
-  }
 }
 
 /// The ledger and its related state behind one lock, and its figures behind a second lock that

@@ -65,6 +65,7 @@ extension Staging {
       // import may outlive it.
       if case .concluded(let total) = survey.stage { try journal.appendDurably([.concluded(total)]) }
       if staging.formerExisting != nil { try staging.noteExisting() }
+      staging.shared.withFigures { $0.uncounted = $0.held.bytes }
       return staging
     } catch let error as SystemError {
       throw ArchiveError(.storage, "the staged data cannot be read", cause: error)
