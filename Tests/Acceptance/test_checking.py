@@ -270,7 +270,8 @@ def test_a_migration(work):
     # The same home again.
     refused = author.migrate("--home", home, code=4)
     equal(refused.events("migrated")[0]["succeeded"], False, "whether it succeeded")
-    require("has data on the receiving device already" in refused.error()["message"], f"said: {refused.text()}")
+    for event in refused.events("error"):
+        require("has data on the receiving device already" in event["message"], f"said: {event}")
     human = ended(author.device.start("app", "migrate", ID, "--to", author.bundle, "--home", home), 4)
     require(f"the app in {home} has none of this data" in human.errors(), f"said: {human.errors()}")
     author.migrate("--home", home, "--replace")
