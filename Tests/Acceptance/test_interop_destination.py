@@ -99,6 +99,30 @@ def test_names_that_are_taken(work, mode):
         equal(file.read(), b"new content", "what was sent")
 
 
+def test_what_belongs_together(work):
+    """interop: --existing merge: marks of kind 2 alone, and what belongs together is sent whole"""
+    old, new = work.place()
+    together = {"db": b"db", "db-wal": b"wal"}
+    filled(f"{old}/data", {"same": b"same", **together})
+    filled(f"{new}/data", {"same": b"same", "db": b"db", "work": b"work"})
+    for folder in (old, new):
+        filled(f"{folder}/data/repository", {".git": b"gitdir: x", "file": b"file"})
+    receiver = Receiver(work, new, options=["--existing", "merge"])
+    made = to_data(paired(receiver, roots(old)))
+    key = made.accepted.hashKey
+    equal(made.held[2], {wire.mark_of_file(key, len(content), divmod(MOMENT, 10**9), b"data/" + name)
+                         for name, content in ((b"same", b"same"), (b"db", b"db"), (b"work", b"work"))}, "marks of kind 2")
+    equal(made.held[3], set(), "marks of kind 3")
+    made.send()
+    made.finish()
+    made.receipt()
+    finish = next(said for is_own, said in made.control.trace if is_own and said.name == "FINISH")
+    equal((finish.present, finish.differing), (1, None), "present and differing")
+    end_well(receiver)
+    arrived = {name.replace(" (2)", ""): name for name in os.listdir(f"{new}/data") if "(2)" in name}
+    equal(arrived, {name: name.replace("db", "db (2)") for name in together}, "what arrived")
+
+
 def test_a_name_that_is_taken(work):
     """interop: a root that exists: the part is refused with code 6 and its name"""
     old, new = merged(work)

@@ -297,6 +297,19 @@ def test_marks_of_existing_items(work):
     equal(os.stat(f"{new}/data/twin").st_nlink, 1, "names of the file")
 
 
+def test_what_belongs_together(work):
+    """interop: marks of kind 2 alone: the program sends what belongs together whole"""
+    old, new = some(work, 1)
+    os.makedirs(f"{old}/data/work/.git")
+    names = ("small-0", "db", "db-wal", "work/.git/HEAD", "work/file")
+    for name in names[1:]:
+        small_file(f"{old}/data/{name}")
+    there = ([lambda key, name=name: of_stat(key, f"{old}/data/{name}", b"data/" + name.encode()) for name in names], [])
+    receiver, _ = all_through(work, old, new, there=there)
+    equal((receiver.part.finished.present, receiver.part.finished.differing), (1, None), "present and differing")
+    equal([name for name in names if os.path.exists(f"{new}/data/{name}")], list(names[1:]), "what arrived")
+
+
 def test_traits(work):
     """interop: traits in ACCEPT: the program leaves items out with UNSENT 7: exit code 8"""
     old, new = some(work, 1)

@@ -13,12 +13,13 @@ PRESENT, DIFFERING, WITHHELD = 0, 6, 7
 def leave_out(items, held, accepted):
     """The items to send, and (path, why, refusal) of the others. `held` has the marks by kind."""
     kept, left, gone, firsts = [], [], {}, {}
+    whole = together(items)
     for item in items:
         target = item.target
         if target and target.path in gone:
             # Another name of such a file is looked up by its own path, and becomes a file itself.
             item = tree.Item(item.path, item.whole, item.status, firsts.get(target.path))
-        why, refusal = reason(item, held, accepted, gone)
+        why, refusal = reason(item, held, accepted, gone, item.path in whole)
         if why is None:
             kept.append(item)
             if target and item.kind == wire.FILE:
@@ -29,7 +30,21 @@ def leave_out(items, held, accepted):
     return kept, left
 
 
-def reason(item, held, accepted, gone):
+def together(items):
+    """The paths of items that belong together with others."""
+    files = {item.path for item in items if item.kind != wire.DIRECTORY}
+    folders = {item.path.rpartition(b"/")[0] for item in items if item.path.rpartition(b"/")[2] in (b".git", b".hg", b".svn")}
+    found = {item.path for item in items
+             if any(item.path[:end] in folders for end, byte in enumerate(item.path) if byte == ord("/"))}
+    for path in files:
+        for ending in (b"-journal", b"-shm", b"-wal"):
+            base = path.removesuffix(ending)
+            if base != path and base in files:
+                found |= {base, path}
+    return found
+
+
+def reason(item, held, accepted, gone, is_whole):
     """Why an item is left out, with a reason of REFUSED; (None, None) for an item to send."""
     known = accepted.traits or {}
     if item.kind != wire.DIRECTORY:
@@ -39,9 +54,10 @@ def reason(item, held, accepted, gone):
             grain = known.get("granularity", 1)
             moment = item.status.st_mtime_ns // grain * grain
             equal = wire.mark_of_file(accepted.hashKey, item.status.st_size, divmod(moment, 10**9), item.path)
-        if equal in held[wire.THERE_EQUAL]:
+        is_taken = wire.mark_of_path(accepted.hashKey, item.path) in held[wire.THERE]
+        if equal in held[wire.THERE_EQUAL] and (is_taken or not is_whole):
             return PRESENT, None
-        if wire.mark_of_path(accepted.hashKey, item.path) in held[wire.THERE]:
+        if is_taken:
             return DIFFERING, None
     refusal = traits.refusal(item, known, gone)
     return (WITHHELD, refusal) if refusal else (None, None)
