@@ -88,6 +88,12 @@ final class MortalDisk: StagingDisk, ImportDestination {
   func makeParent(of target: ArchivePath) throws(SystemError) {
     try operate { () throws(SystemError) in try disk.makeParent(of: target) }
   }
+  func rename(_ target: ArchivePath, to name: ArchivePath) throws(SystemError) {
+    try operate { () throws(SystemError) in try disk.rename(target, to: name) }
+  }
+  func takeBack(_ target: ArchivePath, to path: ArchivePath) throws(SystemError) {
+    try operate { () throws(SystemError) in try disk.takeBack(target, to: path) }
+  }
   func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool {
     disk.isPresent(path, at: target, timeGranularity: timeGranularity)
   }

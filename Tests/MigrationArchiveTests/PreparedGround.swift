@@ -178,7 +178,7 @@ struct PreparedGround {
       case .replace:
         [("photos/folder-to-file (2)", "photos/folder-to-file"), ("photos/to-folder (2)/x", "photos/to-folder/x")]
       case .merge: Self.merged
-      case .refuse, .skip, .keepBoth: []
+      case .refuse, .skip, .keepBoth, .setAside: []
       }
     var broken: [String] = []
     for (name, original) in beside {

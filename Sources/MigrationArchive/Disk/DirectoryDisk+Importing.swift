@@ -44,6 +44,16 @@ extension DirectoryDisk: ImportDestination {
       path.name, to: arrival(of: target).directory, as: target.name, noReplace: noReplace)
   }
 
+  package func rename(_ target: ArchivePath, to name: ArchivePath) throws(SystemError) {
+    try arrival(of: target).directory.renameAmongOwn(
+      target.name, to: try arrival(of: name).directory, as: name.name)
+  }
+
+  package func takeBack(_ target: ArchivePath, to path: ArchivePath) throws(SystemError) {
+    try arrival(of: target).directory.renameAmongOwn(
+      target.name, to: try Self.directory(of: path, in: tree).directory, as: path.name)
+  }
+
   package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
     let from = try Self.directory(of: path, in: tree)
     try from.directory.makeHardLink(

@@ -64,6 +64,10 @@ package protocol ImportDestination {
   /// Replaces an item at the destination with a staged item of the same type, in one step: every
   /// lookup finds either the old or the new item. A directory replaces only an empty directory.
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError)
+  /// Gives an entry at the destination another name there; EEXIST if the name is taken.
+  func rename(_ target: ArchivePath, to name: ArchivePath) throws(SystemError)
+  /// Moves an entry at the destination back to a staged name; EEXIST if that is taken.
+  func takeBack(_ target: ArchivePath, to path: ArchivePath) throws(SystemError)
   /// Whether the entry at the destination equals the staged entry in every byte and in its time.
   /// Directories never do.
   func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool
@@ -95,6 +99,10 @@ extension ImportDestination {
     throw .unsupported("claim")
   }
   package func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) { throw .unsupported("release") }
+  package func rename(_ target: ArchivePath, to name: ArchivePath) throws(SystemError) { throw .unsupported("rename") }
+  package func takeBack(_ target: ArchivePath, to path: ArchivePath) throws(SystemError) {
+    throw .unsupported("take back")
+  }
   package func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool { false }
 
   package func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool { false }

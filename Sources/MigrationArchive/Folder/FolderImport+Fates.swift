@@ -19,6 +19,8 @@ extension FolderImport {
     case arrives(at: ArchivePath)
     /// The item replaces a file or link.
     case replaces
+    /// The existing entry gets another name, and the item gets its name.
+    case setsAside
     /// This directory exists; the contents of the staged directory are moved into it.
     case merges(ExistingEntry)
     /// An existing entry is kept, and the item is not imported.
@@ -57,6 +59,7 @@ extension FolderImport {
     switch existing {
     case .refuse: throw taken(path)
     case .keepBoth: return try beside(item)
+    case .setAside: return item.path.parent == nil ? .setsAside : try beside(item)
     case .skip: return isDirectory && occupant.kind == .directory ? .merges(occupant) : .stays
     case .merge:
       guard isDirectory, occupant.kind == .directory else {

@@ -27,6 +27,8 @@ package struct FolderImport {
   private var pending: [Merging] = []
   /// The roots that are in place: their names, and which entries they are.
   private var placedRoots: [(target: ArchivePath, entry: ExistingEntry)] = []
+  /// The roots of a part that sets old entries aside, as far as they are moved.
+  private var changed: [Changed] = []
   /// Whether the file system can rename without replacing, as far as known.
   var renamesSafely = true
   /// The items that are about to be moved, and those of them that are in the journal.
@@ -63,15 +65,22 @@ package struct FolderImport {
     // not leave the import half done.
     let fates = try fates(of: roots[...])
     // A root that replaces a file is looked up by the next run, too.
-    let replacing = zip(roots, fates).filter { $1 == .replaces }.map { (path: $0.0.path, target: $0.0.target) }
+    let replacing = zip(roots, fates).filter { $1 == .replaces || $1 == .setsAside }
+      .map { (path: $0.0.path, target: $0.0.target) }
     try announce(upcoming + replacing)
     total = fates.contains(where: \.isMerging) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
-    for (root, fate) in zip(roots, fates) {
-      try perform(fate, on: root)
-      try mergeDirectories(progress)
-      done += 1
-      tell(progress)
+    do throws(ArchiveError) {
+      for (root, fate) in zip(roots, fates) {
+        try perform(fate, on: root)
+        try mergeDirectories(progress)
+        done += 1
+        tell(progress)
+      }
+    } catch {
+      bringBack(changed, afterFailure: true)
+      throw error
     }
+    bringBack(changed, afterFailure: false)
     for merging in merged.sorted(by: { Staging.deeperFirst($0.item.path, $1.item.path) }) {
       try setMetadata(of: merging)
     }
@@ -212,7 +221,12 @@ package struct FolderImport {
 
   private mutating func perform(_ fate: Fate, on item: Item) throws(ArchiveError) {
     switch fate {
-    case .arrives(let target): try place(item, at: target)
+    case .arrives(let target):
+      if existing == .setAside { changed.append((item, nil)) }
+      try place(item, at: target)
+    case .setsAside:
+      changed.append((item, try setAside(item)))
+      try place(item, at: item.target)
     case .replaces:
       let entry = try stagedOccupant(item.path)
       do {

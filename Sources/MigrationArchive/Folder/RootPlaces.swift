@@ -97,7 +97,9 @@ extension FolderImporter {
     guard let places else { return }
     let unplaceable = try unplaceable(roots)
     if let first = unplaceable.first, unplaceable.count == roots.count { throw first.reason }
-    guard existing == .replace, let root = roots.first(where: { places.overlaps($0.name) }) else { return }
+    guard existing == .replace || existing == .setAside,
+      let root = roots.first(where: { places.overlaps($0.name) })
+    else { return }
     throw ArchiveError(
       .destination, "the place of \(VisibleText.quoted(root.name)) is that of another folder too", name: root.name)
   }

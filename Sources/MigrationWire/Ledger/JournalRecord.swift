@@ -230,6 +230,12 @@ package enum Existing: UInt8, CaseIterable, Sendable {
   case replace = 4
   /// Folders are merged, and a file or link that differs from the existing one gets another name.
   case merge = 5
+  /// The existing root gets another name, and the arriving one gets its name: for an app's data, and
+  /// no choice of the option.
+  case setAside = 6
+
+  /// The choices of the option.
+  package static let allCases: [Existing] = [.refuse, .skip, .keepBoth, .replace, .merge]
 
   /// Whether the sender leaves out what equals an existing item.
   package var leavesOutEqual: Bool { self == .skip || self == .merge }
@@ -242,6 +248,7 @@ package enum Existing: UInt8, CaseIterable, Sendable {
     case .keepBoth: "keep-both"
     case .replace: "replace"
     case .merge: "merge"
+    case .setAside: "set-aside"
     }
   }
 }

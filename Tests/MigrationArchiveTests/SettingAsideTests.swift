@@ -1,0 +1,143 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// The data of an app takes the places of existing data, which is set aside.
+@Suite struct SettingAsideTests {
+  private let scratch: Scratch
+  private let places: RootPlaces
+
+  init() throws {
+    scratch = try Scratch.withFolders(inMemory: true)
+    for key in ["config", "data", "rc"] { scratch.makeDirectory("source/\(key)") }
+    for name in ["config/settings", "data/new"] { scratch.write("source/\(name)", Array("new".utf8)) }
+    scratch.makeDirectory("destination/.config")
+    for name in [".config/app/settings", ".app/old"] { scratch.write("destination/\(name)", Array("old".utf8)) }
+    places = try RootPlaces([
+      "config": Array(".config/app".utf8), "data": Array(".app".utf8), "rc": Array(".apprc".utf8),
+    ])
+    scratch.letSettle()
+  }
+
+  private var roots: [[UInt8]] { ["config", "data", "rc"].map { scratch.at("source/\($0)") } }
+
+  private func migrate() throws {
+    let export = try Export(roots)
+    let arrival = try Arrival(scratch, export.offer, existing: .setAside, places: places)
+    try arrival.write(export.outlet.frames)
+    try arrival.finish(export.result.finish)
+  }
+
+  private func text(_ name: String) -> String? {
+    scratch.exists("destination/\(name)") ? scratch.text("destination/\(name)") : nil
+  }
+
+  /// The names of old data of a place.
+  private func asides(_ folder: String, _ name: String) -> [String] {
+    scratch.names(folder).filter { $0.hasPrefix("\(name).before-") }
+  }
+
+  private func isNew() -> Bool {
+    text(".config/app/settings") == "new" && text(".app/new") == "new" && text(".app/old") == nil
+      && scratch.exists("destination/.apprc")
+  }
+
+  /// Whether everything is as it was, with nothing beside it.
+  private func isOld() -> Bool {
+    text(".config/app/settings") == "old" && text(".app/old") == "old" && text(".app/new") == nil
+      && scratch.names("destination/.config") == ["app"] && asides("destination", ".app") == []
+  }
+
+  @Test func `the old data stands beside, with the date, as often as there is any`() throws {
+    try migrate()
+    #expect(isNew())
+    let first = asides("destination/.config", "app")
+    #expect(first.count == 1 && first[0].count == "app.before-2026-11-25".count)
+    #expect(scratch.text("destination/.config/\(first[0])/settings") == "old")
+    try migrate()
+    #expect(isNew())
+    #expect(asides("destination/.config", "app") == [first[0], first[0] + "-2"])
+    #expect(scratch.text("destination/.config/\(first[0])/settings") == "old")
+    #expect(asides("destination", ".app").count == 2)
+    #expect(asides("destination", ".apprc").count == 1)
+  }
+
+  @Test func `a failure brings all old data back`() throws {
+    var (at, failures) = (0, 0)
+    var isOver = false
+    while !isOver {
+      at += 1
+      let ground = try SettingAsideTests()
+      let (_, staging, mortal) = try ground.interrupted()
+      // Another program takes the last root away before it is put in place.
+      let root = ground.scratch.path("destination/\(String(decoding: staging.disk.name, as: UTF8.self))/tree/rc")
+      mortal.life.withLock { life in
+        life.operations = 0
+        life.stranger = (at, { rmdir(root) })
+      }
+      var moves = FolderImport(staging, to: mortal, at: ground.places)
+      let hasFailed = thrown { try moves.run { _ in } } != nil
+      if hasFailed { failures += 1 }
+      #expect(hasFailed ? ground.isOld() : ground.isNew(), "at \(at)")
+      isOver = mortal.life.withLock { $0.operations < at }
+    }
+    #expect(failures > 10)
+  }
+
+  private func interrupted() throws -> (Export, Staging, MortalDisk) {
+    let export = try Export(roots)
+    let arrival = try Arrival(scratch, export.offer, existing: .setAside, places: places)
+    try arrival.write(export.outlet.frames)
+    try arrival.staging.complete(export.result.finish) { _ in }
+    let mortal = MortalDisk(
+      try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination")), dyingAt: nil, diesAfter: false)
+    return (export, try Staging.recover(from: mortal, for: export.offer, transfer: 0xABC, keys: testKeys), mortal)
+  }
+
+  @Test func `an import that dies at any operation loses nothing and can be completed`() throws {
+    var last = 0
+    var hasDied = true
+    while hasDied {
+      last += 1
+      let ground = try SettingAsideTests()
+      let (export, staging, mortal) = try ground.interrupted()
+      mortal.life.withLock { life in
+        life.operations = 0
+        life.last = (last + 1) / 2
+        life.diesAfter = last % 2 == 0
+      }
+      var moves = FolderImport(staging, to: mortal, at: ground.places)
+      do {
+        try moves.run { _ in }
+        try staging.finishImport()
+      } catch {
+        #expect(mortal.hasDied, "\(error)")
+      }
+      hasDied = mortal.hasDied
+      let importer = try FolderImporter(ground.scratch, existing: .setAside, places: ground.places)
+      let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
+      _ = try importer.importItems(of: again) { _ in }
+      try importer.area.clear(0xABC, testKeys)
+      #expect(ground.isNew(), "\(last)")
+      for (folder, name, file) in [("destination/.config", "app", "settings"), ("destination", ".app", "old")] {
+        let asides = ground.asides(folder, name)
+        #expect(asides.count == 1, "\(last): \(asides)")
+        for aside in asides { #expect(ground.scratch.text("\(folder)/\(aside)/\(file)") == "old", "\(last)") }
+      }
+    }
+    #expect(last > 15)
+  }
+
+  @Test(
+    arguments: [
+      (0, "1970-01-01"), (86_399, "1970-01-01"), (86_400, "1970-01-02"), (951_782_400, "2000-02-29"),
+      (1_764_028_800, "2025-11-25"), (1_709_164_800, "2024-02-29"), (4_107_542_399, "2100-02-28"), (-1, "1969-12-31"),
+    ] as [(Int64, String)])
+  func `a moment has its day`(_ seconds: Int64, _ day: String) {
+    #expect(CivilDate.text(Timestamp(seconds: seconds, nanoseconds: 0)) == day)
+  }
+}
