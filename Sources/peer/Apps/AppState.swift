@@ -76,7 +76,8 @@ extension AppState {
     }
   }
 
-  private var now: String {
+  /// The use of its data at the moment, for a person.
+  var now: String {
     guard let holder else { return "" }
     return holder.process > 0 ? "\(holder.words) (process \(holder.process))" : holder.words
   }

@@ -9,7 +9,8 @@ import PeerTransfer
 enum AppCommand: Equatable, Sendable {
   /// The path of a bundle.
   case install([UInt8], json: Bool)
-  case list(json: Bool)
+  /// With `all`, also apps of files.
+  case list(all: Bool, json: Bool)
   case remove(String, credentials: Bool, json: Bool)
   case status(String, clear: Bool, json: Bool)
   /// The arguments are for the app.
@@ -30,7 +31,8 @@ enum Apps {
         let installation = try withApps { home throws(HostError) in try home.install(bundle) }
         return json ? installation.line : installation.sentence
       }
-    case .list(let json): Answer.give(json: json) { () throws(TransferFailure) in try list(json: json) }
+    case .list(let all, let json):
+      Answer.give(json: json) { () throws(TransferFailure) in try all ? listAll(json: json) : list(json: json) }
     case .remove(let identifier, let credentials, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
         var left = try withApps { home throws(HostError) in
@@ -55,14 +57,24 @@ enum Apps {
   }
 
   private static func list(json: Bool) throws(TransferFailure) -> Rendering {
+    let (states, damaged) = try installed()
+    return json
+      ? AppState.lines(states, damaged) : AppState.table(states, damaged, now: Timestamp.coarseNow().seconds)
+  }
+
+  private static func installed() throws(TransferFailure) -> ([AppState], [AppHome.Damaged]) {
     try withApps { home throws(HostError) in
       let listing = try home.list()
       var states: [AppState] = []
       for app in listing.apps { states.append(try AppState(app)) }
-      return json
-        ? AppState.lines(states, listing.damaged)
-        : AppState.table(states, listing.damaged, now: Timestamp.coarseNow().seconds)
+      return (states, listing.damaged)
     }
+  }
+
+  private static func listAll(json: Bool) throws(TransferFailure) -> Rendering {
+    let (states, damaged) = try installed()
+    let apps = try AllApps(states, damaged, records: try Home.path())
+    return json ? apps.lines : apps.table
   }
 
   private static func status(_ identifier: String, clear: Bool, json: Bool) throws(TransferFailure) -> Rendering {
@@ -143,7 +155,7 @@ extension AppCommand {
         try arguments.operand(verb, "bundle", hint: "Name the directory of an app's bundle."), json: json)
     case .appList:
       try arguments.refuseOperands()
-      self = .list(json: json)
+      self = .list(all: arguments.has("--all"), json: json)
     case .appRemove:
       self = .remove(
         try Self.identifier(arguments, verb), credentials: arguments.has("--credentials"), json: json)

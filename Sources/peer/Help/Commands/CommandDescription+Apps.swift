@@ -65,15 +65,16 @@ extension CommandDescription {
 
   static let appList = CommandDescription(
     usage: "app list", summary: "list installed apps",
-    forms: [Form(.optional(["--json"]))],
+    forms: [Form(.optional(["--all", "--json"]))],
     blocks: [
       .text(
         """
         Lists the installed apps and clips: identifier, version, name, how the last import into each ended, and its use
-        at the moment.
+        at the moment. With --all, also the apps of which a description or a Flatpak's identifier says where their data
+        lies in your home directory, with the size of the data.
         """)
     ],
-    options: [.json, .help],
+    options: [.flag("--all", "Also list Flatpaks and described apps with data."), .json, .help],
     exitCodes: ExitCodes(
       .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
       .init(number: 4, meaning: "PEER_HOME cannot hold apps")))

@@ -1,0 +1,86 @@
+import MigrationApps
+import MigrationArchive
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// `peer app list --all`: the apps of every kind of which this user has data.
+struct AllApps {
+  /// The apps with an extension.
+  private let installed: [AppState]
+  private let damaged: [AppHome.Damaged]
+  /// The apps of files, and their sizes.
+  private let files: [(app: MovableApp, size: EntrySize?)]
+  private let notes: [String]
+
+  init(
+    _ installed: [AppState], _ damaged: [AppHome.Damaged], files: [(app: MovableApp, size: EntrySize?)],
+    notes: [String] = []
+  ) {
+    self.installed = installed
+    self.damaged = damaged
+    self.files = files
+    self.notes = notes
+  }
+
+  /// Looks for the apps of files in the home of this user, and measures their data.
+  init(_ installed: [AppState], _ damaged: [AppHome.Damaged], records: [UInt8]) throws(TransferFailure) {
+    guard let path = Environment.bytes("HOME") ?? CurrentProcess.homeDirectory, !path.isEmpty else {
+      throw .usage("you have no home directory", hint: "Set HOME.")
+    }
+    do {
+      let home = SharedDirectory(try Directory.open(path))
+      let (apps, notes) = KnownApps(records: records).apps(in: home.directory)
+      var inventory = try Inventory(of: home, apps: apps, records: [records])
+      try inventory.measure(until: StopSignal(), only: { $0.app != nil })
+      self.init(
+        installed, damaged, files: inventory.entries.compactMap { entry in entry.app.map { ($0, entry.size) } },
+        notes: notes)
+    } catch {
+      throw TransferFailure(.failed, "the home \(VisibleText.quoted(path)) cannot be read: \(error)")
+    }
+  }
+
+  /// For a person: a table.
+  var table: Rendering {
+    guard !installed.isEmpty || !files.isEmpty else {
+      return Rendering(standardError: warnings + "No app has data that can be moved.\n")
+    }
+    var rows = [["ID", "KIND", "VERSION", "NAME", "SIZE", "NOW"]]
+    rows += installed.map { state in
+      [
+        state.identifier, state.role.words ?? MovableApp.Kind.withExtension.rawValue, VisibleText.of(state.version),
+        VisibleText.of(state.name ?? ""), "", state.now,
+      ]
+    }
+    rows += files.map { app, size in
+      [
+        app.identifier, app.kind.rawValue, VisibleText.of(app.version), VisibleText.of(app.name),
+        size.map { Figures.size($0.tally.bytes) } ?? "", app.inUse.map { "in use (\(VisibleText.of($0)))" } ?? "",
+      ]
+    }
+    return Rendering(standardError: warnings, standardOutput: Table.text(rows))
+  }
+
+  private var warnings: String {
+    let broken = damaged.map { "\($0.identifier): \($0.error.description)" }
+    return (broken + notes).map { "peer: note: \($0)\n" }.joined()
+  }
+
+  /// For a program: an object per line.
+  var lines: Rendering {
+    let files = files.map { app, size in
+      Rendering.event(
+        "fileApp",
+        [
+          "id": app.identifier, "name": app.name, "kind": app.kind.rawValue, "bytes": size?.tally.bytes,
+          "inUse": app.inUse, "runsByItself": app.flags.contains(.runsByItself),
+          "secret": app.flags.contains(.secret), "identity": app.isIdentity,
+        ])
+    }
+    let notes = Rendering(standardError: notes.map { "peer: note: \($0)\n" }.joined())
+    return files.reduce(AppState.lines(installed, damaged) + notes, +)
+  }
+}
