@@ -95,7 +95,9 @@ package struct AppCatalogue: Sendable {
       guard places.contains(where: { $0.kind == .directory }) else { return nil }
       return MovableApp(
         .flatpak, identifier: identifier, name: flatpaks.name(of: identifier) ?? identifier, places: places,
-        exclusions: Flatpaks.exclusions, inUse: use(of: .flatpak(identifier)))
+        exclusions: Flatpaks.exclusions,
+        flags: places.contains { $0.root == Array(Flatpaks.overrides.utf8) } ? .runsByItself : [],
+        inUse: use(of: .flatpak(identifier)))
     }
   }
 
@@ -174,13 +176,16 @@ package struct Arrival: Equatable, Sendable {
   /// The program that uses the data there now, for people.
   package let inUse: String?
 
+  /// The places of some roots at which anything is.
+  package func present(of keys: [[UInt8]], in home: borrowing Directory) -> [[UInt8]] {
+    keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { home.isTaken(at: $0) }
+  }
+
   /// The places of some roots that have data already: anything but files that every new home has.
   package func present(
     of keys: [[UInt8]], in home: borrowing Directory, besides skeleton: borrowing Directory
   ) -> [[UInt8]] {
-    keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { path in
-      home.kind(at: path) != nil && !home.isSame(as: skeleton, at: path)
-    }
+    present(of: keys, in: home).filter { !home.isSame(as: skeleton, at: $0) }
   }
 }
 
@@ -262,6 +267,15 @@ private struct Found {
 extension Directory {
   /// The type of an item beneath this directory; nil if there is none, or a link leads to it.
   func kind(at path: [UInt8]) -> ItemKind? { (try? kindWithoutLinks(at: path)) ?? nil }
+
+  /// Whether there is anything at a path, also a link.
+  fileprivate func isTaken(at path: [UInt8]) -> Bool {
+    do {
+      return try kindWithoutLinks(at: path) != nil
+    } catch {
+      return true
+    }
+  }
 
   /// The type of an item beneath this directory, nil if there is none. Fails if a link leads to it.
   fileprivate func kindWithoutLinks(at path: [UInt8]) throws(SystemError) -> ItemKind? {

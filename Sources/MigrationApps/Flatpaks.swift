@@ -16,8 +16,8 @@ package struct Flatpaks: Sendable {
 
   /// The key of the data of a Flatpak that has no description.
   static let container = "container"
-  /// The key of its user's changes of its permissions.
-  static let overrides = "overrides"
+  /// The key of its user's changes of its permissions, which can let it run outside of its sandbox.
+  package static let overrides = "overrides"
   static let keys = [container, overrides]
   /// What a Flatpak makes again by itself.
   static let exclusions = ["/cache/", "/.ld.so/"].map { Array($0.utf8) }

@@ -98,8 +98,8 @@ package struct Inventory: Sendable {
   /// Measures the entries in their order, on a thread that may wait for a disk, until the signal is
   /// set. `progress` gets the position of each entry that was measured.
   package mutating func measure(
-    until stop: StopSignal, only isMeant: (Entry) -> Bool = { _ in true },
-    progress: (Int, Inventory) -> Void = { _, _ in }
+    until stop: StopSignal, progress: (Int, Inventory) -> Void = { _, _ in },
+    only isMeant: (Entry) -> Bool = { _ in true }
   ) throws(ArchiveError) {
     for index in entries.indices where !entries[index].places.isEmpty && isMeant(entries[index]) {
       let places = entries[index].places

@@ -1,0 +1,86 @@
+import MigrationApps
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// The importers of the parts whose roots are keys: folders of a home, and apps of files. This device
+/// alone knows where a key lies and what an app's data is.
+struct KeyedArrivals {
+  private let area: StagingArea
+  private let home: SharedDirectory
+  private let known: KnownApps
+  /// Whether the existing data of apps is set aside.
+  private let replacesApps: Bool
+
+  /// The home is the directory of the staging area.
+  init(_ area: StagingArea, home: SharedDirectory, knowing known: KnownApps, replacingApps replacesApps: Bool) {
+    self.area = area
+    self.home = home
+    self.known = known
+    self.replacesApps = replacesApps
+  }
+
+  /// The importer of a part; nil for a part of another kind, and for an app that this device does not
+  /// know.
+  func importer(of part: Part) throws(ArchiveError) -> FolderImporter? {
+    switch part.contents {
+    case .role(HomeFolder.role, _):
+      let places = HomeFolders.receiving(in: home.directory).map
+      return FolderImporter(area, existing: .merge, places: try RootPlaces(places))
+    case .files(let app, let roots):
+      guard let arrival = arrival(of: app) else { return nil }
+      try check(arrival, roots)
+      return FolderImporter(area, existing: .setAside, places: try RootPlaces(arrival.places))
+    case .role, .folders, .app, .unknown: return nil
+    }
+  }
+
+  /// What a part is by this device's own knowledge; its flags only add to that.
+  func flags(of part: Part) -> Part.Flags {
+    switch part.contents {
+    case .folders(let roots):
+      roots.contains { Inventory.runsByItself($0.name) } ? part.flags.union(.runsByItself) : part.flags
+    case .files(let app, let roots):
+      part.flags.union(arrival(of: app)?.flags ?? []).union(arrival(of: app)?.isIdentity == true ? .secret : [])
+        .union(roots.contains { $0.name == Array(Flatpaks.overrides.utf8) } ? .runsByItself : [])
+    case .role, .app, .unknown: part.flags
+    }
+  }
+
+  /// Old data that imports have set aside, by its paths relative to the home.
+  func setAside(by part: Part) -> [[UInt8]] {
+    guard case .files(let app, _) = part.contents else { return [] }
+    return arrival(of: app)?.setAside(in: home.directory) ?? []
+  }
+
+  /// What is to be installed so that the data of a part is of use.
+  func missing(for part: Part) -> Arrival.Missing? {
+    guard case .files(let app, _) = part.contents else { return nil }
+    return arrival(of: app)?.missing
+  }
+
+  private func arrival(of app: String) -> Arrival? {
+    known.catalogue.arrival(of: app, in: home.directory, running: known.running)
+  }
+
+  private func check(_ arrival: Arrival, _ roots: [Root]) throws(ArchiveError) {
+    if let user = arrival.inUse {
+      throw ArchiveError(
+        .inUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
+        hint: "Close it, and run both commands again.")
+    }
+    guard !replacesApps, let path = present(arrival, roots).first else { return }
+    throw ArchiveError(
+      .exists, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
+      hint: "With --existing replace, the data is set aside under another name, and the new data arrives.", name: path)
+  }
+
+  private func present(_ arrival: Arrival, _ roots: [Root]) -> [[UInt8]] {
+    let keys = roots.map(\.name)
+    if let skeleton = try? Directory.open("/etc/skel") {
+      return arrival.present(of: keys, in: home.directory, besides: skeleton)
+    }
+    // Without a skeleton, each file counts.
+    return arrival.present(of: keys, in: home.directory)
+  }
+}

@@ -1,0 +1,73 @@
+import MigrationApps
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import peer
+
+@Suite struct KeyedArrivalsTests {
+  private let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch(inMemory: true)
+    for name in ["home", "records/descriptions"] { scratch.makeDirectory(name) }
+    scratch.write("home/.config/user-dirs.dirs", "XDG_MUSIC_DIR=\"$HOME/Musik\"\n")
+    scratch.write(
+      "records/descriptions/x.app",
+      "[Application]\nId=x\nName=The X\nPackages=x11\nPrograms=no-such-program\nRuns=yes\nIdentity=yes\n[Data]\n"
+        + "config=config/x\n[Running]\nProcesses=no-such-process\n")
+  }
+
+  private func arrivals(replacing: Bool = false) throws -> KeyedArrivals {
+    KeyedArrivals(
+      try StagingArea(at: scratch.at("home")), home: SharedDirectory(try Directory.open(scratch.path("home"))),
+      knowing: KnownApps(records: scratch.at("records"), isElsewhere: true), replacingApps: replacing)
+  }
+
+  private func part(_ app: String, _ keys: String...) -> Part {
+    Part(.files(of: app, keys.map { Root(kind: .directory, name: Array($0.utf8)) }), name: app)
+  }
+
+  private func refusal(_ part: Part, replacing: Bool = false) throws -> String? {
+    let arrivals = try arrivals(replacing: replacing)
+    return thrown { () throws(ArchiveError) in _ = try arrivals.importer(of: part) }?.description
+  }
+
+  @Test func `folders of a home go where this home has them`() throws {
+    let roots = ["documents", "music", "other"].map { Root(kind: .directory, name: Array($0.utf8)) }
+    let importer = try #require(try arrivals().importer(of: Part(.role("home", roots), name: "Musik")))
+    #expect(importer.existing == .merge)
+    // No place of the sender's choosing.
+    #expect(try importer.unplaceable(roots).map(\.root) == [2])
+    #expect(try arrivals().importer(of: Part(.role("office", roots), name: "x")) == nil)
+  }
+
+  @Test func `an app goes where this device's description says, and to no key beyond it`() throws {
+    let part = part("x", "config", "data")
+    let importer = try #require(try arrivals().importer(of: part))
+    #expect(importer.existing == .setAside)
+    #expect(try importer.unplaceable(part.roots).map(\.root) == [1])
+    #expect(try arrivals().importer(of: self.part("unknown", "config")) == nil)
+    #expect(try arrivals().importer(of: self.part("../x", "config")) == nil)
+    #expect(try arrivals().missing(for: part) == .package("x11"))
+  }
+
+  @Test func `what a part is does not depend on the sender's flags`() throws {
+    #expect(try arrivals().flags(of: part("x", "config")) == [.runsByItself, .secret])
+    #expect(try arrivals().flags(of: part("org.example.App", "container")) == [])
+    #expect(try arrivals().flags(of: part("org.example.App", "container", "overrides")) == .runsByItself)
+    let roots = [Root(kind: .directory, name: Array("bin".utf8))]
+    #expect(try arrivals().flags(of: Part(.folders(roots), name: "bin")) == .runsByItself)
+  }
+
+  @Test func `existing data of an app is not touched unless the user says so`() throws {
+    #expect(try refusal(part("x", "config")) == nil)
+    scratch.makeDirectory("home/.config/x")
+    #expect(try refusal(part("x", "config")) == "The X has data here already: '.config/x'")
+    #expect(try refusal(part("x", "config"), replacing: true) == nil)
+    scratch.makeDirectory("home/.config/x.before-2026-11-25")
+    #expect(try arrivals().setAside(by: part("x", "config")) == [Array(".config/x.before-2026-11-25".utf8)])
+  }
+}
