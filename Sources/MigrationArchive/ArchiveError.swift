@@ -32,6 +32,14 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     package static let importFailed = Code(rawValue: "import")
     /// The other device offered another app's data, or folders.
     package static let otherApp = Code(rawValue: "other app")
+    /// The part is of a kind that this program does not know.
+    package static let unknownKind = Code(rawValue: "unknown kind")
+    /// The app is not installed here.
+    package static let notInstalled = Code(rawValue: "not installed")
+    /// The app runs, or another process uses its data.
+    package static let appInUse = Code(rawValue: "app in use")
+    /// The user of this device has not allowed it.
+    package static let notAllowed = Code(rawValue: "not allowed")
     /// The user cancelled an import.
     package static let cancelled = Code(rawValue: "cancelled")
     /// The transfer was stopped during the operation.

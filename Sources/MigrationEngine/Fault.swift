@@ -39,6 +39,12 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
     case otherApp
     /// A part of a kind that this program does not take.
     case unknownKind
+    /// The app of a part is not installed here.
+    case notInstalled
+    /// The app of a part is in use here.
+    case appInUse
+    /// The user of this device has not allowed the part.
+    case notAllowed
     case importFailed
     /// The user of this device has cancelled the import.
     case importCancelled
@@ -186,6 +192,9 @@ extension Fault.Code {
     case .unfit, .inUse, .collision: .unfit
     case .otherApp: .otherApp
     case .unknownKind: .unknownKind
+    case .notInstalled: .notInstalled
+    case .appInUse: .appInUse
+    case .notAllowed: .refused
     case .importFailed, .importCancelled: .importFailed
     case .exportFailed, .source: .exportFailed
     case .storage, .device: .storage
@@ -197,7 +206,9 @@ extension Fault.Code {
     case .connection, .idle, .superseded: .connectionLost
     case .pairing: .pairing
     case .interrupted, .importCancelled: .interrupted
-    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp, .unknownKind: .refused
+    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp, .unknownKind, .notInstalled,
+      .appInUse, .notAllowed:
+      .refused
     case .noSpace: .noSpace
     case .importFailed: .importFailed
     case .exportFailed: .exportFailed
@@ -220,7 +231,7 @@ extension Fault.Code {
     case .storage: "The received data is kept. Repair the disk, and start again."
     case .idle: "The received data is kept: the sender may continue at any time."
     case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing,
-      .unknownKind, .importFailed, .importCancelled, .exportFailed, .device:
+      .unknownKind, .notInstalled, .appInUse, .notAllowed, .importFailed, .importCancelled, .exportFailed, .device:
       nil
     }
   }
@@ -314,6 +325,8 @@ extension Close {
     case .unknownTransfer: "Start it again, with a new code."
     case .otherApp: "Give --app the same app on both devices, or on neither of them."
     case .unknownKind: "Install the current peer there, and start again."
+    case .notInstalled: "Install the app there, and run both commands again."
+    case .appInUse: "Close the app there, and run both commands again."
     default: nil
     }
   }

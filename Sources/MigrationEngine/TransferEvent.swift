@@ -87,6 +87,29 @@ package struct TransferResult: Equatable, Sendable {
   }
 }
 
+/// The end of one of several parts, for the user.
+package struct PartEnd: Sendable {
+  package let number: UInt16
+  package let name: String
+  /// The root that is left out, while the rest of the part arrives; nil for the whole part.
+  package let root: [UInt8]?
+  package let result: Result<TransferResult, TransferFailure>
+  /// Whether a later session may continue a part that has failed.
+  package let mayResume: Bool
+
+  package init(_ number: UInt16, _ name: String, _ result: TransferResult) {
+    (self.number, self.name, root, self.result, mayResume) = (number, name, nil, .success(result), false)
+  }
+
+  package init(_ number: UInt16, _ name: String, root: [UInt8]? = nil, _ fault: Fault) {
+    self.number = number
+    self.name = name
+    self.root = root
+    result = .failure(fault.failure)
+    mayResume = root == nil && fault.isResumable
+  }
+}
+
 /// How one part of a plan has ended.
 enum PartOutcome: Sendable {
   case finished(TransferResult)
@@ -163,6 +186,8 @@ package enum TransferEvent: Sendable {
   case paired(label: String, address: String, isKnown: Bool = false)
   /// The offered transfer, and how much room the destination has (nil at the sender).
   case offer(Offer, availableBytes: UInt64?)
+  /// The parts of a plan of several, instead of an offer.
+  case plan([Part], availableBytes: UInt64?)
   case progress(TransferProgress)
   /// The connection is lost; the transfer resumes by itself when it can.
   case interrupted(reason: String)
@@ -183,8 +208,8 @@ package enum TransferEvent: Sendable {
   /// An app's extension wrote a line to standard error or output.
   case extensionOutput(isError: Bool, line: [UInt8])
   case done(TransferResult)
-  /// One of several parts was not taken, or has failed; the others continue.
-  case partFailed(name: String, TransferFailure)
+  /// One of several parts has ended, or a root of a part is left out; the others continue.
+  case partEnded(PartEnd)
   /// A transfer has failed, and the run continues: only a receiver that stays reports this.
   case failed(TransferFailure)
 }

@@ -114,6 +114,22 @@ extension ArchiveError {
   }
 }
 
+extension ArchiveError {
+  /// The reason why an app cannot be a part of a plan on this device.
+  package init(ofPart error: HostError) {
+    let code: ArchiveError.Code =
+      switch error.code {
+      case .notInstalled: .notInstalled
+      case .inUse: .appInUse
+      case .stopped: .stopped
+      case .bundle, .unfit, .container, .location, .source: .destination
+      case .noSpace: .noSpace
+      default: .storage
+      }
+    self.init(code, error.description, hint: error.hint, name: error.name)
+  }
+}
+
 extension HostError {
   /// The same, if no transfer has begun.
   init(ofDevice error: ArchiveError) {

@@ -19,6 +19,13 @@ package enum CurrentProcess {
     return unsafe Array(UnsafeRawBufferPointer(start: home, count: strlen(home)))
   }
 
+  /// The name of a user, as the system's list of users has it; for the start of a process, when it
+  /// has one thread.
+  package static func name(ofUser user: UInt32) -> [UInt8]? {
+    guard let entry = unsafe getpwuid(user), let name = unsafe entry.pointee.pw_name else { return nil }
+    return unsafe Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
+  }
+
   /// The calling thread's number, as ps and /proc show it.
   package static var threadID: CInt { csystem_thread_id() }
 

@@ -68,6 +68,10 @@ extension ArchiveError.Code {
     case .inUse: .inUse
     case .collision: .collision
     case .otherApp: .otherApp
+    case .unknownKind: .unknownKind
+    case .notInstalled: .notInstalled
+    case .appInUse: .appInUse
+    case .notAllowed: .notAllowed
     case .importFailed: .importFailed
     case .cancelled: .importCancelled
     case .exportFailed: .exportFailed

@@ -133,8 +133,11 @@ extension TransferEvent {
       case .renamed(let path, let target): path.count + target.count
       case .extensionOutput(_, let line): line.count
       case .notice(let text): text.utf8.count
-      case .failed(let failure), .partFailed(_, let failure):
-        failure.message.utf8.count + (failure.hint?.utf8.count ?? 0) + (failure.subject.name?.count ?? 0)
+      case .failed(let failure): failure.size
+      case .partEnded(let end):
+        if case .failure(let failure) = end.result { failure.size } else { end.name.utf8.count }
+      case .plan(let parts, _):
+        parts.reduce(0) { $0 + 256 + $1.name.utf8.count + $1.roots.reduce(0) { $0 + 64 + $1.name.count } }
       case .interrupted(let reason), .unannounced(let reason): reason.utf8.count
       case .offer(let offer, _): offer.namesSize
       case .confined(let directories), .unconfined(_, let directories): directories.reduce(0) { $0 + $1.count }
@@ -142,6 +145,10 @@ extension TransferEvent {
       }
     return 256 + texts
   }
+}
+
+extension TransferFailure {
+  fileprivate var size: Int { message.utf8.count + (hint?.utf8.count ?? 0) + (subject.name?.count ?? 0) }
 }
 
 extension Offer {

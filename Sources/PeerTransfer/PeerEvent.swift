@@ -90,7 +90,10 @@ extension PeerEvent {
       self = .notStored(PeerPath(bytes: path), reason: item.clause)
     case .renamed(let path, let target): self = .renamed(PeerPath(bytes: path), as: PeerPath(bytes: target))
     case .done(let result): self = .done(PeerResult(result, isComplete: isComplete))
-    case .partFailed(let name, let failure): self = .partFailed(name: VisibleText.of(name), PeerError(failure))
+    case .partEnded(let end):
+      guard case .failure(let failure) = end.result else { return nil }
+      let name = end.root.map { VisibleText.listed($0) } ?? VisibleText.of(end.name)
+      self = .partFailed(name: name, PeerError(failure))
     case .failed(let failure): self = .failed(PeerError(failure))
     // The other events are the command's alone.
     default: return nil

@@ -115,7 +115,7 @@ public final class PeerReceiver: Sendable {
   ///   - helpers: the program's questions to the user; the announcement is added.
   ///   - stopping: gets the function that ends the transfer, before it begins.
   package static func receive(
-    _ options: Receiver.Options, into importer: any Importer, memory: TransferStore?, isAnnounced: Bool,
+    _ options: Receiver.Options, into importers: any Importers, memory: TransferStore?, isAnnounced: Bool,
     with helpers: Receiver.Helpers = Receiver.Helpers(), telling tell: @escaping @Sendable (TransferEvent) -> Void,
     stopping: (@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void
   ) throws(TransferFailure) -> TransferResult {
@@ -123,7 +123,7 @@ public final class PeerReceiver: Sendable {
     let announcing = isAnnounced ? Announcing(label: options.greeting.label, telling: tell) : nil
     defer { announcing?.end() }
     helpers.announcer = announcing
-    let receiver = try Receiver(options, with: helpers, importer: importer, store: memory, observer: tell)
+    let receiver = try Receiver(options, with: helpers, importers: importers, store: memory, observer: tell)
     stopping { receiver.stop($0) }
     return try receiver.run()
   }

@@ -99,7 +99,7 @@ public final class PeerSender: Sendable {
       let source = try FolderSource(
         sending: paths.map(\.bytes), selecting: selection, withOwners: options.sendsOwners
       ) { [buffer = running.buffer] in buffer.add(.notice($0)) }
-      return try Self.send(source, transfer, searching: search, memory: store) { [buffer = running.buffer] in
+      return try Self.send([source], transfer, searching: search, memory: store) { [buffer = running.buffer] in
         buffer.add($0)
       } stopping: { stop in
         running.stopping { stop(.interrupted) }
@@ -111,20 +111,20 @@ public final class PeerSender: Sendable {
     }
   }
 
-  /// Sends from any source, for any program, and blocks until the end.
+  /// Sends from any sources, one for each part, for any program, and blocks until the end.
   ///
   /// - Parameters:
   ///   - stopping: gets the function that ends the transfer, before it begins.
   ///   - choose: chooses one of several devices. Neither this answer nor a code is wanted any more
   ///     when one of the descriptors becomes readable.
   package static func send(
-    _ source: any ItemSource, _ options: Sender.Options, searching search: any NearbySearch = NetworkSearch(),
+    _ sources: [any ItemSource], _ options: Sender.Options, searching search: any NearbySearch = NetworkSearch(),
     memory: TransferStore?, telling tell: @escaping @Sendable (TransferEvent) -> Void,
     stopping: (@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void,
     choosing choose: ([DeviceAddress], [CInt]) throws(TransferFailure) -> Int,
     code: (DeviceAddress, [CInt]) throws(TransferFailure) -> PairingCode
   ) throws(TransferFailure) -> TransferResult {
-    let sender = Sender(options, searching: search, sources: [source], store: memory, observer: tell)
+    let sender = Sender(options, searching: search, sources: sources, store: memory, observer: tell)
     // First, so that a run that is to end already learns it before a receiver answers.
     stopping { sender.stop($0) }
     // The sources are scanned while the code is being typed.

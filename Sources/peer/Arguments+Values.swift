@@ -72,6 +72,23 @@ extension Arguments {
     return app
   }
 
+  /// The apps whose data is sent, in their order, and how many of them stand in front of the paths.
+  func apps() throws(TransferFailure) -> (identifiers: [String], inFront: Int) {
+    var identifiers: [String] = []
+    for bytes in all("--app") {
+      guard let app = String(validating: bytes, as: UTF8.self), app.utf8.count <= Limits.identifier else {
+        throw .usage(
+          "--app: the identifier is too long, or not text", hint: "'peer app list' lists the installed apps.")
+      }
+      guard !identifiers.contains(app) else {
+        throw .usage("--app: \(VisibleText.quoted(app)) is given more than once", hint: "Name each app once.")
+      }
+      identifiers.append(app)
+    }
+    let inFront = settings.prefix(settingsInFront).count { $0.option == "--app" }
+    return (identifiers, operands.isEmpty ? identifiers.count : inFront)
+  }
+
   /// The name that this device gives itself; nil if the option is not given.
   func label() throws(TransferFailure) -> String? {
     guard let label = try text("--label") else { return nil }

@@ -18,6 +18,8 @@ struct Arguments: Equatable {
   private var flags: Set<String> = []
   /// All other words, in the order in which they were typed.
   private(set) var operands: [[UInt8]] = []
+  /// How many options with values stand in front of the first other word.
+  private(set) var settingsInFront = 0
 
   /// Sorts the words; after `--`, every word is an operand.
   init(_ words: [[UInt8]], of verb: Verb) throws(TransferFailure) {
@@ -25,12 +27,14 @@ struct Arguments: Equatable {
     var rest = words[...]
     while let word = rest.popFirst() {
       if word == Array("--".utf8) {
+        if operands.isEmpty { settingsInFront = settings.count }
         operands += rest
         return
       }
       if word.first == UInt8(ascii: "-"), word.count > 1 {
         try takeOption(word, followedBy: &rest)
       } else {
+        if operands.isEmpty { settingsInFront = settings.count }
         operands.append(word)
       }
     }

@@ -28,6 +28,8 @@ struct HumanReport: Report {
   /// The way to transfer the missing items.
   private static let completion =
     "To complete the transfer, run both commands again, with 'peer receive --existing skip'.\n"
+  /// The width of a table after a failure.
+  private static let failureColumns = 80
   /// Returns to the start of the line, and erases it.
   private static let erase = "\r\u{1B}[2K"
 
@@ -40,6 +42,12 @@ struct HumanReport: Report {
   /// The prefix of the lines of extensions; nil if the lines have one already.
   let speaker: String?
   private(set) var unsent = UnsentList()
+  /// The parts of a plan of several.
+  private var migration = MigrationRecord()
+  /// The command line of this device, to be pasted.
+  private let command: String
+  /// The ends of parts that were said.
+  private var saidEnds: Set<String> = []
   private var meter = ProgressMeter()
   private var isDrawn = false
   private var shownCode: PairingCode?
@@ -57,8 +65,9 @@ struct HumanReport: Report {
 
   init(
     _ role: Role, on surface: Surface, wanting wanted: String = "PATH...", isVerbose: Bool = false,
-    speaker: String? = "extension", behind firewall: Firewall = .unknown
+    speaker: String? = "extension", command: String = "peer", behind firewall: Firewall = .unknown
   ) {
+    self.command = command
     self.firewall = firewall
     self.speaker = speaker
     self.role = role
@@ -69,6 +78,7 @@ struct HumanReport: Report {
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     forgetWhatIsOver(before: event)
+    migration.note(event, at: moment.elapsed)
     if event.isFromOther { waiting = nil }
     switch event {
     case .listening(let listening):
@@ -107,6 +117,9 @@ struct HumanReport: Report {
       if case .app = offer.contents { isApp = true } else { isApp = false }
       unsent.note(event)
       return say(offer.sentence(role, availableBytes: availableBytes))
+    case .plan(let parts, let availableBytes):
+      isApp = false
+      return say(parts.sentence(role, availableBytes: availableBytes))
     case .progress(let progress):
       meter.note(progress, at: moment.elapsed)
       return progressLine(at: moment)
@@ -137,11 +150,17 @@ struct HumanReport: Report {
       meter.stop()
       var rendering = clear()
       rendering.standardOutput = result.text(role, unsent)
-      if !isApp, !unsent.isComplete(result) { rendering.standardOutput += Self.completion }
+      if let table = migration.table(command) {
+        rendering.standardOutput += table.text(columns: moment.columns)
+      } else if !isApp, !unsent.isComplete(result) {
+        rendering.standardOutput += Self.completion
+      }
       isTransferOver = true
       return rendering
-    case .partFailed(let name, let failure):
-      return say("\(VisibleText.of(name)): \(failure.message)")
+    case .partEnded(let end):
+      // An earlier session has said so already.
+      guard saidEnds.insert(end.sentence).inserted else { return Rendering() }
+      return say(end.sentence)
     case .failed(let failure):
       meter.stop()
       isTransferOver = true
@@ -151,7 +170,7 @@ struct HumanReport: Report {
 
   private mutating func forgetWhatIsOver(before event: TransferEvent) {
     if case .done = event { return }
-    if isTransferOver { (unsent, logged) = (UnsentList(), nil) }
+    if isTransferOver { (unsent, logged, saidEnds, migration) = (UnsentList(), nil, [], MigrationRecord()) }
     isTransferOver = false
   }
 
@@ -175,7 +194,13 @@ struct HumanReport: Report {
     )
   }
 
-  mutating func fail(_ failure: TransferFailure) -> Rendering { say(failure.text.dropLast()) }
+  mutating func fail(_ failure: TransferFailure) -> Rendering {
+    var rendering = say(failure.text.dropLast())
+    if migration.isOver, let table = migration.table(command) {
+      rendering.standardOutput += table.text(columns: Self.failureColumns)
+    }
+    return rendering
+  }
 
   /// Writes lines above the progress line; the next tick redraws that.
   private mutating func say(_ lines: some StringProtocol) -> Rendering {

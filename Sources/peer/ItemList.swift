@@ -4,8 +4,11 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// The items of a transfer that were not sent, not stored, or saved under other names.
+/// The items of a transfer that were not sent, not stored, or saved under other names, and the end of
+/// each of several parts.
 struct ItemList: Sendable {
+  /// The parts of a plan of several.
+  private(set) var migration = MigrationRecord()
   private var items: [(path: [UInt8], event: TransferEvent)] = []
   private var size = 0
   /// The number of items for which there is no room.
@@ -15,14 +18,15 @@ struct ItemList: Sendable {
   var count: UInt64 { UInt64(items.count) + missing }
 
   /// Records an event about an item.
-  mutating func note(_ event: TransferEvent) {
+  mutating func note(_ event: TransferEvent, at now: Double = 0) {
     let path: [UInt8]
+    migration.note(event, at: now)
     switch event {
     case .unsent(let item): path = item.path
     case .notStored(let named, _, _), .renamed(let named, _): path = named
     // The items are named again.
     case .resumed:
-      self = ItemList()
+      (items, size, missing) = ([], 0, 0)
       return
     default: return
     }
@@ -30,14 +34,29 @@ struct ItemList: Sendable {
     if size <= EventBacklog.capacity { items.append((path, event)) } else { missing += 1 }
   }
 
-  /// A line for each item, in the order of the paths.
-  var text: String {
+  /// The table of the parts, if there are several, and a line for each item, in the order of the
+  /// paths.
+  func text(_ command: String) -> String {
+    let table = migration.table(command)?.text(columns: Self.columns) ?? ""
+    return table + (count == 0 ? "" : lines)
+  }
+
+  /// The width of a table in a file.
+  private static let columns = 100
+
+  private var lines: String {
     let lines = sorted.compactMap { item in item.event.clause.map { "\(VisibleText.listed(item.path)): \($0)\n" } }
     return lines.joined() + (missing > 0 ? "and \(Figures.count(missing)) more\n" : "")
   }
 
-  /// An array of the events, in the order of the paths.
-  var json: String {
+  /// An array of the events, in the order of the paths. Of several parts, an object with their table
+  /// and that array.
+  func json(_ command: String) -> String {
+    guard let table = migration.table(command) else { return events }
+    return "\(table.json.json.text.dropLast()),\"items\":\(events.dropLast())}\n"
+  }
+
+  private var events: String {
     var report = JSONReport()
     let objects = sorted.map { report.handle($0.event, at: Moment(elapsed: 0, wall: 0)).standardOutput.dropLast() }
     return "[\n" + objects.joined(separator: ",\n") + (objects.isEmpty ? "]\n" : "\n]\n")
@@ -92,9 +111,10 @@ struct ItemListFile: Sendable {
   static func name(_ role: Role) -> String { role == .sender ? "last-send.txt" : "last-receive.txt" }
 
   /// Writes a list. Returns a clause for the user, if there is anything to read or an error.
-  func write(_ list: ItemList) -> String? {
+  func write(_ list: ItemList, of command: String = CommandLineText.of(CurrentProcess.arguments)) -> String? {
     guard file != nil || list.count > UInt64(UnsentList.shown) else { return nil }
-    let bytes = Array((path.suffix(5) == Array(".json".utf8)[...] ? list.json : list.text).utf8)
+    let isJSON = path.suffix(5) == Array(".json".utf8)[...]
+    let bytes = Array((isJSON ? list.json(command) : list.text(command)).utf8)
     do throws(SystemError) {
       if let file {
         try file.descriptor.truncate(to: 0)

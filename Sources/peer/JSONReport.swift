@@ -1,4 +1,5 @@
 import MigrationEngine
+import MigrationHost
 import MigrationTransfer
 import MigrationWire
 import PeerTransfer
@@ -48,6 +49,8 @@ struct JSONReport: Report {
       return line("paired", ["label": label, "address": address, "known": isKnown])
     case .offer(let offer, let availableBytes):
       return line("offer", offer.members + ["availableBytes": availableBytes])
+    case .plan(let parts, let availableBytes):
+      return line("plan", ["parts": parts.map(\.members), "availableBytes": availableBytes])
     case .progress(let progress):
       meter.note(progress, at: moment.elapsed)
       return progressLine(at: moment)
@@ -71,8 +74,8 @@ struct JSONReport: Report {
     case .done(let result):
       meter.stop()
       return line("done", result.members)
-    case .partFailed(let name, let failure):
-      return line("partFailed", ["part": name] + failure.members)
+    case .partEnded(let end):
+      return line("part", end.members)
     case .failed(let failure):
       meter.stop()
       return fail(failure)
@@ -127,7 +130,10 @@ extension Offer {
     let contents: JSONMembers =
       switch contents {
       case .folders(let roots): ["roots": roots.map(\.members)]
+      case .role(let role, let roots): ["role": role, "roots": roots.map(\.members)]
       case .app(let app): ["app": app.members]
+      case .files(let app, _):
+        ["app": AppIdentity(bundleIdentifier: app, store: "", platform: AppSource.platform, version: "").members]
       }
     return contents + ["items": items, "bytes": bytes]
   }
@@ -175,6 +181,40 @@ extension TransferResult {
       "leftBehind": leftBehind.map { ["name": FileName($0.name), "count": $0.count] as JSONMembers },
       "failedParts": failedParts, "concluded": IfGiven(concludedAt.map { CalendarTime.text($0) }),
     ]
+  }
+}
+
+extension Part {
+  /// The JSON members of a part of a plan.
+  fileprivate var members: JSONMembers {
+    let contents: JSONMembers =
+      switch contents {
+      case .folders(let roots): ["kind": "folders", "roots": roots.map(\.members)]
+      case .role(let role, let roots): ["kind": "folders", "role": role, "roots": roots.map(\.members)]
+      case .app(let app): ["kind": "app", "app": app.members]
+      case .files(let app, let roots): ["kind": "files", "identifier": app, "roots": roots.map(\.members)]
+      case .unknown: ["kind": "unknown"]
+      }
+    return ["part": name] + contents + [
+      "items": IfGiven(items), "bytes": IfGiven(bytes), "runsByItself": flags.contains(.runsByItself),
+      "secret": flags.contains(.secret),
+    ]
+  }
+}
+
+extension PartEnd {
+  /// The JSON members of the end of a part.
+  fileprivate var members: JSONMembers {
+    let about: JSONMembers = ["number": Int(number) + 1, "part": name, "root": IfGiven(root.map { FileName($0) })]
+    switch result {
+    case .success(let result):
+      return about + [
+        "state": result.concludedAt == nil ? "done" : "doneBefore", "items": result.total.items,
+        "bytes": result.total.bytes, "unsent": result.unsent, "notStored": result.notStored,
+        "present": result.leftOut.present, "differing": result.leftOut.differing,
+      ]
+    case .failure(let failure): return about + ["state": "failed", "mayResume": mayResume] + failure.members
+    }
   }
 }
 

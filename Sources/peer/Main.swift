@@ -48,6 +48,7 @@ import PeerTransfer
         .receiver, json: options.json, app: options.app?.identifier, isVerbose: options.isVerbose,
         keeps: options.transfer.keeps)
       return perform(output) { () throws(TransferFailure) in try runReceive(options, output) }
+    case .send(let options) where options.everything?.isDry == true: return ChosenEverything.show(options)
     case .send(let options):
       let output = Output(.sender, json: options.json)
       return perform(output) { () throws(TransferFailure) in try runSend(options, output) }

@@ -34,7 +34,9 @@ final class Output: Sendable {
     self.init(
       json
         ? JSONReport()
-        : HumanReport(role, on: .standardError, wanting: wanted, isVerbose: isVerbose, behind: .find()),
+        : HumanReport(
+          role, on: .standardError, wanting: wanted, isVerbose: isVerbose,
+          command: CommandLineText.of(CurrentProcess.arguments), behind: .find()),
       to: .standard, keeps: keeps)
   }
 
@@ -174,7 +176,7 @@ final class Output: Sendable {
         // Looking takes a moment: only for as many items as the result names.
         let isShown = list.map { $0.count < UInt64(UnsentList.shown) } ?? false
         let explained = isShown ? (state.withLock { $0.explain })?(event) ?? event : event
-        list?.note(explained)
+        list?.note(explained, at: moment().elapsed)
         if explained.isEnd {
           finish(&list, by: &report, put)
           list = ItemList()

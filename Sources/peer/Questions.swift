@@ -139,15 +139,15 @@ struct ConsentEntry: Sendable {
   }
 
   /// Shows an offer and waits for yes or no; nil if the answer is no longer needed.
-  func ask(_ question: ConsentQuestion, until: CInt) -> Bool? {
+  func ask(_ question: ConsentQuestion, until: CInt) -> ConsentAnswer? {
     let running = isHome ? question.parts.flatMap(\.offer.running) : []
-    guard asksAlways || !running.isEmpty else { return true }
-    return output.hold { () -> Bool? in
-      guard let questioner = try? Questioner() else { return false }
+    guard asksAlways || !running.isEmpty else { return .yes() }
+    return output.hold { () -> ConsentAnswer? in
+      guard let questioner = try? Questioner() else { return .no }
       questioner.write(Self.text(question, running: running))
       return Self.answer {
         (try? questioner.ask("Accept this? [y/N] ", unless: [interruption, until])) ?? .endOfInput
-      }
+      }.map { $0 ? .yes() : .no }
     }
   }
 
@@ -174,13 +174,14 @@ struct ConsentEntry: Sendable {
     var lines = ["", "\(DeviceAddress.shown(question.label, question.address)) wants to send:"]
     for part in question.parts {
       switch part.offer.contents {
-      case .folders(let roots):
+      case .folders(let roots), .role(_, let roots):
         lines += roots.prefix(shownNames).map { root in
           let mark = root.kind == .directory ? "/" : root.kind == .symbolicLink ? " (a link)" : ""
           return "  \(VisibleText.listed(root.name))\(mark)"
         }
         if roots.count > shownNames { lines.append("  and \(Figures.count(UInt64(roots.count - shownNames))) more") }
       case .app(let app): lines.append("  the data of \(VisibleText.of(app.bundleIdentifier))\(app.origin)")
+      case .files(let app, _): lines.append("  the data of \(VisibleText.of(app))")
       }
       lines.append(amount(part))
     }

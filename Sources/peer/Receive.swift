@@ -12,10 +12,16 @@ struct ReceiveOptions: Equatable, Sendable {
   var directory: [UInt8]?
   /// The app whose data is received, instead of folders.
   var app: AppReceiveOptions?
+  /// Whether folders and the data of all installed apps are received.
+  var takesEverything = false
+  /// The options of the apps' imports, if everything is received.
+  var importing = AppImporter.Options()
   /// Whether the person at the terminal has to accept the offer.
   var asks = false
   /// Whether a home directory takes items that begin with a dot without a question.
   var takesRunning = false
+  /// Whether secrets are taken without a question.
+  var takesSecrets = false
   /// The file with the code that the sender has too; nil to show a code.
   var codeFile: [UInt8]?
   /// Whether the sender's owners and groups are kept.
@@ -57,9 +63,14 @@ extension ReceiveOptions {
       throw .usage(
         "the directory to receive into is an empty string", hint: "Name a directory, or omit it for the current one.")
     }
-    app = try AppReceiveOptions(arguments)
+    takesEverything = arguments.has("--everything")
+    if takesEverything { try takeEverything(arguments) } else { app = try AppReceiveOptions(arguments) }
     asks = arguments.has("--ask")
     takesRunning = arguments.has("--take-running")
+    takesSecrets = arguments.has("--take-secrets")
+    if takesSecrets, !takesEverything {
+      throw .usage("--take-secrets requires --everything", hint: "Add --everything, or remove --take-secrets.")
+    }
     if app != nil, directory != nil {
       throw .usage("unexpected argument \(VisibleText.quoted(directory ?? [])): --app takes no directory", .receive)
     }
@@ -73,7 +84,7 @@ extension ReceiveOptions {
     }
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")
-    existing = try arguments.existing()
+    existing = try arguments.existing() ?? (takesEverything ? EverythingImporters.existing : nil)
     mostBytes = try arguments.size("--max-size")
     if app != nil, existing != nil {
       throw .usage("--existing cannot be used with --app", hint: "Use --replace to set aside the app's existing data.")
@@ -120,6 +131,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   let home = try Home.forRecords()
   var transfer = options.transfer
   transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
+  try options.checkOwner()
   // The file may be outside the directories that the process is about to be confined to.
   output.list(in: try ItemListFile(options.report, in: home, .receiver))
   // This must precede all other threads.
@@ -131,7 +143,8 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   }
   if options.asks { try ConsentEntry.check() }
   let (isHome, canAsk) = (receivesAtHome(options), (try? Questioner()) != nil)
-  if options.asks || isHome && canAsk {
+  let permissions = EverythingImporters.Permissions(secrets: options.takesSecrets, running: options.takesRunning)
+  if !options.takesEverything, options.asks || isHome && canAsk {
     let entry = ConsentEntry(
       output: output, interruption: interruption.raw, asksAlways: options.asks, isHome: isHome)
     helpers.consent = { entry.ask($0, until: $1) }
@@ -139,8 +152,22 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   // Threads may start after this.
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
-  let importer = try interruption.honoured { () throws(TransferFailure) in
-    try makeImporter(options, home: home, refusingRunning: isHome && !canAsk, until: interruption.early) {
+  let importers = try interruption.honoured { () throws(TransferFailure) -> any Importers in
+    if options.takesEverything {
+      // The question comes before anything of a plan is taken.
+      let everything = try EverythingImporters(
+        options, home: home, allowing: canAsk ? .all : permissions, until: interruption.early
+      ) {
+        output.handle($0)
+      }
+      if canAsk {
+        let consent = EverythingConsent(
+          output: output, interruption: interruption.raw, permissions: permissions, flags: everything.flags)
+        helpers.consent = { consent.ask($0, until: $1) }
+      }
+      return everything
+    }
+    return try makeImporter(options, home: home, refusingRunning: isHome && !canAsk, until: interruption.early) {
       output.handle($0)
     }
   }
@@ -149,7 +176,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
     for notice in try Unfinished.notices(in: destination(options), store) { output.handle(.notice(notice)) }
   }
   return try PeerReceiver.receive(
-    transfer, into: importer, memory: store, isAnnounced: options.isAnnounced, with: helpers
+    transfer, into: importers, memory: store, isAnnounced: options.isAnnounced, with: helpers
   ) {
     output.handle($0)
   } stopping: { stop in
@@ -169,7 +196,7 @@ func makeImporter(
   let most = options.mostBytes.map { MostBytes($0) }
   guard let app = options.app else {
     return try FolderImporter(
-      into: options.directory ?? Array(".".utf8),
+      into: try options.place,
       preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits), atMost: most,
       existing: options.existing, refusingRunning: refusesRunning)
   }
@@ -201,7 +228,9 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
 /// Whether folders go into this user's home directory, and the user has not said that items that
 /// can run commands are welcome there.
 private func receivesAtHome(_ options: ReceiveOptions) -> Bool {
-  guard options.app == nil, !options.takesRunning, let status = try? destination(options).status() else { return false }
+  guard options.app == nil, !options.takesEverything, !options.takesRunning,
+    let status = try? destination(options).status()
+  else { return false }
   return [Environment.bytes("HOME"), CurrentProcess.homeDirectory].contains { home in
     guard let home, let other = try? Directory.status(of: home) else { return false }
     return (other.device, other.inode) == (status.device, status.inode)
@@ -211,8 +240,9 @@ private func receivesAtHome(_ options: ReceiveOptions) -> Bool {
 /// The destination, which is created if it is missing: only an existing directory can be the
 /// boundary of writes.
 private func destination(_ options: ReceiveOptions) throws(TransferFailure) -> Directory {
+  let place = try options.place
   do {
-    return try StagingArea.openOrMake(options.directory ?? Array(".".utf8))
+    return try StagingArea.openOrMake(place)
   } catch {
     throw TransferFailure(error)
   }

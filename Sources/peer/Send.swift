@@ -8,11 +8,14 @@ import PeerTransfer
 
 /// The options of `peer send`.
 struct SendOptions: Equatable, Sendable {
-  /// Paths as they were typed; no name occurs twice. At least one, unless there is an app.
+  /// Paths as they were typed; no name occurs twice. At least one, unless there are apps.
   var sources: [[UInt8]]
-  /// The app whose data is sent, instead of folders.
-  var app: String?
-  /// The claimed source of the app's data; nil for that of its bundle.
+  /// The apps whose data is sent, in their order, and how many of them come before the folders.
+  var apps: [String] = []
+  var appsInFront = 0
+  /// What moves of a whole home, instead of named paths.
+  var everything: EverythingOptions?
+  /// The claimed source of the apps' data; nil for that of their bundles.
   var claim: SourceClaim?
   /// The time in which an app's exporter may append nothing.
   var idleLimit = IdleLimit.standard
@@ -70,20 +73,18 @@ extension CodeSource {
 extension SendOptions {
   /// Parses the words after `peer send`.
   init(_ arguments: Arguments) throws(TransferFailure) {
-    app = try arguments.app()
-    for option in ["--idle-limit", "--as"] where app == nil && arguments.bytes(option) != nil {
+    (apps, appsInFront) = try arguments.apps()
+    for option in ["--idle-limit", "--as"] where apps.isEmpty && arguments.bytes(option) != nil {
       throw .usage("\(option) requires --app", .send)
     }
     idleLimit = try arguments.idleLimit() ?? .standard
     claim = try arguments.claim()
     owners = arguments.has("--owners")
-    if let app {
-      guard !owners else { throw .usage("--owners cannot be used with --app", .send) }
-      guard arguments.operands.isEmpty else {
-        throw .usage(
-          "unexpected argument \(VisibleText.quoted(arguments.operands[0])): --app \(VisibleText.of(app)) takes no path",
-          .send)
-      }
+    everything = try EverythingOptions(arguments, apps: apps)
+    if everything != nil {
+      sources = []
+    } else if !apps.isEmpty, arguments.operands.isEmpty {
+      guard !owners else { throw .usage("--owners cannot be used with --app alone", .send) }
       sources = []
       try Self.checkNothingIsExcluded(arguments)
     } else {
@@ -140,7 +141,7 @@ extension SendOptions {
     for option in ["--exclude", "--exclude-from", "--exclude-caches", "--one-file-system"]
     where arguments.has(option) || arguments.bytes(option) != nil {
       throw .usage(
-        "\(option) cannot be used with --app", hint: "Remove it: the app's exporter chooses the data.")
+        "\(option) cannot be used with --app alone", hint: "Remove it: the app's exporter chooses the data.")
     }
   }
 
@@ -198,24 +199,27 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   interruption.tell { _ in output.hurry() }
   let listFile = try ItemListFile(options.report, in: home, .sender)
   for warning in selection.warnings { output.handle(.notice(warning)) }
+  let everything = try interruption.honoured { () throws(TransferFailure) in
+    try options.chosenEverything(home: home, interruption, output)
+  }
   var (transfer, tries) = (options.transfer, 1)
+  transfer.migration = everything?.migration
   while true {
     let isFirst = tries == 1
-    let source = try interruption.honoured { () throws(TransferFailure) -> any ItemSource in
-      guard let app = options.app else {
-        let source = try FolderSource(sending: options.sources, selecting: selection, withOwners: options.owners) {
-          if isFirst { output.handle(.notice($0)) }
-        }
-        output.list(in: listFile) { $0.namingWriter(at: source) }
-        return source
+    let parts = try interruption.honoured { () throws(TransferFailure) in
+      let tell = { @Sendable (event: TransferEvent) in
+        if case .notice = event, !isFirst { return }
+        output.handle(event)
       }
-      output.list(in: listFile)
-      return try appSource(app, options, home: home, until: interruption.early) { output.handle($0) }
+      if let everything { return try SendingParts(everything, telling: tell) }
+      return try SendingParts(
+        options, selecting: selection, home: home, until: interruption.early, telling: tell)
     }
-    // A stop that ends the program early may keep the source longer than this function.
-    defer { (source as? AppSource)?.end() }
+    output.list(in: listFile) { event in parts.folders.map { event.namingWriter(at: $0) } ?? event }
+    // A stop that ends the program early may keep the sources longer than this function.
+    defer { parts.end() }
     do throws(TransferFailure) {
-      return try PeerSender.send(source, transfer, memory: TransferStore(home: home)) {
+      return try PeerSender.send(parts.sources, transfer, memory: TransferStore(home: home)) {
         output.handle($0)
       } stopping: { stop in
         interruption.tell { kind in

@@ -19,11 +19,42 @@ extension Offer {
 
   private var names: String {
     switch contents {
-    case .folders(let roots):
+    case .folders(let roots), .role(_, let roots):
       let names = roots.prefix(Self.shownNames).map { VisibleText.listed($0.name) }.joined(separator: ", ")
       return roots.count > Self.shownNames
         ? names + " and \(Figures.count(UInt64(roots.count - Self.shownNames))) more" : names
     case .app(let app): return VisibleText.of(app.bundleIdentifier) + app.origin
+    case .files(let app, _): return VisibleText.of(app)
+    }
+  }
+}
+
+extension [Part] {
+  /// How many names are shown before the rest is only counted.
+  private static let shownNames = 5
+
+  /// A plan of several parts in a sentence, with the free space if it is known.
+  func sentence(_ role: Role, availableBytes: UInt64?) -> String {
+    let names = prefix(Self.shownNames).map { VisibleText.of($0.name) }.joined(separator: ", ")
+    let more = count > Self.shownNames ? " and \(Figures.count(UInt64(count - Self.shownNames))) more" : ""
+    let total = reduce(Tally()) { $0.adding(Tally(items: $1.items ?? 0, bytes: $1.bytes ?? 0)) }
+    let figures = "\(Figures.count(UInt64(count), "part")), about \(Figures.size(total.bytes))"
+    let room = availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
+    return "\(role == .sender ? "To send" : "To receive"): \(names)\(more) (\(figures)\(room))"
+  }
+}
+
+extension PartEnd {
+  /// The end of a part in a sentence.
+  var sentence: String {
+    let name = VisibleText.of(name)
+    switch result {
+    case .success(let result):
+      let figures = "\(Figures.count(result.total.items, "item")), \(Figures.size(result.total.bytes))"
+      return "\(name): \(result.concludedAt == nil ? "done" : "done before") (\(figures))"
+    case .failure(let failure):
+      let subject = root.map { "\(name), \(VisibleText.listed($0))" } ?? name
+      return "\(subject): \(failure.message)"
     }
   }
 }

@@ -99,7 +99,7 @@ extension TransferStore.Listing {
       return Rendering(standardError: "There are no unfinished transfers.\n")
     }
     var rows = [["ID", "WHAT", "DEVICE", "ARRIVED", "LAST CONNECTED"]]
-    rows += unfinished.map { $0.row(now: now) }
+    rows += unfinished.flatMap { [$0.row(now: now)] + $0.partRows }
     rows += damaged.map { [String($0.identifier.prefix(8)), "damaged: \(VisibleText.of($0.reason))", "", "", ""] }
     return Rendering(standardOutput: Table.text(rows))
   }
@@ -146,6 +146,8 @@ extension TransferStore.Listed {
   private var what: String {
     switch remembered.subject {
     case .sources(let sources):
+      if let home = Migration.home(ofName: sources.first ?? []) { return "moving \(VisibleText.listed(home))" }
+      if remembered.plan.parts.count > 1 { return "sending \(remembered.partCount)" }
       if let app = AppSource.identifier(ofOrigin: sources.first ?? []) {
         return "sending the data of \(VisibleText.of(app))"
       }
@@ -153,8 +155,16 @@ extension TransferStore.Listed {
       return "sending \(VisibleText.listed(sources.first ?? []))\(more)"
     case .destination(let path, _):
       if let app = remembered.app { return "receiving the data of \(VisibleText.of(app))" }
+      if remembered.plan.parts.count > 1 {
+        return "receiving \(remembered.partCount) into \(VisibleText.listed(path))"
+      }
       return "receiving into \(VisibleText.listed(path))"
     }
+  }
+
+  /// A line for each of several parts.
+  fileprivate var partRows: [[String]] {
+    remembered.namedParts.map { ["", "  \(VisibleText.of($0.name))", "", $0.state.rawValue, ""] }
   }
 
   private var device: String { remembered.label.isEmpty ? remembered.address : remembered.label }
@@ -163,9 +173,14 @@ extension TransferStore.Listed {
     let subject: JSONMembers =
       switch remembered.subject {
       case .sources(let sources):
-        AppSource.identifier(ofOrigin: sources.first ?? []).map { ["app": $0] } ?? [
-          "sources": sources.map { ["path": FileName($0)] as JSONMembers }
-        ]
+        remembered.plan.parts.count > 1
+          ? [
+            "home": IfGiven(Migration.home(ofName: sources.first ?? []).map { FileName($0) }),
+            "sources": remembered.paths.map { ["path": FileName($0)] as JSONMembers },
+          ]
+          : AppSource.identifier(ofOrigin: sources.first ?? []).map { ["app": $0] } ?? [
+            "sources": remembered.paths.map { ["path": FileName($0)] as JSONMembers }
+          ]
       case .destination(let path, _):
         remembered.app.map { ["app": $0] } ?? ["destination": FileName(path)]
       }
@@ -178,14 +193,45 @@ extension TransferStore.Listed {
         "bytes": remembered.total.bytes, "heldBytes": remembered.held.bytes,
         "started": CalendarTime.text(remembered.started), "lastConnected": CalendarTime.text(remembered.lastSeen),
         "inUse": isInUse,
+        "parts": IfGiven(
+          remembered.plan.parts.count > 1
+            ? remembered.namedParts.map { ["part": $0.name, "state": $0.state.rawValue] as JSONMembers } : nil),
       ])
   }
 }
 
 extension RememberedTransfer {
-  /// The app of a receiver's first part; nil for folders.
+  /// How far a part is.
+  fileprivate enum PartState: String {
+    case done
+    case begun
+    case waiting
+    case declined
+  }
+
+  /// The app of a receiver's only part; nil for folders, and for several parts.
   fileprivate var app: String? {
-    if case .app(let app) = plan.parts[0].contents { app.bundleIdentifier } else { nil }
+    if case .app(let app) = plan.parts[0].contents, plan.parts.count == 1 { app.bundleIdentifier } else { nil }
+  }
+
+  /// The paths of the sources.
+  fileprivate var paths: [[UInt8]] {
+    (sources ?? []).filter { $0.first == UInt8(ascii: "/") }
+  }
+
+  /// How many parts there are, and are done.
+  fileprivate var partCount: String {
+    "\(plan.parts.count) parts, of which \(parts.count { $0.finished != nil }) are done"
+  }
+
+  /// Each of several parts; none of a plan of one.
+  fileprivate var namedParts: [(name: String, state: PartState)] {
+    if plan.parts.count == 1 { return [] }
+    return zip(plan.parts, parts).map { part, known in
+      let state: PartState =
+        known.finished != nil ? .done : known.isDeclined ? .declined : known.begun != nil ? .begun : .waiting
+      return (part.name, state)
+    }
   }
 }
 

@@ -143,6 +143,23 @@ import Testing
     #expect(silent.feed(.closed(Script.id(1))) == ["finish: 4 it is there"])
   }
 
+  @Test func `a root that cannot arrive is left out and named, and the rest of its part arrives`() {
+    var script = Script.paired()
+    let roots = ["documents", "music"].map { Root(kind: .directory, name: Array($0.utf8)) }
+    script.plan(Script.plan(roots: roots))
+    let there = ReceiverEngine.UnplacedRoot(root: 1, fault: Fault(.exists, "a file is there"))
+    let room = ReceiverEngine.Examination(availableBytes: nil, without: [there])
+    _ = script.feed(.weighed(first, .success([0: .success(room)]), session: Script.session))
+    #expect(
+      script.feed(.recorded(first, nil)) == [
+        "say 1 verdict 100 900 32M 16: taken without 1", "tell music failed 4 a file is there",
+      ])
+    script.take()
+    #expect(script.engine.transfers[0].contents(ofPart: 0)?.roots == [roots[0]])
+    script.conclude()
+    #expect(script.imported().first?.hasSuffix("failed 1") == true)
+  }
+
   @Test func `the user is asked about a plan as a whole, and declines the parts that could be taken`() {
     var settings = Script.settings()
     settings.asksConsent = true
@@ -152,6 +169,22 @@ import Testing
       script.feed(Script.weighed(1, [0, 2], refused: [1: full])).last
         == "ask consent to 4, 1000 free; 4, 1000 free of laptop at 10.0.0.1:9")
     #expect(script.feed(.answered(false)).first == "say 1 verdict 100 900 32M 16: refused 5, refused 7, refused 5")
+  }
+
+  @Test func `parts that the user does not want are refused in every session, and another run knows that`() {
+    var settings = Script.settings()
+    settings.asksConsent = true
+    var script = Script.paired(settings)
+    script.plan(Script.plan(parts: 2))
+    _ = script.feed(Script.weighed(1, [0, 1]))
+    #expect(script.feed(.answered(true, without: [1])).first?.hasPrefix("record 1:") == true)
+    #expect(script.feed(.recorded(first, nil)).first == "say 1 verdict 100 900 32M 16: taken, refused 5")
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    script.resume(2, key: 1)
+    script.plan(Script.plan(100, parts: 2), on: 2)
+    #expect(script.agree(2, [0, 1]).first == "say 2 verdict 100 900 32M 16: taken, refused 5")
+    #expect(script.engine.transfers[0].declined == [1])
   }
 
   @Test func `another plan takes the place of one without data, and the user is asked about it`() {

@@ -147,7 +147,13 @@ enum Words {
       "renamed \(String(decoding: path, as: UTF8.self)) to \(String(decoding: target, as: UTF8.self))"
     case .done(let result): "done \(text(result))"
     case .failed(let failure): "failed \(failure.kind.rawValue) \(failure.message)"
-    case .partFailed(let name, let failure): "\(name) failed \(failure.kind.rawValue) \(failure.message)"
+    case .plan(let parts, let room): "plan of \(parts.count), \(room.map { "\($0)" } ?? "?") free"
+    case .partEnded(let end):
+      switch end.result {
+      case .success(let result): "\(end.name) done \(result.total.items)/\(result.total.bytes)"
+      case .failure(let failure):
+        "\(end.root.map { String(decoding: $0, as: UTF8.self) } ?? end.name) failed \(failure.kind.rawValue) \(failure.message)"
+      }
     case .codeAwaited(let lifetime): "code awaited for \(Int(lifetime))"
     case .staged: "staged"
     default: "\(event)"

@@ -106,7 +106,13 @@ extension TransferEvent {
     case .renamed(let path, let target):
       "renamed \(String(decoding: path, as: UTF8.self)) to \(String(decoding: target, as: UTF8.self))"
     case .done(let result): "done \(result.text)"
-    case .partFailed(let name, let failure): "\(name) failed \(failure.text)"
+    case .plan(let parts, _): "plan of \(parts.count)"
+    case .partEnded(let end):
+      switch end.result {
+      case .success: "\(end.name) done"
+      case .failure(let failure):
+        "\(end.root.map { String(decoding: $0, as: UTF8.self) } ?? end.name) failed \(failure.text)"
+      }
     default: "\(self)"
     }
   }

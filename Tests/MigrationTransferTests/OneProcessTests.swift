@@ -45,7 +45,7 @@ import Testing
     let asked = [1, 2].map { number in Outcome<Void>(of: "question \(number)") }
     let other = try Ends(1) { _, _ in
       asked[0].set(())
-      return (try? answer.wait()) != nil
+      return (try? answer.wait()) == nil ? .no : .yes()
     }
     let stopped = try Ends(2) { _, until in
       asked[1].set(())

@@ -71,7 +71,7 @@ final class RunningReceiver: Sendable {
     giveUpAfter: Double = 0, keeps: Bool = false, keepsPairings: Bool = false,
     store: TransferStore? = nil, from ranges: [AddressRange] = [],
     consent: ConsentAsker? = nil, restart: RestartAsker? = nil,
-    importer: (any Importer)? = nil,
+    importer: (any Importers)? = nil,
     seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
   ) throws {
     self.destination = destination
@@ -88,7 +88,7 @@ final class RunningReceiver: Sendable {
     helpers.restart = restart
     helpers.consent = consent
     let receiver = try Receiver(
-      options, with: helpers, importer: try importer ?? FolderImporter(StagingArea(at: Array(destination.path.utf8))),
+      options, with: helpers, importers: try importer ?? FolderImporter(StagingArea(at: Array(destination.path.utf8))),
       store: store
     ) { event in
       events.add(event)
@@ -118,12 +118,19 @@ final class RunningSender: Sendable {
   private let end: RunningEnd
 
   /// Without a code it must not need one.
-  init(
+  convenience init(
     _ paths: [[UInt8]], _ options: Sender.Options, store: TransferStore? = nil, code: PairingCode?,
     seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
   ) throws {
+    try self.init([try FolderSource(paths: paths)], options, store: store, code: code, seeing: seeing)
+  }
+
+  private init(
+    _ sources: [any ItemSource], _ options: Sender.Options, store: TransferStore?, code: PairingCode?,
+    seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
+  ) throws {
     let events = events
-    let sender = Sender(options, sources: [try FolderSource(paths: paths)], store: store) { event in
+    let sender = Sender(options, sources: sources, store: store) { event in
       events.add(event)
       seeing(event)
     }
@@ -141,6 +148,13 @@ final class RunningSender: Sendable {
   }
 
   /// Sends to this machine.
+  convenience init(
+    sources: [any ItemSource], to port: UInt16, store: TransferStore? = nil, code: PairingCode?
+  ) throws {
+    try self.init(sources, Sender.Options(to: port), store: store, code: code)
+  }
+
+  /// Sends files and folders to this machine.
   convenience init(
     _ paths: [[UInt8]], to port: UInt16, giveUpAfter: Double = 0, store: TransferStore? = nil, streams: UInt32? = nil,
     code: PairingCode?

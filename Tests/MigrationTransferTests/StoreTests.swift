@@ -44,7 +44,9 @@ import Testing
       address: "192.0.2.9:1", started: 1, lastSeen: 2, total: remembered.total, held: remembered.held,
       subject: .destination(path, port: 47471), plan: Self.plan, parts: [RememberedTransfer.Part()])
     remembered.parts[0].begun = .init(
-      keys: TransferKeys(hashKey: 6), totals: PartTotals(items: 1, bytes: 2, allocated: 3))
+      keys: TransferKeys(hashKey: 6), totals: PartTotals(items: 1, bytes: 2, allocated: 3),
+      elsewhere: done == nil ? [0x2F, 0xFE] : nil)
+    remembered.parts[0].isDeclined = done == nil
     remembered.parts[0].finished = done.map { .init(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) }
     remembered.parts[0].unsent = 6
     if done != nil { remembered.parts[0].notStored = try refusals(2) }

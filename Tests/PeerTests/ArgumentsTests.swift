@@ -114,11 +114,28 @@ import Testing
     #expect(try sending("--app=x", "--to=h", "--idle-limit=off").idleLimit == .off)
   }
 
+  @Test func `folders are one part, and each app is one, in the order of the command line`() throws {
+    let both = try sending("--app", "b", "Documents", "--app=a", "Pictures", "--to=h")
+    #expect(both.sources == [Array("Documents".utf8), Array("Pictures".utf8)])
+    #expect(both.apps == ["b", "a"] && both.appsInFront == 1)
+    #expect(try sending("--app=b", "--app=a", "--to=h").appsInFront == 2)
+    #expect(try sending("--app=a", "--to=h", "--", "Documents").appsInFront == 1)
+  }
+
+  @Test func `everything is received with the home as the default, and with equal items counted as there`() throws {
+    guard case .receive(let options) = try parse("receive", "--everything", "--take-running", "--replace") else {
+      Issue.record("another command")
+      return
+    }
+    #expect(options.takesEverything && options.takesRunning && !options.takesSecrets)
+    #expect(options.existing == EverythingImporters.existing && options.importing.replaces)
+  }
+
   @Test func `an app is sent and received without paths`() throws {
     #expect(
       try sending("--app", "org.example", "--to=h", "--idle-limit", "2m")
         == SendOptions(
-          sources: [], app: "org.example", idleLimit: .seconds(120),
+          sources: [], apps: ["org.example"], appsInFront: 1, idleLimit: .seconds(120),
           transfer: Sender.Options(target: .host(HostAndPort(host: "h", port: 47470)))))
     var options = AppReceiveOptions(identifier: "org.example")
     options.importing.platform = "android"

@@ -47,7 +47,7 @@ import Testing
     #expect(
       receiving.app?.identifier == "b" && receiving.app?.importing.replaces == true
         && receiving.app?.importing.isConfined == false && receiving.app?.importing.platform == "other")
-    #expect(options.sending.app == "a" && !options.sending.isConfined)
+    #expect(options.sending.apps == ["a"] && !options.sending.isConfined)
   }
 
   @Test func `a PEER_HOME inside, above or equal to that of the data is refused, and not created`() throws {

@@ -34,7 +34,7 @@ import Testing
     let offer = Offer(contents: .folders(roots), items: 1234, bytes: 5_000_000, allocated: 0, flags: [])
     let room = ReceiverEngine.Examination(availableBytes: 7_000_000_000)
     let question = ConsentQuestion(
-      parts: [ReceiverEngine.WantedPart(name: "a", offer: offer, room: room)], label: "evil\u{202E}\n",
+      parts: [ReceiverEngine.WantedPart(0, Samples.parts[0], offer: offer, room: room)], label: "evil\u{202E}\n",
       address: "192.0.2.7")
     let text = ConsentEntry.text(question)
     #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
@@ -51,9 +51,29 @@ import Testing
     let offer = Offer(contents: .app(app), items: 2, bytes: 1, allocated: 1, flags: .estimated)
     let room = ReceiverEngine.Examination(availableBytes: 7_000_000_000, mostBytes: 5_000_000_000)
     let question = ConsentQuestion(
-      parts: [ReceiverEngine.WantedPart(name: "a", offer: offer, room: room)], label: "a", address: "192.0.2.7")
+      parts: [ReceiverEngine.WantedPart(0, Samples.parts[0], offer: offer, room: room)], label: "a",
+      address: "192.0.2.7")
     #expect(
       ConsentEntry.text(question).hasSuffix(
         "\nabout 2 items, about 1 B, may grow; at most 5.0 GB; 7.0 GB free here\n"))
+  }
+
+  @Test func `yes takes a whole plan without what runs by itself and secrets, unless all of it is wanted`() {
+    func answer(_ text: String) -> ConsentAnswer? {
+      EverythingConsent.answer(besides: [0, 3]) { .line(Array(text.utf8)) }
+    }
+    #expect(answer("y") == .yes(without: [0, 3]) && answer(" All\r") == .yes() && answer("") == .no)
+    #expect(EverythingConsent.answer(besides: []) { .interrupted } == nil)
+    #expect(EverythingConsent.answer(besides: []) { .endOfInput } == .no)
+    let room = ReceiverEngine.Examination(availableBytes: 7_000_000_000)
+    let parts = Samples.parts.enumerated().compactMap { number, part in
+      Offer(estimated: part).map { ReceiverEngine.WantedPart(UInt16(number), part, offer: $0, room: room) }
+    }
+    let allowed = EverythingImporters.Permissions(secrets: true)
+    #expect(parts.filter { !allowed.allow($0.part.flags) }.map(\.number) == [0])
+    let text = EverythingConsent.text(
+      ConsentQuestion(parts: parts, label: "old\u{1B}", address: "192.0.2.7"),
+      parts.map(\.part.flags), columns: 80)
+    #expect(!text.contains("\u{1B}") && text.contains("7.0 GB free here"))
   }
 }

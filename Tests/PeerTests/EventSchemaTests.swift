@@ -13,8 +13,8 @@ import Testing
   enum Kind: CaseIterable {
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
     case looking, found, connecting, paired, offer, progress
-    case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, partFailed, done,
-      failed
+    case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, plan, partEnded,
+      done, failed
 
     init(_ event: TransferEvent) {
       self =
@@ -44,7 +44,8 @@ import Testing
         case .renamed: .renamed
         case .extensionOutput: .extensionOutput
         case .done: .done
-        case .partFailed: .partFailed
+        case .plan: .plan
+        case .partEnded: .partEnded
         case .failed: .failed
         }
     }
@@ -88,7 +89,12 @@ import Testing
             Samples.result(
               losses: [Done.Loss(kind: .mode, count: 1)], leftBehind: [LeftBehind(name: odd, count: 2)]))
         ]
-      case .partFailed: [.partFailed(name: "a", TransferFailure(.refused, "a", hint: "b"))]
+      case .plan: [.plan(Samples.parts, availableBytes: 7), .plan(Samples.parts, availableBytes: nil)]
+      case .partEnded:
+        [
+          .partEnded(PartEnd(1, "a", Samples.result())), .partEnded(PartEnd(1, "a", Fault(.noSpace, "a", hint: "b"))),
+          .partEnded(PartEnd(1, "a", root: odd, Fault(.exists, "a"))),
+        ]
       case .failed:
         [
           .failed(

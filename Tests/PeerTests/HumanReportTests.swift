@@ -152,7 +152,7 @@ import Testing
       #expect(sentence.contains(expected), "\(sentence)")
     }
     let part = ReceiverEngine.WantedPart(
-      name: "a", offer: offer, room: ReceiverEngine.Examination(availableBytes: nil))
+      0, Samples.parts[0], offer: offer, room: ReceiverEngine.Examination(availableBytes: nil))
     let question = ConsentQuestion(parts: [part], label: "a", address: "192.0.2.7")
     #expect(ConsentEntry.text(question).contains("  the data of org.example\(app.origin)\n"))
   }

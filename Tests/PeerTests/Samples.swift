@@ -6,6 +6,14 @@ import MigrationWire
 
 /// The samples for the tests of both reports.
 enum Samples {
+  /// A part of each kind.
+  static let parts = [
+    Part(.folders([Root(kind: .directory, name: [0x61])]), name: "a", bytes: 1, items: 2, flags: .runsByItself),
+    Part(.role(Part.home, [Root(kind: .directory, name: Array("music".utf8))]), name: "b"),
+    Part(.app(AppIdentity(bundleIdentifier: "c", store: "", platform: "linux", version: "")), name: "c"),
+    Part(.files(of: "d", [Root(kind: .directory, name: Array("config".utf8))]), name: "d", flags: .secret),
+    Part(.unknown(9), name: "e"),
+  ]
   static let offer = Offer(
     contents: .folders([Root(kind: .directory, name: Array("Docs".utf8)), Root(kind: .file, name: [0x61, 0xFF])]),
     items: 1204, bytes: 3_200_000_000, allocated: 3_300_000_000, flags: [])

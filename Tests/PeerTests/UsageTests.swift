@@ -88,7 +88,12 @@ import Testing
     Mistake(
       "receive", "--app=x", "--existing", "replace", message: "--existing cannot be used with --app", hint: "--replace"),
     Mistake(
-      "send", "a", "--app=x", "--to=h", message: "unexpected argument 'a': --app x takes no path", hint: "send --help"),
+      "send", "--app=x", "a", "--app=x", "--to=h", message: "--app: 'x' is given more than once", hint: "once"),
+    Mistake(
+      "receive", "--everything", "--keep", message: "--keep cannot be used with --everything", hint: "moved once"),
+    Mistake(
+      "receive", "--everything", "--app=x", message: "--app cannot be used with --everything", hint: "Remove one"),
+    Mistake("receive", "--take-secrets", message: "--take-secrets requires --everything", hint: "Add --everything"),
     Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit requires --app", hint: "send --help"),
     Mistake("send", "a", "--as=android", "--to=h", message: "--as requires --app", hint: "send --help"),
     Mistake("send", "--app=x", "--as=", "--to=h", message: "option --as requires a value", hint: "PLATFORM[,STORE]"),
@@ -119,7 +124,7 @@ import Testing
     Mistake(
       "send", "a", "--to=h", "--streams=two", message: "--streams: invalid number 'two'", hint: "1 to 64"),
     Mistake(
-      "send", "--app=x", "--owners", "--to=h", message: "--owners cannot be used with --app", hint: "send --help"),
+      "send", "--app=x", "--owners", "--to=h", message: "--owners cannot be used with --app alone", hint: "send --help"),
     Mistake("receive", "--app=x", "--owners", message: "--owners cannot be used with --app", hint: "receive --help"),
     Mistake(
       "receive", "--app=x", "--set-id-bits", message: "--set-id-bits cannot be used with --app", hint: "receive --help"),

@@ -28,10 +28,7 @@ package final class FolderImporter: Importer {
   package func judge(
     _ offer: Offer, held: Tally, on terms: TransferTerms
   ) throws(ArchiveError) -> OfferCheck {
-    let roots: [Root]
-    switch offer.contents {
-    case .folders(let offered): roots = offered
-    case .app(let identity):
+    if case .app(let identity) = offer.contents {
       let app = identity.bundleIdentifier
       // A user pastes the hint into a shell: it names only an identifier that is one plain word.
       let isPlain = app.utf8.count <= 255 && VisibleText.listed(Array(app.utf8)) == app
@@ -40,6 +37,7 @@ package final class FolderImporter: Importer {
         hint: "Start 'peer receive --app \(isPlain ? app : "ID")' on the receiving device, or send folders.",
         name: Array(identity.bundleIdentifier.utf8))
     }
+    let roots = offer.contents.roots
     try checkNames(of: roots)
     try checkPlaces(of: roots, terms.existing)
     let taken = roots.compactMap { place(of: $0.name) }
@@ -108,10 +106,9 @@ package final class FolderImporter: Importer {
   private func look(
     for offer: Offer, _ terms: TransferTerms, timeGranularity: UInt32
   ) throws(ArchiveError) -> PresentItems? {
-    guard case .folders(let roots) = offer.contents else { return nil }
     do {
       return try PresentItems(
-        of: roots.compactMap { root in
+        of: offer.contents.roots.compactMap { root in
           guard let path = try? ArchivePath(root.name), let place = place(of: root.name) else { return nil }
           return (path, place)
         }, in: area.destination.directory, keys: terms.keys, timeGranularity: timeGranularity,

@@ -156,10 +156,13 @@ package protocol ItemSource: AnyObject, Sendable {
   var isRotating: Bool { get }
   /// The seconds that an export may use for cleaning up after it is stopped.
   var graceAtTheEnd: Double { get }
+  /// Ends what still runs, for a program that may end before this object is deallocated.
+  func end()
 }
 
 extension ItemSource {
   package func withholding(for traits: DestinationTraits) -> Withholding { Withholding(by: traits) }
   package var isRotating: Bool { false }
   package var graceAtTheEnd: Double { 0 }
+  package func end() {}
 }

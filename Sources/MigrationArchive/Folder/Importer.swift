@@ -5,15 +5,7 @@ package import MigrationWire
 /// A worker of a session calls `judge` before the user is asked, and `present` when the transfer is
 /// staged. A worker of a transfer calls `recover` at the start of a run, and `importItems` at the
 /// end. Any thread may call `interrupt`.
-package protocol Importer: AnyObject, Sendable {
-  /// The area where the items are staged first.
-  var area: StagingArea { get }
-  /// The app whose data is requested; nil for folders.
-  var request: AppRequest? { get }
-  /// How the user of this device treats existing names; nil if a transfer keeps its first setting.
-  var existing: Existing? { get }
-  /// Checks an offer, of which `held` is already staged: names, space, fitness. Writes nothing.
-  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck
+package protocol Importer: Importers, PartJudge {
   /// The existing items of a judged offer that the destination keeps unchanged. Slow: it examines
   /// every name, once a session.
   func present(
@@ -29,19 +21,12 @@ package protocol Importer: AnyObject, Sendable {
   func letGo()
   /// Stops at the user's request: cancels a running import if it can be undone.
   func interrupt()
-  /// The seconds that a cancelled import may use for cleaning up.
-  var graceAtTheEnd: Double { get }
 }
 
 extension Importer {
   package var graceAtTheEnd: Double { 0 }
   package func fate(of transfer: TransferID) -> Staging.ImportFate { .told }
   package func letGo() {}
-
-  /// Fixes the terms for all sessions of a new transfer.
-  package func terms(of transfer: TransferID, keys: TransferKeys) -> TransferTerms {
-    TransferTerms(transfer: transfer, keys: keys, existing: existing ?? .refuse)
-  }
 
   /// Recovers the data staged by an earlier run; nil if there is none.
   ///

@@ -147,7 +147,7 @@ package final class Staging: Sendable {
 
   /// The names of the roots in an offer.
   static func roots(of offer: Offer) -> Set<[UInt8]>? {
-    if case .folders(let roots) = offer.contents { Set(roots.map(\.name)) } else { nil }
+    if case .app = offer.contents { nil } else { Set(offer.contents.roots.map(\.name)) }
   }
 
   /// The name of the staging directory. While another entry has that name, the name with the next

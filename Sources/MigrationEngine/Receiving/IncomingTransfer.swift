@@ -36,11 +36,11 @@ struct IncomingPart: Sendable {
   var withheldItems: [Refusal] = []
 
   /// The result of the part for the user, whose traffic is the transfer's.
-  func result(_ done: Done, concludedAt: Int64? = nil) -> TransferResult {
+  func result(_ done: Done, without unplaced: Int = 0, concludedAt: Int64? = nil) -> TransferResult {
     TransferResult(
       total: done.total, sentBytes: 0, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0, unsent: unsent,
       losses: done.losses, leftOut: leftOut, notStored: done.notStored, renamed: done.renamed,
-      leftBehind: leftBehind, concludedAt: concludedAt)
+      leftBehind: leftBehind, concludedAt: concludedAt, failedParts: unplaced)
   }
 
   /// The refusals that the user of this device has not been told; from now on they count as told.
@@ -89,6 +89,10 @@ struct IncomingTransfer: Sendable {
   var isRecorded = false
   /// The results of parts, by their numbers.
   private(set) var results: [UInt16: Result] = [:]
+  /// The parts that the user of this device does not want.
+  var declined: Set<UInt16> = []
+  /// The roots that are left out of parts, by the parts' numbers.
+  private(set) var unplaced: [UInt16: [ReceiverEngine.UnplacedRoot]] = [:]
   /// The running part, or the newest one.
   var part = IncomingPart(number: 0)
   /// The data that crossed the wire in this run.
@@ -107,7 +111,8 @@ struct IncomingTransfer: Sendable {
     plan = known.plan
     isRecorded = true
     keeping = known.isHeld ? .held : .released
-    isUnseen = !known.isHeld
+    isUnseen = !known.isHeld || known.hasMore
+    declined = known.declined
     part = IncomingPart(number: known.part)
     part.held = known.held
     part.heldBefore = known.held
@@ -192,12 +197,26 @@ struct IncomingTransfer: Sendable {
     for (number, result) in results { if case .failed = result { results[number] = nil } }
   }
 
-  /// A plan is judged: the reasons by which parts are refused.
-  mutating func judge(_ plan: Plan, refused: [UInt16: Fault]) {
+  /// A plan is judged.
+  mutating func judge(_ plan: Plan, _ weighing: ReceiverEngine.Weighing) {
     // It may be another one than before, of which nothing has arrived.
     if plan.transfer == nil { results = [:] }
     self.plan = plan
-    for number in open(of: plan) { results[number] = refused[number].map { .failed($0) } }
+    for number in open(of: plan) {
+      results[number] = nil
+      switch weighing[number] {
+      case .success(let room): unplaced[number] = room.without.isEmpty ? nil : room.without
+      case .failure(let fault): results[number] = .failed(fault)
+      case nil: break
+      }
+    }
+  }
+
+  /// The contents of a part without the roots that are left out.
+  func contents(ofPart number: UInt16) -> Offer.Contents? {
+    let contents = plan?.parts[Int(number)].offered
+    guard let unplaced = unplaced[number] else { return contents }
+    return contents?.without(Set(unplaced.map(\.root)))
   }
 
   /// Another part begins, or the same one again.
@@ -222,7 +241,8 @@ struct IncomingTransfer: Sendable {
   mutating func imported(_ done: Done, _ refused: [Refusal]) {
     part.stage = .done
     results[part.number] = .finished(
-      done, part.result(done), notStored: (refused + part.withheldItems).nameable, isTold: true)
+      done, part.result(done, without: unplaced[part.number]?.count ?? 0),
+      notStored: (refused + part.withheldItems).nameable, isTold: true)
   }
 
   /// What answers an offer of a finished part, with every item named as not stored, and whether the
@@ -347,6 +367,19 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
     let done = all.filter { $0.isDone && $0.keeping == .released }.map(\.identifier)
     let old = done.prefix(Swift.max(0, done.count - ReceiverEngine.rememberedDone)).filter { !busy.contains($0) }
     if !old.isEmpty { all.removeAll { old.contains($0.identifier) } }
+  }
+}
+
+extension Offer.Contents {
+  /// The same without the roots at these positions.
+  fileprivate func without(_ positions: Set<UInt32>) -> Offer.Contents {
+    let rest = roots.enumerated().filter { !positions.contains(UInt32($0.offset)) }.map(\.element)
+    switch self {
+    case .folders: return .folders(rest)
+    case .role(let role, _): return .role(role, rest)
+    case .files(let app, _): return .files(of: app, rest)
+    case .app: return self
+    }
   }
 }
 

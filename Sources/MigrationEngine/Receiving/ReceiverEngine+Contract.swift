@@ -55,8 +55,8 @@ extension ReceiverEngine {
     /// The worker of `makeCode` has ended.
     case codeMade(Result<PairingCode, Fault>)
     /// The question has ended: the user's answer, or nil where the question was withdrawn or no
-    /// answer can be had.
-    case answered(Bool?)
+    /// answer can be had. `without` has the parts that an accepting user does not want.
+    case answered(Bool?, without: Set<UInt16> = [])
 
     // MARK: Control connections, which the loop reads and writes from `converse` to `closed`
 
@@ -154,11 +154,16 @@ extension ReceiverEngine {
     /// Whether this process holds it; otherwise only the remembered facts are known, and more may
     /// be staged.
     package let isHeld: Bool
+    /// Whether more may be staged of it than this tells.
+    package let hasMore: Bool
+    /// The parts that the user of this device does not want.
+    package let declined: Set<UInt16>
 
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, plan: Plan,
       finished: [UInt16: Finished] = [:], part: UInt16 = 0, held: Tally = Tally(), unsent: UInt64 = 0,
-      refusals: [Refusal] = [], withheld: [Refusal] = [], concluded: Tally? = nil, isHeld: Bool = true
+      refusals: [Refusal] = [], withheld: [Refusal] = [], concluded: Tally? = nil, isHeld: Bool = true,
+      hasMore: Bool = false, declined: Set<UInt16> = []
     ) {
       self.identifier = identifier
       self.client = client
@@ -172,6 +177,8 @@ extension ReceiverEngine {
       self.withheld = withheld
       self.concluded = concluded
       self.isHeld = isHeld
+      self.hasMore = hasMore
+      self.declined = declined
     }
   }
 
@@ -186,9 +193,25 @@ extension ReceiverEngine {
     /// The most bytes accepted of a part that may exceed its announced size; nil for any other.
     package let mostBytes: UInt64?
 
-    package init(availableBytes: UInt64?, mostBytes: UInt64? = nil) {
+    /// The roots that cannot arrive, in ascending order.
+    package let without: [UnplacedRoot]
+
+    package init(availableBytes: UInt64?, mostBytes: UInt64? = nil, without: [UnplacedRoot] = []) {
       self.availableBytes = availableBytes
       self.mostBytes = mostBytes
+      self.without = without
+    }
+  }
+
+  /// A root that is left out of a part that is taken.
+  package struct UnplacedRoot: Equatable, Sendable {
+    /// Its position among the roots of the part.
+    package let root: UInt32
+    package let fault: Fault
+
+    package init(root: UInt32, fault: Fault) {
+      self.root = root
+      self.fault = fault
     }
   }
 
@@ -369,12 +392,15 @@ extension ReceiverEngine {
 
   /// A part that could be taken, for the question to the user.
   package struct WantedPart: Equatable, Sendable {
-    package let name: String
+    package let number: UInt16
+    package let part: Part
+    /// The part by its estimates.
     package let offer: Offer
     package let room: Examination
 
-    package init(name: String, offer: Offer, room: Examination) {
-      self.name = name
+    package init(_ number: UInt16, _ part: Part, offer: Offer, room: Examination) {
+      self.number = number
+      self.part = part
       self.offer = offer
       self.room = room
     }
@@ -385,6 +411,8 @@ extension ReceiverEngine {
     package let transfer: TransferID
     package let client: KeyFingerprint
     package let plan: Plan
+    /// The parts that the user of this device does not want.
+    package let declined: Set<UInt16>
     /// The other device's label and address.
     package let label: String
     package let address: String

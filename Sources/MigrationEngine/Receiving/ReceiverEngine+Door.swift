@@ -336,7 +336,7 @@ extension ReceiverEngine {
     }
   }
 
-  mutating func answered(_ answer: Bool?) {
+  mutating func answered(_ answer: Bool?, _ without: Set<UInt16>) {
     let asked = question
     question = nil
     // An answer that came too late is ignored.
@@ -344,7 +344,7 @@ extension ReceiverEngine {
     switch asked.subject {
     case .restart where answer == true: codes.startAnew()
     case .restart: endRun(.failure(Self.exhausted))
-    case .consent(let number) where answer == true: record(number)
+    case .consent(let number) where answer == true: record(number, declining: without)
     case .consent(let number): decline(number)
     }
   }

@@ -78,9 +78,7 @@ extension ReceiverEngine {
     case .failure(let fault): endSession(number, by: fault)
     case .success where conversation.isAside: say(plan, number)
     case .success(let weighing):
-      for part in wanted(of: plan, weighing) {
-        tell(.offer(part.offer, availableBytes: part.room.availableBytes))
-      }
+      tellPlan(plan, wanted(of: plan, weighing))
       let isWanted = weighing.values.contains { if case .success = $0 { true } else { false } }
       if !isWanted, !transfer.isRecorded { return answer(plan, refusing: weighing, number) }
       conversations[number]?.course = .asking(plan, weighing)
@@ -88,28 +86,40 @@ extension ReceiverEngine {
     }
   }
 
+  /// Tells the user what the sender offers.
+  private mutating func tellPlan(_ plan: Plan, _ wanted: [WantedPart]) {
+    guard plan.parts.count > 1 else {
+      for part in wanted { tell(.offer(part.offer, availableBytes: part.room.availableBytes)) }
+      return
+    }
+    tell(.plan(plan.parts, availableBytes: wanted.compactMap(\.room.availableBytes).min()))
+  }
+
   /// The parts that could be taken.
   func wanted(of plan: Plan, _ weighing: Weighing) -> [WantedPart] {
     weighing.keys.sorted().compactMap { number in
       let part = plan.parts[Int(number)]
       guard case .success(let room)? = weighing[number], let offer = Offer(estimated: part) else { return nil }
-      return WantedPart(name: part.name, offer: offer, room: room)
+      return WantedPart(number, part, offer: offer, room: room)
     }
   }
 
-  /// The user wants the transfer.
-  mutating func record(_ number: SessionNumber) {
-    guard let conversation = conversations[number], case .asking(let plan, let weighing) = conversation.course,
+  /// The user wants the transfer, without some parts.
+  mutating func record(_ number: SessionNumber, declining declined: Set<UInt16> = []) {
+    guard let conversation = conversations[number], case .asking(let plan, var weighing) = conversation.course,
       let transfer = transfers[of: conversation.transfer]
     else { return }
-    transfers[of: transfer.identifier]?.judge(plan, refused: weighing.compactMapValues(\.fault))
+    transfers[of: transfer.identifier]?.declined.formUnion(declined)
+    let all = transfer.declined.union(declined)
+    for part in all where weighing[part].map({ $0.fault == nil }) == true { weighing[part] = .failure(.declined) }
+    transfers[of: transfer.identifier]?.judge(plan, weighing)
     conversations[number]?.course = .recording(plan)
     act(
       .record(
         number,
         PlanRecord(
-          transfer: transfer.identifier, client: transfer.client, plan: plan, label: conversation.label,
-          address: conversation.remote.address,
+          transfer: transfer.identifier, client: transfer.client, plan: plan, declined: all,
+          label: conversation.label, address: conversation.remote.address,
           keepsPairing: settings.keepsPairings && plan.flags.contains(.keepPairing))))
   }
 
@@ -130,7 +140,7 @@ extension ReceiverEngine {
   /// No part is taken: nothing is recorded.
   private mutating func answer(_ plan: Plan, refusing weighing: Weighing, _ number: SessionNumber) {
     guard let transfer = conversations[number]?.transfer else { return }
-    transfers[of: transfer]?.judge(plan, refused: weighing.compactMapValues(\.fault))
+    transfers[of: transfer]?.judge(plan, weighing)
     say(plan, number)
   }
 
@@ -139,7 +149,9 @@ extension ReceiverEngine {
     guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
     let parts: [Verdict.Part] = plan.parts.indices.map { index in
       switch transfer.results[UInt16(index)] {
-      case nil: .taken()
+      case nil:
+        .taken(
+          without: (transfer.unplaced[UInt16(index)] ?? []).map { .init(root: $0.root, code: $0.fault.close.code) })
       case .finished?: .finished
       case .failed(let fault)?: .refused(fault.close.shortened(to: Verdict.room / plan.parts.count))
       }
@@ -151,8 +163,17 @@ extension ReceiverEngine {
     act(.say(conversation.connection, message))
     conversations[number]?.course = .none
     conversations[number]?.dueSince = now
-    for (index, part) in transfer.results.sorted(by: { $0.key < $1.key }) {
-      if case .failed(let fault) = part { tellFailure(of: index, fault, transfer) }
+    for index in plan.parts.indices.map({ UInt16($0) }) {
+      switch transfer.results[index] {
+      case .failed(let fault)?: tellFailure(of: index, fault, transfer)
+      case .finished(_, let result, _, _)?: if result.concludedAt != nil { tellEnd(of: index, result, transfer) }
+      case nil:
+        let part = plan.parts[Int(index)]
+        for unplaced in transfer.unplaced[index] ?? [] {
+          let root = part.roots[Int(unplaced.root)].name
+          tell(.partEnded(PartEnd(index, part.name, root: root, unplaced.fault)))
+        }
+      }
     }
     // The user has stopped the run meanwhile, and an earlier session's result no longer holds.
     if let stop, transfer.awaitsData { return stopped(stop.kind) }
@@ -161,19 +182,22 @@ extension ReceiverEngine {
 
   /// Tells the user that one of several parts has failed.
   mutating func tellFailure(of part: UInt16, _ fault: Fault, _ transfer: IncomingTransfer) {
-    if let name = transfer.name(ofPart: part) { tell(.partFailed(name: name, fault.failure)) }
+    if let name = transfer.name(ofPart: part) { tell(.partEnded(PartEnd(part, name, fault))) }
+  }
+
+  /// Tells the user that one of several parts has arrived.
+  mutating func tellEnd(of part: UInt16, _ result: TransferResult, _ transfer: IncomingTransfer) {
+    if let name = transfer.name(ofPart: part) { tell(.partEnded(PartEnd(part, name, result))) }
   }
 
   /// Takes an offer, once no import and no worker of the part before runs.
   mutating func take(_ totals: PartTotals, _ number: SessionNumber) {
-    guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer],
-      let plan = transfer.plan
-    else { return }
+    guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
     if let (done, named, isNews) = transfers[of: transfer.identifier]?.answer(totals.part) {
       return answer(done, naming: named, isNews, number)
     }
     conversations[number]?.course = .due(totals)
-    guard !transfer.isImporting, !workers.isBusy(number), let contents = plan.parts[Int(totals.part)].offered else {
+    guard !transfer.isImporting, !workers.isBusy(number), let contents = transfer.contents(ofPart: totals.part) else {
       return
     }
     conversations[number]?.beginPart()

@@ -171,6 +171,9 @@ extension ReceiverEngine {
   private mutating func imported(_ done: Done, _ refused: [Refusal], _ identifier: TransferID) {
     transfers[of: identifier]?.imported(done, refused)
     guard let transfer = transfers[of: identifier] else { return }
+    if case .finished(_, let result, _, _)? = transfer.results[transfer.part.number] {
+      tellEnd(of: transfer.part.number, result, transfer)
+    }
     if case .finishing(let outcome, let deadline) = phase {
       // The import has ended in time, so a stop leaves nothing of it to the next run.
       guard case .failure(let failure) = outcome, failure.kind == stop?.kind,

@@ -124,12 +124,14 @@ struct SenderConversation: Sendable {
   /// Says the plan once the receiver is known and the walk has ended.
   mutating func planIfReady(_ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
     guard peer != nil, let summaries = facts.summaries else { return }
-    actions += summaries.indices.filter { !facts.transfer[UInt16($0)].isFinished }.map { index in
-      .tell(.offer(Offer(summaries[index]), availableBytes: nil))
-    }
     let plan = Plan(
       summaries.map { Part($0) }, continuing: facts.transfer.identifier,
       flags: facts.settings.keepsPairing ? .keepPairing : [])
+    if plan.parts.count > 1 {
+      actions.append(.tell(.plan(plan.parts, availableBytes: nil)))
+    } else if !facts.transfer[0].isFinished {
+      actions.append(.tell(.offer(Offer(summaries[0]), availableBytes: nil)))
+    }
     actions.append(.say(connection, session.plan(plan)))
   }
 
@@ -149,9 +151,9 @@ struct SenderConversation: Sendable {
         actions += without.map { root in
           let name = summaries[index].contents.roots[Int(root.root)].name
           let fault = Fault(told: Close(root.code, "it does not take this", name: name))
-          return .tell(.partFailed(name: String(decoding: name, as: UTF8.self), fault.failure))
+          return .tell(.partEnded(PartEnd(part, Part(summaries[index]).name, root: name, fault)))
         }
-      case .finished: break
+      case .finished: tellEnd(of: part, facts, &actions)
       }
     }
     guard nextPart(facts) != nil else { return offerNext(&facts, &actions) }
@@ -168,8 +170,18 @@ struct SenderConversation: Sendable {
   ) {
     facts.transfer[part].fail(by: fault)
     if let summaries = facts.summaries, summaries.count > 1 {
-      actions.append(.tell(.partFailed(name: Part(summaries[Int(part)]).name, fault.failure)))
+      actions.append(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, fault))))
     }
+  }
+
+  /// Tells the user that one of several parts has arrived, in this run or an earlier one.
+  private func tellEnd(
+    of part: UInt16, _ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
+  ) {
+    guard let summaries = facts.summaries, summaries.count > 1,
+      case .finished(let result)? = facts.transfer[part].outcome
+    else { return }
+    actions.append(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, result))))
   }
 
   /// The plan is recorded: the transfer has begun.
@@ -373,6 +385,7 @@ struct SenderConversation: Sendable {
     isUnrecorded = isUnrecorded || !isWritten
     actions += done.renamedItems.map { .tell($0.event) }
     facts.transfer[part].finish(done)
+    tellEnd(of: part, facts, &actions)
     if let faultAfterDone, nextPart(facts) != nil {
       self.done = nil
       throw faultAfterDone

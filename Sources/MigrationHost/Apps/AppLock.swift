@@ -133,6 +133,11 @@ extension AppLock.Use {
 }
 
 extension HostError {
+  /// Another process uses an app's data.
+  static func inUse(_ identifier: String, by holder: AppLock.Holder) -> HostError {
+    inUse("app \(identifier)", holder, name: identifier)
+  }
+
   /// Another process holds the lock of an app.
   fileprivate static func inUse(_ app: String, _ holder: AppLock.Holder, name: String) -> HostError {
     let process = holder.process > 0 ? " (process \(holder.process))" : ""

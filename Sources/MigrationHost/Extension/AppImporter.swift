@@ -89,23 +89,7 @@ package final class AppImporter: Importer {
         hint: "Send the app's data with 'peer send --app \(app.identifier)', or start 'peer receive' without --app."
       )
     }
-    guard accepts(identity) else {
-      throw ArchiveError(
-        .otherApp,
-        "the other device offers the data of \(VisibleText.of(identity.bundleIdentifier)), and that of "
-          + "\(app.identifier) is expected here",
-        hint: options.draft == nil
-          ? nil : "Name a bundle of the same app with --to, or one whose PeerAliases list that app.",
-        name: Array(identity.bundleIdentifier.utf8))
-    }
-    if !options.replaces, try hosting({ () throws(HostError) in try app.holdsData }) {
-      throw ArchiveError(
-        .destination, "\(app.identifier) has data on the receiving device already",
-        hint:
-          "With --replace\(options.draft == nil ? " on the receiving device" : ""), the existing data is set aside, and "
-          + "restored if the import fails.",
-        name: Array(app.identifier.utf8))
-    }
+    try app.checkAcceptance(of: identity, replacing: options.replaces, isDraft: options.draft != nil)
     try area.checkSize(of: offer)
     let judgement = try area.judgeRoom(for: offer, held: held)
     origin.withLock { $0 = (identity, offer.items) }
@@ -115,15 +99,6 @@ package final class AppImporter: Importer {
 
   private func tellOnce(_ notice: String) {
     if said.withLock({ $0.insert(notice).inserted }) { launch.observe(.notice(notice)) }
-  }
-
-  /// Whether data belongs to this app, or to an edition that it accepts as its own.
-  private func accepts(_ identity: AppIdentity) -> Bool {
-    if identity.bundleIdentifier == app.identifier { return true }
-    return app.bundle.aliases.contains {
-      $0.bundleIdentifier == identity.bundleIdentifier && $0.store == identity.store
-        && $0.platform == identity.platform
-    }
   }
 
   /// A recorded success for the app is a success, even if the journal of that run could not record
@@ -210,14 +185,13 @@ package final class AppImporter: Importer {
 
   package func interrupt() { stop.set() }
 
-  package var graceAtTheEnd: Double { ExportWatch.grace }
+  /// The seconds that a cancelled import may use for cleaning up.
+  package static var grace: Double { ExportWatch.grace }
+
+  package var graceAtTheEnd: Double { Self.grace }
 
   private func hosting<Result>(_ body: () throws(HostError) -> Result) throws(ArchiveError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw ArchiveError(.importFailed, error.description, cause: error.cause?.isNoSpace == true ? error.cause : nil)
-    }
+    try InstalledApp.importing(body)
   }
 }
 

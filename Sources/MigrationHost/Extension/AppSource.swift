@@ -129,9 +129,7 @@ package final class AppSource: ItemSource {
           "the extension of \(site.identifier) names no version of its data (resourcesVersion is empty), so a later "
             + "importer cannot recognise its format"))
     }
-    let identity = AppIdentity(
-      bundleIdentifier: site.identifier, store: claim.store ?? SourceClaim.usualStore(of: claim.platform),
-      platform: claim.platform, version: description.version, options: description.options)
+    let identity = claim.identity(of: site.identifier, version: description.version, options: description.options)
     self.identity.withLock { $0 = identity }
     return SourceSummary(
       contents: .app(identity), total: Tally(items: items, bytes: estimate), allocated: estimate, isEstimate: true,
@@ -282,6 +280,13 @@ package struct SourceClaim: Equatable, Sendable {
     if platforms.contains(platform) { return nil }
     return "the exporter gets the platform \(VisibleText.quoted(Array(platform.utf8))), which is neither "
       + platforms.joined(separator: " nor ")
+  }
+
+  /// The identity of an app's data with this origin.
+  func identity(of app: String, version: String, options: [String]? = nil) -> AppIdentity {
+    AppIdentity(
+      bundleIdentifier: app, store: store ?? Self.usualStore(of: platform), platform: platform, version: version,
+      options: options)
   }
 
   /// The store of a platform's apps if none is named.

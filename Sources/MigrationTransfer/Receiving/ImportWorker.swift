@@ -31,13 +31,16 @@ struct ImportWorker: Sendable {
 
   private func importItems(_ refused: inout [Refusal]) throws -> Done {
     let progress = ImportTelling(setup: setup, transfer: transfer.identifier)
+    guard let importer = transfer.staged(ofPart: part)?.importer else {
+      throw ArchiveError(.storage, "the staging directory is missing")
+    }
     let (staging, total, withheldCount) = try complete(progress)
     if staging.lacksOwners {
       setup.notice("--owners was given here and not to 'peer send': this program's user owns all received items")
     }
     setup.post(.noticed(.staged))
     setup.post(.noticed(.importing))
-    let losses = try setup.importer.importItems(of: staging) { progress.tell($0) }
+    let losses = try importer.importItems(of: staging) { progress.tell($0) }
     let renamed = staging.renamed
     for item in renamed { setup.post(.noticed(item.event)) }
     transfer.tellRefusals(of: staging) { setup.post(.refused(transfer.identifier, $0)) }
@@ -47,7 +50,7 @@ struct ImportWorker: Sendable {
     refused = staging.lastingRefusals
     leaveTombstone(done, refused, staging)
     transfer.finish(part, total)
-    setup.importer.letGo()
+    importer.letGo()
     return done
   }
 
@@ -55,7 +58,7 @@ struct ImportWorker: Sendable {
   /// total, and the number of items that the sender left out since the destination cannot hold them.
   private func complete(_ progress: ImportTelling) throws -> (Staging, total: Tally, withheld: UInt64) {
     guard let conclusion else {
-      guard let staging = transfer.staging(ofPart: part) else {
+      guard let staging = transfer.staged(ofPart: part)?.staging else {
         throw ArchiveError(.storage, "the staging directory is missing")
       }
       switch staging.stage {

@@ -53,13 +53,13 @@ package final class Receiver: Sendable {
     }
 
     /// The engine's settings, complete.
-    func settings(of importer: any Importer, with helpers: Helpers) -> ReceiverEngine.Settings {
+    func settings(of importers: any Importers, with helpers: Helpers) -> ReceiverEngine.Settings {
       var settings = settings
-      settings.greeting.request = importer.request
+      settings.greeting.request = importers.request
       settings.hasGivenCode = code != nil
       settings.asksConsent = helpers.consent != nil
       settings.asksRestart = helpers.restart != nil
-      settings.graceAtTheEnd = importer.graceAtTheEnd
+      settings.graceAtTheEnd = importers.graceAtTheEnd
       if let codePace { settings.codeSpeed = codePace.speed / pace.speed }
       return settings
     }
@@ -84,11 +84,11 @@ package final class Receiver: Sendable {
 
   /// Fails if another process receives into the same destination.
   package init(
-    _ options: Options, with helpers: Helpers = Helpers(), importer: any Importer, store: TransferStore? = nil,
+    _ options: Options, with helpers: Helpers = Helpers(), importers: any Importers, store: TransferStore? = nil,
     observer: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     do {
-      let area = importer.area
+      let area = importers.area
       let hold = try store.map { try $0.lock(try area.status(), at: try area.place()) }
       let known = try Self.known(to: store, at: area)
       // One key serves all unfinished transfers of a destination: a sender sees it before the
@@ -99,7 +99,7 @@ package final class Receiver: Sendable {
       let entries = known.compactMap { RememberedEntry.take($0, in: store, isKept: options.keeps) }
       setup = ReceiverSetup(
         options: options.keepingPairings(identity.fingerprint == kept?.fingerprint), helpers: helpers,
-        importer: importer, store: store, hold: hold, observer: observer,
+        importers: importers, store: store, hold: hold, observer: observer,
         identity: identity, context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())
       self.entries = Mutex(entries)
     } catch {

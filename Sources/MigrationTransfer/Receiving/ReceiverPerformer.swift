@@ -125,7 +125,7 @@ final class ReceiverPerformer: Performer {
     case .closeGate(let number): sessions[number]?.part.gate.close()
 
     case .importItems(let id, let part, let finish, let withheld): return importItems(id, part, finish, withheld)
-    case .interruptImport: setup.importer.interrupt()
+    case .interruptImport(let id): transfer(id).interruptImport()
     case .note(let id): return setup.tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
     case .forget(let id): return forget(id)
     case .discard(let id): return discard(id)
@@ -249,7 +249,7 @@ final class ReceiverPerformer: Performer {
   private func forget(_ identifier: TransferID) -> ReceiverWorker {
     defer { transfers[identifier] = nil }
     return setup.tend(transfer(identifier)) { transfer, setup in
-      transfer.removeStaging(setup.importer.area, in: setup.store)
+      transfer.removeStaging(setup.importers.area, in: setup.store)
       transfer.forget(in: setup.store)
       if setup.options.keeps { CurrentProcess.returnFreeMemory() }
     }
@@ -258,7 +258,7 @@ final class ReceiverPerformer: Performer {
   /// Discards an empty transfer.
   private func discard(_ identifier: TransferID) -> ReceiverWorker {
     setup.tend(remove(identifier)) { transfer, setup in
-      transfer.removeStaging(setup.importer.area, in: setup.store)
+      transfer.removeStaging(setup.importers.area, in: setup.store)
       transfer.forget(in: setup.store)
     }
   }

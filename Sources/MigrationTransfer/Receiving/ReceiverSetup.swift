@@ -9,7 +9,7 @@ import MigrationWire
 struct ReceiverSetup: Sendable {
   let options: Receiver.Options
   let helpers: Receiver.Helpers
-  let importer: any Importer
+  let importers: any Importers
   let store: TransferStore?
   /// Keeps other receivers away from the destination, until the last worker has ended.
   let hold: DiskFile?
@@ -35,7 +35,7 @@ struct ReceiverSetup: Sendable {
   func isKnown(_ key: KeyFingerprint) -> Bool { options.keepsPairings && store?.device(key, as: .receiver) != nil }
 
   /// Where the engine begins.
-  var settings: ReceiverEngine.Settings { options.settings(of: importer, with: helpers) }
+  var settings: ReceiverEngine.Settings { options.settings(of: importers, with: helpers) }
 }
 
 /// The data streams that have failed and still say their last messages. The engine no longer counts
@@ -72,11 +72,20 @@ package struct ConsentQuestion: Sendable {
   }
 }
 
+/// The user's answer about a new transfer.
+package enum ConsentAnswer: Equatable, Sendable, ExpressibleByBooleanLiteral {
+  case no
+  /// Accepts it, without the parts of these numbers.
+  case yes(without: Set<UInt16> = [])
+
+  package init(booleanLiteral isAccepted: Bool) { self = isAccepted ? .yes() : .no }
+}
+
 /// Asks the user of this device whether to take a new transfer, on a thread that may wait. A
 /// resumed transfer needs no second question.
 ///
 /// The answer is not needed any more when the descriptor becomes readable; then there is none.
-package typealias ConsentAsker = @Sendable (_ question: ConsentQuestion, _ until: CInt) -> Bool?
+package typealias ConsentAsker = @Sendable (_ question: ConsentQuestion, _ until: CInt) -> ConsentAnswer?
 
 /// Waits, on a thread that may do so, until the user of this device wants codes to be shown again:
 /// true then, false where no user can say so any more.

@@ -56,8 +56,11 @@ extension ReceiverSetup {
       switch question {
       case .restart: Report(.answered(helpers.restart?(ending.raw)))
       case .consent(let parts, let label, let address):
-        Report(
-          .answered(helpers.consent?(ConsentQuestion(parts: parts, label: label, address: address), ending.raw)))
+        switch helpers.consent?(ConsentQuestion(parts: parts, label: label, address: address), ending.raw) {
+        case nil: Report(.answered(nil))
+        case .no?: Report(.answered(false))
+        case .yes(let without)?: Report(.answered(true, without: without))
+        }
       }
     } failing: { _ in
       .answered(nil)

@@ -10,6 +10,8 @@ import MigrationWire
 /// It decides nothing; the engine names it by its identifier.
 final class ReceivingTransfer: Sendable {
   typealias Begun = RememberedTransfer.Part.Begun
+  /// The staging directory of a part, and the importer that is to take its items.
+  typealias Staged = (staging: Staging, importer: any Importer)
 
   private struct State {
     var entry: TransferEntry?
@@ -17,7 +19,8 @@ final class ReceivingTransfer: Sendable {
     var begun: [UInt16: Begun] = [:]
     /// The bytes of finished parts.
     var finished: [UInt16: UInt64] = [:]
-    var staging: (part: UInt16, Staging)?
+    /// The newest part: its staging directory, and its importer.
+    var newest: (part: UInt16, Staged)?
 
     init(_ entry: TransferEntry?) {
       self.entry = entry
@@ -47,15 +50,20 @@ final class ReceivingTransfer: Sendable {
   var entry: TransferEntry? { state.withLock { $0.entry } }
   /// The parts that have begun.
   var begun: [UInt16: Begun] { state.withLock { $0.begun } }
-  /// The contents of a part of the plan.
-  func contents(ofPart part: UInt16) -> Offer.Contents? { state.withLock { $0.plan }?.parts[Int(part)].offered }
+  /// A part of the plan.
+  func part(_ number: UInt16) -> Part? { state.withLock { $0.plan }?.parts[Int(number)] }
   /// The staged items of the newest part.
-  var arrived: Arrived { state.withLock { $0.staging?.1 }?.arrived ?? Arrived() }
+  var arrived: Arrived { newest?.staging.arrived ?? Arrived() }
 
-  /// The staging directory of a part; nil if there is none, or another part is the newest.
-  func staging(ofPart part: UInt16) -> Staging? {
-    state.withLock { $0.staging.flatMap { $0.part == part ? $0.1 : nil } }
+  private var newest: Staged? { state.withLock { $0.newest?.1 } }
+
+  /// What is staged of a part; nil if there is nothing, or another part is the newest.
+  func staged(ofPart part: UInt16) -> Staged? {
+    state.withLock { $0.newest.flatMap { $0.part == part ? $0.1 : nil } }
   }
+
+  /// Stops the import of the newest part, where it can be undone.
+  func interruptImport() { newest?.importer.interrupt() }
 
   /// The bytes of the finished parts.
   var finishedBytes: UInt64 { state.withLock { $0.finished.values.reduce(0, &+) } }
@@ -79,12 +87,12 @@ final class ReceivingTransfer: Sendable {
   }
 
   /// The newest part has a staging directory from now on.
-  func keep(_ staging: Staging, ofPart part: UInt16) {
+  func keep(_ staged: Staged, ofPart part: UInt16) {
     toldRefusals.withLock { $0 = 0 }
     // The one before is released outside the lock: it may be on a disk that does not respond.
     _ = state.withLock { state in
-      let before = state.staging
-      state.staging = (part, staging)
+      let before = state.newest
+      state.newest = (part, staged)
       return before
     }
   }
@@ -92,23 +100,24 @@ final class ReceivingTransfer: Sendable {
   /// Removes and returns the record.
   func releaseEntry() -> TransferEntry? { state.withLock { $0.entry.take() } }
 
-  /// Releases the staging directory.
-  func releaseStaging() { _ = state.withLock { $0.staging.take() } }
+  /// Releases the staging directory, and what its importer holds.
+  func releaseStaging() { _ = state.withLock { $0.newest.take() } }
 
   /// Removes what is staged of every part; nothing is left of a finished one. Only the store still
   /// knows the parts of a transfer that this process released.
   func removeStaging(_ area: StagingArea, in store: TransferStore?) {
+    let place = try? area.place()
     if entry == nil, let stored = try? store?.open(identifier, role: .receiver) {
       state.withLock { $0 = State(stored) }
     }
     let (newest, begun) = state.withLock { state in
-      (state.staging.take(), state.begun.filter { state.finished[$0.key] == nil })
+      (state.newest.take(), state.begun.filter { state.finished[$0.key] == nil })
     }
     for (part, begun) in begun {
       if let newest, newest.part == part {
-        try? newest.1.remove()
-      } else {
-        try? area.clear(identifier.ofPart(part), begun.keys)
+        try? newest.1.staging.remove()
+      } else if let place = begun.elsewhere ?? place {
+        _ = try? StagingArea.discard(identifier.ofPart(part), begun.keys, from: place)
       }
     }
   }
@@ -128,7 +137,7 @@ final class ReceivingTransfer: Sendable {
 extension ReceivingTransfer {
   /// Records the progress, for the list of unfinished transfers.
   func noteProgress() {
-    guard let entry, let staging = state.withLock({ $0.staging?.1 }), !entry.remembered.isDone else { return }
+    guard let entry, let staging = newest?.staging, !entry.remembered.isDone else { return }
     let held = staging.held
     try? entry.update { remembered in
       remembered.held = remembered.finished.adding(held)

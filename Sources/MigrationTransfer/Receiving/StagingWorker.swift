@@ -10,41 +10,53 @@ struct StagingWorker: Sendable {
   let session: SessionNumber
   let transfer: ReceivingTransfer
 
-  /// Judges names, room and fitness of these parts by their estimates, and writes nothing.
+  /// Judges names, room and fitness of these parts by their estimates, in their order, and writes
+  /// nothing.
   func weigh(_ plan: Plan, _ parts: [UInt16]) -> ReceiverPerformer.WorkerReport {
     var weighing: ReceiverEngine.Weighing = [:]
     var taken = transfer.finishedBytes
-    for part in parts {
+    var rooms: [UInt64: Tally] = [:]
+    for number in parts {
       do {
-        let bytes = plan.parts[Int(part)].bytes ?? 0
-        let check = try judge(plan.parts[Int(part)], part)
-        try setup.importer.area.most?.besides(taken).check(total: bytes)
-        taken = taken.addingClamped(bytes)
-        weighing[part] = .success(
-          ReceiverEngine.Examination(availableBytes: check?.availableBytes, mostBytes: check?.mostBytes))
+        let part = plan.parts[Int(number)]
+        let examination = try weigh(part, number, besides: &rooms)
+        try setup.importers.area.most?.besides(taken).check(total: part.bytes ?? 0)
+        taken = taken.addingClamped(part.bytes ?? 0)
+        weighing[number] = .success(examination)
       } catch {
-        weighing[part] = .failure(Fault(error))
+        weighing[number] = .failure(Fault(error))
       }
     }
     return Report(.weighed(session, .success(weighing), session: .randomIdentifier()))
   }
 
-  /// Nil for a part whose import may have begun: its names may be at the destination by now.
-  private func judge(_ part: Part, _ number: UInt16) throws -> OfferCheck? {
-    guard let offer = Offer(estimated: part) else { throw Fault(notTaken: part) }
-    let remembered = transfer.entry?.remembered
-    if remembered?.parts[Int(number)].isConcluded == true { return nil }
-    let staging = transfer.staging(ofPart: number)
-    // What is held of a part that is not the newest is seen at its offer.
-    let held = transfer.begun[number] == nil ? Tally() : Tally(items: offer.items, bytes: offer.bytes)
-    return try setup.importer.judge(
-      offer, held: staging?.settled(of: offer) ?? held, on: terms(of: number, staging))
-  }
-
-  private func terms(of part: UInt16, _ staging: Staging?) -> TransferTerms {
-    staging?.terms
-      ?? setup.importer.terms(
-        of: transfer.identifier.ofPart(part), keys: transfer.begun[part]?.keys ?? .random())
+  /// Judges a part. `rooms` has what the parts before it need on each file system.
+  private func weigh(
+    _ part: Part, _ number: UInt16, besides rooms: inout [UInt64: Tally]
+  ) throws -> ReceiverEngine.Examination {
+    // The import of a part that is concluded may have begun: its names may be at the destination by
+    // now.
+    if transfer.entry?.remembered.parts[Int(number)].isConcluded == true {
+      return ReceiverEngine.Examination(availableBytes: nil)
+    }
+    let judge = try setup.importers.judge(of: part)
+    guard let offer = Offer(estimated: part) else { throw ArchiveError(notTaken: part) }
+    let leftOut = try judge.unplaceable(offer.contents.roots).map { root, reason in
+      ReceiverEngine.UnplacedRoot(root: UInt32(root), fault: Fault(reason))
+    }
+    let (staging, begun) = (transfer.staged(ofPart: number)?.staging, transfer.begun[number])
+    let terms = staging?.terms ?? judge.terms(of: transfer.identifier.ofPart(number), keys: begun?.keys ?? .random())
+    guard begun == nil else {
+      // What is held of a part that is not the newest is seen at its offer.
+      let held = staging?.settled(of: offer) ?? Tally(items: offer.items, bytes: offer.bytes)
+      return ReceiverEngine.Examination(try judge.judge(offer, held: held, on: terms), without: leftOut)
+    }
+    let room = judge.device.flatMap { rooms[$0] } ?? Tally()
+    let check = try judge.judge(offer.besides(room), held: Tally(), on: terms)
+    if let device = judge.device {
+      rooms[device] = room.adding(Tally(items: offer.items, bytes: offer.allocated))
+    }
+    return ReceiverEngine.Examination(check, without: leftOut)
   }
 
   /// Records the plan, if it is not recorded yet. `port` is where this device listens.
@@ -62,8 +74,9 @@ struct StagingWorker: Sendable {
             transfer: transfer.identifier, role: .receiver, identity: try setup.identity.encoded(),
             peer: record.client, label: record.label, address: record.address, started: now, lastSeen: now,
             total: plan.estimate, held: Tally(),
-            subject: .destination(try setup.importer.area.place(), port: port), plan: plan,
-            parts: Array(repeating: RememberedTransfer.Part(), count: plan.parts.count))))
+            subject: .destination(try setup.importers.area.place(), port: port), plan: plan,
+            parts: plan.parts.indices.map { RememberedTransfer.Part(isDeclined: record.declined.contains(UInt16($0))) })
+        ))
       try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)
     }
     return Report(.recorded(session, nil, isKept: isKept))
@@ -82,34 +95,47 @@ struct StagingWorker: Sendable {
   /// Judges a part's totals, makes the staging directory where there is none, and lists the existing
   /// items of the destination.
   func stage(_ order: ReceiverEngine.StagingOrder, _ streams: StreamCounts) throws -> ReceiverPerformer.WorkerReport {
-    var staging = try transfer.staging(ofPart: order.part) ?? recovered(order.part)
+    let known = transfer.staged(ofPart: order.part)
+    guard let wanted = transfer.part(order.part) else { preconditionFailure("a part is offered of a recorded plan") }
+    let importer = try known?.importer ?? setup.importers.importer(of: wanted)
+    var staging = try known?.staging ?? recovered(order.part, by: importer)
     switch staging?.stage {
     case .concluded(let total)?, .imported(let total)?:
-      if let staging { transfer.keep(staging, ofPart: order.part) }
+      if let staging { transfer.keep((staging, importer), ofPart: order.part) }
       return admitted(order, staging, concluded: total)
     case .receiving?, nil: break
     }
-    let terms = terms(of: order.part, staging)
-    let most = setup.importer.area.most?.besides(transfer.finishedBytes)
+    let terms =
+      staging?.terms
+      ?? importer.terms(
+        of: transfer.identifier.ofPart(order.part), keys: transfer.begun[order.part]?.keys ?? .random())
+    let most = setup.importers.area.most?.besides(transfer.finishedBytes)
     try most?.check(total: order.offer.bytes)
-    let check = try setup.importer.judge(order.offer, held: staging?.settled(of: order.offer) ?? order.held, on: terms)
+    let check = try importer.judge(order.offer, held: staging?.settled(of: order.offer) ?? order.held, on: terms)
     if staging == nil {
       // The store knows before anything is staged, so that nothing staged is ever without an owner.
-      try transfer.begin(
-        order.part, transfer.begun[order.part] ?? .init(keys: terms.keys, totals: PartTotals(order.offer, order.part)))
-      staging = try setup.importer.area.stage(order.offer, on: terms)
+      let begun = ReceivingTransfer.Begun(
+        keys: terms.keys, totals: PartTotals(order.offer, order.part), elsewhere: try elsewhere(importer))
+      try transfer.begin(order.part, transfer.begun[order.part] ?? begun)
+      staging = try importer.area.stage(order.offer, on: terms)
     }
     guard let staging else { preconditionFailure("a part is staged") }
-    transfer.keep(staging, ofPart: order.part)
+    transfer.keep((staging, importer), ofPart: order.part)
     // The engine gets them with the admission, in the place of those that it knows.
     var refusals: [Refusal] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }
-    let present = try setup.importer.present(order.offer, for: staging, after: check)
+    let present = try importer.present(order.offer, for: staging, after: check)
     staging.beginSession(
       order.offer, mayRefuse: order.offer.contents.mayBeRefused, atMost: most)
     let part = ReceivingPart(
       order.part, of: transfer, staging: staging, ledger: LedgerReader(staging, present: present), streams)
     return admitted(order, staging, part, refusals)
+  }
+
+  /// The directory where a part is staged, if it is not the transfer's destination.
+  private func elsewhere(_ importer: any Importer) throws -> [UInt8]? {
+    if importer.area === setup.importers.area { return nil }
+    return try importer.area.place()
   }
 
   private func admitted(
@@ -126,28 +152,26 @@ struct StagingWorker: Sendable {
   }
 
   /// What an earlier session, or run, has staged of a part that is not the newest.
-  private func recovered(_ part: UInt16) throws -> Staging? {
-    guard let begun = transfer.begun[part], let contents = transfer.contents(ofPart: part) else { return nil }
+  private func recovered(_ part: UInt16, by importer: any Importer) throws -> Staging? {
+    guard let begun = transfer.begun[part], let contents = transfer.part(part)?.offered else { return nil }
     let worker = RecoveryWorker(setup: setup)
-    return try worker.recoverIfTrusted(transfer.identifier.ofPart(part), Offer(contents, begun.totals), begun.keys)
+    return try worker.recoverIfTrusted(
+      transfer.identifier.ofPart(part), Offer(contents, begun.totals), begun.keys, by: importer)
   }
 }
 
-extension Fault {
-  /// No importer here takes such a part.
-  fileprivate init(notTaken part: Part) {
-    switch part.contents {
-    case .unknown:
-      self.init(.unknownKind, "the other device offers \(VisibleText.of(part.name)), which this one does not know")
-    case .role(let role, _) where role != "home":
-      self.init(
-        .unknownKind,
-        "the other device offers folders of the role \(VisibleText.of(role)), which this one does not know")
-    case .folders, .role, .app, .files:
-      self.init(
-        .otherApp, "the other device offers \(VisibleText.of(part.name)), and this one does not take it",
-        hint: "Send folders, or an app with an extension.")
-    }
+extension ReceiverEngine.Examination {
+  fileprivate init(_ check: OfferCheck, without leftOut: [ReceiverEngine.UnplacedRoot]) {
+    self.init(availableBytes: check.availableBytes, mostBytes: check.mostBytes, without: leftOut)
+  }
+}
+
+extension Offer {
+  /// The same offer where other parts need room too.
+  fileprivate func besides(_ others: Tally) -> Offer {
+    Offer(
+      contents: contents, items: items.addingClamped(others.items), bytes: bytes,
+      allocated: min(Limits.fileSize, allocated.addingClamped(others.bytes)), flags: flags, metadata: metadata)
   }
 }
 
@@ -205,7 +229,8 @@ struct RecoveryWorker: Sendable {
       // An earlier run was removing the staging directory. This removes the rest.
       do {
         if let keys = part.begun?.keys {
-          try setup.importer.area.clear(transfer.identifier.ofPart(UInt16(number)), keys)
+          let place = try part.begun?.elsewhere ?? setup.importers.area.place()
+          _ = try StagingArea.discard(transfer.identifier.ofPart(UInt16(number)), keys, from: place)
         }
       } catch {
         guard setup.options.keeps else { throw error }
@@ -215,10 +240,19 @@ struct RecoveryWorker: Sendable {
     }
     let newest = remembered.newest
     guard remembered.parts[Int(newest)].finished == nil, let offer = remembered.offer(ofPart: newest),
-      let keys = remembered.parts[Int(newest)].begun?.keys,
-      let staging = try recoverIfTrusted(transfer.identifier.ofPart(newest), offer, keys)
+      let keys = remembered.parts[Int(newest)].begun?.keys
     else { return describe(remembered) }
-    transfer.keep(staging, ofPart: newest)
+    let importer: any Importer
+    do {
+      importer = try setup.importers.importer(of: remembered.plan.parts[Int(newest)])
+    } catch {
+      // It is tried again when the part is offered; the other parts do not need it.
+      return describe(remembered, hasMore: true)
+    }
+    guard let staging = try recoverIfTrusted(transfer.identifier.ofPart(newest), offer, keys, by: importer) else {
+      return describe(remembered)
+    }
+    transfer.keep((staging, importer), ofPart: newest)
     if let former = staging.formerExisting {
       setup.notice(
         "the transfer began with --existing \(former.name) and resumes with --existing \(staging.existing.name)"
@@ -242,7 +276,7 @@ struct RecoveryWorker: Sendable {
 
   private func describe(
     _ remembered: RememberedTransfer, held: Tally = Tally(), refusals: [Refusal] = [], concluded: Tally? = nil,
-    isHeld: Bool = true
+    isHeld: Bool = true, hasMore: Bool = false
   ) -> ReceiverEngine.KnownTransfer {
     var finished: [UInt16: ReceiverEngine.KnownTransfer.Finished] = [:]
     for (number, part) in remembered.parts.enumerated() {
@@ -251,17 +285,22 @@ struct RecoveryWorker: Sendable {
       }
     }
     let newest = remembered.parts[Int(remembered.newest)]
+    let others = remembered.parts.enumerated().filter { $0.offset != remembered.newest }.map(\.element)
     return ReceiverEngine.KnownTransfer(
       identifier: remembered.transfer, client: remembered.peer,
       host: try? HostAndPort.parse(remembered.address, defaultPort: 0).host, plan: remembered.plan,
       finished: finished, part: remembered.newest, held: held, unsent: newest.unsent, refusals: refusals,
-      withheld: newest.notStored, concluded: concluded, isHeld: isHeld)
+      withheld: newest.notStored, concluded: concluded, isHeld: isHeld,
+      hasMore: hasMore || others.contains { $0.begun != nil && $0.finished == nil },
+      declined: Set(remembered.parts.indices.filter { remembered.parts[$0].isDeclined }.map { UInt16($0) }))
   }
 
   /// The staged items; nil if there are none, or none that can be trusted.
-  func recoverIfTrusted(_ identifier: TransferID, _ offer: Offer, _ keys: TransferKeys) throws -> Staging? {
+  func recoverIfTrusted(
+    _ identifier: TransferID, _ offer: Offer, _ keys: TransferKeys, by importer: any Importer
+  ) throws -> Staging? {
     do {
-      return try setup.importer.recover(offer, transfer: identifier, keys: keys)
+      return try importer.recover(offer, transfer: identifier, keys: keys)
     } catch let error as ArchiveError where error.code == .journal {
       setup.notice("\(error); it is left as it is, and everything is sent again")
       return nil

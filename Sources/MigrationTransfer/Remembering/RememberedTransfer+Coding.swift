@@ -122,6 +122,8 @@ extension RememberedTransfer.Part {
       fields.append(7) { $0.u64(UInt64(bitPattern: finished.at)) }
       fields.append(8, ControlMessage.done(finished.done).frame)
     }
+    if let elsewhere = begun?.elsewhere { fields.append(9, elsewhere) }
+    if isDeclined { fields.append(10, [1]) }
     return fields
   }
 
@@ -151,9 +153,10 @@ extension RememberedTransfer.Part {
     if let frame = fields.value(2) {
       guard case .offer(let totals)? = try RememberedTransfer.message(frame) else { throw Violation(.value, subject) }
       let key = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
-      begun = Begun(keys: TransferKeys(hashKey: key), totals: totals)
+      begun = Begun(keys: TransferKeys(hashKey: key), totals: totals, elsewhere: fields.value(9))
     }
     isConcluded = fields.value(3) != nil
+    isDeclined = fields.value(10) != nil
     unsent = try fields.number(4, subject) ?? 0
     withheld = try fields.number(5, subject) ?? 0
     for frame in fields.value(6) == nil ? [] : try fields.list(6, subject) {

@@ -9,6 +9,8 @@ package struct RememberedTransfer: Equatable, Sendable {
     package struct Begun: Equatable, Sendable {
       package let keys: TransferKeys
       package let totals: PartTotals
+      /// The absolute path of the directory where it is staged; nil for the transfer's destination.
+      package var elsewhere: [UInt8]?
     }
 
     /// Its end: at a receiver for a sender that missed the answer, at a sender the receiver's DONE.
@@ -19,6 +21,8 @@ package struct RememberedTransfer: Equatable, Sendable {
     }
 
     package var begun: Begun?
+    /// Whether the user of this device does not want it.
+    package var isDeclined = false
     /// Whether everything of it has arrived, so that its import may have begun.
     package var isConcluded = false
     /// The number of items that could not be sent, at the last count.
@@ -33,7 +37,7 @@ package struct RememberedTransfer: Equatable, Sendable {
 
   /// The transfer's subject on this device.
   package enum Subject: Equatable, Sendable {
-    /// The absolute paths of the sources, ascending.
+    /// The absolute paths of the sources, and the names of apps, in the order of the parts.
     case sources([[UInt8]])
     /// The absolute path of the destination, and the port where this device listened.
     case destination([UInt8], port: UInt16)

@@ -96,7 +96,7 @@ extension TransferStore {
       guard let begun = part.begun else { continue }
       let identifier = remembered.transfer.ofPart(UInt16(number))
       do {
-        left = try StagingArea.discard(identifier, begun.keys, from: destination) ?? left
+        left = try StagingArea.discard(identifier, begun.keys, from: begun.elsewhere ?? destination) ?? left
       } catch {
         throw TransferFailure(error)
       }

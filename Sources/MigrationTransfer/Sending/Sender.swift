@@ -21,6 +21,9 @@ package final class Sender: Sendable {
     package var target: Target
     /// How many bytes may be sent in a second; nil for no limit.
     package var limit: UInt64?
+    /// The name of the whole to which the sources belong, from run to run, if they are not named one
+    /// by one.
+    package var migration: [UInt8]?
     /// How long nothing may move on a data stream before it is opened anew.
     var stallPatience = StallWatch.patience
     private var settings: SenderEngine.Settings

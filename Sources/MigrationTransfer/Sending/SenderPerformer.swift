@@ -20,11 +20,11 @@ struct SenderSetup: Sendable {
   /// Reports an event to the loop.
   func post(_ event: SenderEngine.Event) { queue.post(Report(event)) }
 
-  /// The identity of all sources from run to run.
+  /// The identity of all sources from run to run, in the order of the parts.
   func origin() throws -> [[UInt8]] {
-    var origin: [[UInt8]] = []
+    var origin = options.migration.map { [$0] } ?? []
     for source in sources { origin += try source.origin() }
-    return origin.sorted { $0.lexicographicallyPrecedes($1) }
+    return origin
   }
 }
 

@@ -64,9 +64,18 @@ package struct Offer: Equatable, Sendable {
   package enum Contents: Equatable, Sendable {
     /// In ascending order of their names.
     case folders([Root])
+    /// Folders of a role; the roots are keys.
+    case role(String, [Root])
     case app(AppIdentity)
+    /// An app of files; the roots are keys.
+    case files(of: String, [Root])
 
-    package var roots: [Root] { if case .folders(let roots) = self { roots } else { [] } }
+    package var roots: [Root] {
+      switch self {
+      case .folders(let roots), .role(_, let roots), .files(_, let roots): roots
+      case .app: []
+      }
+    }
   }
 
   package typealias Flags = PartTotals.Flags
@@ -103,7 +112,7 @@ package struct Offer: Equatable, Sendable {
 }
 
 extension Offer {
-  /// A part by the estimates of its plan; nil for contents that no importer here takes.
+  /// A part by the estimates of its plan; nil for contents of an unknown kind.
   package init?(estimated part: Part) {
     guard let contents = part.offered else { return nil }
     let isEstimate = if case .app = contents { true } else { false }
@@ -119,26 +128,31 @@ extension Part {
     let contents: Contents
     var name: String
     switch summary.contents {
-    case .folders(let roots):
-      contents = .folders(roots)
-      name = String(decoding: roots[0].name, as: UTF8.self)
-      let more = roots.count > 1 ? " and \(roots.count - 1) more" : ""
-      while name.utf8.count + more.utf8.count > Limits.name { name.unicodeScalars.removeLast() }
-      name += more
-    case .app(let app):
-      contents = .app(app)
-      name = app.bundleIdentifier
+    case .folders(let roots): (contents, name) = (.folders(roots), Self.name(of: roots))
+    case .role(let role, let roots): (contents, name) = (.role(role, roots), Self.name(of: roots))
+    case .app(let app): (contents, name) = (.app(app), app.bundleIdentifier)
+    case .files(let app, let roots): (contents, name) = (.files(of: app, roots), app)
     }
     self.init(
-      contents, name: name, bytes: summary.total.bytes, items: summary.total.items, allocated: summary.allocated)
+      contents, name: summary.name ?? name, bytes: summary.total.bytes, items: summary.total.items,
+      allocated: summary.allocated, flags: summary.flags)
   }
 
-  /// The contents that this program's importers take; nil for others.
+  private static func name(of roots: [Root]) -> String {
+    var name = String(decoding: roots[0].name, as: UTF8.self)
+    let more = roots.count > 1 ? " and \(roots.count - 1) more" : ""
+    while name.utf8.count + more.utf8.count > Limits.name { name.unicodeScalars.removeLast() }
+    return name + more
+  }
+
+  /// The contents as an offer has them; nil for an unknown kind.
   package var offered: Offer.Contents? {
     switch contents {
     case .folders(let roots): .folders(roots)
+    case .role(let role, let roots): .role(role, roots)
     case .app(let app): .app(app)
-    case .role, .files, .unknown: nil
+    case .files(let app, let roots): .files(of: app, roots)
+    case .unknown: nil
     }
   }
 }
@@ -209,6 +223,10 @@ package struct SourceSummary: Sendable {
   package let isEstimate: Bool
   /// Whether the source allows compression.
   package let isCompressible: Bool
+  /// The part's name for people; nil for that of its contents.
+  package var name: String?
+  /// What the part is, besides its contents.
+  package var flags: Part.Flags = []
 
   package init(
     contents: Offer.Contents, total: Tally, allocated: UInt64, isEstimate: Bool = false, isCompressible: Bool = true

@@ -86,6 +86,9 @@ package struct Part: Equatable, Sendable {
     package static let secret = Flags(rawValue: 2)
   }
 
+  /// The role of the folders of a home.
+  package static let home = "home"
+
   package let contents: Contents
   /// For people.
   package let name: String

@@ -25,7 +25,7 @@ extension Sequence<Refusal> {
 extension Offer.Contents {
   /// Whether the receiver may refuse items: an app's importer gets everything that its exporter
   /// made, or nothing (Protocol §9.8).
-  package var mayBeRefused: Bool { if case .folders = self { true } else { false } }
+  package var mayBeRefused: Bool { if case .app = self { false } else { true } }
 }
 
 extension Part {

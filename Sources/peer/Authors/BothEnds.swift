@@ -52,7 +52,7 @@ final class BothEnds: Sendable {
   ) throws(TransferFailure) {
     self.tell = tell
     let state = state
-    receiver = try Receiver(options, importer: importer, store: store) { event in
+    receiver = try Receiver(options, importers: importer, store: store) { event in
       switch event {
       case .listening(let listening): state.withLock { $0.port = listening.port }
       case .code(let code, _): state.withLock { $0.code = code }
@@ -111,7 +111,7 @@ final class BothEnds: Sendable {
     options.target = .host(HostAndPort(host: Self.host, port: try awaited { $0.port }))
     // This releases the source.
     defer { state.withLock { $0.stopSender = nil } }
-    return try PeerSender.send(source, options, memory: store) { [tell] in
+    return try PeerSender.send([source], options, memory: store) { [tell] in
       tell($0, .exporter)
     } stopping: { stopSender in
       let stop = state.withLock { state in

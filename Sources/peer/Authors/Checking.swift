@@ -84,7 +84,7 @@ extension MigrateOptions {
   /// The options of the exporting end.
   var sending: SendOptions {
     var sending = SendOptions(sources: [])
-    sending.app = identifier
+    sending.apps = [identifier]
     sending.claim = claim
     sending.idleLimit = idleLimit
     sending.isConfined = isConfined

@@ -11,6 +11,9 @@ extension CommandDescription {
           "--json",
         ])),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
+      Form(
+        .required("--everything"), .operand("[DIR]"),
+        .optional(["--existing", "--replace", "--take-running", "--take-secrets", "--listen"]), .more),
     ],
     operands: [Operand(value: .directory)],
     blocks: [
@@ -26,6 +29,13 @@ extension CommandDescription {
         before the app is started for the first time. The extension is started once before a code is shown; if it cannot
         import, the command fails at once. The platform and the store that the other device names are shown; they are its
         claim. The app learns the result of the import ('peer app status ID'). The dots in the second form are the options of the first form that do not concern files.
+        """),
+      .text(
+        """
+        With --everything, receives the parts of 'peer send --everything', or of any other sender: folders into DIR, and
+        the data of each installed app. Existing folders are merged, and existing files are kept. At a terminal, shows the
+        plan and asks once. Without a terminal, refuses secrets and what runs by itself unless an option allows them. A
+        part that cannot be taken is named with its reason, and the others arrive.
         """),
       .text(
         """
@@ -61,11 +71,19 @@ extension CommandDescription {
       "peer receive --from 192.0.2.0/24",
       "peer receive ~/Incoming --keep",
       "peer receive --app org.example.notes",
+      "peer receive --everything",
     ],
     exitCodes: .transfer)
 
   private static let receiveOptions: [Option] = [
     .value("--app", "ID", .app, "Receive the data of this app; 'peer app list' lists the installed apps."),
+    .flag(
+      "--everything",
+      """
+      Receive all that 'peer send --everything', or any other 'peer send', sends: folders into DIR (default: your home
+      directory), and the data of each app that is installed here. A part that cannot be taken is named with its reason,
+      and the others arrive.
+      """),
     .value(
       "--platform", "NAME", .word(platforms), "The platform of this device, for the app's exporter (default: linux)."),
     .repeatable(
@@ -88,6 +106,9 @@ extension CommandDescription {
       some of them run commands, for instance at your next login. Without this option, the user is asked at the
       terminal; without a terminal, such a transfer is refused with exit code 4.
       """),
+    .flag(
+      "--take-secrets",
+      "With --everything, take secrets without a question (default: the user is asked at the terminal)."),
     .value(
       "--max-size", "SIZE",
       """

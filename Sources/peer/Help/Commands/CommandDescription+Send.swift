@@ -11,6 +11,7 @@ extension CommandDescription {
           "--limit", "--streams", "--code-file", "--remember", "--give-up-after", "--label", "--report", "--json",
         ])),
       Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
+      Form(.required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--to"]), .more),
     ],
     operands: [Operand(value: .path, isRepeatable: true)],
     blocks: [
@@ -43,6 +44,12 @@ extension CommandDescription {
         """),
       .text(
         """
+        With --everything, sends the folders of the home and the data of the apps as parts of one transfer; several apps,
+        and apps beside paths, are parts too. A part that fails is named, and the others are sent. Exit code 8 then; the
+        same commands on both devices try it again, without a code.
+        """),
+      .text(
+        """
         A lost connection is restored automatically. Sending the same paths again to the same device resumes the
         unfinished transfer without a code, at any address of the device.
         """),
@@ -57,11 +64,33 @@ extension CommandDescription {
       "peer send --to 192.0.2.7 -- -a-name-with-a-dash",
       "peer send --app org.example.notes --to 192.0.2.7",
       "peer send --app org.example.notes --as android --to 192.0.2.7",
+      "peer send Documents --app org.example.notes --app org.example.drawings",
+      "peer send --everything --skip Videos",
     ],
     exitCodes: .transfer)
 
   private static let sendOptions: [Option] = [
-    .value("--app", "ID", .app, "Send the data of this app; 'peer app list' lists the installed apps."),
+    .flag(
+      "--everything",
+      """
+      Send what a new computer needs of this one: the folders and files of your home, and the data of your apps, as one
+      transfer of several parts, to a device that runs 'peer receive --everything'. Shows a list; at a terminal, asks
+      what to leave out. Names that begin with a dot move only if you add them, since programs run what some contain.
+      """),
+    .value(
+      "--home", "DIR", .directory,
+      "With --everything, another home on this device, such as that of a dead computer's disk."),
+    .repeatable(
+      "--skip", "NAME", .path,
+      "With --everything, leave out the folder, file or app of this name. May be repeated."),
+    .flag("--dry-run", "With --everything, show the list, and send nothing."),
+    .repeatable(
+      "--app", "ID", .app,
+      """
+      Send the data of this app; 'peer app list' lists the installed apps. May be repeated, also beside paths, for a
+      device that runs 'peer receive --everything': the folders and each app are sent in the order in which they are
+      named.
+      """),
     .value(
       "--as", "PLATFORM[,STORE]", .word(platforms),
       """

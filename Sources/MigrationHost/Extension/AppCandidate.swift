@@ -1,0 +1,92 @@
+package import MigrationArchive
+import MigrationSystem
+package import MigrationWire
+
+/// An installed app that may receive a part of a plan: judges the part without the app's lock, and
+/// without a process of the app's extension.
+package struct AppCandidate: PartJudge {
+  private let app: InstalledApp
+  private let area: StagingArea
+  private let options: AppImporter.Options
+
+  /// Fails if the app is not installed, is in use, or has no migration extension.
+  package init(_ app: AppIdentity, in home: AppHome, options: AppImporter.Options) throws(ArchiveError) {
+    self.options = options
+    do throws(HostError) {
+      self.app = try home.appAccepting(app)
+      _ = try self.app.bundle.extensionToMigrate()
+      if let holder = try self.app.holder() { throw HostError.inUse(self.app.identifier, by: holder) }
+    } catch {
+      throw ArchiveError(ofPart: error)
+    }
+    area = try StagingArea(at: Array(home.path.utf8), atMost: options.most)
+  }
+
+  package var existing: Existing? { nil }
+  package var device: UInt64? { try? area.status().device }
+
+  package func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck {
+    if case .app(let identity) = offer.contents {
+      try app.checkAcceptance(of: identity, replacing: options.replaces)
+    }
+    try area.checkSize(of: offer)
+    return try area.judgeRoom(for: offer, held: held)
+  }
+}
+
+extension AppHome {
+  /// The installed app that takes the data of this one: the same one, or one of which it is another
+  /// edition.
+  package func appAccepting(_ identity: AppIdentity) throws(HostError) -> InstalledApp {
+    do {
+      return try app(identity.bundleIdentifier)
+    } catch {
+      guard error.code == .notInstalled, let other = try list().apps.first(where: { $0.accepts(identity) }) else {
+        throw error
+      }
+      return other
+    }
+  }
+}
+
+extension InstalledApp {
+  /// Whether data belongs to this app, or to an edition that it accepts as its own.
+  fileprivate func accepts(_ identity: AppIdentity) -> Bool {
+    if identity.bundleIdentifier == identifier { return true }
+    return bundle.aliases.contains {
+      $0.bundleIdentifier == identity.bundleIdentifier && $0.store == identity.store
+        && $0.platform == identity.platform
+    }
+  }
+
+  /// Fails if data that is offered is not this app's, or if the app has data that is not replaced.
+  func checkAcceptance(
+    of identity: AppIdentity, replacing replaces: Bool, isDraft: Bool = false
+  ) throws(ArchiveError) {
+    guard accepts(identity) else {
+      throw ArchiveError(
+        .otherApp,
+        "the other device offers the data of \(VisibleText.of(identity.bundleIdentifier)), and that of "
+          + "\(identifier) is expected here",
+        hint: isDraft ? "Name a bundle of the same app with --to, or one whose PeerAliases list that app." : nil,
+        name: Array(identity.bundleIdentifier.utf8))
+    }
+    if !replaces, try Self.importing({ () throws(HostError) in try holdsData }) {
+      throw ArchiveError(
+        .destination, "\(identifier) has data on the receiving device already",
+        hint:
+          "With --replace\(isDraft ? "" : " on the receiving device"), the existing data is set aside, and restored if the "
+          + "import fails.",
+        name: Array(identifier.utf8))
+    }
+  }
+
+  /// An operation of an import: its failure is the import's.
+  static func importing<Result>(_ body: () throws(HostError) -> Result) throws(ArchiveError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw ArchiveError(.importFailed, error.description, cause: error.cause?.isNoSpace == true ? error.cause : nil)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import MigrationApps
+import MigrationArchive
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// The importers of `peer receive --everything`: folders arrive in a directory, usually the home,
+/// and each installed app takes its data.
+final class EverythingImporters: Importers {
+  /// The action for names that are taken, unless the user names another one.
+  static let existing = Existing.merge
+
+  /// What the user of this device allows.
+  struct Permissions: Equatable, Sendable {
+    var secrets = false
+    /// Programs that run by themselves.
+    var running = false
+
+    static let all = Permissions(secrets: true, running: true)
+
+    /// Whether they cover what a part is.
+    func allow(_ flags: Part.Flags) -> Bool {
+      (secrets || !flags.contains(.secret)) && (running || !flags.contains(.runsByItself))
+    }
+  }
+
+  let area: StagingArea
+  private let folders: FolderImporter
+  /// Takes the parts whose roots are keys.
+  private let keyed: KeyedArrivals
+  /// The same for a part that was judged before: by now, its own data may be there.
+  private let begun: KeyedArrivals
+  private let apps: AppHome
+  private let permissions: Permissions
+  private let appOptions: AppImporter.Options
+  private let stop: StopSignal
+  private let observer: @Sendable (HostNews) -> Void
+
+  /// Takes the folders into the directory of `folders`, which is a home, and the data of apps with
+  /// extensions into `apps`.
+  ///
+  /// - Parameter stop: ends the start of an app's extension.
+  init(
+    folders: FolderImporter, home: SharedDirectory, knowing known: KnownApps, apps: AppHome,
+    options: AppImporter.Options, allowing permissions: Permissions, until stop: StopSignal,
+    observer: @escaping @Sendable (HostNews) -> Void
+  ) {
+    area = folders.area
+    self.folders = folders
+    keyed = KeyedArrivals(
+      folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace)
+    begun = KeyedArrivals(folders.area, home: home, knowing: known, replacingApps: true)
+    self.apps = apps
+    self.permissions = permissions
+    self.stop = stop
+    self.observer = observer
+    appOptions = options
+  }
+
+  var request: AppRequest? { nil }
+  var graceAtTheEnd: Double { AppImporter.grace }
+
+  func judge(of part: Part) throws(ArchiveError) -> any PartJudge {
+    try checkPermission(for: part)
+    switch part.contents {
+    case .folders: return folders
+    case .app(let app): return try AppCandidate(app, in: apps, options: appOptions)
+    case .role, .files: return try taken(try keyed.importer(of: part), part)
+    case .unknown: throw ArchiveError(notTaken: part)
+    }
+  }
+
+  private func taken(_ importer: FolderImporter?, _ part: Part) throws(ArchiveError) -> FolderImporter {
+    guard let importer else { throw ArchiveError(notTaken: part) }
+    return importer
+  }
+
+  /// What a part is for this device, which never trusts that a flag is missing.
+  func flags(of part: Part) -> Part.Flags { keyed.flags(of: part) }
+
+  func importer(of part: Part) throws(ArchiveError) -> any Importer {
+    switch part.contents {
+    case .folders: return folders
+    case .app(let app):
+      do throws(HostError) {
+        return try AppImporter(
+          app: try apps.appAccepting(app).identifier, home: apps, options: appOptions, until: stop, observer: observer)
+      } catch {
+        throw ArchiveError(ofPart: error)
+      }
+    case .role, .files: return try taken(try begun.importer(of: part), part)
+    case .unknown: throw ArchiveError(notTaken: part)
+    }
+  }
+
+  private func checkPermission(for part: Part) throws(ArchiveError) {
+    let flags = flags(of: part)
+    if permissions.allow(flags) { return }
+    let name = VisibleText.of(part.name)
+    if flags.contains(.secret), !permissions.secrets {
+      throw ArchiveError(
+        .notAllowed, "\(name) has secrets, and nobody has allowed them here",
+        hint: "Start 'peer receive' with --take-secrets, or at a terminal, where it asks.")
+    }
+    throw ArchiveError(
+      .notAllowed, "\(name) can run commands by itself, and nobody has allowed that here",
+      hint: "Start 'peer receive' with --take-running, or at a terminal, where it asks.")
+  }
+}

@@ -1,0 +1,98 @@
+import MigrationApps
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+
+/// What has become of the parts of a plan, as the events of a transfer tell it.
+struct MigrationRecord: Sendable {
+  /// Ends that are not the last word: a later session judges a part that has failed again.
+  private var parts: [Part] = []
+  private var ends: [UInt16: PartEnd] = [:]
+  private var unplaced: [UInt16: [PartEnd]] = [:]
+  private var renamed: [UInt16: [MigrationTable.Renamed]] = [:]
+  /// The items that were renamed since the last end of a part.
+  private var newlyRenamed: [MigrationTable.Renamed] = []
+  private var seconds: [UInt16: Double] = [:]
+  private var begun = 0.0
+  /// What the inventory of this device has left out.
+  var leftOut: [Omission] = []
+
+  /// Records an event; times are seconds on any clock.
+  mutating func note(_ event: TransferEvent, at now: Double) {
+    switch event {
+    case .plan(let parts, _): (self.parts, begun) = (parts, now)
+    case .renamed(let path, let target):
+      newlyRenamed.append(MigrationTable.Renamed(path: path, target: target))
+    case .partEnded(let end) where end.root == nil:
+      if case .success = end.result, ends[end.number]?.result.isSuccess != true {
+        (renamed[end.number], newlyRenamed) = (newlyRenamed, [])
+        seconds[end.number] = now - begun
+      }
+      ends[end.number] = end
+      begun = now
+    case .partEnded(let end):
+      let isKnown = unplaced[end.number]?.contains { $0.root == end.root } == true
+      if !isKnown { unplaced[end.number, default: []].append(end) }
+    default: break
+    }
+  }
+
+  /// Whether each part has ended.
+  var isOver: Bool { !parts.isEmpty && ends.count == parts.count }
+
+  /// The table of a plan of several parts, none otherwise. `command` is the command line of this
+  /// device, to be pasted.
+  func table(_ command: String) -> MigrationTable? {
+    parts.isEmpty ? nil : MigrationTable(rows, leftOut: leftOut, next: next(command))
+  }
+
+  private var rows: [MigrationTable.Row] {
+    parts.enumerated().flatMap { index, part in
+      let number = UInt16(index)
+      let roots = (unplaced[number] ?? []).map { end in
+        row(end, named: "\(part.name): \(VisibleText.of(end.root ?? []))")
+      }
+      guard let end = ends[number] else {
+        return [MigrationTable.Row(name: part.name, state: .skipped, reason: "it was not tried")] + roots
+      }
+      return [row(end, named: part.name)] + roots
+    }
+  }
+
+  private func row(_ end: PartEnd, named name: String) -> MigrationTable.Row {
+    switch end.result {
+    case .success(let result):
+      var row = MigrationTable.Row(name: name, state: result.concludedAt == nil ? .done : .finished)
+      (row.items, row.bytes) = (result.total.items, result.total.bytes)
+      row.missing = result.unsent &+ result.notStored
+      row.renamed = renamed[end.number] ?? []
+      row.seconds = result.concludedAt == nil ? seconds[end.number] : nil
+      return row
+    case .failure(let failure):
+      return MigrationTable.Row(name: name, state: .failed, reason: failure.message, hint: failure.hint)
+    }
+  }
+
+  private func next(_ command: String) -> [String] {
+    let failed = ends.values.filter { !$0.result.isSuccess }
+    if failed.isEmpty { return [] }
+    return failed.contains(where: \.mayResume)
+      ? [
+        "Remove the causes, and run the commands on both devices again: what is missing follows without a code: \(command)"
+      ]
+      : ["Remove the causes, and run the commands on both devices again: \(command)"]
+  }
+}
+
+extension Result where Failure == TransferFailure {
+  /// Whether it is a success.
+  fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
+}
+
+/// The command line of this process, to be pasted.
+enum CommandLineText {
+  /// The program's name and its words, each quoted where a shell would change it.
+  static func of(_ words: [[UInt8]]) -> String {
+    (["peer"] + words.map { VisibleText.listed($0) }).joined(separator: " ")
+  }
+}

@@ -1,0 +1,79 @@
+import MigrationArchive
+import MigrationEngine
+import MigrationHost
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import PeerTransfer
+
+/// The sources of a `peer send`, one for each part of its plan: the folders are one part, and each
+/// app is one.
+struct SendingParts: Sendable {
+  let sources: [any ItemSource]
+  /// The folders, if there are any.
+  let folders: FolderSource?
+
+  /// Opens the folders, and finds the apps. An app alone is taken at once: if it cannot export, the
+  /// command fails before a code is asked for.
+  init(
+    _ options: SendOptions, selecting selection: Selection, home: [UInt8], until stop: StopSignal,
+    telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) throws(TransferFailure) {
+    if options.sources.isEmpty, options.apps.count == 1 {
+      (sources, folders) = ([try appSource(options.apps[0], options, home: home, until: stop, telling: tell)], nil)
+      return
+    }
+    let tellOnce = Self.once(tell)
+    var sources: [any ItemSource] = []
+    for app in options.apps { sources.append(try Self.part(app, options, home: home, telling: tellOnce)) }
+    guard !options.sources.isEmpty else {
+      (self.sources, folders) = (sources, nil)
+      return
+    }
+    let folders = try FolderSource(sending: options.sources, selecting: selection, withOwners: options.owners) {
+      tell(.notice($0))
+    }
+    sources.insert(folders, at: options.appsInFront)
+    (self.sources, self.folders) = (sources, folders)
+  }
+
+  /// An app as one of several parts.
+  static func part(
+    _ app: String, _ options: SendOptions, home: [UInt8], telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) throws(TransferFailure) -> AppPart {
+    do throws(HostError) {
+      guard let home = try AppHome.ifThere(home) else { throw HostError.notInstalled(app) }
+      return try AppPart(app: app, home: home, claim: options.claim, idleLimit: options.idleLimit) { news in
+        if let event = TransferEvent(news) { tell(event) }
+      }
+    } catch {
+      throw TransferFailure(error)
+    }
+  }
+
+  /// What the user has chosen of a home.
+  init(
+    _ everything: ChosenEverything, telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) throws(TransferFailure) {
+    (sources, folders) = (try everything.sources(telling: Self.once(tell)), nil)
+  }
+
+  /// Tells each notice once: the apps of one device have the same to say about it.
+  private static func once(
+    _ tell: @escaping @Sendable (TransferEvent) -> Void
+  ) -> @Sendable (TransferEvent) -> Void {
+    let notices = Notices()
+    return { event in
+      if case .notice(let text) = event, !notices.texts.withLock({ $0.insert(text).inserted }) { return }
+      tell(event)
+    }
+  }
+
+  /// The notices that were told.
+  private final class Notices: Sendable {
+    let texts = Mutex<Set<String>>([])
+  }
+
+  /// Ends what the sources still run.
+  func end() { for source in sources { source.end() } }
+}

@@ -1,0 +1,107 @@
+"""One code moves folders and apps, part by part."""
+
+import os
+
+from computers import computers
+from devices import PATIENCE, end_well
+from outside import equal, require, wait_for
+
+FOLDERS = ("Documents", "Pictures", "Projects")
+APPS = [f"org.example.{name}" for name in ("notes", "drawings")]
+SMALL = [f"org.example.small{number}" for number in range(30)]
+
+
+def words(apps, *folders):
+    """The words of a command line that sends these."""
+    return [*folders, *[f"--app={app}" for app in apps]]
+
+
+def ends(process):
+    """How each part of a transfer has ended, by its name."""
+    return {event["part"]: event for event in process.events("part") if "root" not in event}
+
+
+def arrived(new, apps):
+    """The apps whose documents are there."""
+    return [app for app in apps if new.has(app) == app]
+
+
+def test_folders_and_apps_under_one_code(work):
+    """moving: three folders and thirty-two apps arrive under one code, in the order of the user"""
+    apps = APPS + SMALL
+    old, new = computers(work, apps)
+    for folder in FOLDERS:
+        old.write(f"{folder}/inner/{folder}.txt", folder)
+    receiver = new.receive()
+    paths = [f"{old.home}/{folder}" for folder in FOLDERS]
+    sender = old.send(receiver.port, receiver.pairing_code, *words(apps[:5]), *paths, *words(apps[5:]))
+    end_well(sender, receiver)
+    for folder in FOLDERS:
+        equal(new.read(f"{folder}/inner/{folder}.txt"), folder, "the file of a folder")
+    equal(arrived(new, apps), apps, "the apps that arrived")
+    equal(new.peer("app", "run", apps[0], "status"), "success", "the status at first launch")
+    for process in (sender, receiver):
+        plan = [part["part"] for part in process.events("plan")[0]["parts"]]
+        equal(plan, [*apps[:5], "Documents and 2 more", *apps[5:]], "the plan")
+        equal([event["part"] for event in process.events("part")], plan, "the ends of parts")
+        equal(len(process.events("done")), 1, "the events about the end")
+    equal(os.listdir(f"{new.peer_home}/staging"), [], "what is left in staging")
+    require("no unfinished transfers" in new.peer("resume", "list"), "a record is left")
+
+
+def test_a_part_that_fails(work):
+    """moving: a part that fails is named, the rest arrives, and the same commands bring it without a code"""
+    running, throwing, large, taken, fine = apps = [f"org.example.{name}" for name in ("runs", "throws", "large", "taken", "fine")]
+    old, new = computers(work, apps)
+    old.write("Documents/a", "a")
+    with open(old.document(throwing, "behaviour"), "w", encoding="utf-8") as file:
+        file.write("throw")
+    with open(old.document(large, "estimate"), "w", encoding="utf-8") as file:
+        file.write(str(1 << 50))
+    new.peer("app", "run", taken, "write", "Documents/own", "own")
+    app = new.start("app", "run", running, "stay")
+    wait_for("the app", PATIENCE, lambda: "here" in app.text())
+    command = [*words(apps), f"{old.home}/Documents"]
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, *command)
+    equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
+    reasons = {running: "is running", throwing: "the author's own words", large: "not enough space", taken: "has data on this device"}
+    for process in (sender, receiver):
+        found = ends(process)
+        for name, reason in reasons.items():
+            equal(found[name]["state"], "failed", f"the state of {name}")
+            require(reason in found[name]["message"], f"said of {name}: {found[name]}")
+        equal(sorted(name for name in found if found[name]["state"] == "done"), sorted([fine, "Documents"]), "what arrived")
+        equal(process.events("done")[0]["failedParts"], 4, "the parts that failed")
+    equal(new.read("Documents/a"), "a", "the folder's file")
+    equal(arrived(new, apps), [fine], "the apps that arrived")
+    for computer, verb in ((old, "sending"), (new, "receiving")):
+        listed = computer.peer("resume", "list")
+        require(f"{verb} 6 parts, of which 2 are done" in listed, f"listed: {listed}")
+
+    app.end()
+    os.remove(old.document(throwing, "behaviour"))
+    os.remove(old.document(large, "estimate"))
+    new.peer("app", "run", taken, "write", "Documents/kept", "own")
+    again = new.receive("--replace")
+    sender = old.send(again.port, None, *command)
+    equal((sender.wait(), again.wait()), (0, 0), f"the exit codes: {sender.text()[-600:]}")
+    equal(arrived(new, apps), apps, "the apps that arrived")
+    equal(ends(sender)[fine]["state"], "doneBefore", "the part that had arrived")
+
+
+def test_what_the_receiver_does_not_allow(work):
+    """moving: without a terminal, what runs by itself is refused and named, unless it is allowed"""
+    old, new = computers(work, [])
+    old.write(".profile", "echo hello\n")
+    old.write("Music/song", "la")
+    names = [f"{old.home}/.profile"], [f"{old.home}/Music"]
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, *names[0])
+    equal((sender.wait(), receiver.wait()), (4, 4), "the exit codes")
+    require("can run commands" in sender.error()["message"], f"said: {sender.error()}")
+    equal(os.listdir(new.home), [], "what arrived")
+    receiver = new.receive("--take-running")
+    sender = old.send(receiver.port, receiver.pairing_code, *names[0])
+    end_well(sender, receiver)
+    equal(new.read(".profile"), "echo hello\n", "what arrived")

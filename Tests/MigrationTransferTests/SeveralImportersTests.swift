@@ -1,0 +1,220 @@
+import Foundation
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationTransfer
+
+/// Importers that have a room for each part, by the part's name.
+private final class Rooms: Importers {
+  let area: StagingArea
+  private let rooms: [String: FolderImporter]
+  /// The reasons for which importers cannot be had.
+  let troubles = Mutex<[String: ArchiveError]>([:])
+  /// The reasons for which parts are refused.
+  let refusals: [String: ArchiveError]
+  /// The importers that were taken.
+  let taken = Mutex<[String]>([])
+  private let room: UInt64?
+
+  init(
+    _ main: String, _ rooms: [String: String] = [:], refusing refusals: [String: ArchiveError] = [:],
+    room: UInt64? = nil
+  ) throws {
+    let area = try StagingArea(at: Array(main.utf8))
+    self.area = area
+    self.rooms = try rooms.mapValues { FolderImporter($0 == main ? area : try StagingArea(at: Array($0.utf8))) }
+    self.refusals = refusals
+    self.room = room
+  }
+
+  var request: AppRequest? { nil }
+  var graceAtTheEnd: Double { 0 }
+
+  func judge(of part: Part) throws(ArchiveError) -> any PartJudge {
+    if let refusal = refusals[part.name] { throw refusal }
+    return Judge(importer: try known(part), room: room)
+  }
+
+  func importer(of part: Part) throws(ArchiveError) -> any Importer {
+    if let trouble = troubles.withLock({ $0[part.name] }) { throw trouble }
+    taken.withLock { $0.append(part.name) }
+    return try known(part)
+  }
+
+  private func known(_ part: Part) throws(ArchiveError) -> FolderImporter {
+    guard let room = rooms[part.name] else { throw ArchiveError(notTaken: part) }
+    return room
+  }
+
+  /// Judges as its importer does, and on a small disk.
+  private struct Judge: PartJudge {
+    let importer: FolderImporter
+    let room: UInt64?
+
+    var existing: Existing? { importer.existing }
+    var device: UInt64? { 1 }
+
+    func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck {
+      if let room, offer.allocated > room { throw ArchiveError(.noSpace, "there is no room") }
+      return try importer.judge(offer, held: held, on: terms)
+    }
+  }
+}
+
+extension Events {
+  /// The parts that were not taken or have failed, with their exit codes.
+  fileprivate var failedParts: [String] {
+    all.compactMap { event in
+      guard case .partEnded(let end) = event, case .failure(let failure) = end.result else { return nil }
+      return "\(end.name) \(failure.kind.rawValue)"
+    }
+  }
+}
+
+/// A receiver whose importer depends on the part.
+@Suite struct SeveralImportersTests {
+  private let source = try! Scratch()
+  private let destination = try! Scratch()
+  private let memory = try! Scratch()
+
+  init() {
+    for name in ["a", "b", "c"] {
+      source.write("\(name)/file", patternData(50_000, seed: UInt64(name.utf8.first!)))
+      destination.makeDirectory("in-\(name)")
+    }
+  }
+
+  private var sendingStore: TransferStore { TransferStore(home: memory.at("sending")) }
+  private var receivingStore: TransferStore { TransferStore(home: memory.at("receiving")) }
+
+  /// Rooms for these parts, beside the main one, which is the room of "a".
+  private func rooms(
+    _ names: [String] = ["a", "b", "c"], refusing refusals: [String: ArchiveError] = [:], room: UInt64? = nil
+  ) throws -> Rooms {
+    try Rooms(
+      destination.path("in-a"),
+      Dictionary(uniqueKeysWithValues: names.map { ($0, destination.path("in-\($0)")) }), refusing: refusals, room: room
+    )
+  }
+
+  private func receiver(_ rooms: Rooms) throws -> RunningReceiver {
+    try RunningReceiver(destination, giveUpAfter: 30, store: receivingStore, importer: rooms)
+  }
+
+  private func sender(to receiver: RunningReceiver, code: PairingCode?) throws -> RunningSender {
+    let sources = try ["a", "b", "c"].map { try FolderSource(paths: [source.at($0)]) }
+    return try RunningSender(sources: sources, to: try receiver.port(), store: sendingStore, code: code)
+  }
+
+  private func hasArrived(_ name: String) -> Bool {
+    destination.exists("in-\(name)/\(name)")
+      && destination.content("in-\(name)/\(name)/file") == patternData(50_000, seed: UInt64(name.utf8.first!))
+  }
+
+  @Test func `each part of a plan goes to its own importer`() throws {
+    let rooms = try rooms()
+    let receiver = try receiver(rooms)
+    let result = try sender(to: receiver, code: try receiver.events.code()).result()
+    #expect(result.failedParts == 0)
+    #expect(try receiver.result().total == Tally(items: 6, bytes: 150_000))
+    for name in ["a", "b", "c"] {
+      #expect(hasArrived(name))
+      #expect(destination.names("in-\(name)") == [name])
+    }
+    #expect(rooms.taken.withLock { $0 } == ["a", "b", "c"])
+  }
+
+  @Test func `a part that its importer refuses is named, and the others arrive`() throws {
+    let rooms = try rooms(["a", "c"], refusing: ["a": ArchiveError(.notInstalled, "no app a is installed")])
+    let receiver = try receiver(rooms)
+    let sender = try sender(to: receiver, code: try receiver.events.code())
+    #expect(try sender.result().failedParts == 2)
+    #expect(try receiver.result().failedParts == 2)
+    #expect(sender.events.failedParts == ["a 4", "b 4"])
+    #expect(receiver.events.failedParts == ["a 4", "b 4"])
+    #expect(hasArrived("c") && destination.names("in-a").isEmpty)
+    #expect(rooms.taken.withLock { $0 } == ["c"])
+  }
+
+  @Test func `a part whose importer cannot be had fails alone, and arrives in a later run without a code`() throws {
+    let rooms = try rooms()
+    rooms.troubles.withLock { $0["b"] = ArchiveError(.appInUse, "the app b is running") }
+    let first = try receiver(rooms)
+    let sending = try sender(to: first, code: try first.events.code())
+    #expect(try sending.result().failedParts == 1)
+    #expect(try first.result().failedParts == 1)
+    #expect(first.events.failedParts == ["b 4"])
+    #expect(hasArrived("a") && hasArrived("c") && !destination.exists("in-b/b"))
+    rooms.troubles.withLock { $0 = [:] }
+    rooms.taken.withLock { $0 = [] }
+    let second = try receiver(rooms)
+    #expect(try sender(to: second, code: nil).result().failedParts == 0)
+    #expect(try second.result().total == Tally(items: 6, bytes: 150_000))
+    #expect(hasArrived("b"))
+    // The parts that had arrived are not touched again.
+    #expect(rooms.taken.withLock { $0 } == ["b"])
+  }
+
+  @Test func `what is staged of a part in another place is found again, and forgotten with the transfer`() throws {
+    let held = try rooms()
+    let barrier = Gateway()
+    defer { barrier.open() }
+    let receiver = try receiver(held)
+    let slow = try SlowSource(FolderSource(paths: [source.at("b")]), before: { barrier.pass() })
+    let sources: [any ItemSource] = [
+      try FolderSource(paths: [source.at("a")]), slow, try FolderSource(paths: [source.at("c")]),
+    ]
+    let sender = try RunningSender(
+      sources: sources, to: try receiver.port(), store: sendingStore, code: try receiver.events.code())
+    try barrier.waitUntilReached()
+    #expect(destination.names("in-b").contains { $0.hasPrefix(".peer-") })
+    receiver.stop()
+    barrier.open()
+    _ = sender.failure()
+    let listed = try #require(try receivingStore.list().transfers.first).remembered
+    #expect(listed.parts[1].begun?.elsewhere == destination.at("in-b"))
+    // An importer that cannot be had yet does not end a run, nor discard what is staged.
+    let busy = try rooms()
+    busy.troubles.withLock { $0["b"] = ArchiveError(.appInUse, "the app b is running") }
+    let waiting = try self.receiver(busy)
+    _ = try waiting.events.code()
+    waiting.stop()
+    #expect(destination.names("in-b").contains { $0.hasPrefix(".peer-") })
+    _ = try receivingStore.forget(listed.transfer.hexadecimal)
+    #expect(destination.names("in-b").isEmpty)
+  }
+
+  @Test func `parts that fit only alone are refused as soon as the room is used up`() throws {
+    let receiver = try receiver(try rooms(room: 120_000))
+    let sender = try sender(to: receiver, code: try receiver.events.code())
+    #expect(try sender.result().failedParts == 1)
+    #expect(try receiver.result().failedParts == 1)
+    #expect(sender.events.failedParts == ["c 6"])
+    #expect(hasArrived("a") && hasArrived("b"))
+  }
+}
+
+/// A source whose export a test holds up.
+private final class SlowSource: ItemSource {
+  private let source: FolderSource
+  private let before: @Sendable () -> Void
+
+  init(_ source: FolderSource, before: @escaping @Sendable () -> Void) {
+    self.source = source
+    self.before = before
+  }
+
+  func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
+  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary { try source.prepare(until: stop) }
+
+  func export(
+    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
+  ) throws(ArchiveError) -> ExportResult {
+    before()
+    return try source.export(settings, for: request, begin: begin)
+  }
+}

@@ -1,0 +1,56 @@
+import MigrationEngine
+import MigrationTransfer
+import MigrationWire
+import Testing
+
+@testable import peer
+
+@Suite struct MigrationRecordTests {
+  private let parts = Array(Samples.parts.prefix(3))
+
+  /// The table after some events, a second apart.
+  private func table(_ events: [TransferEvent]) -> String {
+    var record = MigrationRecord()
+    for (number, event) in events.enumerated() { record.note(event, at: Double(number)) }
+    return record.table("peer send 'a b'")?.text(columns: 100) ?? "none"
+  }
+
+  @Test func `a transfer of one part has no table`() {
+    #expect(table([.offer(Samples.offer, availableBytes: nil), .done(Samples.result())]) == "none")
+  }
+
+  @Test func `each part has a row, and the newest end of a part counts`() {
+    let busy = Fault(.appInUse, "the app c is running", hint: "Close it first.")
+    let events: [TransferEvent] = [
+      .plan(parts, availableBytes: nil), .renamed(path: Array("a/x".utf8), target: Array("a/x (2)".utf8)),
+      .partEnded(PartEnd(0, "a", Samples.result())), .partEnded(PartEnd(2, "c", busy)),
+      .partEnded(PartEnd(1, "b", root: Array("music".utf8), Fault(.exists, "a file is there"))),
+    ]
+    let text = table(events)
+    let rows = text.split(separator: "\n").map { $0.prefix(12).trimmingSuffix { $0 == " " } }
+    #expect(rows.contains("done      a") && rows.contains("skipped   b") && rows.contains("failed    c"), "\(text)")
+    #expect(text.contains("the app c is running") && text.contains("Close it first."))
+    #expect(text.contains("b: music") && text.contains("a file is there"))
+    #expect(text.contains("'a/x' as 'a/x (2)'") || text.contains("a/x as 'a/x (2)'"))
+    #expect(text.hasSuffix("peer send 'a b'\n") && text.contains("without a code"))
+    let later = table(events + [.partEnded(PartEnd(2, "c", Samples.result()))])
+    #expect(!later.contains("the app c is running") && !later.contains("peer send"))
+  }
+
+  @Test func `a failure that no session continues needs a code again`() {
+    let text = table([.plan(parts, availableBytes: nil), .partEnded(PartEnd(0, "a", Fault(.exists, "it is there")))])
+    #expect(text.contains("peer send 'a b'") && !text.contains("without a code"))
+  }
+
+  @Test func `words of a command line are quoted where a shell would change them`() {
+    #expect(CommandLineText.of(["send", "a b", "x\u{1B}"].map { Array($0.utf8) }) == "peer send 'a b' $'x\\x1b'")
+  }
+}
+
+extension Substring {
+  fileprivate func trimmingSuffix(while isTrimmed: (Character) -> Bool) -> String {
+    var text = self
+    while let last = text.last, isTrimmed(last) { text.removeLast() }
+    return String(text)
+  }
+}
