@@ -70,7 +70,7 @@ package struct AppCatalogue: Sendable {
         MovableApp(
           .described, identifier: description.identifier, name: description.name, places: found.places,
           exclusions: description.exclusions, flags: description.flags, isIdentity: description.isIdentity,
-          inUse: use(of: found.packaging) ?? running.first(of: description.processes)))
+          needs: description.needs, inUse: use(of: found.packaging) ?? running.first(of: description.processes)))
     }
     apps += undescribed(besides: apps, in: home)
     return apps.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }

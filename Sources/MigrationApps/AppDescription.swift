@@ -47,6 +47,8 @@ package struct AppDescription: Equatable, Sendable {
   package let flags: Part.Flags
   /// Whether the data makes a device itself.
   package let isIdentity: Bool
+  /// The identifiers of apps without whose data a part of this app's data is lost, such as a keyring.
+  package let needs: [String]
   /// The file, for messages.
   let file: [UInt8]
 
@@ -89,7 +91,7 @@ private struct DescriptionReader {
   private var groups: [String: KeyFile.Group] = [:]
 
   private static let keys: [String: [String]?] = [
-    "Application": ["Id", "Name", "Packages", "Programs", "Runs", "Secret", "Identity"], "Data": nil,
+    "Application": ["Id", "Name", "Packages", "Programs", "Runs", "Secret", "Identity", "Needs"], "Data": nil,
     "Exclude": ["Patterns"], "Running": ["Processes"],
   ]
 
@@ -129,7 +131,8 @@ private struct DescriptionReader {
     return AppDescription(
       identifier: identifier.value, name: name.value, packages: try words("Application", "Packages"),
       programs: try words("Application", "Programs"), roots: try roots(), exclusions: try exclusions(),
-      processes: try words("Running", "Processes"), flags: flags, isIdentity: try isSet("Identity"), file: file)
+      processes: try words("Running", "Processes"), flags: flags, isIdentity: try isSet("Identity"),
+      needs: try words("Application", "Needs"), file: file)
   }
 
   private func entry(_ group: String, _ key: String) -> KeyFile.Entry? {

@@ -62,6 +62,8 @@ package struct MovableApp: Equatable, Sendable {
   package let flags: Part.Flags
   /// Whether its data makes this device itself: two devices with the data would disturb each other.
   package let isIdentity: Bool
+  /// The identifiers of apps without whose data a part of this data is lost.
+  package let needs: [String]
   /// Nil until it is measured.
   package let size: EntrySize?
   /// The program that uses the data now, for people.
@@ -69,7 +71,8 @@ package struct MovableApp: Equatable, Sendable {
 
   package init(
     _ kind: Kind, identifier: String, name: String, version: String = "", store: String = "", places: [Place] = [],
-    exclusions: [[UInt8]] = [], flags: Part.Flags = [], isIdentity: Bool = false, size: EntrySize? = nil,
+    exclusions: [[UInt8]] = [], flags: Part.Flags = [], isIdentity: Bool = false, needs: [String] = [],
+    size: EntrySize? = nil,
     inUse: String? = nil
   ) {
     self.kind = kind
@@ -81,6 +84,7 @@ package struct MovableApp: Equatable, Sendable {
     self.exclusions = exclusions
     self.flags = flags
     self.isIdentity = isIdentity
+    self.needs = needs
     self.size = size
     self.inUse = inUse
   }

@@ -21,6 +21,13 @@ package struct PlanChoice: Equatable, Sendable {
   /// Whether the entry at a position moves.
   package func contains(_ entry: Int) -> Bool { chosen[entry] }
 
+  /// The names of the apps that do not move, although the data of an entry that moves needs them.
+  package func unmetNeeds(of entry: Int, in inventory: Inventory) -> [String] {
+    guard chosen[entry], let needs = inventory.entries[entry].app?.needs else { return [] }
+    return apps.filter { !chosen[$0] }.compactMap { inventory.entries[$0].app }
+      .filter { needs.contains($0.identifier) }.map(\.name)
+  }
+
   /// Applies the answer of a person: numbers and ranges to leave out, such as `3, 5-7`; with a plus
   /// sign, such as `+9`, to take. An answer with a mistake changes nothing.
   package mutating func apply(_ answer: String) throws(ChoiceError) {

@@ -23,6 +23,7 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
       Runs=yes
       Secret=no
       Identity=yes
+      Needs=keyring
       [Data]
       profile=home/.x ; config/x/a;flatpak/org.example.x/config/x;snap/x/common/.x;
       state-2=state/x
@@ -35,6 +36,7 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
     #expect(app.packages == ["x11", "x-utils"])
     #expect(app.flags == .runsByItself)
     #expect(app.isIdentity)
+    #expect(app.needs == ["keyring"])
     #expect(app.processes == ["x", "x-bin"])
     #expect(app.packagings == [.native, .flatpak("org.example.x"), .snap("x")])
     #expect(

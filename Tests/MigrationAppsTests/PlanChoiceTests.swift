@@ -49,6 +49,21 @@ import Testing
     #expect(throws: ChoiceError.self) { try choice.take(apps: ["none"], in: inventory) }
   }
 
+  @Test func `an app that moves without the keyring that it needs is known`() throws {
+    let scratch = try germanHome()
+    let apps = [
+      MovableApp(.described, identifier: "browser", name: "Browser", needs: ["keyring", "wallet"]),
+      MovableApp(.described, identifier: "keyring", name: "Keyring"),
+    ]
+    let inventory = try inventory(scratch, apps)
+    var choice = PlanChoice(inventory)
+    #expect(choice.unmetNeeds(of: 0, in: inventory) == [])
+    try choice.apply("2")
+    #expect(choice.unmetNeeds(of: 0, in: inventory) == ["Keyring"])
+    try choice.apply("1")
+    #expect(choice.unmetNeeds(of: 0, in: inventory) == [])
+  }
+
   @Test func `apps come first, then what runs by itself, then folders by key, then other items`() throws {
     let scratch = try germanHome()
     var inventory = try inventory(scratch, apps)

@@ -198,7 +198,8 @@ import Testing
 
   @Test(
     arguments: [
-      (["install", "b", "--json"], .install(Array("b".utf8), json: true)), (["list"], .list(json: false)),
+      (["install", "b", "--json"], .install(Array("b".utf8), json: true)), (["list"], .list(all: false, json: false)),
+      (["list", "--json", "--all"], .list(all: true, json: true)),
       (["remove", "--json", "x.y"], .remove("x.y", credentials: false, json: true)),
       (["remove", "x.y", "--credentials"], .remove("x.y", credentials: true, json: false)),
       (["status", "x", "--clear"], .status("x", clear: true, json: false)),

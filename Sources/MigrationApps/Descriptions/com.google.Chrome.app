@@ -6,6 +6,7 @@ Name=Google Chrome
 Packages=google-chrome-stable;
 Programs=google-chrome;google-chrome-stable;
 Secret=yes
+Needs=gnome-keyring;kwallet;
 
 [Data]
 profile=config/google-chrome;flatpak/com.google.Chrome/config/google-chrome;

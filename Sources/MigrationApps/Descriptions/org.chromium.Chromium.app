@@ -7,6 +7,7 @@ Name=Chromium
 Packages=chromium;
 Programs=chromium;chromium-browser;
 Secret=yes
+Needs=gnome-keyring;kwallet;
 
 [Data]
 profile=config/chromium;flatpak/org.chromium.Chromium/config/chromium;snap/chromium/common/chromium;

@@ -7,6 +7,7 @@ Packages=signal-desktop;
 Programs=signal-desktop;
 Secret=yes
 Identity=yes
+Needs=gnome-keyring;kwallet;
 
 [Data]
 profile=config/Signal;flatpak/org.signal.Signal/config/Signal;

@@ -25,7 +25,7 @@ struct PlanTable {
         .item(
           mark: Figures.padded(number, to: String(inventory.entries.count).count + 2),
           name: VisibleText.listed(entry.name), items: entry.size?.tally.items, bytes: entry.size?.tally.bytes,
-          note: entry.note))
+          note: note(of: index)))
     }
     if inventory.entries.indices.contains(where: { !choice.contains($0) }) {
       rows.append(.heading("A number in parentheses does not move; with a plus sign it does, such as: +3"))
@@ -38,6 +38,14 @@ struct PlanTable {
     }
     rows.append(.heading(total))
     return rows.text(columns: columns)
+  }
+
+  private func note(of index: Int) -> String? {
+    let needs = choice.unmetNeeds(of: index, in: inventory).map {
+      "without \(VisibleText.of($0)), passwords or history in it are lost"
+    }
+    let words = [inventory.entries[index].note].compactMap { $0 } + needs
+    return words.isEmpty ? nil : words.joined(separator: "; ")
   }
 
   private var chosen: [Inventory.Entry] {
