@@ -84,10 +84,11 @@ import Testing
   @Test func `a place behind a link is not followed, and named with file and line`() throws {
     scratch.makeDirectory("outside/browser")
     home.makeLink(".config", to: scratch.path("outside"))
+    home.makeLink(".browser", to: scratch.path("outside/browser"))
     let found = apps(catalogue())
     #expect(found.apps.isEmpty)
-    #expect(found.mistakes.map(\.line) == [8, 9])
-    #expect(found.mistakes.first?.reason == "'.config/browser' leads through a symbolic link, which is not followed")
+    #expect(found.mistakes.map(\.line) == [8, 8, 9])
+    #expect(found.mistakes.dropFirst().first?.reason == "'.config/browser' leads through a symbolic link, which is not followed")
   }
 
   @Test func `the receiver puts data where its own packaging looks, and never hides other data`() throws {
