@@ -88,7 +88,9 @@ import Testing
     let found = apps(catalogue())
     #expect(found.apps.isEmpty)
     #expect(found.mistakes.map(\.line) == [8, 8, 9])
-    #expect(found.mistakes.dropFirst().first?.reason == "'.config/browser' leads through a symbolic link, which is not followed")
+    #expect(
+      found.mistakes.dropFirst().first?.reason
+        == "'.config/browser' leads through a symbolic link, which is not followed")
   }
 
   @Test func `the receiver puts data where its own packaging looks, and never hides other data`() throws {
