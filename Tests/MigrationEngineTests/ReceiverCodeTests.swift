@@ -205,7 +205,7 @@ import Testing
     #expect(script.feed(.ready(Script.id(106), identifier: 0)).last == "withdraw question")
     // It begins another plan, about which the user was not asked.
     script.plan(Script.plan(parts: 2), on: 106)
-    #expect(script.feed(Script.weighed(1, room: 9)) == ["tell offer 4, 9 free"])
+    #expect(script.feed(Script.weighed(1, room: 9)) == ["tell plan of 2, 9 free"])
     // An answer that comes too late is ignored.
     #expect(script.feed(.answered(true)) == ["ask consent to 4, 9 free of laptop at 10.0.0.106:9"])
     #expect(script.feed(.broke(Script.id(106), Script.cut)).last == "withdraw question")

@@ -109,7 +109,7 @@ import Testing
     script.take()
     _ = script.join(2, stream: 0)
     script.conclude()
-    #expect(script.imported() == ["say 1 done 5/50"])
+    #expect(script.imported() == ["tell part 0 done 5/50", "say 1 done 5/50"])
     for late in [.offer(Script.offer(0)), .offer(Script.offer(1)), .receipt] as [ControlMessage] {
       var other = script
       #expect(other.say(late).first?.hasPrefix("say 1 close 3") == true)
@@ -122,7 +122,7 @@ import Testing
     #expect(script.feed(.ledger(first, .success(end))) == ["open gate 1", "say 1 held end 0/0"])
     script.conclude()
     let result = "10/100, sent 50-3 in 2, held 0, unsent 2, left 4+2, not stored 2, failed 1"
-    #expect(script.imported() == ["tell done \(result)", "say 1 done 5/50"])
+    #expect(script.imported() == ["tell part 2 done 5/50", "tell done \(result)", "say 1 done 5/50"])
     // A later session may find room for the refused part: nothing is forgotten.
     #expect(script.say(.receipt) == ["close gate 1", "end stream 2", "end stream 3", "close 1 until 2.0"])
     _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally()))
@@ -134,8 +134,8 @@ import Testing
     var script = Script.paired()
     script.plan(Script.plan(parts: 2))
     #expect(
-      script.feed(Script.weighed(1, [], refused: [0: Fault(.exists, "it is there"), 1: full])).first
-        == "say 1 verdict 100 900 32M 16: refused 6, refused 7")
+      script.feed(Script.weighed(1, [], refused: [0: Fault(.exists, "it is there"), 1: full])).prefix(2)
+        == ["tell plan of 2, ? free", "say 1 verdict 100 900 32M 16: refused 6, refused 7"])
     var silent = script
     #expect(script.say(.receipt) == ["close 1 until 2.0"])
     #expect(script.feed(.closed(Script.id(1))) == ["finish: 4 it is there"])
@@ -212,7 +212,7 @@ import Testing
     script.resume(6, key: 6)
     _ = script.say(Script.greeting(), on: 6)
     #expect(script.say(.plan(Script.plan(66, parts: 2)), on: 6) == ["weigh 1: [1] of 2 for 66"])
-    #expect(script.agree(1, [1]) == ["say 6 verdict 66 900 32M 16: finished, taken"])
+    #expect(script.agree(1, [1]) == ["say 6 verdict 66 900 32M 16: finished, taken", "tell part 0 done 5/50"])
     // A sender that holds its DONE leaves it out.
     var informed = script
     #expect(informed.say(.offer(Script.offer(1)), on: 6) == ["stage 1: part 1, 4 for 66, held 2/20"])
@@ -274,7 +274,7 @@ import Testing
     #expect(script.say(.offer(Script.offer(1))) == stage(1))
     _ = importing.feed(.syncEnded(first, nil))
     #expect(importing.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally())) == [])
-    #expect(importing.imported() == ["say 1 done 5/50"])
+    #expect(importing.imported() == ["tell part 0 done 5/50", "say 1 done 5/50"])
   }
 
   @Test func `an import that fails fails its part, and a later session tries it again`() {
@@ -294,7 +294,7 @@ import Testing
     #expect(script.say(.offer(Script.offer()), on: 3) == stage(0, in: 2))
     #expect(
       script.feed(.staged(SessionNumber(2), .success(Script.admitted(concluded: Script.whole)))) == ["import 100"])
-    #expect(script.imported() == ["say 3 done 5/50"])
+    #expect(script.imported() == ["tell part 0 done 5/50", "say 3 done 5/50"])
   }
 
   @Test func `the data that was under way when the last part failed has a minute, and a stop shortens that`() {
@@ -362,7 +362,7 @@ import Testing
     script.plan(Script.plan(Script.transfer, parts: 2), on: 3)
     #expect(script.agree(2, [1]) == ["say 3 verdict 100 900 32M 16: taken, taken"])
     #expect(script.say(.offer(Script.offer()), on: 3) == [])
-    #expect(script.imported() == ["say 3 done 5/50"])
+    #expect(script.imported() == ["tell part 0 done 5/50", "say 3 done 5/50"])
     #expect(script.say(.offer(Script.offer(1)), on: 3) == stage(1, in: 2))
   }
 
@@ -427,8 +427,9 @@ import Testing
     #expect(between.feed(.closed(Script.id(1))) == ["finish: 143 interrupted"])
     #expect(importing.feed(.stop(.terminated)) == ["interrupt import 100"])
     #expect(
-      importing.imported().prefix(2) == [
-        "say 1 done 5/50", "say 1 close 2 the transfer was interrupted on the receiving device",
+      importing.imported().prefix(3) == [
+        "tell part 0 done 5/50", "say 1 done 5/50",
+        "say 1 close 2 the transfer was interrupted on the receiving device",
       ])
     #expect(importing.feed(.closed(Script.id(1))) == ["finish: 143 interrupted"])
   }

@@ -131,16 +131,16 @@ import Testing
     Mistake(
       "send", "--app=x", "--idle-limit=0", "--to=h", message: "--idle-limit: the time must not be 0", hint: "positive"),
     Mistake(
-      "send", "--app=x", "--exclude", "a", "--to=h", message: "--exclude cannot be used with --app",
+      "send", "--app=x", "--exclude", "a", "--to=h", message: "--exclude cannot be used with --app alone",
       hint: "exporter"),
     Mistake(
-      "send", "--app=x", "--exclude-from=-", "--to=h", message: "--exclude-from cannot be used with --app",
+      "send", "--app=x", "--exclude-from=-", "--to=h", message: "--exclude-from cannot be used with --app alone",
       hint: "exporter"),
     Mistake(
-      "send", "--app=x", "--exclude-caches", "--to=h", message: "--exclude-caches cannot be used with --app",
+      "send", "--app=x", "--exclude-caches", "--to=h", message: "--exclude-caches cannot be used with --app alone",
       hint: "exporter"),
     Mistake(
-      "send", "--app=x", "--one-file-system", "--to=h", message: "--one-file-system cannot be used with --app",
+      "send", "--app=x", "--one-file-system", "--to=h", message: "--one-file-system cannot be used with --app alone",
       hint: "exporter"),
     Mistake(
       "send", "a", "--exclude-from=-", "--code-file=-", "--to=h", message: "standard input cannot be read twice",
