@@ -88,7 +88,8 @@ def computers(work, apps):
         old.peer("app", "install", bundle)
         remove(bundle)
     new = Computer(work, folders[1])
-    shutil.copytree(old.peer_home, new.peer_home, symlinks=True)
+    if apps:
+        shutil.copytree(old.peer_home, new.peer_home, symlinks=True)
     for app in apps:
         old.peer("app", "run", app, "write", "Documents/kept", app)
     return old, new

@@ -39,6 +39,10 @@ PROMISES = {
         "test_migrating.py: test_an_app_and_a_migration_keep_each_other_out",
         "test_apps_on_one_device.py: test_an_interrupted_import_is_undone",
         "test_readiness.py: test_an_extension_that_cannot_import"],
+    "one code moves a whole computer": [
+        "test_moving.py: test_folders_and_apps_under_one_code", "test_moving.py: test_a_part_that_fails",
+        "test_moving.py: test_everything", "test_moving.py: test_a_killed_migration",
+        "test_moving.py: test_what_the_receiver_does_not_allow"],
     "an extension sees only its app's files": ["test_confinement.py: test_an_apps_receiver_and_extension"],
     "authors can check their apps": [
         "test_checking.py: test_a_fit_bundle", "test_checking.py: test_every_fault", "test_checking.py: test_a_migration",

@@ -1,10 +1,11 @@
 """One code moves folders and apps, part by part."""
 
 import os
+import signal
 
 from computers import computers
-from devices import PATIENCE, end_well
-from outside import equal, require, wait_for
+from devices import PATIENCE, end_well, own_port, random_file
+from outside import MIB, equal, require, wait_for
 
 FOLDERS = ("Documents", "Pictures", "Projects")
 APPS = [f"org.example.{name}" for name in ("notes", "drawings")]
@@ -45,7 +46,8 @@ def test_folders_and_apps_under_one_code(work):
         equal(plan, [*apps[:5], "Documents and 2 more", *apps[5:]], "the plan")
         equal([event["part"] for event in process.events("part")], plan, "the ends of parts")
         equal(len(process.events("done")), 1, "the events about the end")
-    equal(os.listdir(f"{new.peer_home}/staging"), [], "what is left in staging")
+    left = [name for app in apps for name in os.listdir(f"{new.peer_home}/staging/{app}")]
+    equal(left, [], "what is left in staging")
     require("no unfinished transfers" in new.peer("resume", "list"), "a record is left")
 
 
@@ -105,3 +107,65 @@ def test_what_the_receiver_does_not_allow(work):
     sender = old.send(receiver.port, receiver.pairing_code, *names[0])
     end_well(sender, receiver)
     equal(new.read(".profile"), "echo hello\n", "what arrived")
+
+
+def test_everything(work):
+    """moving: everything of a German home arrives by the roles of its folders, beside what is there"""
+    old, new = computers(work, APPS)
+    old.write(".config/user-dirs.dirs", 'XDG_DOCUMENTS_DIR="$HOME/Dokumente"\nXDG_MUSIC_DIR="$HOME/Musik"\n')
+    for name in ("Dokumente/letter", "Dokumente/same", "Musik/song", "Projects/code", ".bashrc", ".cache/x", "Videos/film"):
+        old.write(name, name)
+    new.write("Documents/letter", "mine")
+    new.write("Documents/same", "Dokumente/same")
+    stamp = os.stat(f"{old.home}/Dokumente/same")
+    os.utime(f"{new.home}/Documents/same", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    new.write("Music", "a file")
+    shown = old.peer("send", "--everything", "--dry-run")
+    for name in ("Dokumente", "Musik", "Projects", ".bashrc", ".cache", *APPS):
+        require(name in shown, f"{name} is not listed: {shown}")
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", "Videos")
+    equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-600:]}")
+    equal(arrived(new, APPS), APPS, "the apps that arrived")
+    equal(new.read("Projects/code"), "Projects/code", "a folder without a role")
+    equal([new.read(f"Documents/{name}") for name in ("letter", "letter (2)", "same", "same (2)")],
+          ["mine", "Dokumente/letter", "Dokumente/same", None], "the documents")
+    equal([new.read(name) for name in ("Music", ".bashrc", "Videos/film", "Dokumente/letter")],
+          ["a file", None, None, None], "what is not to arrive")
+    for process in (sender, receiver):
+        [root] = [event for event in process.events("part") if "root" in event]
+        equal((root["root"], root["state"]), ("music", "failed"), "the folder that cannot arrive")
+        require({"path": "documents/letter", "arrivedAs": "Documents/letter (2)"}.items() <= process.events("renamed")[0].items(),
+                f"renamed: {process.events('renamed')}")
+
+    # Its place is free now.
+    os.remove(f"{new.home}/Music")
+    receiver = new.receive("--replace")
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", "Videos")
+    end_well(sender, receiver)
+    equal(new.read("Music/song"), "Musik/song", "the folder that is there now")
+
+
+def test_a_killed_migration(work):
+    """moving: everything continues after a kill of either end, without a code, and finished parts stay"""
+    old, new = computers(work, APPS)
+    random_file(old.document(APPS[0], "large"), 24 * MIB)
+    old.write("Documents/a", "a")
+    port = own_port()
+    for number, kill in enumerate((0, 1, None)):
+        receiver = new.receive(port=port, is_inviting=number == 0)
+        way = receiver if kill is None else work.slow_link(port)
+        sender = old.send(way.port, receiver.pairing_code, "--everything")
+        if kill is None:
+            end_well(sender, receiver)
+            equal(ends(sender)[APPS[1]]["state"], "doneBefore", "the part that had arrived")
+            break
+        wait_for("data of the second app", PATIENCE, lambda: way.passed > 4 * MIB or not sender.is_running())
+        (sender, receiver)[kill].signal(signal.SIGKILL)
+        equal((sender, receiver)[kill].wait(), -signal.SIGKILL, "the end that was killed")
+        (receiver, sender)[kill].signal(signal.SIGTERM)
+        (receiver, sender)[kill].wait()
+    equal(arrived(new, APPS), APPS, "the apps that arrived")
+    with open(new.document(APPS[0], "large"), "rb") as one, open(old.document(APPS[0], "large"), "rb") as other:
+        require(one.read() == other.read(), "the large file differs")
+    equal(new.read("Documents/a"), "a", "the folder's file")

@@ -16,6 +16,8 @@ private final class Rooms: Importers {
   let troubles = Mutex<[String: ArchiveError]>([:])
   /// The reasons for which parts are refused.
   let refusals: [String: ArchiveError]
+  /// The parts whose importers were taken, which a judge finds in use.
+  private let inUse = Mutex<Set<String>>([])
   /// The importers that were taken.
   let taken = Mutex<[String]>([])
   private let room: UInt64?
@@ -36,12 +38,14 @@ private final class Rooms: Importers {
 
   func judge(of part: Part) throws(ArchiveError) -> any PartJudge {
     if let refusal = refusals[part.name] { throw refusal }
+    if inUse.withLock({ $0.contains(part.name) }) { throw ArchiveError(.appInUse, "it is being migrated") }
     return Judge(importer: try known(part), room: room)
   }
 
   func importer(of part: Part) throws(ArchiveError) -> any Importer {
     if let trouble = troubles.withLock({ $0[part.name] }) { throw trouble }
     taken.withLock { $0.append(part.name) }
+    inUse.withLock { _ = $0.insert(part.name) }
     return try known(part)
   }
 
@@ -200,6 +204,25 @@ extension Events {
     #expect(destination.names("in-b").contains { $0.hasPrefix(".peer-") })
     _ = try receivingStore.forget(listed.transfer.hexadecimal)
     #expect(destination.names("in-b").isEmpty)
+  }
+
+  @Test func `a part that an earlier run began is judged by its own importer, which holds it`() throws {
+    let receiver = try receiver(try rooms())
+    let barrier = Gateway()
+    defer { barrier.open() }
+    let slow = try SlowSource(FolderSource(paths: [source.at("b")]), before: { barrier.pass() })
+    let sources: [any ItemSource] = [
+      try FolderSource(paths: [source.at("a")]), slow, try FolderSource(paths: [source.at("c")]),
+    ]
+    let first = try RunningSender(
+      sources: sources, to: try receiver.port(), store: sendingStore, code: try receiver.events.code())
+    try barrier.waitUntilReached()
+    receiver.stop()
+    barrier.open()
+    _ = first.failure()
+    let again = try self.receiver(try rooms())
+    #expect(try sender(to: again, code: nil).result().failedParts == 0)
+    #expect(try again.result().total == Tally(items: 6, bytes: 150_000))
   }
 
   @Test func `parts that fit only alone are refused as soon as the room is used up`() throws {

@@ -44,9 +44,7 @@ import Testing
       address: "192.0.2.9:1", started: 1, lastSeen: 2, total: remembered.total, held: remembered.held,
       subject: .destination(path, port: 47471), plan: Self.plan, parts: [RememberedTransfer.Part()])
     remembered.parts[0].begun = .init(
-      keys: TransferKeys(hashKey: 6), totals: PartTotals(items: 1, bytes: 2, allocated: 3),
-      elsewhere: done == nil ? [0x2F, 0xFE] : nil)
-    remembered.parts[0].isDeclined = done == nil
+      keys: TransferKeys(hashKey: 6), totals: PartTotals(items: 1, bytes: 2, allocated: 3))
     remembered.parts[0].finished = done.map { .init(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) }
     remembered.parts[0].unsent = 6
     if done != nil { remembered.parts[0].notStored = try refusals(2) }
@@ -54,8 +52,11 @@ import Testing
   }
 
   @Test func `a record is read as it was written`() throws {
+    var elsewhere = try receiving(4, into: [0x2F])
+    elsewhere.parts[0].begun?.elsewhere = [0x2F, 0xFE]
+    elsewhere.parts[0].isDeclined = true
     for remembered in [
-      try sending(1), try receiving(2, into: [0x2F, 0xFF]), try receiving(3, into: [0x2F], done: 77),
+      elsewhere, try sending(1), try receiving(2, into: [0x2F, 0xFF]), try receiving(3, into: [0x2F], done: 77),
     ] {
       #expect(try RememberedTransfer(encoded: remembered.encoded) == remembered)
     }

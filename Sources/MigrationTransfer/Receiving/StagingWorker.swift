@@ -39,7 +39,8 @@ struct StagingWorker: Sendable {
     if transfer.entry?.remembered.parts[Int(number)].isConcluded == true {
       return ReceiverEngine.Examination(availableBytes: nil)
     }
-    let judge = try setup.importers.judge(of: part)
+    // An importer that an earlier session took holds what a judge would find in use.
+    let judge: any PartJudge = try transfer.staged(ofPart: number)?.importer ?? setup.importers.judge(of: part)
     guard let offer = Offer(estimated: part) else { throw ArchiveError(notTaken: part) }
     let leftOut = try judge.unplaceable(offer.contents.roots).map { root, reason in
       ReceiverEngine.UnplacedRoot(root: UInt32(root), fault: Fault(reason))
