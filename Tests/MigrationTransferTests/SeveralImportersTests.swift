@@ -175,23 +175,25 @@ extension Events {
     #expect(rooms.taken.withLock { $0 } == ["b"])
   }
 
+  /// The receiver is stopped while the second part is sent.
+  private func interrupted() throws {
+    let barrier = Gateway()
+    defer { barrier.open() }
+    let receiver = try receiver(try rooms())
+    let slow = try SlowSource(FolderSource(paths: [source.at("b")]), before: { barrier.pass() })
+    let sources: [any ItemSource] = [
+      try FolderSource(paths: [source.at("a")]), slow, try FolderSource(paths: [source.at("c")]),
+    ]
+    let sender = try RunningSender(
+      sources: sources, to: try receiver.port(), store: sendingStore, code: try receiver.events.code())
+    try barrier.waitUntilReached()
+    #expect(destination.names("in-b").contains { $0.hasPrefix(".peer-") })
+    receiver.stop()
+    barrier.open()
+    _ = sender.failure()
+  }
+
   @Test func `what is staged of a part in another place is found again, and forgotten with the transfer`() throws {
-    func interrupted() throws {
-      let barrier = Gateway()
-      defer { barrier.open() }
-      let receiver = try receiver(try rooms())
-      let slow = try SlowSource(FolderSource(paths: [source.at("b")]), before: { barrier.pass() })
-      let sources: [any ItemSource] = [
-        try FolderSource(paths: [source.at("a")]), slow, try FolderSource(paths: [source.at("c")]),
-      ]
-      let sender = try RunningSender(
-        sources: sources, to: try receiver.port(), store: sendingStore, code: try receiver.events.code())
-      try barrier.waitUntilReached()
-      #expect(destination.names("in-b").contains { $0.hasPrefix(".peer-") })
-      receiver.stop()
-      barrier.open()
-      _ = sender.failure()
-    }
     try interrupted()
     let listed = try #require(try receivingStore.list().transfers.first).remembered
     #expect(listed.parts[1].begun?.elsewhere == destination.at("in-b"))
@@ -207,19 +209,7 @@ extension Events {
   }
 
   @Test func `a part that an earlier run began is judged by its own importer, which holds it`() throws {
-    let receiver = try receiver(try rooms())
-    let barrier = Gateway()
-    defer { barrier.open() }
-    let slow = try SlowSource(FolderSource(paths: [source.at("b")]), before: { barrier.pass() })
-    let sources: [any ItemSource] = [
-      try FolderSource(paths: [source.at("a")]), slow, try FolderSource(paths: [source.at("c")]),
-    ]
-    let first = try RunningSender(
-      sources: sources, to: try receiver.port(), store: sendingStore, code: try receiver.events.code())
-    try barrier.waitUntilReached()
-    receiver.stop()
-    barrier.open()
-    _ = first.failure()
+    try interrupted()
     let again = try self.receiver(try rooms())
     #expect(try sender(to: again, code: nil).result().failedParts == 0)
     #expect(try again.result().total == Tally(items: 6, bytes: 150_000))
