@@ -258,7 +258,7 @@ def started_again(work, old, new, options, sending, receiver, link):
 def wait_for_share(sending, receiver, share):
     def arrived():
         found = sending.events("progress")
-        return found and found[-1]["bytes"] > share * sending.events("offer")[0]["bytes"]
+        return found and found[-1]["bytes"] > share * (found[-1]["totalBytes"] or sending.events("offer")[0]["bytes"])
 
     wait_for(f"{share:.0%} of the transfer", PATIENCE, lambda: arrived() or sending.poll() or receiver.poll())
     for process in (sending, receiver):

@@ -211,7 +211,7 @@ def test_merge(work):
         for end in done(receiver, sending):
             equal((end["unsent"], end["notStored"]), (0, 0), "what did not arrive")
         equal(look(new), expected, "the destination")
-        equal(renamed(receiver), sorted(beside.items()), "other names")
+        check_renamed(receiver, sending, sorted(beside.items()))
 
 
 @needs(rsync)

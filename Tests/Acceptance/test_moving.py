@@ -67,7 +67,7 @@ def test_a_part_that_fails(work):
     receiver = new.receive()
     sender = old.send(receiver.port, receiver.pairing_code, *command)
     equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-    reasons = {running: "is running", throwing: "the author's own words", large: "not enough space", taken: "has data on this device"}
+    reasons = {running: "is running", throwing: "the author's own words", large: "not enough space", taken: "has data on the receiving device"}
     for process in (sender, receiver):
         found = ends(process)
         for name, reason in reasons.items():

@@ -33,6 +33,7 @@ ELSEWHERE = {
     "sudo apt install ./peer_{version}-1_amd64.deb": ("Lab/try-package", "it takes systems of its own, in which apt installs the package"),
     "man peer-send": ("Tests/Acceptance/test_manual.py", "it reads every page by man; Lab/try-package, by its name where it is installed"),
     "Scripts/package": ("Lab/try-package", "it makes the package twice, which takes minutes"),
+    **{f"peer {side} --everything": ("Tests/Acceptance/test_moving.py", "it has two homes") for side in ("send", "receive")},
     "Scripts/demo": (STAGES, "it is the stage 'demo'"),
     "Scripts/demo --app": (STAGES, "it is the stage 'demo of an app'"),
     "Scripts/demo --clip": (STAGES, "it is the stage 'demo of a clip'"),

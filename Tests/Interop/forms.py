@@ -139,17 +139,17 @@ class Row:
 
 
 class Each:
-    """A list of at least one element, up to the end; strictly ascending by `key`, if given."""
+    """A list of at least `low` elements, up to the end; strictly ascending by `key`, if given."""
 
-    def __init__(self, form, high=None, key=None):
-        self.form, self.high, self.key = form, high, key
+    def __init__(self, form, high=None, key=None, low=1):
+        self.form, self.high, self.key, self.low = form, high, key, low
 
     def put(self, value):
         return b"".join(map(self.form.put, value))
 
     def take(self, reader):
         found = []
-        while not found or not reader.is_over():
+        while len(found) < self.low or not reader.is_over():
             found.append(self.form.take(reader))
         require(self.high is None or len(found) <= self.high, f"{len(found)} elements, more than {self.high}")
         keys = [self.key(element) for element in found] if self.key else []

@@ -55,8 +55,8 @@ MISMATCH, NOT_PAIRING, USED, BUSY, VERSION, MALFORMED, UNKNOWN = 1, 2, 3, 4, 5, 
 
 OPTIONS = Each(Row(Counted(1), Counted(4, high=1_048_576)), key=lambda option: option[0])
 REQUEST = Fields(identifier=(1, Text(high=1024)), platform=(2, Text(high=1024)), options=(3, OPTIONS, False))
-NAMES = Each(Counted(1, low=1), 64, key=bytes)
-"""The options that an exporter knows."""
+NAMES = Each(Counted(1, low=1), 64, key=bytes, low=0)
+"""The options that an exporter knows, if any."""
 ROOTS = Each(Row(Number(1, 1, 4), Counted(1, low=1)), key=lambda root: root[1])
 PART = Fields(kind=(1, U8), identifier=(2, Text(low=1, high=255), False), name=(3, Text(low=1, high=255)), roots=(4, ROOTS, False),
               app=(5, Fields(store=(1, Text(high=1024)), platform=(2, Text(high=1024)), version=(3, Text(high=1024)),
