@@ -156,7 +156,7 @@ extension Fault {
     toldHint: "Complete or forget one of them.")
 
   /// A known device wants a transfer while another one is served; it comes back by itself.
-  static let elsewhere = Fault(
+  package static let elsewhere = Fault(
     .connection, "another transfer is served", telling: "another transfer is served there at this moment")
 
   /// The other device's key is not the key of the pairing.

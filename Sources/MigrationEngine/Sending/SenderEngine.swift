@@ -236,12 +236,13 @@ extension SenderEngine {
   /// Does the work that only waits for time or for the end of other work; returns whether there was
   /// any.
   mutating func moveOn(_ now: Double, _ actions: inout [Action]) -> Bool {
-    if let endDeadline, now >= endDeadline { return endAtDeadline(now, &actions) }
+    // First: only then the end has its reason, also where a sleeping device has missed both moments.
     if let (kind, moment) = postponedStop, now >= moment || !isBeginningTransfer {
       postponedStop = nil
       stop(kind, now, &actions)
       return true
     }
+    if let endDeadline, now >= endDeadline { return endAtDeadline(now, &actions) }
     switch phase {
     case .waiting(let plan, let moment) where now >= moment:
       dial(plan, &actions)

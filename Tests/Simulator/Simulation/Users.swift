@@ -267,6 +267,9 @@ extension SimulatedReceiver {
         },
         "a session gives way whose data comes")
       world.check(links[id]?.isOpen == true, "a session gives way that has ended")
+    case .say(_, .close(Fault.elsewhere.close)):
+      world.check(scene.keepsPairings, "a sender begins a second transfer with its key")
+      world.check(transfers.values.contains(where: \.isImporting), "a sender is sent away from a receiver that is free")
     case .say(let id, .close(let close)) where close.code == .silent:
       world.check(links[id]?.isOpen != true, "the receiver counts a present sender as away")
     case .importItems(let transfer, _, _, _):
