@@ -138,7 +138,7 @@ struct LedgerWalk {
 
   private func check() {
     promise(ledger.total.items == UInt64(ledger.complete.count), "the complete items are counted wrongly")
-    promise(ledger.digest == ledger.complete.reduce(0, &+), "the digest is another one")
+    promise(ledger.digest == ledger.complete.reduce(0) { $0 &+ $1.value }, "the digest is another one")
     let incomplete = ledger.incomplete.values
     promise(
       ledger.incompleteBytes == incomplete.reduce(0) { $0.addingClamped($1.ranges.count) }, "incomplete bytes are lost")
