@@ -55,7 +55,7 @@ import Testing
     #expect(second.destination.names() == ["c"])
   }
 
-  @Test func `a receiver that remembers nobody asks a known device for its code`() throws {
+  @Test func `a receiver that is not told to remember devices wants a code from a known one`() throws {
     for name in ["a", "b"] { source.write(name, patternData(1000)) }
     let first = try receiver()
     _ = try sender("a", to: try first.port(), code: try first.events.code()).result()

@@ -81,11 +81,12 @@ extension Events {
 
 /// A receiver whose importer depends on the part.
 @Suite struct SeveralImportersTests {
-  private let source = try! Scratch()
-  private let destination = try! Scratch()
-  private let memory = try! Scratch()
+  private let source: Scratch
+  private let destination: Scratch
+  private let memory: Scratch
 
-  init() {
+  init() throws {
+    (source, destination, memory) = (try Scratch(), try Scratch(), try Scratch())
     for name in ["a", "b", "c"] {
       source.write("\(name)/file", patternData(50_000, seed: UInt64(name.utf8.first!)))
       destination.makeDirectory("in-\(name)")

@@ -75,7 +75,7 @@ import Testing
     #expect(log.tick(at: Samples.moment(120)) == Rendering())
   }
 
-  @Test func `a search that finds nobody names the command for the firewall that is here`() {
+  @Test func `a search without a result names the command for this device's firewall`() {
     #expect(Firewall.ufw.explaining(.noneFound).hint?.hasSuffix("one here: sudo ufw allow 5353/udp") == true)
     #expect(Firewall.unknown.explaining(.noneFound) == .noneFound)
     let other = TransferFailure(.connectionLost, "no route to 192.0.2.7", hint: "Check the address.")

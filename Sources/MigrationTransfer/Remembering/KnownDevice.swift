@@ -27,14 +27,7 @@ package struct KnownDevice: Equatable, Sendable {
   /// The name to show, unescaped.
   package var shownName: String { name.isEmpty ? label : name }
   /// The digits by which a user may name it.
-  package var identifier: String { Self.fileName(peer) }
-
-  static func fileName(_ peer: KeyFingerprint) -> String {
-    peer.bytes.map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
-  }
+  package var identifier: String { peer.description }
 }
 
 extension KnownDevice {
@@ -129,7 +122,7 @@ extension TransferStore {
   /// The known device with a key.
   package func device(_ peer: KeyFingerprint, as role: Role) -> KnownDevice? {
     guard let folder = try? openFolder(Self.devicesFolder) else { return nil }
-    return Self.device(Array(KnownDevice.fileName(peer).utf8), in: folder).flatMap { $0.role == role ? $0 : nil }
+    return Self.device(Array(peer.description.utf8), in: folder).flatMap { $0.role == role ? $0 : nil }
   }
 
   private static func device(_ name: [UInt8], in folder: SharedDirectory) -> KnownDevice? {
@@ -225,7 +218,7 @@ extension TransferStore {
     let directory: SharedDirectory
     let isOurs: Bool
     do throws(SystemError) {
-      directory = SharedDirectory(try folder.directory.openChildDirectory(Array(KnownDevice.fileName(peer).utf8)))
+      directory = SharedDirectory(try folder.directory.openChildDirectory(Array(peer.description.utf8)))
       isOurs = try directory.directory.descriptor.lockOnceFree()
     } catch {
       if error.isNotFound { return nil }

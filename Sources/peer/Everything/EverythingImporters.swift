@@ -101,11 +101,11 @@ final class EverythingImporters: Importers {
     let name = VisibleText.of(part.name)
     if flags.contains(.secret), !permissions.secrets {
       throw ArchiveError(
-        .notAllowed, "\(name) has secrets, and nobody has allowed them here",
+        .notAllowed, "\(name) has secrets, and this device's user has not allowed them",
         hint: "Start 'peer receive' with --take-secrets, or at a terminal, where it asks.")
     }
     throw ArchiveError(
-      .notAllowed, "\(name) can run commands by itself, and nobody has allowed that here",
+      .notAllowed, "\(name) can run commands by itself, and this device's user has not allowed that",
       hint: "Start 'peer receive' with --take-running, or at a terminal, where it asks.")
   }
 }

@@ -31,8 +31,8 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        A device is known after a transfer in which both ends were told to remember the other one. It needs no code then:
-        'peer send' finds it by its key, and a 'peer receive' that remembers devices lets it in. Whoever controls a known device can send again,
+        A device is known after a transfer in which both commands were told to remember the other device. Then it needs
+        no code: each command recognises the other device by its key. Whoever controls a known device can send again,
         within what the options of 'peer receive' allow, until it is forgotten here.
         """)
     ],
