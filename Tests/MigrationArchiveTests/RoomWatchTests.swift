@@ -13,6 +13,8 @@ import Testing
   private final class MeasuredDisk: StagingDisk {
     let disk: DirectoryDisk
     let said: Mutex<(space: FileSystemSpace, afterSync: FileSystemSpace?, looks: Int, syncs: Int)>
+    /// Happens once, after the disk was asked so many times.
+    let afterLooks = Mutex<(left: Int, body: @Sendable () -> Void)>((0, {}))
 
     init(_ disk: DirectoryDisk, _ space: FileSystemSpace) {
       self.disk = disk
@@ -40,7 +42,14 @@ import Testing
     }
 
     func space() -> FileSystemSpace? {
-      said.withLock { said in
+      defer {
+        let body = afterLooks.withLock { later -> (@Sendable () -> Void)? in
+          later.left -= 1
+          return later.left == 0 ? later.body : nil
+        }
+        body?()
+      }
+      return said.withLock { said in
         said.looks += 1
         return said.space
       }
@@ -110,6 +119,25 @@ import Testing
     #expect(system("fallocate --keep-size --length 24MiB \(scratch.path("staging/tree/root/f"))") == 0)
     disk.set(Self.space(5))
     #expect(try fill(writer, from: 15).0 > 20)
+  }
+
+  @Test(arguments: [2, 3]) func `space that is set aside while the disk is asked does not count twice`(
+    looks: Int
+  ) throws {
+    let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(20, more: 65_536))
+    #expect(try fill(writer, most: 15) == (15, nil))
+    disk.set(Self.space(5))
+    let file = scratch.path("staging/tree/root/f")
+    disk.afterLooks.withLock {
+      $0 = (
+        looks,
+        { [disk] in
+          #expect(system("fallocate --keep-size --length 19MiB \(file)") == 0)
+          disk.set(Self.space(1))
+        }
+      )
+    }
+    #expect(try fill(writer, from: 15).1?.code == .noSpace)
   }
 
   @Test func `the receiver does not trust a file system that counts late`() throws {

@@ -85,8 +85,12 @@ struct RoomWatch: Sendable {
       maySyncLittle = isWorthIt
       space = staging.disk.space() ?? space
     }
-    if shortage(before: more, at: space) != nil {
-      space.availableBytes = growing.reduce(space.availableBytes) { $0.addingClamped($1.reserved()) }
+    // The files are asked before the disk: what one of them sets aside meanwhile must not count
+    // twice. Asked again, it counts once.
+    for _ in 0..<2 where shortage(before: more, at: space) != nil {
+      let setAside = growing.reduce(UInt64(0)) { $0.addingClamped($1.reserved()) }
+      space = staging.disk.space() ?? space
+      space.availableBytes = space.availableBytes.addingClamped(setAside)
     }
     if let shortage = shortage(before: more, at: space) { throw ArchiveError(shortage) }
     block = max(1, space.blockSize)
