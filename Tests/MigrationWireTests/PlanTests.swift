@@ -321,6 +321,7 @@ import Testing
       for (otherIndex, other) in plans.enumerated() {
         guard case (.plan(let one)?, .plan(let other)?) = (one, other) else { continue }
         #expect(one.continues(other) == (index == otherIndex))
+        #expect(one.continues(other.recorded) == (index == otherIndex))
       }
     }
   }

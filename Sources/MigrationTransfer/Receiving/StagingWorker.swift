@@ -68,7 +68,7 @@ struct StagingWorker: Sendable {
     let isKept = try record.keepsPairing && keep(record)
     if transfer.entry == nil, let store = setup.store {
       let now = Timestamp.coarseNow().seconds
-      let plan = Plan(record.plan.parts)
+      let plan = record.plan.recorded
       transfer.keep(
         try store.create(
           RememberedTransfer(

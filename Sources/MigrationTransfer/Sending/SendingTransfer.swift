@@ -74,7 +74,7 @@ final class SendingTransfer: Sendable {
       RememberedTransfer(
         transfer: record.transfer, role: .sender, identity: try identity.encoded(), peer: receiver,
         label: record.label, address: record.address, started: now, lastSeen: now, total: record.plan.estimate,
-        held: Tally(), subject: .sources(try setup.origin()), plan: Plan(record.plan.parts),
+        held: Tally(), subject: .sources(try setup.origin()), plan: record.plan.recorded,
         parts: Array(repeating: RememberedTransfer.Part(), count: record.plan.parts.count)))
     entry.withLock { $0 = new }
     try store.noteUse(of: receiver, as: .sender, label: record.label, address: record.address, now: now)

@@ -289,6 +289,14 @@ package struct Plan: Equatable, Sendable {
     return parts.reduce(0) { $0 + $1.roots.count } <= Limits.roots && body.bytes.count <= Limits.frameBody
   }
 
+  /// What a record keeps of it: all but what belongs to one session. The fields of later versions
+  /// stay, for `continues`.
+  package var recorded: Plan {
+    var recorded = Plan(parts)
+    recorded.unknown = unknown
+    return recorded
+  }
+
   /// The sum of the estimates.
   package var estimate: Tally {
     parts.reduce(Tally()) { $0.adding(Tally(items: $1.items ?? 0, bytes: $1.bytes ?? 0)) }

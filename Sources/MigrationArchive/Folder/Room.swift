@@ -1,0 +1,127 @@
+import MigrationSystem
+package import MigrationWire
+
+/// The space that an offer needs and the space that is available, in bytes and in file system
+/// entries.
+package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
+  package let bytes: Close.Space
+  /// Nil if the file system sets no limit.
+  package let items: Close.Space?
+  /// The needed bytes that are a reserve.
+  private let reserve: UInt64
+
+  /// Space for the journal and the directories, per item.
+  private static let overheadPerItem: UInt64 = 256
+
+  /// The space missing for the rest of an offer and a reserve; nil if the space suffices, or the
+  /// whole offer is already there.
+  init?(
+    of offer: Offer, held: Tally, availableBytes: UInt64, availableItems: UInt64?, leaving reserve: Reserve = .none
+  ) {
+    let missingItems = offer.items.subtractingClamped(held.items)
+    let missing = offer.allocated.subtractingClamped(held.bytes)
+    guard missingItems > 0 || missing > 0 else { return nil }
+    var overhead = missingItems.multipliedClamped(by: Self.overheadPerItem)
+    // Records are in the journal and in the metadata of the items. How many of them are already
+    // here is unknown.
+    if held.items == 0, let metadata = offer.metadata { overhead = max(overhead, metadata.multipliedClamped(by: 2)) }
+    // Both are less than 2⁶³ afterwards.
+    let needed = (missing + min(overhead, Limits.fileSize)).addingClamped(reserve.bytes)
+    bytes = Close.Space(needed: needed, available: availableBytes)
+    items = availableItems.map {
+      Close.Space(needed: missingItems + 8 + reserve.items, available: $0)
+    }
+    self.reserve = reserve.bytes
+    guard isReal else { return nil }
+  }
+
+  /// The space missing for this many bytes and items and a reserve; nil if the space suffices.
+  /// `uncounted` bytes take space that the file system has not counted yet.
+  init?(of wanted: Tally, in space: FileSystemSpace, uncounted: UInt64, leaving reserve: Reserve) {
+    bytes = Close.Space(
+      needed: wanted.bytes.addingClamped(reserve.bytes),
+      available: space.availableBytes.subtractingClamped(uncounted))
+    items = space.availableItems.map {
+      Close.Space(needed: wanted.items.addingClamped(reserve.items), available: $0)
+    }
+    self.reserve = reserve.bytes
+    guard isReal else { return nil }
+  }
+
+  /// Whether one of the two is insufficient.
+  var isReal: Bool {
+    bytes.isShort || items?.isShort == true
+  }
+
+  package var description: String {
+    if bytes.isShort {
+      let kept = reserve > 0 ? " (including a reserve of \(ReadableNumber.size(reserve)))" : ""
+      return "not enough space: \(bytes.sizes.needed)\(kept) needed, \(bytes.sizes.available) available"
+    }
+    guard let items else { return "not enough space" }
+    return "not enough file system entries: \(ReadableNumber.count(items.needed)) needed, "
+      + "\(ReadableNumber.count(items.available)) available"
+  }
+}
+
+/// The part of a file system that a transfer leaves free: a twentieth, at most 1 GiB. The reserve
+/// also has the number of entries that such a file system has for this many bytes.
+struct Reserve: Equatable, Sendable {
+  static let none = Reserve(bytes: 0, items: 0)
+  private static let mostBytes: UInt64 = 1 << 30
+  /// One entry for each 16 KiB, as on file systems with a fixed number of entries.
+  private static let mostItems: UInt64 = 1 << 16
+  private static let part: UInt64 = 20
+
+  let bytes: UInt64
+  let items: UInt64
+}
+
+extension Reserve {
+  init(of space: FileSystemSpace) {
+    self.init(
+      bytes: min(Self.mostBytes, space.totalBytes / Self.part),
+      items: min(Self.mostItems, (space.totalItems ?? 0) / Self.part))
+  }
+}
+
+/// The most bytes that the user of this device accepts of one transfer.
+///
+/// Data that is held when a session begins may be stale, because the sender's files were renamed or
+/// changed meanwhile; only the end of the session shows it. So each session brings at most this
+/// many bytes, and the receiver checks the total of the archive when it is known.
+package struct MostBytes: Equatable, Sendable {
+  package let bytes: UInt64
+  /// How many of them other parts of the transfer have.
+  private let others: UInt64
+
+  package init(_ bytes: UInt64) { self.init(bytes, others: 0) }
+
+  private init(_ bytes: UInt64, others: UInt64) {
+    self.bytes = bytes
+    self.others = others
+  }
+
+  /// The same bound for one part, beside others.
+  package func besides(_ others: UInt64) -> MostBytes { MostBytes(bytes, others: others) }
+
+  /// Fails if a transfer is larger: by the offer of a part, or by the sender's totals at its end.
+  package func check(total: UInt64) throws(ArchiveError) {
+    let total = total.addingClamped(others)
+    guard total > bytes else { return }
+    let sizes = Close.Space(needed: total, available: bytes).sizes
+    throw refusal("the transfer has \(sizes.needed), and the receiver takes at most \(sizes.available)")
+  }
+
+  /// Fails if a session is about to bring more.
+  func check(coming: UInt64) throws(ArchiveError) {
+    guard coming.addingClamped(others) > bytes else { return }
+    throw refusal("the session exceeds \(ReadableNumber.size(bytes)), the most that the receiver takes")
+  }
+
+  private func refusal(_ message: String) -> ArchiveError {
+    ArchiveError(
+      .noSpace, "\(message) (--max-size)",
+      hint: "Start 'peer receive' with a greater --max-size, or without it; the received data is kept.")
+  }
+}
