@@ -114,7 +114,7 @@ class Build:
         for name in files_below(f"{ROOT}/Tests/TestSupport"):
             with open(f"{ROOT}/Tests/TestSupport/{name}", "rb") as file:
                 pure[name] = file.read()
-        needs = re.compile(rb"^(package |public )?import (?!MigrationWire\b|Synchronization\b)", re.M)
+        needs = re.compile(rb"^(package |public )?import (?!MigrationWire\b|Synchronization\b|Foundation\b)", re.M)
         write_folder(f"{self.package}/Tests/EngineTestSupport", {name: text for name, text in pure.items() if not needs.search(text)})
         write(f"{self.package}/Package.swift", (own_manifest() + MANIFEST.replace("MODULE", self.module)).encode())
 
