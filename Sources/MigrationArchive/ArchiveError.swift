@@ -74,7 +74,10 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   }
 
   /// The destination has too little space for an offer.
-  init(_ shortage: SpaceShortage) { self.init(.noSpace, shortage.description, shortage: shortage) }
+  init(_ shortage: SpaceShortage) {
+    self.init(
+      .noSpace, shortage.description, hint: shortage.bytes.isShort ? nil : Close.Space.entriesHint, shortage: shortage)
+  }
 
   /// The disk failed during an action on an item.
   package init(_ action: String, _ path: ArchivePath, _ cause: SystemError) {

@@ -318,6 +318,7 @@ extension Close {
     case .exists: Fault.Code.exists.hint
     case .noSpace where bytes == nil && items == nil:
       "Free some space there, or start 'peer receive' there with a greater --max-size."
+    case .noSpace where bytes?.isShort != true && items?.isShort == true: Close.Space.entriesHint
     case .noSpace: Fault.Code.noSpace.hint
     case .unfit: "Follow the hint on the other device, or choose another destination there."
     case .storage: "The received data is kept. Repair the fault there, and start again."

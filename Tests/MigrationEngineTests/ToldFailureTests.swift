@@ -34,6 +34,8 @@ import Testing
       words(Close(.noSpace, "no", bytes: Close.Space(needed: 4_100_000_001, available: 4_100_000_000), items: items))
         == "the other device stopped: there is not enough space; it needs 4,100,000,001 bytes and has 4,100,000,000 bytes; "
         + "it needs 1,204 file system entries and has 12")
+    let few = Close(.noSpace, "no", bytes: Close.Space(needed: 1, available: 2), items: items)
+    #expect(TransferFailure(told: few).hint == Close.Space.entriesHint)
     #expect(
       words(Close(.noSpace, "no", bytes: bytes, items: Close.Space(needed: 9, available: 3_000_000)))
         == "the other device stopped: there is not enough space; it needs 12.3 GB and has 4.1 GB")

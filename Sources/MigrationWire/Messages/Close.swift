@@ -159,4 +159,8 @@ extension Close.Space {
 
   /// Whether there is less than is needed.
   package var isShort: Bool { needed > available }
+
+  /// What to do where only entries are missing.
+  package static let entriesHint =
+    "Remove some files at the destination, or choose one on another file system, and start again."
 }
