@@ -23,7 +23,10 @@ struct SizedRows {
   private static let itemsWidth = 11
 
   /// The lines. The last column stays free.
-  func text(columns: Int) -> String {
+  func text(columns: Int) -> String { texts(columns: columns).joined() }
+
+  /// The lines of each row.
+  func texts(columns: Int) -> [String] {
     let room = max(24, columns - 1)
     let marks = rows.map { if case .item(let mark, _, _, _, _) = $0 { mark.count } else { 0 } }.max() ?? 0
     let figures = Self.sizeWidth + (room >= Self.wide ? Self.itemsWidth : 0)
@@ -42,7 +45,7 @@ struct SizedRows {
         if room >= Self.widest, line.count + 2 + note.count <= room { return "\(line)  \(note)\n" }
         return line + "\n" + Self.wrapped(note, indent: marks + 2, room)
       }
-    }.joined()
+    }
   }
 
   /// A text in lines of its own, indented; a word that is too long for a line is not divided, so that
