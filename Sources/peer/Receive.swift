@@ -97,7 +97,8 @@ extension ReceiveOptions {
     transfer = Receiver.Options(listen: listen)
     transfer.from = try arguments.ranges("--from")
     transfer.keeps = keeps
-    transfer.keepsPairings = arguments.has("--remember")
+    transfer.keepsPairings = arguments.has("--remember") || takesEverything
+    if takesEverything { transfer.knownDevices = .migrating(isKept: arguments.has("--remember")) }
     isAnnounced = !arguments.has("--no-announce")
     transfer.greeting.label = ThisDevice.label(try arguments.label())
     transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter

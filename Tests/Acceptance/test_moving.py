@@ -1,5 +1,6 @@
 """One code moves folders and apps, part by part."""
 
+import json
 import os
 import signal
 
@@ -169,3 +170,81 @@ def test_a_killed_migration(work):
     with open(new.document(APPS[0], "large"), "rb") as one, open(old.document(APPS[0], "large"), "rb") as other:
         require(one.read() == other.read(), "the large file differs")
     equal(new.read("Documents/a"), "a", "the folder's file")
+
+
+def test_the_last_pass(work):
+    """moving: the same commands again, without a code, bring what has changed since, and change nothing of the user"""
+    old, new = computers(work, [])
+    for name in ("same", "changed", "both", "mine", "removed there", "removed here", "moved here", "own.txt", "f/in"):
+        old.write(f"Documents/{name}", f"first {name}")
+    new.write("Documents/own.txt", "own")
+    old.write("Projects/code", "first code")
+    random_file(f"{old.home}/Documents/large", 4 * MIB)
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+    end_well(sender, receiver)
+    equal(new.read("Documents/own (2).txt"), "first own.txt", "what arrived beside the user's own")
+    require("for 30 days" in new.peer("device", "list"), "the device is not known for a time")
+
+    for name in ("changed", "both", "own.txt", "f/in"):
+        old.write(f"Documents/{name}", f"second {name}, longer")
+    old.write("Documents/new", "new")
+    old.write("Projects/code", "second code, longer")
+    os.remove(f"{old.home}/Documents/removed there")
+    new.write("Documents/both", "changed here")
+    new.write("Documents/mine", "changed here")
+    os.remove(f"{new.home}/Documents/removed here")
+    os.rename(f"{new.home}/Documents/moved here", f"{new.home}/moved")
+    receiver = new.receive()
+    sender = old.send(receiver.port, None, "--everything")
+    end_well(sender, receiver)
+    expected = {
+        "same": "first same", "changed": "second changed, longer", "both": "changed here",
+        "both (2)": "second both, longer", "mine": "changed here", "removed there": "first removed there",
+        "removed here": None, "moved here": None, "own.txt": "own", "own (2).txt": "second own.txt, longer",
+        "own (3).txt": None, "f/in": "second f/in, longer", "new": "new", "changed (2)": None, "mine (2)": None,
+    }
+    equal({name: new.read(f"Documents/{name}") for name in expected}, expected, "the documents")
+    equal(sorted(os.listdir(f"{new.home}/Projects")), ["code"], "the other folder")
+    equal(new.read("Projects/code"), "second code, longer", "the other folder's file")
+    equal(sender.events("paired")[0]["known"], True, "whether the device is known")
+    require(sender.events("done")[0]["sentBytes"] < MIB, f"sent again: {sender.events('done')}")
+    said = " ".join(event["message"] for event in receiver.events("notice"))
+    require("'Documents/moved here'" in said and "'Documents/removed here'" in said, f"said: {said}")
+
+    # It ends when either end forgets the other.
+    listed = new.peer("device", "list", "--json")
+    new.peer("device", "forget", json.loads(listed)["id"])
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+    end_well(sender, receiver)
+    equal(sender.events("paired")[0]["known"], False, "whether the device is known")
+
+
+def test_the_last_pass_of_an_app(work):
+    """moving: in the last pass, an app's data is set aside only if it changed there and was not touched here"""
+    old, new = computers(work, [])
+    apps = ("one", "two", "three")
+    for computer in (old, new):
+        folder = f"{computer.peer_home}/descriptions"
+        os.makedirs(folder)
+        for name in apps:
+            with open(f"{folder}/{name}.app", "w", encoding="utf-8") as file:
+                file.write(f"[Application]\nId={name}\nName=App {name}\n[Data]\nconfig=config/{name}\n")
+    for name in apps:
+        old.write(f".config/{name}/data", name)
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+    end_well(sender, receiver)
+    equal([new.read(f".config/{name}/data") for name in apps], list(apps), "the data")
+    for name in apps[1:]:
+        old.write(f".config/{name}/data", f"second {name}")
+    new.write(".config/three/data", "touched")
+    receiver = new.receive()
+    sender = old.send(receiver.port, None, "--everything")
+    equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
+    equal({name: end["state"] for name, end in ends(sender).items()},
+          {"App one": "done", "App two": "done", "App three": "failed"}, "the ends")
+    equal([new.read(f".config/{name}/data") for name in apps], ["one", "second two", "touched"], "the data")
+    beside = sorted(name.split(".before-")[0] for name in os.listdir(f"{new.home}/.config") if ".before-" in name)
+    equal(beside, ["two"], "what was set aside")

@@ -44,13 +44,15 @@ final class EverythingImporters: Importers {
   /// - Parameter stop: ends the start of an app's extension.
   init(
     folders: FolderImporter, home: SharedDirectory, knowing known: KnownApps, apps: AppHome,
-    options: AppImporter.Options, allowing permissions: Permissions, until stop: StopSignal,
+    store: TransferStore? = nil, options: AppImporter.Options, allowing permissions: Permissions,
+    until stop: StopSignal,
     observer: @escaping @Sendable (HostNews) -> Void
   ) {
     area = folders.area
     self.folders = folders
     keyed = KeyedArrivals(
-      folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace)
+      folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace,
+      store: store)
     begun = KeyedArrivals(folders.area, home: home, knowing: known, replacingApps: true)
     self.apps = apps
     self.permissions = permissions

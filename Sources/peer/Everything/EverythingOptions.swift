@@ -100,8 +100,9 @@ extension EverythingImporters {
     var importing = options.importing
     importing.most = options.mostBytes.map { MostBytes($0) }
     self.init(
-      folders: folders, home: directory, knowing: KnownApps(records: home), apps: apps, options: importing,
-      allowing: permissions, until: stop
+      folders: folders, home: directory, knowing: KnownApps(records: home), apps: apps,
+      store: TransferStore(home: home),
+      options: importing, allowing: permissions, until: stop
     ) { news in
       if let event = TransferEvent(news) { tell(event) }
     }
