@@ -53,6 +53,9 @@ final class Output: Sendable {
     state.withLock { ($0.listFile, $0.explain) = (file, explain) }
   }
 
+  /// Lets a function say what the user does once the parts of a migration have arrived.
+  func advise(by advise: @escaping @Sendable ([Part]) -> [String]) { state.withLock { $0.advise = advise } }
+
   /// Records an event; returns at once.
   func handle(_ event: TransferEvent) {
     state.withLock { state in
@@ -199,7 +202,11 @@ final class Output: Sendable {
 
   /// Writes the list of a transfer's items, once, and says where it is.
   private func finish(_ list: inout ItemList?, by report: inout any Report, _ put: Put) {
-    let file = state.withLock { $0.listFile }
+    let (file, advise) = state.withLock { ($0.listFile, $0.advise) }
+    if let arrived = list?.migration.arrived, !arrived.isEmpty, let advice = advise?(arrived) {
+      list?.migration.advice = advice
+      report.advise(advice)
+    }
     if let file, let notice = list.flatMap({ file.write($0) }) {
       pass(report.handle(.notice(notice), at: moment()), put)
     }

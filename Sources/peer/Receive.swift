@@ -161,6 +161,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
       ) {
         output.handle($0)
       }
+      output.advise(by: everything.nextSteps)
       if canAsk {
         let consent = EverythingConsent(
           output: output, interruption: interruption.raw, permissions: permissions, flags: everything.flags)

@@ -66,6 +66,17 @@ struct KeyedArrivals {
     return arrival(of: app)?.missing
   }
 
+  /// What the user does once these parts have arrived.
+  func nextSteps(after parts: [Part]) -> [String] {
+    guard let place = try? home.directory.canonicalPath(), !parts.isEmpty else { return [] }
+    let hasLabels = (try? Directory.status(of: "/sys/fs/selinux/enforce")) != nil
+    let steps = NextSteps(
+      missing: parts.compactMap { missing(for: $0) },
+      aside: parts.flatMap { setAside(by: $0) }.map { place + [UInt8(ascii: "/")] + $0 },
+      unlabelled: hasLabels ? place : nil)
+    return steps.sentences(Catalogue(flatpaks: known.installations))
+  }
+
   private func arrival(of app: String) -> Arrival? {
     known.catalogue.arrival(of: app, in: home.directory, running: known.running)
   }

@@ -16,6 +16,8 @@ struct MigrationRecord: Sendable {
   private var begun = 0.0
   /// What the inventory of this device has left out.
   var leftOut: [Omission] = []
+  /// What the user does next, apart from trying again what failed.
+  var advice: [String] = []
 
   /// Records an event; times are seconds on any clock.
   mutating func note(_ event: TransferEvent, at now: Double) {
@@ -43,7 +45,12 @@ struct MigrationRecord: Sendable {
   /// The table of a plan of several parts, none otherwise. `command` is the command line of this
   /// device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
-    parts.isEmpty ? nil : MigrationTable(rows, leftOut: leftOut, next: next(command))
+    parts.isEmpty ? nil : MigrationTable(rows, leftOut: leftOut, next: next(command) + advice)
+  }
+
+  /// The parts that have arrived.
+  var arrived: [Part] {
+    parts.enumerated().filter { ends[UInt16($0.offset)]?.result.isSuccess == true }.map(\.element)
   }
 
   private var rows: [MigrationTable.Row] {
