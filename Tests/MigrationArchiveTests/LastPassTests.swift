@@ -135,6 +135,75 @@ import Testing
     #expect(text("both") == "mine now" && text("both (2)") == "third" && text("both (3)") == nil)
   }
 
+  /// What is at the destination, without the dates in names.
+  private var outcome: [String: String] {
+    var outcome: [String: String] = [:]
+    for name in scratch.snapshot("destination").entries.keys.map({ String(decoding: $0, as: UTF8.self) }) {
+      let isFile = scratch.exists("destination/\(name)/.") == false
+      outcome[name.replacing(/before-[0-9-]*/, with: "before")] = isFile ? scratch.text("destination/\(name)") : ""
+    }
+    return outcome
+  }
+
+  /// A second pass with everything that may happen, which dies at an operation. Returns whether it did.
+  private func secondPass(dyingAt last: Int?, isBehind: Bool) throws -> Bool {
+    for name in ["changed", "both", "f/g/b", "work/.git/refs", "work/a"] { write("source", name, "first \(name)") }
+    write("destination", "taken", "own")
+    write("source", "taken", "first")
+    try pass()
+    for name in ["changed", "both", "f/g/b", "work/a", "taken"] {
+      write("source", name, "second \(name)", time: 1_600_000_000)
+    }
+    write("source", "f/new", "new")
+    write("destination", "both", "mine")
+    scratch.move("destination/root/f", to: "destination/root/moved")
+    scratch.letSettle()
+    let root = [scratch.at("source/root")]
+    let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
+    let export = try Export(root)
+    try arrival.write(export.outlet.frames)
+    try arrival.staging.complete(export.result.finish) { _ in }
+    func goOn(dyingAt last: Int?) throws -> Bool {
+      let disk = try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination"))
+      let mortal = MortalDisk(disk, dyingAt: nil, diesAfter: isBehind)
+      let staging = try Staging.recover(from: mortal, for: export.offer, transfer: 0xABC, keys: testKeys)
+      mortal.life.withLock { ($0.operations, $0.last) = (0, last) }
+      staging.arrivals = try arrived()
+      var moves = FolderImport(staging, to: mortal)
+      do {
+        try moves.run { _ in }
+        try staging.finishImport()
+      } catch {
+        #expect(mortal.hasDied, "\(error)")
+      }
+      return mortal.hasDied
+    }
+    let hasDied = try goOn(dyingAt: last)
+    if hasDied { #expect(try !goOn(dyingAt: nil)) }
+    try arrival.clear()
+    return hasDied
+  }
+
+  @Test(arguments: [false, true])
+  func `a second pass that dies at any operation ends like one that does not`(_ isBehind: Bool) throws {
+    let whole = try LastPassTests()
+    #expect(try !whole.secondPass(dyingAt: nil, isBehind: isBehind))
+    let expected = whole.outcome
+    #expect(expected["root/taken (2)"] == "second taken" && expected["root/work.before/a"] == "first work/a")
+    #expect(expected["root/both (2)"] == "second both" && expected["root/f/new"] == "new")
+    #expect(expected["root/f/g/b"] == nil && expected["root/moved/g/b"] == "first f/g/b")
+    var last = 0
+    repeat { last += 1 } while try dies(at: last)
+    #expect(last > 15)
+    func dies(at last: Int) throws -> Bool {
+      let one = try LastPassTests()
+      let hasDied = try one.secondPass(dyingAt: last, isBehind: isBehind)
+      let found = one.outcome
+      #expect(found == expected, "died at \(last)")
+      return hasDied && found == expected
+    }
+  }
+
   @Test func `a folder that was moved here stays away, and comes only for what is new in it`() throws {
     for name in ["f/a", "f/g/b", "h/c"] { write("source", name, name) }
     scratch.makeDirectory("source/root/f/empty")
@@ -218,12 +287,12 @@ import Testing
     for (name, size) in [("a", 1), ("b", 2), ("a", 3)] as [(String, UInt64)] {
       let items = try arrived()
       try items.add(try item(name, size))
-      try items.synchronize()
+      try items.flush()
     }
     scratch.write("arrived", scratch.read("arrived") + [0, 0, 0, 60, 16, 1, 2, 3])
     let items = try arrived()
     try items.add(try item("c", 4))
-    try items.synchronize()
+    try items.flush()
     var found: [UInt64] = []
     try arrived().visit { found.append($0.size) }
     #expect(found == [2, 3, 4])

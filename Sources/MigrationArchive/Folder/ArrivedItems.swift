@@ -84,12 +84,6 @@ package final class ArrivedItems: Sendable {
     state.withLock { $0.positions.merge(positions) { $1 } }
   }
 
-  /// Returns when all records are durable.
-  func synchronize() throws(SystemError) {
-    try flush()
-    try journal.file.synchronize()
-  }
-
   // MARK: What has gone
 
   /// The most items that are named.

@@ -267,7 +267,7 @@ extension FolderImport {
         else { return }
         try arrived.add(item)
       }
-      try arrived.synchronize()
+      try arrived.flush()
     } catch {
       throw ArchiveError(
         .importFailed, "the record of what has arrived cannot be written", cause: error as? SystemError)

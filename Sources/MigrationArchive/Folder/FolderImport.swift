@@ -90,13 +90,15 @@ package struct FolderImport {
     for merging in merged.sorted(by: { Staging.deeperFirst($0.item.path, $1.item.path) }) {
       try setMetadata(of: merging)
     }
+    // Durable with the items, if they are on one file system. A record that is lost counts as a change
+    // here.
+    try recordArrivals()
     do {
       try destination.synchronize()
     } catch {
       throw ArchiveError(.importFailed, "the imported items cannot be made durable", cause: error)
     }
     try checkPlacedRoots()
-    try recordArrivals()
     try staging.refuseStaged(notStored)
   }
 
@@ -232,7 +234,8 @@ package struct FolderImport {
       if existing == .setAside { changed.append((item, nil)) }
       try place(item, at: target)
     case .setsAside(let target):
-      try announceDetour(item, target)
+      // A run after this one finds neither of them at the destination.
+      try announce([(item.path, target)])
       let item = item.renamed(target)
       changed.append((item, try setAside(item)))
       try place(item, at: target)

@@ -37,8 +37,6 @@ final class SendingTransfer: Sendable {
     var known: [SenderEngine.UnfinishedTransfer] = []
     var transfers: [TransferID: SendingTransfer] = [:]
     for listed in try store.unfinishedSends(of: try setup.origin()) {
-      // A finished migration is followed by its last pass.
-      if setup.options.migration != nil, listed.remembered.isDone { continue }
       // A transfer that another process is sending is left to it.
       guard let entry = try? store.open(listed.remembered.transfer, role: .sender) else { continue }
       // So is one to a known device to which another process is sending.
