@@ -29,8 +29,11 @@ final class Output: Sendable {
   private let lastMove = Atomic<Int64>(0)
 
   /// Output for a person or for a program.
-  convenience init(_ role: Role, json: Bool, app: String? = nil, isVerbose: Bool = false, keeps: Bool = false) {
-    let wanted = app.map { "--app \(VisibleText.of($0))" } ?? "PATH..."
+  convenience init(
+    _ role: Role, json: Bool, app: String? = nil, isOfEverything: Bool = false, isVerbose: Bool = false,
+    keeps: Bool = false
+  ) {
+    let wanted = app.map { "--app \(VisibleText.of($0))" } ?? (isOfEverything ? "--everything" : "PATH...")
     self.init(
       json
         ? JSONReport()

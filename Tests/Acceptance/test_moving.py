@@ -6,6 +6,7 @@ import signal
 
 from computers import computers
 from devices import PATIENCE, end_well, own_port, random_file
+from needs import needs, root
 from outside import MIB, equal, require, wait_for
 
 FOLDERS = ("Documents", "Pictures", "Projects")
@@ -26,6 +27,16 @@ def ends(process):
 def arrived(new, apps):
     """The apps whose documents are there."""
     return [app for app in apps if new.has(app) == app]
+
+
+def describe(old, new, *apps):
+    """Describes apps of files on both computers."""
+    for computer in (old, new):
+        folder = f"{computer.peer_home}/descriptions"
+        os.makedirs(folder)
+        for name in apps:
+            with open(f"{folder}/{name}.app", "w", encoding="utf-8") as file:
+                file.write(f"[Application]\nId={name}\nName=App {name}\n[Data]\nconfig=config/{name}\n")
 
 
 def test_folders_and_apps_under_one_code(work):
@@ -152,6 +163,8 @@ def test_a_killed_migration(work):
     old, new = computers(work, APPS)
     random_file(old.document(APPS[0], "large"), 24 * MIB)
     old.write("Documents/a", "a")
+    describe(old, new, "one")
+    old.write(".config/one/data", "one")
     port = own_port()
     for number, kill in enumerate((0, 1, None)):
         receiver = new.receive(port=port, is_inviting=number == 0)
@@ -170,6 +183,7 @@ def test_a_killed_migration(work):
     with open(new.document(APPS[0], "large"), "rb") as one, open(old.document(APPS[0], "large"), "rb") as other:
         require(one.read() == other.read(), "the large file differs")
     equal(new.read("Documents/a"), "a", "the folder's file")
+    equal(new.read(".config/one/data"), "one", "the file of the app of files")
 
 
 def test_the_last_pass(work):
@@ -225,12 +239,7 @@ def test_the_last_pass_of_an_app(work):
     """moving: in the last pass, an app's data is set aside only if it changed there and was not touched here"""
     old, new = computers(work, [])
     apps = ("one", "two", "three")
-    for computer in (old, new):
-        folder = f"{computer.peer_home}/descriptions"
-        os.makedirs(folder)
-        for name in apps:
-            with open(f"{folder}/{name}.app", "w", encoding="utf-8") as file:
-                file.write(f"[Application]\nId={name}\nName=App {name}\n[Data]\nconfig=config/{name}\n")
+    describe(old, new, *apps)
     for name in apps:
         old.write(f".config/{name}/data", name)
     receiver = new.receive()
@@ -248,3 +257,22 @@ def test_the_last_pass_of_an_app(work):
     equal([new.read(f".config/{name}/data") for name in apps], ["one", "second two", "touched"], "the data")
     beside = sorted(name.split(".before-")[0] for name in os.listdir(f"{new.home}/.config") if ".before-" in name)
     equal(beside, ["two"], "what was set aside")
+
+
+@needs(root)
+def test_homes_of_other_users(work):
+    """moving: root sends another user's home as on a disk, and is told the command that receives into one"""
+    old, new = computers(work, [])
+    old.write("Documents/letter", "a letter")
+    os.symlink("/etc", f"{old.home}/Documents/link")
+    for name in (".", "Documents", "Documents/letter"):
+        os.chown(f"{old.home}/{name}", 1234, 1234)
+    receiver = new.receive()
+    sender = new.send(receiver.port, receiver.pairing_code, "--everything", "--home", old.home)
+    end_well(sender, receiver)
+    equal(new.read("Documents/letter"), "a letter", "what arrived")
+    equal(os.readlink(f"{new.home}/Documents/link"), "/etc", "the link")
+    os.chown(new.home, 1234, 1234)
+    said = new.peer("receive", "--everything", "--take-running", new.home, code=4)
+    command = f"setpriv --reuid 1234 --regid 1234 --clear-groups env HOME={new.home} peer receive --everything --take-running {new.home}"
+    require("belongs to user 1234" in said and said.endswith(command), f"said: {said}")

@@ -100,6 +100,13 @@ extension Result where Failure == TransferFailure {
 enum CommandLineText {
   /// The program's name and its words, each quoted where a shell would change it.
   static func of(_ words: [[UInt8]]) -> String {
-    (["peer"] + words.map { VisibleText.listed($0) }).joined(separator: " ")
+    (["peer"] + words.map(quoted)).joined(separator: " ")
+  }
+
+  /// A name that begins with a dash is quoted in lists, an option is not.
+  private static func quoted(_ word: [UInt8]) -> String {
+    let name = word.drop { $0 == UInt8(ascii: "-") }
+    let isPlain = !name.isEmpty && VisibleText.listed(name) == String(decoding: name, as: UTF8.self)
+    return isPlain ? String(decoding: word, as: UTF8.self) : VisibleText.listed(word)
   }
 }

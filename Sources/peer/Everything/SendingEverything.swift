@@ -98,7 +98,8 @@ struct ChosenEverything {
     guard let origins else { return false }
     earlier = origins
     let words = inventory.entries.enumerated().map { index, entry in
-      let names = entry.app.map { [AppSource.origin(of: $0.identifier)] } ?? entry.places.map { path(of: $0) }
+      let isExported = entry.app?.kind == .withExtension
+      let names = isExported ? [AppSource.origin(of: entry.app?.identifier ?? "")] : entry.places.map { path(of: $0) }
       return "\(names.allSatisfy(origins.contains) ? "+" : "")\(index + 1)"
     }
     return (try? choice.apply(words.joined(separator: ","))) != nil
@@ -116,11 +117,14 @@ struct ChosenEverything {
       let line = next.map { "Measuring \(min($0, count)) of \(count)" } ?? ""
       StandardStream.error.write("\r\u{1B}[2K\(pieces.joined())\(line)")
     }
-    var shown = 0
+    var (shown, time) = (0, BootInstant.now())
     if isShown { show([], measuring: 1) }
     do throws(ArchiveError) {
       try inventory.measure(until: stop) { index, inventory in
-        guard isShown else { return }
+        // A long table takes time to write, which people do not see.
+        let now = BootInstant.now()
+        guard isShown, now.seconds(since: time) >= Self.pause else { return }
+        time = now
         // Apps that make their data themselves are not measured.
         show(table ? PlanTable(inventory, choice).texts(columns: columns)[shown...index] : [], measuring: index + 2)
         shown = index + 1
@@ -137,6 +141,8 @@ struct ChosenEverything {
     }
   }
 
+  /// The pause between two looks at the sizes, in seconds.
+  private static let pause = 0.1
   /// The number of answers with a mistake.
   private static let tries = 3
 
