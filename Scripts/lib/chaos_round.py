@@ -90,7 +90,8 @@ class Round:
         os.mkdir(self.place, 0o700)
         for path in (self.new, *self.homes.values()):
             os.mkdir(path, 0o755)
-        make_tree(self.old, self.random, scale)
+        self.user_homes = self.homes
+        self.make()
         self.plan = plan or Plan(self.random)
         self.happenings = queue.SimpleQueue()
         self.timers, self.order = [], itertools.count()
@@ -115,6 +116,10 @@ class Round:
         self.has_lingered = False
         self.corrupting = False
         self.interruptions = 0
+
+    def make(self):
+        """Makes what is sent."""
+        make_tree(self.old, self.random, self.scale)
 
     # Time and reports
 
@@ -191,11 +196,11 @@ class Round:
             return
         require(len(self.runs[role]) < MOST_RUNS, f"the {role} was started {MOST_RUNS} times")
         text = ""
+        arguments = self.words(role)
         if role == "receiver":
-            arguments = ["receive", self.new, "--listen", f"127.0.0.1:{self.port}"]
+            arguments += ["--listen", f"127.0.0.1:{self.port}"]
         else:
-            sources = [f"{self.old}/{name}" for name in sorted(os.listdir(self.old))]
-            arguments = ["send", *sources, "--to", f"127.0.0.1:{self.relay.port}", "--code-file", "-"]
+            arguments += ["--to", f"127.0.0.1:{self.relay.port}", "--code-file", "-"]
             # The code is for a transfer without received data; after that, no code must be needed.
             if self.first_acknowledged is None and not remembered(self.homes["sender"]):
                 if self.code is None:
@@ -204,7 +209,15 @@ class Round:
         arguments += ["--json", "--give-up-after", str(AWAY)]
         number = len(self.runs[role]) + 1
         self.note(f"start {role} {number}{' with the code' if text else ''}")
-        self.runs[role].append(Run(self.place, number, role, arguments, self.homes[role], text, self.tell))
+        self.runs[role].append(
+            Run(self.place, number, role, arguments, self.homes[role], text, self.tell, self.user_homes[role]))
+        self.note(f"  {role} {number}: process {self.last(role).popen.pid}")
+
+    def words(self, role):
+        """The first words of the command of a side."""
+        if role == "receiver":
+            return ["receive", self.new]
+        return ["send", *[f"{self.old}/{name}" for name in sorted(os.listdir(self.old))]]
 
     def wait_for_code(self):
         """The pairing failed before anything had arrived, and the sender's user waits for another
@@ -553,8 +566,7 @@ class Round:
             for role, runs in self.runs.items()
         }
         require(dones["receiver"], "the receiver never said 'done'")
-        totals = {(event["items"], event["bytes"]) for events in dones.values() for event in events}
-        require(len(totals) == 1, f"the two sides disagree on what was transferred: {sorted(totals)}")
+        self.compare_ends(dones)
         for runs in self.runs.values():
             for run in runs:
                 if run.code == 0:
@@ -563,6 +575,10 @@ class Round:
                     require(len(run.ends) == 1, f"{run.role} {run.number} said 'done' {len(run.ends)} times")
         self.inspect()
 
+    def compare_ends(self, dones):
+        totals = {(event["items"], event["bytes"]) for events in dones.values() for event in events}
+        require(len(totals) == 1, f"the two sides disagree on what was transferred: {sorted(totals)}")
+
     def inspect(self):
         """Compares the present files with the expected ones."""
         for role, home in self.homes.items():
@@ -570,6 +586,9 @@ class Round:
             require(not unfinished, f"the {role} still remembers an unfinished transfer: {unfinished}")
         left = [name for name in os.listdir(self.new) if name.startswith(".peer")]
         require(not left, f"the destination still holds {left}")
+        self.compare()
+
+    def compare(self):
         try:
             run_script("check-trees", "--inside", self.old, self.new)
         except Failure:

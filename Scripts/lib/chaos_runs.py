@@ -70,7 +70,7 @@ class Run:
     binary = None
     running = set()
 
-    def __init__(self, place, number, role, arguments, home, text, tell):
+    def __init__(self, place, number, role, arguments, home, text, tell, user_home):
         self.role, self.number, self.arguments = role, number, arguments
         self.out_path, self.err_path = f"{place}/{role}-{number}.out", f"{place}/{role}-{number}.err"
         self.events = collections.deque(maxlen=200)
@@ -82,7 +82,7 @@ class Run:
         with open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen(
                 [Run.binary, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, cwd=place,
-                env={**os.environ, "HOME": home, "PEER_HOME": home})
+                env={**os.environ, "HOME": user_home, "PEER_HOME": home})
         Run.running.add(self)
         try:
             self.popen.stdin.write(text.encode())

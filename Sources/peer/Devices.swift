@@ -77,7 +77,7 @@ enum Devices {
   private static func table(_ devices: [KnownDevice]) -> Rendering {
     guard !devices.isEmpty else { return Rendering(standardError: "There are no known devices.\n") }
     let now = Timestamp.coarseNow().seconds
-    let head = ["ID", "DEVICE", "ROLE", "ADDRESS", "TRANSFERS", "FIRST", "LAST"]
+    let head = ["ID", "DEVICE", "ROLE", "ADDRESS", "TRANSFERS", "FIRST", "LAST", "KNOWN"]
     return Rendering(
       standardOutput: Table.text(
         [head]
@@ -86,6 +86,8 @@ enum Devices {
               String(device.identifier.prefix(8)), VisibleText.of(device.shownName),
               device.role == .sender ? "sending to" : "receiving from", VisibleText.of(device.address),
               String(device.transfers), Figures.ago(now - device.since), Figures.ago(now - device.lastUsed),
+              device.until.map { "for \(Figures.count(UInt64(max(0, $0 - now + 86_399)) / 86_400, "day"))" }
+                ?? "until forgotten",
             ]
           }))
   }
@@ -99,7 +101,7 @@ extension KnownDevice {
       [
         "id": identifier, "role": role == .sender ? "sender" : "receiver", "label": label, "name": name,
         "address": address, "transfers": transfers, "first": CalendarTime.text(since),
-        "last": CalendarTime.text(lastUsed),
+        "last": CalendarTime.text(lastUsed), "until": IfGiven(until.map { CalendarTime.text($0) }),
       ])
   }
 }

@@ -168,6 +168,8 @@ struct HumanReport: Report {
     }
   }
 
+  mutating func advise(_ sentences: [String]) { migration.advice = sentences }
+
   private mutating func forgetWhatIsOver(before event: TransferEvent) {
     if case .done = event { return }
     if isTransferOver { (unsent, logged, saidEnds, migration) = (UnsentList(), nil, [], MigrationRecord()) }

@@ -8,7 +8,7 @@ import PeerTransfer
 /// each of several parts.
 struct ItemList: Sendable {
   /// The parts of a plan of several.
-  private(set) var migration = MigrationRecord()
+  var migration = MigrationRecord()
   private var items: [(path: [UInt8], event: TransferEvent)] = []
   private var size = 0
   /// The number of items for which there is no room.

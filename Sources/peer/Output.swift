@@ -29,8 +29,11 @@ final class Output: Sendable {
   private let lastMove = Atomic<Int64>(0)
 
   /// Output for a person or for a program.
-  convenience init(_ role: Role, json: Bool, app: String? = nil, isVerbose: Bool = false, keeps: Bool = false) {
-    let wanted = app.map { "--app \(VisibleText.of($0))" } ?? "PATH..."
+  convenience init(
+    _ role: Role, json: Bool, app: String? = nil, isOfEverything: Bool = false, isVerbose: Bool = false,
+    keeps: Bool = false
+  ) {
+    let wanted = app.map { "--app \(VisibleText.of($0))" } ?? (isOfEverything ? "--everything" : "PATH...")
     self.init(
       json
         ? JSONReport()
@@ -52,6 +55,9 @@ final class Output: Sendable {
   func list(in file: ItemListFile, explaining explain: (@Sendable (TransferEvent) -> TransferEvent)? = nil) {
     state.withLock { ($0.listFile, $0.explain) = (file, explain) }
   }
+
+  /// Lets a function say what the user does once the parts of a migration have arrived.
+  func advise(by advise: @escaping @Sendable ([Part]) -> [String]) { state.withLock { $0.advise = advise } }
 
   /// Records an event; returns at once.
   func handle(_ event: TransferEvent) {
@@ -199,7 +205,11 @@ final class Output: Sendable {
 
   /// Writes the list of a transfer's items, once, and says where it is.
   private func finish(_ list: inout ItemList?, by report: inout any Report, _ put: Put) {
-    let file = state.withLock { $0.listFile }
+    let (file, advise) = state.withLock { ($0.listFile, $0.advise) }
+    if let arrived = list?.migration.arrived, !arrived.isEmpty, let advice = advise?(arrived) {
+      list?.migration.advice = advice
+      report.advise(advice)
+    }
     if let file, let notice = list.flatMap({ file.write($0) }) {
       pass(report.handle(.notice(notice), at: moment()), put)
     }

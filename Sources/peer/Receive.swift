@@ -97,7 +97,8 @@ extension ReceiveOptions {
     transfer = Receiver.Options(listen: listen)
     transfer.from = try arguments.ranges("--from")
     transfer.keeps = keeps
-    transfer.keepsPairings = arguments.has("--remember")
+    transfer.keepsPairings = arguments.has("--remember") || takesEverything
+    if takesEverything { transfer.knownDevices = .migrating(isKept: arguments.has("--remember")) }
     isAnnounced = !arguments.has("--no-announce")
     transfer.greeting.label = ThisDevice.label(try arguments.label())
     transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter
@@ -160,6 +161,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
       ) {
         output.handle($0)
       }
+      output.advise(by: everything.nextSteps)
       if canAsk {
         let consent = EverythingConsent(
           output: output, interruption: interruption.raw, permissions: permissions, flags: everything.flags)

@@ -39,8 +39,15 @@ protocol Report: Sendable {
   /// Removes the progress line before another writer writes.
   mutating func clear() -> Rendering
 
+  /// Takes what the user does next, before the end of a transfer.
+  mutating func advise(_ sentences: [String])
+
   /// Reports the failure of the transfer, as the last text.
   mutating func fail(_ failure: TransferFailure) -> Rendering
+}
+
+extension Report {
+  mutating func advise(_ sentences: [String]) {}
 }
 
 extension TransferFailure {

@@ -103,7 +103,8 @@ extension SendOptions {
     transfer.compression = try Self.compression(arguments)
     transfer.limit = try arguments.rate("--limit")
     transfer.streams = try arguments.streams()
-    transfer.keepsPairing = arguments.has("--remember")
+    transfer.keepsPairing = arguments.has("--remember") || everything != nil
+    if everything != nil { transfer.knownDevices = .migrating(isKept: arguments.has("--remember")) }
     transfer.greeting.label = ThisDevice.label(try arguments.label())
     transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter
     report = arguments.bytes("--report")

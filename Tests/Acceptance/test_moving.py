@@ -1,10 +1,12 @@
 """One code moves folders and apps, part by part."""
 
+import json
 import os
 import signal
 
 from computers import computers
 from devices import PATIENCE, end_well, own_port, random_file
+from needs import needs, root
 from outside import MIB, equal, require, wait_for
 
 FOLDERS = ("Documents", "Pictures", "Projects")
@@ -25,6 +27,16 @@ def ends(process):
 def arrived(new, apps):
     """The apps whose documents are there."""
     return [app for app in apps if new.has(app) == app]
+
+
+def describe(old, new, *apps):
+    """Describes apps of files on both computers."""
+    for computer in (old, new):
+        folder = f"{computer.peer_home}/descriptions"
+        os.makedirs(folder)
+        for name in apps:
+            with open(f"{folder}/{name}.app", "w", encoding="utf-8") as file:
+                file.write(f"[Application]\nId={name}\nName=App {name}\n[Data]\nconfig=config/{name}\n")
 
 
 def test_folders_and_apps_under_one_code(work):
@@ -151,6 +163,8 @@ def test_a_killed_migration(work):
     old, new = computers(work, APPS)
     random_file(old.document(APPS[0], "large"), 24 * MIB)
     old.write("Documents/a", "a")
+    describe(old, new, "one")
+    old.write(".config/one/data", "one")
     port = own_port()
     for number, kill in enumerate((0, 1, None)):
         receiver = new.receive(port=port, is_inviting=number == 0)
@@ -169,3 +183,96 @@ def test_a_killed_migration(work):
     with open(new.document(APPS[0], "large"), "rb") as one, open(old.document(APPS[0], "large"), "rb") as other:
         require(one.read() == other.read(), "the large file differs")
     equal(new.read("Documents/a"), "a", "the folder's file")
+    equal(new.read(".config/one/data"), "one", "the file of the app of files")
+
+
+def test_the_last_pass(work):
+    """moving: the same commands again, without a code, bring what has changed since, and change nothing of the user"""
+    old, new = computers(work, [])
+    for name in ("same", "changed", "both", "mine", "removed there", "removed here", "moved here", "own.txt", "f/in"):
+        old.write(f"Documents/{name}", f"first {name}")
+    new.write("Documents/own.txt", "own")
+    old.write("Projects/code", "first code")
+    random_file(f"{old.home}/Documents/large", 4 * MIB)
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+    end_well(sender, receiver)
+    equal(new.read("Documents/own (2).txt"), "first own.txt", "what arrived beside the user's own")
+    require("for 30 days" in new.peer("device", "list"), "the device is not known for a time")
+
+    for name in ("changed", "both", "own.txt", "f/in"):
+        old.write(f"Documents/{name}", f"second {name}, longer")
+    old.write("Documents/new", "new")
+    old.write("Projects/code", "second code, longer")
+    os.remove(f"{old.home}/Documents/removed there")
+    new.write("Documents/both", "changed here")
+    new.write("Documents/mine", "changed here")
+    os.remove(f"{new.home}/Documents/removed here")
+    os.rename(f"{new.home}/Documents/moved here", f"{new.home}/moved")
+    receiver = new.receive()
+    sender = old.send(receiver.port, None, "--everything")
+    end_well(sender, receiver)
+    expected = {
+        "same": "first same", "changed": "second changed, longer", "both": "changed here",
+        "both (2)": "second both, longer", "mine": "changed here", "removed there": "first removed there",
+        "removed here": None, "moved here": None, "own.txt": "own", "own (2).txt": "second own.txt, longer",
+        "own (3).txt": None, "f/in": "second f/in, longer", "new": "new", "changed (2)": None, "mine (2)": None,
+    }
+    equal({name: new.read(f"Documents/{name}") for name in expected}, expected, "the documents")
+    equal(sorted(os.listdir(f"{new.home}/Projects")), ["code"], "the other folder")
+    equal(new.read("Projects/code"), "second code, longer", "the other folder's file")
+    equal(sender.events("paired")[0]["known"], True, "whether the device is known")
+    require(sender.events("done")[0]["sentBytes"] < MIB, f"sent again: {sender.events('done')}")
+    said = " ".join(event["message"] for event in receiver.events("notice"))
+    require("'Documents/moved here'" in said and "'Documents/removed here'" in said, f"said: {said}")
+
+    # It ends when either end forgets the other.
+    listed = new.peer("device", "list", "--json")
+    new.peer("device", "forget", json.loads(listed)["id"])
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+    end_well(sender, receiver)
+    equal(sender.events("paired")[0]["known"], False, "whether the device is known")
+
+
+def test_the_last_pass_of_an_app(work):
+    """moving: in the last pass, an app's data is set aside only if it changed there and was not touched here"""
+    old, new = computers(work, [])
+    apps = ("one", "two", "three")
+    describe(old, new, *apps)
+    for name in apps:
+        old.write(f".config/{name}/data", name)
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+    end_well(sender, receiver)
+    equal([new.read(f".config/{name}/data") for name in apps], list(apps), "the data")
+    for name in apps[1:]:
+        old.write(f".config/{name}/data", f"second {name}")
+    new.write(".config/three/data", "touched")
+    receiver = new.receive()
+    sender = old.send(receiver.port, None, "--everything")
+    equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
+    equal({name: end["state"] for name, end in ends(sender).items()},
+          {"App one": "done", "App two": "done", "App three": "failed"}, "the ends")
+    equal([new.read(f".config/{name}/data") for name in apps], ["one", "second two", "touched"], "the data")
+    beside = sorted(name.split(".before-")[0] for name in os.listdir(f"{new.home}/.config") if ".before-" in name)
+    equal(beside, ["two"], "what was set aside")
+
+
+@needs(root)
+def test_homes_of_other_users(work):
+    """moving: root sends another user's home as on a disk, and is told the command that receives into one"""
+    old, new = computers(work, [])
+    old.write("Documents/letter", "a letter")
+    os.symlink("/etc", f"{old.home}/Documents/link")
+    for name in (".", "Documents", "Documents/letter"):
+        os.chown(f"{old.home}/{name}", 1234, 1234)
+    receiver = new.receive()
+    sender = new.send(receiver.port, receiver.pairing_code, "--everything", "--home", old.home)
+    end_well(sender, receiver)
+    equal(new.read("Documents/letter"), "a letter", "what arrived")
+    equal(os.readlink(f"{new.home}/Documents/link"), "/etc", "the link")
+    os.chown(new.home, 1234, 1234)
+    said = new.peer("receive", "--everything", "--take-running", new.home, code=4)
+    command = f"setpriv --reuid 1234 --regid 1234 --clear-groups env HOME={new.home} peer receive --everything --take-running {new.home}"
+    require("belongs to user 1234" in said and said.endswith(command), f"said: {said}")

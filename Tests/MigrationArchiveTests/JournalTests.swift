@@ -124,6 +124,7 @@ struct JournalReading {
     case .concluded: return "concluded"
     case .exposed: return "exposed"
     case .imported: return "imported"
+    case .arrived(let item): return "arrived \(name(item.path))"
     }
   }
 }

@@ -18,6 +18,15 @@ import Testing
     .sealed(file), .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0),
     .concluded(Tally(items: .max, bytes: 3)), .exposed, .imported, .placing(path("d/f"), to: path("d/f (2)")),
     .placing(path("d"), to: nil),
+    .arrived(
+      ArrivedItem(
+        path: path("d/f"), target: path("d/f (2)"), kind: .file, size: .max,
+        modified: ItemTime(seconds: -1, nanoseconds: 9),
+        content: [1, 2], entry: ArrivedItem.Entry(inode: .max, changed: ItemTime(seconds: 7, nanoseconds: 0)))),
+    .arrived(
+      ArrivedItem(
+        path: path("d"), target: path("d"), kind: .directory, modified: ItemTime(seconds: 1, nanoseconds: 0), entry: nil
+      )),
   ]
 
   private func bytes(_ record: JournalRecord, at position: UInt64) -> [UInt8] {

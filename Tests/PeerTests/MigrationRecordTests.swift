@@ -44,5 +44,6 @@ import Testing
 
   @Test func `words of a command line are quoted where a shell would change them`() {
     #expect(CommandLineText.of(["send", "a b", "x\u{1B}"].map { Array($0.utf8) }) == "peer send 'a b' $'x\\x1b'")
+    #expect(CommandLineText.of(["send", "--to", "-", "--x y"].map { Array($0.utf8) }) == "peer send --to '-' '--x y'")
   }
 }

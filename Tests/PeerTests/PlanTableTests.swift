@@ -55,6 +55,16 @@ import Testing
     #expect(lines.contains { $0.contains("Documents") && $0.hasSuffix("3.0 kB") })
   }
 
+  @Test func `letters that are two columns wide are counted so`() {
+    var rows = SizedRows()
+    for name in ["日本語のフォルダー", "folder"] {
+      rows.append(.item(mark: "1", name: name, items: 1, bytes: 2, note: nil))
+    }
+    let lines = rows.text(columns: 40).split(separator: "\n").map { SizedRows.columns(of: String($0)) }
+    #expect(lines.count == 2 && lines[0] == lines[1] && lines[0] < 40)
+    #expect(SizedRows.cut("日本語", to: 5) == "日本…" && SizedRows.cut("日本語", to: 4) == "日…")
+  }
+
   @Test func `500 entries have a number each`() throws {
     for number in 0..<500 { scratch.write("file \(number)", "x") }
     let inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: [])

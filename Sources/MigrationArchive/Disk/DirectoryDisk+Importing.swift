@@ -129,11 +129,11 @@ extension DirectoryDisk: ImportDestination {
 }
 
 extension ExistingEntry {
-  fileprivate init(_ status: FileStatus) {
+  init(_ status: FileStatus) {
     self.init(
       kind: status.kind, mode: status.mode, device: status.device, inode: status.inode,
       size: status.kind == .regular ? UInt64(clamping: status.size) : 0, modified: status.modified,
-      owner: ItemRecord.Owner(user: status.owner, group: status.group))
+      changed: status.changed, owner: ItemRecord.Owner(user: status.owner, group: status.group))
   }
 }
 
@@ -169,6 +169,25 @@ extension DirectoryDisk {
       }
     } catch {
       return false
+    }
+  }
+
+  package func digest(of target: ArchivePath) -> [UInt8]? {
+    do throws(SystemError) {
+      let file = try arrival(of: target).directory.openChild(target.name)
+      var (hash, bytes) = (SipHash(key: 0), [UInt8](repeating: 0, count: Self.block))
+      var position: Int64 = 0
+      while true {
+        let count = try file.readFully(at: position, into: &bytes)
+        hash.combine(bytes.span.extracting(0..<count))
+        if count < Self.block { break }
+        position += Int64(count)
+      }
+      var writer = ByteWriter()
+      writer.u128(hash.finish())
+      return writer.bytes
+    } catch {
+      return nil
     }
   }
 

@@ -12,12 +12,14 @@ package struct ExistingEntry: Equatable, Sendable {
   package let size: UInt64
   /// When the content last changed, if known.
   package let modified: Timestamp?
+  /// When its content or metadata last changed, if known.
+  package let changed: Timestamp?
   /// Its owner, if known.
   package let owner: ItemRecord.Owner?
 
   package init(
     kind: FileKind, mode: UInt32, device: UInt64, inode: UInt64, size: UInt64 = 0, modified: Timestamp? = nil,
-    owner: ItemRecord.Owner? = nil
+    changed: Timestamp? = nil, owner: ItemRecord.Owner? = nil
   ) {
     self.kind = kind
     self.mode = mode
@@ -25,6 +27,7 @@ package struct ExistingEntry: Equatable, Sendable {
     self.inode = inode
     self.size = size
     self.modified = modified
+    self.changed = changed
     self.owner = owner
   }
 
@@ -71,6 +74,8 @@ package protocol ImportDestination {
   /// Whether the entry at the destination equals the staged entry in every byte and in its time.
   /// Directories never do.
   func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool
+  /// A hash of the content of a file at the destination; nil if it cannot be read.
+  func digest(of target: ArchivePath) -> [UInt8]?
 
   /// Whether the entry at `target` is the staged item by the rule of marks of kind 2 (Protocol
   /// §9.2): a file of equal size and time, a symbolic link with an equal target. An entry that
@@ -105,6 +110,7 @@ extension ImportDestination {
   }
   package func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool { false }
 
+  package func digest(of target: ArchivePath) -> [UInt8]? { nil }
   package func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool { false }
   package func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? { nil }
   package func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) {}

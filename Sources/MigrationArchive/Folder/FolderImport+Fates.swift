@@ -17,14 +17,18 @@ extension FolderImport {
   enum Fate: Equatable {
     /// The item is moved to this path, whose name is free.
     case arrives(at: ArchivePath)
-    /// The item replaces a file or link.
-    case replaces
-    /// The existing entry gets another name, and the item gets its name.
-    case setsAside
+    /// The item replaces a file or link at this path.
+    case replaces(at: ArchivePath)
+    /// The existing entry at this path gets another name, and the item gets its name.
+    case setsAside(at: ArchivePath)
     /// This directory exists; the contents of the staged directory are moved into it.
     case merges(ExistingEntry)
     /// An existing entry is kept, and the item is not imported.
     case stays
+    /// The sender has nothing newer than what has arrived before.
+    case isKnown
+    /// An earlier version was moved or removed here, and this one is not stored.
+    case staysAway
     /// The item has both names.
     case isThere
     /// The item equals what exists at this path, which is this entry if the item is a directory.
@@ -35,6 +39,14 @@ extension FolderImport {
     /// The path that the whole item is moved to.
     var target: ArchivePath? {
       if case .arrives(let target) = self { target } else { nil }
+    }
+
+    /// The path of an existing entry whose name the item gets.
+    var replaced: ArchivePath? {
+      switch self {
+      case .replaces(let target), .setsAside(let target): target
+      default: nil
+      }
     }
 
     var isMerging: Bool { if case .merges = self { true } else { false } }
@@ -48,6 +60,7 @@ extension FolderImport {
     let (path, isDirectory) = (item.path, item.kind == .directory)
     if let hindrance = try hindrance(of: item) { return .cannotBeStored(.other, hindrance) }
     if let fate = try fateInCompany(of: item) { return fate }
+    if let fate = try fateOfLater(item) { return fate }
     let occupant: ExistingEntry
     switch try look(at: item.target, for: path) {
     case .found(let found): occupant = found
@@ -59,7 +72,7 @@ extension FolderImport {
     switch existing {
     case .refuse: throw taken(path)
     case .keepBoth: return try beside(item)
-    case .setAside: return item.path.parent == nil ? .setsAside : try beside(item)
+    case .setAside: return item.path.parent == nil ? .setsAside(at: item.target) : try beside(item)
     case .skip: return isDirectory && occupant.kind == .directory ? .merges(occupant) : .stays
     case .merge:
       guard isDirectory, occupant.kind == .directory else {
@@ -71,7 +84,7 @@ extension FolderImport {
     case .replace:
       switch occupant.kind {
       case .directory where isDirectory: return .merges(occupant)
-      case .regular where !isDirectory, .symbolicLink where !isDirectory: return .replaces
+      case .regular where !isDirectory, .symbolicLink where !isDirectory: return .replaces(at: item.target)
       // Entries of other types are kept: a file's new content cannot restore them.
       case .directory, .regular, .symbolicLink, .fifo, .socket, .blockDevice, .characterDevice:
         return try beside(item)
@@ -226,6 +239,7 @@ extension FolderImport {
   /// Records an item that is not stored because an existing item keeps its name, with all items
   /// below it. A file or link that is present, and need not have come, counts as stored.
   mutating func stays(_ item: Item) {
+    left.insert(item.path)
     guard !isPresent(item) else { return }
     notStored[item.path] = (.other, "an existing item has this name and is kept")
   }

@@ -43,6 +43,12 @@ package struct FolderImport {
   var archivePaths: ArchivePaths?
   /// The items that cannot be moved to the destination.
   var notStored: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
+  /// What the same device has brought before, and brings now; nil where that is not recorded.
+  let arrived: ArrivedItems?
+  /// The staged items that are not moved, since what exists is kept instead.
+  var left: Set<ArchivePath> = []
+  /// The inodes of files that lost a name here.
+  var replaced: Set<UInt64> = []
 
   package init(_ staging: Staging, to destination: any ImportDestination, at places: RootPlaces? = nil) {
     self.staging = staging
@@ -50,6 +56,7 @@ package struct FolderImport {
     self.places = places
     existing = staging.existing
     staged = staging.disk.places()
+    arrived = staging.arrivals
   }
 
   /// Moves every item, makes the result durable, and checks that the roots are where they were put.
@@ -65,8 +72,7 @@ package struct FolderImport {
     // not leave the import half done.
     let fates = try fates(of: roots[...])
     // A root that replaces a file is looked up by the next run, too.
-    let replacing = zip(roots, fates).filter { $1 == .replaces || $1 == .setsAside }
-      .map { (path: $0.0.path, target: $0.0.target) }
+    let replacing = zip(roots, fates).compactMap { root, fate in fate.replaced.map { (path: root.path, target: $0) } }
     try announce(upcoming + replacing)
     total = fates.contains(where: \.isMerging) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
     do throws(ArchiveError) {
@@ -84,6 +90,9 @@ package struct FolderImport {
     for merging in merged.sorted(by: { Staging.deeperFirst($0.item.path, $1.item.path) }) {
       try setMetadata(of: merging)
     }
+    // Durable with the items, if they are on one file system. A record that is lost counts as a change
+    // here.
+    try recordArrivals()
     do {
       try destination.synchronize()
     } catch {
@@ -224,23 +233,22 @@ package struct FolderImport {
     case .arrives(let target):
       if existing == .setAside { changed.append((item, nil)) }
       try place(item, at: target)
-    case .setsAside:
+    case .setsAside(let target):
+      // A run after this one finds neither of them at the destination.
+      try announce([(item.path, target)])
+      let item = item.renamed(target)
       changed.append((item, try setAside(item)))
-      try place(item, at: item.target)
-    case .replaces:
-      let entry = try stagedOccupant(item.path)
-      do {
-        try destination.replace(item.target, with: item.path)
-      } catch {
-        return try refuse(item, error)
-      }
-      notePlaced(item, at: item.target, entry)
+      try place(item, at: target)
+    case .replaces(let target): try replace(target, with: item)
     case .merges(let there):
       pending.append((item, there))
       notePlaced(item, at: item.target, there)
       if existing == .replace { merged.append((item, there)) }
     case .stays: stays(item)
+    case .isKnown: left.insert(item.path)
+    case .staysAway: notStored[item.path] = (.other, Self.isAway)
     case .isPresent(let target, let there):
+      left.insert(item.path)
       if target != item.target { staging.noteRenamed(item.path, target) }
       if let there { notePlaced(item, at: target, there) }
     case .isThere:
@@ -250,6 +258,24 @@ package struct FolderImport {
       try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) }
     case .cannotBeStored(let reason, let cause): try cannotStore(item, reason, cause)
     }
+  }
+
+  private mutating func replace(_ target: ArchivePath, with item: Item) throws(ArchiveError) {
+    try announceDetour(item, target)
+    let entry = try stagedOccupant(item.path)
+    if arrived != nil, let there = try? destination.occupant(at: target) { replaced.insert(there.inode) }
+    do {
+      try destination.replace(target, with: item.path)
+    } catch {
+      return try refuse(item, error)
+    }
+    if target != item.target { staging.noteRenamed(item.path, target) }
+    notePlaced(item, at: target, entry)
+  }
+
+  /// Records in the journal that an item goes to another path than its own.
+  private func announceDetour(_ item: Item, _ target: ArchivePath) throws(ArchiveError) {
+    if target != home(of: item.path) { try announce([(item.path, target)]) }
   }
 
   private mutating func refuse(_ item: Item, _ error: SystemError) throws(ArchiveError) {

@@ -96,6 +96,19 @@ package final class FolderImporter: Importer {
   ) throws(ArchiveError) -> PresentItems {
     guard staging.existing.leavesOutEqual else { return PresentItems() }
     let granularity = staging.abilities.timeGranularity
+    var present = try existingItems(offer, for: staging, after: judgement, granularity)
+    guard let arrived = staging.arrivals else { return present }
+    do {
+      try present.add(arrived, keys: staging.keys, timeGranularity: granularity)
+    } catch {
+      throw ArchiveError(.storage, "the record of what has arrived cannot be read", cause: error as? SystemError)
+    }
+    return present
+  }
+
+  private func existingItems(
+    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, _ granularity: UInt32
+  ) throws(ArchiveError) -> PresentItems {
     if let present = judgement.present(for: staging.keys), present.isExact(timeGranularity: granularity) {
       return present
     }

@@ -56,6 +56,29 @@ package struct PresentItems: Equatable, Sendable {
     taken.sort()
   }
 
+  /// Adds what the same device has brought before, wherever it is now: none of it need come again. Where
+  /// it was touched, or is gone, only a newer version is wanted.
+  mutating func add(
+    _ arrived: ArrivedItems, keys: TransferKeys, timeGranularity: UInt32
+  ) throws {
+    try arrived.visit { item in
+      guard present.count < Limits.presentMarks else { return }
+      switch item.kind {
+      case .file:
+        let modified = item.modified.rounded(to: timeGranularity)
+        present.append(keys.presentMark(path: item.path, size: item.size, modified: modified))
+      case .symbolicLink: present.append(keys.presentMark(path: item.path, target: item.content))
+      case .directory, .hardLink: break
+      }
+    }
+    present.sort()
+    var last: Mark?
+    present.removeAll { mark in
+      defer { last = mark }
+      return mark == last
+    }
+  }
+
   private mutating func note(_ time: ItemTime) {
     guard timeUnit != 1 else { return }
     var rest = (Int128(time.seconds) * 1_000_000_000 + Int128(time.nanoseconds)).magnitude

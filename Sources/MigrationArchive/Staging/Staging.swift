@@ -98,6 +98,13 @@ package final class Staging: Sendable {
   let preserved: Preserved
   let shared: GuardedLedger
   private let syncFailure = Mutex<ArchiveError?>(nil)
+  private let record = Mutex<ArrivedItems?>(nil)
+
+  /// What the same device has brought of this part before; nil where that is not recorded.
+  package var arrivals: ArrivedItems? {
+    get { record.withLock { $0 } }
+    set { record.withLock { $0 = newValue } }
+  }
 
   /// Starts an archive on an empty disk.
   package init(

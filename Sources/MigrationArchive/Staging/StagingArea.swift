@@ -262,7 +262,7 @@ struct StagingSweep {
         path = place.path
         try forgetFile(of: place)
       case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .exposed?, .imported?,
-        .existing?, .refused?, .placing?, nil:
+        .existing?, .refused?, .placing?, .arrived?, nil:
         continue
       }
       gone.append(.discarded(path))

@@ -199,7 +199,7 @@ struct JournalSurvey {
       refused.insert(keys.mark(path: path, generation: generation))
       // An earlier state of the item had been replaced by this one.
       discarded[path] = position
-    case .opened, .item, .range, .sealed: break
+    case .opened, .item, .range, .sealed, .arrived: break
     }
   }
 
@@ -274,7 +274,7 @@ struct StagingReplay {
         guard !survey.isVoid(at: position) else { return }
         staging.restore(path, generation, size: size, reason)
       case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-        .existing, .placing:
+        .existing, .placing, .arrived:
         break
       }
     }

@@ -41,6 +41,7 @@ struct ImportWorker: Sendable {
     setup.post(.noticed(.staged))
     setup.post(.noticed(.importing))
     let losses = try importer.importItems(of: staging) { progress.tell($0) }
+    if let away = staging.arrivals?.away, away.count > 0 { setup.notice(Self.notice(about: away)) }
     let renamed = staging.renamed
     for item in renamed { setup.post(.noticed(item.event)) }
     transfer.tellRefusals(of: staging) { setup.post(.refused(transfer.identifier, $0)) }
@@ -52,6 +53,14 @@ struct ImportWorker: Sendable {
     transfer.finish(part, total)
     importer.letGo()
     return done
+  }
+
+  /// Names what was moved or removed here since it arrived.
+  private static func notice(about away: (names: [ArchivePath], count: Int)) -> String {
+    let names = away.names.map { VisibleText.quoted($0) }.joined(separator: ", ")
+    let others = UInt64(away.count - away.names.count)
+    let rest = others > 0 ? ", and \(ReadableNumber.count(others)) more" : ""
+    return "moved or removed here since an earlier migration, and left away: \(names)\(rest)"
   }
 
   /// Verifies that everything has arrived, and makes it durable. Returns the staging directory, the

@@ -19,6 +19,8 @@ package final class Receiver: Sendable {
     package var from: [AddressRange] = []
     /// The code that the sender has too; without it, this device makes codes.
     package var code: PairingCode?
+    /// Which known devices need no code, and for how long a new pairing is kept.
+    package var knownDevices = KnownDevices.kept
     /// The clock of every deadline and code; tests let it run faster.
     var pace = LoopClock()
     /// The clock of codes and guesses where that is another one.

@@ -32,7 +32,23 @@ struct ReceiverSetup: Sendable {
 
   /// Whether a device with this key needs no code here. Read anew each time: another process may
   /// forget it.
-  func isKnown(_ key: KeyFingerprint) -> Bool { options.keepsPairings && store?.device(key, as: .receiver) != nil }
+  func isKnown(_ key: KeyFingerprint) -> Bool {
+    guard options.keepsPairings, let device = store?.device(key, as: .receiver) else { return false }
+    return options.knownDevices.has(device)
+  }
+
+  /// The newest part of a transfer has a staging directory from now on.
+  func keep(
+    _ staging: Staging, _ importer: any Importer, _ part: UInt16, of transfer: ReceivingTransfer
+  ) throws(Fault) {
+    if options.knownDevices != .kept, staging.arrivals == nil, let store, let remembered = transfer.entry?.remembered,
+      let place = remembered.destination
+    {
+      staging.arrivals = try store.arrivedItems(
+        from: remembered.peer, remembered.plan.parts[Int(part)], at: place)
+    }
+    transfer.keep((staging, importer), ofPart: part)
+  }
 
   /// Where the engine begins.
   var settings: ReceiverEngine.Settings { options.settings(of: importers, with: helpers) }

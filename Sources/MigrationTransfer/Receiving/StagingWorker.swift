@@ -90,7 +90,8 @@ struct StagingWorker: Sendable {
     return try store.keep(
       KnownDevice(
         role: .receiver, identity: try setup.identity.encoded(), peer: record.client, label: record.label,
-        address: record.address, since: now, lastUsed: now))
+        address: record.address, since: now, lastUsed: now,
+        until: setup.options.knownDevices.end(now: now)))
   }
 
   /// Judges a part's totals, makes the staging directory where there is none, and lists the existing
@@ -102,7 +103,7 @@ struct StagingWorker: Sendable {
     var staging = try known?.staging ?? recovered(order.part, by: importer)
     switch staging?.stage {
     case .concluded(let total)?, .imported(let total)?:
-      if let staging { transfer.keep((staging, importer), ofPart: order.part) }
+      if let staging { try setup.keep(staging, importer, order.part, of: transfer) }
       return admitted(order, staging, concluded: total)
     case .receiving?, nil: break
     }
@@ -121,7 +122,7 @@ struct StagingWorker: Sendable {
       staging = try importer.area.stage(order.offer, on: terms)
     }
     guard let staging else { preconditionFailure("a part is staged") }
-    transfer.keep((staging, importer), ofPart: order.part)
+    try setup.keep(staging, importer, order.part, of: transfer)
     // The engine gets them with the admission, in the place of those that it knows.
     var refusals: [Refusal] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }
@@ -253,7 +254,7 @@ struct RecoveryWorker: Sendable {
     guard let staging = try recoverIfTrusted(transfer.identifier.ofPart(newest), offer, keys, by: importer) else {
       return describe(remembered)
     }
-    transfer.keep((staging, importer), ofPart: newest)
+    try setup.keep(staging, importer, newest, of: transfer)
     if let former = staging.formerExisting {
       setup.notice(
         "the transfer began with --existing \(former.name) and resumes with --existing \(staging.existing.name)"

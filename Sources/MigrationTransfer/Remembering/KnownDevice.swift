@@ -1,3 +1,4 @@
+package import MigrationArchive
 package import MigrationEngine
 import MigrationSystem
 import MigrationTLS
@@ -21,6 +22,8 @@ package struct KnownDevice: Equatable, Sendable {
   /// In seconds since 1970.
   package var since: Int64
   package var lastUsed: Int64
+  /// When this device forgets it, in seconds since 1970; nil for a pairing that the user keeps.
+  package var until: Int64?
   /// How many transfers have begun with it.
   package var transfers: UInt64 = 0
 
@@ -46,6 +49,7 @@ extension KnownDevice {
     fields.append(7) { writer in
       for number in [UInt64(bitPattern: since), UInt64(bitPattern: lastUsed), transfers] { writer.u64(number) }
     }
+    if let until { fields.append(8) { $0.u64(UInt64(bitPattern: until)) } }
     return RecordFile.encode(fields, magic: Self.magic)
   }
 
@@ -65,7 +69,24 @@ extension KnownDevice {
     (since, lastUsed, transfers) = try fields.readRequired(7, subject) { reader, bytes throws(Violation) in
       (Int64(bitPattern: try reader.u64(bytes)), Int64(bitPattern: try reader.u64(bytes)), try reader.u64(bytes))
     }
+    until = try fields.read(8, subject) { reader, bytes throws(Violation) in Int64(bitPattern: try reader.u64(bytes)) }
   }
+}
+
+/// Which known devices need no code, and how long a new pairing is kept.
+package enum KnownDevices: Equatable, Sendable {
+  /// Those whose pairings the user keeps.
+  case kept
+  /// Those of a migration too, for its last pass. The user may keep the pairing beyond that.
+  case migrating(isKept: Bool)
+
+  /// How long the pairing of a migration is kept, in seconds.
+  private static let migrationLife: Int64 = 30 * 24 * 3600
+
+  func has(_ device: KnownDevice) -> Bool { self != .kept || device.until == nil }
+
+  /// When a pairing that is kept now ends; nil if it does not.
+  func end(now: Int64) -> Int64? { self == .migrating(isKept: false) ? now + Self.migrationLife : nil }
 }
 
 /// The file of a record: a line that names the format, fields as in Protocol §5, and a checksum.
@@ -112,10 +133,12 @@ extension TransferStore {
   /// The key that a receiver with known devices shows in every session.
   private static let identityFile = Array("key".utf8)
 
-  /// All known devices, those used last first. Damaged records are left out.
-  package func devices(as role: Role? = nil) throws(Fault) -> [KnownDevice] {
+  /// All known devices, those used last first. Damaged records are left out, and those whose time is
+  /// over.
+  package func devices(as role: Role? = nil, _ wanted: KnownDevices? = nil) throws(Fault) -> [KnownDevice] {
     guard let folder = try openFolder(Self.devicesFolder) else { return [] }
-    return try names(folder).compactMap { Self.device($0, in: folder) }.filter { role == nil || $0.role == role }
+    return try names(folder).compactMap { Self.device($0, in: folder) }
+      .filter { (role == nil || $0.role == role) && wanted?.has($0) ?? true }
       .sorted { ($0.lastUsed, $0.identifier) > ($1.lastUsed, $1.identifier) }
   }
 
@@ -127,7 +150,8 @@ extension TransferStore {
 
   private static func device(_ name: [UInt8], in folder: SharedDirectory) -> KnownDevice? {
     guard let directory = try? folder.directory.openChildDirectory(name), let bytes = try? read(directory),
-      let device = try? KnownDevice(encoded: bytes), Array(device.identifier.utf8) == name
+      let device = try? KnownDevice(encoded: bytes), Array(device.identifier.utf8) == name,
+      device.until.map({ $0 > Timestamp.coarseNow().seconds }) ?? true
     else { return nil }
     return device
   }
@@ -139,6 +163,7 @@ extension TransferStore {
     var device = device
     if let earlier = known.first(where: { $0.peer == device.peer }) {
       (device.name, device.since, device.transfers) = (earlier.name, earlier.since, earlier.transfers)
+      if earlier.until == nil { device.until = nil }
     } else if known.count >= Self.mostDevices {
       return false
     }
@@ -165,6 +190,40 @@ extension TransferStore {
       try folder.directory.openChildDirectory(name).replaceFile(TransferEntry.file, with: device.encoded)
       try folder.directory.synchronize()
     }
+  }
+
+  /// Removes the known devices whose time is over, with what is recorded of them.
+  func purgeDevices(now: Int64) throws(Fault) {
+    guard let folder = try openFolder(Self.devicesFolder) else { return }
+    for name in try names(folder) {
+      guard let directory = try? folder.directory.openChildDirectory(name), let bytes = try? Self.read(directory),
+        let until = (try? KnownDevice(encoded: bytes))?.until, until <= now
+      else { continue }
+      try? folder.directory.removeTree(name)
+    }
+  }
+
+  // MARK: What a device has brought
+
+  /// The record of what a known device has brought of a part to a place; nil for any other device, and
+  /// for parts of which none is kept.
+  package func arrivedItems(from peer: KeyFingerprint, _ part: Part, at place: [UInt8]) throws(Fault) -> ArrivedItems? {
+    guard let name = part.nameInMigrations, device(peer, as: .receiver) != nil,
+      let folder = try openFolder(Self.devicesFolder)
+    else { return nil }
+    var hash = SipHash(key: 0)
+    hash.combine(place + [0] + Array(name.utf8))
+    let file = "arrived-\(hash.finish().hexadecimal)"
+    return try storing { () throws(SystemError) in
+      let directory = try folder.directory.openChildDirectory(Array(peer.description.utf8))
+      return try ArrivedItems(DiskFile(try directory.openOrCreateFile(Array(file.utf8))))
+    }
+  }
+
+  /// The records of what known devices have brought of a part to a place.
+  package func arrivedItems(of part: Part, at place: [UInt8]) -> [ArrivedItems] {
+    let devices = (try? devices(as: .receiver)) ?? []
+    return devices.compactMap { (try? arrivedItems(from: $0.peer, part, at: place)) ?? nil }
   }
 
   /// Gives the only device whose name, label or key begins so the user's name.
@@ -260,6 +319,18 @@ extension TransferStore {
     } catch {
       if error.isNotFound { return nil }
       throw error
+    }
+  }
+}
+
+extension Part {
+  /// The same part in each migration of a home; nil for those whose importers know what they have.
+  fileprivate var nameInMigrations: String? {
+    switch contents {
+    case .role(let role, _): "role \(role)"
+    case .files(let app, _): "app \(app)"
+    case .folders: "folders"
+    case .app, .unknown: nil
     }
   }
 }

@@ -141,6 +141,7 @@ package final class TransferStore: Sendable {
 
   /// Removes tombstones that are old enough, and the incomplete records of a crash.
   package func purge(now: Int64) throws(Fault) {
+    try purgeDevices(now: now)
     guard let transfers = try openIfThere() else { return }
     for name in try names(transfers) {
       guard let directory = try? transfers.directory.openChildDirectory(name),

@@ -24,6 +24,8 @@ package final class Sender: Sendable {
     /// The name of the whole to which the sources belong, from run to run, if they are not named one
     /// by one.
     package var migration: [UInt8]?
+    /// Which known devices need no code, and for how long a new pairing is kept.
+    package var knownDevices = KnownDevices.kept
     /// How long nothing may move on a data stream before it is opened anew.
     var stallPatience = StallWatch.patience
     private var settings: SenderEngine.Settings

@@ -52,7 +52,7 @@ final class SendingTransfer: Sendable {
       transfers[remembered.transfer] = SendingTransfer(
         try Identity(encoded: remembered.identity), receiver: remembered.peer, entry: entry, hold: hold)
     }
-    let devices = try store.devices(as: .sender).map {
+    let devices = try store.devices(as: .sender, setup.options.knownDevices).map {
       SenderEngine.KnownDevice(
         receiver: $0.peer, host: (try? HostAndPort.parse($0.address, defaultPort: 0).host) ?? "", label: $0.label)
     }
@@ -87,7 +87,8 @@ final class SendingTransfer: Sendable {
     _ = try store.keep(
       KnownDevice(
         role: .sender, identity: try identity.encoded(), peer: receiver, label: record.label, address: record.address,
-        since: now, lastUsed: now))
+        since: now, lastUsed: now,
+        until: setup.options.knownDevices.end(now: now)))
   }
 
   /// Changes the record, as far as the disk allows it.

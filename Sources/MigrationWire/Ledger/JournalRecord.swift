@@ -36,6 +36,8 @@ package enum JournalRecord: Equatable, Sendable {
   /// destination. From now on an empty entry there, or a second name of the same item, belongs to
   /// this import. Nil takes that back.
   case placing(ArchivePath, to: ArchivePath?)
+  /// An item that an import has put in place: only in the record of what a known device has brought.
+  case arrived(ArrivedItem)
 
   /// Bytes around a record's body: length, kind, authentication code.
   package static let overhead = 4 + 1 + 16
@@ -120,6 +122,7 @@ package enum JournalRecord: Equatable, Sendable {
     case .existing: 13
     case .refused: 14
     case .placing: 15
+    case .arrived: 16
     }
   }
 
@@ -161,6 +164,7 @@ package enum JournalRecord: Equatable, Sendable {
       body.u16(UInt16(path.bytes.count))
       body.array(path.bytes)
       if let target { body.array(target.bytes) }
+    case .arrived(let item): item.write(to: &body)
     case .exposed, .imported: break
     }
   }
@@ -211,6 +215,7 @@ package enum JournalRecord: Equatable, Sendable {
       let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
       let target = try reader.rest(bytes)
       self = .placing(path, to: target.isEmpty ? nil : try ArchivePath(target))
+    case 16: self = .arrived(try ArrivedItem(&reader, bytes, of: subject))
     default: throw Violation(.unknown, subject)
     }
     try reader.finish()

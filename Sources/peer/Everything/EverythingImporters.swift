@@ -44,13 +44,15 @@ final class EverythingImporters: Importers {
   /// - Parameter stop: ends the start of an app's extension.
   init(
     folders: FolderImporter, home: SharedDirectory, knowing known: KnownApps, apps: AppHome,
-    options: AppImporter.Options, allowing permissions: Permissions, until stop: StopSignal,
+    store: TransferStore? = nil, options: AppImporter.Options, allowing permissions: Permissions,
+    until stop: StopSignal,
     observer: @escaping @Sendable (HostNews) -> Void
   ) {
     area = folders.area
     self.folders = folders
     keyed = KeyedArrivals(
-      folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace)
+      folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace,
+      store: store)
     begun = KeyedArrivals(folders.area, home: home, knowing: known, replacingApps: true)
     self.apps = apps
     self.permissions = permissions
@@ -79,6 +81,9 @@ final class EverythingImporters: Importers {
 
   /// What a part is for this device, which never trusts that a flag is missing.
   func flags(of part: Part) -> Part.Flags { keyed.flags(of: part) }
+
+  /// What the user of this device does once these parts have arrived.
+  func nextSteps(after parts: [Part]) -> [String] { keyed.nextSteps(after: parts) }
 
   func importer(of part: Part) throws(ArchiveError) -> any Importer {
     switch part.contents {

@@ -64,14 +64,24 @@ extension ReceiveOptions {
   /// Refuses to receive as root into another user's directory: that user could not use the files.
   func checkOwner() throws(TransferFailure) {
     let path = try place
-    guard takesEverything, CurrentProcess.effectiveUserID == 0, let owner = try? Directory.status(of: path).owner,
-      owner != 0
+    guard takesEverything, CurrentProcess.effectiveUserID == 0, let status = try? Directory.status(of: path),
+      status.owner != 0
     else { return }
-    let name = CurrentProcess.name(ofUser: owner).map { VisibleText.listed($0) } ?? "\(owner)"
-    let words = directory.map { " " + VisibleText.listed($0) } ?? ""
+    let name = CurrentProcess.name(ofUser: status.owner).map { VisibleText.listed($0) }
     throw TransferFailure(
-      .refused, "\(VisibleText.quoted(path)) belongs to \(name), and what root receives would belong to root",
-      hint: "Receive as that user: runuser -u \(name) -- peer receive --everything\(words)")
+      .refused,
+      "\(VisibleText.quoted(path)) belongs to \(name ?? "user \(status.owner)"), "
+        + "and what root receives would belong to root",
+      hint: "Receive as that user: "
+        + Self.command(as: name, status, path, CommandLineText.of(CurrentProcess.arguments)))
+  }
+
+  /// The command line that runs another one as the owner of a directory. A user without a name has no
+  /// home but this directory.
+  static func command(as name: String?, _ status: FileStatus, _ path: [UInt8], _ command: String) -> String {
+    if let name { return "runuser -u \(name) -- \(command)" }
+    return "setpriv --reuid \(status.owner) --regid \(status.group) --clear-groups "
+      + "env HOME=\(VisibleText.listed(path)) \(command)"
   }
 }
 
@@ -100,8 +110,9 @@ extension EverythingImporters {
     var importing = options.importing
     importing.most = options.mostBytes.map { MostBytes($0) }
     self.init(
-      folders: folders, home: directory, knowing: KnownApps(records: home), apps: apps, options: importing,
-      allowing: permissions, until: stop
+      folders: folders, home: directory, knowing: KnownApps(records: home), apps: apps,
+      store: TransferStore(home: home),
+      options: importing, allowing: permissions, until: stop
     ) { news in
       if let event = TransferEvent(news) { tell(event) }
     }

@@ -1,6 +1,7 @@
 import MigrationApps
 import MigrationArchive
 import MigrationSystem
+import MigrationTransfer
 import MigrationWire
 
 /// The importers of the parts whose roots are keys: folders of a home, and apps of files. This device
@@ -11,13 +12,19 @@ struct KeyedArrivals {
   private let known: KnownApps
   /// Whether the existing data of apps is set aside.
   private let replacesApps: Bool
+  /// Knows what has arrived before.
+  private let store: TransferStore?
 
   /// The home is the directory of the staging area.
-  init(_ area: StagingArea, home: SharedDirectory, knowing known: KnownApps, replacingApps replacesApps: Bool) {
+  init(
+    _ area: StagingArea, home: SharedDirectory, knowing known: KnownApps, replacingApps replacesApps: Bool,
+    store: TransferStore? = nil
+  ) {
     self.area = area
     self.home = home
     self.known = known
     self.replacesApps = replacesApps
+    self.store = store
   }
 
   /// The importer of a part; nil for a part of another kind, and for an app that this device does not
@@ -29,7 +36,7 @@ struct KeyedArrivals {
       return FolderImporter(area, existing: .merge, places: try RootPlaces(places))
     case .files(let app, let roots):
       guard let arrival = arrival(of: app) else { return nil }
-      try check(arrival, roots)
+      try check(arrival, roots, of: part)
       return FolderImporter(area, existing: .setAside, places: try RootPlaces(arrival.places))
     case .role, .folders, .app, .unknown: return nil
     }
@@ -59,20 +66,39 @@ struct KeyedArrivals {
     return arrival(of: app)?.missing
   }
 
+  /// What the user does once these parts have arrived.
+  func nextSteps(after parts: [Part]) -> [String] {
+    guard let place = try? home.directory.canonicalPath(), !parts.isEmpty else { return [] }
+    let hasLabels = (try? Directory.status(of: "/sys/fs/selinux/enforce")) != nil
+    let steps = NextSteps(
+      missing: parts.compactMap { missing(for: $0) },
+      aside: parts.flatMap { setAside(by: $0) }.map { place + [UInt8(ascii: "/")] + $0 },
+      unlabelled: hasLabels ? place : nil)
+    return steps.sentences(Catalogue(flatpaks: known.installations))
+  }
+
   private func arrival(of app: String) -> Arrival? {
     known.catalogue.arrival(of: app, in: home.directory, running: known.running)
   }
 
-  private func check(_ arrival: Arrival, _ roots: [Root]) throws(ArchiveError) {
+  private func check(_ arrival: Arrival, _ roots: [Root], of part: Part) throws(ArchiveError) {
     if let user = arrival.inUse {
       throw ArchiveError(
         .inUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
         hint: "Close it, and run both commands again.")
     }
-    guard !replacesApps, let path = present(arrival, roots).first else { return }
+    guard !replacesApps, let path = present(arrival, roots).first, !isUntouched(part, arrival) else { return }
     throw ArchiveError(
       .exists, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
       hint: "With --existing replace, the data is set aside under another name, and the new data arrives.", name: path)
+  }
+
+  /// Whether the data that is here is that of an earlier migration, and nothing of it was touched.
+  private func isUntouched(_ part: Part, _ arrival: Arrival) -> Bool {
+    guard let store, let place = try? area.place() else { return false }
+    let present = Set(arrival.present(of: arrival.places.keys.map { Array($0.utf8) }, in: home.directory))
+    let roots = arrival.places.filter { present.contains($0.value) }.map { (key: Array($0.key.utf8), place: $0.value) }
+    return store.arrivedItems(of: part, at: place).contains { $0.areUntouched(roots, in: home.directory) }
   }
 
   private func present(_ arrival: Arrival, _ roots: [Root]) -> [[UInt8]] {

@@ -7,6 +7,8 @@ struct KnownApps {
   let catalogue: AppCatalogue
   /// The user's programs that run now; none for a home from elsewhere.
   let running: RunningPrograms
+  /// The folders with installations of Flatpaks; none for a home from elsewhere.
+  let installations: [[UInt8]]
 
   /// Reads the descriptions, and looks for this user's programs and Flatpaks. `records` is PEER_HOME.
   ///
@@ -17,7 +19,7 @@ struct KnownApps {
       guard let value = variable(name), value.first == UInt8(ascii: "/") else { return [] }
       return [value + Array(rest.utf8)]
     }
-    let installations =
+    let all =
       folder("XDG_DATA_HOME", "/flatpak") + folder("HOME", "/.local/share/flatpak") + [Array("/var/lib/flatpak".utf8)]
     catalogue = AppCatalogue(
       folders: [records + Array("/descriptions".utf8), Array("/etc/peer/apps".utf8)] + Self.shipped(),
@@ -27,7 +29,8 @@ struct KnownApps {
           Array.init),
       flatpaks: isElsewhere
         ? Flatpaks()
-        : Flatpaks(installations: installations, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first))
+        : Flatpaks(installations: all, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first))
+    installations = isElsewhere ? [] : all
     running = isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID)
   }
 

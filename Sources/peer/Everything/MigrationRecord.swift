@@ -16,6 +16,8 @@ struct MigrationRecord: Sendable {
   private var begun = 0.0
   /// What the inventory of this device has left out.
   var leftOut: [Omission] = []
+  /// What the user does next, apart from trying again what failed.
+  var advice: [String] = []
 
   /// Records an event; times are seconds on any clock.
   mutating func note(_ event: TransferEvent, at now: Double) {
@@ -43,7 +45,12 @@ struct MigrationRecord: Sendable {
   /// The table of a plan of several parts, none otherwise. `command` is the command line of this
   /// device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
-    parts.isEmpty ? nil : MigrationTable(rows, leftOut: leftOut, next: next(command))
+    parts.isEmpty ? nil : MigrationTable(rows, leftOut: leftOut, next: next(command) + advice)
+  }
+
+  /// The parts that have arrived.
+  var arrived: [Part] {
+    parts.enumerated().filter { ends[UInt16($0.offset)]?.result.isSuccess == true }.map(\.element)
   }
 
   private var rows: [MigrationTable.Row] {
@@ -93,6 +100,13 @@ extension Result where Failure == TransferFailure {
 enum CommandLineText {
   /// The program's name and its words, each quoted where a shell would change it.
   static func of(_ words: [[UInt8]]) -> String {
-    (["peer"] + words.map { VisibleText.listed($0) }).joined(separator: " ")
+    (["peer"] + words.map(quoted)).joined(separator: " ")
+  }
+
+  /// A name that begins with a dash is quoted in lists, an option is not.
+  private static func quoted(_ word: [UInt8]) -> String {
+    let name = word.drop { $0 == UInt8(ascii: "-") }
+    let isPlain = !name.isEmpty && VisibleText.listed(name) == String(decoding: name, as: UTF8.self)
+    return isPlain ? String(decoding: word, as: UTF8.self) : VisibleText.listed(word)
   }
 }

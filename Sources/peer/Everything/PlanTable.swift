@@ -12,9 +12,13 @@ struct PlanTable {
   }
 
   /// The table for a terminal. Entries that do not move have their number in parentheses.
-  func text(columns: Int) -> String {
+  func text(columns: Int) -> String { texts(columns: columns).joined() }
+
+  /// The same in pieces: for each entry what is shown up to it, and the rest.
+  func texts(columns: Int) -> [String] {
     var rows = SizedRows()
     var group: String?
+    var ends: [Int] = []
     for (index, entry) in inventory.entries.enumerated() {
       if entry.group != group {
         group = entry.group
@@ -26,6 +30,7 @@ struct PlanTable {
           mark: Figures.padded(number, to: String(inventory.entries.count).count + 2),
           name: VisibleText.listed(entry.name), items: entry.size?.tally.items, bytes: entry.size?.tally.bytes,
           note: note(of: index)))
+      ends.append(rows.rows.count)
     }
     if inventory.entries.indices.contains(where: { !choice.contains($0) }) {
       rows.append(.heading("A number in parentheses does not move; with a plus sign it does, such as: +3"))
@@ -37,7 +42,9 @@ struct PlanTable {
       }
     }
     rows.append(.heading(total))
-    return rows.text(columns: columns)
+    let texts = rows.texts(columns: columns)
+    let starts = [0] + ends
+    return zip(starts, ends + [texts.count]).map { texts[$0..<$1].joined() }
   }
 
   private func note(of index: Int) -> String? {

@@ -31,6 +31,8 @@ struct ChosenEverything {
   let notes: [String]
   private(set) var inventory: Inventory
   private(set) var choice: PlanChoice
+  /// The origins of the parts of an earlier run that is to go on, in their order.
+  private var earlier: [[UInt8]] = []
 
   /// Lists the home, and applies what the command line says.
   init(_ options: SendOptions, records: [UInt8]) throws(TransferFailure) {
@@ -94,8 +96,10 @@ struct ChosenEverything {
 
   private mutating func take(_ origins: [[UInt8]]?) -> Bool {
     guard let origins else { return false }
+    earlier = origins
     let words = inventory.entries.enumerated().map { index, entry in
-      let names = entry.app.map { [AppSource.origin(of: $0.identifier)] } ?? entry.places.map { path(of: $0) }
+      let isExported = entry.app?.kind == .withExtension
+      let names = isExported ? [AppSource.origin(of: entry.app?.identifier ?? "")] : entry.places.map { path(of: $0) }
       return "\(names.allSatisfy(origins.contains) ? "+" : "")\(index + 1)"
     }
     return (try? choice.apply(words.joined(separator: ","))) != nil
@@ -103,30 +107,50 @@ struct ChosenEverything {
 
   private func path(of place: MigrationApps.Place) -> [UInt8] { homePath + [UInt8(ascii: "/")] + place.path }
 
-  /// Measures the entries, and shows how far that is.
-  mutating func measure(until stop: StopSignal, _ output: Output) throws(TransferFailure) {
-    let count = inventory.entries.count
+  /// Measures the entries. At a terminal it shows how far that is, and with `table` each line of the
+  /// table as soon as its size is known.
+  mutating func measure(showing table: Bool, until stop: StopSignal) throws(TransferFailure) {
+    let (count, choice) = (inventory.entries.count, choice)
     let isShown = !options.json && Terminal.isTerminal(StandardStream.error.rawValue)
+    let columns = Terminal.width(StandardStream.error.rawValue) ?? 80
+    func show(_ pieces: ArraySlice<String>, measuring next: Int?) {
+      let line = next.map { "Measuring \(min($0, count)) of \(count)" } ?? ""
+      StandardStream.error.write("\r\u{1B}[2K\(pieces.joined())\(line)")
+    }
+    var (shown, time) = (0, BootInstant.now())
+    if isShown { show([], measuring: 1) }
     do throws(ArchiveError) {
-      try inventory.measure(until: stop) { index, _ in
-        if isShown { StandardStream.error.write("\r\u{1B}[2KMeasuring \(index + 1) of \(count)") }
+      try inventory.measure(until: stop) { index, inventory in
+        // A long table takes time to write, which people do not see.
+        let now = BootInstant.now()
+        guard isShown, now.seconds(since: time) >= Self.pause else { return }
+        time = now
+        // Apps that make their data themselves are not measured.
+        show(table ? PlanTable(inventory, choice).texts(columns: columns)[shown...index] : [], measuring: index + 2)
+        shown = index + 1
       }
     } catch {
+      if isShown { show([], measuring: nil) }
       throw error.code == .stopped ? TransferFailure(.interrupted, "interrupted") : TransferFailure(error)
     }
-    if isShown { StandardStream.error.write("\r\u{1B}[2K") }
+    let rest = table ? PlanTable(inventory, choice).texts(columns: columns)[shown...] : []
+    if isShown {
+      show(rest, measuring: nil)
+    } else if table {
+      (try? Questioner())?.write(rest.joined())
+    }
   }
 
+  /// The pause between two looks at the sizes, in seconds.
+  private static let pause = 0.1
   /// The number of answers with a mistake.
   private static let tries = 3
 
-  /// Shows the list and lets the person at the terminal change the choice.
+  /// Lets the person at the terminal, who has seen the table, change the choice.
   mutating func ask(_ output: Output, unless interruption: CInt) throws(TransferFailure) {
     guard let questioner = try? Questioner() else { return }
-    var (choice, inventory) = (choice, inventory)
+    var choice = choice
     try output.hold { () throws(TransferFailure) in
-      let columns = Terminal.width(StandardStream.error.rawValue) ?? 80
-      questioner.write(PlanTable(inventory, choice).text(columns: columns))
       for _ in 0..<Self.tries {
         let line: Terminal.Line
         do throws(SystemError) {
@@ -147,12 +171,11 @@ struct ChosenEverything {
       throw .usage("nothing was chosen", hint: "Choose with --skip and --app.")
     }
     self.choice = choice
-    inventory = self.inventory
   }
 
   /// The sources of what is chosen.
   func sources(telling tell: @escaping @Sendable (TransferEvent) -> Void) throws(TransferFailure) -> [any ItemSource] {
-    let parts = choice.parts(of: inventory)
+    let parts = ordered(choice.parts(of: inventory))
     guard !parts.isEmpty else {
       throw .usage("nothing is chosen that could move", hint: "'peer send --everything --dry-run' lists what there is.")
     }
@@ -165,6 +188,23 @@ struct ChosenEverything {
       }
     }
     return sources
+  }
+
+  /// The parts in their order: apps that are in use now come last, so that their users have the time of
+  /// the other parts to close them. An earlier run that goes on keeps its order.
+  private func ordered(_ parts: [ChosenPart]) -> [ChosenPart] {
+    guard earlier.isEmpty else {
+      let places = parts.map { part in earlier.firstIndex(of: origin(of: part)) ?? .max }
+      return zip(parts, places).enumerated()
+        .sorted { ($0.element.1, $0.offset) < ($1.element.1, $1.offset) }.map(\.element.0)
+    }
+    return parts.filter { !$0.isInUse } + parts.filter(\.isInUse)
+  }
+
+  /// The first origin of a part.
+  private func origin(of part: ChosenPart) -> [UInt8] {
+    if case .app(let app) = part.contents { return AppSource.origin(of: app.identifier) }
+    return part.places.first.map { path(of: $0) } ?? []
   }
 
   private func folders(
@@ -226,8 +266,9 @@ extension SendOptions {
     var chosen = try ChosenEverything(self, records: home)
     for note in chosen.notes { output.handle(.notice(note)) }
     let isContinued = try chosen.choose(continuing: TransferStore(home: home))
-    try chosen.measure(until: interruption.early, output)
-    if !json, !isContinued { try chosen.ask(output, unless: interruption.raw) }
+    let asks = !json && !isContinued && (try? Questioner()) != nil
+    try chosen.measure(showing: asks, until: interruption.early)
+    if asks { try chosen.ask(output, unless: interruption.raw) }
     return chosen
   }
 }
@@ -280,4 +321,14 @@ final class LabelledSource: ItemSource {
 
   func withholding(for traits: DestinationTraits) -> Withholding { source.withholding(for: traits) }
   var isRotating: Bool { source.isRotating }
+}
+
+extension ChosenPart {
+  /// Whether it is the data of an app that is in use.
+  fileprivate var isInUse: Bool {
+    switch contents {
+    case .app(let app), .files(let app, _): app.inUse != nil
+    case .folders, .home: false
+    }
+  }
 }

@@ -18,16 +18,19 @@ struct SizedRows {
   mutating func append(_ row: Row) { rows.append(row) }
 
   /// From this width on, items are counted; from the second one on, notes stand in the same line.
-  private static let (wide, widest) = (56, 100)
+  private static let (roomy, widest) = (56, 100)
   private static let sizeWidth = 8
   private static let itemsWidth = 11
 
   /// The lines. The last column stays free.
-  func text(columns: Int) -> String {
+  func text(columns: Int) -> String { texts(columns: columns).joined() }
+
+  /// The lines of each row.
+  func texts(columns: Int) -> [String] {
     let room = max(24, columns - 1)
     let marks = rows.map { if case .item(let mark, _, _, _, _) = $0 { mark.count } else { 0 } }.max() ?? 0
-    let figures = Self.sizeWidth + (room >= Self.wide ? Self.itemsWidth : 0)
-    let names = rows.map { if case .item(_, let name, _, _, _) = $0 { name.count } else { 0 } }.max() ?? 0
+    let figures = Self.sizeWidth + (room >= Self.roomy ? Self.itemsWidth : 0)
+    let names = rows.map { if case .item(_, let name, _, _, _) = $0 { Self.columns(of: name) } else { 0 } }.max() ?? 0
     let width = min(names, max(8, room - marks - 4 - figures))
     return rows.map { row in
       switch row {
@@ -35,14 +38,14 @@ struct SizedRows {
       case .detail(let text): return Self.wrapped(text, indent: marks + 2, room)
       case .item(let mark, let name, let items, let bytes, let note):
         var line = mark + String(repeating: " ", count: marks - mark.count) + "  " + Self.cut(name, to: width)
-        line = line.padded(to: marks + 2 + width)
-        if room >= Self.wide { line += Figures.padded(items.map(Figures.count) ?? "", to: Self.itemsWidth) }
+        line += String(repeating: " ", count: max(0, marks + 2 + width - Self.columns(of: line)))
+        if room >= Self.roomy { line += Figures.padded(items.map(Figures.count) ?? "", to: Self.itemsWidth) }
         line += Figures.padded(bytes.map(Figures.size) ?? "…", to: Self.sizeWidth + 2)
         guard let note else { return line + "\n" }
-        if room >= Self.widest, line.count + 2 + note.count <= room { return "\(line)  \(note)\n" }
+        if room >= Self.widest, Self.columns(of: line) + 2 + note.count <= room { return "\(line)  \(note)\n" }
         return line + "\n" + Self.wrapped(note, indent: marks + 2, room)
       }
-    }.joined()
+    }
   }
 
   /// A text in lines of its own, indented; a word that is too long for a line is not divided, so that
@@ -54,6 +57,27 @@ struct SizedRows {
 
   /// The start of a name that is too long.
   static func cut(_ name: String, to width: Int) -> String {
-    name.count <= width ? name : name.prefix(width - 1) + "…"
+    guard columns(of: name) > width else { return name }
+    var room = width - 1
+    return name.prefix { character in
+      room -= columns(of: character)
+      return room >= 0
+    } + "…"
   }
+
+  /// How many columns a terminal needs for a text.
+  static func columns(of text: String) -> Int {
+    text.utf8.count == text.count ? text.count : text.reduce(0) { $0 + columns(of: $1) }
+  }
+
+  /// Those of East Asia and pictures are two columns wide.
+  private static func columns(of character: Character) -> Int {
+    let isWide = character.unicodeScalars.contains { scalar in wide.contains { $0.contains(scalar.value) } }
+    return isWide ? 2 : 1
+  }
+
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF01...0xFF60,
+    0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
+  ]
 }

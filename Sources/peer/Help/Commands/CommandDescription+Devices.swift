@@ -34,6 +34,9 @@ extension CommandDescription {
         A device is known after a transfer in which both commands were told to remember the other device. Then it needs
         no code: each command recognises the other device by its key. Whoever controls a known device can send again,
         within what the options of 'peer receive' allow, until it is forgotten here.
+
+        After a computer has moved to another one, each is known to the other for thirty days: the same two commands need
+        no code then, and no other command lets the other device in.
         """)
     ],
     options: [.help])
@@ -45,7 +48,7 @@ extension CommandDescription {
       .text(
         """
         Lists the known devices: an ID, the name, whether this device sends to it or receives from it, its last address,
-        the number of transfers, and the first and the last use.
+        the number of transfers, the first and the last use, and for how long it is known.
         """)
     ],
     options: [.json, .help],

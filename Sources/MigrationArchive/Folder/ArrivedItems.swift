@@ -1,0 +1,103 @@
+package import MigrationSystem
+package import MigrationWire
+
+/// What a known device has brought of one part: a file that only grows. Its next migration compares
+/// with it what lies at the destination.
+///
+/// The newest record of a path counts. The records stay in the file, and memory holds 16 bytes for
+/// each. A record that a kill or a power loss has cut short is overwritten: what it said is not
+/// known, and so counts as changed here.
+package final class ArrivedItems: Sendable {
+  /// The records are checked for damage, not for forgery: who can write them can change the items.
+  private static let key: UInt128 = 0x7065_6572_2061_7272_6976_6564
+  private static let together = 256
+
+  private struct State: Sendable {
+    /// The positions of the newest records, by the hashes of their paths.
+    var positions: [UInt64: UInt64] = [:]
+    /// The records that are not in the file yet.
+    var pending: [ArrivedItem] = []
+    /// The items that are not at the destination any more, and did not come again: the first ones, and
+    /// their number.
+    var away: [ArchivePath] = []
+    var awayCount = 0
+  }
+
+  private let journal: JournalFile
+  private let state: Mutex<State>
+
+  /// Reads the records of earlier migrations.
+  package init(_ file: any StagedFile) throws(SystemError) {
+    var state = State()
+    var reader = JournalReader(file, key: Self.key, end: try file.size())
+    var end: UInt64?
+    while end == nil {
+      switch try reader.next() {
+      case .record(.arrived(let item), let position): state.positions[Self.hash(item.path)] = position
+      case .record: break
+      case .end(let position): end = position
+      }
+    }
+    try file.truncate(to: end ?? 0)
+    journal = JournalFile(file, key: Self.key, position: end ?? 0)
+    self.state = Mutex(state)
+  }
+
+  private static func hash(_ path: ArchivePath) -> UInt64 { EarlierItems.hash(path, key) }
+
+  /// Whether nothing has arrived before.
+  package var isEmpty: Bool { state.withLock { $0.positions.isEmpty } }
+
+  /// The newest record of a path. A record that cannot be read is none: what it said counts as
+  /// changed here.
+  package func item(at path: ArchivePath) -> ArrivedItem? {
+    guard let position = state.withLock({ $0.positions[Self.hash(path)] }),
+      case .arrived(let item)? = try? journal.record(at: position), item.path == path
+    else { return nil }
+    return item
+  }
+
+  /// Calls `body` for the newest record of each path.
+  package func visit(_ body: (ArrivedItem) throws -> Void) throws {
+    try journal.forEach(upTo: journal.position) { position, record in
+      guard case .arrived(let item) = record, state.withLock({ $0.positions[Self.hash(item.path)] }) == position
+      else { return }
+      try body(item)
+    }
+  }
+
+  /// Adds a record, which is in the file when `flush` returns.
+  func add(_ item: ArrivedItem) throws(SystemError) {
+    let isFull = state.withLock { state in
+      state.pending.append(item)
+      return state.pending.count >= Self.together
+    }
+    if isFull { try flush() }
+  }
+
+  func flush() throws(SystemError) {
+    let pending = state.withLock { exchange(&$0.pending, with: []) }
+    var positions: [UInt64: UInt64] = [:]
+    try journal.append(pending.map { .arrived($0) }) { record, position in
+      if case .arrived(let item) = record { positions[Self.hash(item.path)] = position }
+    }
+    state.withLock { $0.positions.merge(positions) { $1 } }
+  }
+
+  // MARK: What has gone
+
+  /// The most items that are named.
+  private static let named = 10
+
+  /// Records that an item is not at the destination any more, and stays away.
+  func noteAway(_ path: ArchivePath) {
+    state.withLock { state in
+      state.awayCount += 1
+      if state.away.count < Self.named { state.away.append(path) }
+    }
+  }
+
+  /// The first paths at the destination where something has been moved or removed since it arrived, and
+  /// their number.
+  package var away: (names: [ArchivePath], count: Int) { state.withLock { ($0.away, $0.awayCount) } }
+}

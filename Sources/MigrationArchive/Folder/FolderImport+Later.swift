@@ -1,0 +1,335 @@
+package import MigrationSystem
+import MigrationWire
+
+/// Imports later versions of what the same device has brought before, in the last pass of a migration.
+///
+/// Nothing that was touched here since is replaced, and nothing that was moved or removed here comes
+/// back. Doubt means touched.
+extension FolderImport {
+  /// What has become of an item of an earlier migration.
+  enum Since: Equatable {
+    case untouched
+    case touched
+    /// Moved or removed.
+    case gone
+  }
+
+  /// What happens to an item of which an earlier version has arrived.
+  enum Later: Equatable {
+    /// Nothing: the sender has nothing new.
+    case isKnown
+    /// It replaces the earlier version.
+    case replaces
+    /// As if nothing had arrived: beside what is there.
+    case isNew
+    /// It is not stored, since the earlier version was moved or removed here.
+    case staysAway
+
+    init(_ since: Since, isChanged: Bool) {
+      switch (since, isChanged) {
+      case (_, false): self = .isKnown
+      case (.untouched, true): self = .replaces
+      case (.touched, true): self = .isNew
+      case (.gone, true): self = .staysAway
+      }
+    }
+  }
+
+  static var isAway: String { "it was moved or removed here after an earlier version had arrived" }
+
+  /// The fate of an item of which an earlier version has arrived; nil for any other one.
+  mutating func fateOfLater(_ item: Item) throws(ArchiveError) -> Fate? {
+    guard let arrived, let earlier = arrived.item(at: item.path) else { return nil }
+    if existing == .setAside { return try item.path.parent == nil ? fateOfApp(item, earlier) : nil }
+    guard existing == .merge else { return nil }
+    // A run before has set the earlier version aside.
+    if let target = staging.shared.withLock({ $0.moving[item.path]?.target }),
+      case .free = try look(at: target, for: item.path)
+    {
+      return .arrives(at: target)
+    }
+    let since = since(earlier)
+    if item.kind == .directory { return earlier.kind == .directory ? try fate(ofLater: item, earlier, since) : nil }
+    switch Later(since, isChanged: isChanged(item, earlier)) {
+    case .isKnown: return .isKnown
+    case .staysAway: return .staysAway
+    case .isNew: return nil
+    case .replaces: return try isOnOneFileSystem(item, earlier.target) ? .replaces(at: earlier.target) : nil
+    }
+  }
+
+  /// The data of an app comes whole each time: what is the same on both sides stays as it is.
+  private mutating func fateOfApp(_ root: Item, _ earlier: ArrivedItem) throws(ArchiveError) -> Fate? {
+    let isUnchanged = try root.kind == .directory ? isUnchanged(root, earlier) : !isChanged(root, earlier)
+    return isUnchanged && isUntouched(earlier) ? .isKnown : nil
+  }
+
+  private mutating func fate(
+    ofLater directory: Item, _ earlier: ArrivedItem, _ since: Since
+  ) throws(ArchiveError) -> Fate? {
+    if since == .gone {
+      let isWanted = try holdsWanted(directory)
+      try keepAway(directory, removing: isWanted)
+      return isWanted ? nil : .isKnown
+    }
+    // A unit is replaced whole, or not at all: what the sender has removed in it must not stay.
+    guard try isWhole(directory) else { return nil }
+    if try isUnchanged(directory, earlier) { return .isKnown }
+    guard isUntouched(earlier), try isOnOneFileSystem(directory, earlier.target) else { return nil }
+    return .setsAside(at: earlier.target)
+  }
+
+  private func isOnOneFileSystem(_ item: Item, _ target: ArchivePath) throws(ArchiveError) -> Bool {
+    try (try? destination.occupant(at: target))?.device == stagedOccupant(item.path).device
+  }
+
+  // MARK: What was moved or removed
+
+  /// Whether a staged directory that is not at the destination any more has anything that was not
+  /// moved or removed with it.
+  private mutating func holdsWanted(_ directory: Item) throws(ArchiveError) -> Bool {
+    for item in try entries(of: directory) {
+      guard let earlier = arrived?.item(at: item.path), since(earlier) == .gone else { return true }
+      if item.kind == .directory, try holdsWanted(item) { return true }
+    }
+    return false
+  }
+
+  /// Names the newer versions of what was moved or removed with a directory, and takes out of staging
+  /// what is not to arrive beside the rest.
+  private mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(ArchiveError) {
+    for item in try entries(of: directory) {
+      guard let earlier = arrived?.item(at: item.path), since(earlier) == .gone else { continue }
+      if item.kind == .directory {
+        try keepAway(item, removing: isRemoved)
+        if isRemoved { _ = try importing(item.path) { () throws(SystemError) in try staged.removeIfEmpty(item.path) } }
+      } else {
+        if isChanged(item, earlier) { notStored[item.path] = (.other, Self.isAway) }
+        if isRemoved { try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) } }
+      }
+    }
+  }
+
+  // MARK: Comparing
+
+  /// What has become of an item of an earlier migration.
+  func since(_ earlier: ArrivedItem) -> Since {
+    let there: ExistingEntry?
+    do {
+      there = try destination.occupant(at: earlier.target)
+    } catch {
+      // The way to it leads elsewhere now.
+      return error.isNotFound || error.isNotDirectory || error.isSymbolicLink ? .gone : .touched
+    }
+    guard let there else { return .gone }
+    let isUntouched = earlier.isUntouched(
+      there, tellsEntriesApart: staging.abilities.tellsEntriesApart, mayHaveChanged: replaced.contains(there.inode)
+    ) { destination.digest(of: earlier.target) }
+    return isUntouched ? .untouched : .touched
+  }
+
+  /// Whether a staged file or link is another one than that which has arrived.
+  func isChanged(_ item: Item, _ earlier: ArrivedItem) -> Bool {
+    guard let staged = try? destination.occupant(ofStaged: item.path), let modified = staged.modified else {
+      return true
+    }
+    switch (staged.kind, earlier.kind) {
+    case (.regular, .file): return staged.size != earlier.size || ItemTime(modified) != earlier.modified
+    case (.symbolicLink, .symbolicLink): return (try? self.staged.readLink(item.path)) != earlier.content
+    default: return true
+    }
+  }
+
+  /// Whether files and links are those that have arrived, all of them.
+  func areUnchanged(_ items: [Item]) -> Bool {
+    guard let arrived else { return false }
+    return items.allSatisfy { item in arrived.item(at: item.path).map { !isChanged(item, $0) } ?? false }
+  }
+
+  /// Whether everything in a staged directory is what has arrived, and nothing is missing: that would
+  /// have changed the time of a directory.
+  private mutating func isUnchanged(_ directory: Item, _ earlier: ArrivedItem) throws(ArchiveError) -> Bool {
+    guard let arrived, try staging.directoryRecord(directory.path)?.modified == earlier.modified else { return false }
+    for item in try entries(of: directory) {
+      guard let earlier = arrived.item(at: item.path) else { return false }
+      if item.kind == .directory {
+        guard earlier.kind == .directory, try isUnchanged(item, earlier) else { return false }
+      } else if isChanged(item, earlier) {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// Whether a directory has exactly what has arrived in it, untouched.
+  private func isUntouched(_ directory: ArrivedItem) -> Bool {
+    arrived?.isWholly(directory, { since($0) == .untouched }, names: { (try? destination.names(in: $0)) ?? nil })
+      == true
+  }
+}
+
+extension ArrivedItems {
+  /// Whether the roots of these keys, at these places of a directory, have exactly what has arrived
+  /// there, untouched.
+  package func areUntouched(_ roots: [(key: [UInt8], place: [UInt8])], in home: borrowing Directory) -> Bool {
+    roots.allSatisfy { root in
+      guard let path = try? ArchivePath(root.key), let item = item(at: path), item.target.bytes == root.place else {
+        return false
+      }
+      return isWholly(
+        item,
+        { item in
+          guard let status = try? Self.parent(of: item.target, in: home).status(item.target.name) else { return false }
+          return item.isUntouched(ExistingEntry(status), tellsEntriesApart: true) { nil }
+        }, names: { try? home.openDirectoryBeneath($0.bytes).names() })
+    }
+  }
+
+  private static func parent(of path: ArchivePath, in home: borrowing Directory) throws(SystemError) -> Directory {
+    guard let parent = path.parent else { return try home.duplicate() }
+    return try home.openDirectoryBeneath(parent.bytes)
+  }
+
+  /// Whether an item, with everything in it, is untouched, and nothing else is in it.
+  fileprivate func isWholly(
+    _ item: ArrivedItem, _ isUntouched: (ArrivedItem) -> Bool, names: (ArchivePath) -> [[UInt8]]?
+  ) -> Bool {
+    var pending = [item]
+    while let next = pending.popLast() {
+      guard isUntouched(next) else { return false }
+      guard next.kind == .directory else { continue }
+      guard let names = names(next.target) else { return false }
+      for name in names {
+        guard let path = try? next.path.appending(name.span), let item = self.item(at: path),
+          item.target == (try? next.target.appending(name.span))
+        else { return false }
+        pending.append(item)
+      }
+    }
+    return true
+  }
+}
+
+extension Directory {
+  fileprivate borrowing func names() throws(SystemError) -> [[UInt8]] {
+    var names: [[UInt8]] = []
+    try forEachEntry { (name, _) throws(SystemError) in
+      names.append([UInt8](copying: name))
+      return true
+    }
+    return names
+  }
+}
+
+extension ArrivedItem {
+  /// Whether an entry is the item as it lay there after the last step.
+  ///
+  /// - Parameters:
+  ///   - mayHaveChanged: whether this import has changed the entry itself: another name of it was
+  ///     replaced.
+  ///   - digest: the hash of the content, for a file system where entries prove nothing.
+  func isUntouched(
+    _ there: ExistingEntry, tellsEntriesApart: Bool, mayHaveChanged: Bool = false, digest: () -> [UInt8]?
+  ) -> Bool {
+    guard let entry, kind.fileKind == there.kind, let changed = there.changed else { return false }
+    if kind == .file {
+      guard size == there.size, let time = there.modified, ItemTime(time) == modified else { return false }
+    }
+    guard tellsEntriesApart else { return kind == .file && !content.isEmpty && digest() == content }
+    return entry.inode == there.inode && (mayHaveChanged || entry.changed == ItemTime(changed))
+  }
+}
+
+extension ItemKind {
+  /// The type of the entries of such items.
+  var fileKind: FileKind {
+    switch self {
+    case .directory: .directory
+    case .file, .hardLink: .regular
+    case .symbolicLink: .symbolicLink
+    }
+  }
+}
+
+// MARK: The record
+
+/// Records how the items of an archive lie at the destination.
+extension FolderImport {
+  /// Records every item that this import, or a run of it before, has put in place.
+  func recordArrivals() throws(ArchiveError) {
+    guard let arrived else { return }
+    do {
+      if !arrived.isEmpty { try findAway(arrived) }
+      let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
+      try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
+        guard let record = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(record) }),
+          let target = target(of: record.path, moves), let item = try arrival(of: record, at: target, arrived)
+        else { return }
+        try arrived.add(item)
+      }
+      try arrived.flush()
+    } catch {
+      throw ArchiveError(
+        .importFailed, "the record of what has arrived cannot be written", cause: error as? SystemError)
+    }
+  }
+
+  /// Where an item of the archive was put; nil if it was not.
+  private func target(of path: ArchivePath, _ moves: [ArchivePath: ArchivePath]) -> ArchivePath? {
+    let lineage = path.lineage
+    if lineage.contains(where: { left.contains($0) || notStored[$0] != nil }) { return nil }
+    guard let moved = lineage.last(where: { moves[$0] != nil }), let target = moves[moved] else {
+      return home(of: path)
+    }
+    return try? ArchivePath(target.bytes + path.bytes.dropFirst(moved.bytes.count))
+  }
+
+  /// The record of an item; nil if what lies there is not what has come.
+  private func arrival(
+    of record: ItemRecord, at target: ArchivePath, _ arrived: ArrivedItems
+  ) throws -> ArrivedItem? {
+    let there = (try? destination.occupant(at: target)) ?? nil
+    let entry = there.flatMap { there in
+      there.changed.map { ArrivedItem.Entry(inode: there.inode, changed: ItemTime($0)) }
+    }
+    guard there == nil || there?.kind == record.kind.fileKind else { return nil }
+    switch record.body {
+    case .directory:
+      return ArrivedItem(
+        path: record.path, target: target, kind: .directory, modified: record.modified ?? Self.noTime, entry: entry)
+    case .symbolicLink(let content):
+      return ArrivedItem(
+        path: record.path, target: target, kind: .symbolicLink, modified: record.modified ?? Self.noTime,
+        content: content, entry: entry)
+    case .file(let size):
+      guard let modified = record.modified?.rounded(to: staging.abilities.timeGranularity) else { return nil }
+      return file(record.path, target, size, modified, there, entry)
+    case .hardLink(let other):
+      // It has the size and the time of the other name.
+      try arrived.flush()
+      return arrived.item(at: other).flatMap { file(record.path, target, $0.size, $0.modified, there, entry) }
+    }
+  }
+
+  private func file(
+    _ path: ArchivePath, _ target: ArchivePath, _ size: UInt64, _ modified: ItemTime, _ there: ExistingEntry?,
+    _ entry: ArrivedItem.Entry?
+  ) -> ArrivedItem? {
+    if let there { guard there.size == size, there.modified.map({ ItemTime($0) }) == modified else { return nil } }
+    let content = staging.abilities.tellsEntriesApart || there == nil ? nil : destination.digest(of: target)
+    return ArrivedItem(
+      path: path, target: target, kind: .file, size: size, modified: modified, content: content ?? [], entry: entry)
+  }
+
+  private static var noTime: ItemTime { ItemTime(seconds: 0, nanoseconds: 0) }
+
+  /// Finds what has been moved or removed here, to be named; what is in such a directory is not named
+  /// by itself.
+  private func findAway(_ arrived: ArrivedItems) throws {
+    try arrived.visit { item in
+      guard staging.roots?.contains(Array(item.path.root)) != false, since(item) == .gone else { return }
+      if let parent = item.path.parent, let above = arrived.item(at: parent), since(above) == .gone { return }
+      arrived.noteAway(item.target)
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/// An item that a device has brought, and how it lay at the destination after the last step. The next
+/// migration from the same device compares with it (`JournalRecord.arrived`).
+package struct ArrivedItem: Equatable, Sendable {
+  /// The entry of the destination: what no program can set back.
+  package struct Entry: Equatable, Sendable {
+    package let inode: UInt64
+    /// When its content or metadata last changed.
+    package let changed: ItemTime
+
+    package init(inode: UInt64, changed: ItemTime) {
+      self.inode = inode
+      self.changed = changed
+    }
+  }
+
+  /// Its path in the archive.
+  package let path: ArchivePath
+  /// Its path at the destination.
+  package let target: ArchivePath
+  /// A directory, a file or a symbolic link.
+  package let kind: ItemKind
+  /// The size of a file, and the time, as they came.
+  package let size: UInt64
+  package let modified: ItemTime
+  /// The target of a symbolic link; of a file a hash of its content, where entries prove nothing.
+  package let content: [UInt8]
+  /// Nil if nothing lay there any more.
+  package let entry: Entry?
+
+  package init(
+    path: ArchivePath, target: ArchivePath, kind: ItemKind, size: UInt64 = 0, modified: ItemTime, content: [UInt8] = [],
+    entry: Entry?
+  ) {
+    self.path = path
+    self.target = target
+    self.kind = kind
+    self.size = size
+    self.modified = modified
+    self.content = content
+    self.entry = entry
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.u8(kind.rawValue)
+    writer.u64(size)
+    writer.time(modified)
+    writer.u8(entry == nil ? 0 : 1)
+    if let entry {
+      writer.u64(entry.inode)
+      writer.time(entry.changed)
+    }
+    // Most items lie at their own path.
+    for bytes in [path.bytes, target == path ? [] : target.bytes] {
+      writer.u16(UInt16(bytes.count))
+      writer.array(bytes)
+    }
+    writer.array(content)
+  }
+
+  init(_ reader: inout ByteReader, _ bytes: Span<UInt8>, of subject: String) throws(Violation) {
+    guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .hardLink else {
+      throw Violation(.value, subject)
+    }
+    self.kind = kind
+    size = try reader.u64(bytes)
+    modified = try reader.time(bytes)
+    entry = try reader.u8(bytes) == 0 ? nil : Entry(inode: try reader.u64(bytes), changed: try reader.time(bytes))
+    path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
+    let target = try reader.array(bytes, Int(try reader.u16(bytes)))
+    self.target = target.isEmpty ? path : try ArchivePath(target)
+    content = try reader.rest(bytes)
+  }
+}
+
+extension ByteWriter {
+  fileprivate mutating func time(_ time: ItemTime) {
+    u64(UInt64(bitPattern: time.seconds))
+    u32(time.nanoseconds)
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func time(_ bytes: Span<UInt8>) throws(Violation) -> ItemTime {
+    ItemTime(seconds: Int64(bitPattern: try u64(bytes)), nanoseconds: try u32(bytes))
+  }
+}

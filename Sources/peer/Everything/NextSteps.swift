@@ -1,0 +1,157 @@
+import MigrationApps
+import MigrationSystem
+import MigrationWire
+
+/// What the user of this device does after a migration: installs the programs of the data that has
+/// come, and decides about the old data that was set aside. A command to copy comes last in its
+/// sentence, after a colon.
+struct NextSteps: Equatable {
+  /// What this device does not have.
+  var missing: [Arrival.Missing] = []
+  /// The absolute paths of old data beside the new one.
+  var aside: [[UInt8]] = []
+  /// The home, if files in it need labels that this program does not set.
+  var unlabelled: [UInt8]?
+
+  /// The sentences. `catalogue` says which of the missing programs can be named in a command.
+  func sentences(_ catalogue: Catalogue) -> [String] {
+    installing(catalogue) + decidingAboutOldData
+      + (unlabelled.map { home in
+        ["SELinux is on here. After the last pass, restore the labels: restorecon -R \(VisibleText.listed(home))"]
+      } ?? [])
+  }
+
+  private func installing(_ catalogue: Catalogue) -> [String] {
+    let packages = catalogue.known(Set(missing.compactMap { if case .package(let name) = $0 { name } else { nil } }))
+    var flatpaks: [String: [String]] = [:]
+    var others: Set<String> = []
+    for program in missing {
+      switch program {
+      case .package(let name): if !packages.contains(name) { others.insert(name) }
+      case .flatpak(let name):
+        if let remote = catalogue.remote(of: name) {
+          flatpaks[remote, default: []].append(name)
+        } else {
+          others.insert(name)
+        }
+      }
+    }
+    var sentences: [String] = []
+    if !packages.isEmpty {
+      sentences.append(
+        "To install the programs that the data belongs to: apt install \(packages.sorted().joined(separator: " "))")
+    }
+    for (remote, names) in flatpaks.sorted(by: { $0.key < $1.key }) {
+      sentences.append(
+        "To install the apps that the data belongs to: flatpak install \(remote) "
+          + names.sorted().joined(separator: " "))
+    }
+    if !others.isEmpty {
+      let names = others.sorted().map { VisibleText.listed($0.utf8) }.joined(separator: ", ")
+      sentences.append("Not installed here, and in no catalogue of this computer: \(names)")
+    }
+    return sentences
+  }
+
+  private var decidingAboutOldData: [String] {
+    guard let first = aside.first else { return [] }
+    let all = aside.map { VisibleText.listed($0) }.joined(separator: " ")
+    let place = VisibleText.listed(Self.place(ofAside: first))
+    return [
+      "What was here before is kept beside the new data. To remove it: rm -rf -- \(all)",
+      "To go back instead, here for the first: rm -rf -- \(place) && mv -- \(VisibleText.listed(first)) \(place)",
+    ]
+  }
+
+  /// The place of data that was set aside: its name without `.before-`, and what follows.
+  private static func place(ofAside path: [UInt8]) -> [UInt8] {
+    let mark = Array(".before-".utf8)
+    let start = path.indices.last { path[$0...].starts(with: mark) }
+    return Array(path[..<(start ?? path.endIndex)])
+  }
+}
+
+/// What this computer's packagers offer. A name from elsewhere enters a command only if it has the
+/// packager's grammar, and the packager knows it.
+struct Catalogue {
+  private let lists: [UInt8]
+  private let flatpaks: [[UInt8]]
+
+  /// `lists` is the folder of APT's lists of packages, and `flatpaks` are installations.
+  init(lists: String = "/var/lib/apt/lists", flatpaks: [[UInt8]]) {
+    self.lists = Array(lists.utf8)
+    self.flatpaks = flatpaks
+  }
+
+  /// Whether a text can be the name of a Debian package.
+  static func isPackage(_ name: String) -> Bool {
+    guard name.utf8.count >= 2, let first = name.utf8.first, isSmall(first) else { return false }
+    return name.utf8.allSatisfy { isSmall($0) || "+-.".utf8.contains($0) }
+  }
+
+  private static func isSmall(_ byte: UInt8) -> Bool { (97...122).contains(byte) || (48...57).contains(byte) }
+
+  /// Those of some packages that APT can install.
+  func known(_ packages: Set<String>) -> Set<String> {
+    var wanted = packages.filter(Self.isPackage)
+    var known: Set<String> = []
+    for name in names(in: lists) where name.hasSuffix("_Packages") && !wanted.isEmpty {
+      guard let file = try? Directory.open(lists).openChild(Array(name.utf8)) else { continue }
+      known.formUnion(Self.packages(of: wanted, in: file))
+      wanted.subtract(known)
+    }
+    return known
+  }
+
+  private static let block = 1 << 20
+
+  /// Those of some packages that a list has, which may be long.
+  private static func packages(of wanted: Set<String>, in file: borrowing Descriptor) -> Set<String> {
+    let mark = Array("Package: ".utf8)
+    var found: Set<String> = []
+    var bytes = [UInt8](repeating: 0, count: block)
+    var rest: [UInt8] = []
+    while let count = try? file.readNext(into: &bytes), count > 0 {
+      rest += bytes[..<count]
+      guard let end = rest.lastIndex(of: 10) else { continue }
+      for line in rest[..<end].split(separator: 10) where line.starts(with: mark) {
+        let name = String(decoding: line.dropFirst(mark.count), as: UTF8.self)
+        if wanted.contains(name) { found.insert(name) }
+      }
+      rest.removeSubrange(...end)
+    }
+    return found
+  }
+
+  /// The remote from which a Flatpak can be installed; nil if none is known to have it.
+  func remote(of flatpak: String) -> String? {
+    guard Flatpaks.isIdentifier(flatpak) else { return nil }
+    for installation in flatpaks {
+      let remotes = installation + Array("/appstream".utf8)
+      for remote in names(in: remotes) where Self.isRemote(remote) {
+        let folder = remotes + Array("/\(remote)".utf8)
+        for architecture in names(in: folder) {
+          let icons = folder + Array("/\(architecture)/active/icons".utf8)
+          for size in names(in: icons) {
+            let icon = icons + Array("/\(size)/\(flatpak).png".utf8)
+            if (try? Directory.status(of: icon)) != nil { return remote }
+          }
+        }
+      }
+    }
+    return nil
+  }
+
+  private static func isRemote(_ name: String) -> Bool {
+    name.utf8.first != 45 && name.utf8.allSatisfy { isSmall($0) || (65...90).contains($0) || "+-._".utf8.contains($0) }
+  }
+
+  private func names(in folder: [UInt8]) -> [String] {
+    var names: [String] = []
+    try? Directory.open(folder).forEachEntry { (name, _) throws(SystemError) in
+      names.append(String(decoding: [UInt8](copying: name), as: UTF8.self))
+      return true
+    }
+    return names.sorted()
+  }
+}

@@ -1,0 +1,305 @@
+import Glibc
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// The last pass of a migration: what the same device has brought before, and what has changed since.
+@Suite struct LastPassTests {
+  private let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch.withFolders(inMemory: true)
+    scratch.makeDirectory("source/root")
+    scratch.makeDirectory("destination/root")
+  }
+
+  private func write(_ side: String, _ name: String, _ content: String, time: Int = 1_500_000_000) {
+    let folders = name.split(separator: "/").dropLast()
+    for count in 1..<(folders.count + 1) {
+      let folder = "\(side)/root/\(folders.prefix(count).joined(separator: "/"))"
+      if !scratch.exists(folder) { scratch.makeDirectory(folder) }
+    }
+    scratch.write("\(side)/root/\(name)", Array(content.utf8))
+    scratch.setTime("\(side)/root/\(name)", time)
+  }
+
+  private func text(_ name: String) -> String? {
+    guard scratch.exists("destination/root/\(name)") else { return nil }
+    return String(decoding: scratch.read("destination/root/\(name)"), as: UTF8.self)
+  }
+
+  private func arrived() throws -> ArrivedItems {
+    let directory = try Directory.open(Array(scratch.path("").utf8))
+    return try ArrivedItems(DiskFile(try directory.openOrCreateFile(Array("arrived".utf8))))
+  }
+
+  private struct Pass {
+    let sent: [String]
+    let refused: [String]
+    let away: [String]
+  }
+
+  /// One transfer.
+  @discardableResult
+  private func pass() throws -> Pass {
+    scratch.letSettle()
+    let root = [scratch.at("source/root")]
+    let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
+    arrival.staging.arrivals = try arrived()
+    let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
+    #expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
+    var held = HeldItems()
+    held.add(Held(kind: .present, marks: present.present))
+    let export = try Export(root, held: held)
+    try arrival.write(export.outlet.frames)
+    try arrival.finish(export.result.finish)
+    return Pass(
+      sent: try export.entries.compactMap { $0.record?.kind == .directory ? nil : String($0.text.dropFirst(5)) }
+        .sorted(),
+      refused: arrival.staging.refusals(from: 0).map { String($0.path.text.dropFirst(5)) },
+      away: arrival.staging.arrivals?.away.names.map { String($0.text.dropFirst(5)) } ?? [])
+  }
+
+  @Test(arguments: [
+    (FolderImport.Since.untouched, false, FolderImport.Later.isKnown), (.untouched, true, .replaces),
+    (.touched, false, .isKnown), (.touched, true, .isNew), (.gone, false, .isKnown), (.gone, true, .staysAway),
+  ])
+  func `what changed here and there decides`(
+    _ since: FolderImport.Since, _ isChanged: Bool, _ later: FolderImport.Later
+  ) {
+    #expect(FolderImport.Later(since, isChanged: isChanged) == later)
+  }
+
+  @Test func `untouched means the same inode, size, time and change, or where these prove nothing the content`() throws
+  {
+    let time = Timestamp(seconds: 5, nanoseconds: 7)
+    let item = ArrivedItem(
+      path: try ArchivePath([97]), target: try ArchivePath([98]), kind: .file, size: 3, modified: ItemTime(time),
+      content: [1], entry: ArrivedItem.Entry(inode: 9, changed: ItemTime(time)))
+    func isUntouched(
+      _ kind: FileKind = .regular, inode: UInt64 = 9, size: UInt64 = 3, at modified: Timestamp? = time,
+      changed: Timestamp? = time, tellsEntriesApart: Bool = true, mayHaveChanged: Bool = false, content: [UInt8]? = [1]
+    ) -> Bool {
+      let there = ExistingEntry(
+        kind: kind, mode: 0o600, device: 1, inode: inode, size: size, modified: modified, changed: changed)
+      return item.isUntouched(there, tellsEntriesApart: tellsEntriesApart, mayHaveChanged: mayHaveChanged) { content }
+    }
+    let later = Timestamp(seconds: 5, nanoseconds: 8)
+    #expect(isUntouched() && isUntouched(changed: later, mayHaveChanged: true))
+    #expect(!isUntouched(.directory) && !isUntouched(inode: 8) && !isUntouched(size: 4))
+    #expect(
+      !isUntouched(at: later) && !isUntouched(at: nil) && !isUntouched(changed: later) && !isUntouched(changed: nil))
+    #expect(isUntouched(inode: 8, tellsEntriesApart: false) && !isUntouched(tellsEntriesApart: false, content: [2]))
+    #expect(!isUntouched(tellsEntriesApart: false, content: nil))
+  }
+
+  @Test func `a second pass brings what changed, replaces what nobody touched, and nothing else`() throws {
+    for name in ["same", "changed", "both", "mine", "removed there", "removed", "newer", "moved", "f/in", "f/g/deep"] {
+      write("source", name, "first \(name)")
+    }
+    write("destination", "taken.txt", "own")
+    write("source", "taken.txt", "first")
+    scratch.makeLink("source/root/link", to: "there")
+    try pass()
+    #expect(text("taken (2).txt") == "first" && text("f/g/deep") == "first f/g/deep")
+
+    for name in ["changed", "both", "newer", "taken.txt", "f/in"] {
+      write("source", name, "second \(name)", time: 1_600_000_000)
+    }
+    write("source", "new", "new")
+    scratch.remove("source/root/removed there")
+    write("destination", "both", "mine now")
+    write("destination", "mine", "mine now")
+    for name in ["removed", "newer"] { scratch.remove("destination/root/\(name)") }
+    scratch.makeDirectory("destination/root/elsewhere")
+    scratch.move("destination/root/moved", to: "destination/root/elsewhere/moved")
+    let second = try pass()
+    #expect(second.sent == ["both", "changed", "f/in", "new", "newer", "taken.txt"])
+    #expect(second.refused == ["newer"])
+    #expect(second.away.sorted() == ["moved", "newer", "removed"])
+    let expected: [String: String?] = [
+      "same": "first same", "changed": "second changed", "both": "mine now", "both (2)": "second both",
+      "mine": "mine now",
+      "removed there": "first removed there", "removed": nil, "newer": nil, "moved": nil,
+      "elsewhere/moved": "first moved", "f/in": "second f/in", "taken.txt": "own", "taken (2).txt": "second taken.txt",
+      "taken (3).txt": nil, "new": "new", "mine (2)": nil, "changed (2)": nil,
+    ]
+    for (name, content) in expected { #expect(text(name) == content, "\(name)") }
+    // A third one has nothing to bring, and one with another change replaces what came beside.
+    #expect(try pass().sent == ["newer"])
+    write("source", "both", "third", time: 1_700_000_000)
+    #expect(try pass().sent == ["both", "newer"])
+    #expect(text("both") == "mine now" && text("both (2)") == "third" && text("both (3)") == nil)
+  }
+
+  /// What is at the destination, without the dates in names.
+  private var outcome: [String: String] {
+    var outcome: [String: String] = [:]
+    for name in scratch.snapshot("destination").entries.keys.map({ String(decoding: $0, as: UTF8.self) }) {
+      let isFile = scratch.exists("destination/\(name)/.") == false
+      outcome[name.replacing(/before-[0-9-]*/, with: "before")] = isFile ? scratch.text("destination/\(name)") : ""
+    }
+    return outcome
+  }
+
+  /// A second pass with everything that may happen, which dies at an operation. Returns whether it did.
+  private func secondPass(dyingAt last: Int?, isBehind: Bool) throws -> Bool {
+    for name in ["changed", "both", "f/g/b", "work/.git/refs", "work/a"] { write("source", name, "first \(name)") }
+    write("destination", "taken", "own")
+    write("source", "taken", "first")
+    try pass()
+    for name in ["changed", "both", "f/g/b", "work/a", "taken"] {
+      write("source", name, "second \(name)", time: 1_600_000_000)
+    }
+    write("source", "f/new", "new")
+    write("destination", "both", "mine")
+    scratch.move("destination/root/f", to: "destination/root/moved")
+    scratch.letSettle()
+    let root = [scratch.at("source/root")]
+    let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
+    let export = try Export(root)
+    try arrival.write(export.outlet.frames)
+    try arrival.staging.complete(export.result.finish) { _ in }
+    func goOn(dyingAt last: Int?) throws -> Bool {
+      let disk = try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination"))
+      let mortal = MortalDisk(disk, dyingAt: nil, diesAfter: isBehind)
+      let staging = try Staging.recover(from: mortal, for: export.offer, transfer: 0xABC, keys: testKeys)
+      mortal.life.withLock { ($0.operations, $0.last) = (0, last) }
+      staging.arrivals = try arrived()
+      var moves = FolderImport(staging, to: mortal)
+      do {
+        try moves.run { _ in }
+        try staging.finishImport()
+      } catch {
+        #expect(mortal.hasDied, "\(error)")
+      }
+      return mortal.hasDied
+    }
+    let hasDied = try goOn(dyingAt: last)
+    if hasDied { #expect(try !goOn(dyingAt: nil)) }
+    try arrival.clear()
+    return hasDied
+  }
+
+  @Test(arguments: [false, true])
+  func `a second pass that dies at any operation ends like one that does not`(_ isBehind: Bool) throws {
+    let whole = try LastPassTests()
+    #expect(try !whole.secondPass(dyingAt: nil, isBehind: isBehind))
+    let expected = whole.outcome
+    #expect(expected["root/taken (2)"] == "second taken" && expected["root/work.before/a"] == "first work/a")
+    #expect(expected["root/both (2)"] == "second both" && expected["root/f/new"] == "new")
+    #expect(expected["root/f/g/b"] == nil && expected["root/moved/g/b"] == "first f/g/b")
+    var last = 0
+    repeat { last += 1 } while try dies(at: last)
+    #expect(last > 15)
+    func dies(at last: Int) throws -> Bool {
+      let one = try LastPassTests()
+      let hasDied = try one.secondPass(dyingAt: last, isBehind: isBehind)
+      let found = one.outcome
+      #expect(found == expected, "died at \(last)")
+      return hasDied && found == expected
+    }
+  }
+
+  @Test func `a folder that was moved here stays away, and comes only for what is new in it`() throws {
+    for name in ["f/a", "f/g/b", "h/c"] { write("source", name, name) }
+    scratch.makeDirectory("source/root/f/empty")
+    try pass()
+    scratch.move("destination/root/f", to: "destination/root/moved")
+    scratch.move("destination/root/h", to: "destination/root/moved/h")
+    let second = try pass()
+    #expect(second.sent == [] && second.away == ["f", "h"])
+    #expect(scratch.names("destination/root").sorted() == ["moved"])
+    write("source", "f/a", "changed", time: 1_600_000_000)
+    write("source", "f/new", "new")
+    let third = try pass()
+    #expect(third.refused == ["f/a"])
+    #expect(
+      scratch.names("destination/root").sorted() == ["f", "moved"] && scratch.names("destination/root/f") == ["new"])
+  }
+
+  @Test func `a folder under version control is replaced whole, or arrives beside if anything was touched`() throws {
+    for name in ["work/.git/refs", "work/.git/old", "work/a"] { write("source", name, name) }
+    try pass()
+    write("source", "work/a", "second", time: 1_600_000_000)
+    scratch.remove("source/root/work/.git/old")
+    try pass()
+    let aside = try #require(scratch.names("destination/root").first { $0.hasPrefix("work.before-") })
+    #expect(scratch.names("destination/root").count == 2 && text("\(aside)/.git/old") == "work/.git/old")
+    #expect(text("work/a") == "second" && text("work/.git/old") == nil)
+    // Nothing new, and then a change on both sides.
+    write("destination", "work/own", "own")
+    try pass()
+    #expect(scratch.names("destination/root").count == 2)
+    write("source", "work/a", "third", time: 1_700_000_000)
+    try pass()
+    #expect(text("work/a") == "second" && text("work/own") == "own" && text("work (2)/a") == "third")
+  }
+
+  @Test func `a database and its companions arrive beside if they changed, and never again without a change`() throws {
+    for name in ["x.db", "x.db-wal"] { write("source", name, name) }
+    try pass()
+    write("destination", "x.db", "mine")
+    try pass()
+    #expect(scratch.names("destination/root").sorted() == ["x.db", "x.db-wal"])
+    write("source", "x.db", "second", time: 1_600_000_000)
+    try pass()
+    #expect(text("x.db") == "mine" && text("x (2).db") == "second" && text("x (2).db-wal") == "x.db-wal")
+  }
+
+  @Test func `names of one file are replaced together`() throws {
+    write("source", "one", "first")
+    #expect(Glibc.link(scratch.path("source/root/one"), scratch.path("source/root/two")) == 0)
+    try pass()
+    scratch.remove("source/root/one")
+    scratch.remove("source/root/two")
+    write("source", "one", "second", time: 1_600_000_000)
+    #expect(Glibc.link(scratch.path("source/root/one"), scratch.path("source/root/two")) == 0)
+    try pass()
+    #expect(text("one") == "second" && text("two") == "second")
+    #expect(scratch.names("destination/root").sorted() == ["one", "two"])
+  }
+
+  @Test func `data that was not touched is known as such, until anything in it is touched or added`() throws {
+    for name in ["app/a", "app/sub/b"] { write("source", name, name) }
+    try pass()
+    // The folder itself was merged.
+    scratch.remove("arrived")
+    scratch.move("destination/root", to: "destination/before")
+    try pass()
+    let home = try Directory.open(scratch.at("destination"))
+    let roots = [(key: Array("root".utf8), place: Array("root".utf8))]
+    #expect(try arrived().areUntouched(roots, in: home))
+    #expect(try !arrived().areUntouched(roots + [(key: Array("other".utf8), place: Array("other".utf8))], in: home))
+    scratch.write("destination/root/app/sub/new", "new")
+    #expect(try !arrived().areUntouched(roots, in: home))
+  }
+
+  @Test func `a record that is cut short is forgotten, and the newest record of a path counts`() throws {
+    func item(_ name: String, _ size: UInt64) throws -> ArrivedItem {
+      let path = try ArchivePath(Array(name.utf8))
+      return ArrivedItem(
+        path: path, target: path, kind: .file, size: size, modified: ItemTime(seconds: 1, nanoseconds: 0), entry: nil)
+    }
+    for (name, size) in [("a", 1), ("b", 2), ("a", 3)] as [(String, UInt64)] {
+      let items = try arrived()
+      try items.add(try item(name, size))
+      try items.flush()
+    }
+    scratch.write("arrived", scratch.read("arrived") + [0, 0, 0, 60, 16, 1, 2, 3])
+    let items = try arrived()
+    try items.add(try item("c", 4))
+    try items.flush()
+    var found: [UInt64] = []
+    try arrived().visit { found.append($0.size) }
+    #expect(found == [2, 3, 4])
+    #expect(try arrived().item(at: ArchivePath(Array("a".utf8)))?.size == 3)
+  }
+}
+
+extension ArchivePath {
+  fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,47 @@
+import MigrationApps
+import TestSupport
+import Testing
+
+@testable import peer
+
+@Suite struct NextStepsTests {
+  private let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch(inMemory: true)
+    for name in ["lists", "flatpak/appstream/flathub/x86_64/active/icons/64x64"] { scratch.makeDirectory(name) }
+    scratch.write("lists/a_Packages", "Package: vim\nVersion: 1\n\nPackage: g++\nDescription: Package: fish\n")
+    scratch.write("lists/a_Release", "Package: fish\n")
+    scratch.write("flatpak/appstream/flathub/x86_64/active/icons/64x64/org.example.App.png", "")
+  }
+
+  private func sentences(_ steps: NextSteps) -> [String] {
+    steps.sentences(Catalogue(lists: scratch.path("lists"), flatpaks: [scratch.at("flatpak")]))
+  }
+
+  @Test func `a program enters a command only if this computer's catalogue has it`() {
+    let missing: [Arrival.Missing] = [
+      .package("vim"), .package("g++"), .package("fish"), .package("--purge"), .flatpak("org.example.App"),
+      .flatpak("org.example.Other"), .package("x;y"),
+    ]
+    #expect(
+      sentences(NextSteps(missing: missing)) == [
+        "To install the programs that the data belongs to: apt install g++ vim",
+        "To install the apps that the data belongs to: flatpak install flathub org.example.App",
+        "Not installed here, and in no catalogue of this computer: '--purge', fish, org.example.Other, 'x;y'",
+      ])
+    #expect(sentences(NextSteps()) == [])
+  }
+
+  @Test func `old data can be removed, or brought back, by a command`() {
+    let aside = ["/home/a/.config/x.before-2026-11-25", "/home/a b/y.before-2026-11-25-2"].map { Array($0.utf8) }
+    #expect(
+      sentences(NextSteps(aside: aside)) == [
+        "What was here before is kept beside the new data. To remove it: "
+          + "rm -rf -- /home/a/.config/x.before-2026-11-25 '/home/a b/y.before-2026-11-25-2'",
+        "To go back instead, here for the first: "
+          + "rm -rf -- /home/a/.config/x && mv -- /home/a/.config/x.before-2026-11-25 /home/a/.config/x",
+      ])
+    #expect(sentences(NextSteps(unlabelled: Array("/home/a".utf8)))[0].hasSuffix(": restorecon -R /home/a"))
+  }
+}
