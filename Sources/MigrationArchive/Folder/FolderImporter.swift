@@ -11,12 +11,15 @@ package final class FolderImporter: Importer {
   private let refusesRunning: Bool
   /// Where roots that are keys arrive; nil if roots are names.
   let places: RootPlaces?
+  /// Looks at the files when all are there, and may change small ones.
+  private let preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)?
 
   /// Imports into the directory of the staging area; with `places`, each root to its place there.
   package init(
     _ area: StagingArea, existing: Existing? = nil, refusingRunning refusesRunning: Bool = false,
-    places: RootPlaces? = nil
+    places: RootPlaces? = nil, preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)? = nil
   ) {
+    self.preparing = preparing
     self.area = area
     self.existing = existing
     self.refusesRunning = refusesRunning
@@ -124,6 +127,7 @@ package final class FolderImporter: Importer {
     if case .imported = staging.stage { return staging.losses }
     guard let disk = staging.disk.destination else { preconditionFailure("folders have a destination") }
     try area.checkPlace()
+    try preparing?(StagedFiles(of: staging))
     var moves = FolderImport(staging, to: disk, at: places)
     try moves.run(progress: progress)
     try area.checkPlace()
