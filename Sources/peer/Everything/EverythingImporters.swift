@@ -51,7 +51,7 @@ final class EverythingImporters: Importers {
     self.folders = folders
     keyed = KeyedArrivals(
       folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace)
-    begun = KeyedArrivals(folders.area, home: home, knowing: known, replacingApps: true)
+    begun = KeyedArrivals(folders.area, home: home, knowing: known, replacingApps: true) { observer(.notice($0)) }
     self.apps = apps
     self.permissions = permissions
     self.stop = stop

@@ -14,8 +14,8 @@ extension EverythingOptions {
       for option in ["--home", "--skip"] where arguments.bytes(option) != nil {
         throw .usage("\(option) requires --everything", hint: "Add --everything, or remove \(option).")
       }
-      guard !arguments.has("--dry-run") else {
-        throw .usage("--dry-run requires --everything", hint: "Add --everything, or remove --dry-run.")
+      for option in ["--dry-run", "--wait"] where arguments.has(option) {
+        throw .usage("\(option) requires --everything", hint: "Add --everything, or remove \(option).")
       }
       return nil
     }
@@ -32,6 +32,7 @@ extension EverythingOptions {
     skipped = arguments.all("--skip")
     self.apps = apps
     isDry = arguments.has("--dry-run")
+    waits = arguments.has("--wait")
   }
 }
 

@@ -11,9 +11,14 @@ struct KeyedArrivals {
   private let known: KnownApps
   /// Whether the existing data of apps is set aside.
   private let replacesApps: Bool
+  private let tell: @Sendable (String) -> Void
 
-  /// The home is the directory of the staging area.
-  init(_ area: StagingArea, home: SharedDirectory, knowing known: KnownApps, replacingApps replacesApps: Bool) {
+  /// The home is the directory of the staging area. `tell` gets clauses for the user.
+  init(
+    _ area: StagingArea, home: SharedDirectory, knowing known: KnownApps, replacingApps replacesApps: Bool,
+    tell: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    self.tell = tell
     self.area = area
     self.home = home
     self.known = known
@@ -30,9 +35,18 @@ struct KeyedArrivals {
     case .files(let app, let roots):
       guard let arrival = arrival(of: app) else { return nil }
       try check(arrival, roots)
-      return FolderImporter(area, existing: .setAside, places: try RootPlaces(arrival.places))
+      let data = ArrivingData(arrival, paths: paths(of: part), tell: tell)
+      return FolderImporter(
+        area, existing: .setAside, places: try RootPlaces(arrival.places),
+        preparing: { (files) throws(ArchiveError) in try data.prepare(files) })
     case .role, .folders, .app, .unknown: return nil
     }
+  }
+
+  /// The paths of the sender's home that stand for others here.
+  private func paths(of part: Part) -> OldPaths? {
+    guard let home = try? self.home.directory.canonicalPath() else { return nil }
+    return OldPaths(part.homePaths, home: home, folders: HomeFolders.receiving(in: self.home.directory).map)
   }
 
   /// What a part is by this device's own knowledge; its flags only add to that.

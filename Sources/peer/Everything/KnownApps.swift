@@ -27,7 +27,8 @@ struct KnownApps {
           Array.init),
       flatpaks: isElsewhere
         ? Flatpaks()
-        : Flatpaks(installations: installations, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first))
+        : Flatpaks(installations: installations, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first),
+      packages: InstalledPackages(isElsewhere ? nil : Array("/var/lib/dpkg/status".utf8)))
     running = isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID)
   }
 

@@ -18,6 +18,8 @@ struct EverythingOptions: Equatable, Sendable {
   var apps: [String] = []
   /// Whether the plan is only shown.
   var isDry = false
+  /// Whether the program waits until a person has closed an app, also without a terminal.
+  var waits = false
 }
 
 /// What `peer send --everything` moves, as its user has chosen it.
@@ -31,6 +33,8 @@ struct ChosenEverything {
   let notes: [String]
   private(set) var inventory: Inventory
   private(set) var choice: PlanChoice
+  /// The origins of the parts of an earlier run that is to go on, in the order of its plan.
+  private var earlier: [[UInt8]] = []
 
   /// Lists the home, and applies what the command line says.
   init(_ options: SendOptions, records: [UInt8]) throws(TransferFailure) {
@@ -95,10 +99,23 @@ struct ChosenEverything {
   private mutating func take(_ origins: [[UInt8]]?) -> Bool {
     guard let origins else { return false }
     let words = inventory.entries.enumerated().map { index, entry in
-      let names = entry.app.map { [AppSource.origin(of: $0.identifier)] } ?? entry.places.map { path(of: $0) }
+      let names = names(entry.app, entry.places)
       return "\(names.allSatisfy(origins.contains) ? "+" : "")\(index + 1)"
     }
-    return (try? choice.apply(words.joined(separator: ","))) != nil
+    guard (try? choice.apply(words.joined(separator: ","))) != nil else { return false }
+    earlier = origins
+    return true
+  }
+
+  /// The origins of an entry, or of a part.
+  private func names(_ app: MovableApp?, _ places: [MigrationApps.Place]) -> [[UInt8]] {
+    guard let app, app.kind == .withExtension else { return places.map { path(of: $0) } }
+    return [AppSource.origin(of: app.identifier)]
+  }
+
+  private func order(of part: ChosenPart) -> Int {
+    let app: MovableApp? = if case .app(let app) = part.contents { app } else { nil }
+    return names(app, part.places).compactMap { earlier.firstIndex(of: $0) }.min() ?? .max
   }
 
   private func path(of place: MigrationApps.Place) -> [UInt8] { homePath + [UInt8(ascii: "/")] + place.path }
@@ -152,10 +169,12 @@ struct ChosenEverything {
 
   /// The sources of what is chosen.
   func sources(telling tell: @escaping @Sendable (TransferEvent) -> Void) throws(TransferFailure) -> [any ItemSource] {
-    let parts = choice.parts(of: inventory)
+    var parts = choice.parts(of: inventory)
     guard !parts.isEmpty else {
       throw .usage("nothing is chosen that could move", hint: "'peer send --everything --dry-run' lists what there is.")
     }
+    // A plan goes on only in its own order, also if other apps are in use by now.
+    if !earlier.isEmpty { parts.sort { order(of: $0) < order(of: $1) } }
     var sources: [any ItemSource] = []
     for part in parts {
       switch part.contents {
@@ -180,22 +199,40 @@ struct ChosenEverything {
           case .folders, .app: .folders(roots)
           }
         }, notice: { tell(.notice($0)) })
-      return LabelledSource(source, name: part.name, flags: part.flags, obstacle: obstacle(part))
+      guard case .files(let app, _) = part.contents else {
+        return LabelledSource(source, name: part.name, flags: part.flags)
+      }
+      return LabelledSource(
+        source, name: part.name, flags: part.flags, use: use(app, telling: tell), homePaths: homePaths)
     } catch {
       throw TransferFailure(error)
     }
   }
 
+  /// Where this user's home and its folders are. Files of a home from elsewhere name the place that it
+  /// had there, which is unknown.
+  private var homePaths: [HomePath] {
+    if options.everything?.home != nil { return [] }
+    let folders = HomeFolders(in: home.directory).map.map { key, place in
+      HomePath(key: Array(key.utf8), path: homePath + [UInt8(ascii: "/")] + place)
+    }
+    return ([HomePath(key: OldPaths.homeKey, path: homePath)] + folders)
+      .filter { $0.path.count <= Limits.homePath }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+  }
+
   /// Looks whether an app of files is in use at its turn.
-  private func obstacle(_ part: ChosenPart) -> @Sendable () -> ArchiveError? {
-    guard case .files(let app, _) = part.contents else { return { nil } }
+  private func use(
+    _ app: MovableApp, telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) -> LabelledSource.Use {
     let (home, records, isElsewhere) = (home, records, options.everything?.home != nil)
-    return {
-      let now = KnownApps(records: records, isElsewhere: isElsewhere).apps(in: home.directory).apps
-      guard let user = now.first(where: { $0.identifier == app.identifier })?.inUse else { return nil }
-      return ArchiveError(
-        .appInUse, "\(VisibleText.of(app.name)) is in use by \(VisibleText.of(user))",
-        hint: "Close it, and run both commands again.")
+    let waits =
+      options.everything?.waits == true
+      || !options.json && [0, StandardStream.error.rawValue].allSatisfy { Terminal.isTerminal($0) }
+    return LabelledSource.Use(name: app.name, waits: waits) {
+      KnownApps(records: records, isElsewhere: isElsewhere).apps(in: home.directory).apps
+        .first { $0.identifier == app.identifier }?.inUse
+    } tell: {
+      tell(.notice($0))
     }
   }
 
@@ -243,41 +280,4 @@ enum Migration {
   static func home(ofName name: [UInt8]) -> [UInt8]? {
     name.starts(with: mark) ? Array(name.dropFirst(mark.count)) : nil
   }
-}
-
-/// Folders under the name and with the flags of their part.
-final class LabelledSource: ItemSource {
-  private let source: FolderSource
-  private let name: String
-  private let flags: Part.Flags
-  /// The reason why it cannot be exported now, if there is one.
-  private let obstacle: @Sendable () -> ArchiveError?
-
-  init(
-    _ source: FolderSource, name: String, flags: Part.Flags, obstacle: @escaping @Sendable () -> ArchiveError?
-  ) {
-    self.source = source
-    self.name = name
-    self.flags = flags
-    self.obstacle = obstacle
-  }
-
-  func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
-
-  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
-    var summary = try source.prepare(until: stop)
-    summary.name = name
-    summary.flags = flags
-    return summary
-  }
-
-  func export(
-    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult {
-    if let obstacle = obstacle() { throw obstacle }
-    return try source.export(settings, for: request, begin: begin)
-  }
-
-  func withholding(for traits: DestinationTraits) -> Withholding { source.withholding(for: traits) }
-  var isRotating: Bool { source.isRotating }
 }
