@@ -82,6 +82,27 @@ package struct AppCatalogue: Sendable {
     return apps.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }
   }
 
+  /// The key of the settings of an app that has no other data.
+  package static let settingsKey = "dconf"
+
+  /// Where the settings of an app stand in a home before they are loaded.
+  package static func settingsPlace(of identifier: String) -> [UInt8] {
+    Array(".local/share/peer-settings/\(identifier)".utf8)
+  }
+
+  /// The apps of which these settings have values, sorted by name.
+  package func apps(with settings: DesktopSettings) -> [MovableApp] {
+    descriptions.values.filter { !$0.settings.isEmpty }.compactMap { description in
+      let own = settings.only(description.settings)
+      if own.isEmpty { return nil }
+      let bytes = UInt64(own.dump.count)
+      return MovableApp(
+        .settings, identifier: description.identifier, name: description.name, flags: description.flags,
+        isIdentity: description.isIdentity, needs: description.needs,
+        size: EntrySize(Tally(items: 1, bytes: bytes), allocated: bytes), settings: own)
+    }.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }
+  }
+
   /// The Flatpaks of whose data no description takes a part.
   private func undescribed(
     besides others: [MovableApp], in home: borrowing Directory
@@ -127,6 +148,12 @@ package struct AppCatalogue: Sendable {
   package func arrival(
     of identifier: String, in home: borrowing Directory, running: RunningPrograms = RunningPrograms()
   ) -> Arrival? {
+    if let description = descriptions[identifier], !description.settings.isEmpty {
+      return Arrival(
+        name: description.name, places: [Self.settingsKey: Self.settingsPlace(of: identifier)],
+        flags: description.flags, isIdentity: description.isIdentity, missing: nil, inUse: nil, homeFiles: [],
+        written: nil, installed: nil, settings: description.settings)
+    }
     if let description = descriptions[identifier] {
       let installed = description.packagings.first { isInstalled($0, of: description) }
       guard let packaging = installed ?? description.packagings.first else { return nil }
@@ -204,10 +231,14 @@ package struct Arrival: Equatable, Sendable {
   let written: WrittenVersion?
   /// The installed version, where `written` needs it.
   let installed: Version?
+  /// The keys of dconf that are loaded; empty for other data.
+  package var settings: [SettingsKey] = []
 
   /// The places of some roots at which anything is.
   package func present(of keys: [[UInt8]], in home: borrowing Directory) -> [[UInt8]] {
-    keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { home.isTaken(at: $0) }
+    // What is there of settings is only what has been loaded before.
+    if !settings.isEmpty { return [] }
+    return keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { home.isTaken(at: $0) }
   }
 
   /// The places of some roots that have data already: anything but files that every new home has.

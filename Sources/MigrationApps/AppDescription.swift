@@ -40,6 +40,8 @@ package struct AppDescription: Equatable, Sendable {
   /// The names of its programs.
   package let programs: [String]
   package let roots: [Root]
+  /// The keys of dconf, in a description without roots.
+  package let settings: [SettingsKey]
   /// Patterns relative to each root; the locks are among them.
   package let exclusions: [[UInt8]]
   /// The names of processes that use the data.
@@ -98,7 +100,8 @@ private struct DescriptionReader {
 
   private static let keys: [String: [String]?] = [
     "Application": ["Id", "Name", "Packages", "Programs", "Runs", "Secret", "Identity", "Needs"], "Data": nil,
-    "Exclude": ["Patterns"], "Running": ["Processes", "Locks"], "Home": ["Files"], "Version": ["File", "Key"],
+    "Settings": ["Keys"], "Exclude": ["Patterns"], "Running": ["Processes", "Locks"], "Home": ["Files"],
+    "Version": ["File", "Key"],
   ]
 
   init(_ file: KeyFile) throws(Mistake) {
@@ -138,6 +141,7 @@ private struct DescriptionReader {
     return AppDescription(
       identifier: identifier.value, name: name.value, packages: try words("Application", "Packages"),
       programs: try words("Application", "Programs"), roots: roots,
+      settings: try settings(),
       exclusions: try exclusions() + locks.map(\.exclusion), processes: try words("Running", "Processes"), locks: locks,
       homeFiles: try homeFiles(roots), written: try written(roots), flags: flags, isIdentity: try isSet("Identity"),
       needs: try words("Application", "Needs"), file: file)
@@ -226,7 +230,25 @@ private struct DescriptionReader {
     return WrittenVersion(file: file, key: self.entry("Version", "Key")?.value)
   }
 
+  private func settings() throws(Mistake) -> [SettingsKey] {
+    guard let entry = entry("Settings", "Keys") else { return [] }
+    var keys: [SettingsKey] = []
+    for text in entry.list {
+      guard let key = SettingsKey(text) else {
+        throw Mistake(
+          line: entry.line,
+          reason: "\(VisibleText.quoted(text)) is no key of dconf, and no folder with three names or more in its path")
+      }
+      keys.append(key)
+    }
+    return keys
+  }
+
   private func roots() throws(Mistake) -> [AppDescription.Root] {
+    if groups["Data"] == nil, entry("Settings", "Keys")?.list.isEmpty == false { return [] }
+    if let settings = groups["Settings"] {
+      throw Mistake(line: settings.line, reason: "settings have a description of their own, without [Data]")
+    }
     guard let group = groups["Data"], !group.entries.isEmpty else {
       throw Mistake(line: groups["Data"]?.line ?? 0, reason: "[Data] names nothing")
     }

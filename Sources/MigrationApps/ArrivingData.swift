@@ -28,6 +28,7 @@ package struct ArrivingData: Sendable {
   /// Replaces the old home's paths where the description says that they stand, and tells what does
   /// not carry over.
   package func prepare(_ files: StagedFiles) throws(ArchiveError) {
+    if !arrival.settings.isEmpty { return try keepSettings(files) }
     if let paths {
       for path in arrival.homeFiles { try replace(paths, in: path, files) }
     }
@@ -49,6 +50,16 @@ package struct ArrivingData: Sendable {
     tell(
       "in \(place(of: path)), \(new.count) \(new.count == 1 ? "path" : "paths") below "
         + "\(VisibleText.quoted(paths.home)) now \(new.count == 1 ? "leads" : "lead") to this home")
+  }
+
+  /// Keeps of the settings only the keys that the description names.
+  private func keepSettings(_ files: StagedFiles) throws(ArchiveError) {
+    guard let path = try? ArchivePath(Array(AppCatalogue.settingsKey.utf8)),
+      let content = files.content(of: path, atMost: DesktopSettings.longest)
+    else { return }
+    let settings = DesktopSettings(dump: content)?.only(arrival.settings)
+    let kept = settings?.dump ?? []
+    if kept != content { try files.replaceContent(of: path, with: kept) }
   }
 
   private func look(at files: StagedFiles) {

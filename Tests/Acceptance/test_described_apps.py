@@ -5,11 +5,12 @@ import fcntl
 import glob
 import os
 import signal
+import subprocess
 
 from computers import computers
 from devices import PATIENCE, end_well, own_port, random_file
 from interop import interop, paired
-from needs import needs
+from needs import dconf_and_bus, needs
 from outside import MIB, equal, require, wait_for
 
 if interop() is None:
@@ -29,6 +30,7 @@ Locks=*/.lock
 [Home]
 Files=places
 """
+SETTINGS = "[Application]\nId=colours\nName=Colours\n[Settings]\nKeys=/org/example/colours/;/org/example/size\n"
 SHELL = "[Application]\nId=shell\nName=Shell\nRuns=yes\n[Data]\nrc=home/.shrc\n"
 
 
@@ -168,6 +170,47 @@ def test_a_killed_import(work):
     [aside] = set_aside(new)
     with open(f"{aside}/a/kept", encoding="utf-8") as file:
         equal(file.read(), "mine", "old data")
+
+
+def session(work, computer):
+    """The variables of a desktop's session of a computer; its dconf."""
+    folder = work.folder(work.memory)
+    bus = subprocess.Popen(
+        ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address", f"--address=unix:path={folder}/bus"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "HOME": computer.home, "XDG_RUNTIME_DIR": folder})
+    variables = {"DBUS_SESSION_BUS_ADDRESS": bus.stdout.readline().strip(), "XDG_RUNTIME_DIR": folder}
+
+    def dconf(*words):
+        return subprocess.run(
+            ["dconf", *words], check=True, capture_output=True, text=True, env={**os.environ, "HOME": computer.home, **variables}).stdout
+
+    return bus, variables, dconf
+
+
+@needs(dconf_and_bus)
+def test_settings(work):
+    """described apps: settings of dconf arrive as far as the receiver's own description names their keys"""
+    old, new = described(work, SETTINGS.replace("size", "size;/org/example/other/more"), SHELL)
+    with open(f"{new.peer_home}/descriptions/colours.app", "w", encoding="utf-8") as file:
+        file.write(SETTINGS)
+    with contextlib.ExitStack() as ends:
+        both = [session(work, computer) for computer in (old, new)]
+        for bus, _, _ in both:
+            ends.callback(bus.wait)
+            ends.callback(bus.terminate)
+        (_, of_old, here), (_, of_new, there) = both
+        for key, value in (("colours/top", "'red'"), ("size", "uint32 4"), ("other/more", "1"), ("private", "2")):
+            here("write", f"/org/example/{key}", value)
+        there("write", "/org/example/size", "uint32 9")
+        there("write", "/org/example/mine", "true")
+        work.environment.update(of_new)
+        receiver = new.receive()
+        work.environment.update(of_old)
+        sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+        end_well(sender, receiver)
+        equal(there("dump", "/"), "[org/example]\nmine=true\nsize=uint32 4\n\n[org/example/colours]\ntop='red'\n", "the settings")
+        equal(new.read(".local/share/peer-settings/colours.replaced"), "[org/example]\nsize=uint32 9\n", "the old settings")
+        equal(sorted(os.listdir(f"{new.home}/.local/share/peer-settings")), ["colours", "colours.replaced"], "the files")
 
 
 @needs(interop)

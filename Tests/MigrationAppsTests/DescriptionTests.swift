@@ -68,7 +68,7 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
     ("container=home/.x", "belongs to Flatpaks"), ("a=home/.x\na=home/.y", "twice"),
     ("a=config/x\nb=home/.config/x/y", "another key's place"),
     ("a=home/.x\n[Exclude]\nPatterns=ok;**/*", "takes everything"), ("a=home/.x\n[Exclude]\nPatterns=*/", "everything"),
-    ("a=home/.x\n[Exclude]\nOther=x", "unknown"), ("a=home/.x\n[Settings]", "unknown"),
+    ("a=home/.x\n[Exclude]\nOther=x", "unknown"), ("a=home/.x\n[Settings]", "without [Data]"),
     ("a=home/.x\n[Data]", "twice"), ("a=home/.x\nno equals sign", "'='"), ("a=home/.x\n[Exclude", "']'"),
     ("a=home/.x\n[Running]\nProcesses=a b", "no name"), ("a=home/.x\n[Running]\nLocks=../lock", "lock file"),
     ("a=home/.x\n[Running]\nLocks=/lock", "lock file"), ("a=home/.x\n[Running]\nLocks=a/*", "lock file"),
@@ -92,6 +92,17 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
   ])
   func `a description without identity or data is refused`(_ text: String) {
     #expect(throws: DescriptionError.self) { try read(text) }
+  }
+
+  @Test func `settings have a description of their own`() throws {
+    let app = try read("[Application]\nId=x\nName=X\n[Settings]\nKeys=/org/example/x/;/org/example/y;\n")
+    #expect(app.settings.map(\.path) == ["/org/example/x/", "/org/example/y"])
+    #expect(app.roots.isEmpty)
+    #expect(throws: DescriptionError.self) { try read("[Application]\nId=x\nName=X\n[Settings]\nKeys=\n") }
+    let error = #expect(throws: DescriptionError.self) {
+      try read("[Application]\nId=x\nName=X\n[Settings]\nKeys=/org/x/\n")
+    }
+    #expect(error?.line == 5 && error?.reason.contains("no key of dconf") == true)
   }
 
   @Test func `only descriptions of apps with a Flatpak's form count as Flatpaks`() {

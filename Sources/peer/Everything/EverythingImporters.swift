@@ -44,14 +44,18 @@ final class EverythingImporters: Importers {
   /// - Parameter stop: ends the start of an app's extension.
   init(
     folders: FolderImporter, home: SharedDirectory, knowing known: KnownApps, apps: AppHome,
-    options: AppImporter.Options, allowing permissions: Permissions, until stop: StopSignal,
+    options: AppImporter.Options, allowing permissions: Permissions, settings: SettingsLoader? = nil,
+    until stop: StopSignal,
     observer: @escaping @Sendable (HostNews) -> Void
   ) {
     area = folders.area
     self.folders = folders
     keyed = KeyedArrivals(
-      folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace)
-    begun = KeyedArrivals(folders.area, home: home, knowing: known, replacingApps: true) { observer(.notice($0)) }
+      folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace,
+      settings: settings)
+    begun = KeyedArrivals(
+      folders.area, home: home, knowing: known, replacingApps: true, settings: settings
+    ) { observer(.notice($0)) }
     self.apps = apps
     self.permissions = permissions
     self.stop = stop

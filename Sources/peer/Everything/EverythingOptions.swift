@@ -79,7 +79,8 @@ extension ReceiveOptions {
 extension EverythingImporters {
   /// The importers for a command line.
   convenience init(
-    _ options: ReceiveOptions, home: [UInt8], allowing permissions: Permissions, until stop: StopSignal,
+    _ options: ReceiveOptions, home: [UInt8], allowing permissions: Permissions, settings: SettingsLoader? = nil,
+    until stop: StopSignal,
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     let folders = try FolderImporter(
@@ -102,7 +103,7 @@ extension EverythingImporters {
     importing.most = options.mostBytes.map { MostBytes($0) }
     self.init(
       folders: folders, home: directory, knowing: KnownApps(records: home), apps: apps, options: importing,
-      allowing: permissions, until: stop
+      allowing: permissions, settings: settings, until: stop
     ) { news in
       if let event = TransferEvent(news) { tell(event) }
     }

@@ -11,13 +11,15 @@ struct KeyedArrivals {
   private let known: KnownApps
   /// Whether the existing data of apps is set aside.
   private let replacesApps: Bool
+  private let settings: SettingsLoader?
   private let tell: @Sendable (String) -> Void
 
   /// The home is the directory of the staging area. `tell` gets clauses for the user.
   init(
     _ area: StagingArea, home: SharedDirectory, knowing known: KnownApps, replacingApps replacesApps: Bool,
-    tell: @escaping @Sendable (String) -> Void = { _ in }
+    settings: SettingsLoader? = nil, tell: @escaping @Sendable (String) -> Void = { _ in }
   ) {
+    self.settings = settings
     self.tell = tell
     self.area = area
     self.home = home
@@ -38,9 +40,16 @@ struct KeyedArrivals {
       let data = ArrivingData(arrival, paths: paths(of: part), tell: tell)
       return FolderImporter(
         area, existing: .setAside, places: try RootPlaces(arrival.places),
-        preparing: { (files) throws(ArchiveError) in try data.prepare(files) })
+        preparing: { (files) throws(ArchiveError) in try data.prepare(files) },
+        completing: loading(app, arrival))
     case .role, .folders, .app, .unknown: return nil
     }
+  }
+
+  /// What is still to be done with the settings of an app when they are in their place.
+  private func loading(_ app: String, _ arrival: Arrival) -> (@Sendable () throws(ArchiveError) -> Void)? {
+    guard !arrival.settings.isEmpty, let settings else { return nil }
+    return { () throws(ArchiveError) in try settings.load(app) }
   }
 
   /// The paths of the sender's home that stand for others here.
@@ -82,6 +91,11 @@ struct KeyedArrivals {
       throw ArchiveError(
         .inUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
         hint: "Close it, and run both commands again.")
+    }
+    guard arrival.settings.isEmpty || settings != nil else {
+      throw ArchiveError(
+        .notInstalled, "\(VisibleText.of(arrival.name)) needs dconf, which is not installed here",
+        hint: "Install the package dconf-cli, and run both commands again.")
     }
     guard !replacesApps, let path = present(arrival, roots).first else { return }
     throw ArchiveError(

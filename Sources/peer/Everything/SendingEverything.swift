@@ -109,12 +109,17 @@ struct ChosenEverything {
 
   /// The origins of an entry, or of a part.
   private func names(_ app: MovableApp?, _ places: [MigrationApps.Place]) -> [[UInt8]] {
-    guard let app, app.kind == .withExtension else { return places.map { path(of: $0) } }
+    guard let app, places.isEmpty else { return places.map { path(of: $0) } }
+    if app.kind == .settings { return [settingsPath(app)] }
     return [AppSource.origin(of: app.identifier)]
   }
 
   private func order(of part: ChosenPart) -> Int {
-    let app: MovableApp? = if case .app(let app) = part.contents { app } else { nil }
+    let app: MovableApp? =
+      switch part.contents {
+      case .app(let app), .settings(let app, _): app
+      case .files, .folders, .home: nil
+      }
     return names(app, part.places).compactMap { earlier.firstIndex(of: $0) }.min() ?? .max
   }
 
@@ -180,6 +185,7 @@ struct ChosenEverything {
       switch part.contents {
       case .app(let app):
         sources.append(try SendingParts.part(app.identifier, options, home: records, telling: tell))
+      case .settings(let app, let settings): sources.append(try self.settings(app, settings, part))
       case .folders, .home, .files: sources.append(try folders(part, telling: tell))
       }
     }
@@ -196,7 +202,7 @@ struct ChosenEverything {
           switch part.contents {
           case .home: .role(Part.home, roots)
           case .files(let app, _): .files(of: app.identifier, roots)
-          case .folders, .app: .folders(roots)
+          case .folders, .app, .settings: .folders(roots)
           }
         }, notice: { tell(.notice($0)) })
       guard case .files(let app, _) = part.contents else {
@@ -206,6 +212,37 @@ struct ChosenEverything {
         source, name: part.name, flags: part.flags, use: use(app, telling: tell), homePaths: homePaths)
     } catch {
       throw TransferFailure(error)
+    }
+  }
+
+  private static let settings = Array("settings".utf8)
+
+  /// The file with the settings of an app, which is sent.
+  private func settingsPath(_ app: MovableApp) -> [UInt8] {
+    ((try? Directory.open(records).canonicalPath()) ?? records) + Array("/settings/\(app.identifier)".utf8)
+  }
+
+  /// Writes the settings of an app to a file among peer's records, to be sent.
+  private func settings(
+    _ app: MovableApp, _ settings: DesktopSettings, _ part: ChosenPart
+  ) throws(TransferFailure) -> LabelledSource {
+    do {
+      let content = settings.dump
+      let folder = try Directory.openOrMake(records + [UInt8(ascii: "/")] + Self.settings, mode: 0o700)
+      let name = Array(app.identifier.utf8)
+      // The same content in the same file: a transfer continues with it.
+      if (try? folder.openChild(name).readAll(limit: DesktopSettings.longest)) != content {
+        try folder.replaceFile(name, with: content)
+      }
+      let root = try SourceRoot(
+        name, beneath: SharedDirectory(folder), as: Array(AppCatalogue.settingsKey.utf8))
+      let source = try FolderSource(
+        roots: [root], selecting: Selection(), contents: { .files(of: app.identifier, $0) })
+      return LabelledSource(source, name: part.name, flags: part.flags)
+    } catch let error as ArchiveError {
+      throw TransferFailure(error)
+    } catch {
+      throw TransferFailure(.failed, "the settings of \(app.identifier) cannot be written: \(error)")
     }
   }
 
