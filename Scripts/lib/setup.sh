@@ -240,6 +240,7 @@ need_networks() {
   need dbus-daemon dbus-daemon
   need avahi-daemon avahi-daemon
   need avahi-utils avahi-browse
+  need dconf-cli dconf
 }
 
 # The tools that give a run its own processes, folders and network; without root, only those already

@@ -11,10 +11,14 @@ package struct AppCatalogue: Sendable {
   private let flatpaks: Flatpaks
   /// The folders with programs.
   private let programs: [[UInt8]]
+  private let packages: InstalledPackages
 
   /// Reads the descriptions in some folders. Of two descriptions of one app, that in the first folder
   /// counts.
-  package init(folders: [[UInt8]], programs: [[UInt8]] = [], flatpaks: Flatpaks = Flatpaks()) {
+  package init(
+    folders: [[UInt8]], programs: [[UInt8]] = [], flatpaks: Flatpaks = Flatpaks(),
+    packages: InstalledPackages = InstalledPackages()
+  ) {
     var descriptions: [String: AppDescription] = [:]
     var mistakes: [DescriptionError] = []
     for folder in folders {
@@ -31,6 +35,7 @@ package struct AppCatalogue: Sendable {
     self.mistakes = mistakes
     self.flatpaks = flatpaks
     self.programs = programs
+    self.packages = packages
   }
 
   private static func files(in folder: [UInt8]) -> [[UInt8]] {
@@ -70,10 +75,32 @@ package struct AppCatalogue: Sendable {
         MovableApp(
           .described, identifier: description.identifier, name: description.name, places: found.places,
           exclusions: description.exclusions, flags: description.flags, isIdentity: description.isIdentity,
-          needs: description.needs, inUse: use(of: found.packaging) ?? running.first(of: description.processes)))
+          needs: description.needs,
+          inUse: use(of: description, found.packaging, at: found.places.map(\.path), in: home, running)))
     }
     apps += undescribed(besides: apps, in: home)
     return apps.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }
+  }
+
+  /// The key of the settings of an app that has no other data.
+  package static let settingsKey = "dconf"
+
+  /// Where the settings of an app stand in a home before they are loaded.
+  package static func settingsPlace(of identifier: String) -> [UInt8] {
+    Array(".local/share/peer-settings/\(identifier)".utf8)
+  }
+
+  /// The apps of which these settings have values, sorted by name.
+  package func apps(with settings: DesktopSettings) -> [MovableApp] {
+    descriptions.values.filter { !$0.settings.isEmpty }.compactMap { description in
+      let own = settings.only(description.settings)
+      if own.isEmpty { return nil }
+      let bytes = UInt64(own.dump.count)
+      return MovableApp(
+        .settings, identifier: description.identifier, name: description.name, flags: description.flags,
+        isIdentity: description.isIdentity, needs: description.needs,
+        size: EntrySize(Tally(items: 1, bytes: bytes), allocated: bytes), settings: own)
+    }.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }
   }
 
   /// The Flatpaks of whose data no description takes a part.
@@ -121,6 +148,12 @@ package struct AppCatalogue: Sendable {
   package func arrival(
     of identifier: String, in home: borrowing Directory, running: RunningPrograms = RunningPrograms()
   ) -> Arrival? {
+    if let description = descriptions[identifier], !description.settings.isEmpty {
+      return Arrival(
+        name: description.name, places: [Self.settingsKey: Self.settingsPlace(of: identifier)],
+        flags: description.flags, isIdentity: description.isIdentity, missing: nil, inUse: nil, homeFiles: [],
+        written: nil, installed: nil, settings: description.settings)
+    }
     if let description = descriptions[identifier] {
       let installed = description.packagings.first { isInstalled($0, of: description) }
       guard let packaging = installed ?? description.packagings.first else { return nil }
@@ -134,13 +167,30 @@ package struct AppCatalogue: Sendable {
       return Arrival(
         name: description.name, places: places, flags: description.flags, isIdentity: description.isIdentity,
         missing: installed == nil ? Self.missing(packaging, description.packages) : nil,
-        inUse: use(of: packaging) ?? running.first(of: description.processes))
+        inUse: use(of: description, packaging, at: Array(places.values), in: home, running),
+        homeFiles: description.homeFiles, written: description.written,
+        installed: packaging == .native && description.written != nil ? packages.version(of: description.packages) : nil
+      )
     }
     guard Flatpaks.isIdentifier(identifier) else { return nil }
     return Arrival(
       name: flatpaks.name(of: identifier) ?? identifier, places: Flatpaks.places(of: identifier), flags: [],
       isIdentity: false, missing: flatpaks.has(identifier) ? nil : .flatpak(identifier),
-      inUse: use(of: .flatpak(identifier)))
+      inUse: use(of: .flatpak(identifier)), homeFiles: [], written: nil, installed: nil)
+  }
+
+  /// The program that uses the data of an app, for people.
+  private func use(
+    of app: AppDescription, _ packaging: AppDescription.Packaging, at places: [[UInt8]], in home: borrowing Directory,
+    _ running: RunningPrograms
+  ) -> String? {
+    if let user = use(of: packaging) ?? running.first(of: app.processes) { return user }
+    if app.locks.isEmpty { return nil }
+    for place in places {
+      guard let folder = try? home.openDirectoryBeneath(place) else { continue }
+      if let holder = running.holder(of: app.locks, in: folder) { return holder }
+    }
+    return nil
   }
 
   /// The running instance of a Flatpak, for people.
@@ -175,10 +225,20 @@ package struct Arrival: Equatable, Sendable {
   package let missing: Missing?
   /// The program that uses the data there now, for people.
   package let inUse: String?
+  /// The files, by their paths in the archive, in which paths of the home stand.
+  let homeFiles: [ArchivePath]
+  /// Where the data says which version has written it, if an older one refuses it.
+  let written: WrittenVersion?
+  /// The installed version, where `written` needs it.
+  let installed: Version?
+  /// The keys of dconf that are loaded; empty for other data.
+  package var settings: [SettingsKey] = []
 
   /// The places of some roots at which anything is.
   package func present(of keys: [[UInt8]], in home: borrowing Directory) -> [[UInt8]] {
-    keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { home.isTaken(at: $0) }
+    // What is there of settings is only what has been loaded before.
+    if !settings.isEmpty { return [] }
+    return keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { home.isTaken(at: $0) }
   }
 
   /// The places of some roots that have data already: anything but files that every new home has.

@@ -40,10 +40,18 @@ package struct AppDescription: Equatable, Sendable {
   /// The names of its programs.
   package let programs: [String]
   package let roots: [Root]
-  /// Patterns relative to each root.
+  /// The keys of dconf, in a description without roots.
+  package let settings: [SettingsKey]
+  /// Patterns relative to each root; the locks are among them.
   package let exclusions: [[UInt8]]
   /// The names of processes that use the data.
   package let processes: [String]
+  /// The lock files of processes that use the data, relative to each root.
+  package let locks: [PathPattern]
+  /// The files, by their paths in the archive, in which paths of the home stand.
+  package let homeFiles: [ArchivePath]
+  /// Where the data says which version has written it, if an older one refuses it.
+  package let written: WrittenVersion?
   package let flags: Part.Flags
   /// Whether the data makes a device itself.
   package let isIdentity: Bool
@@ -92,7 +100,8 @@ private struct DescriptionReader {
 
   private static let keys: [String: [String]?] = [
     "Application": ["Id", "Name", "Packages", "Programs", "Runs", "Secret", "Identity", "Needs"], "Data": nil,
-    "Exclude": ["Patterns"], "Running": ["Processes"],
+    "Settings": ["Keys"], "Exclude": ["Patterns"], "Running": ["Processes", "Locks"], "Home": ["Files"],
+    "Version": ["File", "Key"],
   ]
 
   init(_ file: KeyFile) throws(Mistake) {
@@ -128,10 +137,13 @@ private struct DescriptionReader {
     var flags: Part.Flags = []
     if try isSet("Runs") { flags.insert(.runsByItself) }
     if try isSet("Secret") { flags.insert(.secret) }
+    let (locks, roots) = (try locks(), try roots())
     return AppDescription(
       identifier: identifier.value, name: name.value, packages: try words("Application", "Packages"),
-      programs: try words("Application", "Programs"), roots: try roots(), exclusions: try exclusions(),
-      processes: try words("Running", "Processes"), flags: flags, isIdentity: try isSet("Identity"),
+      programs: try words("Application", "Programs"), roots: roots,
+      settings: try settings(),
+      exclusions: try exclusions() + locks.map(\.exclusion), processes: try words("Running", "Processes"), locks: locks,
+      homeFiles: try homeFiles(roots), written: try written(roots), flags: flags, isIdentity: try isSet("Identity"),
       needs: try words("Application", "Needs"), file: file)
   }
 
@@ -174,7 +186,69 @@ private struct DescriptionReader {
     return list.map { Array($0.utf8) }
   }
 
+  private func locks() throws(Mistake) -> [PathPattern] {
+    guard let entry = entry("Running", "Locks") else { return [] }
+    var locks: [PathPattern] = []
+    for text in entry.list {
+      guard let lock = PathPattern(text) else {
+        throw Mistake(
+          line: entry.line,
+          reason: "\(VisibleText.quoted(text)) is no path of a lock file: it has names, and '*' for a folder")
+      }
+      locks.append(lock)
+    }
+    return locks
+  }
+
+  /// The key of a root, and what follows it in a path such as `profile/x/prefs.js`.
+  private func checkKey(_ text: String, _ line: Int, _ roots: [AppDescription.Root]) throws(Mistake) {
+    let key = text.prefix { $0 != "/" }
+    guard roots.contains(where: { $0.key == key }) else {
+      throw Mistake(line: line, reason: "\(VisibleText.quoted(text)) begins with no key of [Data]")
+    }
+  }
+
+  private func homeFiles(_ roots: [AppDescription.Root]) throws(Mistake) -> [ArchivePath] {
+    guard let entry = entry("Home", "Files") else { return [] }
+    var files: [ArchivePath] = []
+    for text in entry.list {
+      try checkKey(text, entry.line, roots)
+      guard !text.contains(where: { "*?[\\".contains($0) }), let path = try? ArchivePath(Array(text.utf8)) else {
+        throw Mistake(line: entry.line, reason: "\(VisibleText.quoted(text)) is no path of one file")
+      }
+      files.append(path)
+    }
+    return files
+  }
+
+  private func written(_ roots: [AppDescription.Root]) throws(Mistake) -> WrittenVersion? {
+    guard let entry = entry("Version", "File") else { return nil }
+    try checkKey(entry.value, entry.line, roots)
+    guard let file = PathPattern(entry.value) else {
+      throw Mistake(line: entry.line, reason: "\(VisibleText.quoted(entry.value)) is no path of a file")
+    }
+    return WrittenVersion(file: file, key: self.entry("Version", "Key")?.value)
+  }
+
+  private func settings() throws(Mistake) -> [SettingsKey] {
+    guard let entry = entry("Settings", "Keys") else { return [] }
+    var keys: [SettingsKey] = []
+    for text in entry.list {
+      guard let key = SettingsKey(text) else {
+        throw Mistake(
+          line: entry.line,
+          reason: "\(VisibleText.quoted(text)) is no key of dconf, and no folder with three names or more in its path")
+      }
+      keys.append(key)
+    }
+    return keys
+  }
+
   private func roots() throws(Mistake) -> [AppDescription.Root] {
+    if groups["Data"] == nil, entry("Settings", "Keys")?.list.isEmpty == false { return [] }
+    if let settings = groups["Settings"] {
+      throw Mistake(line: settings.line, reason: "settings have a description of their own, without [Data]")
+    }
     guard let group = groups["Data"], !group.entries.isEmpty else {
       throw Mistake(line: groups["Data"]?.line ?? 0, reason: "[Data] names nothing")
     }

@@ -13,6 +13,8 @@ package struct ChosenPart: Sendable {
     case app(MovableApp)
     /// An app of files.
     case files(MovableApp, [Place])
+    /// An app whose settings of dconf are the only file.
+    case settings(MovableApp, DesktopSettings)
   }
 
   package let contents: Contents
@@ -27,7 +29,10 @@ package struct ChosenPart: Sendable {
   init(app entry: Inventory.Entry, in inventory: Inventory) {
     guard let app = entry.app else { preconditionFailure("the entry is of an app") }
     let places = app.places.sorted { $0.root.lexicographicallyPrecedes($1.root) }
-    contents = app.kind == .withExtension ? .app(app) : .files(app, places)
+    contents =
+      if let settings = app.settings { .settings(app, settings) } else {
+        app.kind == .withExtension ? .app(app) : .files(app, places)
+      }
     name = Self.name(of: [Array((app.name.isEmpty ? app.identifier : app.name).utf8)])
     flags = app.flags
     size = entry.size
@@ -53,7 +58,7 @@ package struct ChosenPart: Sendable {
   package var places: [Place] {
     switch contents {
     case .folders(let places), .home(let places), .files(_, let places): places
-    case .app: []
+    case .app, .settings: []
     }
   }
 
@@ -63,7 +68,7 @@ package struct ChosenPart: Sendable {
     switch contents {
     case .folders: .folders(roots)
     case .home: .role(HomeFolder.role, roots)
-    case .files(let app, _): .files(of: app.identifier, roots)
+    case .files(let app, _), .settings(let app, _): .files(of: app.identifier, roots)
     case .app: nil
     }
   }

@@ -78,35 +78,3 @@ package struct Flatpaks: Sendable {
     return running
   }
 }
-
-/// The processes of a user, by the names of their programs.
-package struct RunningPrograms: Sendable {
-  private var processes: [String: String] = [:]
-
-  /// None.
-  package init() {}
-
-  /// The processes of a user, as the kernel lists them now.
-  package init(of user: UInt32) {
-    guard let list = try? Directory.open(Array("/proc".utf8)) else { return }
-    try? list.forEachEntry { (name, _) throws(SystemError) in
-      let process = String(decoding: [UInt8](copying: name), as: UTF8.self)
-      guard process.utf8.allSatisfy({ (48...57).contains($0) }), (try? list.status(name))?.owner == user,
-        let program = try? Descriptor.openThroughLinks(Array("/proc/\(process)/comm".utf8)).readToEnd(limit: 64)
-      else { return true }
-      processes[String(decoding: program.dropLast(), as: UTF8.self)] = process
-      return true
-    }
-  }
-
-  /// The first of some programs that runs, with the number of its process, for people. The kernel
-  /// keeps 15 bytes of a name.
-  func first(of names: [String]) -> String? {
-    for name in names {
-      if let process = processes[String(decoding: name.utf8.prefix(15), as: UTF8.self)] {
-        return "\(name), process \(process)"
-      }
-    }
-    return nil
-  }
-}

@@ -47,6 +47,8 @@ package struct MovableApp: Equatable, Sendable {
     case flatpak
     /// A description names its files.
     case described
+    /// A description names its keys of dconf.
+    case settings
   }
 
   package let kind: Kind
@@ -68,13 +70,15 @@ package struct MovableApp: Equatable, Sendable {
   package let size: EntrySize?
   /// The program that uses the data now, for people.
   package let inUse: String?
+  /// The settings, for an app of that kind.
+  package let settings: DesktopSettings?
 
   package init(
     _ kind: Kind, identifier: String, name: String, version: String = "", store: String = "", places: [Place] = [],
     exclusions: [[UInt8]] = [], flags: Part.Flags = [], isIdentity: Bool = false, needs: [String] = [],
-    size: EntrySize? = nil,
-    inUse: String? = nil
+    size: EntrySize? = nil, inUse: String? = nil, settings: DesktopSettings? = nil
   ) {
+    self.settings = settings
     self.kind = kind
     self.identifier = identifier
     self.name = name

@@ -79,9 +79,13 @@ package struct PlanChoice: Equatable, Sendable {
   }
 
   /// What moves together, in the order in which it moves: apps, what runs by itself, the user's
-  /// folders by their keys, and other items.
+  /// folders by their keys, and other items; at the end the apps that are in use, since a person may
+  /// have to close them.
   package func parts(of inventory: Inventory) -> [ChosenPart] {
-    let apps = apps.filter { chosen[$0] }.map { ChosenPart(app: inventory.entries[$0], in: inventory) }
+    func parts(inUse: Bool) -> [ChosenPart] {
+      apps.filter { chosen[$0] && (inventory.entries[$0].app?.inUse != nil) == inUse }
+        .map { ChosenPart(app: inventory.entries[$0], in: inventory) }
+    }
     let items = inventory.entries.indices.filter { chosen[$0] && inventory.entries[$0].app == nil }
       .map { inventory.entries[$0] }
     let running = items.filter { $0.flags.contains(.runsByItself) }
@@ -93,6 +97,6 @@ package struct PlanChoice: Equatable, Sendable {
       ChosenPart(keyed, ChosenPart.Contents.home, in: inventory),
       ChosenPart(named, ChosenPart.Contents.folders, in: inventory),
     ]
-    return apps + folders.compactMap { $0 }
+    return parts(inUse: false) + folders.compactMap { $0 } + parts(inUse: true)
   }
 }

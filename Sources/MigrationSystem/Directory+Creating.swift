@@ -265,4 +265,12 @@ extension Descriptor {
     }
     return nil
   }
+
+  /// The process that holds a lock of fcntl(2) on any part of the file.
+  package func recordLockHolder() -> CInt? {
+    var lock = Glibc.flock()
+    lock.l_type = Int16(F_WRLCK)
+    guard unsafe fcntl(raw, F_GETLK, &lock) == 0, lock.l_type != Int16(F_UNLCK), lock.l_pid > 0 else { return nil }
+    return lock.l_pid
+  }
 }

@@ -25,6 +25,9 @@ package enum Limits {
   /// The roots of all parts of a plan.
   package static let roots = 65_536
   package static let key = 64
+  /// The paths of a sender's home in a part, and the bytes of each.
+  package static let homePaths = 16
+  package static let homePath = 1024
   /// File sizes, and the end of every chunk and hole.
   package static let fileSize = UInt64(Int64.max)
   package static let incompleteFiles = 256

@@ -135,6 +135,9 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   try options.checkOwner()
   // The file may be outside the directories that the process is about to be confined to.
   output.list(in: try ItemListFile(options.report, in: home, .receiver))
+  let settings =
+    options.takesEverything
+    ? SettingsLoader.start(for: KnownApps(records: home), home: try options.place) : nil
   // This must precede all other threads.
   try confine(options, home: home, output)
   var helpers = Receiver.Helpers()
@@ -157,7 +160,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
     if options.takesEverything {
       // The question comes before anything of a plan is taken.
       let everything = try EverythingImporters(
-        options, home: home, allowing: canAsk ? .all : permissions, until: interruption.early
+        options, home: home, allowing: canAsk ? .all : permissions, settings: settings, until: interruption.early
       ) {
         output.handle($0)
       }

@@ -35,6 +35,11 @@ def missing(item):
     return next((reason for probe in probes if (reason := probe())), None)
 
 
+def dconf_and_bus():
+    programs = {"dconf": "dconf-cli", "dbus-daemon": "dbus"}
+    return next((f"{program} is missing here: {package}" for program, package in programs.items() if not shutil.which(program)), None)
+
+
 def in_child(action):
     """Whether an action succeeds in a process of its own."""
     child = os.fork()

@@ -57,11 +57,13 @@ OPTIONS = Each(Row(Counted(1), Counted(4, high=1_048_576)), key=lambda option: o
 REQUEST = Fields(identifier=(1, Text(high=1024)), platform=(2, Text(high=1024)), options=(3, OPTIONS, False))
 NAMES = Each(Counted(1, low=1), 64, key=bytes, low=0)
 """The options that an exporter knows, if any."""
+KEY = re.compile(rb"[a-z][a-z0-9-]{0,63}")
+HOME_PATHS = Each(Row(Counted(1), Counted(2, low=1, high=1024)), 16, key=lambda path: path[0])
 ROOTS = Each(Row(Number(1, 1, 4), Counted(1, low=1)), key=lambda root: root[1])
 PART = Fields(kind=(1, U8), identifier=(2, Text(low=1, high=255), False), name=(3, Text(low=1, high=255)), roots=(4, ROOTS, False),
               app=(5, Fields(store=(1, Text(high=1024)), platform=(2, Text(high=1024)), version=(3, Text(high=1024)),
                              options=(4, NAMES, False)), False),
-              bytes=(6, TOTAL, False), items=(7, TOTAL, False), flags=(8, U32), allocated=(9, TOTAL, False))
+              bytes=(6, TOTAL, False), items=(7, TOTAL, False), flags=(8, U32), allocated=(9, TOTAL, False), homePaths=(10, HOME_PATHS, False))
 DETAILS = {"hint": (3, Text(high=1024), False), "name": (4, Raw(high=65_535), False), "needed": (5, U64, False), "available": (6, U64, False),
            "neededItems": (7, U64, False), "availableItems": (8, U64, False)}
 FAILURE = {"code": (1, U16), "message": (2, Text(high=1024)), **DETAILS}
@@ -173,9 +175,6 @@ def check_ranges(ranges):
     require(all(one[1] < other[0] for one, other in zip(ranges, ranges[1:])), "ranges that touch or do not ascend")
 
 
-KEY = re.compile(rb"[a-z][a-z0-9-]{0,63}")
-
-
 def check_plan(plan):
     """What the forms do not say of the parts of a PLAN (§6.2, §11)."""
     for number, part in enumerate(plan.parts):
@@ -184,10 +183,13 @@ def check_plan(plan):
             require(bool(roots) == (kind != APP), f"the roots of part {number}, of kind {kind}")
             require(("app" in part) == (kind == APP), f"the app of part {number}, of kind {kind}")
             require(kind == FOLDERS or "identifier" in part, f"no identifier of part {number}")
+            require(kind == APP_OF_FILES or "homePaths" not in part, f"homePaths of part {number}, of kind {kind}")
             are_keys = kind == APP_OF_FILES or "identifier" in part
             for name in roots:
                 require(KEY.fullmatch(name) if are_keys else b"/" not in name, f"the root {name!r} of part {number}")
                 check_path(name)
+        for key, path in part.get("homePaths", []):
+            require(KEY.fullmatch(key) and path.startswith(b"/") and b"\0" not in path, f"the path {path!r} of part {number}")
     require(sum(len(part.get("roots", [])) for part in plan.parts) <= 65_536, "too many roots")
     unknown = [plan.unknown, *(one.get("unknown") for part in plan.parts for one in (part, part.get("app", {})))]
     require(sum(len(Fields().put({"unknown": fields or {}})) for fields in unknown) <= 32_768, "too many unknown fields")

@@ -157,15 +157,6 @@ import Testing
     #expect(apps(catalogue(flatpaks)).apps.map(\.inUse) == [nil])
   }
 
-  @Test func `a running program of this user is found by its name`() throws {
-    let comm = try Descriptor.openThroughLinks(Array("/proc/self/comm".utf8)).readToEnd(limit: 64)
-    let name = String(decoding: comm.dropLast(), as: UTF8.self)
-    let programs = RunningPrograms(of: CurrentProcess.effectiveUserID)
-    #expect(programs.first(of: ["no such program", name])?.hasPrefix("\(name), process ") == true)
-    #expect(programs.first(of: ["no such program"]) == nil)
-    #expect(RunningPrograms(of: 4_000_000_000).first(of: [name]) == nil)
-  }
-
   @Test func `files that every new home has are no data`() throws {
     let skeleton = try Scratch(inMemory: true)
     scratch.write("own/shell.app", "[Application]\nId=shell\nName=Shell\n[Data]\nrc=home/.rc\nfolder=home/.shell\n")

@@ -31,6 +31,12 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
       Patterns=*.lock;/cache/
       [Running]
       Processes=x;x-bin
+      Locks=*/lock;.parentlock
+      [Home]
+      Files=profile/bookmarks;state-2
+      [Version]
+      File=profile/*/compatibility.ini
+      Key=LastVersion
       """)
     #expect(app.name == "The X")
     #expect(app.packages == ["x11", "x-utils"])
@@ -38,6 +44,12 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
     #expect(app.isIdentity)
     #expect(app.needs == ["keyring"])
     #expect(app.processes == ["x", "x-bin"])
+    #expect(app.locks.map(\.components.count) == [2, 1])
+    #expect(app.homeFiles.map { String(decoding: $0.bytes, as: UTF8.self) } == ["profile/bookmarks", "state-2"])
+    #expect(app.written?.key == "LastVersion")
+    // A lock names a process of this computer: it stays behind.
+    #expect(
+      app.exclusions.map { String(decoding: $0, as: UTF8.self) } == ["*.lock", "/cache/", "/*/lock", "/.parentlock"])
     #expect(app.packagings == [.native, .flatpak("org.example.x"), .snap("x")])
     #expect(
       app.roots.map { $0.places.map { String(decoding: $0.path, as: UTF8.self) } } == [
@@ -56,9 +68,13 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
     ("container=home/.x", "belongs to Flatpaks"), ("a=home/.x\na=home/.y", "twice"),
     ("a=config/x\nb=home/.config/x/y", "another key's place"),
     ("a=home/.x\n[Exclude]\nPatterns=ok;**/*", "takes everything"), ("a=home/.x\n[Exclude]\nPatterns=*/", "everything"),
-    ("a=home/.x\n[Exclude]\nOther=x", "unknown"), ("a=home/.x\n[Settings]", "unknown"),
+    ("a=home/.x\n[Exclude]\nOther=x", "unknown"), ("a=home/.x\n[Settings]", "without [Data]"),
     ("a=home/.x\n[Data]", "twice"), ("a=home/.x\nno equals sign", "'='"), ("a=home/.x\n[Exclude", "']'"),
-    ("a=home/.x\n[Running]\nProcesses=a b", "no name"),
+    ("a=home/.x\n[Running]\nProcesses=a b", "no name"), ("a=home/.x\n[Running]\nLocks=../lock", "lock file"),
+    ("a=home/.x\n[Running]\nLocks=/lock", "lock file"), ("a=home/.x\n[Running]\nLocks=a/*", "lock file"),
+    ("a=home/.x\n[Running]\nLocks=a*/lock", "lock file"), ("a=home/.x\n[Home]\nFiles=b/c", "key of [Data]"),
+    ("a=home/.x\n[Home]\nFiles=a/../b", "no path"), ("a=home/.x\n[Home]\nFiles=a/*", "no path"),
+    ("a=home/.x\n[Version]\nFile=b/x", "key of [Data]"), ("a=home/.x\n[Version]\nFile=a/x*", "no path"),
   ])
   func `a mistake is refused with its line and its reason`(_ data: String, _ reason: String) {
     let error = #expect(throws: DescriptionError.self) {
@@ -76,6 +92,17 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
   ])
   func `a description without identity or data is refused`(_ text: String) {
     #expect(throws: DescriptionError.self) { try read(text) }
+  }
+
+  @Test func `settings have a description of their own`() throws {
+    let app = try read("[Application]\nId=x\nName=X\n[Settings]\nKeys=/org/example/x/;/org/example/y;\n")
+    #expect(app.settings.map(\.path) == ["/org/example/x/", "/org/example/y"])
+    #expect(app.roots.isEmpty)
+    #expect(throws: DescriptionError.self) { try read("[Application]\nId=x\nName=X\n[Settings]\nKeys=\n") }
+    let error = #expect(throws: DescriptionError.self) {
+      try read("[Application]\nId=x\nName=X\n[Settings]\nKeys=/org/x/\n")
+    }
+    #expect(error?.line == 5 && error?.reason.contains("no key of dconf") == true)
   }
 
   @Test func `only descriptions of apps with a Flatpak's form count as Flatpaks`() {

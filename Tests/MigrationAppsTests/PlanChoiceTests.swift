@@ -82,6 +82,16 @@ import Testing
     #expect(parts[0].contents([root]) == nil)
   }
 
+  @Test func `an app that is in use is tried last`() throws {
+    let running = MovableApp(.described, identifier: "a", name: "A", inUse: "a, process 7")
+    let inventory = try inventory(try germanHome(), [running] + apps)
+    var choice = PlanChoice(inventory)
+    #expect(choice.parts(of: inventory).map(\.name).last == "A")
+    try choice.take(apps: ["a", "org.example.notes"], in: inventory)
+    #expect(
+      choice.parts(of: inventory).map(\.name) == ["Notes", "Dokumente and 1 more", "Projekte and 1 more", "A"])
+  }
+
   @Test func `a source of a part has the roots by key, and nothing of another part`() throws {
     let scratch = try germanHome()
     let inventory = try inventory(scratch, apps)

@@ -19,7 +19,7 @@ private let shipped = AppCatalogue(folders: [folder])
     #expect(shipped.descriptions.count >= 30)
     for description in shipped.descriptions.values {
       let text = String(decoding: try FileContent.read(description.file, limit: AppDescription.longest), as: UTF8.self)
-      #expect(text.hasPrefix("# Places: "), "\(description.identifier)")
+      #expect(text.hasPrefix(description.settings.isEmpty ? "# Places: " : "# Keys: "), "\(description.identifier)")
     }
   }
 
@@ -41,7 +41,8 @@ private let shipped = AppCatalogue(folders: [folder])
     }
     #expect(
       identifiers { $0.flags.contains(.runsByItself) } == [
-        "autostart", "bash", "emacs", "fish", "git", "io.mpv.Mpv", "neovim", "openssh", "systemd-user", "tmux", "vim",
+        "autostart", "bash", "emacs", "fish", "git", "gnome-commands", "io.mpv.Mpv", "neovim", "openssh",
+        "systemd-user", "tmux", "vim",
         "zsh",
       ])
     #expect(identifiers(\.isIdentity) == ["kdeconnect", "org.signal.Signal", "org.telegram.desktop", "syncthing"])
@@ -58,7 +59,9 @@ private let shipped = AppCatalogue(folders: [folder])
     let document = try FileContent.read(Array("\(folder)/docs/DescribingApps.md".utf8), limit: 1 << 20)
     let rows = String(decoding: document, as: UTF8.self).split(separator: "\n")
     for app in shipped.descriptions.values {
-      let places = app.roots.map { "`~/\(String(decoding: $0.places[0].path, as: UTF8.self))`" }
+      let places =
+        app.roots.map { "`~/\(String(decoding: $0.places[0].path, as: UTF8.self))`" }
+        + app.settings.map { "`\($0.path)`" }
       let left = app.exclusions.map { "`\(String(decoding: $0, as: UTF8.self))`" }
       let words = [
         app.flags.contains(.runsByItself) ? "runs by itself" : nil, app.flags.contains(.secret) ? "secret" : nil,
@@ -83,7 +86,7 @@ private let shipped = AppCatalogue(folders: [folder])
     return (scratch, keys.count)
   }
 
-  @Test(arguments: shipped.descriptions.keys.sorted())
+  @Test(arguments: shipped.descriptions.values.filter(\.settings.isEmpty).map(\.identifier).sorted())
   func `a small home with what a description names arrives as it says`(_ identifier: String) throws {
     let app = try #require(shipped.descriptions[identifier])
     for packaging in app.packagings {
@@ -107,6 +110,23 @@ private let shipped = AppCatalogue(folders: [folder])
         roots: try part.roots(in: SharedDirectory(try Directory.open(scratch.path))), selecting: part.selection)
       #expect(try source.prepare(until: StopSignal()).total.items == UInt64(3 * count))
     }
+  }
+
+  @Test(arguments: shipped.descriptions.values.filter { !$0.settings.isEmpty }.map(\.identifier).sorted())
+  func `settings with what a description names arrive as it says, and no others`(_ identifier: String) throws {
+    let keys = try #require(shipped.descriptions[identifier]).settings.map(\.path)
+    let dump = keys.map {
+      "[\($0.split(separator: "/").dropLast($0.hasSuffix("/") ? 0 : 1).joined(separator: "/"))]\n"
+        + "\($0.hasSuffix("/") ? "x" : $0.split(separator: "/").last.map(String.init) ?? "")=1\n"
+    }
+    let all = try #require(DesktopSettings(dump: Array((dump.joined() + "[org/example]\nother=1\n").utf8)))
+    let app = try #require(shipped.apps(with: all).first { $0.identifier == identifier })
+    #expect(app.kind == .settings && app.settings?.count == keys.count)
+    let other = try Scratch(inMemory: true)
+    let found = shipped.arrival(of: identifier, in: other.directory)
+    let arrival = try #require(found)
+    #expect(arrival.places == ["dconf": Array(".local/share/peer-settings/\(identifier)".utf8)])
+    #expect(all.only(arrival.settings) == app.settings)
   }
 
   /// For each description with patterns: a path below the root that stays behind, and one that moves.

@@ -226,6 +226,12 @@ private final class MortalPlaces: StagingPlaces {
   func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError) {
     try disk.operate { () throws(SystemError) in try places.makeCopy(path, of: target) }
   }
+  func beginning(of path: ArchivePath, _ count: Int) throws(SystemError) -> [UInt8] {
+    try disk.operate { () throws(SystemError) in try places.beginning(of: path, count) }
+  }
+  func replace(_ path: ArchivePath, with other: ArchivePath) throws(SystemError) {
+    try disk.operate { () throws(SystemError) in try places.replace(path, with: other) }
+  }
   func remove(_ path: ArchivePath) throws(SystemError) {
     try disk.operate { () throws(SystemError) in try places.remove(path) }
   }

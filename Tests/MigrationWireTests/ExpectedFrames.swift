@@ -149,6 +149,13 @@ enum Expected {
     "plan-app": plan(notes), "plan-app-options": plan(notes(["media", "since"])),
     "plan-app-no-options": plan(notes([])),
     "plan-files": plan(editor([.runsByItself, .secret])),
+    "plan-home-paths": plan(
+      Part(
+        .files(of: "org.example.editor", directories("config", "state")), name: "Editor",
+        homePaths: [
+          HomePath(key: ascii("documents"), path: ascii("/home/anna/Dokumente")),
+          HomePath(key: ascii("home"), path: ascii("/home/anna")),
+        ])),
     "plan-resume": plan(folders, notes, editor(), continuing: counted(0x10)),
     "plan-unknown-kind": plan(
       folders,

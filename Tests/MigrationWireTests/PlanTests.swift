@@ -99,6 +99,29 @@ import Testing
     #expect((code(ofPart: changed(role, 4, root(ascii(key)))) == nil) == isKey)
   }
 
+  @Test func `only an app of files has paths of a home, by ascending keys`() {
+    func path(_ key: String, _ path: [UInt8]) -> [UInt8] {
+      [UInt8(key.utf8.count)] + ascii(key) + u16(UInt16(path.count)) + path
+    }
+    let home = path("home", ascii("/home/anna"))
+    for part in [files, later] { #expect(code(ofPart: changed(part, 10, home + path("music", ascii("/")))) == nil) }
+    for part in [folders, app] { #expect(code(ofPart: changed(part, 10, home)) == .field) }
+    for wrong in [
+      [], path("home", []), path("home", ascii("home")), path("home", [0x2F, 0]), path("Home", [0x2F]),
+      path("", [0x2F]),
+      home + home, path("music", [0x2F]) + home,
+    ] {
+      #expect(code(ofPart: changed(files, 10, wrong)) == .value)
+    }
+    #expect(code(ofPart: changed(files, 10, home.dropLast())) == .truncated)
+    let longest = [0x2F] + [UInt8](repeating: 0x61, count: 1_023)
+    #expect(code(ofPart: changed(files, 10, path("home", longest))) == nil)
+    #expect(code(ofPart: changed(files, 10, path("home", longest + [0x61]))) == .value)
+    let keys = (0..<17).map { path("k\($0 + 10)", [0x2F]) }
+    #expect(code(ofPart: changed(files, 10, Array(keys.dropLast().joined()))) == nil)
+    #expect(code(ofPart: changed(files, 10, Array(keys.joined()))) == .limit)
+  }
+
   @Test func `a plan has 1 to 4,096 parts`() {
     let parts = [[UInt8]](repeating: body(later), count: 4_097)
     #expect(code(.plan, plan([])) == .value && code(.plan, body([(3, u32(0))])) == .field)

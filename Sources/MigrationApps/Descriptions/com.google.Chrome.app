@@ -12,7 +12,11 @@ Needs=gnome-keyring;kwallet;
 profile=config/google-chrome;flatpak/com.google.Chrome/config/google-chrome;
 
 [Exclude]
-Patterns=/SingletonLock;/SingletonCookie;/SingletonSocket;/Crash Reports/;Cache/;Code Cache/;GPUCache/;ShaderCache/;GrShaderCache/;
+Patterns=/SingletonCookie;/SingletonSocket;/Crash Reports/;Cache/;Code Cache/;GPUCache/;ShaderCache/;GrShaderCache/;
 
 [Running]
 Processes=chrome;
+Locks=SingletonLock;
+
+[Version]
+File=profile/Last Version

@@ -13,7 +13,11 @@ Needs=gnome-keyring;kwallet;
 profile=config/chromium;flatpak/org.chromium.Chromium/config/chromium;snap/chromium/common/chromium;
 
 [Exclude]
-Patterns=/SingletonLock;/SingletonCookie;/SingletonSocket;/Crash Reports/;Cache/;Code Cache/;GPUCache/;ShaderCache/;GrShaderCache/;
+Patterns=/SingletonCookie;/SingletonSocket;/Crash Reports/;Cache/;Code Cache/;GPUCache/;ShaderCache/;GrShaderCache/;
 
 [Running]
 Processes=chromium;chromium-browse;
+Locks=SingletonLock;
+
+[Version]
+File=profile/Last Version

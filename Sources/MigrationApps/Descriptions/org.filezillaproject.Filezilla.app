@@ -9,8 +9,6 @@ Secret=yes
 [Data]
 settings=config/filezilla;flatpak/org.filezillaproject.Filezilla/config/filezilla;
 
-[Exclude]
-Patterns=lockfile;
-
 [Running]
 Processes=filezilla;
+Locks=lockfile;

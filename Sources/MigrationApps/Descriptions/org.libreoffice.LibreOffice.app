@@ -10,7 +10,8 @@ Programs=libreoffice;soffice;
 profile=config/libreoffice/4;flatpak/org.libreoffice.LibreOffice/config/libreoffice/4;
 
 [Exclude]
-Patterns=/.lock;/user/temp/;
+Patterns=/user/temp/;
 
 [Running]
 Processes=soffice.bin;oosplash;
+Locks=.lock;

@@ -11,7 +11,12 @@ Secret=yes
 profile=home/.thunderbird;flatpak/org.mozilla.Thunderbird/.thunderbird;snap/thunderbird/common/.thunderbird;
 
 [Exclude]
-Patterns=/*/lock;/*/.parentlock;/*/cache2/;/*/startupCache/;/Crash Reports/;
+Patterns=/*/cache2/;/*/startupCache/;/Crash Reports/;
 
 [Running]
 Processes=thunderbird;thunderbird-bin;
+Locks=*/lock;*/.parentlock;
+
+[Version]
+File=profile/*/compatibility.ini
+Key=LastVersion

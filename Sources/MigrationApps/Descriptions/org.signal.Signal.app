@@ -13,7 +13,8 @@ Needs=gnome-keyring;kwallet;
 profile=config/Signal;flatpak/org.signal.Signal/config/Signal;
 
 [Exclude]
-Patterns=/SingletonLock;/SingletonCookie;/SingletonSocket;/Cache/;/Code Cache/;/GPUCache/;/logs/;
+Patterns=/SingletonCookie;/SingletonSocket;/Cache/;/Code Cache/;/GPUCache/;/logs/;
 
 [Running]
 Processes=signal-desktop;
+Locks=SingletonLock;

@@ -12,7 +12,8 @@ Identity=yes
 folder=state/syncthing;config/syncthing;
 
 [Exclude]
-Patterns=syncthing.lock;/index-*/;
+Patterns=/index-*/;
 
 [Running]
 Processes=syncthing;
+Locks=syncthing.lock;

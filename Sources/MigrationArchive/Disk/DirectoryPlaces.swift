@@ -54,6 +54,21 @@ final class DirectoryPlaces: StagingPlaces {
     try from.directory.makeHardLink(target.name, in: parent(of: path).directory, as: path.name)
   }
 
+  func beginning(of path: ArchivePath, _ count: Int) throws(SystemError) -> [UInt8] {
+    let file = try existingParent(of: path).directory.openChild(path.name, .nonBlocking)
+    guard try file.status().kind == .regular else {
+      throw SystemError(reason: "it is not a regular file", operation: "read")
+    }
+    var bytes = [UInt8](repeating: 0, count: min(count, Int(try file.status().size)))
+    let read = try file.readFully(at: 0, into: &bytes)
+    return Array(bytes.prefix(read))
+  }
+
+  func replace(_ path: ArchivePath, with other: ArchivePath) throws(SystemError) {
+    let from = try existingParent(of: other)
+    try from.directory.rename(other.name, to: existingParent(of: path).directory, as: path.name, noReplace: false)
+  }
+
   func remove(_ path: ArchivePath) throws(SystemError) {
     do {
       // The remembered directory may be inside.

@@ -50,6 +50,10 @@ package protocol StagingPlaces: AnyObject {
   func makeHardLink(_ path: ArchivePath, to target: ArchivePath) throws(SystemError)
   /// Creates a file with the content, holes, permissions and time of an existing file.
   func makeCopy(_ path: ArchivePath, of target: ArchivePath) throws(SystemError)
+  /// The first bytes of a file, at most so many; its permissions stay as they are.
+  func beginning(of path: ArchivePath, _ count: Int) throws(SystemError) -> [UInt8]
+  /// Gives a file the name of another one, which is gone then, in one step.
+  func replace(_ path: ArchivePath, with other: ArchivePath) throws(SystemError)
   /// Removes an item with its contents; a missing item is fine.
   func remove(_ path: ArchivePath) throws(SystemError)
   /// Removes a directory if it is empty. Returns whether it no longer exists.
@@ -70,6 +74,16 @@ package protocol StagingPlaces: AnyObject {
   /// The entries of a directory, or of the tree itself. The directory is made accessible first if
   /// necessary.
   func entries(of directory: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)]
+}
+
+/// A tree whose files are never changed before they are imported.
+extension StagingPlaces {
+  package func beginning(of path: ArchivePath, _ count: Int) throws(SystemError) -> [UInt8] {
+    throw .unsupported("read")
+  }
+  package func replace(_ path: ArchivePath, with other: ArchivePath) throws(SystemError) {
+    throw .unsupported("replace")
+  }
 }
 
 /// An open file or directory: a received one, or the journal. It stays the same one wherever its

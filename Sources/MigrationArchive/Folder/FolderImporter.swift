@@ -11,12 +11,19 @@ package final class FolderImporter: Importer {
   private let refusesRunning: Bool
   /// Where roots that are keys arrive; nil if roots are names.
   let places: RootPlaces?
+  /// Looks at the files when all are there, and may change small ones.
+  private let preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)?
+  /// Called when everything is in place, and again if the process dies before that is recorded.
+  private let completing: (@Sendable () throws(ArchiveError) -> Void)?
 
   /// Imports into the directory of the staging area; with `places`, each root to its place there.
   package init(
     _ area: StagingArea, existing: Existing? = nil, refusingRunning refusesRunning: Bool = false,
-    places: RootPlaces? = nil
+    places: RootPlaces? = nil, preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)? = nil,
+    completing: (@Sendable () throws(ArchiveError) -> Void)? = nil
   ) {
+    self.preparing = preparing
+    self.completing = completing
     self.area = area
     self.existing = existing
     self.refusesRunning = refusesRunning
@@ -137,9 +144,11 @@ package final class FolderImporter: Importer {
     if case .imported = staging.stage { return staging.losses }
     guard let disk = staging.disk.destination else { preconditionFailure("folders have a destination") }
     try area.checkPlace()
+    try preparing?(StagedFiles(of: staging))
     var moves = FolderImport(staging, to: disk, at: places)
     try moves.run(progress: progress)
     try area.checkPlace()
+    try completing?()
     try staging.finishImport()
     return staging.losses
   }

@@ -135,7 +135,7 @@ extension Part {
     }
     self.init(
       contents, name: summary.name ?? name, bytes: summary.total.bytes, items: summary.total.items,
-      allocated: summary.allocated, flags: summary.flags)
+      allocated: summary.allocated, flags: summary.flags, homePaths: summary.homePaths)
   }
 
   private static func name(of roots: [Root]) -> String {
@@ -227,6 +227,8 @@ package struct SourceSummary: Sendable {
   package var name: String?
   /// What the part is, besides its contents.
   package var flags: Part.Flags = []
+  /// Where the user's home and its folders are, for an app of files.
+  package var homePaths: [HomePath] = []
 
   package init(
     contents: Offer.Contents, total: Tally, allocated: UInt64, isEstimate: Bool = false, isCompressible: Bool = true

@@ -13,6 +13,23 @@ package struct Root: Equatable, Sendable {
   package var isRunning: Bool { name.first == UInt8(ascii: ".") }
 }
 
+/// Where a folder of the sender's user is on the sender's device: the home, or a folder of its role.
+package struct HomePath: Equatable, Sendable {
+  package let key: [UInt8]
+  /// Absolute.
+  package let path: [UInt8]
+
+  package init(key: [UInt8], path: [UInt8]) {
+    self.key = key
+    self.path = path
+  }
+
+  /// Whether it can be told.
+  fileprivate var isValid: Bool {
+    Part.isKey(key) && path.first == UInt8(ascii: "/") && path.count <= Limits.homePath && !path.contains(0)
+  }
+}
+
 /// An app's identity, as its sender states it.
 package struct AppIdentity: Equatable, Sendable {
   package let bundleIdentifier: String
@@ -98,12 +115,15 @@ package struct Part: Equatable, Sendable {
   /// The files' space on a disk.
   package let allocated: UInt64?
   package let flags: Flags
+  /// For an app of files: where the sender's home and its folders are, by ascending keys.
+  package let homePaths: [HomePath]
   private var unknown = Fields()
 
   package init(
     _ contents: Contents, name: String, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil,
-    flags: Flags = []
+    flags: Flags = [], homePaths: [HomePath] = []
   ) {
+    self.homePaths = homePaths
     self.contents = contents
     self.name = name
     self.bytes = bytes
@@ -154,7 +174,27 @@ package struct Part: Equatable, Sendable {
     items = try fields.total(7, subject)
     flags = Flags(rawValue: try fields.requiredNumber(8, subject))
     allocated = try fields.total(9, subject)
-    unknown = fields.unknown(besides: 1...9)
+    homePaths = try fields.read(10, subject, Self.readHomePaths) ?? []
+    guard homePaths.isEmpty || kind != 1 && kind != 2 else { throw Violation(.field, subject) }
+    unknown = fields.unknown(besides: 1...10)
+  }
+
+  private static func readHomePaths(
+    _ reader: inout ByteReader, _ bytes: Span<UInt8>
+  ) throws(Violation) -> [HomePath] {
+    let subject = "a part's paths of a home"
+    var paths: [HomePath] = []
+    while !reader.isAtEnd {
+      let key = try reader.array(bytes, Int(try reader.u8(bytes)))
+      let path = HomePath(key: key, path: try reader.array(bytes, Int(try reader.u16(bytes))))
+      guard path.isValid, paths.last?.key.lexicographicallyPrecedes(key) ?? true else {
+        throw Violation(.value, subject)
+      }
+      paths.append(path)
+      guard paths.count <= Limits.homePaths else { throw Violation(.limit, subject) }
+    }
+    guard !paths.isEmpty else { throw Violation(.value, subject) }
+    return paths
   }
 
   private static func readRoots(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [Root] {
@@ -182,15 +222,16 @@ package struct Part: Equatable, Sendable {
 
   /// Checks that the names of roots are keys.
   private static func keys(_ roots: [Root]) throws(Violation) -> [Root] {
-    for root in roots {
-      let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
-      guard root.name.count <= Limits.key, letters.contains(root.name[0]),
-        root.name.allSatisfy({
-          letters.contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "-")
-        })
-      else { throw Violation(.value, "a part's key") }
-    }
+    for root in roots { guard isKey(root.name) else { throw Violation(.value, "a part's key") } }
     return roots
+  }
+
+  fileprivate static func isKey(_ name: [UInt8]) -> Bool {
+    let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+    return name.count <= Limits.key && name.first.map(letters.contains) == true
+      && name.allSatisfy {
+        letters.contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "-")
+      }
   }
 
   fileprivate func write(to writer: inout ByteWriter) {
@@ -213,13 +254,25 @@ package struct Part: Equatable, Sendable {
     if let items { fields.append(7) { $0.u64(items) } }
     fields.append(8) { $0.u32(flags.rawValue) }
     if let allocated { fields.append(9) { $0.u64(allocated) } }
+    if !homePaths.isEmpty {
+      fields.append(10) { writer in
+        for path in homePaths {
+          writer.u8(UInt8(path.key.count))
+          writer.array(path.key)
+          writer.u16(UInt16(path.path.count))
+          writer.array(path.path)
+        }
+      }
+    }
     fields.write(with: unknown, to: &writer)
   }
 
   /// Whether a later plan may have this part in the place of another: the estimates, the kinds of
   /// roots and the version of an app may differ.
   fileprivate func isSame(as other: Part) -> Bool {
-    guard name == other.name, flags == other.flags, unknown == other.unknown else { return false }
+    guard name == other.name, flags == other.flags, homePaths == other.homePaths, unknown == other.unknown else {
+      return false
+    }
     let (mine, others) = (identity, other.identity)
     let isSameApp =
       switch (mine.app, others.app) {

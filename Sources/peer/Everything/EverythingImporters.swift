@@ -45,6 +45,7 @@ final class EverythingImporters: Importers {
   init(
     folders: FolderImporter, home: SharedDirectory, knowing known: KnownApps, apps: AppHome,
     store: TransferStore? = nil, options: AppImporter.Options, allowing permissions: Permissions,
+    settings: SettingsLoader? = nil,
     until stop: StopSignal,
     observer: @escaping @Sendable (HostNews) -> Void
   ) {
@@ -52,8 +53,10 @@ final class EverythingImporters: Importers {
     self.folders = folders
     keyed = KeyedArrivals(
       folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace,
-      store: store)
-    begun = KeyedArrivals(folders.area, home: home, knowing: known, replacingApps: true)
+      store: store, settings: settings)
+    begun = KeyedArrivals(
+      folders.area, home: home, knowing: known, replacingApps: true, settings: settings
+    ) { observer(.notice($0)) }
     self.apps = apps
     self.permissions = permissions
     self.stop = stop

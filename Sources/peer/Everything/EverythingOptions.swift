@@ -14,8 +14,8 @@ extension EverythingOptions {
       for option in ["--home", "--skip"] where arguments.bytes(option) != nil {
         throw .usage("\(option) requires --everything", hint: "Add --everything, or remove \(option).")
       }
-      guard !arguments.has("--dry-run") else {
-        throw .usage("--dry-run requires --everything", hint: "Add --everything, or remove --dry-run.")
+      for option in ["--dry-run", "--wait"] where arguments.has(option) {
+        throw .usage("\(option) requires --everything", hint: "Add --everything, or remove \(option).")
       }
       return nil
     }
@@ -32,6 +32,7 @@ extension EverythingOptions {
     skipped = arguments.all("--skip")
     self.apps = apps
     isDry = arguments.has("--dry-run")
+    waits = arguments.has("--wait")
   }
 }
 
@@ -88,7 +89,8 @@ extension ReceiveOptions {
 extension EverythingImporters {
   /// The importers for a command line.
   convenience init(
-    _ options: ReceiveOptions, home: [UInt8], allowing permissions: Permissions, until stop: StopSignal,
+    _ options: ReceiveOptions, home: [UInt8], allowing permissions: Permissions, settings: SettingsLoader? = nil,
+    until stop: StopSignal,
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     let folders = try FolderImporter(
@@ -112,7 +114,7 @@ extension EverythingImporters {
     self.init(
       folders: folders, home: directory, knowing: KnownApps(records: home), apps: apps,
       store: TransferStore(home: home),
-      options: importing, allowing: permissions, until: stop
+      options: importing, allowing: permissions, settings: settings, until: stop
     ) { news in
       if let event = TransferEvent(news) { tell(event) }
     }

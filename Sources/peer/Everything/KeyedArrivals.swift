@@ -14,12 +14,17 @@ struct KeyedArrivals {
   private let replacesApps: Bool
   /// Knows what has arrived before.
   private let store: TransferStore?
+  private let settings: SettingsLoader?
+  private let tell: @Sendable (String) -> Void
 
-  /// The home is the directory of the staging area.
+  /// The home is the directory of the staging area. `tell` gets clauses for the user.
   init(
     _ area: StagingArea, home: SharedDirectory, knowing known: KnownApps, replacingApps replacesApps: Bool,
-    store: TransferStore? = nil
+    store: TransferStore? = nil, settings: SettingsLoader? = nil,
+    tell: @escaping @Sendable (String) -> Void = { _ in }
   ) {
+    self.settings = settings
+    self.tell = tell
     self.area = area
     self.home = home
     self.known = known
@@ -37,9 +42,25 @@ struct KeyedArrivals {
     case .files(let app, let roots):
       guard let arrival = arrival(of: app) else { return nil }
       try check(arrival, roots, of: part)
-      return FolderImporter(area, existing: .setAside, places: try RootPlaces(arrival.places))
+      let data = ArrivingData(arrival, paths: paths(of: part), tell: tell)
+      return FolderImporter(
+        area, existing: .setAside, places: try RootPlaces(arrival.places),
+        preparing: { (files) throws(ArchiveError) in try data.prepare(files) },
+        completing: loading(app, arrival))
     case .role, .folders, .app, .unknown: return nil
     }
+  }
+
+  /// What is still to be done with the settings of an app when they are in their place.
+  private func loading(_ app: String, _ arrival: Arrival) -> (@Sendable () throws(ArchiveError) -> Void)? {
+    guard !arrival.settings.isEmpty, let settings else { return nil }
+    return { () throws(ArchiveError) in try settings.load(app) }
+  }
+
+  /// The paths of the sender's home that stand for others here.
+  private func paths(of part: Part) -> OldPaths? {
+    guard let home = try? self.home.directory.canonicalPath() else { return nil }
+    return OldPaths(part.homePaths, home: home, folders: HomeFolders.receiving(in: self.home.directory).map)
   }
 
   /// What a part is by this device's own knowledge; its flags only add to that.
@@ -86,6 +107,11 @@ struct KeyedArrivals {
       throw ArchiveError(
         .inUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
         hint: "Close it, and run both commands again.")
+    }
+    guard arrival.settings.isEmpty || settings != nil else {
+      throw ArchiveError(
+        .notInstalled, "\(VisibleText.of(arrival.name)) needs dconf, which is not installed here",
+        hint: "Install the package dconf-cli, and run both commands again.")
     }
     guard !replacesApps, let path = present(arrival, roots).first, !isUntouched(part, arrival) else { return }
     throw ArchiveError(

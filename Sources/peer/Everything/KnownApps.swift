@@ -9,6 +9,8 @@ struct KnownApps {
   let running: RunningPrograms
   /// The folders with installations of Flatpaks; none for a home from elsewhere.
   let installations: [[UInt8]]
+  /// What reads the settings of this user; nil for a home from elsewhere.
+  private let dconf: Dconf?
 
   /// Reads the descriptions, and looks for this user's programs and Flatpaks. `records` is PEER_HOME.
   ///
@@ -29,8 +31,10 @@ struct KnownApps {
           Array.init),
       flatpaks: isElsewhere
         ? Flatpaks()
-        : Flatpaks(installations: all, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first))
+        : Flatpaks(installations: all, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first),
+      packages: InstalledPackages(isElsewhere ? nil : Array("/var/lib/dpkg/status".utf8)))
     installations = isElsewhere ? [] : all
+    dconf = isElsewhere ? nil : Dconf()
     running = isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID)
   }
 
@@ -52,7 +56,8 @@ struct KnownApps {
   /// The apps of which a home has data, and a note for each description or place that is not used.
   func apps(in home: borrowing Directory) -> (apps: [MovableApp], notes: [String]) {
     var mistakes = catalogue.mistakes
-    let apps = catalogue.apps(in: home, running: running, mistakes: &mistakes)
-    return (apps, mistakes.map(\.description))
+    var apps = catalogue.apps(in: home, running: running, mistakes: &mistakes)
+    if let settings = dconf?.settings() { apps += catalogue.apps(with: settings) }
+    return (apps.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }, mistakes.map(\.description))
   }
 }

@@ -18,6 +18,8 @@ struct EverythingOptions: Equatable, Sendable {
   var apps: [String] = []
   /// Whether the plan is only shown.
   var isDry = false
+  /// Whether the program waits until a person has closed an app, also without a terminal.
+  var waits = false
 }
 
 /// What `peer send --everything` moves, as its user has chosen it.
@@ -31,7 +33,7 @@ struct ChosenEverything {
   let notes: [String]
   private(set) var inventory: Inventory
   private(set) var choice: PlanChoice
-  /// The origins of the parts of an earlier run that is to go on, in their order.
+  /// The origins of the parts of an earlier run that is to go on, in the order of its plan.
   private var earlier: [[UInt8]] = []
 
   /// Lists the home, and applies what the command line says.
@@ -96,13 +98,29 @@ struct ChosenEverything {
 
   private mutating func take(_ origins: [[UInt8]]?) -> Bool {
     guard let origins else { return false }
-    earlier = origins
     let words = inventory.entries.enumerated().map { index, entry in
-      let isExported = entry.app?.kind == .withExtension
-      let names = isExported ? [AppSource.origin(of: entry.app?.identifier ?? "")] : entry.places.map { path(of: $0) }
+      let names = names(entry.app, entry.places)
       return "\(names.allSatisfy(origins.contains) ? "+" : "")\(index + 1)"
     }
-    return (try? choice.apply(words.joined(separator: ","))) != nil
+    guard (try? choice.apply(words.joined(separator: ","))) != nil else { return false }
+    earlier = origins
+    return true
+  }
+
+  /// The origins of an entry, or of a part.
+  private func names(_ app: MovableApp?, _ places: [MigrationApps.Place]) -> [[UInt8]] {
+    guard let app, places.isEmpty else { return places.map { path(of: $0) } }
+    if app.kind == .settings { return [settingsPath(app)] }
+    return [AppSource.origin(of: app.identifier)]
+  }
+
+  private func order(of part: ChosenPart) -> Int {
+    let app: MovableApp? =
+      switch part.contents {
+      case .app(let app), .settings(let app, _): app
+      case .files, .folders, .home: nil
+      }
+    return names(app, part.places).compactMap { earlier.firstIndex(of: $0) }.min() ?? .max
   }
 
   private func path(of place: MigrationApps.Place) -> [UInt8] { homePath + [UInt8(ascii: "/")] + place.path }
@@ -175,36 +193,22 @@ struct ChosenEverything {
 
   /// The sources of what is chosen.
   func sources(telling tell: @escaping @Sendable (TransferEvent) -> Void) throws(TransferFailure) -> [any ItemSource] {
-    let parts = ordered(choice.parts(of: inventory))
+    var parts = choice.parts(of: inventory)
     guard !parts.isEmpty else {
       throw .usage("nothing is chosen that could move", hint: "'peer send --everything --dry-run' lists what there is.")
     }
+    // A plan goes on only in its own order, also if other apps are in use by now.
+    if !earlier.isEmpty { parts.sort { order(of: $0) < order(of: $1) } }
     var sources: [any ItemSource] = []
     for part in parts {
       switch part.contents {
       case .app(let app):
         sources.append(try SendingParts.part(app.identifier, options, home: records, telling: tell))
+      case .settings(let app, let settings): sources.append(try self.settings(app, settings, part))
       case .folders, .home, .files: sources.append(try folders(part, telling: tell))
       }
     }
     return sources
-  }
-
-  /// The parts in their order: apps that are in use now come last, so that their users have the time of
-  /// the other parts to close them. An earlier run that goes on keeps its order.
-  private func ordered(_ parts: [ChosenPart]) -> [ChosenPart] {
-    guard earlier.isEmpty else {
-      let places = parts.map { part in earlier.firstIndex(of: origin(of: part)) ?? .max }
-      return zip(parts, places).enumerated()
-        .sorted { ($0.element.1, $0.offset) < ($1.element.1, $1.offset) }.map(\.element.0)
-    }
-    return parts.filter { !$0.isInUse } + parts.filter(\.isInUse)
-  }
-
-  /// The first origin of a part.
-  private func origin(of part: ChosenPart) -> [UInt8] {
-    if case .app(let app) = part.contents { return AppSource.origin(of: app.identifier) }
-    return part.places.first.map { path(of: $0) } ?? []
   }
 
   private func folders(
@@ -217,25 +221,74 @@ struct ChosenEverything {
           switch part.contents {
           case .home: .role(Part.home, roots)
           case .files(let app, _): .files(of: app.identifier, roots)
-          case .folders, .app: .folders(roots)
+          case .folders, .app, .settings: .folders(roots)
           }
         }, notice: { tell(.notice($0)) })
-      return LabelledSource(source, name: part.name, flags: part.flags, obstacle: obstacle(part))
+      guard case .files(let app, _) = part.contents else {
+        return LabelledSource(source, name: part.name, flags: part.flags)
+      }
+      return LabelledSource(
+        source, name: part.name, flags: part.flags, use: use(app, telling: tell), homePaths: homePaths)
     } catch {
       throw TransferFailure(error)
     }
   }
 
+  private static let settings = Array("settings".utf8)
+
+  /// The file with the settings of an app, which is sent.
+  private func settingsPath(_ app: MovableApp) -> [UInt8] {
+    ((try? Directory.open(records).canonicalPath()) ?? records) + Array("/settings/\(app.identifier)".utf8)
+  }
+
+  /// Writes the settings of an app to a file among peer's records, to be sent.
+  private func settings(
+    _ app: MovableApp, _ settings: DesktopSettings, _ part: ChosenPart
+  ) throws(TransferFailure) -> LabelledSource {
+    do {
+      let content = settings.dump
+      let folder = try Directory.openOrMake(records + [UInt8(ascii: "/")] + Self.settings, mode: 0o700)
+      let name = Array(app.identifier.utf8)
+      // The same content in the same file: a transfer continues with it.
+      if (try? folder.openChild(name).readAll(limit: DesktopSettings.longest)) != content {
+        try folder.replaceFile(name, with: content)
+      }
+      let root = try SourceRoot(
+        name, beneath: SharedDirectory(folder), as: Array(AppCatalogue.settingsKey.utf8))
+      let source = try FolderSource(
+        roots: [root], selecting: Selection(), contents: { .files(of: app.identifier, $0) })
+      return LabelledSource(source, name: part.name, flags: part.flags)
+    } catch let error as ArchiveError {
+      throw TransferFailure(error)
+    } catch {
+      throw TransferFailure(.failed, "the settings of \(app.identifier) cannot be written: \(error)")
+    }
+  }
+
+  /// Where this user's home and its folders are. Files of a home from elsewhere name the place that it
+  /// had there, which is unknown.
+  private var homePaths: [HomePath] {
+    if options.everything?.home != nil { return [] }
+    let folders = HomeFolders(in: home.directory).map.map { key, place in
+      HomePath(key: Array(key.utf8), path: homePath + [UInt8(ascii: "/")] + place)
+    }
+    return ([HomePath(key: OldPaths.homeKey, path: homePath)] + folders)
+      .filter { $0.path.count <= Limits.homePath }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+  }
+
   /// Looks whether an app of files is in use at its turn.
-  private func obstacle(_ part: ChosenPart) -> @Sendable () -> ArchiveError? {
-    guard case .files(let app, _) = part.contents else { return { nil } }
+  private func use(
+    _ app: MovableApp, telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) -> LabelledSource.Use {
     let (home, records, isElsewhere) = (home, records, options.everything?.home != nil)
-    return {
-      let now = KnownApps(records: records, isElsewhere: isElsewhere).apps(in: home.directory).apps
-      guard let user = now.first(where: { $0.identifier == app.identifier })?.inUse else { return nil }
-      return ArchiveError(
-        .appInUse, "\(VisibleText.of(app.name)) is in use by \(VisibleText.of(user))",
-        hint: "Close it, and run both commands again.")
+    let waits =
+      options.everything?.waits == true
+      || !options.json && [0, StandardStream.error.rawValue].allSatisfy { Terminal.isTerminal($0) }
+    return LabelledSource.Use(name: app.name, waits: waits) {
+      KnownApps(records: records, isElsewhere: isElsewhere).apps(in: home.directory).apps
+        .first { $0.identifier == app.identifier }?.inUse
+    } tell: {
+      tell(.notice($0))
     }
   }
 
@@ -283,52 +336,5 @@ enum Migration {
   /// The home whose migration has this name; nil for any other source.
   static func home(ofName name: [UInt8]) -> [UInt8]? {
     name.starts(with: mark) ? Array(name.dropFirst(mark.count)) : nil
-  }
-}
-
-/// Folders under the name and with the flags of their part.
-final class LabelledSource: ItemSource {
-  private let source: FolderSource
-  private let name: String
-  private let flags: Part.Flags
-  /// The reason why it cannot be exported now, if there is one.
-  private let obstacle: @Sendable () -> ArchiveError?
-
-  init(
-    _ source: FolderSource, name: String, flags: Part.Flags, obstacle: @escaping @Sendable () -> ArchiveError?
-  ) {
-    self.source = source
-    self.name = name
-    self.flags = flags
-    self.obstacle = obstacle
-  }
-
-  func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
-
-  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
-    var summary = try source.prepare(until: stop)
-    summary.name = name
-    summary.flags = flags
-    return summary
-  }
-
-  func export(
-    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult {
-    if let obstacle = obstacle() { throw obstacle }
-    return try source.export(settings, for: request, begin: begin)
-  }
-
-  func withholding(for traits: DestinationTraits) -> Withholding { source.withholding(for: traits) }
-  var isRotating: Bool { source.isRotating }
-}
-
-extension ChosenPart {
-  /// Whether it is the data of an app that is in use.
-  fileprivate var isInUse: Bool {
-    switch contents {
-    case .app(let app), .files(let app, _): app.inUse != nil
-    case .folders, .home: false
-    }
   }
 }

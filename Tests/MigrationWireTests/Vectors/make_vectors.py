@@ -155,6 +155,8 @@ def plans():
     yield "plan-app", "PLAN of an app with an extension", plan(NOTES)
     for name, options in {"plan-app-options": [b"media", b"since"], "plan-app-no-options": []}.items():
         yield name, f"PLAN of an app whose exporter knows {len(options)} options", plan({**NOTES, "app": {**NOTES["app"], "options": options}})
+    yield "plan-home-paths", "PLAN of an app of files, with the paths of a home", plan(
+        {**EDITOR, "homePaths": [(b"documents", b"/home/anna/Dokumente"), (b"home", b"/home/anna")]})
     yield "plan-files", "PLAN of an app of files, which runs by itself and has secrets", plan({**EDITOR, "flags": 3})
     yield "plan-resume", "PLAN of three parts that continues a plan", plan(PHOTOS, NOTES, EDITOR, plan=run(0x10, 16))
     yield "plan-unknown-kind", "PLAN with a part of kind 200, whose roots are no keys", plan(PHOTOS, part(200, "later", [(1, "A"), (4, "b/c")], identifier="x"))

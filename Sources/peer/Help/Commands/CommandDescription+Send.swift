@@ -11,7 +11,7 @@ extension CommandDescription {
           "--limit", "--streams", "--code-file", "--remember", "--give-up-after", "--label", "--report", "--json",
         ])),
       Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
-      Form(.required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--to"]), .more),
+      Form(.required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--wait", "--to"]), .more),
     ],
     operands: [Operand(value: .path, isRepeatable: true)],
     blocks: [
@@ -84,6 +84,12 @@ extension CommandDescription {
       "--skip", "NAME", .path,
       "With --everything, leave out the folder, file or app of this name. May be repeated."),
     .flag("--dry-run", "With --everything, show the list, and send nothing."),
+    .flag(
+      "--wait",
+      """
+      With --everything, wait until an app that is in use is closed, and then send its data (default: at a terminal,
+      wait; otherwise leave the app out). Apps that are in use come last.
+      """),
     .repeatable(
       "--app", "ID", .app,
       """

@@ -1,0 +1,122 @@
+package import MigrationWire
+
+/// The paths of another home that stand for this one in some files: a path stands there as a whole,
+/// plainly or in a `file://` address.
+package struct OldPaths: Equatable, Sendable {
+  /// A folder of the old home, and the same folder of this one.
+  struct Pair: Equatable, Sendable {
+    let old: [UInt8]
+    let new: [UInt8]
+  }
+
+  /// The longest old path first.
+  let pairs: [Pair]
+  /// The old home, for messages.
+  package let home: [UInt8]
+
+  /// Nil where nothing can be replaced: nothing has moved, the home is no path of two names or more,
+  /// or a path would change again in a second pass.
+  ///
+  /// - Parameters:
+  ///   - told: what the sender says about its home.
+  ///   - home: the path of this home.
+  ///   - folders: the places of the user's folders in it, by key.
+  package init?(_ told: [HomePath], home: [UInt8], folders: [String: [UInt8]]) {
+    let slash = UInt8(ascii: "/")
+    guard let old = told.first(where: { $0.key == Self.homeKey })?.path, Self.isPlain(old), Self.isPlain(home),
+      old.split(separator: slash).count >= 2
+    else { return nil }
+    var pairs = [Pair(old: old, new: home)]
+    for folder in told {
+      guard let place = folders[String(decoding: folder.key, as: UTF8.self)], Self.isPlain(folder.path),
+        folder.path.starts(with: old + [slash])
+      else { continue }
+      let new = home + [slash] + place
+      if Self.isPlain(new) { pairs.append(Pair(old: folder.path, new: new)) }
+    }
+    pairs.sort { $0.old.count > $1.old.count }
+    self.pairs = pairs
+    self.home = old
+    // An import that was killed may have replaced some files already.
+    guard pairs.contains(where: { $0.old != $0.new }), pairs.allSatisfy({ replaced(in: $0.new)?.content == nil })
+    else { return nil }
+  }
+
+  package static let homeKey = Array("home".utf8)
+
+  private static let special = Set("\"'<>&\\%*?#;,:=$`|[]{}^".utf8)
+
+  /// Whether a path has the same bytes in every kind of file that has paths.
+  private static func isPlain(_ path: [UInt8]) -> Bool {
+    path.first == UInt8(ascii: "/") && path.last != UInt8(ascii: "/")
+      && path.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !special.contains($0) }
+      && path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+        .allSatisfy { !$0.isEmpty && $0 != [0x2E] && $0 != [0x2E, 0x2E] }
+  }
+
+  /// The content with the new paths, and how many; nil if it has no old one that changes.
+  package func replaced(in content: [UInt8]) -> (content: [UInt8], count: Int)? {
+    let forms = forms
+    var result: [UInt8] = []
+    var (count, index, copied) = (0, 0, 0)
+    while index < content.count {
+      guard content[index] == UInt8(ascii: "/") || content[index] == UInt8(ascii: "f"),
+        let form = forms.first(where: { content[index...].starts(with: $0.old) && $0.isWhole(in: content, at: index) })
+      else {
+        index += 1
+        continue
+      }
+      let end = index + form.old.count
+      if form.old != form.new {
+        result += content[copied..<index] + form.new
+        (copied, count) = (end, count + 1)
+      }
+      index = end
+    }
+    return count == 0 ? nil : (result + content[copied...], count)
+  }
+
+  /// Whether a content has an old path, changed or not.
+  func stands(in content: [UInt8]) -> Bool { replaced(in: content) != nil }
+
+  private struct Form {
+    let old: [UInt8]
+    let new: [UInt8]
+    let isAddress: Bool
+
+    /// Whether it begins and ends where a path does.
+    func isWhole(in content: [UInt8], at start: Int) -> Bool {
+      let end = start + old.count
+      if end < content.count, content[end] != UInt8(ascii: "/"), !OldPaths.ends.contains(content[end]) { return false }
+      guard start > 0 else { return true }
+      let before = content[start - 1]
+      return isAddress ? !before.isLetterOrDigit : OldPaths.beginnings.contains(before)
+    }
+  }
+
+  /// What may stand before and behind a path. A blank can be part of a name, so it ends no path.
+  private static let beginnings = Set(" \t\n\r\0\"'=:,;([{<>|".utf8)
+  private static let ends = Set("\t\n\r\0\"':,;)]}<>|?#".utf8)
+
+  /// The address of a path begins with this.
+  private static let scheme = Array("file://".utf8)
+
+  private var forms: [Form] {
+    pairs.flatMap { pair in
+      [
+        Form(old: Self.scheme + Self.encoded(pair.old), new: Self.scheme + Self.encoded(pair.new), isAddress: true),
+        Form(old: pair.old, new: pair.new, isAddress: false),
+      ]
+    }
+  }
+
+  /// A path as addresses have it.
+  private static func encoded(_ path: [UInt8]) -> [UInt8] {
+    let plain = Set("/-._~!()*@+".utf8)
+    let digits = Array("0123456789ABCDEF".utf8)
+    return path.flatMap { byte in
+      byte.isLetterOrDigit || plain.contains(byte)
+        ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+  }
+}

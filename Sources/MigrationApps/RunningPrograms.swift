@@ -1,0 +1,116 @@
+import MigrationSystem
+import MigrationWire
+
+/// The processes of a user, by the names of their programs.
+package struct RunningPrograms: Sendable {
+  private var processes: [String: String] = [:]
+  /// Nil where no process counts, as for a home from elsewhere.
+  private let user: UInt32?
+
+  /// None.
+  package init() { user = nil }
+
+  /// The processes of a user, as the kernel lists them now.
+  package init(of user: UInt32) {
+    self.user = user
+    guard let list = try? Directory.open(Array("/proc".utf8)) else { return }
+    try? list.forEachEntry { (name, _) throws(SystemError) in
+      let process = String(decoding: [UInt8](copying: name), as: UTF8.self)
+      guard process.utf8.allSatisfy({ (48...57).contains($0) }), (try? list.status(name))?.owner == user,
+        let program = Self.name(ofProcess: process)
+      else { return true }
+      processes[program] = process
+      return true
+    }
+  }
+
+  private static func name(ofProcess process: String) -> String? {
+    let comm = try? Descriptor.openThroughLinks(Array("/proc/\(process)/comm".utf8)).readToEnd(limit: 64)
+    return comm.map { String(decoding: $0.dropLast(), as: UTF8.self) }
+  }
+
+  /// The first of some programs that runs, with the number of its process, for people. The kernel
+  /// keeps 15 bytes of a name.
+  func first(of names: [String]) -> String? {
+    for name in names {
+      if let process = processes[String(decoding: name.utf8.prefix(15), as: UTF8.self)] {
+        return "\(name), process \(process)"
+      }
+    }
+    return nil
+  }
+
+  /// The process that has one of some lock files in a folder, for people.
+  func holder(of locks: [PathPattern], in folder: borrowing Directory) -> String? {
+    guard user != nil else { return nil }
+    for lock in locks {
+      if let holder = holder(of: lock.components[...], in: folder) { return holder }
+    }
+    return nil
+  }
+
+  /// The most entries of a folder in which a lock is looked for.
+  private static let mostEntries = 1000
+
+  private func holder(of lock: ArraySlice<[UInt8]>, in folder: borrowing Directory) -> String? {
+    guard let name = lock.first else { return nil }
+    if lock.count == 1 { return holder(of: name, in: folder) }
+    var names = [name]
+    if name == PathPattern.any {
+      names = []
+      try? folder.forEachEntry { (name, _) throws(SystemError) in
+        names.append([UInt8](copying: name))
+        return names.count < Self.mostEntries
+      }
+    }
+    for name in names {
+      guard let child = try? folder.openChildDirectory(name) else { continue }
+      if let holder = holder(of: lock.dropFirst(), in: child) { return holder }
+    }
+    return nil
+  }
+
+  /// A file is locked; a symbolic link has the number of a process at its end.
+  private func holder(of name: [UInt8], in folder: borrowing Directory) -> String? {
+    guard let status = try? folder.status(name) else { return nil }
+    switch status.kind {
+    case .regular:
+      guard let process = (try? folder.openChild(name, .nonBlocking))?.recordLockHolder() else { return nil }
+      return words(ofProcess: "\(process)")
+    case .symbolicLink:
+      guard let target = try? folder.readLink(name) else { return nil }
+      let digits = String(decoding: target.suffix { (48...57).contains($0) }, as: UTF8.self)
+      guard let age = age(ofProcess: digits) else { return nil }
+      let made = Timestamp.coarseNow().seconds(since: status.changed)
+      return Self.mayHaveMade(linkOfAge: made, processOfAge: age) ? words(ofProcess: digits) : nil
+    case .directory, .fifo, .socket, .blockDevice, .characterDevice: return nil
+    }
+  }
+
+  /// Numbers of processes are used again: the process that made a link is older than the link. The
+  /// clocks of both differ.
+  static func mayHaveMade(linkOfAge link: Double, processOfAge process: Double) -> Bool { process + 2 > link }
+
+  private func words(ofProcess process: String) -> String {
+    (Self.name(ofProcess: process).map { "\($0), " } ?? "") + "process \(process)"
+  }
+
+  /// The seconds since a process of this user began; nil if there is none.
+  private func age(ofProcess process: String) -> Double? {
+    let path = "/proc/\(process)"
+    guard !process.isEmpty, (try? Directory.status(of: Array(path.utf8)))?.owner == user,
+      let text = try? Descriptor.openThroughLinks(Array("\(path)/stat".utf8)).readToEnd(limit: 4096)
+    else { return nil }
+    // The name, in parentheses, may have blanks: proc_pid_stat(5), field 22 in hundredths of a second.
+    let fields = String(decoding: text, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 19, let began = Double(fields[19]) else { return nil }
+    return BootInstant.now().seconds - began / 100
+  }
+}
+
+extension [UInt8] {
+  /// The longest end of which each byte fits.
+  fileprivate func suffix(_ fits: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+    self[(lastIndex { !fits($0) }.map { $0 + 1 } ?? startIndex)...]
+  }
+}

@@ -1,0 +1,74 @@
+import MigrationSystem
+import MigrationWire
+
+/// The version of a program: numbers with dots between them. What follows them does not count.
+package struct Version: Comparable, Sendable, CustomStringConvertible {
+  private let numbers: [UInt32]
+
+  /// Nil if the text begins with no number.
+  package init?(_ text: some StringProtocol) {
+    var numbers: [UInt32] = []
+    for word in text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
+      let digits = word.prefix { (48...57).contains($0) }
+      guard let number = UInt32(String(decoding: digits, as: UTF8.self)) else { break }
+      numbers.append(number)
+      if digits.count < word.count { break }
+    }
+    guard !numbers.isEmpty else { return nil }
+    self.numbers = numbers
+  }
+
+  package var description: String { numbers.map { "\($0)" }.joined(separator: ".") }
+
+  package static func < (left: Version, right: Version) -> Bool {
+    let count = max(left.numbers.count, right.numbers.count)
+    func padded(_ version: Version) -> [UInt32] {
+      version.numbers + [UInt32](repeating: 0, count: count - version.numbers.count)
+    }
+    return padded(left).lexicographicallyPrecedes(padded(right))
+  }
+}
+
+/// Where an app's data says which version has written it.
+package struct WrittenVersion: Equatable, Sendable {
+  /// The path in the archive, of which the first component is a root's key.
+  let file: PathPattern
+  /// The key of the line; nil if the file's beginning is the version.
+  let key: String?
+
+  /// The version in a file of the archive; nil if it is another file.
+  func version(in content: [UInt8], of path: ArchivePath) -> Version? {
+    guard file.matches(path) else { return nil }
+    let text = String(decoding: content, as: UTF8.self)
+    guard let key else { return Version(text) }
+    let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(key + "=") }
+    return line.flatMap { Version($0.dropFirst(key.count + 1)) }
+  }
+}
+
+/// The packages that are installed on this device, as dpkg(1) records them.
+package struct InstalledPackages: Sendable {
+  private let database: [UInt8]?
+
+  /// `database` is the file with the state of all packages; nil where nothing is known.
+  package init(_ database: [UInt8]? = nil) { self.database = database }
+
+  private static let longest = 64 << 20
+
+  /// The version of the first of some packages that is installed.
+  func version(of packages: [String]) -> Version? {
+    guard !packages.isEmpty, let database, let content = try? FileContent.read(database, limit: Self.longest) else {
+      return nil
+    }
+    let lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for package in packages {
+      guard let start = lines.firstIndex(of: Array("Package: \(package)".utf8)[...]) else { continue }
+      let fields = lines[start...].prefix { !$0.isEmpty }
+      guard fields.contains(Array("Status: install ok installed".utf8)[...]) else { continue }
+      let version = fields.lazy.map { String(decoding: $0, as: UTF8.self) }.first { $0.hasPrefix("Version: ") }
+      // Without the epoch, which is the packager's own.
+      return version.flatMap { Version($0.dropFirst("Version: ".count).split(separator: ":").last ?? "") }
+    }
+    return nil
+  }
+}

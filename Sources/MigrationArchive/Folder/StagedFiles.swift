@@ -1,0 +1,69 @@
+import MigrationSystem
+package import MigrationWire
+
+/// The staged files of a complete part, before any of them moves to the destination: for a look at
+/// them, and to change small ones.
+///
+/// A change is one step, and it may be repeated: a run that is killed leaves each file old or new,
+/// and the next run looks again.
+package struct StagedFiles {
+  private let places: any StagingPlaces
+  private let staging: Staging
+
+  init(of staging: Staging) {
+    self.staging = staging
+    places = staging.disk.places()
+  }
+
+  /// The bytes of a file; nil if there is no file, or a longer one.
+  package func content(of path: ArchivePath, atMost limit: Int) -> [UInt8]? {
+    beginning(of: path, limit + 1).flatMap { $0.count > limit ? nil : $0 }
+  }
+
+  /// The first bytes of a file, at most so many; nil if there is no file that can be read.
+  package func beginning(of path: ArchivePath, _ count: Int) -> [UInt8]? {
+    guard (try? places.kind(of: path)) == .regular else { return nil }
+    return try? places.beginning(of: path, count)
+  }
+
+  /// Visits the files in the order of their paths, until the closure returns false.
+  package func forEachFile(_ body: (ArchivePath) -> Bool) {
+    var pending: [ArchivePath?] = [nil]
+    while let directory = pending.popLast() {
+      guard let entries = try? places.entries(of: directory) else { continue }
+      var below: [ArchivePath] = []
+      for (name, kind) in entries.sorted(by: { $0.name.lexicographicallyPrecedes($1.name) }) {
+        guard let path = try? directory?.appending(name.span) ?? ArchivePath(name) else { continue }
+        if kind == .directory { below.append(path) }
+        if kind == .regular, !body(path) { return }
+      }
+      pending += below.reversed()
+    }
+  }
+
+  /// A name that no item of a part of an app can have: roots are keys.
+  private static let next = Array(".next".utf8)
+
+  /// Gives a file other bytes; its metadata stays.
+  package func replaceContent(of path: ArchivePath, with content: [UInt8]) throws(ArchiveError) {
+    do {
+      let next = try ArchivePath(Self.next)
+      // A kill may have left it.
+      try places.remove(next)
+      try places.makeCopy(next, of: path)
+      let file = try places.openFile(next)
+      try file.truncate(to: 0)
+      try file.write(at: 0, content.span)
+      if let entry = try staging.disk.destination?.occupant(ofStaged: path) {
+        try file.setMode(entry.mode)
+        if let modified = entry.modified { try file.setTimes(modified: modified) }
+      }
+      try file.synchronize()
+      try places.replace(path, with: next)
+    } catch {
+      throw ArchiveError(
+        .importFailed, "\(VisibleText.quoted(path)) cannot be changed before it arrives", name: path.bytes,
+        cause: error as? SystemError)
+    }
+  }
+}

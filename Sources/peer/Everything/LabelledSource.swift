@@ -1,0 +1,88 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// Folders under the name and with the flags of their part.
+final class LabelledSource: ItemSource {
+  /// Whether the app of a part is in use.
+  struct Use: Sendable {
+    let name: String
+    /// Whether a person can close it, and the part waits for that.
+    let waits: Bool
+    /// The program that uses the data now, for people.
+    let now: @Sendable () -> String?
+    let tell: @Sendable (String) -> Void
+    /// The seconds between two looks.
+    var pause = 1.0
+
+    func error(_ user: String) -> ArchiveError {
+      ArchiveError(
+        .appInUse, "\(VisibleText.of(name)) is in use by \(VisibleText.of(user))",
+        hint: "Close it, and run both commands again.")
+    }
+  }
+
+  private let source: FolderSource
+  private let name: String
+  private let flags: Part.Flags
+  private let use: Use?
+  private let homePaths: [HomePath]
+
+  init(_ source: FolderSource, name: String, flags: Part.Flags, use: Use? = nil, homePaths: [HomePath] = []) {
+    self.homePaths = homePaths
+    self.source = source
+    self.name = name
+    self.flags = flags
+    self.use = use
+  }
+
+  func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
+
+  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
+    var summary = try source.prepare(until: stop)
+    summary.name = name
+    summary.flags = flags
+    summary.homePaths = homePaths
+    return summary
+  }
+
+  func export(
+    _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
+  ) throws(ArchiveError) -> ExportResult {
+    guard let use else { return try source.export(settings, for: request, begin: begin) }
+    if let user = use.now() {
+      guard use.waits else { throw use.error(user) }
+      try wait(for: use, user, unless: settings.stopSignal)
+    }
+    // The app has written since the plan was made, until it was closed.
+    _ = try source.prepare(until: settings.stopSignal)
+    let result = try source.export(settings, for: request, begin: begin)
+    // Data that a program has begun to use meanwhile may be of two states.
+    if let user = use.now() { throw use.error(user) }
+    return result
+  }
+
+  /// Asks a person to close the app, and waits until that is done.
+  private func wait(for use: Use, _ user: String, unless stop: StopSignal) throws(ArchiveError) {
+    use.tell("\(VisibleText.of(use.name)) is in use by \(VisibleText.of(user)): close it, and its data is sent")
+    do throws(SystemError) {
+      let wakeup = try Wakeup()
+      let waking = stop.waking(wakeup)
+      defer { withExtendedLifetime(waking) {} }
+      var poller = try Poller()
+      while use.now() != nil {
+        let end = BootInstant(seconds: BootInstant.now().seconds + use.pause)
+        if !(try poller.wait(for: .readable, on: wakeup.raw, until: end)).isEmpty {
+          throw SystemError(reason: "stopped", operation: "wait")
+        }
+      }
+    } catch {
+      throw stop.isSet
+        ? ArchiveError(.stopped, "stopped") : ArchiveError(.exportFailed, "the wait for an app failed", cause: error)
+    }
+  }
+
+  func withholding(for traits: DestinationTraits) -> Withholding { source.withholding(for: traits) }
+  var isRotating: Bool { source.isRotating }
+}

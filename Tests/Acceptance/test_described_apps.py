@@ -1,0 +1,242 @@
+"""Apps without an extension: their data moves as the descriptions of both devices say."""
+
+import contextlib
+import fcntl
+import glob
+import os
+import signal
+import subprocess
+
+from computers import computers
+from devices import PATIENCE, end_well, own_port, random_file
+from interop import interop, paired
+from needs import dconf_and_bus, needs
+from outside import MIB, equal, require, wait_for
+
+if interop() is None:
+    import wire
+    from plan import Part
+
+BROWSER = """[Application]
+Id=org.example.browser
+Name=The Browser
+[Data]
+profile=home/.browser;config/browser
+places=config/places
+[Exclude]
+Patterns=cache/
+[Running]
+Locks=*/.lock
+[Home]
+Files=places
+"""
+SETTINGS = "[Application]\nId=colours\nName=Colours\n[Settings]\nKeys=/org/example/colours/;/org/example/size\n"
+SHELL = "[Application]\nId=shell\nName=Shell\nRuns=yes\n[Data]\nrc=home/.shrc\n"
+
+
+def described(work, *descriptions):
+    """Two computers that know these apps; on the old one, the browser has data."""
+    old, new = computers(work, [])
+    for computer in (old, new):
+        os.makedirs(f"{computer.peer_home}/descriptions")
+        for text in descriptions or [BROWSER]:
+            name = text.split("Id=")[1].split("\n")[0]
+            with open(f"{computer.peer_home}/descriptions/{name}.app", "w", encoding="utf-8") as file:
+                file.write(text)
+    for name in ("a/kept", "a/cache/made", "a/.lock"):
+        old.write(f".browser/{name}", "new")
+    old.write("Documents/letter", "letter")
+    return old, new
+
+
+def move(old, new, *options, sending=()):
+    """Moves everything; returns both ends."""
+    receiver = new.receive(*options)
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything", *sending)
+    return sender, receiver
+
+
+def part(process, name):
+    """How a part has ended."""
+    [event] = [event for event in process.events("part") if event["part"] == name and "root" not in event]
+    return event
+
+
+def notices(process):
+    return " ".join(event["message"] for event in process.events("notice"))
+
+
+def set_aside(computer):
+    return glob.glob(f"{computer.home}/.browser.before-*") + glob.glob(f"{computer.home}/.config/*.before-*")
+
+
+def test_an_app_of_files(work):
+    """described apps: data arrives without caches and locks, and paths of the old home lead to the new one"""
+    old, new = described(work)
+    old.write(".config/places", f"file://{old.home}/Documents/x\n{old.home}-old\n")
+    old.write(".browser/a/list", f"{old.home}/Documents")
+    sender, receiver = move(old, new)
+    end_well(sender, receiver)
+    equal([new.read(f".browser/a/{name}") for name in ("kept", "cache/made", ".lock")], ["new", None, None], "the profile")
+    equal(new.read(".config/places"), f"file://{new.home}/Documents/x\n{old.home}-old\n", "the paths")
+    equal(new.read(".browser/a/list"), f"{old.home}/Documents", "a file that the description does not name")
+    require("in '.config/places', 1 path below" in notices(receiver), f"said: {notices(receiver)}")
+    require("The Browser names" in notices(receiver) and "'.browser/a/list'" in notices(receiver), f"said: {notices(receiver)}")
+    equal(set_aside(new), [], "what was set aside")
+
+
+def test_existing_data(work):
+    """described apps: existing data is refused without a terminal, and set aside with --existing replace"""
+    old, new = described(work)
+    new.write(".browser/a/kept", "mine")
+    new.write(".config/places", "mine")
+    old.write(".config/places", "new")
+    sender, receiver = move(old, new)
+    equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-300:]}")
+    for process in (sender, receiver):
+        require("has data here already" in part(process, "The Browser")["message"], f"said: {part(process, 'The Browser')}")
+    equal((new.read(".browser/a/kept"), new.read("Documents/letter")), ("mine", "letter"), "what is there")
+    end_well(*move(old, new, "--existing", "replace"))
+    equal((new.read(".browser/a/kept"), new.read(".config/places")), ("new", "new"), "what arrived")
+    aside = sorted(set_aside(new))
+    equal(len(aside), 2, f"what was set aside: {aside}")
+    for path, name in zip(aside, ("a/kept", "")):
+        with open(os.path.join(path, name).rstrip("/"), encoding="utf-8") as file:
+            equal(file.read(), "mine", "old data")
+
+
+def test_a_running_app(work):
+    """described apps: a running app is named and comes last; with --wait it follows once it is closed"""
+    old, new = described(work)
+    with contextlib.ExitStack() as held:
+        lock = held.enter_context(open(f"{old.home}/.browser/a/.lock", "r+b"))
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        sender, receiver = move(old, new)
+        equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-300:]}")
+        message = part(sender, "The Browser")["message"]
+        require(f"process {os.getpid()}" in message and "in use" in message, f"said: {message}")
+        equal((new.read(".browser/a/kept"), new.read("Documents/letter")), (None, "letter"), "what arrived")
+
+        old, new = described(work)
+        lock = held.enter_context(open(f"{old.home}/.browser/a/.lock", "r+b"))
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        sender, receiver = move(old, new, sending=("--wait",))
+        wait_for("the other part", PATIENCE, lambda: new.read("Documents/letter") or not sender.is_running())
+        wait_for("a word about the app", PATIENCE, lambda: f"process {os.getpid()}" in notices(sender) or not sender.is_running())
+        equal([event["part"] for event in sender.events("plan")[0]["parts"]][-1], "The Browser", "the last part")
+        equal(new.read(".browser/a/kept"), None, "the data of a running app")
+        # It writes as it ends.
+        old.write(".browser/a/session", "closed")
+    end_well(sender, receiver)
+    equal((new.read(".browser/a/kept"), new.read(".browser/a/session")), ("new", "closed"), "what arrived")
+
+
+def test_what_needs_a_word(work):
+    """described apps: what runs by itself by the receiver's own description needs its user's word"""
+    old, new = described(work, SHELL.replace("Runs=yes\n", ""))
+    with open(f"{new.peer_home}/descriptions/shell.app", "w", encoding="utf-8") as file:
+        file.write(SHELL)
+    old.write(".shrc", "echo\n")
+    sender, receiver = move(old, new)
+    equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
+    require("can run commands" in part(receiver, "Shell")["message"], f"said: {part(receiver, 'Shell')}")
+    equal(new.read(".shrc"), None, "what arrived")
+    end_well(*move(old, new, "--take-running"))
+    equal(new.read(".shrc"), "echo\n", "what arrived")
+
+
+def test_a_killed_import(work):
+    """described apps: a kill of either end leaves the old data or the new one, and the next run completes it"""
+    old, new = described(work)
+    new.write(".browser/a/kept", "mine")
+    random_file(f"{old.home}/.browser/a/large", 12 * MIB)
+    port = own_port()
+    for number in range(3):
+        receiver = new.receive("--existing", "replace", port=port, is_inviting=number == 0)
+        way = receiver if number == 2 else work.slow_link(port)
+        sender = old.send(way.port, receiver.pairing_code, "--everything")
+        if number == 2:
+            end_well(sender, receiver)
+            break
+        wait_for("some data", PATIENCE, lambda: way.passed > (number + 1) * 2 * MIB or not sender.is_running())
+        (sender, receiver)[number].signal(signal.SIGKILL)
+        (sender, receiver)[number].wait()
+        (receiver, sender)[number].signal(signal.SIGTERM)
+        (receiver, sender)[number].wait()
+        equal(new.read(".browser/a/kept"), "mine", "the data before the import")
+    equal(new.read(".browser/a/kept"), "new", "the data")
+    with open(f"{new.home}/.browser/a/large", "rb") as one, open(f"{old.home}/.browser/a/large", "rb") as other:
+        require(one.read() == other.read(), "the large file differs")
+    [aside] = set_aside(new)
+    with open(f"{aside}/a/kept", encoding="utf-8") as file:
+        equal(file.read(), "mine", "old data")
+
+
+def session(work, computer):
+    """The variables of a desktop's session of a computer; its dconf."""
+    folder = work.folder(work.memory)
+    bus = subprocess.Popen(
+        ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address", f"--address=unix:path={folder}/bus"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "HOME": computer.home, "XDG_RUNTIME_DIR": folder})
+    variables = {"DBUS_SESSION_BUS_ADDRESS": bus.stdout.readline().strip(), "XDG_RUNTIME_DIR": folder}
+
+    def dconf(*words):
+        return subprocess.run(
+            ["dconf", *words], check=True, capture_output=True, text=True, env={**os.environ, "HOME": computer.home, **variables}).stdout
+
+    return bus, variables, dconf
+
+
+@needs(dconf_and_bus)
+def test_settings(work):
+    """described apps: settings of dconf arrive as far as the receiver's own description names their keys"""
+    old, new = described(work, SETTINGS.replace("size", "size;/org/example/other/more"), SHELL)
+    with open(f"{new.peer_home}/descriptions/colours.app", "w", encoding="utf-8") as file:
+        file.write(SETTINGS)
+    with contextlib.ExitStack() as ends:
+        both = [session(work, computer) for computer in (old, new)]
+        for bus, _, _ in both:
+            ends.callback(bus.wait)
+            ends.callback(bus.terminate)
+        (_, of_old, here), (_, of_new, there) = both
+        for key, value in (("colours/top", "'red'"), ("size", "uint32 4"), ("other/more", "1"), ("private", "2")):
+            here("write", f"/org/example/{key}", value)
+        there("write", "/org/example/size", "uint32 9")
+        there("write", "/org/example/mine", "true")
+        work.environment.update(of_new)
+        receiver = new.receive()
+        work.environment.update(of_old)
+        sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+        end_well(sender, receiver)
+        equal(there("dump", "/"), "[org/example]\nmine=true\nsize=uint32 4\n\n[org/example/colours]\ntop='red'\n", "the settings")
+        equal(new.read(".local/share/peer-settings/colours.replaced"), "[org/example]\nsize=uint32 9\n", "the old settings")
+        equal(sorted(os.listdir(f"{new.home}/.local/share/peer-settings")), ["colours", "colours.replaced"], "the files")
+
+
+@needs(interop)
+def test_a_hostile_sender(work):
+    """described apps: apps, keys and paths of a sender's choosing reach nothing beyond the receiver's descriptions"""
+    old, new = described(work)
+    place = f"{old.home}/.browser"
+    for name in ("unknown", "org.example.browser/../shell", "../org.example.browser"):
+        receiver = new.receive()
+        made = paired(receiver, [Part({"profile": place}, kind=wire.APP_OF_FILES, identifier=name)])
+        made.session()
+        equal([made_part.code for made_part in made.parts], [15], f"the code for '{name}'")
+        receiver.wait()
+        equal(os.listdir(new.home), [], "what arrived")
+    # Of the keys, the description knows one. The paths lead to files of the system.
+    paths = [(b"documents", b"/usr/bin"), (b"home", b"/etc/ssl")]
+    with open(f"{place}/places", "w", encoding="utf-8") as file:
+        file.write("/etc/ssl/x /usr/bin/sh\n")
+    receiver = new.receive()
+    made = paired(receiver, [Part(
+        {"profile": place, "autostart": place, "places": f"{place}/places"}, kind=wire.APP_OF_FILES, identifier="org.example.browser",
+        homePaths=paths)])
+    made.session()
+    receiver.wait()
+    equal(made.verdict.parts[0].get("without"), [(0, 8)], "what is left out")
+    equal(sorted(os.listdir(new.home)), [".browser", ".config"], "what arrived")
+    equal(os.listdir(f"{new.home}/.config"), ["places"], "what arrived in .config")
+    equal(new.read(".config/places"), f"{new.home}/x /usr/bin/sh\n", "the named file")
+    equal(new.read(".browser/places"), "/etc/ssl/x /usr/bin/sh\n", "another file")

@@ -1,0 +1,104 @@
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// Files that change before they move to their places.
+@Suite struct StagedFilesTests {
+  private let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch.withFolders(inMemory: true)
+    for name in ["config/a/deep", "config/b", "rc"] { scratch.write("source/\(name)", Array("old".utf8), mode: 0o440) }
+    scratch.makeLink("source/config/link", to: "b")
+    scratch.setTime("source/rc", 1_600_000_000)
+    scratch.letSettle()
+  }
+
+  /// The staged items, on a disk whose process may die.
+  private func staged() throws -> (Staging, MortalDisk) {
+    let export = try Export(["config", "rc"].map { scratch.at("source/\($0)") })
+    let arrival = try Arrival(scratch, export.offer)
+    try arrival.write(export.outlet.frames)
+    try arrival.staging.complete(export.result.finish) { _ in }
+    let mortal = MortalDisk(
+      try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination")), dyingAt: nil, diesAfter: false)
+    return (try Staging.recover(from: mortal, for: export.offer, transfer: 0xABC, keys: testKeys), mortal)
+  }
+
+  private let rc = try! ArchivePath(Array("rc".utf8))
+
+  private var tree: String {
+    "destination/\(String(decoding: Staging.name(of: 0xABC), as: UTF8.self))/tree"
+  }
+
+  @Test func `each file is visited, and no link is followed`() throws {
+    let files = StagedFiles(of: try staged().0)
+    var names: [String] = []
+    files.forEachFile { path in
+      names.append(String(decoding: path.bytes, as: UTF8.self))
+      return true
+    }
+    #expect(names.sorted() == ["config/a/deep", "config/b", "rc"])
+    var visited = 0
+    files.forEachFile { _ in
+      visited += 1
+      return false
+    }
+    #expect(visited == 1)
+    #expect(files.content(of: rc, atMost: 3) == Array("old".utf8))
+    #expect(files.content(of: rc, atMost: 2) == nil)
+    #expect(files.beginning(of: rc, 2) == Array("ol".utf8))
+    for name in ["config", "config/link", "missing"] {
+      #expect(files.content(of: try ArchivePath(Array(name.utf8)), atMost: 10) == nil)
+    }
+    #expect(try scratch.directory.openBeneath(Array("\(tree)/rc".utf8)).status().mode == 0o440)
+  }
+
+  @Test func `a file with another content keeps its mode and its time`() throws {
+    let importer = FolderImporter(
+      try StagingArea(at: scratch.at("destination")),
+      preparing: { (files) throws(ArchiveError) in
+        try files.replaceContent(of: try! ArchivePath(Array("rc".utf8)), with: Array("a longer content".utf8))
+      })
+    let export = try Export(["config", "rc"].map { scratch.at("source/\($0)") })
+    let staging = try importer.area.stage(export.offer, on: importer.terms(of: 0xABC, keys: testKeys))
+    let writer = StagingWriter(staging)
+    for frame in export.outlet.frames { try writer.write(frame) }
+    try staging.complete(export.result.finish) { _ in }
+    _ = try importer.importItems(of: staging) { _ in }
+    try importer.area.clear(0xABC, testKeys)
+    #expect(scratch.text("destination/rc") == "a longer content")
+    let status = try scratch.directory.openBeneath(Array("destination/rc".utf8)).status()
+    #expect(status.mode == 0o440)
+    #expect(status.modified.seconds == 1_600_000_000)
+    #expect(scratch.names("destination") == ["config", "rc"])
+  }
+
+  @Test func `a process that dies leaves the old content or the new one, and the next one goes on`() throws {
+    var last = 0
+    var hasDied = true
+    while hasDied {
+      last += 1
+      let ground = try StagedFilesTests()
+      let (staging, mortal) = try ground.staged()
+      mortal.life.withLock { life in
+        life.operations = 0
+        life.last = (last + 1) / 2
+        life.diesAfter = last % 2 == 0
+      }
+      let files = StagedFiles(of: staging)
+      hasDied = thrown { () throws(ArchiveError) in try files.replaceContent(of: rc, with: Array("new".utf8)) } != nil
+      #expect(hasDied == mortal.hasDied)
+      let text = ground.scratch.text("\(ground.tree)/rc")
+      #expect(hasDied ? ["old", "new"].contains(text) : text == "new")
+      mortal.life.withLock { $0 = MortalDisk.Life() }
+      try files.replaceContent(of: rc, with: Array("new".utf8))
+      #expect(ground.scratch.text("\(ground.tree)/rc") == "new")
+      #expect(ground.scratch.names(ground.tree) == ["config", "rc"])
+    }
+    #expect(last > 8)
+  }
+}
