@@ -127,7 +127,7 @@ extension AppReceiveOptions {
 /// Waits for another device and receives what it sends.
 func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
   let interruption = try Interruption()
-  prepareProcess()
+  try prepareProcess()
   let home = try Home.forRecords()
   var transfer = options.transfer
   transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
@@ -173,7 +173,8 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   }
   let store = TransferStore(home: home)
   if options.app == nil {
-    for notice in try Unfinished.notices(in: destination(options), store) { output.handle(.notice(notice)) }
+    let notices = Unfinished.damage(sending: false, store) + (try Unfinished.notices(in: destination(options), store))
+    for notice in notices { output.handle(.notice(notice)) }
   }
   return try PeerReceiver.receive(
     transfer, into: importers, memory: store, isAnnounced: options.isAnnounced, with: helpers

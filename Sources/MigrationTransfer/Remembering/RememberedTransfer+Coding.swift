@@ -49,6 +49,14 @@ extension RememberedTransfer {
   /// Whether a program of version 1 wrote the file: its transfer cannot be continued.
   static func isOlder(_ file: [UInt8]) -> Bool { file.starts(with: olderMagic) }
 
+  /// Whether a program wrote the file whose format this one does not know.
+  static func isNewer(_ file: [UInt8]) -> Bool {
+    let common = magic.dropLast(2)
+    let format = file.dropFirst(common.count).prefix(8).prefix { $0 != UInt8(ascii: "\n") }
+    guard file.starts(with: common), let number = Int(String(decoding: format, as: UTF8.self)) else { return false }
+    return number > 2
+  }
+
   /// Reads a whole file, also one of version 1. A damaged or foreign file is a violation.
   init(encoded bytes: [UInt8]) throws(Violation) {
     let (fields, format) = try RecordFile.decode(bytes, magics: [Self.magic, Self.olderMagic], of: Self.subject)
