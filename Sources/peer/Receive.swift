@@ -26,6 +26,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var codeFile: [UInt8]?
   /// Whether the sender's owners and groups are kept.
   var owners = false
+  /// The folder of the destination for each device; nil for the destination itself.
+  var into: DeviceFolder?
   /// Whether set-user-id and set-group-id bits are kept.
   var setIDBits = false
   /// The action for names that are taken; nil for the action of the interrupted transfer, or
@@ -81,6 +83,10 @@ extension ReceiveOptions {
       throw .usage(
         "--code-file cannot be used with --keep",
         hint: "Remove one of them; with --keep, each transfer has its own code.")
+    }
+    into = try arguments.text("--into").map { text throws(TransferFailure) in try DeviceFolder(text) }
+    if into != nil, app != nil || takesEverything {
+      throw .usage("--into cannot be used with --\(app != nil ? "app" : "everything")", .receive)
     }
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")
@@ -199,7 +205,8 @@ func makeImporter(
     return try FolderImporter(
       into: try options.place,
       preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits), atMost: most,
-      existing: options.existing, refusingRunning: refusesRunning)
+      existing: options.existing, refusingRunning: refusesRunning,
+      folders: options.into?.folders(by: TransferStore(home: home)))
   }
   var wanted = app.importing
   wanted.most = most
@@ -229,7 +236,7 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
 /// Whether folders go into this user's home directory, and the user has not said that items that
 /// can run commands are welcome there.
 private func receivesAtHome(_ options: ReceiveOptions) -> Bool {
-  guard options.app == nil, !options.takesEverything, !options.takesRunning,
+  guard options.app == nil, options.into == nil, !options.takesEverything, !options.takesRunning,
     let status = try? destination(options).status()
   else { return false }
   return [Environment.bytes("HOME"), CurrentProcess.homeDirectory].contains { home in

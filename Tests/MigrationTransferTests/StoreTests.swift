@@ -54,6 +54,7 @@ import Testing
   @Test func `a record is read as it was written`() throws {
     var elsewhere = try receiving(4, into: [0x2F])
     elsewhere.parts[0].begun?.elsewhere = [0x2F, 0xFE]
+    elsewhere.parts[0].begun?.folder = try ArchivePath(Array("laptop/2026-11-27".utf8))
     elsewhere.parts[0].isDeclined = true
     for remembered in [
       elsewhere, try sending(1), try receiving(2, into: [0x2F, 0xFF]), try receiving(3, into: [0x2F], done: 77),

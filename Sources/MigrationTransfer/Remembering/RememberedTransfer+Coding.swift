@@ -132,6 +132,7 @@ extension RememberedTransfer.Part {
     }
     if let elsewhere = begun?.elsewhere { fields.append(9, elsewhere) }
     if isDeclined { fields.append(10, [1]) }
+    if let folder = begun?.folder { fields.append(11, folder.bytes) }
     return fields
   }
 
@@ -162,6 +163,7 @@ extension RememberedTransfer.Part {
       guard case .offer(let totals)? = try RememberedTransfer.message(frame) else { throw Violation(.value, subject) }
       let key = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
       begun = Begun(keys: TransferKeys(hashKey: key), totals: totals, elsewhere: fields.value(9))
+      begun?.folder = try fields.value(11).map { bytes throws(Violation) in try ArchivePath(bytes) }
     }
     isConcluded = fields.value(3) != nil
     isDeclined = fields.value(10) != nil
