@@ -53,9 +53,11 @@ lay_out_program() {
 # digests of its parts, which tell the compiler what to compile again and are never read when it
 # runs.
 strip_program() {
-  local source=$1 target=$2 digests=.swift_modhash part
+  local source=$1 target=$2 digests=.swift_modhash part sections
   strip --strip-all --remove-section=.comment -o "$target" "$source"
-  if readelf --section-headers --wide "$target" | grep -qF " $digests "; then
+  # Not a pipe: a grep that has found it ends before readelf does, and that counts as a failure.
+  sections=$(readelf --section-headers --wide "$target")
+  if [[ $sections == *" $digests "* ]]; then
     part=$target.part
     objcopy --dump-section "$digests=$part" "$target" "$part.whole"
     head -c "$(stat -c %s "$part")" /dev/zero >"$part.zero"

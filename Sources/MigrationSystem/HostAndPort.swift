@@ -17,6 +17,8 @@ package struct HostAndPort: Equatable, Sendable {
       package static let invalidHost = Code(name: "invalidHost")
       /// An IPv6 address without brackets, so that its port is ambiguous.
       package static let missingBrackets = Code(name: "missingBrackets")
+      /// An IPv6 address of one network without the interface that leads there.
+      package static let missingInterface = Code(name: "missingInterface")
     }
 
     package let code: Code
@@ -108,6 +110,13 @@ package struct HostAndPort: Equatable, Sendable {
     }
     guard isPlausible, !text.isEmpty else {
       throw ParseError(code: .invalidHost, description: "'\(shown(whole))' is not the name or address of a device")
+    }
+    let address = SocketAddress(numeric: String(text), port: 0)
+    guard address?.family != .v6 || address?.isLinkLocal != true || text.utf8.contains(UInt8(ascii: "%")) else {
+      throw ParseError(
+        code: .missingInterface,
+        description: "'\(shown(whole))' names no interface, and every network has such an address: "
+          + "add one of this device, as in \(text)%eth0")
     }
     return String(text)
   }

@@ -40,7 +40,7 @@ extension ConnectionError: FaultCause {
 }
 
 extension SystemError: FaultCause {
-  var fault: Fault { Fault(.device, description) }
+  var fault: Fault { isDescriptorShortage ? Fault(shortOfDescriptors: description) : Fault(.device, description) }
 }
 
 extension TLSError: FaultCause {
@@ -53,7 +53,8 @@ extension TransferFailure: FaultCause {
 
 extension ArchiveError: FaultCause {
   var fault: Fault {
-    Fault(
+    if cause?.isDescriptorShortage == true { return Fault(shortOfDescriptors: description) }
+    return Fault(
       code.fault, description, hint: hint,
       about: TransferFailure.Subject(name: name, bytes: shortage?.bytes, items: shortage?.items))
   }
@@ -92,6 +93,10 @@ extension Fault {
   /// The records of transfers cannot be read or written. Only this device's user can mend that.
   init(store description: String, _ cause: SystemError) {
     let message = "\(description): \(cause.words)"
+    if cause.isDescriptorShortage {
+      self.init(shortOfDescriptors: message)
+      return
+    }
     guard cause.isNoSpace else {
       self.init(
         .device, message, hint: "That directory must be yours to write to; PEER_HOME names it for the command.")
@@ -100,6 +105,14 @@ extension Fault {
     self.init(
       .noSpace, message, hint: "Free some space there, or let PEER_HOME name a directory on another disk.",
       telling: "its disk with the records of transfers is full")
+  }
+
+  /// This process may not open one more file: no item, disk or directory is the cause.
+  init(shortOfDescriptors message: String) {
+    self.init(
+      .device, message,
+      hint: "The limit of open files is too low for peer: raise it, as by 'ulimit -n 1024', and start again.",
+      telling: "its limit of open files is too low")
   }
 
   /// Another process works on a transfer.

@@ -158,11 +158,12 @@ extension FolderImporter {
   package convenience init(
     into directory: [UInt8], preserving preserved: Preserved, atMost most: MostBytes?,
     existing: MigrationWire.Existing?,
-    refusingRunning refusesRunning: Bool = false
+    refusingRunning refusesRunning: Bool = false,
+    folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil
   ) throws(TransferFailure) {
     do throws(ArchiveError) {
       let area = try StagingArea(at: directory, preserving: preserved, atMost: most)
-      self.init(area, existing: existing, refusingRunning: refusesRunning)
+      self.init(area, existing: existing, refusingRunning: refusesRunning, folders: folders)
     } catch {
       throw TransferFailure(error)
     }

@@ -54,7 +54,7 @@ enum CodeFile {
   }
 
   private static func unfit(_ message: String, hint: String? = nil) -> TransferFailure {
-    TransferFailure(.refused, message, hint: hint ?? howToMake)
+    TransferFailure(.usage, message, hint: hint ?? howToMake)
   }
 
   /// The failure for a file that cannot be opened.

@@ -87,9 +87,14 @@ final class Interruption: Sendable {
 }
 
 /// Raises the limit of descriptors for deep trees and several streams; if that fails, the present
-/// limit has to do.
-func prepareProcess() {
-  _ = try? CurrentProcess.raiseDescriptorLimit()
+/// limit has to do. Fails where a transfer would run out of them in its middle.
+func prepareProcess() throws(TransferFailure) {
+  let least: UInt64 = 64
+  if let limit = try? CurrentProcess.raiseDescriptorLimit(), limit < least {
+    throw TransferFailure(
+      .failed, "this process may have only \(limit) files open, and a transfer needs \(least)",
+      hint: "Raise the limit: 'ulimit -H -n' shows it, and LimitNOFILE= is that of a service.")
+  }
   // A transfer may last for days, with thousands of sessions.
   CurrentProcess.keepLittleMemory()
 }

@@ -26,6 +26,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var codeFile: [UInt8]?
   /// Whether the sender's owners and groups are kept.
   var owners = false
+  /// The folder of the destination for each device; nil for the destination itself.
+  var into: DeviceFolder?
   /// Whether set-user-id and set-group-id bits are kept.
   var setIDBits = false
   /// The action for names that are taken; nil for the action of the interrupted transfer, or
@@ -82,6 +84,10 @@ extension ReceiveOptions {
         "--code-file cannot be used with --keep",
         hint: "Remove one of them; with --keep, each transfer has its own code.")
     }
+    into = try arguments.text("--into").map { text throws(TransferFailure) in try DeviceFolder(text) }
+    if into != nil, app != nil || takesEverything {
+      throw .usage("--into cannot be used with --\(app != nil ? "app" : "everything")", .receive)
+    }
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")
     existing = try arguments.existing() ?? (takesEverything ? EverythingImporters.existing : nil)
@@ -128,7 +134,7 @@ extension AppReceiveOptions {
 /// Waits for another device and receives what it sends.
 func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
   let interruption = try Interruption()
-  prepareProcess()
+  try prepareProcess()
   let home = try Home.forRecords()
   var transfer = options.transfer
   transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
@@ -178,7 +184,8 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
   }
   let store = TransferStore(home: home)
   if options.app == nil {
-    for notice in try Unfinished.notices(in: destination(options), store) { output.handle(.notice(notice)) }
+    let notices = Unfinished.damage(sending: false, store) + (try Unfinished.notices(in: destination(options), store))
+    for notice in notices { output.handle(.notice(notice)) }
   }
   return try PeerReceiver.receive(
     transfer, into: importers, memory: store, isAnnounced: options.isAnnounced, with: helpers
@@ -203,7 +210,8 @@ func makeImporter(
     return try FolderImporter(
       into: try options.place,
       preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits), atMost: most,
-      existing: options.existing, refusingRunning: refusesRunning)
+      existing: options.existing, refusingRunning: refusesRunning,
+      folders: options.into?.folders(by: TransferStore(home: home)))
   }
   var wanted = app.importing
   wanted.most = most
@@ -233,7 +241,7 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
 /// Whether folders go into this user's home directory, and the user has not said that items that
 /// can run commands are welcome there.
 private func receivesAtHome(_ options: ReceiveOptions) -> Bool {
-  guard options.app == nil, !options.takesEverything, !options.takesRunning,
+  guard options.app == nil, options.into == nil, !options.takesEverything, !options.takesRunning,
     let status = try? destination(options).status()
   else { return false }
   return [Environment.bytes("HOME"), CurrentProcess.homeDirectory].contains { home in

@@ -194,12 +194,13 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   // Ctrl-C still ends the program while patterns are typed.
   let selection = try Selection(options)
   let interruption = try Interruption()
-  prepareProcess()
+  try prepareProcess()
   let home = try Home.forRecords()
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
   let listFile = try ItemListFile(options.report, in: home, .sender)
-  for warning in selection.warnings { output.handle(.notice(warning)) }
+  let notices = selection.warnings + Unfinished.damage(sending: true, TransferStore(home: home))
+  for notice in notices { output.handle(.notice(notice)) }
   let everything = try interruption.honoured { () throws(TransferFailure) in
     try options.chosenEverything(home: home, interruption, output)
   }

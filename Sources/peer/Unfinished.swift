@@ -48,7 +48,7 @@ enum Unfinished {
     Answer.give(json: json) { () throws(TransferFailure) in
       let store = try store()
       do throws(Fault) {
-        let listing = try store.list()
+        let listing = try store.listEverything()
         return json ? listing.lines : listing.table(now: Timestamp.coarseNow().seconds)
       } catch {
         throw error.failure
@@ -62,6 +62,15 @@ enum Unfinished {
       let forgotten = try store().forget(prefix)
       return json ? forgotten.line : forgotten.sentence
     }
+  }
+
+  /// Names the transfers of one role whose records cannot be used, and the way to be rid of each.
+  static func damage(sending isSender: Bool, _ store: TransferStore) -> [String] {
+    let damaged = ((try? store.list())?.damaged ?? []).filter { $0.role == (isSender ? .sender : .receiver) }
+    let what = isSender ? "a transfer from this device" : "a transfer to this device"
+    return damaged.prefix(3).map { one in
+      "\(what) cannot be resumed: \(one.reason); 'peer forget \(one.identifier.prefix(8))' removes it"
+    } + (damaged.count > 3 ? ["\(damaged.count - 3) more cannot be resumed: 'peer resume list' shows them"] : [])
   }
 
   /// Names the unfinished transfers into a directory, and the way to continue each.
@@ -82,7 +91,7 @@ enum Unfinished {
     return unfinished.map(\.notice)
       + others.map {
         "\(VisibleText.quoted($0)) has data of a transfer that is not remembered here: it resumes only with the "
-          + "PEER_HOME that began it"
+          + "PEER_HOME that began it, and 'peer forget \(VisibleText.of($0.dropFirst(6).prefix(8)))' removes it"
       }
   }
 
@@ -95,24 +104,43 @@ extension TransferStore.Listing {
 
   /// For a person: a table.
   func table(now: Int64) -> Rendering {
-    guard !unfinished.isEmpty || !damaged.isEmpty else {
+    guard !unfinished.isEmpty || !damaged.isEmpty || !leftovers.isEmpty else {
       return Rendering(standardError: "There are no unfinished transfers.\n")
     }
     var rows = [["ID", "WHAT", "DEVICE", "ARRIVED", "LAST CONNECTED"]]
     rows += unfinished.flatMap { [$0.row(now: now)] + $0.partRows }
-    rows += damaged.map { [String($0.identifier.prefix(8)), "damaged: \(VisibleText.of($0.reason))", "", "", ""] }
+    rows += damaged.map { [String($0.identifier.prefix(8)), VisibleText.of($0.reason), "", "", ""] }
+    rows += leftovers.map {
+      [
+        String($0.identifier.hexadecimal.prefix(8)),
+        "left in \(VisibleText.listed($0.destination)), without its record", "", "",
+        Figures.ago(now - $0.modified),
+      ]
+    }
     return Rendering(standardOutput: Table.text(rows))
   }
 
   /// For a shell's completions of an ID.
   var candidates: [Completion.Candidate] {
     unfinished.map(\.candidate)
-      + damaged.map { Completion.Candidate(word: String($0.identifier.prefix(8)), meaning: "damaged") }
+      + damaged.map { Completion.Candidate(word: String($0.identifier.prefix(8)), meaning: "cannot be used") }
+      + leftovers.map {
+        Completion.Candidate(word: String($0.identifier.hexadecimal.prefix(8)), meaning: "left without its record")
+      }
   }
 
   /// For a program: an object per line.
   var lines: Rendering {
-    let texts = unfinished.map(\.line) + damaged.map { .event("damaged", ["id": $0.identifier, "message": $0.reason]) }
+    let texts =
+      unfinished.map(\.line) + damaged.map { .event("damaged", ["id": $0.identifier, "message": $0.reason]) }
+      + leftovers.map { leftover in
+        .event(
+          "leftover",
+          [
+            "id": leftover.identifier.hexadecimal, "destination": FileName(leftover.destination),
+            "modified": CalendarTime.text(leftover.modified),
+          ])
+      }
     return texts.reduce(Rendering(), +)
   }
 }

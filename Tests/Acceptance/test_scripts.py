@@ -99,13 +99,13 @@ def test_unfit_code_files(work):
         small_file(f"{work.path}/{name}", text.encode())
         os.chmod(f"{work.path}/{name}", mode)
     cases = [
-        ("link", 4, "is a link"), ("pipe", 4, "is not a regular file"), ("open", 4, "other users can access"),
+        ("link", 2, "is a link"), ("pipe", 2, "is not a regular file"), ("open", 2, "other users can access"),
         ("wrong", 3, "one digit is wrong"), ("empty", 3, "is not a code of eight digits"), ("none", 2, "No such file")]
     if IS_ROOT:
         small_file(f"{work.path}/theirs", first_line(path).encode())
         os.chmod(f"{work.path}/theirs", 0o600)
         os.chown(f"{work.path}/theirs", NOBODY, NOBODY)
-        cases.append(("theirs", 4, "belongs to another user"))
+        cases.append(("theirs", 2, "belongs to another user"))
     for name, code, message in cases:
         run = Process(work, ["receive", new, "--code-file", f"{work.path}/{name}", "--json"])
         equal(run.wait(), code, f"exit code for {name}: {run.text()}")
@@ -169,7 +169,7 @@ def test_no_question(work, kind):
 @pytest.mark.takes(3)
 def test_the_administrators_script(work):
     """the script of docs/Administrators.md sends to several machines, with a fake ssh, and reports
-    each"""
+    each, also one in a last line without an end; one that is listed twice ends it"""
     with open(f"{ROOT}/docs/Administrators.md", encoding="utf-8") as file:
         script = file.read().split("```bash\n")[1].split("```")[0]
     path = f"{work.path}/send-to-all"
@@ -196,12 +196,19 @@ cd "{work.path}/machines/$host" && HOME=$PWD PEER_HOME=$PWD/peer exec bash -c "$
     for host in hosts:
         os.makedirs(f"{work.path}/machines/{host}/Incoming")
     os.mkdir(f"{work.path}/machines/taken/Incoming/tree")
-    small_file(f"{work.path}/hosts", b"one\ntwo\ntaken\ngone\n")
     home = work.home(None)
-    done = subprocess.run(
-        [path, f"{work.path}/hosts", tree], cwd=work.path, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False,
-        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "HOME": home, "PEER_HOME": home + "/peer", "PEER_AT": "127.0.0.1",
-             "PEER_PORT": "0", "TMPDIR": work.path})
+
+    def send(listed):
+        small_file(f"{work.path}/hosts", listed)
+        return subprocess.run(
+            [path, f"{work.path}/hosts", tree], cwd=work.path, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
+            check=False, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "HOME": home, "PEER_HOME": home + "/peer",
+                              "PEER_AT": "127.0.0.1", "PEER_PORT": "0", "TMPDIR": work.path})
+
+    twice = send(b"one\ntwo\none\n")
+    equal((twice.returncode, twice.stderr), (2, b"send-to-all: listed twice: one\n"), "a machine that is listed twice")
+    equal(os.listdir(f"{work.path}/machines/one/Incoming"), [], "what arrived then")
+    done = send(b"one\n\ntaken\ngone\ntwo")
     said = done.stdout.decode() + done.stderr.decode()
     words = dict(line.split()[:2] for line in done.stdout.decode().splitlines() if len(line.split()) > 1)
     equal(words, {"one": "0", "two": "0", "taken": "4", "gone": "255"}, f"what became of each: {said}")
@@ -212,7 +219,8 @@ cd "{work.path}/machines/$host" && HOME=$PWD PEER_HOME=$PWD/peer exec bash -c "$
 
 
 def test_damaged_transfers(work):
-    """resume list --json: the event 'damaged' names each transfer whose record cannot be used"""
+    """resume list --json: the event 'damaged' names each transfer whose record cannot be used, and so
+    does a sender"""
     folder = f"{work.home(None)}/peer/transfers/{'0' * 32}-send"
     os.makedirs(folder, 0o700)
     os.chmod(f"{work.home(None)}/peer", 0o700)
@@ -220,6 +228,21 @@ def test_damaged_transfers(work):
     run = Process(work, ["resume", "list", "--json"])
     equal(run.wait(), 0, "exit code")
     equal([event["id"] for event in run.events("damaged")], ["0" * 32], "what is damaged")
+    small_file(f"{work.path}/file")
+    sending = Process(work, ["send", f"{work.path}/file", "--to", "127.0.0.1:1", "--json"])
+    equal(sending.wait(), 5, "exit code of a sender")
+    said = [event["message"] for event in sending.events("notice")]
+    require(any("is damaged; 'peer forget 00000000' removes it" in one for one in said), f"the sender says {said}")
+
+
+def test_few_open_files(work):
+    """a transfer does not begin with fewer than 64 open files allowed, and the limit is named"""
+    small_file(f"{work.path}/file")
+    for arguments in (["receive", f"{work.path}/in"], ["send", f"{work.path}/file", "--to", "127.0.0.1:1"]):
+        done = subprocess.run(
+            ["bash", "-c", "ulimit -n 63; exec \"$@\"", "-", work.binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=PATIENCE, check=False, env={**os.environ, "HOME": work.home(None), "PEER_HOME": work.home(None) + "/peer"})
+        equal((done.returncode, done.stderr.count(b"only 63 files open")), (1, 1), f"what {arguments[0]} says: {done.stderr}")
 
 
 @pytest.mark.takes(20)

@@ -80,12 +80,14 @@ import Testing
     let failures = [
       TransferFailure(unreached: named, by: .refused), TransferFailure(unreached: plain, by: .silent),
       TransferFailure(unreached: plain, by: .noWay), TransferFailure(unreached: named, by: .other("it is broken")),
+      TransferFailure(unreached: plain, by: .forbidden),
     ]
     #expect(failures.allSatisfy { $0.kind == .connectionLost })
     #expect(
       failures.map(\.message) == [
         "nothing listens at new-laptop (192.0.2.7) on port 47470", "192.0.2.7 does not answer on port 5",
         "no route to 192.0.2.7", "new-laptop (192.0.2.7) cannot be reached: it is broken",
+        "a firewall forbids connections to 192.0.2.7 on port 5",
       ])
     #expect(
       failures[1].hint == "Check the address. A firewall there may block the connection: allow TCP port 5. "

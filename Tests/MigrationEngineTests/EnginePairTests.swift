@@ -183,7 +183,7 @@ private struct EnginePair {
     case .close(let id, _):
       if id == ConnectionID(connection) { toSender.append(nil) }
       receiverWork.append(.closed(id))
-    case .weigh(let number, _, _, let open):
+    case .weigh(let number, _, _, let open, _):
       var refused: [UInt16: Fault] = [:]
       for part in open where chance(6) { refused[part] = Fault(.exists, "it is there") }
       receiverWork.append(Script.weighed(number.value, open, refused: refused))

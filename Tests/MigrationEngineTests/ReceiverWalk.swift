@@ -293,7 +293,7 @@ struct ReceiverWalk {
       talks[id] = nil
       start(.close(id))
     case .hurryClosing(let id, _): move(id, from: [.closing], to: .closing, "hurry to close")
-    case .weigh(let number, let transfer, _, let parts):
+    case .weigh(let number, let transfer, _, let parts, _):
       for (older, other) in transfers where other == transfer && older < number && isWorking(older) {
         fail("an older session works while a plan is judged")
       }

@@ -39,7 +39,7 @@ enum Words {
     case .say(let id, let message): "say \(id.number) \(text(message))"
     case .close(let id, let until): "close \(id.number) until \(until)"
     case .hurryClosing(let id, let until): "hurry to close \(id.number) until \(until)"
-    case .weigh(let number, let id, let plan, let parts):
+    case .weigh(let number, let id, let plan, let parts, _):
       "weigh \(number.value): \(parts) of \(plan.parts.count) for \(id)"
     case .record(let number, let record):
       "record \(number.value): \(record.plan.parts.count) for \(record.transfer) of key \(record.client.bytes[0]), "

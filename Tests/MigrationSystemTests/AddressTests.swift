@@ -21,6 +21,7 @@ import Testing
     ("[]:1", .invalidHost), ("[::1]x", .invalidPort), ("[::1]:", .invalidPort), ("a b:1", .invalidHost),
     ("user@host", .invalidHost), ("a/b", .invalidHost), ("a\nb", .invalidHost), ("fe80::1%]", .invalidHost),
     ("fe80::1%\n", .invalidHost), ("[fe80::1% ]:1", .invalidHost),
+    ("fe80::1", .missingInterface), ("[fe80::1]:1", .missingInterface),
   ])
   func `a text that is not a host and port results in the reason`(text: String, code: HostAndPort.ParseError.Code) {
     let error = #expect(throws: HostAndPort.ParseError.self) { try HostAndPort.parse(text, defaultPort: 9) }

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationTLS
@@ -81,8 +82,25 @@ import Testing
     for number: CInt in [100, 101, 112, 113] {
       #expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")) == .noWay)
     }
+    for number: CInt in [1, 13] {
+      #expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")) == .forbidden)
+    }
     #expect(AddressRace.Obstacle(SystemError(errno: 110, operation: "connect")) == .silent)
     #expect(AddressRace.Obstacle(SystemError(reason: "no", operation: "connect")) == .other("no"))
+  }
+
+  @Test func `a process that may open no more files says so, whatever it wanted to open`() {
+    for number: CInt in [23, 24] {
+      let error = SystemError(errno: number, operation: "open", subject: "it")
+      let faults = [
+        Fault(error), Fault(store: "the records cannot be used", error),
+        Fault(ArchiveError(.destination, "the destination cannot be opened", cause: error)),
+        Fault(ArchiveError(.exportFailed, "a file cannot be read", cause: error)),
+      ]
+      for fault in faults {
+        #expect(fault.kind == .failed && fault.hint?.contains("ulimit -n") == true)
+      }
+    }
   }
 
   @Test func `where a device that was reached does not shake hands, its other addresses are tried`() throws {

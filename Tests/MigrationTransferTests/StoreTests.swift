@@ -54,6 +54,7 @@ import Testing
   @Test func `a record is read as it was written`() throws {
     var elsewhere = try receiving(4, into: [0x2F])
     elsewhere.parts[0].begun?.elsewhere = [0x2F, 0xFE]
+    elsewhere.parts[0].begun?.folder = try ArchivePath(Array("laptop/2026-11-27".utf8))
     elsewhere.parts[0].isDeclined = true
     for remembered in [
       elsewhere, try sending(1), try receiving(2, into: [0x2F, 0xFF]), try receiving(3, into: [0x2F], done: 77),
@@ -213,6 +214,55 @@ import Testing
     #expect(try store.list().damaged.isEmpty)
   }
 
+  /// Stages a part, and lets a receiver of the store have been there.
+  private func stage(_ remembered: RememberedTransfer) throws {
+    let area = try StagingArea(at: try #require(remembered.destination))
+    let known = try #require(remembered.offer(ofPart: 0))
+    _ = try area.stage(
+      known, on: TransferTerms(transfer: remembered.transfer, keys: TransferKeys(hashKey: 6), existing: .refuse))
+    _ = try store.lock(try area.status(), at: try area.place())
+  }
+
+  @Test func `data without a record is found where this store has received, and can be forgotten`() throws {
+    let (known, lost): (TransferID, TransferID) = (0x1111 << 112, 0x2222 << 112)
+    let destination = scratch.at("destination")
+    scratch.write("destination/mine", Data("mine".utf8))
+    for transfer in [known, lost] { try stage(try receiving(transfer, into: destination)) }
+    try store.leave(try receiving(known, into: destination))
+    let found = try store.listEverything().leftovers
+    #expect(found.map(\.identifier) == [lost] && found.map(\.destination) == [destination])
+    #expect(try store.forget("2222") == TransferStore.Forgotten(transfer: lost))
+    #expect(try store.listEverything().leftovers.isEmpty)
+    #expect(scratch.names("destination") == [".peer-\(known.hexadecimal)", "mine"])
+    let gone = #expect(throws: TransferFailure.self) { try store.forget("2222") }
+    #expect(gone?.kind == .usage)
+  }
+
+  @Test func `data of a damaged record goes with it, unless a receiver is at work there`() throws {
+    let spoilt: TransferID = 0x1111 << 112
+    let destination = scratch.at("destination")
+    let remembered = try receiving(spoilt, into: destination)
+    try stage(remembered)
+    try store.leave(remembered)
+    scratch.write("home/transfers/\(spoilt.hexadecimal)-receive/state", Data("peer transfer 2\nnonsense".utf8))
+    let listing = try store.listEverything()
+    #expect(listing.leftovers.isEmpty && listing.damaged.map(\.role) == [.receiver])
+    #expect(listing.damaged.map(\.reason) == ["its file on this device is damaged"])
+    let hold = try store.lock(
+      try Directory.open(destination).status(), at: destination)
+    let busy = #expect(throws: TransferFailure.self) { try store.forget("1111") }
+    #expect(busy?.kind == .refused && scratch.names("destination").count == 1)
+    hold.letGo()
+    #expect(try store.forget("1111").notice == nil && scratch.names("destination").isEmpty)
+  }
+
+  @Test func `a record of a newer peer is named as such`() throws {
+    try store.leave(try sending(0x1111 << 112))
+    let state = "home/transfers/\((TransferID(0x1111) << 112).hexadecimal)-send/state"
+    scratch.write(state, Data("peer transfer 3\nx".utf8))
+    #expect(try store.list().damaged.first?.reason.hasPrefix("a newer peer wrote its file") == true)
+  }
+
   @Test func `forgetting removes only the staged data of the transfer`() throws {
     let identifier: TransferID = 0xFEDC << 112
     let destination = scratch.at("destination")
@@ -255,7 +305,7 @@ import Testing
 }
 
 extension TransferStore {
-  /// Creates a record that nobody holds. A program that another test is just starting inherits its
+  /// Creates a record that no process holds. A program that another test is just starting inherits its
   /// lock, until it runs.
   func leave(_ remembered: RememberedTransfer) throws {
     _ = try create(remembered)

@@ -52,7 +52,7 @@ import Testing
     mode: mode_t
   ) throws {
     guard case .failure(let failure) = try outcome(file("4829-1367", mode: mode)) else { return #expect(Bool(false)) }
-    #expect(failure.kind == .refused && failure.message.hasPrefix("other users can access"))
+    #expect(failure.kind == .usage && failure.message.hasPrefix("other users can access"))
     #expect(failure.hint?.contains("chmod 600") == true)
   }
 
@@ -74,7 +74,7 @@ import Testing
 
   @Test func `another user's file is refused`() throws {
     guard case .failure(let failure) = try outcome(file("4829-1367"), owner: 4711) else { return #expect(Bool(false)) }
-    #expect(failure.kind == .refused && failure.message.hasSuffix("belongs to another user"))
+    #expect(failure.kind == .usage && failure.message.hasSuffix("belongs to another user"))
   }
 
   @Test func `a link, a directory and a pipe are refused without a wait`() throws {
@@ -83,7 +83,7 @@ import Testing
     try #require(mkfifo(scratch.path("pipe"), 0o600) == 0)
     for (name, what) in [("link", "is a link"), ("pipe", "is not a regular file"), ("", "is not a regular file")] {
       guard case .failure(let failure) = outcome(scratch.at(name)) else { return #expect(Bool(false), "\(name)") }
-      #expect(failure.kind == .refused && failure.message.contains(what), "\(failure)")
+      #expect(failure.kind == .usage && failure.message.contains(what), "\(failure)")
     }
   }
 

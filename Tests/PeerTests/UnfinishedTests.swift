@@ -29,6 +29,7 @@ import Testing
       try listed(destination, inUse: true), try listed(destination, isDone: true),
     ]
     listing.damaged = [TransferStore.Damaged(identifier: String(repeating: "f", count: 32), reason: "it is too short")]
+    listing.leftovers = [Self.leftover]
     let text = listing.table(now: 1_000 + 7_200)
     #expect(text.standardError.isEmpty)
     #expect(
@@ -36,10 +37,14 @@ import Testing
         ID        WHAT                                    DEVICE            ARRIVED     LAST CONNECTED
         01234567  sending /home/ann/Documents and 1 more  old\\u{1b} laptop  1.2/3.0 GB  2 hours ago
         01234567  receiving into /srv/in                  old\\u{1b} laptop  1.2/3.0 GB  in use
-        ffffffff  damaged: it is too short
+        ffffffff  it is too short
+        00000000  left in /srv/in, without its record                                   1 hour ago
 
         """)
   }
+
+  private static let leftover = TransferStore.Leftover(
+    identifier: 5, name: [], destination: Array("/srv/in".utf8), modified: 4_600)
 
   @Test func `without transfers, a person gets a sentence and a program nothing`() {
     let text = TransferStore.Listing().table(now: 0)
@@ -54,6 +59,7 @@ import Testing
       try listed(destination, isDone: true),
     ]
     listing.damaged = [TransferStore.Damaged(identifier: "ff", reason: "it is too short")]
+    listing.leftovers = [Self.leftover]
     let lines = listing.lines.standardOutput.split(separator: "\n").map(String.init)
     let rest =
       #""label":"old\u001b laptop","address":"192.0.2.7:1","items":9,"bytes":3000000000,"heldBytes":1200000000,"#
@@ -65,6 +71,7 @@ import Testing
           + rest + "false}",
         #"{"event":"transfer","id":"\#(identifier)","role":"receiver","destination":"/srv/in","# + rest + "true}",
         #"{"event":"damaged","id":"ff","message":"it is too short"}"#,
+        #"{"event":"leftover","id":"00000000000000000000000000000005","destination":"/srv/in","modified":"1970-01-01T01:16:40Z"}"#,
       ])
   }
 

@@ -15,22 +15,35 @@ package final class FolderImporter: Importer {
   private let preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)?
   /// Called when everything is in place, and again if the process dies before that is recorded.
   private let completing: (@Sendable () throws(ArchiveError) -> Void)?
+  /// The folder of the destination for each device.
+  private let folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)?
 
-  /// Imports into the directory of the staging area; with `places`, each root to its place there.
+  /// Imports into the directory of the staging area; with `places`, each root to its place there, and
+  /// with `folders`, all roots of a device into its folder there.
   package init(
     _ area: StagingArea, existing: Existing? = nil, refusingRunning refusesRunning: Bool = false,
-    places: RootPlaces? = nil, preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)? = nil,
+    places: RootPlaces? = nil, folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil,
+    preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)? = nil,
     completing: (@Sendable () throws(ArchiveError) -> Void)? = nil
   ) {
     self.preparing = preparing
     self.completing = completing
     self.area = area
+    self.folders = folders
     self.existing = existing
     self.refusesRunning = refusesRunning
     self.places = places
   }
 
   package var request: AppRequest? { nil }
+
+  package func folder(for device: KeyFingerprint) throws(ArchiveError) -> ArchivePath? { try folders?(device) }
+
+  package func within(_ folder: ArchivePath?) -> any Importers {
+    guard let folder else { return self }
+    return FolderImporter(
+      area, existing: existing, refusingRunning: refusesRunning, places: RootPlaces(within: folder))
+  }
 
   package func judge(
     _ offer: Offer, held: Tally, on terms: TransferTerms

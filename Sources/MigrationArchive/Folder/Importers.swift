@@ -13,8 +13,18 @@ package protocol Importers: AnyObject, Sendable {
   /// The importer of a part that begins, or that an earlier run began. While it lives, it holds
   /// what the part needs, such as an app's lock.
   func importer(of part: Part) throws(ArchiveError) -> any Importer
+  /// The folder of the destination for what a device sends from now on; nil for the destination
+  /// itself.
+  func folder(for device: KeyFingerprint) throws(ArchiveError) -> ArchivePath?
+  /// These importers, for a folder of the destination.
+  func within(_ folder: ArchivePath?) -> any Importers
   /// The seconds that a cancelled import may use for cleaning up.
   var graceAtTheEnd: Double { get }
+}
+
+extension Importers {
+  package func folder(for device: KeyFingerprint) throws(ArchiveError) -> ArchivePath? { nil }
+  package func within(_ folder: ArchivePath?) -> any Importers { self }
 }
 
 /// Judges a part by its estimates. It writes nothing, and holds nothing that others need.

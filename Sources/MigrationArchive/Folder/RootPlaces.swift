@@ -1,9 +1,11 @@
 import MigrationSystem
 package import MigrationWire
 
-/// Where the roots of a part arrive: a path below the destination for each key.
+/// Where the roots of a part arrive: a path below the destination for each key, or for each name in
+/// one folder there.
 package struct RootPlaces: Equatable, Sendable {
   private let places: [[UInt8]: ArchivePath]
+  private let folder: ArchivePath?
 
   /// Throws if a place is not a path below the destination, or is reserved for staging.
   package init(_ places: [String: [UInt8]]) throws(ArchiveError) {
@@ -17,10 +19,20 @@ package struct RootPlaces: Equatable, Sendable {
       checked[Array(key.utf8)] = path
     }
     self.places = checked
+    folder = nil
+  }
+
+  /// Each root keeps its name, in a folder of the destination.
+  init(within folder: ArchivePath) {
+    places = [:]
+    self.folder = folder
   }
 
   /// The place of a root; nil if this device has none for it.
-  subscript(_ root: some Sequence<UInt8>) -> ArchivePath? { places[Array(root)] }
+  subscript(_ root: some Sequence<UInt8>) -> ArchivePath? {
+    guard let folder else { return places[Array(root)] }
+    return try? folder.appending(Array(root).span)
+  }
 
   /// Whether the places of two roots overlap.
   func overlaps(_ root: [UInt8]) -> Bool {

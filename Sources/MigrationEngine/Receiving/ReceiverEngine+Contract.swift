@@ -326,9 +326,10 @@ extension ReceiverEngine {
 
     // MARK: Workers of a session
 
-    /// A worker judges names, room and fitness of these parts, and writes nothing. Without parts it
-    /// needs nothing of the transfer, which may be released. Leads to `weighed`.
-    case weigh(SessionNumber, TransferID, Plan, [UInt16])
+    /// A worker judges names, room and fitness of these parts of the device with this key, and writes
+    /// nothing. Without parts it needs nothing of the transfer, which may be released. Leads to
+    /// `weighed`.
+    case weigh(SessionNumber, TransferID, Plan, [UInt16], KeyFingerprint)
     /// A worker records the plan. Leads to `recorded`.
     case record(SessionNumber, PlanRecord)
     /// A worker judges a part's totals, makes its staging directory if there is none, and looks for

@@ -18,7 +18,7 @@ extension ReceiverEngine {
     }
     let open = transfer.open(of: plan)
     conversations[number]?.course = .weighing(plan)
-    act(.weigh(number, transfer.identifier, plan, open))
+    act(.weigh(number, transfer.identifier, plan, open, transfer.client))
   }
 
   /// A sender that has come back begins another plan: the earlier one, of which nothing has arrived,

@@ -32,7 +32,7 @@ extension ReceiverEngine {
       case .makeCode: self = .makeCode
       case .ask: self = .question
       case .close(let id, _): self = .closing(id)
-      case .weigh(let number, _, _, _): self = .weigh(number)
+      case .weigh(let number, _, _, _, _): self = .weigh(number)
       case .record(let number, _): self = .record(number)
       case .stage(let number, _): self = .stage(number)
       case .readLedger(let number): self = .readLedger(number)

@@ -10,15 +10,18 @@ package struct AddressRace: Equatable, Sendable {
     case refused
     /// No answer comes.
     case silent
-    /// No network leads to the address, or no device has it.
+    /// No network leads to the address, no device has it, or a firewall says so.
     case noWay
+    /// A firewall, of this device too, forbids the connection.
+    case forbidden
     /// Another error of this device: a lower-case clause.
     case other(String)
 
     /// How much the obstacle says about the other device.
     fileprivate var weight: Int {
       switch self {
-      case .refused: 3
+      case .refused: 4
+      case .forbidden: 3
       case .silent: 2
       case .noWay: 1
       case .other: 0

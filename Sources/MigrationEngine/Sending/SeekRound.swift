@@ -117,7 +117,12 @@ extension TransferFailure {
     case .noWay:
       self.init(
         .connectionLost, "no route to \(shown)",
-        hint: "Check the address, and that both devices are in the same network.")
+        hint: "Check the address, and that both devices are in the same network. "
+          + "A firewall may answer so too: there, allow TCP port \(port).")
+    case .forbidden:
+      self.init(
+        .connectionLost, "a firewall forbids connections to \(shown) on port \(port)",
+        hint: "Allow TCP port \(port) there and, if this device has a firewall of its own, here.")
     case .other(let clause):
       self.init(.connectionLost, "\(shown) cannot be reached: \(clause)", hint: "Check the address and the port.")
     }

@@ -95,8 +95,8 @@ final class ReceiverPerformer: Performer {
     case .say(let id, let message): controls.say(id, message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
 
-    case .weigh(let number, let id, let plan, let parts):
-      return setup.weigh(plan, parts, number, of: transfer(id))
+    case .weigh(let number, let id, let plan, let parts, let client):
+      return setup.weigh(plan, parts, number, of: transfer(id), from: client)
     case .record(let number, let record):
       return setup.record(record, port: entrance?.address.port ?? 0, number, of: transfer(record.transfer))
     case .stage(let number, let order):

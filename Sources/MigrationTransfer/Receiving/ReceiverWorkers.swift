@@ -105,11 +105,12 @@ extension ReceiverSetup {
   }
 
   func weigh(
-    _ plan: Plan, _ parts: [UInt16], _ number: SessionNumber, of transfer: ReceivingTransfer
+    _ plan: Plan, _ parts: [UInt16], _ number: SessionNumber, of transfer: ReceivingTransfer,
+    from client: KeyFingerprint
   ) -> ReceiverWorker {
     let worker = StagingWorker(setup: self, session: number, transfer: transfer)
     return ReceiverWorker("weighing") {
-      worker.weigh(plan, parts)
+      try worker.weigh(plan, parts, from: client)
     } failing: {
       .weighed(number, .failure($0), session: 0)
     }

@@ -19,6 +19,8 @@ final class ReceivingTransfer: Sendable {
     var begun: [UInt16: Begun] = [:]
     /// The bytes of finished parts.
     var finished: [UInt16: UInt64] = [:]
+    /// The folder of the destination for what has not begun; nil for the destination itself.
+    var folder: ArchivePath?
     /// The newest part: its staging directory, and its importer.
     var newest: (part: UInt16, Staged)?
 
@@ -27,6 +29,7 @@ final class ReceivingTransfer: Sendable {
       plan = entry?.remembered.plan
       for (number, part) in (entry?.remembered.parts ?? []).enumerated() {
         begun[UInt16(number)] = part.begun
+        folder = part.begun?.folder ?? folder
         finished[UInt16(number)] = part.finished?.done.total.bytes
       }
     }
@@ -52,6 +55,19 @@ final class ReceivingTransfer: Sendable {
   var begun: [UInt16: Begun] { state.withLock { $0.begun } }
   /// A part of the plan.
   func part(_ number: UInt16) -> Part? { state.withLock { $0.plan }?.parts[Int(number)] }
+  /// The folder of the destination where the parts arrive: where the first part that has begun
+  /// arrives, or else what `choose` returns.
+  func folder(_ choose: () throws(ArchiveError) -> ArchivePath?) throws(ArchiveError) -> ArchivePath? {
+    let known = state.withLock { $0.begun.isEmpty ? nil : ($0.folder, true) }
+    if let known { return known.0 }
+    let folder = try choose()
+    state.withLock { $0.folder = folder }
+    return folder
+  }
+
+  /// The same, as it is known by now.
+  var folder: ArchivePath? { state.withLock { $0.folder } }
+
   /// The staged items of the newest part.
   var arrived: Arrived { newest?.staging.arrived ?? Arrived() }
 

@@ -12,14 +12,18 @@ struct StagingWorker: Sendable {
 
   /// Judges names, room and fitness of these parts by their estimates, in their order, and writes
   /// nothing.
-  func weigh(_ plan: Plan, _ parts: [UInt16]) -> ReceiverPerformer.WorkerReport {
+  func weigh(
+    _ plan: Plan, _ parts: [UInt16], from client: KeyFingerprint
+  ) throws -> ReceiverPerformer.WorkerReport {
+    let importers = setup.importers.within(
+      try transfer.folder { () throws(ArchiveError) in try setup.importers.folder(for: client) })
     var weighing: ReceiverEngine.Weighing = [:]
     var taken = transfer.finishedBytes
     var rooms: [UInt64: Tally] = [:]
     for number in parts {
       do {
         let part = plan.parts[Int(number)]
-        let examination = try weigh(part, number, besides: &rooms)
+        let examination = try weigh(part, number, by: importers, besides: &rooms)
         try setup.importers.area.most?.besides(taken).check(total: part.bytes ?? 0)
         taken = taken.addingClamped(part.bytes ?? 0)
         weighing[number] = .success(examination)
@@ -32,7 +36,7 @@ struct StagingWorker: Sendable {
 
   /// Judges a part. `rooms` has what the parts before it need on each file system.
   private func weigh(
-    _ part: Part, _ number: UInt16, besides rooms: inout [UInt64: Tally]
+    _ part: Part, _ number: UInt16, by importers: any Importers, besides rooms: inout [UInt64: Tally]
   ) throws -> ReceiverEngine.Examination {
     // The import of a part that is concluded may have begun: its names may be at the destination by
     // now.
@@ -40,7 +44,7 @@ struct StagingWorker: Sendable {
       return ReceiverEngine.Examination(availableBytes: nil)
     }
     // An importer that an earlier session took holds what a judge would find in use.
-    let judge: any PartJudge = try transfer.staged(ofPart: number)?.importer ?? setup.importers.judge(of: part)
+    let judge: any PartJudge = try transfer.staged(ofPart: number)?.importer ?? importers.judge(of: part)
     guard let offer = Offer(estimated: part) else { throw ArchiveError(notTaken: part) }
     let leftOut = try judge.unplaceable(offer.contents.roots).map { root, reason in
       ReceiverEngine.UnplacedRoot(root: UInt32(root), fault: Fault(reason))
@@ -99,7 +103,7 @@ struct StagingWorker: Sendable {
   func stage(_ order: ReceiverEngine.StagingOrder, _ streams: StreamCounts) throws -> ReceiverPerformer.WorkerReport {
     let known = transfer.staged(ofPart: order.part)
     guard let wanted = transfer.part(order.part) else { preconditionFailure("a part is offered of a recorded plan") }
-    let importer = try known?.importer ?? setup.importers.importer(of: wanted)
+    let importer = try known?.importer ?? setup.importers.within(transfer.folder).importer(of: wanted)
     var staging = try known?.staging ?? recovered(order.part, by: importer)
     switch staging?.stage {
     case .concluded(let total)?, .imported(let total)?:
@@ -117,7 +121,9 @@ struct StagingWorker: Sendable {
     if staging == nil {
       // The store knows before anything is staged, so that nothing staged is ever without an owner.
       let begun = ReceivingTransfer.Begun(
-        keys: terms.keys, totals: PartTotals(order.offer, order.part), elsewhere: try elsewhere(importer))
+        keys: terms.keys, totals: PartTotals(order.offer, order.part), elsewhere: try elsewhere(importer),
+        folder: transfer.folder)
+      if let folder = begun.folder { setup.notice("what arrives goes into \(VisibleText.quoted(folder))") }
       try transfer.begin(order.part, transfer.begun[order.part] ?? begun)
       staging = try importer.area.stage(order.offer, on: terms)
     }
@@ -246,7 +252,7 @@ struct RecoveryWorker: Sendable {
     else { return describe(remembered) }
     let importer: any Importer
     do {
-      importer = try setup.importers.importer(of: remembered.plan.parts[Int(newest)])
+      importer = try setup.importers.within(transfer.folder).importer(of: remembered.plan.parts[Int(newest)])
     } catch {
       // It is tried again when the part is offered; the other parts do not need it.
       return describe(remembered, hasMore: true)

@@ -230,6 +230,13 @@ extension TransferStore {
   package func name(_ typed: String, _ name: String) throws(TransferFailure) -> KnownDevice {
     var device = try only(typed)
     device.name = name
+    let others: [KnownDevice]
+    do throws(Fault) { others = try devices().filter { $0.peer != device.peer } } catch { throw error.failure }
+    // A receiver may keep their data apart by these names.
+    guard !others.contains(where: { $0.name == name }) else {
+      throw TransferFailure(
+        .usage, "another known device is called \(VisibleText.quoted(Array(name.utf8)))", hint: "Write another name.")
+    }
     do throws(Fault) { try write(device) } catch { throw error.failure }
     return device
   }

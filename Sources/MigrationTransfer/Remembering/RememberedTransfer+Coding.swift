@@ -49,6 +49,14 @@ extension RememberedTransfer {
   /// Whether a program of version 1 wrote the file: its transfer cannot be continued.
   static func isOlder(_ file: [UInt8]) -> Bool { file.starts(with: olderMagic) }
 
+  /// Whether a program wrote the file whose format this one does not know.
+  static func isNewer(_ file: [UInt8]) -> Bool {
+    let common = magic.dropLast(2)
+    let format = file.dropFirst(common.count).prefix(8).prefix { $0 != UInt8(ascii: "\n") }
+    guard file.starts(with: common), let number = Int(String(decoding: format, as: UTF8.self)) else { return false }
+    return number > 2
+  }
+
   /// Reads a whole file, also one of version 1. A damaged or foreign file is a violation.
   init(encoded bytes: [UInt8]) throws(Violation) {
     let (fields, format) = try RecordFile.decode(bytes, magics: [Self.magic, Self.olderMagic], of: Self.subject)
@@ -124,6 +132,7 @@ extension RememberedTransfer.Part {
     }
     if let elsewhere = begun?.elsewhere { fields.append(9, elsewhere) }
     if isDeclined { fields.append(10, [1]) }
+    if let folder = begun?.folder { fields.append(11, folder.bytes) }
     return fields
   }
 
@@ -154,6 +163,7 @@ extension RememberedTransfer.Part {
       guard case .offer(let totals)? = try RememberedTransfer.message(frame) else { throw Violation(.value, subject) }
       let key = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
       begun = Begun(keys: TransferKeys(hashKey: key), totals: totals, elsewhere: fields.value(9))
+      begun?.folder = try fields.value(11).map { bytes throws(Violation) in try ArchivePath(bytes) }
     }
     isConcluded = fields.value(3) != nil
     isDeclined = fields.value(10) != nil

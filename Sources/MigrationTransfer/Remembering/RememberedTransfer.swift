@@ -11,6 +11,8 @@ package struct RememberedTransfer: Equatable, Sendable {
       package let totals: PartTotals
       /// The absolute path of the directory where it is staged; nil for the transfer's destination.
       package var elsewhere: [UInt8]?
+      /// The folder of the destination where it arrives; nil for the destination itself.
+      package var folder: ArchivePath?
     }
 
     /// Its end: at a receiver for a sender that missed the answer, at a sender the receiver's DONE.

@@ -25,7 +25,7 @@ extension TransferStore {
   /// Removes the staging directory and the record of the transfer whose identifier begins with some
   /// digits. If this device is both ends, it removes both.
   package func forget(_ prefix: String) throws(TransferFailure) -> Forgotten {
-    let (transfers, names) = try named(prefix)
+    guard let (transfers, names) = try named(prefix) else { return try forgetLeftover(prefix) }
     // Locks both before it removes one.
     var taken: [Taken] = []
     for name in names { if let end = try take(name, in: transfers) { taken.append(end) } }
@@ -43,8 +43,32 @@ extension TransferStore {
     return forgotten
   }
 
-  /// The directories of the only transfer with a prefix.
-  private func named(_ prefix: String) throws(TransferFailure) -> (transfers: SharedDirectory, names: [[UInt8]]) {
+  /// Removes the staged data without a record, of the only part with a prefix.
+  private func forgetLeftover(_ prefix: String) throws(TransferFailure) -> Forgotten {
+    let found: [Leftover]
+    do throws(Fault) {
+      found = try listEverything().leftovers.filter { $0.identifier.hexadecimal.hasPrefix(prefix) }
+    } catch {
+      throw error.failure
+    }
+    guard let identifier = found.first?.identifier else {
+      throw TransferFailure(
+        .usage, "no transfer has an ID that begins with '\(prefix)'", hint: "'peer resume list' shows them all.")
+    }
+    try Self.checkOnly(Set(found.map(\.identifier)).count, prefix)
+    for leftover in found { try remove(leftover) }
+    return Forgotten(transfer: identifier)
+  }
+
+  private static func checkOnly(_ count: Int, _ prefix: String) throws(TransferFailure) {
+    guard count == 1 else {
+      throw TransferFailure(
+        .usage, "\(count) transfers have an ID that begins with '\(prefix)'", hint: "Write more digits of it.")
+    }
+  }
+
+  /// The directories of the only transfer with a prefix; nil if there is none.
+  private func named(_ prefix: String) throws(TransferFailure) -> (transfers: SharedDirectory, names: [[UInt8]])? {
     let transfers: SharedDirectory?
     var found: [[UInt8]] = []
     do {
@@ -53,15 +77,8 @@ extension TransferStore {
     } catch {
       throw error.failure
     }
-    guard let transfers, !found.isEmpty else {
-      throw TransferFailure(
-        .usage, "no transfer has an ID that begins with '\(prefix)'", hint: "'peer resume list' shows them all.")
-    }
-    let count = Set(found.map { $0.prefix(32) }).count
-    guard count == 1 else {
-      throw TransferFailure(
-        .usage, "\(count) transfers have an ID that begins with '\(prefix)'", hint: "Write more digits of it.")
-    }
+    guard let transfers, !found.isEmpty else { return nil }
+    try Self.checkOnly(Set(found.map { $0.prefix(32) }).count, prefix)
     return (transfers, found)
   }
 
@@ -86,9 +103,9 @@ extension TransferStore {
   private func clear(_ end: Taken) throws(TransferFailure) -> String? {
     guard let remembered = end.remembered else {
       let isReceiver = end.name.suffix(7) == Array("receive".utf8)[...]
-      return isReceiver
-        ? "it is not known any more where it was to arrive: \".peer-\(String(decoding: end.name.prefix(32), as: UTF8.self))\" may be left there"
-        : nil
+      let digits = String(decoding: end.name.prefix(32), as: UTF8.self)
+      guard isReceiver, try removeLeftovers(digits) == 0 else { return nil }
+      return "it is not known any more where it was to arrive: \".peer-\(digits)\" may be left there"
     }
     guard let destination = remembered.destination else { return nil }
     var left: String?

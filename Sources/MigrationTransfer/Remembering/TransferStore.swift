@@ -16,6 +16,8 @@ package final class TransferStore: Sendable {
   package struct Damaged: Equatable, Sendable {
     /// The beginning of its directory's name.
     package let identifier: String
+    /// Whether this device sends; nil where that is not known.
+    package var role: Role?
     /// A lower-case clause.
     package let reason: String
   }
@@ -25,6 +27,8 @@ package final class TransferStore: Sendable {
     /// Newest first.
     package var transfers: [Listed] = []
     package var damaged: [Damaged] = []
+    /// Data without a record, where it was looked for.
+    package var leftovers: [Leftover] = []
   }
 
   /// The number of seconds for which the end of a transfer is remembered. A sender reports it again
@@ -84,7 +88,7 @@ package final class TransferStore: Sendable {
         guard let (remembered, isInUse) = try look(at: name, in: transfers) else { continue }
         listing.transfers.append(Listed(remembered: remembered, isInUse: isInUse))
       } catch {
-        listing.damaged.append(Damaged(identifier: VisibleText.of(name.prefix(32)), reason: error.message))
+        listing.damaged.append(Damaged(name, reason: error.message))
       }
     }
     listing.transfers.sort {
@@ -118,25 +122,6 @@ package final class TransferStore: Sendable {
   /// The records of a destination, tombstones included, newest first.
   package func remembered(at destination: [UInt8]) throws(Fault) -> [Listed] {
     try list().transfers.filter { $0.remembered.destination == destination }
-  }
-
-  /// Keeps other receivers of this store away from a directory as long as the result lives.
-  ///
-  /// The lock is on a file of the store, named for the directory: any user who may read the
-  /// directory could lock the directory itself. An empty file remains.
-  func lock(_ directory: FileStatus, at path: [UInt8]) throws(Fault) -> DiskFile {
-    let file = try storing { () throws(SystemError) in
-      try Directory.openOrMake(home + Array("/destinations".utf8), mode: 0o700)
-        .openOrCreateFile(Array("\(directory.device)-\(directory.inode)".utf8))
-    }
-    // A file system without locks cannot detect other receivers.
-    guard (try? file.lockOnceFree()) != false else {
-      let holder = file.lockHolder().map { " (process \($0))" } ?? ""
-      throw Fault(
-        .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(path))",
-        about: TransferFailure.Subject(name: path))
-    }
-    return DiskFile(file)
   }
 
   /// Removes tombstones that are old enough, and the incomplete records of a crash.
@@ -182,6 +167,11 @@ package final class TransferStore: Sendable {
       throw Fault(
         .storage, "an older peer began it, and this one cannot continue it", hint: "'peer forget' removes it.")
     }
+    guard !RememberedTransfer.isNewer(bytes) else {
+      throw Fault(
+        .storage, "a newer peer wrote its file on this device, and this one cannot read it",
+        hint: "That peer can still continue it.")
+    }
     do throws(Violation) {
       guard bytes.count <= RememberedTransfer.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
       let remembered = try RememberedTransfer(encoded: bytes)
@@ -190,7 +180,8 @@ package final class TransferStore: Sendable {
       }
       return remembered
     } catch {
-      throw Fault(error)
+      throw Fault(
+        .storage, "its file on this device is damaged", hint: "'peer forget' removes it, and what has arrived of it.")
     }
   }
 
@@ -240,6 +231,19 @@ package final class TransferStore: Sendable {
       throw Fault(store: "the records of transfers in \(VisibleText.quoted(home)) cannot be used", error)
     }
   }
+}
+
+extension TransferStore.Damaged {
+  /// The record in a directory of this name.
+  fileprivate init(_ name: [UInt8], reason: String) {
+    identifier = VisibleText.of(name.prefix(32))
+    role = name.ends(with: "-send") ? .sender : name.ends(with: "-receive") ? .receiver : nil
+    self.reason = reason
+  }
+}
+
+extension [UInt8] {
+  fileprivate func ends(with text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
 }
 
 // MARK: Privacy

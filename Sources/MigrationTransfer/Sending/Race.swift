@@ -110,6 +110,8 @@ extension AddressRace.Obstacle {
       self = .refused
     } else if error.isUnreachable {
       self = .noWay
+    } else if error.isPermissionDenied {
+      self = .forbidden
     } else if error.isTimedOut {
       self = .silent
     } else {

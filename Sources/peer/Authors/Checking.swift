@@ -121,7 +121,7 @@ enum Checking {
 
   private static func check(_ options: CheckOptions, _ output: CheckOutput) throws(TransferFailure) {
     let interruption = try Interruption()
-    prepareProcess()
+    try prepareProcess()
     let home = try Home.path()
     try interruption.watch()
     output.heed(interruption)

@@ -17,7 +17,7 @@ enum Migrating {
 
   private static func migrate(_ options: MigrateOptions, _ output: MigrationOutput) throws(TransferFailure) -> Int32 {
     let interruption = try Interruption()
-    prepareProcess()
+    try prepareProcess()
     let sourceHome = try Home.path()
     // Everything is checked before anything is created.
     let bundle = try read(options.bundle)

@@ -51,7 +51,7 @@ final class ReceiverSessionParts {
 extension SimulatedReceiver {
   func performInSession(_ action: Engine.Action) {
     switch action {
-    case .weigh(let session, let transfer, let plan, let parts): weigh(session, transfer, plan, parts)
+    case .weigh(let session, let transfer, let plan, let parts, _): weigh(session, transfer, plan, parts)
     case .record(let session, let record): self.record(session, record)
     case .stage(let session, let order): stage(session, order)
     case .readLedger(let session): readLedger(session)

@@ -4,7 +4,7 @@ extension CommandDescription {
     forms: [
       Form(
         .operand("[DIR]"),
-        .optional(["--existing", "--ask", "--take-running", "--max-size", "--owners", "--set-id-bits"]),
+        .optional(["--into", "--existing", "--ask", "--take-running", "--max-size", "--owners", "--set-id-bits"]),
         .either(["--keep", "--code-file"]),
         .optional([
           "--remember", "--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--report",
@@ -92,6 +92,13 @@ extension CommandDescription {
     .flag(
       "--replace",
       "Set aside the data that the app has here. The data is restored if the import fails, and removed if it succeeds."),
+    .value(
+      "--into", "PATH", .text,
+      """
+      Put what each device sends into a folder of its own below DIR: {device} in PATH stands for the name that 'peer
+      device name' has given a known device, or the first digits of the key of any other one, and {date} for the day
+      (UTC) on which the transfer began. Not with --app or --everything.
+      """),
     .value("--existing", "MODE", .choice(existingModes), "What to do if a name is taken (default: refuse)."),
     .flag(
       "--ask",

@@ -1,0 +1,128 @@
+import MigrationArchive
+package import MigrationEngine
+import MigrationSystem
+package import MigrationWire
+
+/// Staged data in the destinations of this store that none of its records knows: a record is lost
+/// or damaged, or another store has it.
+extension TransferStore {
+  /// The staged data of one part.
+  package struct Leftover: Equatable, Sendable {
+    /// The number in its name: the part's name on this device.
+    package let identifier: TransferID
+    package let name: [UInt8]
+    /// The absolute path of the directory that it is in.
+    package let destination: [UInt8]
+    /// In seconds since 1970.
+    package let modified: Int64
+  }
+
+  /// All records, and the data without one.
+  package func listEverything() throws(Fault) -> Listing {
+    var listing = try list()
+    listing.leftovers = try leftovers(besides: listing)
+    return listing
+  }
+
+  private func leftovers(besides listing: Listing) throws(Fault) -> [Leftover] {
+    var known = Set(listing.damaged.map(\.identifier))
+    for remembered in listing.transfers.map(\.remembered) {
+      for part in remembered.parts.indices { known.insert(remembered.transfer.ofPart(UInt16(part)).hexadecimal) }
+    }
+    return try destinations().flatMap { Self.staged(in: $0) }.filter { !known.contains($0.identifier.hexadecimal) }
+      .sorted { ($0.identifier, $0.destination.count) < ($1.identifier, $1.destination.count) }
+  }
+
+  /// This user's private directories with names of staging.
+  private static func staged(in destination: [UInt8]) -> [Leftover] {
+    guard let directory = try? Directory.open(destination) else { return [] }
+    var names: [[UInt8]] = []
+    try? directory.forEachEntry { (name, _) throws(SystemError) in
+      let name = [UInt8](copying: name)
+      if Staging.isName(name) { names.append(name) }
+      return true
+    }
+    return names.compactMap { name in
+      guard let identifier = TransferID(String(decoding: name.dropFirst(6).prefix(32), as: UTF8.self), radix: 16),
+        let status = try? directory.status(name), status.kind == .directory, status.mode & 0o077 == 0,
+        status.owner == CurrentProcess.effectiveUserID
+      else { return nil }
+      return Leftover(
+        identifier: identifier, name: name, destination: destination, modified: status.modified.seconds)
+    }
+  }
+
+  // MARK: Destinations
+
+  private static let destinationsFolder = Array("destinations".utf8)
+
+  /// Keeps other receivers of this store away from a directory as long as the result lives, and
+  /// remembers where it is.
+  ///
+  /// The lock is on a file of the store, named for the directory: any user who may read the
+  /// directory could lock the directory itself. The file remains.
+  func lock(_ directory: FileStatus, at path: [UInt8]) throws(Fault) -> DiskFile {
+    let file = try storing { () throws(SystemError) in
+      try openOrMakeFolder(Self.destinationsFolder).directory.openOrCreateFile(Self.lockName(directory))
+    }
+    // A file system without locks cannot detect other receivers.
+    guard (try? file.lockOnceFree()) != false else {
+      let holder = file.lockHolder().map { " (process \($0))" } ?? ""
+      throw Fault(
+        .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(path))",
+        about: TransferFailure.Subject(name: path))
+    }
+    // A receiver can do without this: it only tells where to look for leftovers.
+    try? file.write(at: 0, path.span)
+    try? file.truncate(to: Int64(path.count))
+    return DiskFile(file)
+  }
+
+  private static func lockName(_ directory: FileStatus) -> [UInt8] {
+    Array("\(directory.device)-\(directory.inode)".utf8)
+  }
+
+  /// The directories into which receivers of this store have received.
+  private func destinations() throws(Fault) -> [[UInt8]] {
+    guard let folder = try openFolder(Self.destinationsFolder) else { return [] }
+    return try storing { () throws(SystemError) in
+      var paths: Set<[UInt8]> = []
+      try folder.directory.forEachEntry { (name, _) throws(SystemError) in
+        let path = try? folder.directory.openChild([UInt8](copying: name)).readAll(limit: 1 << 16)
+        if let path, path.first == UInt8(ascii: "/") { paths.insert(path) }
+        return true
+      }
+      return paths.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+  }
+
+  // MARK: Removing
+
+  /// Removes the leftovers whose number begins with some digits, in every destination; returns how
+  /// many there were.
+  func removeLeftovers(_ prefix: String) throws(TransferFailure) -> Int {
+    let found: [Leftover]
+    do throws(Fault) {
+      found = try destinations().flatMap { Self.staged(in: $0) }.filter { $0.identifier.hexadecimal.hasPrefix(prefix) }
+    } catch {
+      throw error.failure
+    }
+    for leftover in found { try remove(leftover) }
+    return found.count
+  }
+
+  /// Removes one, unless a receiver of this store is at work there.
+  func remove(_ leftover: Leftover) throws(TransferFailure) {
+    do {
+      let directory = try Directory.open(leftover.destination)
+      let hold = try lock(try directory.status(), at: leftover.destination)
+      try directory.removeTree(leftover.name)
+      try directory.synchronize()
+      extendLifetime(hold)
+    } catch let error as SystemError {
+      throw Fault(store: "\(VisibleText.quoted(leftover.name)) cannot be removed", error).failure
+    } catch {
+      throw Fault(error).failure
+    }
+  }
+}
