@@ -225,6 +225,7 @@ def test_the_last_pass(work):
     require(sender.events("done")[0]["sentBytes"] < MIB, f"sent again: {sender.events('done')}")
     said = " ".join(event["message"] for event in receiver.events("notice"))
     require("'Documents/moved here'" in said and "'Documents/removed here'" in said, f"said: {said}")
+    require("kept here: 'Documents/removed there'" in said, f"said: {said}")
 
     # It ends when either end forgets the other.
     listed = new.peer("device", "list", "--json")

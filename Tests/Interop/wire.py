@@ -76,7 +76,7 @@ MESSAGES = {
     0x10: ("GREETING", Fields(role=(1, Number(1, 1, 2)), label=(2, Text(high=255)), software=(3, Text(high=64)),
                               features=(4, U64), request=(5, REQUEST, False))),
     0x11: ("OFFER", Fields(part=(1, U16), items=(2, TOTAL), bytes=(3, TOTAL), allocated=(4, TOTAL), flags=(5, U32), metadata=(6, TOTAL, False))),
-    0x12: ("ACCEPT", Fields(hashKey=(1, ID), traits=(2, TRAITS, False))),
+    0x12: ("ACCEPT", Fields(hashKey=(1, ID), traits=(2, TRAITS, False), flags=(3, U32, False))),
     0x13: ("HELD", Fixed(kind=Number(1, 1, 3), marks=MARKS)),
     0x14: ("PARTIAL", Fields(path=(1, PATH), generation=(2, ID),
                              ranges=(3, Each(Row(U64, U64), 65_536, key=lambda held: held[0])))),

@@ -40,6 +40,7 @@ import Testing
     let sent: [String]
     let refused: [String]
     let away: [String]
+    let stayed: [String]
   }
 
   /// One transfer.
@@ -53,14 +54,17 @@ import Testing
     #expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
     var held = HeldItems()
     held.add(Held(kind: .present, marks: present.present))
+    held.nameAbsent()
     let export = try Export(root, held: held)
     try arrival.write(export.outlet.frames)
+    arrival.staging.drop(export.result.stale)
     try arrival.finish(export.result.finish)
     return Pass(
       sent: try export.entries.compactMap { $0.record?.kind == .directory ? nil : String($0.text.dropFirst(5)) }
         .sorted(),
       refused: arrival.staging.refusals(from: 0).map { String($0.path.text.dropFirst(5)) },
-      away: arrival.staging.arrivals?.away.names.map { String($0.text.dropFirst(5)) } ?? [])
+      away: arrival.staging.arrivals?.away.paths.map { String($0.text.dropFirst(5)) } ?? [],
+      stayed: arrival.staging.arrivals?.stayed.paths.map { String($0.text.dropFirst(5)) } ?? [])
   }
 
   @Test(arguments: [
@@ -119,7 +123,7 @@ import Testing
     let second = try pass()
     #expect(second.sent == ["both", "changed", "f/in", "new", "newer", "taken.txt"])
     #expect(second.refused == ["newer"])
-    #expect(second.away.sorted() == ["moved", "newer", "removed"])
+    #expect(second.away.sorted() == ["moved", "newer", "removed"] && second.stayed == ["removed there"])
     let expected: [String: String?] = [
       "same": "first same", "changed": "second changed", "both": "mine now", "both (2)": "second both",
       "mine": "mine now",

@@ -71,6 +71,7 @@ enum Expected {
     "offer-metadata": .control(.offer(totals(2, metadata: 987_654_321))),
     "accept": .control(.accept(Accept(keys: keys))),
     "accept-traits": .control(.accept(Accept(keys: keys, traits: narrowTraits))),
+    "accept-absent": .control(.accept(Accept(keys: keys, flags: .namesAbsent))),
     "accept-able": .control(.accept(Accept(keys: keys, traits: DestinationTraits()))),
   ]
 

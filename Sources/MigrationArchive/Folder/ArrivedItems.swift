@@ -17,10 +17,12 @@ package final class ArrivedItems: Sendable {
     var positions: [UInt64: UInt64] = [:]
     /// The records that are not in the file yet.
     var pending: [ArrivedItem] = []
-    /// The items that are not at the destination any more, and did not come again: the first ones, and
-    /// their number.
-    var away: [ArchivePath] = []
-    var awayCount = 0
+    /// The items that are not at the destination any more, and did not come again.
+    var away = Named()
+    /// The items that are here, and that the sender does not have any more.
+    var stayed = Named()
+    /// The marks of which the sender has no item.
+    var absent: Set<Mark> = []
   }
 
   private let journal: JournalFile
@@ -86,18 +88,39 @@ package final class ArrivedItems: Sendable {
 
   // MARK: What has gone
 
-  /// The most items that are named.
-  private static let named = 10
+  /// The first of some items, at the destination, and their number.
+  package struct Named: Sendable {
+    /// The most items that are named.
+    private static let most = 10
 
-  /// Records that an item is not at the destination any more, and stays away.
-  func noteAway(_ path: ArchivePath) {
-    state.withLock { state in
-      state.awayCount += 1
-      if state.away.count < Self.named { state.away.append(path) }
+    package private(set) var paths: [ArchivePath] = []
+    package private(set) var count = 0
+
+    mutating func note(_ path: ArchivePath) {
+      count += 1
+      if paths.count < Self.most { paths.append(path) }
     }
   }
 
-  /// The first paths at the destination where something has been moved or removed since it arrived, and
-  /// their number.
-  package var away: (names: [ArchivePath], count: Int) { state.withLock { ($0.away, $0.awayCount) } }
+  /// Records that an item has been moved or removed here, and stays away.
+  func noteAway(_ path: ArchivePath) { state.withLock { $0.away.note(path) } }
+  /// Records that an item stays here, and that the sender does not have it any more.
+  func noteStayed(_ path: ArchivePath) { state.withLock { $0.stayed.note(path) } }
+  /// Records marks of kind 2 of which the sender has no item.
+  func noteAbsent(_ marks: [Mark]) { state.withLock { $0.absent.formUnion(marks) } }
+
+  var absent: Set<Mark> { state.withLock { $0.absent } }
+  package var away: Named { state.withLock { $0.away } }
+  package var stayed: Named { state.withLock { $0.stayed } }
+}
+
+extension ArrivedItem {
+  /// The mark by which a sender that has the item unchanged leaves it out; nil for a directory.
+  func presentMark(_ keys: TransferKeys, timeGranularity: UInt32) -> Mark? {
+    switch kind {
+    case .file: keys.presentMark(path: path, size: size, modified: modified.rounded(to: timeGranularity))
+    case .symbolicLink: keys.presentMark(path: path, target: content)
+    case .directory, .hardLink: nil
+    }
+  }
 }

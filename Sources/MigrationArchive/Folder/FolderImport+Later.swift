@@ -323,11 +323,30 @@ extension FolderImport {
 
   private static var noTime: ItemTime { ItemTime(seconds: 0, nanoseconds: 0) }
 
-  /// Finds what has been moved or removed here, to be named; what is in such a directory is not named
-  /// by itself.
+  /// Finds what has been moved or removed here, and what the sender does not have any more, to be named.
+  /// What is in a directory that has gone is not named by itself.
   private func findAway(_ arrived: ArrivedItems) throws {
+    var absent = arrived.absent
+    let mark = { (item: ArrivedItem) in
+      item.presentMark(staging.keys, timeGranularity: staging.abilities.timeGranularity)
+    }
+    if !absent.isEmpty {
+      // Another version has come.
+      try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
+        guard let path = claim.completedItem?.path, let item = arrived.item(at: path), let mark = mark(item) else {
+          return
+        }
+        absent.remove(mark)
+      }
+    }
     try arrived.visit { item in
-      guard staging.roots?.contains(Array(item.path.root)) != false, since(item) == .gone else { return }
+      guard staging.roots?.contains(Array(item.path.root)) != false else { return }
+      let isAbsent = mark(item).map { absent.contains($0) } ?? false
+      guard since(item) == .gone else {
+        if isAbsent { arrived.noteStayed(item.target) }
+        return
+      }
+      if isAbsent { return }
       if let parent = item.path.parent, let above = arrived.item(at: parent), since(above) == .gone { return }
       arrived.noteAway(item.target)
     }

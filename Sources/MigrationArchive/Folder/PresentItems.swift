@@ -63,13 +63,7 @@ package struct PresentItems: Equatable, Sendable {
   ) throws {
     try arrived.visit { item in
       guard present.count < Limits.presentMarks else { return }
-      switch item.kind {
-      case .file:
-        let modified = item.modified.rounded(to: timeGranularity)
-        present.append(keys.presentMark(path: item.path, size: item.size, modified: modified))
-      case .symbolicLink: present.append(keys.presentMark(path: item.path, target: item.content))
-      case .directory, .hardLink: break
-      }
+      if let mark = item.presentMark(keys, timeGranularity: timeGranularity) { present.append(mark) }
     }
     present.sort()
     var last: Mark?

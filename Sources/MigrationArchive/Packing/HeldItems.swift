@@ -6,6 +6,8 @@ package struct HeldItems: Sendable {
   private var staged: [Mark] = []
   private var isCurrent: [Bool] = []
   private var present: [Mark] = []
+  /// Which of these an item of the source has; nil where the receiver does not want to know.
+  private var isMet: [Bool]?
   private var taken: [Mark] = []
   private var partials: [ArchivePath: Partial] = [:]
 
@@ -37,7 +39,14 @@ package struct HeldItems: Sendable {
   }
 
   /// Whether the destination has this file or link already.
-  package func isPresent(_ mark: Mark) -> Bool { Self.index(of: mark, in: present) != nil }
+  package mutating func isPresent(_ mark: Mark) -> Bool {
+    guard let index = Self.index(of: mark, in: present) else { return false }
+    isMet?[index] = true
+    return true
+  }
+
+  /// From now on, `stale` also has what the destination has and the source does not.
+  package mutating func nameAbsent() { isMet = [Bool](repeating: false, count: present.count) }
 
   /// Whether an existing entry has this name at the destination, and is kept.
   package func isTaken(_ mark: Mark) -> Bool { Self.index(of: mark, in: taken) != nil }
@@ -53,7 +62,9 @@ package struct HeldItems: Sendable {
 
   /// The held items that were not taken: they no longer exist at the source.
   package var stale: [Mark] {
-    zip(staged, isCurrent).filter { !$0.1 }.map(\.0)
+    let stale = zip(staged, isCurrent).filter { !$0.1 }.map(\.0)
+    guard let isMet else { return stale }
+    return (stale + zip(present, isMet).filter { !$0.1 }.map(\.0)).sorted()
   }
 
   private static func index(of mark: Mark, in marks: [Mark]) -> Int? {

@@ -201,9 +201,11 @@ package final class Staging: Sendable {
   /// Records that the items of these marks no longer exist in the source; they are removed when
   /// everything has arrived.
   package func drop(_ marks: [Mark]) {
-    shared.withLock { shared in
+    let others = shared.withLock { shared in
       for mark in marks where shared.ledger.knows(mark) { shared.dropped.insert(mark) }
+      return arrivals == nil ? [] : marks.filter { !shared.ledger.knows($0) }
     }
+    arrivals?.noteAbsent(others)
   }
 
   /// Records that an importer is about to begin that may move and change the staged items.

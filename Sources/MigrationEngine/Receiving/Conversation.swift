@@ -67,6 +67,8 @@ struct Conversation: Sendable {
   var toldRefusals = 0
   /// How many marks of staged items the sender was sent, minus those that it has dropped.
   var droppable = 0
+  /// Whether the sender may drop marks of the destination, too.
+  var namesAbsent = false
   /// The marks to drop when the previous worker has ended.
   var drops: [[Mark]] = []
   /// The sender's FINISH: the import is about to begin, even if the session ends.

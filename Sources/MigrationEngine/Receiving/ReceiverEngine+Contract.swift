@@ -226,10 +226,14 @@ extension ReceiverEngine {
     package let refusals: [Refusal]?
     /// The total of a part of which everything had arrived, and whose import is to be tried again.
     package let concluded: Tally?
+    /// Whether the sender is to name what it does not have any more of what it has sent earlier.
+    package let namesAbsent: Bool
 
     package init(
-      keys: TransferKeys, traits: DestinationTraits?, held: Tally, refusals: [Refusal]? = nil, concluded: Tally? = nil
+      keys: TransferKeys, traits: DestinationTraits?, held: Tally, refusals: [Refusal]? = nil, concluded: Tally? = nil,
+      namesAbsent: Bool = false
     ) {
+      self.namesAbsent = namesAbsent
       self.keys = keys
       self.traits = traits
       self.held = held

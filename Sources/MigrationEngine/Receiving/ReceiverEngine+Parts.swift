@@ -231,7 +231,9 @@ extension ReceiverEngine {
   private mutating func accept(_ admitted: Admitted, _ number: SessionNumber) {
     guard let conversation = conversations[number] else { return }
     conversations[number]?.course = .telling
-    let accept = Accept(keys: admitted.keys, traits: admitted.traits)
+    conversations[number]?.namesAbsent = admitted.namesAbsent
+    let accept = Accept(
+      keys: admitted.keys, traits: admitted.traits, flags: admitted.namesAbsent ? .namesAbsent : [])
     if let message = conversations[number]?.machine.accept(accept) { act(.say(conversation.connection, message)) }
     act(.sync(number))
     act(.readLedger(number))
@@ -297,7 +299,9 @@ extension ReceiverEngine {
 
   private mutating func tell(_ part: LedgerPart, _ number: SessionNumber, _ conversation: Conversation) {
     for page in part.pages {
-      if page.kind == .staged { conversations[number]?.droppable += page.marks.count }
+      if page.kind == .staged || page.kind == .present && conversation.namesAbsent {
+        conversations[number]?.droppable += page.marks.count
+      }
       act(.say(conversation.connection, conversation.machine.report(page)))
     }
     for partial in part.partials { act(.say(conversation.connection, conversation.machine.report(partial))) }

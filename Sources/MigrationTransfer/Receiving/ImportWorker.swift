@@ -41,7 +41,10 @@ struct ImportWorker: Sendable {
     setup.post(.noticed(.staged))
     setup.post(.noticed(.importing))
     let losses = try importer.importItems(of: staging) { progress.tell($0) }
-    if let away = staging.arrivals?.away, away.count > 0 { setup.notice(Self.notice(about: away)) }
+    if let arrivals = staging.arrivals {
+      notice("moved or removed here since an earlier migration, and left away", arrivals.away)
+      notice("removed on the other device since an earlier migration, and kept here", arrivals.stayed)
+    }
     let renamed = staging.renamed
     for item in renamed { setup.post(.noticed(item.event)) }
     transfer.tellRefusals(of: staging) { setup.post(.refused(transfer.identifier, $0)) }
@@ -55,12 +58,12 @@ struct ImportWorker: Sendable {
     return done
   }
 
-  /// Names what was moved or removed here since it arrived.
-  private static func notice(about away: (names: [ArchivePath], count: Int)) -> String {
-    let names = away.names.map { VisibleText.quoted($0) }.joined(separator: ", ")
-    let others = UInt64(away.count - away.names.count)
-    let rest = others > 0 ? ", and \(ReadableNumber.count(others)) more" : ""
-    return "moved or removed here since an earlier migration, and left away: \(names)\(rest)"
+  /// Names items about which a clause says something.
+  private func notice(_ clause: String, _ items: ArrivedItems.Named) {
+    guard items.count > 0 else { return }
+    let names = items.paths.map { VisibleText.quoted($0) }.joined(separator: ", ")
+    let others = UInt64(items.count - items.paths.count)
+    setup.notice("\(clause): \(names)" + (others > 0 ? ", and \(ReadableNumber.count(others)) more" : ""))
   }
 
   /// Verifies that everything has arrived, and makes it durable. Returns the staging directory, the

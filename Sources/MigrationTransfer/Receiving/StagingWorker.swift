@@ -153,7 +153,7 @@ struct StagingWorker: Sendable {
     guard let staging else { preconditionFailure("a part is staged") }
     let admitted = ReceiverEngine.Admitted(
       keys: staging.keys, traits: order.offer.contents.mayBeRefused ? staging.abilities.traits : nil,
-      held: staging.held, refusals: refusals, concluded: concluded)
+      held: staging.held, refusals: refusals, concluded: concluded, namesAbsent: staging.arrivals?.isEmpty == false)
     return Report(
       .staged(session, .success(admitted)),
       bringing: part.map { .part(session, transfer, $0, isCompressible: order.isCompressible) })

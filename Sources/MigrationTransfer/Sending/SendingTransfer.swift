@@ -127,6 +127,8 @@ struct SendingSession: Sendable {
     _ order: SenderEngine.ExportOrder, without held: HeldItems, _ setup: SenderSetup
   ) throws -> ExportResult {
     let source = setup.sources[Int(order.part)]
+    var held = held
+    if order.accept.flags.contains(.namesAbsent) { held.nameAbsent() }
     // The previous session's memory: a transfer may have thousands of sessions.
     CurrentProcess.returnFreeMemory()
     if let clause = source.withholding(for: order.traits).clause { setup.post(.withholding(number, clause: clause)) }

@@ -162,11 +162,21 @@ package struct Accept: Equatable, Sendable {
   package let keys: TransferKeys
   /// The abilities of the destination; nil for an app.
   package let traits: DestinationTraits?
+  package let flags: Flags
   private var unknown = Fields()
 
-  package init(keys: TransferKeys, traits: DestinationTraits? = nil) {
+  package struct Flags: OptionSet, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The sender names in DROP the marks of kind 2 that none of its items has, too.
+    package static let namesAbsent = Flags(rawValue: 1)
+  }
+
+  package init(keys: TransferKeys, traits: DestinationTraits? = nil, flags: Flags = []) {
     self.keys = keys
     self.traits = traits
+    self.flags = flags
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
@@ -176,13 +186,17 @@ package struct Accept: Equatable, Sendable {
     traits = try fields.read(2, subject) { reader, bytes throws(Violation) in
       try DestinationTraits(bytes, try reader.take(reader.remaining))
     }
-    unknown = fields.unknown(besides: 1...2)
+    let flags: UInt32? = try fields.number(3, subject)
+    guard flags != 0 else { throw Violation(.value, subject) }
+    self.flags = Flags(rawValue: flags ?? 0)
+    unknown = fields.unknown(besides: 1...3)
   }
 
   func write(to writer: inout ByteWriter) {
     var fields = Fields()
     fields.append(1) { $0.u128(keys.hashKey) }
     if let traits { fields.append(2) { traits.write(to: &$0) } }
+    if !flags.isEmpty { fields.append(3) { $0.u32(flags.rawValue) } }
     fields.write(with: unknown, to: &writer)
   }
 }

@@ -124,6 +124,7 @@ def openings():
     yield "accept-traits", "ACCEPT with traits: files below 4 GiB, targets of 1023 bytes, all rules of names, 2 s", frame(
         "ACCEPT", hashKey=HASH_KEY, traits=traits)
     yield "accept-able", "ACCEPT with traits without a bound", frame("ACCEPT", hashKey=HASH_KEY, traits={})
+    yield "accept-absent", "ACCEPT that wants to know what the sender does not have", frame("ACCEPT", hashKey=HASH_KEY, flags=1)
     yield "accept-unknown", "ACCEPT with the unknown field 200", frame("ACCEPT", hashKey=HASH_KEY, unknown={200: b"\x00"})
 
 
