@@ -54,10 +54,31 @@ def make_root(codename):
     return root
 
 
+def make_root_with(codename, packages):
+    """The folder with a system that has more packages, made if it is missing."""
+    root = f"{FOLDER}/{codename}-apps"
+    stamp, wanted = f"{root}.made", " ".join(packages)
+    if os.path.isfile(stamp):
+        with open(stamp, encoding="utf-8") as file:
+            if file.read() == wanted:
+                return root
+    base = make_root(codename)
+    print(f"Installing {len(packages)} packages, which takes some minutes the first time ...", file=sys.stderr, flush=True)
+    shutil.rmtree(root, ignore_errors=True)
+    run(["cp", "-a", base, root])
+    shutil.copy("/etc/resolv.conf", f"{root}/etc/resolv.conf")
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"}
+    run(["chroot", root, "apt-get", "update", "-qq"], env=environment)
+    run(["chroot", root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages], 1800, env=environment)
+    with open(stamp, "w", encoding="utf-8") as file:
+        file.write(wanted)
+    return root
+
+
 class System:
     """A copy of a root in which a trial may change everything; commands run in it by chroot."""
 
-    def __init__(self, codename, work):
+    def __init__(self, codename, work, lower=None):
         self.codename = codename
         self.root = f"{work}/{codename}"
         layers = {name: f"{work}/{codename}.{name}" for name in ("upper", "work")}
@@ -65,7 +86,7 @@ class System:
             os.makedirs(place)
         self.environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp/home", "LANG": "C.UTF-8", "TERM": "dumb",
                             "DEBIAN_FRONTEND": "noninteractive", "MANPAGER": "cat"}
-        run(["mount", "-t", "overlay", "-o", f"lowerdir={make_root(codename)},upperdir={layers['upper']},workdir={layers['work']}",
+        run(["mount", "-t", "overlay", "-o", f"lowerdir={lower or make_root(codename)},upperdir={layers['upper']},workdir={layers['work']}",
              "overlay", self.root])
         try:
             run(["mount", "-t", "proc", "proc", f"{self.root}/proc"])

@@ -17,16 +17,11 @@ package struct RunningPrograms: Sendable {
     try? list.forEachEntry { (name, _) throws(SystemError) in
       let process = String(decoding: [UInt8](copying: name), as: UTF8.self)
       guard process.utf8.allSatisfy({ (48...57).contains($0) }), (try? list.status(name))?.owner == user,
-        let program = Self.name(ofProcess: process)
+        let state = ProcessState(of: process)
       else { return true }
-      processes[program] = process
+      processes[state.name] = process
       return true
     }
-  }
-
-  private static func name(ofProcess process: String) -> String? {
-    let comm = try? Descriptor.openThroughLinks(Array("/proc/\(process)/comm".utf8)).readToEnd(limit: 64)
-    return comm.map { String(decoding: $0.dropLast(), as: UTF8.self) }
   }
 
   /// The first of some programs that runs, with the number of its process, for people. The kernel
@@ -92,19 +87,34 @@ package struct RunningPrograms: Sendable {
   static func mayHaveMade(linkOfAge link: Double, processOfAge process: Double) -> Bool { process + 2 > link }
 
   private func words(ofProcess process: String) -> String {
-    (Self.name(ofProcess: process).map { "\($0), " } ?? "") + "process \(process)"
+    (ProcessState(of: process).map { "\($0.name), " } ?? "") + "process \(process)"
   }
 
   /// The seconds since a process of this user began; nil if there is none.
   private func age(ofProcess process: String) -> Double? {
-    let path = "/proc/\(process)"
-    guard !process.isEmpty, (try? Directory.status(of: Array(path.utf8)))?.owner == user,
-      let text = try? Descriptor.openThroughLinks(Array("\(path)/stat".utf8)).readToEnd(limit: 4096)
+    guard !process.isEmpty, (try? Directory.status(of: Array("/proc/\(process)".utf8)))?.owner == user,
+      let state = ProcessState(of: process)
     else { return nil }
-    // The name, in parentheses, may have blanks: proc_pid_stat(5), field 22 in hundredths of a second.
-    let fields = String(decoding: text, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
-    guard fields.count > 19, let began = Double(fields[19]) else { return nil }
-    return BootInstant.now().seconds - began / 100
+    return BootInstant.now().seconds - state.began
+  }
+}
+
+/// What the kernel tells of a running process.
+private struct ProcessState {
+  let name: String
+  /// In seconds since the machine started.
+  let began: Double
+
+  /// Nil if there is no such process, or one that has ended and waits for its parent.
+  init?(of process: String) {
+    guard let text = try? Descriptor.openThroughLinks(Array("/proc/\(process)/stat".utf8)).readToEnd(limit: 4096),
+      let start = text.firstIndex(of: UInt8(ascii: "(")), let end = text.lastIndex(of: UInt8(ascii: ")")), start < end
+    else { return nil }
+    // proc_pid_stat(5): the state, field 3, and the start in hundredths of a second, field 22.
+    let fields = String(decoding: text[(end + 1)...], as: UTF8.self).split(separator: " ")
+    guard fields.count > 19, !["Z", "X"].contains(fields[0]), let began = Double(fields[19]) else { return nil }
+    name = String(decoding: text[(start + 1)..<end], as: UTF8.self)
+    self.began = began / 100
   }
 }
 

@@ -44,4 +44,14 @@ import Testing
     #expect(RunningPrograms.mayHaveMade(linkOfAge: 10, processOfAge: 11))
     #expect(!RunningPrograms.mayHaveMade(linkOfAge: 10_000, processOfAge: 11))
   }
+
+  @Test func `a process that has ended does not run, although its parent has not looked`() throws {
+    let process = try SpawnedProcess("/bin/sleep", ["sleep", "0.01"])
+    scratch.makeLink("lock", to: "host-\(process.id)")
+    let deadline = BootInstant.now().advanced(by: .seconds(20))
+    while holder("lock") != nil, BootInstant.now() < deadline { usleep(10_000) }
+    #expect(holder("lock") == nil)
+    #expect(FileContent.isDirectory(Array("/proc/\(process.id)".utf8)))
+    _ = try process.exitCode()
+  }
 }

@@ -105,7 +105,7 @@ struct KeyedArrivals {
   private func check(_ arrival: Arrival, _ roots: [Root], of part: Part) throws(ArchiveError) {
     if let user = arrival.inUse {
       throw ArchiveError(
-        .inUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
+        .appInUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
         hint: "Close it, and run both commands again.")
     }
     guard arrival.settings.isEmpty || settings != nil else {
