@@ -33,7 +33,7 @@ final class Output: Sendable {
     let wanted = app.map { "--app \(VisibleText.of($0))" } ?? "PATH..."
     self.init(
       json
-        ? JSONReport()
+        ? JSONReport.ofRun()
         : HumanReport(
           role, on: .standardError, wanting: wanted, isVerbose: isVerbose,
           command: CommandLineText.of(CurrentProcess.arguments), behind: .find()),
