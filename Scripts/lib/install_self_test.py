@@ -22,7 +22,8 @@ LISTED = [
     "bin/peer", "share/man/man1/peer.1.gz", "share/man/man1/peer-send.1.gz", "share/man/man1/peer-receive.1.gz",
     "share/man/man1/peer-app.1.gz", "share/bash-completion/completions/peer", "share/zsh/site-functions/_peer",
     "share/fish/vendor_completions.d/peer.fish", "share/doc/peer/README.md", "share/doc/peer/docs/Installing.md",
-    "share/doc/peer/examples/peer-receive.service", "share/doc/peer/examples/Notes/bundle",
+    "share/doc/peer/examples/peer-receive.service", "share/doc/peer/examples/peer-receive-system.service",
+    "share/doc/peer/examples/Notes/bundle",
     "share/doc/peer/examples/Carry/Sources/carry/Carry.swift", "share/peer/package/Package.swift",
     "share/peer/manifest",
 ]

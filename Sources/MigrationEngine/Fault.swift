@@ -159,6 +159,10 @@ extension Fault {
   package static let elsewhere = Fault(
     .connection, "another transfer is served", telling: "another transfer is served there at this moment")
 
+  /// A receiver that stays is ended by its system, and may be started again.
+  static let stopped = Fault(
+    .connection, "interrupted", telling: "the receiver has ended there, and may be started again", as: .terminated)
+
   /// The other device's key is not the key of the pairing.
   package static let otherKey = Fault(
     .pairing, "The other device's key is not the one you paired with. Stopped.",

@@ -181,6 +181,8 @@ package enum TransferEvent: Sendable {
   case found(label: String, address: String)
   /// The sender connects.
   case connecting(address: String)
+  /// The events from here on are about this transfer, until it ends or another one begins.
+  case transfer(TransferID)
   /// The devices have paired, or know each other from a kept pairing; the other device's label and
   /// address.
   case paired(label: String, address: String, isKnown: Bool = false)

@@ -68,6 +68,7 @@ extension PeerEvent {
     case .listening(let listening): self = .listening(addresses: listening.addresses, port: listening.port)
     case .announced(let name): self = .announced(name: VisibleText.of(name))
     case .unannounced(let reason): self = .unannounced(reason: VisibleText.message(reason))
+    case .transfer: return nil
     case .code(let code, let lifetime): self = .code(PeerCode(code), lifetime: .seconds(lifetime))
     case .codeAwaited(let lifetime): self = .codeAwaited(lifetime: .seconds(lifetime))
     case .wrongCode(let attempt, let allowed, let address, _):

@@ -31,24 +31,27 @@ extension Arguments {
     return ranges
   }
 
-  /// The time to wait for a lost connection, in seconds: a number with s, m or h, or without a unit
+  /// The time to wait for a lost connection, in seconds: a number with s, m, h or d, or without a unit
   /// for seconds.
   func patience() throws(TransferFailure) -> Double? {
     try seconds("--give-up-after", hint: "Write seconds, or 90s, 10m, 2h; 0 for no wait.")
   }
 
   /// An option's value as a time in seconds; nil if the option is not given.
-  func seconds(_ option: String, hint: String) throws(TransferFailure) -> Double? {
+  func seconds(
+    _ option: String, hint: String, atMost longest: Double = ThisDevice.longestPatience
+  ) throws(TransferFailure) -> Double? {
     guard let text = try text(option) else { return nil }
-    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
+    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
     let unit = text.last.flatMap { units[$0] }
     let digits = unit == nil ? text[...] : text.dropLast()
     guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Double(digits) else {
       throw .usage("\(option): invalid time \(VisibleText.quoted(text))", hint: hint)
     }
     let seconds = number * (unit ?? 1)
-    guard seconds <= ThisDevice.longestPatience else {
-      throw .usage("\(option): \(VisibleText.quoted(text)) is longer than 30 days", hint: "Write a shorter time.")
+    guard seconds <= longest else {
+      let days = Int(longest / 86_400)
+      throw .usage("\(option): \(VisibleText.quoted(text)) is longer than \(days) days", hint: "Write a shorter time.")
     }
     return seconds
   }

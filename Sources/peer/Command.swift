@@ -14,6 +14,7 @@ enum Command: Equatable, Sendable {
   case resumeList(json: Bool)
   /// Forget the unfinished transfer whose identifier begins with these digits.
   case forget(String, json: Bool)
+  case forgetOlder(than: Double, json: Bool)
   /// A command about known devices.
   case device(DeviceCommand)
   /// A command about the apps of this device.
@@ -71,6 +72,8 @@ extension Command {
         case .send: self = .send(try SendOptions(arguments))
         case .discover: self = .discover(try DiscoverOptions(arguments))
         case .resume: self = try Self.resume(arguments)
+        case .forget where arguments.bytes("--older-than") != nil:
+          self = .forgetOlder(than: try Self.age(arguments), json: arguments.has("--json"))
         case .forget: self = .forget(try Self.unfinished(arguments), json: arguments.has("--json"))
         case .device, .deviceList, .deviceName, .deviceForget: self = .device(try DeviceCommand(verb, arguments))
         case .code, .codeNew: self = try Self.code(verb, arguments)

@@ -87,6 +87,7 @@ struct HumanReport: Report {
     case .announced(let name): return say("Found on this network as: \(VisibleText.of(name))")
     case .unannounced(let reason):
       return say("peer: note: other devices cannot find this one on the network: \(VisibleText.message(reason))")
+    case .transfer: return Rendering()
     case .code(let code, let lifetime):
       let heading = shownCode.map { $0 == code ? "Code (unchanged)" : "New code" } ?? "Code"
       shownCode = code

@@ -1,5 +1,6 @@
 import MigrationEngine
 import MigrationHost
+import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 import PeerTransfer
@@ -17,8 +18,18 @@ struct JSONReport: Report {
   private var meter = ProgressMeter()
   /// The end that reports, if one program is both ends.
   private let side: Side?
+  /// The time of an event, in seconds since 1970; nil for lines without a time.
+  private let clock: (@Sendable () -> Int64)?
+  /// The transfer that the events are about.
+  private var transfer: TransferID?
 
-  init(_ side: Side? = nil) { self.side = side }
+  init(_ side: Side? = nil, clock: (@Sendable () -> Int64)? = nil) {
+    self.side = side
+    self.clock = clock
+  }
+
+  /// The report of a run, whose events have times.
+  static func ofRun(_ side: Side? = nil) -> JSONReport { JSONReport(side) { Timestamp.coarseNow().seconds } }
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     switch event {
@@ -45,7 +56,11 @@ struct JSONReport: Report {
       return line("found", ["label": label, "address": address])
     case .connecting(let address):
       return line("connecting", ["address": address])
+    case .transfer(let identifier):
+      transfer = identifier
+      return Rendering()
     case .paired(let label, let address, let isKnown):
+      transfer = nil
       return line("paired", ["label": label, "address": address, "known": isKnown])
     case .offer(let offer, let availableBytes):
       return line("offer", offer.members + ["availableBytes": availableBytes])
@@ -73,11 +88,13 @@ struct JSONReport: Report {
       return line("extensionOutput", Self.members(isError: isError, line: text))
     case .done(let result):
       meter.stop()
+      defer { transfer = nil }
       return line("done", result.members)
     case .partEnded(let end):
       return line("part", end.members)
     case .failed(let failure):
       meter.stop()
+      defer { transfer = nil }
       return fail(failure)
     }
   }
@@ -113,8 +130,18 @@ struct JSONReport: Report {
   }
 
   private func line(_ event: String, _ members: JSONMembers = [:]) -> Rendering {
-    .event(event, ["side": IfGiven(side?.rawValue)] + members)
+    .event(
+      event,
+      ["side": IfGiven(side?.rawValue)] + members + [
+        "transfer": IfGiven(Self.general.contains(event) ? nil : transfer?.hexadecimal),
+        "time": IfGiven(clock.map { CalendarTime.text($0()) }),
+      ])
   }
+
+  /// The events that are about the run, and about no transfer.
+  private static let general: Set = [
+    "listening", "announced", "unannounced", "code", "confined", "unconfined", "wrongCode", "codesSpent", "missed",
+  ]
 
   private static func path(_ bytes: [UInt8]) -> JSONMembers { ["path": FileName(bytes)] }
 

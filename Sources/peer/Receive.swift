@@ -191,6 +191,7 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
     transfer, into: importers, memory: store, isAnnounced: options.isAnnounced, with: helpers
   ) {
     output.handle($0)
+    if case .listening = $0 { ServiceManager.tell("READY=1") }
   } stopping: { stop in
     interruption.tell { kind in
       output.hurry()

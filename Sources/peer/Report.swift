@@ -109,7 +109,7 @@ enum Answer {
     do {
       (text, code) = (try body(), ExitCode.done)
     } catch {
-      var report: any Report = json ? JSONReport() : HumanReport(.sender, on: .log)
+      var report: any Report = json ? JSONReport.ofRun() : HumanReport(.sender, on: .log)
       (text, code) = (report.fail(error), ExitCode.of(error))
     }
     StandardStream.error.write(text.standardError)

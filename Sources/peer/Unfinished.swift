@@ -20,6 +20,15 @@ extension Command {
     return .resumeList(json: arguments.has("--json"))
   }
 
+  /// The age beyond which transfers are forgotten.
+  static func age(_ arguments: Arguments) throws(TransferFailure) -> Double {
+    guard arguments.operands.isEmpty else {
+      throw .usage("--older-than takes no ID", hint: "Write an ID or --older-than, not both.")
+    }
+    return try arguments.seconds(
+      "--older-than", hint: "Write a number of days, as in 14d.", atMost: 3650 * 86_400) ?? 0
+  }
+
   /// The first digits of a transfer's ID.
   static func unfinished(_ arguments: Arguments) throws(TransferFailure) -> String {
     guard arguments.operands.count == 1, let typed = arguments.operands.first else {
@@ -61,6 +70,16 @@ enum Unfinished {
     Answer.give(json: json) { () throws(TransferFailure) in
       let forgotten = try store().forget(prefix)
       return json ? forgotten.line : forgotten.sentence
+    }
+  }
+
+  /// Forgets those without a connection for so many seconds, and old data without a record.
+  static func forget(olderThan age: Double, json: Bool) -> Int32 {
+    Answer.give(json: json) { () throws(TransferFailure) in
+      let forgotten = try store().forget(before: Timestamp.coarseNow().seconds - Int64(age))
+      if json { return forgotten.map(\.line).reduce(Rendering(), +) }
+      let none = Rendering(standardError: "No unfinished transfer is that old.\n")
+      return forgotten.isEmpty ? none : forgotten.map(\.sentence).reduce(Rendering(), +)
     }
   }
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 
 import pytest
 
@@ -22,8 +23,12 @@ class Standing(Waiting):
         super().__init__(work, [destination, "--keep", *options], port=port, is_inviting=is_inviting)
 
     def shown(self, count):
-        """The code that is shown after so many others."""
-        return self.event("code", count)["code"]
+        """The code that is shown after so many others. One that is shown again is no other one."""
+        def codes():
+            return list(dict.fromkeys(event["code"] for event in self.events("code")))
+
+        wait_for(f"code {count}", PATIENCE, lambda: len(codes()) >= count)
+        return codes()[count - 1]
 
     def figures(self):
         """Its memory in bytes, its descriptors and its threads."""
@@ -266,6 +271,51 @@ def test_no_room(work):
     small_file(f"{old}/small")
     equal(sender(work, [f"{old}/small"], receiver.port, receiver.shown(2)).wait(), 0, "exit code of the next")
     equal(receiver.stop(), 143, "exit code")
+
+
+@pytest.mark.takes(5)
+def test_an_absent_sender(work):
+    """--keep: a sender that was killed holds no other one, and goes on later; the events of its
+    transfer have the identifier of resume list"""
+    old, new = work.place()
+    receiver = Standing(work, new)
+    random_file(f"{old}/big", 8 * MIB)
+    first = sender(work, [f"{old}/big", "--limit", "4M"], receiver.port, receiver.shown(1))
+    wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > MIB for event in receiver.events("progress")))
+    first.signal(signal.SIGKILL)
+    second = sender(work, [sources(old, 2)], receiver.port, receiver.shown(2))
+    equal(second.wait(), 0, f"exit code of the next sender: {second.text()[-300:]}")
+    listed = Process(work, ["resume", "list", "--json"])
+    listed.wait()
+    known = {event["id"] for event in listed.events("transfer")}
+    equal({first.events("progress")[-1]["transfer"], receiver.events("interrupted")[0]["transfer"]}, known, "identifiers")
+    equal(receiver.events("error")[0]["transfer"], min(known), "the transfer that waits")
+    again = sender(work, [f"{old}/big"], receiver.port, None)
+    equal(again.wait(), 0, f"exit code of the first one, later: {again.text()[-300:]}")
+    require(again.events("done")[0]["heldBytes"] > MIB, "nothing was held")
+    require(all("time" in event for event in receiver.events() + again.events()), "an event has no time")
+    equal(receiver.stop(), 143, "exit code")
+
+
+@pytest.mark.takes(5)
+def test_a_service_that_starts_again(work):
+    """--keep: a sender waits for a receiver that SIGTERM has ended, and goes on; NOTIFY_SOCKET hears
+    when it is ready"""
+    old, new = work.place()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(f"{work.path}/manager")
+        manager.settimeout(PATIENCE)
+        work.environment["NOTIFY_SOCKET"] = f"{work.path}/manager"
+        receiver = Standing(work, new)
+        equal(manager.recv(100), b"READY=1", "what the manager of services hears")
+        del work.environment["NOTIFY_SOCKET"]
+    random_file(f"{old}/big", 8 * MIB)
+    sending = sender(work, [f"{old}/big", "--limit", "4M"], receiver.port, receiver.shown(1))
+    wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > MIB for event in receiver.events("progress")))
+    equal(receiver.stop(), 143, "exit code of the receiver")
+    wait_for("a sender that waits", PATIENCE, lambda: sending.events("interrupted"))
+    Standing(work, new, port=receiver.port, is_inviting=False)
+    equal(sending.wait(), 0, f"exit code of the sender: {sending.text()[-300:]}")
 
 
 @pytest.mark.takes(5)

@@ -124,13 +124,11 @@ import Testing
     _ = script.feed(.closed(Script.id(1)))
     _ = script.feed(.noted(Script.transfer))
     #expect(phase(script).hasPrefix("away 100 until 30"))
+    _ = script.feed(.codeMade(.success(Script.code)))
     let over = script.feed(.timePassed, after: 30)
     #expect(
-      over == [
-        "tell failed 5 the other device did not come back: the connection was lost", "make code", "release 100",
-      ])
-    _ = script.feed(.noted(Script.transfer))
-    _ = script.feed(.codeMade(.success(Script.code)), after: 86_400)
+      over == ["tell failed 5 the other device did not come back: the connection was lost", "release 100"])
+    _ = script.feed(.noted(Script.transfer), after: 86_400)
     script.resume(3, key: 1)
     #expect(phase(script) == "engaged in 100 by 2")
     // Its plan waits until the store has read the transfer's state.
@@ -139,6 +137,40 @@ import Testing
     let known = Script.known(Script.transfer, key: 1, held: Tally(items: 2, bytes: 15))
     #expect(
       script.feed(.retook(Script.transfer, .success(known))) == ["weigh 2: [0] of 1 for 100"])
+  }
+
+  @Test(arguments: [true, false])
+  func `a sender that is away holds no other one, and comes back behind it`(isKnown: Bool) {
+    var script = Script.keeping()
+    script.open(isKnown ? [Script.known(66, key: 6)] : [])
+    _ = script.feed(.noted(66))
+    script.receive()
+    _ = script.join(2, stream: 0)
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 2, bytes: 15)))
+    _ = script.feed(.syncEnded(first, nil))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.noted(Script.transfer))
+    _ = script.feed(.codeMade(.success(Script.code)))
+    #expect(phase(script).hasPrefix("away 100 until"))
+    let turn: [String]
+    if isKnown {
+      script.come(3, key: 6)
+      _ = script.feed(.asked(Script.id(3), .resume))
+      turn = script.feed(.ready(Script.id(3), identifier: 77))
+    } else {
+      script.come(3)
+      _ = script.ask(3)
+      _ = script.feed(.proved(Script.id(3), isRight: true))
+      turn = script.feed(.ready(Script.id(3), identifier: 77))
+    }
+    #expect(turn.contains("tell failed 5 the other device did not come back: the connection was lost"))
+    #expect(isKnown || turn.contains("release 100"))
+    #expect(phase(script) == "engaged in \(isKnown ? 66 : 77) by 2")
+    // Its turn comes when the other one is done or away.
+    script.come(4, key: 1)
+    #expect(script.feed(.asked(Script.id(4), .resume)) == ["turn away 4: busy"])
+    #expect(script.engine.checkInvariants() == nil)
   }
 
   @Test func `a transfer that another process discarded is unknown here, and the receiver continues`() {

@@ -256,6 +256,20 @@ import Testing
     #expect(try store.forget("1111").notice == nil && scratch.names("destination").isEmpty)
   }
 
+  @Test func `what is older than a moment is forgotten, and what a process works on stays`() throws {
+    let destination = scratch.at("destination")
+    scratch.write("destination/mine", Data("mine".utf8))
+    for transfer: TransferID in [0x1111 << 112, 0x2222 << 112] { try stage(try receiving(transfer, into: destination)) }
+    try store.leave(try receiving(0x1111 << 112, into: destination))
+    try store.leave(try sending(500))
+    let used = try store.create(try sending(1))
+    // The record was seen at 2, the data without one is new.
+    #expect(try store.forget(before: 3).map(\.transfer) == [0x1111 << 112])
+    #expect(try store.forget(before: 1 << 40).map(\.transfer) == [500, 0x2222 << 112])
+    #expect(scratch.names("destination") == ["mine"] && used.remembered.transfer == 1)
+    #expect(try store.list().transfers.count == 1)
+  }
+
   @Test func `a record of a newer peer is named as such`() throws {
     try store.leave(try sending(0x1111 << 112))
     let state = "home/transfers/\((TransferID(0x1111) << 112).hexadecimal)-send/state"

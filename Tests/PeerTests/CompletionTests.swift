@@ -51,7 +51,7 @@ import Testing
 
   @Test func `options are offered by their long names, and recognized by their short names`() throws {
     #expect(words("discover", "-") == ["--for", "--json", "--help"])
-    #expect(words("forget", "-") == ["--json", "--help"])
+    #expect(words("forget", "-") == ["--older-than", "--json", "--help"])
     #expect(words("discover", "-h", "-") == ["--for", "--json"])
     let send = try #require(words("send", "--"))
     for name in ["--to", "--exclude", "--limit", "--code-file", "--json"] { #expect(send.contains(name), "\(name)") }

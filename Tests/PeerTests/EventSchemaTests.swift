@@ -12,7 +12,7 @@ import Testing
   /// then it needs a sample.
   enum Kind: CaseIterable {
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
-    case looking, found, connecting, paired, offer, progress
+    case looking, found, connecting, transfer, paired, offer, progress
     case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, plan, partEnded,
       done, failed
 
@@ -31,6 +31,7 @@ import Testing
         case .looking: .looking
         case .found: .found
         case .connecting: .connecting
+        case .transfer: .transfer
         case .paired: .paired
         case .offer: .offer
         case .progress: .progress
@@ -56,6 +57,8 @@ import Testing
       return switch self {
       case .listening: [.listening(Listening(addresses: ["192.0.2.7"], port: 1, from: ["::1"]))]
       case .announced: [.announced(name: "a")]
+      // It has no line of its own.
+      case .transfer: []
       case .unannounced: [.unannounced(reason: "a")]
       case .confined: [.confined(directories: [odd])]
       case .unconfined: [.unconfined(reason: "a", directories: [odd])]
@@ -123,7 +126,8 @@ import Testing
   @Test(arguments: Kind.allCases) func `an event has each of its members in the schema`(kind: Kind) throws {
     for sample in kind.samples {
       #expect(Kind(sample) == kind)
-      var report = JSONReport(.importer)
+      var report = JSONReport(.importer) { 7 }
+      #expect(report.handle(.transfer(5), at: Samples.moment()) == Rendering())
       let line = report.handle(sample, at: Samples.moment()).standardOutput
       let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? Object)
       let definition = try Self.definition(try #require(object["event"] as? String))
@@ -135,7 +139,7 @@ import Testing
 
   @Test func `the event for omitted messages is in the schema`() throws {
     let named = try #require(try Self.definition("missed")["properties"] as? Object)
-    #expect(Set(named.keys) == ["event", "messages", "side"])
+    #expect(Set(named.keys) == ["event", "messages", "side", "time", "transfer"])
   }
 
   @Test func `the schema applies each definition of an event`() throws {

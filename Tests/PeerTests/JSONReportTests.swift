@@ -153,4 +153,17 @@ import Testing
         == #"{"event":"error","code":6,"kind":"noSpace","message":"the disk is \"full\"","hint":"make room"}"# + "\n")
     #expect(rendering.standardError == "peer: error: the disk is \"full\"\npeer: hint: make room\n")
   }
+
+  @Test func `events have their time, and those about a transfer its identifier, until it has ended`() {
+    report = JSONReport { 86_399 }
+    let (time, transfer) = (#","time":"1970-01-01T23:59:59Z"}"#, #","transfer":"00000000000000000000000000000005""#)
+    #expect(line(.looking) == #"{"event":"looking""# + time + "\n")
+    #expect(line(.transfer(5)).isEmpty)
+    #expect(line(.staged) == #"{"event":"staged""# + transfer + time + "\n")
+    #expect(line(.announced(name: "a")) == #"{"event":"announced","name":"a""# + time + "\n")
+    #expect(line(.done(Samples.result())).hasSuffix(transfer + time + "\n"))
+    #expect(line(.staged) == #"{"event":"staged""# + time + "\n")
+    _ = line(.transfer(6))
+    #expect(!line(.paired(label: "a", address: "b")).contains("transfer"))
+  }
 }

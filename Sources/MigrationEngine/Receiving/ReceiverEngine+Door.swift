@@ -188,13 +188,14 @@ extension ReceiverEngine {
 
   // MARK: Permission to connect
 
-  /// Whether a sender may pair: no other sender is served, or replacing that one would lose
+  /// Whether a sender may pair: no other sender is here, and replacing one that is away would lose
   /// nothing.
   var isInviting: Bool {
     switch phase {
     // A receiver that stays and is being stopped only waits for last messages.
     case .open: stop == nil
-    case .away(let transfer, _, _): transfers[of: transfer]?.isEmpty ?? false
+    // A receiver that stays keeps the data of a sender that is away for later.
+    case .away(let transfer, _, _): settings.keeps || transfers[of: transfer]?.isEmpty ?? false
     case .starting, .engaged, .finishing, .over: false
     }
   }

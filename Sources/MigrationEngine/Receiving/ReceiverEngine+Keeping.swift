@@ -27,6 +27,16 @@ extension ReceiverEngine {
     endStoppedRun()
   }
 
+  /// Another sender is served instead of one that is away, whose transfer waits on the disk.
+  mutating func leaveAway(for transfer: TransferID) {
+    guard settings.keeps, case .away(let other, _, let outcome) = phase, other != transfer,
+      transfers[of: other]?.isEmpty == false
+    else { return }
+    if case .failure(let failure) = outcome { tell(.failed(failure)) }
+    endWait(of: other)
+    phase = .open
+  }
+
   /// A transfer that has brought data ends the wait in which its sender has paired. A failed
   /// pairing does not: its sender could have guesses judged without limit.
   private mutating func endWait(of transfer: TransferID) {
@@ -129,8 +139,7 @@ extension ReceiverEngine {
     if transfers[of: transfer]?.isDone == true { return }
     guard !door.isConfirming else { throw .busy }
     switch phase {
-    case .open: return
-    case .away(let other, _, _): if givesWay(other) { return }
+    case .open, .away: return
     case .starting, .engaged, .finishing, .over: break
     }
     throw .busy

@@ -58,7 +58,7 @@ extension ReceiverEngine {
       if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
         return endTransfer(.failure(fault.failure))
       }
-      endSession(session, by: .interrupted(.receiver, by: kind))
+      endSession(session, by: farewell(kind))
       endRun(interrupted)
     case .away(let transfer, _, let outcome):
       endRun(transfers[of: transfer]?.awaitsData == true ? interrupted : outcome)
@@ -66,6 +66,12 @@ extension ReceiverEngine {
       phase = .finishing(outcome, until: min(deadline, endDeadline))
     case .over: break
     }
+  }
+
+  /// What the sender hears: a receiver that stays and is ended by its system may be back soon, and
+  /// its sender waits for it as after a lost connection.
+  private func farewell(_ kind: TransferFailure.Kind) -> Fault {
+    settings.keeps && kind == .terminated ? .stopped : .interrupted(.receiver, by: kind)
   }
 
   /// The other ends of connections that were being closed without hurry have only a moment more.
@@ -112,7 +118,7 @@ extension ReceiverEngine {
   /// The disk of the import hangs: the next run continues from here.
   private mutating func leaveImport(by kind: TransferFailure.Kind) {
     for number in conversations.keys { conversations[number]?.finish = nil }
-    if let session = phase.session { endSession(session, by: .interrupted(.receiver, by: kind)) }
+    if let session = phase.session { endSession(session, by: farewell(kind)) }
     endRun(.failure(TransferFailure(kind, "interrupted")))
   }
 

@@ -6,12 +6,14 @@ extension ReceiverEngine {
 
   /// A newly paired sender's transfer begins.
   mutating func pair(_ id: ConnectionID, _ client: KeyFingerprint, _ transfer: TransferID) {
+    leaveAway(for: transfer)
     transfers.begin(transfer, pairedWith: client)
     converse(id, about: transfer, orElse: transfer, isResumed: false)
   }
 
   /// A known device begins a transfer, without a code.
   mutating func welcomeDevice(_ id: ConnectionID, _ client: KeyFingerprint, _ transfer: TransferID) {
+    leaveAway(for: transfer)
     transfers.begin(transfer, from: client)
     converse(id, about: transfer, orElse: transfer, isResumed: false)
   }
@@ -35,6 +37,7 @@ extension ReceiverEngine {
     if isAside {
       stepAside(number)
     } else {
+      leaveAway(for: transfer)
       // It has reported how an earlier session ended.
       if settings.keeps { transfers[of: transfer]?.reopen() }
       engage(in: transfer, by: number)

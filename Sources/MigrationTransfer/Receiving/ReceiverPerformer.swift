@@ -96,6 +96,7 @@ final class ReceiverPerformer: Performer {
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
 
     case .weigh(let number, let id, let plan, let parts, let client):
+      setup.observer(.transfer(id))
       return setup.weigh(plan, parts, number, of: transfer(id), from: client)
     case .record(let number, let record):
       return setup.record(record, port: entrance?.address.port ?? 0, number, of: transfer(record.transfer))
@@ -124,7 +125,9 @@ final class ReceiverPerformer: Performer {
       streams[number]?.settle()
     case .closeGate(let number): sessions[number]?.part.gate.close()
 
-    case .importItems(let id, let part, let finish, let withheld): return importItems(id, part, finish, withheld)
+    case .importItems(let id, let part, let finish, let withheld):
+      if finish == nil { setup.observer(.transfer(id)) }
+      return importItems(id, part, finish, withheld)
     case .interruptImport(let id): transfer(id).interruptImport()
     case .note(let id): return setup.tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
     case .forget(let id): return forget(id)

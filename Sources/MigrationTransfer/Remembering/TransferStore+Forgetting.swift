@@ -43,6 +43,22 @@ extension TransferStore {
     return forgotten
   }
 
+  /// Removes the unfinished transfers whose last connection was before a moment, in seconds since
+  /// 1970, and data without a record that is as old; those that a process works on stay.
+  package func forget(before moment: Int64) throws(TransferFailure) -> [Forgotten] {
+    let listing: Listing
+    do throws(Fault) { listing = try listEverything() } catch { throw error.failure }
+    var forgotten: [Forgotten] = []
+    for listed in listing.transfers where !listed.isInUse && !listed.remembered.isDone {
+      if listed.remembered.lastSeen < moment { forgotten.append(try forget(listed.remembered.transfer.hexadecimal)) }
+    }
+    for leftover in listing.leftovers where leftover.modified < moment {
+      try remove(leftover)
+      forgotten.append(Forgotten(transfer: leftover.identifier))
+    }
+    return forgotten
+  }
+
   /// Removes the staged data without a record, of the only part with a prefix.
   private func forgetLeftover(_ prefix: String) throws(TransferFailure) -> Forgotten {
     let found: [Leftover]

@@ -98,7 +98,9 @@ final class SenderPerformer: Performer {
 
     case .keepHeld(let number, let page): held[number, default: HeldItems()].add(page)
     case .keepPartial(let number, let partial): held[number, default: HeldItems()].add(partial)
-    case .recordPlan(let number, let record): return recordPlan(record, number)
+    case .recordPlan(let number, let record):
+      setup.observer(.transfer(record.transfer))
+      return recordPlan(record, number)
     case .export(let number, let order): return export(number, order)
     case .abandonExport(let number): sessions[number]?.queue.abandonPart()
     case .openStream(let number, let join, let attempts): return openStream(number, join, attempts)
@@ -229,6 +231,7 @@ final class SenderPerformer: Performer {
       guard let pairing else { preconditionFailure("the secret is derived before there is a connection") }
       keys = .pairing(pairing)
     case .resume(let id):
+      if let id { setup.observer(.transfer(id)) }
       guard let transfer = id.map({ transfers[$0] }) ?? met?.transfer else {
         preconditionFailure("a transfer is known before it is continued")
       }

@@ -231,7 +231,7 @@ final class CheckOutput: Sendable {
 
   /// Reports the failure, and returns the program's exit code.
   func fail(_ failure: TransferFailure) -> Int32 {
-    var report: any Report = json ? JSONReport() : HumanReport(.sender, on: .log)
+    var report: any Report = json ? JSONReport.ofRun() : HumanReport(.sender, on: .log)
     write(report.fail(failure))
     return ExitCode.of(failure)
   }

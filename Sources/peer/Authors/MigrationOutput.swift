@@ -29,8 +29,8 @@ final class MigrationOutput: Sendable {
       return
     }
     let target = OutputTarget.standard.shared()
-    exporter = Output(JSONReport(.exporter), to: target)
-    importer = Output(JSONReport(.importer), to: target)
+    exporter = Output(JSONReport.ofRun(.exporter), to: target)
+    importer = Output(JSONReport.ofRun(.importer), to: target)
   }
 
   /// Records an event of one end; returns at once.
@@ -70,7 +70,7 @@ final class MigrationOutput: Sendable {
 
   /// Reports a failure before both ends exist, and returns the program's exit code.
   func fail(_ failure: TransferFailure) -> Int32 {
-    json ? Output(JSONReport(), to: .standard).fail(failure) : importer.fail(failure)
+    json ? Output(JSONReport.ofRun(), to: .standard).fail(failure) : importer.fail(failure)
   }
 
   /// Reports the results of both ends and the place of the app, and returns the program's exit

@@ -107,7 +107,10 @@ extension CommandDescription {
 
   static let forget = CommandDescription(
     usage: "forget ID", summary: "forget an unfinished transfer",
-    forms: [Form(.operand("ID"), .optional(["--json"]))],
+    forms: [
+      Form(.operand("ID"), .optional(["--json"])),
+      Form(.required("--older-than"), .optional(["--json"])),
+    ],
     operands: [Operand(value: .transfer)],
     blocks: [
       .text(
@@ -116,7 +119,12 @@ extension CommandDescription {
         other device keeps its part until the transfer is forgotten there. ID is an ID of 'peer resume list', or at least its first four digits.
         """)
     ],
-    options: [.json, .help],
+    options: [
+      .value(
+        "--older-than", "TIME",
+        "Forget every unfinished transfer without a connection for so long, as in 14d; not those in use."), .json,
+      .help,
+    ],
     exitCodes: ExitCodes(
       .done, .failed,
       .init(number: 2, meaning: "invalid command line, or no transfer or several transfers match ID"),
