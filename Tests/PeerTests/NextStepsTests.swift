@@ -28,7 +28,7 @@ import Testing
       sentences(NextSteps(missing: missing)) == [
         "To install the programs that the data belongs to: apt install g++ vim",
         "To install the apps that the data belongs to: flatpak install flathub org.example.App",
-        "Not installed here, and in no catalogue of this computer: '--purge', fish, org.example.Other, 'x;y'",
+        "Not installed here, and found in no catalogue of this computer: '--purge', fish, org.example.Other, 'x;y'",
       ])
     #expect(sentences(NextSteps()) == [])
   }

@@ -133,8 +133,8 @@ import Testing
                 documents/a.txt as 'Dokumente/a (2).txt'
         Not moved:
                 .cache: a cache, which programs make again
-        To move the missing parts, run the same command again: peer
-        send --everything
+        To move the missing parts, run the same command again:
+          peer send --everything
 
         """)
     #expect(!table.isComplete)

@@ -85,7 +85,7 @@ struct MigrationRecord: Sendable {
     if failed.isEmpty { return [] }
     return failed.contains(where: \.mayResume)
       ? [
-        "Remove the causes, and run the commands on both devices again: what is missing follows without a code: \(command)"
+        "Remove the causes. What is missing follows without a code when both commands run again: \(command)"
       ]
       : ["Remove the causes, and run the commands on both devices again: \(command)"]
   }

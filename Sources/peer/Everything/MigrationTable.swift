@@ -38,7 +38,7 @@ struct MigrationTable {
   private let next: [String]
 
   /// `next` has sentences that say what to do next; a command to copy comes last in its sentence,
-  /// after a colon.
+  /// after the only colon.
   init(_ rows: [Row], leftOut: [Omission] = [], next: [String] = []) {
     self.rows = rows
     self.leftOut = leftOut
@@ -68,7 +68,14 @@ struct MigrationTable {
     }
     list("Arrived under another name, since an item has the name:", renamed, in: &table)
     list("Not moved:", leftOut.map { "\(VisibleText.listed($0.path)): \($0.reason.clause)" }, in: &table)
-    for sentence in next { table.append(.heading(sentence)) }
+    for sentence in next {
+      guard let colon = sentence.firstRange(of: ": ") else {
+        table.append(.heading(sentence))
+        continue
+      }
+      table.append(.heading(String(sentence[..<colon.lowerBound]) + ":"))
+      table.append(.command(String(sentence[colon.upperBound...])))
+    }
     return table.text(columns: columns)
   }
 

@@ -48,7 +48,7 @@ struct NextSteps: Equatable {
     }
     if !others.isEmpty {
       let names = others.sorted().map { VisibleText.listed($0.utf8) }.joined(separator: ", ")
-      sentences.append("Not installed here, and in no catalogue of this computer: \(names)")
+      sentences.append("Not installed here, and found in no catalogue of this computer: \(names)")
     }
     return sentences
   }
