@@ -340,11 +340,10 @@ bounded() {
 
 # Packages share a scratch path: with a cached manifest, swift build may take the one of the package
 # before, and build nothing. An index, a fifth of the time, would serve only the search for tests of
-# XCTest, which Tests/XCTMain.swift makes needless here. A module in one go takes two thirds of the
-# processor time that its files take by turns.
+# XCTest, which Tests/XCTMain.swift makes needless here.
 build() {
   local words=()
-  if [ -z "${package:-}" ]; then words=(--disable-index-store -Xswiftc -wmo); fi
+  if [ -z "${package:-}" ]; then words=(--disable-index-store); fi
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" \
     --disable-build-manifest-caching "${words[@]}" "$@"
 }
