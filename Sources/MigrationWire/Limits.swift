@@ -41,9 +41,11 @@ package enum Limits {
   package static let streams = 64
   /// The smallest window that a receiver may offer: two frames.
   package static let smallestWindow: UInt64 = 2_621_440
-  /// The window of this program's receiver in bytes (Protocol §6.3). Its sender uses no
-  /// more, even if a receiver allows more. An interruption costs at most this much.
+  /// The window of this program's receiver in bytes (Protocol §6.3).
   package static let window: UInt64 = 33_554_432
+  /// The most that this program's sender uses of a receiver's window: its memory. An interruption
+  /// costs at most this much.
+  package static let sendWindow: UInt64 = 25_165_824
   package static let label = 255
   /// The name and the identifier of a part.
   package static let name = 255

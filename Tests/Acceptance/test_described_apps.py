@@ -111,6 +111,10 @@ def test_a_running_app(work):
     with contextlib.ExitStack() as held:
         lock = held.enter_context(open(f"{old.home}/.browser/a/.lock", "r+b"))
         fcntl.lockf(lock, fcntl.LOCK_EX)
+        listing = old.start("app", "list", "--all", "--json")
+        equal(listing.wait(), 0, "exit code of app list")
+        [listed] = listing.events("fileApp")
+        require(listed["id"] == "org.example.browser" and f"process {os.getpid()}" in listed["inUse"], f"listed: {listed}")
         sender, receiver = move(old, new)
         equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-300:]}")
         message = part(sender, "The Browser")["message"]

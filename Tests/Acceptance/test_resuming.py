@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -88,7 +89,7 @@ def test_killed_past_ninety_percent(work, at_sender):
         # The sender may be back before there is a code.
         end_well(first, Receiver(work, new, port=receiver.port, is_inviting=False))
         again = sent(first) - total
-    # An interruption may cost a window of 32 MiB (docs/Resuming.md), and the data written without
+    # An interruption may cost a window of 24 MiB (docs/Resuming.md), and the data written without
     # acknowledgement.
     work.figure = f"{max(0, again) / MIB:.0f} MiB again, {time.monotonic() - begin:.2f} s"
     require(again < 40 * MIB, work.figure)
@@ -299,6 +300,22 @@ def test_resume_list_and_forget(work):
     equal(Process(work, ["forget", identifier[:6]]).wait(), 0, "exit code of forget")
     equal((os.listdir(new), listed(work, old)), ([], None), "what is left")
     equal(Process(work, ["forget", identifier]).wait(), 2, "exit code of another forget")
+
+
+@pytest.mark.takes(5)
+def test_data_without_a_record(work):
+    """received data whose record is gone: resume list names it, and forget removes it"""
+    _, new, first, receiver = interrupted(work, True)
+    for process in (first, receiver):
+        process.signal(signal.SIGKILL)
+        process.wait()
+    shutil.rmtree(f"{work.home(None)}/peer/transfers")
+    listing = Process(work, ["resume", "list", "--json"])
+    equal(listing.wait(), 0, "exit code of resume list")
+    [leftover] = listing.events("leftover")
+    equal(os.listdir(new), [f".peer-{leftover['id']}"], "what is staged")
+    equal(Process(work, ["forget", leftover["id"]]).wait(), 0, "exit code of forget")
+    equal(os.listdir(new), [], "what is left")
 
 
 def listed(work, old):

@@ -118,7 +118,8 @@ def test_no_way(work, lines):
     """no network leads there: reported at once"""
     message, hint, seconds = unreached(work, "192.0.2.7", lines)
     equal(message, "no route to 192.0.2.7", "message")
-    equal(hint, "Check the address, and that both devices are in the same network.", "hint")
+    equal(hint, "Check the address, and that both devices are in the same network. "
+          "A firewall may answer so too: there, allow TCP port 47470.", "hint")
     require(seconds < 4, f"said after {seconds:.1f} s")
     work.figure = f"{message}, after {seconds:.1f} s"
 

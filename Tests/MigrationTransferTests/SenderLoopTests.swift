@@ -135,11 +135,11 @@ private final class Gate: Sendable {
     #expect(failure?.message == "7 is free")
   }
 
-  @Test func `with any window of a receiver, the sender keeps no more than this program's window`() {
+  @Test func `with any window of a receiver, the sender keeps no more than its own limit`() {
     var window = SendWindow(.max, of: 1 << 20)
     var frames: UInt64 = 0
     while case .fill = window.next(for: 1) { frames += 1 }
-    #expect(frames == Limits.window >> 20)
+    #expect(frames == Limits.sendWindow >> 20)
   }
 
   @Test func `a worker that fails, or gets no thread, ends in the event of its action`() throws {

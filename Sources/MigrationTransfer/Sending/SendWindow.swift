@@ -55,10 +55,10 @@ package struct SendWindow: Sendable {
   private(set) var framesOfStream: [StreamNumber: UInt64] = [:]
 
   /// `receiverWindow` is the most that the receiver allows to be under way, `capacity` the memory
-  /// that almost every frame needs. The sender keeps no more in memory than a receiver of this
-  /// program allows.
+  /// that almost every frame needs. The sender keeps no more than `Limits.sendWindow` in
+  /// memory.
   package init(_ receiverWindow: UInt64, of capacity: Int) {
-    limit = min(receiverWindow, Limits.window)
+    limit = min(receiverWindow, Limits.sendWindow)
     self.capacity = capacity
   }
 
