@@ -25,6 +25,16 @@ import Testing
     #expect(scratch.snapshot("destination").differences(from: before) == [])
   }
 
+  @Test func `a destination that was removed is the reason why nothing can be written there`() throws {
+    let scratch = try Scratch.withFolders()
+    let area = try StagingArea(at: scratch.at("destination"))
+    let failure = ArchiveError("creating", try ArchivePath(Array("a".utf8)), SystemError(errno: ENOENT, operation: "open"))
+    #expect((area.reason(of: failure) as? ArchiveError)?.description == failure.description)
+    #expect(rename("\(scratch.path)/destination", "\(scratch.path)/elsewhere") == 0)
+    let reason = try #require(area.reason(of: failure) as? ArchiveError)
+    #expect(reason.code == .storage && reason.description.contains("was moved or removed"))
+  }
+
   @Test(
     arguments: [
       (1, 1 << 62), (1 << 62, 0), (UInt64(Int64.max), UInt64(Int64.max)), (UInt64(Int64.max), 0),

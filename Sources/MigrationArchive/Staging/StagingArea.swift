@@ -58,6 +58,17 @@ package final class StagingArea: Sendable {
   /// Fails if the path that the user named leads to another directory by now.
   func checkPlace() throws(ArchiveError) { try destination.checkPlace(.importFailed) }
 
+  /// The reason of a failure of the disk: that the destination is not there any more, if it is that.
+  package func reason(of error: any Error) -> any Error {
+    guard let failure = error as? ArchiveError, failure.cause?.isNotFound == true else { return error }
+    do throws(ArchiveError) {
+      try destination.checkPlace(.storage)
+      return failure
+    } catch {
+      return error
+    }
+  }
+
   /// Fails if a transfer is known to be larger than the user accepts.
   package func checkSize(of offer: Offer) throws(ArchiveError) { try most?.check(total: offer.bytes) }
 
