@@ -28,7 +28,8 @@ import Testing
   @Test func `a destination that was removed is the reason why nothing can be written there`() throws {
     let scratch = try Scratch.withFolders()
     let area = try StagingArea(at: scratch.at("destination"))
-    let failure = ArchiveError("creating", try ArchivePath(Array("a".utf8)), SystemError(errno: ENOENT, operation: "open"))
+    let failure = ArchiveError(
+      "creating", try ArchivePath(Array("a".utf8)), SystemError(errno: ENOENT, operation: "open"))
     #expect((area.reason(of: failure) as? ArchiveError)?.description == failure.description)
     #expect(rename("\(scratch.path)/destination", "\(scratch.path)/elsewhere") == 0)
     let reason = try #require(area.reason(of: failure) as? ArchiveError)
