@@ -89,13 +89,18 @@ import Testing
       seen.withLock { $0 = [value(unlisted), value(Guest.group)] }
       UserDefaults(suiteName: unlisted)?.set("meanwhile", forKey: "other")
     })
-    try await ScriptedExtension.with(scratch, script) {
-      for suite in [unlisted, Guest.group] { UserDefaults(suiteName: suite)?.set("value", forKey: "key") }
-      _ = try await AppMigrationTester(platform: .linux).exportController.exportResources(request: nil)
+    // The exporters of other tests leave alone what belongs to this outer configuration.
+    try await AppMigrationTester.withConfiguration(
+      extension: OnlyImporting.self, container: scratch.container, groups: [unlisted: scratch.group]
+    ) {
+      try await ScriptedExtension.with(scratch, script) {
+        for suite in [unlisted, Guest.group] { UserDefaults(suiteName: suite)?.set("value", forKey: "key") }
+        _ = try await AppMigrationTester(platform: .linux).exportController.exportResources(request: nil)
+      }
+      #expect(seen.withLock { $0 } == [nil, "value"])
+      let defaults = UserDefaults(suiteName: unlisted)
+      #expect(defaults?.string(forKey: "key") == "value" && defaults?.string(forKey: "other") == "meanwhile")
     }
-    #expect(seen.withLock { $0 } == [nil, "value"])
-    let defaults = UserDefaults(suiteName: unlisted)
-    #expect(defaults?.string(forKey: "key") == "value" && defaults?.string(forKey: "other") == "meanwhile")
   }
 
   @Test func `an error gives the groups back`() async throws {
