@@ -100,7 +100,7 @@ class Trial:
         """Compares the received tree with the payload, which the receiver's machine made itself."""
         name = self.source.rsplit("/", 1)[1]
         self.place.receiver.machine.run(
-            "python3", f"{DATA}/Scripts/lib/check-trees", f"{self.source}", f"{self.folder}/arrived/{name}", seconds=300)
+            "python3", f"{DATA}/tools/check-trees", f"{self.source}", f"{self.folder}/arrived/{name}", seconds=300)
 
     def stop(self):
         """Ends both ends, and removes their files."""

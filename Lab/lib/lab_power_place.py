@@ -81,7 +81,7 @@ class Place:
 
     def check_trees(self, name, destination):
         """Compares a folder of the sources with one on the disk."""
-        self.machine.run("python3", "/lab/Scripts/lib/check-trees", "--inside", f"{SOURCES}/{name}", destination, seconds=300)
+        self.machine.run("python3", "/lab/tools/check-trees", "--inside", f"{SOURCES}/{name}", destination, seconds=300)
 
     def end(self):
         if self.machine is not None:
