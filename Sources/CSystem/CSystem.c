@@ -115,6 +115,10 @@ int csystem_punch_hole(int descriptor, off_t offset, off_t length) {
   return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
 }
 
+int csystem_set_aside(int descriptor, off_t offset, off_t length) {
+  return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, length);
+}
+
 int csystem_file_system(int descriptor, uint64_t *identifier, uint64_t *type) {
   struct statfs status;
   if (fstatfs(descriptor, &status) == -1) return -1;

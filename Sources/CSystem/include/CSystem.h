@@ -57,6 +57,7 @@ int csystem_advise_needed(int descriptor, off_t offset, off_t length);
 // Makes a range read as zeros without changing the size; EOPNOTSUPP if the file system has no
 // holes.
 int csystem_punch_hole(int descriptor, off_t offset, off_t length);
+int csystem_set_aside(int descriptor, off_t offset, off_t length);
 // The file system of an open file: a number that, unlike the device's, usually stays the same after
 // a restart (zero if there is none), and the kernel's number of its type.
 int csystem_file_system(int descriptor, uint64_t *identifier, uint64_t *type);

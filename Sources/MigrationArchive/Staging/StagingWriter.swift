@@ -201,8 +201,7 @@ package final class StagingWriter {
       if !place.isHole {
         try target.write(at: place.range.lowerBound, data)
       } else {
-        // Bytes that were written there without a claim may still be in the file.
-        if target.isRecovered { try target.file.clear(place.range) }
+        try target.clear(place.range)
         staging.shared.withFigures { $0.holes = $0.holes.addingClamped(UInt64(place.range.count)) }
       }
     } catch {
