@@ -64,15 +64,16 @@ def test_stages(pattern):
         return [build, suites("suites", "--filter", pattern)]
     # Tests that wait block a processor's thread, which the library's tasks need: each has its process.
     waiting = r"^(MigrationTransfer|MigrationArchive|MigrationHost|AppMigrationKit)Tests\."
+    # The longest come first.
     return [
         build,
         suites("transfer suites, A to M", "--filter", r"^MigrationTransferTests\.[A-M]"),
-        suites("transfer suites, N to Z", "--filter", r"^MigrationTransferTests\.[^A-M]"),
         suites("archive suites", "--filter", r"^MigrationArchiveTests\."),
+        Stage("promises", "Scripts/acceptance --promises", needs="debug build", environment=DEBUG),
+        suites("transfer suites, N to Z", "--filter", r"^MigrationTransferTests\.[^A-M]"),
+        suites("other suites", "--skip", waiting),
         suites("host suites", "--filter", r"^MigrationHostTests\."),
         suites("kit suites", "--filter", r"^AppMigrationKitTests\."),
-        suites("other suites", "--skip", waiting),
-        Stage("promises", "Scripts/acceptance --promises", needs="debug build", environment=DEBUG),
     ]
 
 
@@ -110,11 +111,10 @@ def check_stages():
 def plan(kind, pattern):
     stages = test_stages(pattern)
     if kind == "check":
-        for stage in stages[1:]:
-            stage.environment = {"PEER_ROUNDS": "50", **stage.environment}
         # The linker of a release warns of runtime functions that are never called.
         stages[0].refuses = "warning:"
-        stages += check_stages()
+        # The acceptance has the promises among its checks.
+        stages = [stage for stage in stages if stage.name != "promises"] + check_stages()
     return stages
 
 
@@ -240,7 +240,9 @@ def main(arguments):
         return 2
     # A run that nohup started stays. Its stages are in sessions of their own, which no terminal ends.
     signal.signal(signal.SIGTERM, terminated)
-    run = Run(plan(kind, words[0] if words else None), 2 * max(2, os.cpu_count() or 1), "--require" in arguments)
+    # The suites and promises wait for half of their time; what the check adds does not.
+    room = (3 if kind == "test" else 2) * max(2, os.cpu_count() or 1)
+    run = Run(plan(kind, words[0] if words else None), room, "--require" in arguments)
     try:
         is_good = run.run()
     except KeyboardInterrupt:

@@ -81,8 +81,9 @@ def sentence(item):
 def pytest_collection_modifyitems(config, items):
     """Selects the requested checks, and starts the longest first, so that none runs alone at the
     end."""
+    chosen = promises.chosen(items)
     if config.option.promises:
-        items[:] = promises.chosen(items)
+        items[:] = chosen
     for item in items:
         item.user_properties.append(("sentence", sentence(item)))
 
