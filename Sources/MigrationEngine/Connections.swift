@@ -79,4 +79,7 @@ package enum ReadyLimits {
   package static let handshake: Double = 5
   /// From being let in to READY, and to the JOIN after it.
   package static let pairing: Double = 10
+
+  /// After how many seconds a sender comes again, behind which so many others come first.
+  package static func pause(atPlace place: Int) -> Double { Double(min(max(place, 1), 10)) }
 }

@@ -261,7 +261,7 @@ extension AbortReason {
         hint: "Use the code that the other device shows now.")
     case .busy:
       TransferFailure(
-        .refused, "the other device is busy",
+        .busy, "the other device is busy",
         hint: "Wait until its transfer is done or fewer devices connect to it, and try again.")
     case .version:
       TransferFailure(

@@ -181,6 +181,9 @@ package enum TransferEvent: Sendable {
   case found(label: String, address: String)
   /// The sender connects.
   case connecting(address: String)
+  /// The sender waits in the receiver's line, in which so many others come first, the served one
+  /// among them; 0 where the receiver does not say.
+  case queued(place: UInt16)
   /// The events from here on are about this transfer, until it ends or another one begins.
   case transfer(TransferID)
   /// The devices have paired, or know each other from a kept pairing; the other device's label and
@@ -228,6 +231,8 @@ package struct TransferFailure: Error, Equatable, Sendable, CustomStringConverti
     case noSpace = 6
     case importFailed = 7
     case exportFailed = 9
+    /// The other device serves others.
+    case busy = 10
     /// By SIGINT.
     case interrupted = 130
     /// By SIGTERM.

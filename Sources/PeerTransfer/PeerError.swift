@@ -22,6 +22,8 @@ public struct PeerError: Error, Equatable, Sendable {
     case importFailed = 7
     /// The source could not be read completely.
     case exportFailed = 9
+    /// The other device serves others first.
+    case busy = 10
     /// The task was cancelled.
     case interrupted = 130
   }
@@ -65,6 +67,7 @@ extension PeerError.Kind {
       case .noSpace: .noSpace
       case .importFailed: .importFailed
       case .exportFailed: .exportFailed
+      case .busy: .busy
       case .interrupted, .terminated: .interrupted
       }
   }

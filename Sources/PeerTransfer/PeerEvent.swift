@@ -28,6 +28,8 @@ public enum PeerEvent: Equatable, Sendable {
   case found(PeerDevice)
   /// The sender connects to an address.
   case connecting(address: String)
+  /// The sender waits while the receiver serves this many others first; nil if that is unknown.
+  case queued(place: Int?)
   /// The devices have authenticated each other.
   case paired(PeerDevice)
   /// The contents of the transfer.
@@ -77,6 +79,7 @@ extension PeerEvent {
     case .looking: self = .looking
     case .found(let label, let address): self = .found(PeerDevice(name: label, host: address))
     case .connecting(let address): self = .connecting(address: VisibleText.of(address))
+    case .queued(let place): self = .queued(place: place > 0 ? Int(place) : nil)
     case .paired(let label, let address, _): self = .paired(PeerDevice(name: label, host: address))
     case .offer(let offer, let room): self = .offer(PeerOffer(offer, availableBytes: room))
     case .progress(let progress): self = .progress(PeerProgress(progress))

@@ -54,9 +54,11 @@ extension PeerSender.Options {
       if bytesPerSecond == 0 {
         throw TransferFailure(.usage, "the limit cannot be 0 bytes a second", hint: "Use nil for no limit.")
       }
-      return Sender.Options(
+      var transfer = Sender.Options(
         label: label, streams: streams.map { UInt32($0) }, limit: bytesPerSecond,
         compression: CompressionPreference(rawValue: compression.rawValue) ?? .auto, giveUpAfter: givesUpAfter.patience)
+      transfer.waitsInLine = waitsInLine
+      return transfer
     }
   }
 }

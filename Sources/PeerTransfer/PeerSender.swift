@@ -40,13 +40,16 @@ public final class PeerSender: Sendable {
     public var exclusions: [String] = []
     /// Whether only the `CACHEDIR.TAG` of a directory with such a file is sent.
     public var excludesCaches = false
-    /// Whether numeric owners and groups are sent.
+    /// Whether owners and groups are sent, with their names and numbers.
     public var sendsOwners = false
     public var compression = Compression.auto
     /// The most bytes per second on the network; nil for no limit.
     public var bytesPerSecond: UInt64?
     /// The number of connections for the data, 1 to 64; nil for the best number.
     public var streams: Int?
+    /// Whether to wait for a receiver that serves others first, however long that takes; otherwise
+    /// the transfer fails with ``PeerError/Kind/busy``.
+    public var waitsInLine = true
     /// How long to try to reconnect.
     public var givesUpAfter = Duration.seconds(600)
     /// The directory that remembers an unfinished transfer, so that another run with the same paths

@@ -111,6 +111,9 @@ struct HumanReport: Report {
       self.address = address
       waiting = (moment.elapsed, firewall.advice(toSenderFor: address))
       return say("Connecting to \(VisibleText.of(address))")
+    case .queued(let place):
+      let others = [0: "others come", 1: "another one comes"][place] ?? "\(place) others come"
+      return say("Waiting for this device's turn: \(others) first.")
     case .paired(let label, let address, let isKnown):
       let device = DeviceAddress.shown(label, address)
       return say(isKnown ? "Connected with \(device), a known device." : "Paired with \(device).")
@@ -246,7 +249,7 @@ extension TransferEvent {
   /// Whether the devices have reached each other.
   fileprivate var isFromOther: Bool {
     switch self {
-    case .found, .paired, .wrongCode, .offer, .progress, .resumed, .interrupted, .done, .failed: true
+    case .found, .queued, .paired, .wrongCode, .offer, .progress, .resumed, .interrupted, .done, .failed: true
     default: false
     }
   }

@@ -56,6 +56,9 @@ struct JSONReport: Report {
       return line("found", ["label": label, "address": address])
     case .connecting(let address):
       return line("connecting", ["address": address])
+    case .queued(let place):
+      let known: UInt16? = place > 0 ? place : nil
+      return line("queued", ["place": known])
     case .transfer(let identifier):
       transfer = identifier
       return Rendering()
@@ -274,6 +277,7 @@ extension Done.Loss.Kind {
     case .hardLink: "hardLink"
     case .hole: "hole"
     case .setIDBit: "setIDBit"
+    case .ownerName: "ownerName"
     default: "other"
     }
   }

@@ -94,6 +94,7 @@ extension TransferFailure.Kind {
     case .noSpace: "noSpace"
     case .importFailed: "importFailed"
     case .exportFailed: "exportFailed"
+    case .busy: "busy"
     case .interrupted: "interrupted"
     case .terminated: "terminated"
     }

@@ -107,6 +107,7 @@ extension SendOptions {
     if everything != nil { transfer.knownDevices = .migrating(isKept: arguments.has("--remember")) }
     transfer.greeting.label = ThisDevice.label(try arguments.label())
     transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter
+    transfer.waitsInLine = !arguments.has("--no-wait")
     report = arguments.bytes("--report")
     json = arguments.has("--json")
   }

@@ -19,7 +19,7 @@ TYPES = {
 KNOWN = {
     "description", "type", "properties", "required", "items", "enum", "const", "pattern", "minimum", "maximum", "anyOf", "oneOf", "$ref",
 }
-CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143}
+CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130, 143}
 """Every exit code of the program."""
 
 

@@ -242,7 +242,8 @@ def test_a_busy_receiver_is_asked_again(work):
 
 
 @pytest.mark.parametrize("more, count", [
-    pytest.param({"wait": 0, "place": 0}, None, id="a moment"), pytest.param({"wait": 1, "place": 2}, None, id="a place in a line"),
+    pytest.param({"wait": 0, "place": 0}, None, id="a moment"), pytest.param({"wait": 1, "place": 1}, None, id="a place in a line"),
+    pytest.param({"wait": 1, "place": 3}, 1, id="a place in a line, and --no-wait"),
     pytest.param({"wait": 9, "place": 0}, None, id="an unknown wait"), pytest.param({}, None, id="an older program"),
     pytest.param({"wait": 2, "place": 0}, 1, id="never in this run")])
 def test_how_long_a_receiver_is_busy(work, more, count):
@@ -258,10 +259,13 @@ def test_how_long_a_receiver_is_busy(work, more, count):
             pair(link, *others)
 
         receiver.pair = busy
-        program = sender(work, [f"{old}/file"], receiver.port, receiver.code)
+        options = ["--no-wait"] if more.get("wait") == 1 and count else []
+        program = sender(work, [f"{old}/file", *options], receiver.port, receiver.code)
         while program.is_running():
             receiver.turn(0.05)
-        ended(program, 4 if count else 0)
+        ended(program, 10 if count else 0)
+        places = [event["place"] for event in program.events("queued")]
+        equal(places, [1] if more.get("wait") == 1 and not count else [], "places in the line")
         equal(len(receiver.aborts), count or 2, "ABORTs")
 
 

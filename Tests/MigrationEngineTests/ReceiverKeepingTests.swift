@@ -90,7 +90,7 @@ import Testing
     _ = script.feed(.retook(Script.transfer, .success(Script.known(Script.transfer, key: 1))))
     // While another sender is served, the code cannot be tried, and no try is spent.
     script.come(5)
-    #expect(script.feed(.asked(Script.id(5), .pair)) == ["turn away 5: busy"])
+    #expect(script.feed(.asked(Script.id(5), .pair)) == ["turn away 5: busy at 1"])
     script.plan(Script.plan(Script.transfer))
     script.take(held: Tally(items: 2, bytes: 20))
     script.conclude()
@@ -169,7 +169,7 @@ import Testing
     #expect(phase(script) == "engaged in \(isKnown ? 66 : 77) by 2")
     // Its turn comes when the other one is done or away.
     script.come(4, key: 1)
-    #expect(script.feed(.asked(Script.id(4), .resume)) == ["turn away 4: busy"])
+    #expect(script.feed(.asked(Script.id(4), .resume)) == ["turn away 4: busy at 1"])
     #expect(script.engine.checkInvariants() == nil)
   }
 
@@ -236,7 +236,7 @@ import Testing
     script.receive()
     #expect(script.feed(.timePassed, after: 119).allSatisfy { $0.hasPrefix("tell progress") || $0.isEmpty })
     script.come(2)
-    #expect(script.feed(.asked(Script.id(2), .pair)) == ["turn away 2: busy"])
+    #expect(script.feed(.asked(Script.id(2), .pair)) == ["turn away 2: busy at 1"])
     script.now += 500
     _ = script.feed(.timePassed)
     #expect(phase(script) == "engaged in 100 by 1")
@@ -246,7 +246,7 @@ import Testing
       #expect(script.feed(.departed(Script.id(9))) == (mayPair ? ["look for data 1"] : []))
     }
     script.come(3)
-    #expect(script.feed(.asked(Script.id(3), .pair)) == ["look for data 1", "turn away 3: busy"])
+    #expect(script.feed(.asked(Script.id(3), .pair)) == ["look for data 1", "turn away 3: busy at 1"])
     // A frame is being written, or one was less than two minutes ago.
     for moment in [nil, script.now - 119] {
       #expect(script.feed(.lookedForData(first, lastAt: moment)) == [])
@@ -288,14 +288,14 @@ import Testing
       if step > 1 { _ = script.feed(.recorded(first, nil)) + script.say(.offer(Script.offer())) }
       if step > 2 { _ = script.feed(.staged(first, .success(Script.admitted()))) }
       script.come(2)
-      #expect(script.feed(.asked(Script.id(2), .pair), after: 500) == ["turn away 2: busy"], "\(step)")
+      #expect(script.feed(.asked(Script.id(2), .pair), after: 500) == ["turn away 2: busy at 1"], "\(step)")
     }
     var importing = Script.keeping()
     importing.open()
     importing.receive()
     importing.conclude()
     importing.come(2)
-    #expect(importing.feed(.asked(Script.id(2), .pair), after: 500) == ["turn away 2: busy"])
+    #expect(importing.feed(.asked(Script.id(2), .pair), after: 500) == ["turn away 2: busy at 1"])
     var single = Script()
     single.open()
     single.receive()

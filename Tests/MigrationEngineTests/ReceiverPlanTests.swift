@@ -62,7 +62,7 @@ import Testing
     busy.pair(2, as: 101)
     #expect(busy.feed(.ready(Script.id(1), identifier: 100)) == ["drop 1"])
     busy.come(3, isOfDevice: true)
-    #expect(busy.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy"])
+    #expect(busy.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy at 1"])
     #expect(script.feed(.ready(Script.id(1), identifier: 100)).contains("converse 1"))
     #expect(script.say(Script.greeting()) == ["tell paired laptop at 10.0.0.1, known"])
     #expect(script.say(.plan(Script.plan())) == ["weigh 1: [0] of 1 for 100"])

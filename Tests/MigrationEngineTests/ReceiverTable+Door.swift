@@ -53,6 +53,7 @@ extension ReceiverTable {
         drop 7
     7 asks to resume
       open...importingAlone
+        tell notice refused 10.0.0.7: its key is not known here, or not any more; it needs a code
         turn away 7: unknownPeer
       finishing
         drop 7

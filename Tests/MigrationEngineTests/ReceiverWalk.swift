@@ -272,7 +272,7 @@ struct ReceiverWalk {
     case .welcome(let id, let mode, _):
       move(id, from: [.resting], to: .served, "welcome")
       start(.welcome(id, mode))
-    case .turnAway(let id, _):
+    case .turnAway(let id, _, _):
       move(id, from: [.resting], to: .served, "turn away")
       start(.turnAway(id))
     case .refuseStream(let id, _):

@@ -22,7 +22,8 @@ enum Words {
     case .exchange(let id, let until): "exchange \(id.number) until \(until)"
     case .confirm(let id, let until): "confirm \(id.number) until \(until)"
     case .welcome(let id, let mode, let until): "welcome \(id.number) to \(mode) until \(until)"
-    case .turnAway(let id, let reason): "turn away \(id.number): \(reason)"
+    case .turnAway(let id, let reason, let place):
+      "turn away \(id.number): \(reason)" + (place > 0 ? " at \(place)" : "")
     case .refuseStream(let id, _): "refuse stream \(id.number)"
     case .dismiss(let id, let makesRoom): "dismiss \(id.number)" + (makesRoom ? " for room" : "")
     case .makeCode: "make code"

@@ -93,6 +93,7 @@ extension TransferEvent {
   fileprivate var text: String {
     switch self {
     case .connecting(let address): "connecting \(address)"
+    case .queued(let place): "queued \(place)"
     case .found(let label, let address): "found \(label) \(address)"
     case .paired(let label, let address, let isKnown): "paired \(label) \(address)\(isKnown ? ", known" : "")"
     case .offer(let offer, let available):

@@ -99,6 +99,38 @@ import Testing
     #expect(Set(told.dropFirst()) == [[]])
   }
 
+  @Test func `a sender waits in the line for as long as it is told its place, and says each place once`() {
+    var trial = SenderTrial(giveUpAfter: 20)
+    trial.beginPairing()
+    trial.take(.dialing(first: "address"))
+    for (place, pause, told) in [(3, 3, true), (3, 3, false), (40, 10, true), (1, 1, true), (0, 1, true)]
+      as [(UInt16, Double, Bool)]
+    {
+      #expect(trial.fail(.queued(place: place)) == (told ? ["tell queued \(place)"] : []))
+      #expect(trial.pass(pause - 0.001) == [])
+      #expect(trial.pass(0.001) == ["dial to pair"])
+    }
+    // Behind the line, the time to give up begins anew.
+    #expect(trial.fail(far) == ["finish failed: far"])
+    var known = SenderTrial(giveUpAfter: 20)
+    known.begin([Fixture.unfinished(7)])
+    for _ in 1...4 {
+      known.fail(.queued(place: 9))
+      #expect(known.pass(9) == ["dial to resume 7"])
+    }
+    known.fail(far)
+    #expect(known.engine.phaseName.hasPrefix("waiting"))
+  }
+
+  @Test func `a sender whose user does not want to wait ends at its first place in the line`() {
+    var trial = SenderTrial { $0.waitsInLine = false }
+    trial.beginPairing()
+    #expect(
+      trial.fail(.queued(place: 2)) == [
+        "finish busy: the other device serves 2 others first (Try again later, or wait, without --no-wait.)"
+      ])
+  }
+
   @Test func `a sender that does not wait reports at once that the receiver is busy`() {
     var trial = SenderTrial(giveUpAfter: 0)
     trial.beginPairing()

@@ -51,7 +51,7 @@ import Testing
       do {
         _ = try send(paths, to: port, code: code)
         return
-      } catch let error as TransferFailure where error.kind == .refused && BootInstant.now() < deadline {
+      } catch let error as TransferFailure where error.kind == .busy && BootInstant.now() < deadline {
         sched_yield()
       }
     }

@@ -89,7 +89,7 @@ struct PlayedReceiver {
   }
 
   static func reason(_ actions: [Action]) -> AbortReason? {
-    for case .turnAway(_, let reason) in actions { return reason }
+    for case .turnAway(_, let reason, _) in actions { return reason }
     return nil
   }
 

@@ -12,7 +12,7 @@ import Testing
   /// then it needs a sample.
   enum Kind: CaseIterable {
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
-    case looking, found, connecting, transfer, paired, offer, progress
+    case looking, found, connecting, queued, transfer, paired, offer, progress
     case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, plan, partEnded,
       done, failed
 
@@ -31,6 +31,7 @@ import Testing
         case .looking: .looking
         case .found: .found
         case .connecting: .connecting
+        case .queued: .queued
         case .transfer: .transfer
         case .paired: .paired
         case .offer: .offer
@@ -69,6 +70,7 @@ import Testing
       case .looking: [.looking]
       case .found: [.found(label: "a", address: "b")]
       case .connecting: [.connecting(address: "a")]
+      case .queued: [.queued(place: 3), .queued(place: 0)]
       case .paired: [.paired(label: "a", address: "b")]
       case .offer: [.offer(Samples.offer, availableBytes: 7), .offer(Samples.offer, availableBytes: nil)]
       case .progress:

@@ -43,7 +43,7 @@ import Testing
   @Test(
     arguments: [
       (.failed, 1), (.usage, 2), (.pairing, 3), (.refused, 4), (.connectionLost, 5), (.noSpace, 6), (.importFailed, 7),
-      (.exportFailed, 9), (.interrupted, 130), (.terminated, 143),
+      (.exportFailed, 9), (.busy, 10), (.interrupted, 130), (.terminated, 143),
     ] as [(TransferFailure.Kind, Int32)])
   func `every failure has its code`(kind: TransferFailure.Kind, code: Int32) {
     #expect(ExitCode.of(TransferFailure(kind, "")) == code)

@@ -40,6 +40,8 @@ import Testing
       #"{"event":"codesSpent","count":99,"from":[{"address":"2001:db8::/64","count":99}]}"#
     ),
     (.connecting(address: "192.0.2.7:47470"), #"{"event":"connecting","address":"192.0.2.7:47470"}"#),
+    (.queued(place: 3), #"{"event":"queued","place":3}"#),
+    (.queued(place: 0), #"{"event":"queued","place":null}"#),
     (
       .paired(label: "old\"\u{9B}", address: "192.0.2.7"),
       #"{"event":"paired","label":"old\"\u009b","address":"192.0.2.7","known":false}"#

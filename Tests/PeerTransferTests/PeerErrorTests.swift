@@ -145,6 +145,7 @@ import Testing
 
   @Test(arguments: [
     TransferFailure.Kind.failed, .usage, .pairing, .refused, .connectionLost, .noSpace, .importFailed, .exportFailed,
+    .busy,
     .interrupted,
   ])
   func `errors have the command's exit codes`(kind: TransferFailure.Kind) {

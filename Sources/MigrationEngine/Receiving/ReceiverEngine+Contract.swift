@@ -296,8 +296,9 @@ extension ReceiverEngine {
     /// A worker sends HELLO_S and exchanges READY, and for the mode *join* reads JOIN. Leads to
     /// `ready`, `joining` or `departed`.
     case welcome(ConnectionID, ConnectionMode, until: Double)
-    /// A worker sends ABORT and closes the connection. Leads to `departed`.
-    case turnAway(ConnectionID, AbortReason)
+    /// A worker sends ABORT and closes the connection. `place` is that of a sender that waits in the
+    /// line, or 0. Leads to `departed`.
+    case turnAway(ConnectionID, AbortReason, place: UInt16 = 0)
     /// A worker sends CLOSE to a connection that wanted to join, with the reason why it cannot, and
     /// closes it. The session continues. Leads to `departed`.
     case refuseStream(ConnectionID, Close)

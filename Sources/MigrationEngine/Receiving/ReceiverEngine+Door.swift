@@ -78,9 +78,27 @@ extension ReceiverEngine {
         welcome(id, visitor, .join)
       }
     } catch {
+      if error == .unknownPeer, mode == .resume { tellForgotten(visitor) }
+      let place = error == .busy ? placeInLine(visitor, mode) : 0
       if error == .busy { askForTurn() }
-      turnAway(id, error)
+      turnAway(id, error, place: place)
     }
+  }
+
+  /// A sender comes with a key that may have been known: tells the user, once for an address.
+  private mutating func tellForgotten(_ visitor: ReceiverDoor.Visitor) {
+    guard codes.isTold(of: visitor.remote.host) else { return }
+    tell(.notice("refused \(visitor.remote.host): its key is not known here, or not any more; it needs a code"))
+  }
+
+  /// A sender has to wait. Returns how many come first; 0 where it only has to try again.
+  private mutating func placeInLine(_ visitor: ReceiverDoor.Visitor, _ mode: ConnectionMode) -> Int {
+    guard settings.keeps, stop == nil, mode != .join else { return 0 }
+    let served = phase.isEngaged ? 1 : 0
+    guard mode == .resume, let key = visitor.key else { return served + line.count(now) }
+    // One that has to leave others their turn has none.
+    if let yielding, now < yielding.until, transfers[of: yielding.transfer]?.client == key { return 0 }
+    return line.wait(key, served: served, now: now)
   }
 
   private mutating func welcome(_ id: ConnectionID, _ visitor: ReceiverDoor.Visitor, _ mode: ConnectionMode) {
@@ -88,9 +106,9 @@ extension ReceiverEngine {
     act(.welcome(id, mode, until: visitor.deadline))
   }
 
-  private mutating func turnAway(_ id: ConnectionID, _ reason: AbortReason) {
+  private mutating func turnAway(_ id: ConnectionID, _ reason: AbortReason, place: Int = 0) {
     door.advance(id, to: .turnedAway)
-    act(.turnAway(id, reason))
+    act(.turnAway(id, reason, place: UInt16(clamping: place)))
   }
 
   /// Closes a connection that rests, without sending anything.
@@ -209,7 +227,7 @@ extension ReceiverEngine {
       }
       throw .notPairing
     }
-    guard isInviting else { throw .busy }
+    guard isInviting, line.isTurn(of: nil, now: now) else { throw .busy }
   }
 
   /// The transfer that a known sender may continue now; nil where a known device may begin one.
@@ -219,7 +237,7 @@ extension ReceiverEngine {
     let known = served?.client == visitor.key ? served : transfers[from: visitor.key]
     guard let transfer = known?.identifier else {
       guard visitor.isOfDevice else { throw .unknownPeer }
-      guard isInviting, !door.isConfirming else { throw .busy }
+      guard isInviting, !door.isConfirming, line.isTurn(of: visitor.key, now: now) else { throw .busy }
       return nil
     }
     if settings.keeps {

@@ -139,7 +139,7 @@ extension ReceiverEngine {
     if transfers[of: transfer]?.isDone == true { return }
     guard !door.isConfirming else { throw .busy }
     switch phase {
-    case .open, .away: return
+    case .open, .away: if line.isTurn(of: transfers[of: transfer]?.client, now: now) { return }
     case .starting, .engaged, .finishing, .over: break
     }
     throw .busy

@@ -23,6 +23,7 @@ extension ReceiverEngine {
     _ id: ConnectionID, about transfer: TransferID, orElse spare: TransferID, isResumed: Bool
   ) {
     guard let visitor = door[id] else { return }
+    if let key = visitor.key { line.leave(key) }
     let remote = visitor.remote
     let isAside = settings.keeps && transfers[of: transfer]?.isDone == true && phase.transfer != transfer
     for older in asides where conversations[older]?.transfer == transfer { endSession(older, by: .superseded) }

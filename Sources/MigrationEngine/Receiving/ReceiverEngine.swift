@@ -53,6 +53,7 @@ package struct ReceiverEngine: Engine {
   var lastSession: UInt64 = 0
   var door = ReceiverDoor()
   var codes: ReceiverCodes
+  var line = ReceiverLine()
   /// The transfer that has given way, and until when it leaves others their turn.
   var yielding: (transfer: TransferID, until: Double)?
   var question: StandingQuestion?

@@ -27,7 +27,7 @@ extension ReceiverEngine {
       case .takeBack: self = .takeBack
       case .listen: self = .listen
       case .greet(let id, _, _), .awaitShare(let id, _), .exchange(let id, _), .confirm(let id, _),
-        .welcome(let id, _, _), .turnAway(let id, _), .refuseStream(let id, _):
+        .welcome(let id, _, _), .turnAway(let id, _, _), .refuseStream(let id, _):
         self = .door(id)
       case .makeCode: self = .makeCode
       case .ask: self = .question

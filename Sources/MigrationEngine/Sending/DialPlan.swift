@@ -51,11 +51,18 @@ struct DialPlan: Sendable {
   private var isAddressTold: Bool
   /// Whether the user knows that the sender tries again.
   private var isTrialTold: Bool
+  /// The place in the receiver's line that the user knows.
+  private var toldPlace: UInt16?
+  /// For how many seconds the sender tries to come back.
+  private let patience: Double
 
-  private init(_ aim: Aim, _ route: Route, _ backoff: Backoff, isAddressTold: Bool, isTrialTold: Bool) {
+  private init(
+    _ aim: Aim, _ route: Route, _ backoff: Backoff, patience: Double, isAddressTold: Bool, isTrialTold: Bool
+  ) {
     self.aim = aim
     self.route = route
     self.backoff = backoff
+    self.patience = patience
     self.isAddressTold = isAddressTold
     self.isTrialTold = isTrialTold
   }
@@ -64,7 +71,8 @@ struct DialPlan: Sendable {
     let backoff = Backoff(now: now, patience: min(patienceAtDoor, giveUpAfter), longest: Backoff.longestAtDoor)
     // The address for coming back is known once the receiver was reached.
     return DialPlan(
-      .pair, looksAround ? .nearby(SeekRound(last: "")) : .target, backoff, isAddressTold: false, isTrialTold: false)
+      .pair, looksAround ? .nearby(SeekRound(last: "")) : .target, backoff, patience: giveUpAfter,
+      isAddressTold: false, isTrialTold: false)
   }
 
   static func greeting(
@@ -73,7 +81,7 @@ struct DialPlan: Sendable {
   ) -> DialPlan {
     DialPlan(
       .greet(device, others: others, address), looksAround ? .nearby(SeekRound(last: "")) : .target,
-      Backoff(now: now, patience: giveUpAfter), isAddressTold: false, isTrialTold: false)
+      Backoff(now: now, patience: giveUpAfter), patience: giveUpAfter, isAddressTold: false, isTrialTold: false)
   }
 
   static func resuming(
@@ -82,7 +90,8 @@ struct DialPlan: Sendable {
   ) -> DialPlan {
     let backoff = Backoff(now: now, patience: giveUpAfter)
     let route = looksAround ? Route.nearby(SeekRound(last: transfer.address)) : .target
-    return DialPlan(.resume(transfer, others: others), route, backoff, isAddressTold: true, isTrialTold: false)
+    return DialPlan(
+      .resume(transfer, others: others), route, backoff, patience: giveUpAfter, isAddressTold: true, isTrialTold: false)
   }
 
   /// The plan for coming back after a session that this plan led to. If the connection is lost
@@ -92,7 +101,8 @@ struct DialPlan: Sendable {
   ) -> DialPlan {
     let route = if case .nearby = route { Route.nearby(SeekRound(last: address)) } else { route }
     var next = DialPlan(
-      .comeBack(transfer), route, Backoff(now: now, patience: giveUpAfter), isAddressTold: true, isTrialTold: true)
+      .comeBack(transfer), route, Backoff(now: now, patience: giveUpAfter), patience: giveUpAfter, isAddressTold: true,
+      isTrialTold: true)
     next.isLookTold = true
     if case .comeBack = aim, !hasProgressed { next.backoff = backoff }
     return next
@@ -150,6 +160,7 @@ struct DialPlan: Sendable {
       return passOn(isStranger: true, spread, now, failure.message, &actions) ?? .end(failure)
     }
     switch (aim, failure) {
+    case (_, .queued(let place)): return queue(at: place, spread, now, &actions)
     case (_, .failed(let failure)), (.pair, .unresolved(let failure)), (.pair, .unreached(let failure, _)):
       return .end(failure)
     case (_, .stopped): return .end(Fault.interrupted(.sender, by: .interrupted).failure)
@@ -192,6 +203,17 @@ struct DialPlan: Sendable {
       return .dial
     case (_, .forgotten): return .end(AbortReason.unknownPeer.failure)
     }
+  }
+
+  /// The receiver is there, and serves others first. The sender waits for as long as the line is
+  /// there; only from then on the time to give up counts.
+  private mutating func queue(
+    at place: UInt16, _ spread: Double, _ now: Double, _ actions: inout [SenderEngine.Action]
+  ) -> Step {
+    if toldPlace != place { actions.append(.tell(.queued(place: place))) }
+    toldPlace = place
+    backoff = Backoff(now: now, patience: patience)
+    return .wait(until: now + ReadyLimits.pause(atPlace: Int(place)) * (1 - spread / 4))
   }
 
   /// The sender has looked for devices, because the transfer's receiver was not at its last

@@ -172,6 +172,8 @@ extension SenderEngine {
     /// After TCP had connected, the receiver closed the connection before either end had judged
     /// anything, or sent that it is busy.
     case turnedAway(TransferFailure, reason: String)
+    /// The receiver serves others first: so many, or 0 where it does not say.
+    case queued(place: UInt16)
     /// A device with another key has the address.
     case stranger(KeyFingerprint)
     /// The receiver does not know the transfer.

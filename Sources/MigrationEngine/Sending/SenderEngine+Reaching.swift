@@ -189,6 +189,9 @@ extension SenderEngine {
   /// A dial has failed.
   mutating func unmet(_ failure: DialFailure, _ spread: Double, _ now: Double, _ actions: inout [Action]) {
     guard case .dialing(var plan) = phase else { return }
+    if case .queued(let place) = failure, !settings.waitsInLine {
+      return prepareFinish(.failure(.queued(place: place)), now, &actions)
+    }
     let step = plan.failed(failure, spread, now: now, &actions)
     follow(step, plan, now, &actions)
   }
@@ -210,6 +213,13 @@ extension SenderEngine {
 }
 
 extension TransferFailure {
+  /// The receiver serves others first, and the user does not want to wait.
+  fileprivate static func queued(place: UInt16) -> TransferFailure {
+    let others = place > 1 ? "\(place) others" : "another one"
+    return TransferFailure(
+      .busy, "the other device serves \(others) first", hint: "Try again later, or wait, without --no-wait.")
+  }
+
   /// A search has found no receiver.
   package static let noneFound = TransferFailure(
     .connectionLost, "no device is waiting on this network",

@@ -36,6 +36,9 @@ package struct SenderEngine: Engine {
     /// Whether to keep the pairing with a receiver that wants that too.
     package var keepsPairing = false
 
+    /// Whether to wait for a receiver that serves others first.
+    package var waitsInLine = true
+
     /// Whether to look for the receiver.
     var looksAround: Bool { target == nil }
 

@@ -37,6 +37,9 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
   private(set) var isUnjudged = false
   /// Whether the other end has said that another attempt does not help.
   private(set) var isLasting = false
+  /// How many senders come first at the other end, if this one has to wait for them; 0 where that is
+  /// not told.
+  private(set) var place: UInt16?
 
   package init(_ code: Code, _ description: String) {
     self.code = code
@@ -51,7 +54,9 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
 
   package init(_ reason: AbortReason, _ details: AbortDetails? = nil) {
     self.init(.aborted(reason), reason.failure.message)
-    if case .busy(wait: .never, _) = details { isLasting = true }
+    guard case .busy(let wait, let place) = details else { return }
+    isLasting = wait == .never
+    if wait == .later { self.place = place }
   }
 
   package init(told close: Close) { self.init(.told(close), Fault(told: close).message) }

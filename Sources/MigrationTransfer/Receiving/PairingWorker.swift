@@ -100,9 +100,15 @@ struct PairingWorker: Sendable {
     }
   }
 
-  /// Tells the other end why it is turned away.
-  func turnAway(_ reason: AbortReason) -> ReceiverPerformer.WorkerReport {
-    if var connection = served.take() { abort(&connection, reason) }
+  /// Tells the other end why it is turned away, and its place where it waits in the line.
+  func turnAway(_ reason: AbortReason, place: UInt16 = 0) -> ReceiverPerformer.WorkerReport {
+    if var connection = served.take() {
+      if place > 0, reason == .busy {
+        connection.end(with: .abort(.busy, .busy(wait: .later, place: place)))
+      } else {
+        abort(&connection, reason)
+      }
+    }
     return departed
   }
 

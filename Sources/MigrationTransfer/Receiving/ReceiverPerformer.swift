@@ -81,7 +81,8 @@ final class ReceiverPerformer: Performer {
       return pair(id, moment) { $0.exchange(secret, until: $1) }
     case .confirm(let id, let moment): return pair(id, moment) { $0.confirm(until: $1) }
     case .welcome(let id, let mode, let moment): return pair(id, moment) { $0.welcome(mode, until: $1) }
-    case .turnAway(let id, let reason): return pair(id) { worker, _ in worker.turnAway(reason) }
+    case .turnAway(let id, let reason, let place):
+      return pair(id) { worker, _ in worker.turnAway(reason, place: place) }
     case .refuseStream(let id, let close): return pair(id) { worker, _ in worker.refuse(close) }
     case .dismiss(let id, let makesRoom): served[id]?.dismissal.dismiss(makesRoom: makesRoom)
 

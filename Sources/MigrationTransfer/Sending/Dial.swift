@@ -224,13 +224,18 @@ extension SenderEngine.DialFailure {
   /// The devices were not paired on a connection.
   package init(ofPairing error: ConnectionError) {
     let failure = TransferFailure(unpaired: error)
-    self = error.isUnjudged ? .turnedAway(failure, reason: failure.message) : .failed(failure)
+    if let place = error.place {
+      self = .queued(place: place)
+    } else {
+      self = error.isUnjudged ? .turnedAway(failure, reason: failure.message) : .failed(failure)
+    }
   }
 
   /// A device that comes back to a transfer was not let in.
   package init(ofReturn error: ConnectionError) {
     switch error.code {
     case .stopped: self = .stopped
+    case .aborted(.busy) where error.place != nil: self = .queued(place: error.place ?? 0)
     // The receiver has no room, or has not noticed yet that the last session has ended.
     case .aborted(.busy) where !error.isLasting: self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
     case .aborted(.unknownPeer): self = .forgotten

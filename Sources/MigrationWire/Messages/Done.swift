@@ -15,6 +15,8 @@ package struct Done: Equatable, Sendable {
       package static let hardLink = Kind(rawValue: 6)
       package static let hole = Kind(rawValue: 7)
       package static let setIDBit = Kind(rawValue: 8)
+      /// The name of an owner, or of one in an access list, is unknown: its number was kept.
+      package static let ownerName = Kind(rawValue: 9)
     }
 
     package let kind: Kind

@@ -90,6 +90,7 @@ struct ExitCodes: Sendable {
         an app's data
         """),
     Code(number: 9, meaning: "the source could not be read completely", isKept: true),
+    Code(number: 10, meaning: "the other device serves others first", isKept: true),
     Code(number: 130, meaning: "interrupted by Ctrl-C", isKept: true),
     Code(number: 143, meaning: "terminated by SIGTERM", isKept: true))
 }

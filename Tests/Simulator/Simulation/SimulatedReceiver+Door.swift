@@ -10,7 +10,7 @@ extension SimulatedReceiver {
     case .exchange(let id, let until): work("exchange", id) { exchange($0, $1, until) }
     case .confirm(let id, let until): work("confirm", id) { confirm($0, $1, until) }
     case .welcome(let id, let mode, let until): work("welcome", id) { welcome($0, $1, mode, until) }
-    case .turnAway(let id, let reason):
+    case .turnAway(let id, let reason, _):
       work("turn away", id) { worker, connection in
         connection.send(HandshakeMessage(.abort, UInt64(reason.rawValue)).bytes)
         run(after: world.dice.roll(1...2_000)) { [self] in depart(worker, connection) }

@@ -8,7 +8,8 @@ extension CommandDescription {
         .operand("PATH..."),
         .optional([
           "--to", "--exclude", "--exclude-from", "--exclude-caches", "--one-file-system", "--owners", "--compress",
-          "--limit", "--streams", "--code-file", "--remember", "--give-up-after", "--label", "--report", "--json",
+          "--limit", "--streams", "--code-file", "--remember", "--no-wait", "--give-up-after", "--label", "--report",
+          "--json",
         ])),
       Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
       Form(.required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--wait", "--to"]), .more),
@@ -112,7 +113,10 @@ extension CommandDescription {
       """),
     .flag(
       "--owners",
-      "Send the numeric owners and groups. The receiver keeps them if 'peer receive --owners' runs as root."),
+      """
+      Send the owners and groups, with their names and numbers. The receiver keeps them if 'peer receive --owners' runs
+      as root.
+      """),
     .value(
       "--to", "HOST[:PORT]", .device,
       """
@@ -150,6 +154,12 @@ extension CommandDescription {
       """
       Keep the pairing, if 'peer receive' there has --remember too: later transfers to that device need no code. 'peer
       device' lists and forgets such devices.
+      """),
+    .flag(
+      "--no-wait",
+      """
+      End with exit code 10 if the other device serves others first (default: wait in its line). Such a wait has no
+      limit of its own: it lasts as long as the line.
       """),
     .value(
       "--give-up-after", "TIME",
