@@ -56,6 +56,9 @@ package enum Limits {
   /// How many options of an app's exporter are named.
   package static let optionNames = 64
   package static let attributes = 131_072
+  /// The names of the users and groups of an item. With all other fields, a record still has room for
+  /// unknown ones; and an end that does not know this field takes it as an unknown one.
+  package static let ownerNames = 20_000
   package static let aclEntries = 1_024
   /// The longest record of an item, and how much of it, or of a plan, fields of later versions may
   /// take.

@@ -26,6 +26,9 @@ struct ReceiveOptions: Equatable, Sendable {
   var codeFile: [UInt8]?
   /// Whether the sender's owners and groups are kept.
   var owners = false
+  /// The file that says who they are here, and what it says.
+  var ownerMapFile: [UInt8]?
+  var ownerMap = OwnerMap()
   /// The folder of the destination for each device; nil for the destination itself.
   var into: DeviceFolder?
   /// Whether set-user-id and set-group-id bits are kept.
@@ -35,6 +38,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var existing: Existing?
   /// The most bytes that a transfer may have; nil for as many as fit.
   var mostBytes: UInt64?
+  /// How long, and how much, is kept of unfinished transfers.
+  var keeping = Keeping()
   /// Whether this device announces itself on its networks, so that senders need no address.
   var isAnnounced = true
   /// The options of the transfer itself.
@@ -90,8 +95,16 @@ extension ReceiveOptions {
     }
     owners = arguments.has("--owners")
     setIDBits = arguments.has("--set-id-bits")
+    ownerMapFile = arguments.bytes("--owner-map")
+    if ownerMapFile != nil, !owners {
+      throw .usage("--owner-map requires --owners", hint: "Add --owners, or remove --owner-map.")
+    }
     existing = try arguments.existing() ?? (takesEverything ? EverythingImporters.existing : nil)
     mostBytes = try arguments.size("--max-size")
+    keeping = try Self.keeping(arguments)
+    if keeping.isLimited, app != nil {
+      throw .usage("--\(keeping.longest != nil ? "expire" : "max-kept") cannot be used with --app", .receive)
+    }
     if app != nil, existing != nil {
       throw .usage("--existing cannot be used with --app", hint: "Use --replace to set aside the app's existing data.")
     }
@@ -114,6 +127,17 @@ extension ReceiveOptions {
   }
 }
 
+extension ReceiveOptions {
+  private static func keeping(_ arguments: Arguments) throws(TransferFailure) -> Keeping {
+    Keeping(
+      longest: try arguments.seconds("--expire", hint: "Write a number of days, as in 14d.", atMost: 3650 * 86_400),
+      most: try arguments.size("--max-kept"))
+  }
+
+  /// What is kept of owners.
+  var preserved: Preserved { Preserved(owners: owners, setIDBits: setIDBits, map: ownerMap) }
+}
+
 extension AppReceiveOptions {
   /// The options of `peer receive` about an app; nil without an app.
   init?(_ arguments: Arguments) throws(TransferFailure) {
@@ -133,6 +157,12 @@ extension AppReceiveOptions {
 
 /// Waits for another device and receives what it sends.
 func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
+  var options = options
+  if let file = options.ownerMapFile { options.ownerMap = try OwnerMapFile.read(file) }
+  return try receive(options, output)
+}
+
+private func receive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
   let interruption = try Interruption()
   try prepareProcess()
   let home = try Home.forRecords()
@@ -187,15 +217,37 @@ func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFail
     let notices = Unfinished.damage(sending: false, store) + (try Unfinished.notices(in: destination(options), store))
     for notice in notices { output.handle(.notice(notice)) }
   }
-  return try PeerReceiver.receive(
-    transfer, into: importers, memory: store, isAnnounced: options.isAnnounced, with: helpers
-  ) {
-    output.handle($0)
-    if case .listening = $0 { ServiceManager.tell("READY=1") }
-  } stopping: { stop in
-    interruption.tell { kind in
-      output.hurry()
-      stop(kind)
+  let (expiry, left) = (try options.expiry(store, output), LeftData())
+  do {
+    return try PeerReceiver.receive(
+      transfer, into: importers, memory: store, isAnnounced: options.isAnnounced, with: helpers
+    ) {
+      output.handle(left.advising($0))
+      expiry?.note($0)
+      if case .listening = $0 { ServiceManager.tell("READY=1") }
+    } stopping: { stop in
+      interruption.tell { kind in
+        output.hurry()
+        stop(kind)
+      }
+    }
+  } catch {
+    throw left.advising(error)
+  }
+}
+
+extension ReceiveOptions {
+  /// Forgets what is not to be kept, from now on; nil where there is no such rule.
+  fileprivate func expiry(_ store: TransferStore, _ output: Output) throws(TransferFailure) -> Expiry? {
+    guard keeping.isLimited else { return nil }
+    do {
+      let expiry = Expiry(keeping, at: try destination(self).canonicalPath(), in: store) { output.handle(.notice($0)) }
+      try expiry.begin()
+      return expiry
+    } catch let error as TransferFailure {
+      throw error
+    } catch {
+      throw TransferFailure(.failed, "\(error)")
     }
   }
 }
@@ -210,7 +262,7 @@ func makeImporter(
   guard let app = options.app else {
     return try FolderImporter(
       into: try options.place,
-      preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits), atMost: most,
+      preserving: options.preserved, atMost: most,
       existing: options.existing, refusingRunning: refusesRunning,
       folders: options.into?.folders(by: TransferStore(home: home)))
   }

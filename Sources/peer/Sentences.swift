@@ -195,6 +195,9 @@ extension Done.Loss {
     case .hole: "Holes in \(items) were filled with zeros."
     case .setIDBit:
       "The set-user-ID or set-group-ID bits of \(items) were dropped; 'peer receive --owners --set-id-bits' keeps them."
+    case .ownerName:
+      "The users or groups of \(items) have names that are unknown here: their numbers were kept. 'peer receive "
+        + "--owner-map' says who they are."
     default: "Other details of \(items) could not be kept."
     }
   }

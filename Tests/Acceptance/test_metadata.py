@@ -4,9 +4,9 @@ import os
 import struct
 import subprocess
 
-from devices import Receiver, end_well, sender, small_file
-from needs import attributes, file_system_for_large_attributes, needs, root
-from outside import IS_ROOT, NOBODY, equal, run_script
+from devices import PATIENCE, Process, Receiver, end_well, sender, small_file
+from needs import attributes, file_system_for_large_attributes, needs, own_mounts, root
+from outside import IS_ROOT, NOBODY, ROOT, equal, run_script, wait_for
 
 
 def losses(process):
@@ -71,6 +71,68 @@ def test_owners_that_cannot_be_set_are_counted(work):
         os.chown(f"{old}/{number}", 1, 1)
     equal(send(work, old, new, ["--owners"], ["--owners"], NOBODY), {"owner": 3}, "losses")
     run_script("check-trees", "--inside", old, new)
+
+
+@needs(root, attributes, own_mounts)
+def test_owners_by_name(work):
+    """--owners: the script for homes of docs/Administrators.md, as root, between two devices whose
+    users have other numbers: owners, access lists and set-group-id bits arrive by name"""
+    old, new = work.place(on_disk=True)
+    os.chmod(new, 0o755)
+    names = [f"home{number}" for number in range(10)]
+    before = {name: 70_000 + number for number, name in enumerate(names)}
+    after = {name: 80_009 - number for number, name in enumerate(names) if number != 8}
+
+    def device(users, folder):
+        """What begins a command on a device with these users and groups of the same numbers."""
+        files = []
+        for kind, line in (("passwd", "{0}:x:{1}:{1}::{2}/{0}:/bin/sh\n"), ("group", "{0}:x:{1}:{0}\n")):
+            files.append(f"{work.path}/{kind}-{len(os.listdir(work.path))}")
+            rest = "".join(line for line in open(f"/etc/{kind}", encoding="utf-8") if not line.startswith("home"))
+            small_file(files[-1], (rest + "".join(line.format(name, number, folder) for name, number in users.items())).encode())
+        begin = 'mount --bind "$1" /etc/passwd && mount --bind "$2" /etc/group && shift 2 && exec "$@"'
+        return ["unshare", "-m", "sh", "-c", begin, "sh", *files]
+
+    def acl(users, name, other):
+        entries = [(1, 7, -1), (2, 5, users.get(other, before[other])), (4, 5, -1), (8, 7, users.get(name, before[name])), (16, 7, -1), (32, 0, -1)]
+        return struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+
+    for number, name in enumerate(names):
+        os.makedirs(f"{old}/{name}/shared")
+        small_file(f"{old}/{name}/shared/file")
+        os.symlink("file", f"{old}/{name}/shared/link")
+        for path in ("", "/shared", "/shared/file", "/shared/link"):
+            os.chown(f"{old}/{name}{path}", before[name], before[names[number - 1]], follow_symlinks=False)
+        os.chmod(f"{old}/{name}/shared", 0o2770)
+        for kind, path in (("access", "/shared/file"), ("access", "/shared"), ("default", "/shared")):
+            os.setxattr(f"{old}/{name}{path}", f"system.posix_acl_{kind}", acl(before, name, names[number - 1]))
+    with open(f"{ROOT}/docs/Administrators.md", encoding="utf-8") as file:
+        small_file(f"{work.path}/send-homes", file.read().split("```bash\n")[2].split("```")[0].encode())
+    small_file(f"{work.path}/map", b"# home8 has no account here\nuser home8 home9\n")
+    os.mkdir(f"{work.path}/bin")
+    os.symlink(work.binary, f"{work.path}/bin/peer")
+    receiver = Process(work, ["receive", new, "--owners", "--set-id-bits", "--owner-map", f"{work.path}/map", "--listen", "127.0.0.1:0", "--json"],
+                       within=device(after, new))
+    wait_for("a code", PATIENCE, lambda: receiver.events("code"))
+    small_file(f"{work.path}/code", receiver.events("code")[0]["code"].encode())
+    script = subprocess.run(
+        [*device(before, old), "bash", f"{work.path}/send-homes", f"127.0.0.1:{receiver.events('listening')[0]['port']}",
+         f"{work.path}/code", *names], env={**os.environ, "PATH": f"{work.path}/bin:{os.environ['PATH']}", "HOME": work.path, "PEER_HOME": f"{work.path}/sender"},
+        capture_output=True, timeout=PATIENCE, check=False)
+    equal((script.returncode, receiver.wait()), (0, 0), f"exit codes: {script.stderr[-300:]}")
+    # The group home8 is unknown and has no rule: its number is kept, of one home and in two lists.
+    equal(losses(receiver), {"ownerName": 6}, "losses")
+    users = {**after, "home8": after["home9"]}
+    groups = {**after, "home8": before["home8"]}
+    for number, name in enumerate(names):
+        for path in ("", "/shared", "/shared/file", "/shared/link"):
+            there = os.lstat(f"{new}/{name}{path}")
+            equal((there.st_uid, there.st_gid), (users[name], groups[names[number - 1]]), f"the owner of {name}{path}")
+        equal(os.stat(f"{new}/{name}/shared").st_mode & 0o7777, 0o2770, f"the mode of {name}/shared")
+        for kind, path in (("access", "/shared/file"), ("access", "/shared"), ("default", "/shared")):
+            found = os.getxattr(f"{new}/{name}{path}", f"system.posix_acl_{kind}")
+            entries = {(tag, number) for tag, _, number in struct.iter_unpack("<HHi", found[4:]) if tag in (2, 8)}
+            equal(entries, {(2, users[names[number - 1]]), (8, groups[name])}, f"the {kind} list of {name}{path}")
 
 
 @needs(file_system_for_large_attributes)

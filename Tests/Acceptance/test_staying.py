@@ -386,5 +386,60 @@ def test_known_devices(work):
     equal(Process(work, ["device", "forget", one["id"][:8]]).wait(), 0, "exit code of forget")
     code, sending = send(2)
     equal(code, 3, f"exit code of a forgotten sender: {sending.text()[-300:]}")
+    for process, words in ((sending, "the other device knows this one no more"), (receiver, "refused 127.0.0.1: its key is not known here")):
+        require(any(words in event["message"] for event in process.events("notice")), f"{process.name()}: {process.text()[-300:]}")
     equal(sorted(os.listdir(new)), ["0", "1"], "the destination holds")
     receiver.stop()
+
+
+@pytest.mark.takes(5)
+def test_a_line(work):
+    """--keep: a known device that comes while another one is served is told its place and waits;
+    with --no-wait, a sender ends with 10"""
+    old, new = work.place()
+    receiver = Standing(work, new, ["--remember"])
+    homes = [f"{work.path}/device-{number}" for number in range(3)]
+
+    def send(device, source, *options, code=""):
+        return Process(
+            work, ["send", source, "--to", f"127.0.0.1:{receiver.port}", "--remember", "--code-file", "-", "--json", *options],
+            code + "\n", home=homes[device])
+
+    for device in (0, 1):
+        equal(send(device, sources(old, device), code=receiver.shown(device + 1)).wait(), 0, "exit code of a pairing")
+    code = receiver.shown(3)
+    random_file(f"{old}/big", 8 * MIB)
+    before = len(receiver.events("progress"))
+    served = send(0, f"{old}/big", "--limit", "3M")
+    wait_for("some of it", PATIENCE, lambda: any(event["bytes"] for event in receiver.events("progress")[before:]))
+    waiting, third = send(1, sources(old, 3)), sources(old, 4)
+    wait_for("its place", PATIENCE, lambda: waiting.events("queued"))
+    equal([event["place"] for event in waiting.events("queued")], [1], "places")
+    stranger = send(2, third, "--no-wait", code=code)
+    equal((stranger.wait(), stranger.events("error")[0]["kind"]), (10, "busy"), "exit code of a sender that does not wait")
+    require("serves 2 others first" in stranger.events("error")[0]["message"], stranger.text()[-300:])
+    equal((served.wait(), waiting.wait()), (0, 0), "exit codes")
+    equal([event["place"] for event in waiting.events("queued")], [1], "places")
+    equal(sorted(os.listdir(new)), ["0", "1", "3", "big"], "the destination holds")
+    receiver.stop()
+
+
+@pytest.mark.takes(3)
+def test_what_is_kept_of_unfinished_transfers(work):
+    """--max-kept and --expire: a receiver forgets an unfinished transfer that is too much, and says
+    so; a younger or smaller one stays"""
+    old, new = work.place()
+    receiver = Standing(work, new)
+    random_file(f"{old}/big", 24 * MIB)
+    first = sender(work, [f"{old}/big", "--limit", "20M"], receiver.port, receiver.shown(1))
+    wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > 4 * MIB for event in receiver.events("progress")))
+    first.signal(signal.SIGKILL)
+    receiver.event("interrupted")
+    receiver.stop()
+    for options, is_kept in ((["--max-kept", "1G", "--expire", "1h"], True), (["--max-kept", "1M"], False)):
+        again = Standing(work, new, options)
+        told = [event["message"] for event in again.events("notice") if "is forgotten" in event["message"]]
+        equal(len(told), 0 if is_kept else 1, f"what is told: {again.text()[-300:]}")
+        again.stop()
+        equal(any(name.startswith(".peer-") for name in os.listdir(new)), is_kept, "whether its data is there")
+    require("--max-kept" in told[0], told[0])

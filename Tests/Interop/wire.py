@@ -234,9 +234,11 @@ RECORD = Fields(
     modified=(6, TIME, False), target=(7, PATH, False), owner=(8, Row(U32, U32), False),
     attributes=(9, Each(Row(Counted(1, low=6), Counted(0)), key=lambda attribute: attribute[0]), False),
     acl=(10, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False),
-    defaultAcl=(11, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False))
+    defaultAcl=(11, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False),
+    names=(12, Each(Row(Number(1, 1, 2), U32, Counted(1, low=1)), key=lambda name: name[:2]), False))
 ALLOWED = {"size": {FILE}, "mode": {DIRECTORY, FILE}, "modified": {DIRECTORY, FILE, SYMLINK}, "target": {SYMLINK, HARDLINK},
-           "owner": {DIRECTORY, FILE, SYMLINK}, "attributes": {DIRECTORY, FILE}, "acl": {DIRECTORY, FILE}, "defaultAcl": {DIRECTORY}}
+           "owner": {DIRECTORY, FILE, SYMLINK}, "attributes": {DIRECTORY, FILE}, "acl": {DIRECTORY, FILE}, "defaultAcl": {DIRECTORY},
+           "names": {DIRECTORY, FILE, SYMLINK}}
 
 
 def check_path(path):

@@ -63,6 +63,29 @@ import Testing
     }
   }
 
+  @Test func `what is too old or too much is forgotten, from the oldest connection on`() throws {
+    let place = scratch.at("destination")
+    for number in 1...4 as ClosedRange<TransferID> {
+      var remembered = try receiving(number << 112, into: place, done: number == 4 ? 77 : nil)
+      (remembered.lastSeen, remembered.held) = (Int64(number) * 100, Tally(items: 1, bytes: 10))
+      try store.leave(remembered)
+    }
+    try store.leave(try receiving(9 << 112, into: Array("/elsewhere".utf8)))
+    func left() throws -> [TransferID] { try store.list().transfers.map { $0.remembered.transfer >> 112 }.sorted() }
+    #expect(try store.expire(Keeping(), at: place, now: 1 << 40) == [] && left() == [1, 2, 3, 4, 9])
+    let old = try store.expire(Keeping(longest: 100), at: place, now: 250)
+    #expect(
+      old.map(\.transfer) == [1 << 112] && old.allSatisfy { $0.isOld && $0.held == 10 && $0.device == "192.0.2.9:1" })
+    #expect(try left() == [2, 3, 4, 9])
+    #expect(try store.expire(Keeping(most: 20), at: place, now: 250) == [])
+    // What a process works on stays, and counts.
+    let held = try store.open(2 << 112, role: .receiver)
+    let much = try store.expire(Keeping(longest: 1000, most: 10), at: place, now: 350)
+    #expect(much.map(\.transfer) == [3 << 112] && much.allSatisfy { !$0.isOld })
+    #expect(try store.expire(Keeping(longest: 1), at: place, now: 350) == [] && left() == [2, 4, 9])
+    extendLifetime(held)
+  }
+
   @Test func `as many names as a session may have are remembered`() throws {
     var remembered = try receiving(2, into: [0x2F], done: 77)
     remembered.parts[0].notStored = try refusals(

@@ -280,6 +280,7 @@ enum Expected {
     "data-hard-link": data(
       3, 58, [.item(record("photos/again", .hardLink(target: path("photos/hello.txt"))), nil)]),
     "data-file-full": data(4, 253, [.item(fullFile, nil)]),
+    "data-owner-names": data(12, 112, [.item(namedFile, nil)]),
     "data-directory-full": data(5, 261, [.item(fullDirectory, nil)]),
     "data-time-first": data(6, 55, [.item(oldest, nil)]),
     "data-chunk": data(
@@ -330,6 +331,20 @@ enum Expected {
     var record = Expected.record("l", .symbolicLink(target: ascii("../a%20b/") + [0xFF]))
     record.modified = ItemTime(seconds: 1, nanoseconds: 999_999_999)
     record.owner = ItemRecord.Owner(user: 0, group: .max)
+    return record
+  }()
+
+  private static let namedFile = {
+    var record = Expected.record("o", .file(size: 0))
+    record.owner = ItemRecord.Owner(user: 1001, group: 50)
+    record.accessList = [
+      AccessEntry(subject: .owner, permissions: 6, id: 0), AccessEntry(subject: .user, permissions: 4, id: 1002),
+      AccessEntry(subject: .groupOwner, permissions: 4, id: 0), AccessEntry(subject: .mask, permissions: 4, id: 0),
+      AccessEntry(subject: .other, permissions: 0, id: 0),
+    ]
+    record.names = [
+      OwnerName(.user, 1001, ascii("bob")), OwnerName(.user, 1002, ascii("ann")), OwnerName(.group, 50, ascii("staff")),
+    ]
     return record
   }()
 

@@ -12,12 +12,12 @@ import Testing
   /// A valid value for every tag.
   private static let values: [UInt8: [UInt8]] = [
     4: u64(5), 5: [0x01, 0xA4], 6: u64(0) + [0, 0, 0, 0], 7: ascii("target"), 8: [0, 0, 0, 1, 0, 0, 0, 2],
-    9: [6] + ascii("user.a") + [0], 10: [1, 7, 0, 0, 0, 0], 11: [1, 7, 0, 0, 0, 0],
+    9: [6] + ascii("user.a") + [0], 10: [1, 7, 0, 0, 0, 0], 11: [1, 7, 0, 0, 0, 0], 12: [1, 0, 0, 0, 7, 1, 97],
   ]
 
   /// The tags that a kind must have, and those that it may have (Protocol §8.2).
   private static let tags: [UInt8: (required: Set<UInt8>, optional: Set<UInt8>)] = [
-    1: ([], [5, 6, 8, 9, 10, 11]), 2: ([4], [5, 6, 8, 9, 10]), 3: ([7], [6, 8]), 4: ([7], []),
+    1: ([], [5, 6, 8, 9, 10, 11, 12]), 2: ([4], [5, 6, 8, 9, 10, 12]), 3: ([7], [6, 8, 12]), 4: ([7], []),
   ]
 
   private func read(kind: UInt8, _ fields: [Field], path: [UInt8] = ascii("p")) throws(Violation) -> ItemRecord {
@@ -50,11 +50,36 @@ import Testing
   @Test(arguments: [1, 2, 3, 4] as [UInt8])
   func `every set of fields is taken exactly where its kind has them`(kind: UInt8) {
     let (required, optional) = Self.tags[kind]!
-    for set in 0..<256 {
-      let chosen = Set((4...11 as ClosedRange<UInt8>).filter { set >> ($0 - 4) & 1 == 1 })
+    for set in 0..<512 {
+      let chosen = Set((4...12 as ClosedRange<UInt8>).filter { set >> ($0 - 4) & 1 == 1 })
       let isValid = chosen.isSuperset(of: required) && chosen.isSubset(of: required.union(optional))
       #expect(accepts(kind: kind, chosen.map { ($0, Self.values[$0]!) }) == isValid, "\(chosen.sorted())")
     }
+  }
+
+  @Test func `names of owners have a kind, a number and bytes, and ascend`() throws {
+    let bob: [UInt8] = [1, 0, 0, 3, 233, 3, 98, 111, 98]
+    let record = try read(kind: 1, [(12, bob + [2, 0, 0, 0, 50, 2, 0xFF, 1])])
+    #expect(record.names == [OwnerName(.user, 1001, ascii("bob")), OwnerName(.group, 50, [0xFF, 1])])
+    #expect(!acceptsFile(12, []) && !acceptsFile(12, bob + bob) && !acceptsFile(12, bob.dropLast()))
+    #expect(!acceptsFile(12, [0] + bob.dropFirst()) && !acceptsFile(12, [3] + bob.dropFirst()))
+    #expect(!acceptsFile(12, [1, 0, 0, 0, 1, 0]) && !acceptsFile(12, [1, 0, 0, 0, 1, 1, 0]))
+    #expect(!acceptsFile(12, [2] + bob.dropFirst() + bob))
+    let long = (0..<125).flatMap { [1, 0, 0, 0, UInt8($0), 154] + run(1, 154) }
+    #expect(long.count == Limits.ownerNames && acceptsFile(12, long))
+    #expect(!acceptsFile(12, long + [2, 0, 0, 0, 1, 1, 97]))
+  }
+
+  @Test func `the users and groups of a record are named once, and number 0 is not`() throws {
+    var record = ItemRecord(path: path("p"), generation: 1, body: .directory)
+    record.owner = ItemRecord.Owner(user: 7, group: 0)
+    record.accessList = [
+      AccessEntry(subject: .user, permissions: 7, id: 9), AccessEntry(subject: .mask, permissions: 7, id: 0),
+    ]
+    record.defaultAccessList = [
+      AccessEntry(subject: .user, permissions: 7, id: 7), AccessEntry(subject: .group, permissions: 7, id: 3),
+    ]
+    #expect(record.owners.map { "\($0.kind) \($0.id)" } == ["user 7", "user 9", "group 3"])
   }
 
   @Test func `other kinds are refused`() {

@@ -175,7 +175,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     }
     var export = FileExport(
       packer: packer, directory: directory, path: path, name: name, listedSize: node.size,
-      withOwner: batch.withOwners, isSmallExpected: isGrowing, awaited: tries.awaited)
+      owners: batch.owners, isSmallExpected: isGrowing, awaited: tries.awaited)
     let outcome = try export.run()
     settle(item, tries, outcome, in: batch)
     if Place.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }
@@ -259,11 +259,11 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let generation = packer.generation(of: look.fingerprint(on: directory.fileSystem(of: status)))
     guard ItemKind(status.kind) == node.kind,
       var record = ItemRecord(
-        status, path: path, generation: generation, target: target, withOwner: batch.withOwners)
+        status, path: path, generation: generation, target: target, withOwner: batch.owners != nil)
     else { return unsent(item, .vanished, "it was replaced by something else", in: batch) }
     var extended = ExtendedMetadata()
     if status.kind == .directory { extended = try directory.extendedMetadata(ofDirectory: name) }
-    record.add(extended)
+    record.add(extended, naming: batch.owners)
     packer.add(record)
     packer.leaveBehind(extended.leftBehind)
     done(item)

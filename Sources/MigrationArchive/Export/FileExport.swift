@@ -36,8 +36,8 @@ struct FileExport<Place: SourceDirectory> {
   let name: ArraySlice<UInt8>
   /// The size that the file had when it was listed.
   var listedSize: UInt64 = 0
-  /// Whether owner and group are sent.
-  var withOwner = false
+  /// The names of owners and groups; nil where they are not sent.
+  var owners: OwnerNames?
   /// Whether a large file is tried again later, in a frame that has a number.
   var isSmallExpected = false
   /// A stamp that no further change can have: the sender has waited for it, even if the clock that
@@ -63,7 +63,7 @@ struct FileExport<Place: SourceDirectory> {
       throw ArchiveError("reading", path, SystemError(reason: "it is no longer a regular file", operation: "read"))
     }
     let generation = packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before)))
-    guard var record = ItemRecord(before, path: path, generation: generation, withOwner: withOwner) else {
+    guard var record = ItemRecord(before, path: path, generation: generation, withOwner: owners != nil) else {
       return .changed
     }
     let extended = try reading { () throws(SystemError) in try file.extendedMetadata() }
@@ -72,7 +72,7 @@ struct FileExport<Place: SourceDirectory> {
       return .sent(generation)
     }
     if packer.withhold(record) { return .withheld }
-    record.add(extended)
+    record.add(extended, naming: owners)
     if before.size > packer.sizes.smallFile {
       return isSmallExpected ? .changed : .large(open(file, record, look, extended.leftBehind))
     }
@@ -116,9 +116,10 @@ struct FileExport<Place: SourceDirectory> {
   }
 
   /// Adds a small file with one look at it, behind the reading, if its last change is older than the
-  /// reading. Any other file is not added: nil.
+  /// reading. Any other file is not added: nil; nor is one whose owner has a name, since the frame has
+  /// to leave as much room for the record as it will take.
   private mutating func addOldFile(_ file: Place.File) -> Generation? {
-    guard directory.datesChanges, !packer.isResuming, packer.traits.refusesNothing,
+    guard owners == nil, directory.datesChanges, !packer.isResuming, packer.traits.refusesNothing,
       (1...UInt64(packer.sizes.smallFile)).contains(listedSize)
     else { return nil }
     var extended = ExtendedMetadata()
@@ -130,7 +131,6 @@ struct FileExport<Place: SourceDirectory> {
         path: path, generation: 0, body: .file(size: listedSize), mode: 0,
         modified: ItemTime(seconds: 0, nanoseconds: 0))
       record.add(extended)
-      if withOwner { record.owner = ItemRecord.Owner(user: 0, group: 0) }
       seconds = try read(file, as: record)
       return try file.status()
     }
@@ -139,9 +139,7 @@ struct FileExport<Place: SourceDirectory> {
       look.status.size == Int64(listedSize)
     else { return nil }
     let generation = packer.generation(of: look.status.fingerprint(on: directory.fileSystem(of: look.status)))
-    guard var record = ItemRecord(look.status, path: path, generation: generation, withOwner: withOwner) else {
-      return nil
-    }
+    guard var record = ItemRecord(look.status, path: path, generation: generation) else { return nil }
     record.add(extended)
     packer.addSmallFile(record)
     packer.leaveBehind(extended.leftBehind)

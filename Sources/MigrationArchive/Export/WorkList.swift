@@ -303,8 +303,8 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   let prefix: ArchivePath?
   /// Directories whose records are already in the archive.
   let merged: Set<Int>
-  /// Whether owners and groups are sent.
-  let withOwners: Bool
+  /// The names of owners and groups; nil where they are not sent.
+  let owners: OwnerNames?
 
   /// For each item of the tree, the ability that the destination lacks; empty if the destination
   /// can hold every item.
@@ -315,13 +315,13 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
 
   package init(
     roots: [Place], tree: SourceTree, prefix: ArchivePath? = nil, merging merged: Set<Int> = [],
-    withOwners: Bool = false
+    naming owners: OwnerNames? = nil
   ) {
     self.roots = roots
     self.tree = tree
     self.prefix = prefix
     self.merged = merged
-    self.withOwners = withOwners
+    self.owners = owners
   }
 
   /// The same batch, checked against what is known of a destination.

@@ -356,7 +356,7 @@ package struct FolderImport {
   ) throws(ArchiveError) {
     guard let record = try staging.directoryRecord(path) else { return }
     staging.setTime(of: folder, record)
-    var kept = Staging.Kept(owner: owner == record.owner)
+    var kept = Staging.Kept(owner: owner == staging.owners.owner(of: record))
     let list = staging.accessList(of: record)
     if !list.isEmpty {
       kept.accessList = staging.keep(.accessList) { () throws(SystemError) in try folder.setAccessList(list, .access) }

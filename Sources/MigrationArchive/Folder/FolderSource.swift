@@ -109,7 +109,7 @@ package final class FolderSource: ItemSource {
       }
     }
     let export = ArchiveExport<RealDirectory>(settings)
-    _ = export.add(SourceBatch(roots: places, tree: tree, withOwners: withOwners))
+    _ = export.add(SourceBatch(roots: places, tree: tree, naming: withOwners ? OwnerNames() : nil))
     begin(export)
     try export.waitUntilRead()
     try check(roots)

@@ -61,11 +61,12 @@ package struct ExtendedMetadata: Equatable, Sendable {
 }
 
 extension ItemRecord {
-  /// Adds the extended metadata of the item.
-  mutating func add(_ extended: ExtendedMetadata) {
+  /// Adds the extended metadata of the item, and the names of its owners where they are sent.
+  mutating func add(_ extended: ExtendedMetadata, naming owners: OwnerNames? = nil) {
     attributes = extended.attributes
     accessList = extended.accessList
     defaultAccessList = extended.defaultAccessList
+    names = owners?.names(of: self) ?? []
   }
 
   /// Whether the record has metadata that the creating call and the twelve mode bits do not set.
@@ -172,13 +173,16 @@ extension AccessEntry.Subject {
 
 /// The metadata that is preserved only if the receiver's user asks for it (Protocol §8.2).
 package struct Preserved: Equatable, Sendable {
-  /// Owners and groups, by their numbers.
+  /// Owners and groups, by their names or else by their numbers.
   package var owners: Bool
+  /// Those that the user names.
+  package var map = OwnerMap()
   /// Set-user-id and set-group-id bits.
   package var setIDBits: Bool
 
-  package init(owners: Bool = false, setIDBits: Bool = false) {
+  package init(owners: Bool = false, setIDBits: Bool = false, map: OwnerMap = OwnerMap()) {
     self.owners = owners
+    self.map = map
     self.setIDBits = setIDBits
   }
 }

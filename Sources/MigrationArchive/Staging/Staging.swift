@@ -140,6 +140,7 @@ package final class Staging: Sendable {
   /// The previous setting, if this process was started with a different one.
   package let formerExisting: Existing?
   let preserved: Preserved
+  let owners: LocalOwners
   let shared: GuardedLedger
   private let syncFailure = Mutex<ArchiveError?>(nil)
   private let record = Mutex<ArrivedItems?>(nil)
@@ -156,6 +157,7 @@ package final class Staging: Sendable {
     preserving preserved: Preserved = Preserved(), existing: Existing = .refuse
   ) throws(ArchiveError) {
     self.preserved = preserved
+    owners = LocalOwners(preserved.map)
     self.existing = existing
     formerExisting = nil
     self.transfer = transfer
@@ -184,6 +186,7 @@ package final class Staging: Sendable {
     shared: consuming Shared
   ) {
     self.preserved = preserved
+    owners = LocalOwners(preserved.map)
     self.existing = existing
     self.formerExisting = formerExisting
     self.transfer = transfer

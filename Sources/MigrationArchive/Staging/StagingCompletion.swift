@@ -166,7 +166,7 @@ extension Staging {
 
   /// The access list that an item gets: none if it has entries that are not kept.
   func accessList(of record: ItemRecord) -> [AccessEntry] {
-    keepsEntries(of: record, record.accessList) ? record.accessList : []
+    keepsEntries(of: record, record.accessList) ? owners.list(record.accessList, of: record) : []
   }
 
   private func keepsEntries(of record: ItemRecord, _ list: [AccessEntry]) -> Bool {
@@ -220,7 +220,9 @@ extension Staging {
     }
     var kept = Kept(owner: setOwner(in: places, record))
     let accessList = isRoot ? [] : accessList(of: record)
-    let defaultList = record.defaultAccessList.filter { keepsNumbers(of: record) || !$0.isNumbered }
+    let defaultList =
+      keepsNumbers(of: record)
+      ? owners.list(record.defaultAccessList, of: record) : record.defaultAccessList.filter { !$0.isNumbered }
     guard !accessList.isEmpty || !defaultList.isEmpty else { return kept }
     kept.accessList = keep(.accessList) { () throws(SystemError) in
       if !defaultList.isEmpty { try places.setAccessList(record.path, defaultList, .default) }
@@ -239,7 +241,7 @@ extension Staging {
   private func keepOwner(
     of record: ItemRecord, _ body: (ItemRecord.Owner) throws(SystemError) -> Void
   ) -> Bool {
-    guard let owner = record.owner, preserved.owners else { return false }
+    guard preserved.owners, let owner = owners.owner(of: record) else { return false }
     let isKept = keep(.owner) { () throws(SystemError) in try body(owner) }
     if !isKept, mode(of: record) & 0o6000 != 0 { lost(.setIDBit) }
     return isKept
@@ -322,6 +324,7 @@ extension Staging {
     if let mode = record.mode, mode & 0o6000 != 0, !keepsSetIDBits(of: record) { lost(.setIDBit) }
     if record.owner != nil {
       if preserved.owners { shared.withFigures { $0.hasOwners = true } } else { lost(.owner) }
+      if preserved.owners, !owners.knowsAll(of: record) { lost(.ownerName) }
     }
     if !keepsEntries(of: record, record.accessList + record.defaultAccessList) { lost(.accessList) }
   }

@@ -75,6 +75,8 @@ package struct ItemRecord: Equatable, Sendable {
   package var attributes: [ExtendedAttribute] = []
   package var accessList: [AccessEntry] = []
   package var defaultAccessList: [AccessEntry] = []
+  /// The sender's names of users and groups among the numbers above, as far as it has them.
+  package var names: [OwnerName] = []
   /// Fields of later versions, kept as they came.
   package private(set) var unknown = Fields()
 
@@ -113,7 +115,7 @@ package struct ItemRecord: Equatable, Sendable {
     var fields = FieldReader(range, of: subject)
     while let (tag, value) = try fields.next(bytes) {
       var reader = ByteReader(value, of: subject)
-      if tag <= 11 { seen |= 1 << UInt16(tag) }
+      if tag <= 12 { seen |= 1 << UInt16(tag) }
       switch tag {
       case 1: path = try ArchivePath(copying: bytes.extracting(try reader.take(reader.remaining)))
       case 2: kind = try Self.kind(&reader, bytes)
@@ -126,6 +128,7 @@ package struct ItemRecord: Equatable, Sendable {
       case 9: attributes = try ExtendedAttribute.readList(&reader, bytes)
       case 10: accessList = try AccessEntry.readList(&reader, bytes)
       case 11: defaultAccessList = try AccessEntry.readList(&reader, bytes)
+      case 12: names = try OwnerName.readList(&reader, bytes)
       default:
         room -= Fields.length(ofValue: value.count)
         guard room >= 0 else { throw Violation(.limit, "the unknown fields of an item's record") }
@@ -173,11 +176,12 @@ package struct ItemRecord: Equatable, Sendable {
       case .directory: 0
       case .file: 1 << 11
       case .symbolicLink: 1 << 5 | 1 << 9 | 1 << 10 | 1 << 11
-      case .hardLink: 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11
+      case .hardLink: 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12
       }
     guard seen & forbidden == 0 else { throw Violation(.field, subject) }
     let empty: UInt16 =
       (attributes.isEmpty ? 1 << 9 : 0) | (accessList.isEmpty ? 1 << 10 : 0) | (defaultAccessList.isEmpty ? 1 << 11 : 0)
+      | (names.isEmpty ? 1 << 12 : 0)
     guard seen & empty == 0 else { throw Violation(.value, subject) }
   }
 
@@ -221,7 +225,10 @@ package struct ItemRecord: Equatable, Sendable {
       guard !entries.isEmpty else { continue }
       fields.append(tag, length: AccessEntry.size * entries.count, to: &writer) { AccessEntry.write(entries, to: &$0) }
     }
+    if !names.isEmpty { fields.append(12, length: namesLength, to: &writer) { OwnerName.write(names, to: &$0) } }
   }
+
+  private var namesLength: Int { names.reduce(0) { $0 + $1.length } }
 
   /// The number of bytes that `write` writes. The record counts as that many bytes of
   /// metadata (Protocol §6.2, metadata).
@@ -240,7 +247,15 @@ package struct ItemRecord: Equatable, Sendable {
     if !attributes.isEmpty { length += Fields.length(ofValue: attributes.reduce(0) { $0 + $1.length }) }
     if !accessList.isEmpty { length += Fields.length(ofValue: AccessEntry.size * accessList.count) }
     if !defaultAccessList.isEmpty { length += Fields.length(ofValue: AccessEntry.size * defaultAccessList.count) }
+    if !names.isEmpty { length += Fields.length(ofValue: namesLength) }
     return length + unknown.length
+  }
+
+  /// The same record without the names of owners, which may change although the item does not.
+  package var unnamed: ItemRecord {
+    var record = self
+    record.names = []
+    return record
   }
 
   /// The same item with only its path, kind and generation.

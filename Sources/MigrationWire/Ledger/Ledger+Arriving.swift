@@ -100,7 +100,7 @@ extension Ledger {
   /// Throws if the held parts of the same generation contradict the record.
   private func checkStaged(_ record: ItemRecord) throws(Violation) {
     guard let file = incomplete[record.path], file.generation == record.generation else { return }
-    if let known = file.record, known != PackedRecord(record) {
+    if let known = file.record, PackedRecord(known.record.unnamed) != PackedRecord(record.unnamed) {
       throw Violation(.conflict, "a second record of an item")
     }
     if let last = file.ranges.all.last, last.upperBound > record.size {

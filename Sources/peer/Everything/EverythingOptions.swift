@@ -94,7 +94,7 @@ extension EverythingImporters {
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     let folders = try FolderImporter(
-      into: try options.place, preserving: Preserved(owners: options.owners, setIDBits: options.setIDBits),
+      into: try options.place, preserving: options.preserved,
       atMost: options.mostBytes.map { MostBytes($0) }, existing: options.existing)
     let path = try options.place
     let directory: SharedDirectory

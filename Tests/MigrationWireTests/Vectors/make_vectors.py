@@ -317,6 +317,9 @@ def streams():
     yield "data-directory-full", "DATA 5: a directory with every field", data(
         5, item(record(b"d", 1, mode=0o2775, modified=(2**63 - 1, 0), owner=(1, 2), attributes=attributes, acl=ACL,
                        defaultAcl=[(1, 7, 0), (3, 5, 0), (6, 0, 0)])))
+    yield "data-owner-names", "DATA 12: a file of bob and the group staff, with an entry for ann", data(
+        12, item(record(b"o", 2, size=0, owner=(1001, 50), acl=[(1, 6, 0), (2, 4, 1002), (3, 4, 0), (5, 4, 0), (6, 0, 0)],
+                        names=[(1, 1001, b"bob"), (1, 1002, b"ann"), (2, 50, b"staff")])))
     yield "data-time-first", "DATA 6: a file of the first second that can be said", data(
         6, item(record(b"old", 2, size=0, modified=(-(2**63), 999_999_999))))
     yield "data-unknown", "DATA 7: a record with the unknown fields 12 and 255", data(

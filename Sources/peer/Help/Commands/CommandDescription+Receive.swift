@@ -4,7 +4,10 @@ extension CommandDescription {
     forms: [
       Form(
         .operand("[DIR]"),
-        .optional(["--into", "--existing", "--ask", "--take-running", "--max-size", "--owners", "--set-id-bits"]),
+        .optional([
+          "--into", "--existing", "--ask", "--take-running", "--max-size", "--expire", "--max-kept", "--owners",
+          "--owner-map", "--set-id-bits",
+        ]),
         .either(["--keep", "--code-file"]),
         .optional([
           "--remember", "--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--report",
@@ -124,6 +127,18 @@ extension CommandDescription {
       announced size is larger, otherwise when a run has received that much, or at its end. Data of an earlier run and
       a few small files may take more space on the disk.
       """),
+    .value(
+      "--expire", "TIME",
+      """
+      Forget unfinished transfers into DIR that had no connection for so long, as in 36h or 14d (default: keep them),
+      with what has arrived of them. Looks at the start, once an hour, and when a transfer is left unfinished.
+      """),
+    .value(
+      "--max-kept", "SIZE",
+      """
+      Keep at most this many bytes of unfinished transfers into DIR (default: as many as there is space for). The one
+      with the oldest connection is forgotten first. A transfer that is under way counts, and stays.
+      """),
     .flag("--keep", "Continue after a transfer, until the command is stopped."),
     .flag(
       "--remember",
@@ -141,8 +156,15 @@ extension CommandDescription {
     .flag(
       "--owners",
       """
-      Keep the numeric owners and groups that the sender sends (--owners there too), also in access lists; for root.
-      Those that cannot be set are counted (default: received files are yours).
+      Keep the owners and groups that the sender sends (--owners there too), also in access lists; for root. They are
+      looked up here by their names; one whose name is unknown here keeps its number, and such items are counted. Those
+      that cannot be set are counted (default: received files are yours).
+      """),
+    .value(
+      "--owner-map", "FILE", .file,
+      """
+      With --owners, say in FILE who users and groups of the sender are here. It has lines 'user OLD NEW' and 'group OLD
+      NEW', with names or numbers. A line for a name comes before one for its number.
       """),
     .flag(
       "--set-id-bits",

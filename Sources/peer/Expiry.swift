@@ -1,0 +1,85 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// Forgets unfinished transfers of a receiver by the rules of its user: when it starts, once an hour,
+/// and when a transfer has been left unfinished.
+final class Expiry: Sendable {
+  private static let interval = Duration.seconds(3600)
+
+  private let keeping: Keeping
+  private let destination: [UInt8]
+  private let store: TransferStore
+  private let tell: @Sendable (String) -> Void
+  /// Whether it is time to look again.
+  private let isDue = Condition(false)
+
+  init(
+    _ keeping: Keeping, at destination: [UInt8], in store: TransferStore,
+    telling tell: @escaping @Sendable (String) -> Void
+  ) {
+    self.keeping = keeping
+    self.destination = destination
+    self.store = store
+    self.tell = tell
+  }
+
+  /// Looks now, and from then on in a thread of its own, to the end of the process.
+  func begin() throws(SystemError) {
+    look()
+    _ = try OwnerThread(name: "expiry") { [self] in
+      while true {
+        let deadline = BootInstant.now().advanced(by: Self.interval)
+        _ = isDue.wait(until: deadline) { isDue in isDue ? true : nil }
+        isDue.withLock { $0 = false }
+        look()
+      }
+    }
+  }
+
+  /// An event of the receiver; returns at once.
+  func note(_ event: TransferEvent) {
+    switch event {
+    case .failed, .interrupted:
+      isDue.withLock { $0 = true }
+      isDue.signal()
+    default: break
+    }
+  }
+
+  private func look() {
+    let now = Timestamp.coarseNow().seconds
+    for one in (try? store.expire(keeping, at: destination, now: now)) ?? [] { tell(one.sentence) }
+  }
+}
+
+extension TransferStore.Expired {
+  fileprivate var sentence: String {
+    let why = isOld ? "it had no connection for too long (--expire)" : "more is kept than --max-kept allows"
+    let what = "the unfinished transfer \(transfer.hexadecimal.prefix(8)) from \(VisibleText.of(device))"
+    return "\(what), of which \(Figures.size(held)) had arrived, is forgotten: \(why)"
+  }
+}
+
+/// Says how to be rid of what a transfer without room has left.
+final class LeftData: Sendable {
+  private let transfer = Mutex<TransferID?>(nil)
+
+  /// An event of the receiver, with that advice.
+  func advising(_ event: TransferEvent) -> TransferEvent {
+    switch event {
+    case .transfer(let identifier): transfer.withLock { $0 = identifier }
+    case .failed(let failure): return .failed(advising(failure))
+    default: break
+    }
+    return event
+  }
+
+  func advising(_ failure: TransferFailure) -> TransferFailure {
+    guard failure.kind == .noSpace, let transfer = transfer.withLock({ $0 }) else { return failure }
+    let advice = "What has arrived is kept: 'peer forget \(transfer.hexadecimal.prefix(8))' removes it."
+    let hint = failure.hint.map { "\($0) \(advice)" } ?? advice
+    return TransferFailure(failure.kind, failure.message, hint: hint, about: failure.subject)
+  }
+}
