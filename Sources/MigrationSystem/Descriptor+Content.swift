@@ -126,6 +126,12 @@ extension Descriptor {
     _ = csystem_advise_needed(raw, off_t(offset), off_t(length))
   }
 
+  /// Tells the kernel to forget what it keeps of the file in memory. It may ignore it, and keeps what
+  /// is not on the disk yet.
+  package func adviseUnneeded() {
+    _ = csystem_advise_unneeded(raw)
+  }
+
   /// The first offset with data at or after `offset`; nil if only a hole remains.
   ///
   /// Moves the offset at which `append` writes. A file system without holes has data everywhere.

@@ -47,6 +47,9 @@ public final class PeerReceiver: Sendable {
     public var keepsOwners = false
     /// Whether set-user-ID and set-group-ID bits are kept, of items whose owner is kept.
     public var keepsSetIDBits = false
+    /// Whether every received file is read again from the disk, and compared with the sender's checks,
+    /// before it is put in place. A file that differs is not stored, and named.
+    public var verifies = false
     /// The code that the sender has too; nil if this device creates codes and reports them by
     /// events. It works once. It excludes `staysOpen`.
     public var code: PeerCode?
@@ -148,6 +151,7 @@ extension PeerReceiver.Options {
       }
       options.code = code?.pairing
       options.keeps = staysOpen
+      options.verifies = verifies
       return options
     }
   }

@@ -116,6 +116,7 @@ extension ReceiveOptions {
     transfer = Receiver.Options(listen: listen)
     transfer.from = try arguments.ranges("--from")
     transfer.keeps = keeps
+    transfer.verifies = arguments.has("--verify")
     transfer.keepsPairings = arguments.has("--remember") || takesEverything
     if takesEverything { transfer.knownDevices = .migrating(isKept: arguments.has("--remember")) }
     isAnnounced = !arguments.has("--no-announce")

@@ -1,12 +1,15 @@
 """The metadata of files: owners, set-id bits, attributes, lists, hard links."""
 
+import glob
 import os
 import struct
 import subprocess
 
-from devices import PATIENCE, Process, Receiver, end_well, sender, small_file
+import pytest
+
+from devices import PATIENCE, Process, Receiver, end_well, random_file, sender, small_file
 from needs import attributes, file_system_for_large_attributes, needs, own_mounts, root
-from outside import IS_ROOT, NOBODY, ROOT, equal, run_script, wait_for
+from outside import IS_ROOT, MIB, NOBODY, ROOT, equal, run_script, wait_for
 
 
 def losses(process):
@@ -145,3 +148,25 @@ def test_attributes_without_room_are_counted(work):
     os.setxattr(f"{source}/file", "user.large", bytes(60_000))
     equal(send(work, source, new), {"attribute": 1}, "losses")
     equal(sorted(os.listdir(new)), ["file", "other"], "the destination")
+
+
+@pytest.mark.takes(3)
+def test_files_are_read_again(work):
+    """--verify: a file that was changed on the disk after it arrived is not stored, and both devices
+    name it and exit 8"""
+    old, new = work.place()
+    os.mkdir(f"{old}/tree")
+    small_file(f"{old}/tree/spoilt", b"as it was sent")
+    small_file(f"{old}/tree/whole", b"as it was sent")
+    random_file(f"{old}/tree/big", 6 * MIB)
+    receiver = Receiver(work, new, options=["--verify"])
+    sending = sender(work, [f"{old}/tree", "--limit", "3M"], receiver.port, receiver.pairing_code)
+    staged = wait_for("the file in staging", PATIENCE, lambda: glob.glob(f"{new}/.peer-*/tree/tree/spoilt"))[0]
+    wait_for("its content", PATIENCE, lambda: os.path.getsize(staged))
+    with open(staged, "r+b") as file:
+        file.write(b"AS")
+    equal((sending.wait(), receiver.wait()), (8, 8), f"exit codes: {sending.text()[-300:]} {receiver.text()[-300:]}")
+    for process in (sending, receiver):
+        named = [(event["path"], event["reason"]) for event in process.events("notStored")]
+        equal(named, [("tree/spoilt", "differs")], f"what {process.name()} names")
+    equal(sorted(os.listdir(f"{new}/tree")), ["big", "whole"], "what arrived")

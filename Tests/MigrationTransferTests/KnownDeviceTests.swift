@@ -84,4 +84,12 @@ import Testing
     _ = first.stop()
     #expect(first.destination.names() == ["big", "other", "small"])
   }
+
+  @Test func `a key of a receiver that cannot be used is named with its file`() throws {
+    _ = try receiver().stop()
+    home.write("receiver/devices/key", [1, 2, 3], mode: 0o600)
+    let failure = #expect(throws: TransferFailure.self) { try receiver() }
+    #expect(failure?.message.contains("receiver/devices/key', cannot be used") == true, "\(failure as Any)")
+    #expect(failure?.hint?.hasPrefix("Remove that file") == true)
+  }
 }

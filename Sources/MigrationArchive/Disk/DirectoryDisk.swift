@@ -186,6 +186,8 @@ package final class DiskFile: StagedFile {
     try descriptor.readFully(at: Int64(offset), into: &memory)
   }
 
+  package func forgetCached() { descriptor.adviseUnneeded() }
+
   package func size() throws(SystemError) -> UInt64 { UInt64(try descriptor.status().size) }
 
   /// XFS gives a growing file up to as many bytes again; other file systems round to blocks.

@@ -27,6 +27,19 @@ final class DirectoryPlaces: StagingPlaces {
 
   func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile { try open(path) }
 
+  func openToRead(_ path: ArchivePath) throws(SystemError) -> any StagedFile {
+    let parent = try existingParent(of: path)
+    do {
+      return DiskFile(try parent.directory.openChild(path.name))
+    } catch  where error.isPermissionDenied {
+      let mode = try parent.directory.status(path.name).mode & 0o7777
+      try parent.directory.setMode(path.name, 0o400)
+      let file = DiskFile(try parent.directory.openChild(path.name))
+      try parent.directory.setMode(path.name, mode)
+      return file
+    }
+  }
+
   func open(_ path: ArchivePath) throws(SystemError) -> DiskFile {
     let parent = try existingParent(of: path)
     do {

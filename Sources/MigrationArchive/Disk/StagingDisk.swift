@@ -43,6 +43,8 @@ package protocol StagingPlaces: AnyObject {
   func createFile(_ path: ArchivePath, mode: UInt32) throws(SystemError) -> any StagedFile
   /// Opens a file for reading and writing.
   func openFile(_ path: ArchivePath) throws(SystemError) -> any StagedFile
+  /// Opens a complete file, whose rights stay as they are.
+  func openToRead(_ path: ArchivePath) throws(SystemError) -> any StagedFile
   /// Creates a directory; an existing directory is fine.
   func makeDirectory(_ path: ArchivePath) throws(SystemError)
   func makeSymbolicLink(_ path: ArchivePath, target: [UInt8]) throws(SystemError)
@@ -112,9 +114,17 @@ package protocol StagedFile: AnyObject, Sendable {
   func setTimes(modified: Timestamp) throws(SystemError)
   /// Returns when the content is durable.
   func synchronize() throws(SystemError)
+  /// From now on, durable content is read from the disk, where the system can do so.
+  func forgetCached()
+}
+
+extension StagingPlaces {
+  package func openToRead(_ path: ArchivePath) throws(SystemError) -> any StagedFile { try openFile(path) }
 }
 
 extension StagedFile {
+  package func forgetCached() {}
+
   package func reserved() -> UInt64 { 0 }
   package func setAside(_ range: Range<UInt64>) throws(SystemError) { throw .unsupported("set space aside") }
 

@@ -7,8 +7,10 @@ extension Staging {
   /// are moved.
   ///
   /// Throws a `Violation` if the archive is not the sender's archive. If it is larger than the user
-  /// accepts, nothing is changed.
-  package func complete(_ finish: Finish, progress: (ImportProgress) -> Void) throws {
+  /// accepts, nothing is changed. With `verifying`, every file is read again first.
+  package func complete(
+    _ finish: Finish, verifying isVerified: Bool = false, progress: (ImportProgress) -> Void
+  ) throws {
     try shared.withLock { $0.most }?.check(total: finish.total.bytes)
     let places = disk.places()
     try removeIncomplete(in: places)
@@ -19,6 +21,7 @@ extension Staging {
       )
     }
     if let difference { throw Violation(.conflict, "the received archive", difference) }
+    if isVerified { try verify(in: places, progress) }
     let total = UInt64(links.count + directories.count)
     var done: UInt64 = 0
     for position in links {

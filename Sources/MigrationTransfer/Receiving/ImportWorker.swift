@@ -87,7 +87,7 @@ struct ImportWorker: Sendable {
       remembered.parts[number].notStored = withheld
       remembered.parts[number].isConcluded = true
     }
-    try staging.complete(finish) { progress.tell($0) }
+    try staging.complete(finish, verifying: setup.options.verifies) { progress.tell($0) }
     return (staging, finish.total, finish.withheld)
   }
 

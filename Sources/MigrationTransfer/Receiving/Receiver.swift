@@ -21,6 +21,8 @@ package final class Receiver: Sendable {
     package var code: PairingCode?
     /// Which known devices need no code, and for how long a new pairing is kept.
     package var knownDevices = KnownDevices.kept
+    /// Whether every received file is read again before it is put in place.
+    package var verifies = false
     /// The clock of every deadline and code; tests let it run faster.
     var pace = LoopClock()
     /// The clock of codes and guesses where that is another one.

@@ -313,7 +313,10 @@ extension TransferStore {
       }
       return new
     } catch {
-      throw Fault(error)
+      let file = VisibleText.quoted(home + Array("/devices/key".utf8))
+      throw Fault(
+        .storage, "this device's key for known devices, \(file), cannot be used: \(Fault(error).message)",
+        hint: "Remove that file: known devices then need a code once more.")
     }
   }
 

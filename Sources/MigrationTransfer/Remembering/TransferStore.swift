@@ -38,7 +38,7 @@ package final class TransferStore: Sendable {
     role == .receiver ? 7 * 24 * 3600 : 3600
   }
 
-  private let home: [UInt8]
+  let home: [UInt8]
 
   /// Keeps the records in a directory, which is made for the first record.
   package init(home: [UInt8]) { self.home = home }

@@ -109,6 +109,9 @@ package struct Ledger: Sendable {
     isComplete(keys.mark(path: path, generation: generation))
   }
 
+  /// Whether a generation of an item is held complete.
+  package func holdsComplete(_ path: ArchivePath, _ generation: Generation) -> Bool { holds(path: path, generation) }
+
   /// Whether a generation of a file is held complete or refused.
   func isSettled(path: ArchivePath, _ generation: Generation) -> Bool {
     knows(keys.mark(path: path, generation: generation))

@@ -192,6 +192,8 @@ package struct RefusalReason: RawRepresentable, Hashable, Sendable, CustomString
   package static let targetNotStored = RefusalReason(rawValue: 8)
   /// Also every reason that this end does not know.
   package static let other = RefusalReason(rawValue: 9)
+  /// Its content is not what was sent.
+  package static let differs = RefusalReason(rawValue: 10)
 
   /// The reason as a clause.
   package var words: String {
@@ -204,6 +206,7 @@ package struct RefusalReason: RawRepresentable, Hashable, Sendable, CustomString
     case .targetTooLong: "the link's target is too long for the destination"
     case .directoryNotStored: "its folder is not stored"
     case .targetNotStored: "the file that it is another name of is not stored"
+    case .differs: "its content at the destination is not what was sent"
     default: "the destination cannot hold it"
     }
   }
@@ -219,6 +222,7 @@ package struct RefusalReason: RawRepresentable, Hashable, Sendable, CustomString
     case .targetTooLong: "targetTooLong"
     case .directoryNotStored: "directoryNotStored"
     case .targetNotStored: "targetNotStored"
+    case .differs: "differs"
     default: "other"
     }
   }

@@ -10,7 +10,8 @@ extension CommandDescription {
         ]),
         .either(["--keep", "--code-file"]),
         .optional([
-          "--remember", "--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--report",
+          "--verify", "--remember", "--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose",
+          "--report",
           "--json",
         ])),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
@@ -140,6 +141,12 @@ extension CommandDescription {
       with the oldest connection is forgotten first. A transfer that is under way counts, and stays.
       """),
     .flag("--keep", "Continue after a transfer, until the command is stopped."),
+    .flag(
+      "--verify",
+      """
+      Before a file is put in place, read it again from the disk, and compare it with the sender's checks. One that
+      differs is not stored, and both devices name it (exit code 8).
+      """),
     .flag(
       "--remember",
       """

@@ -1,0 +1,81 @@
+import MigrationSystem
+import MigrationWire
+
+/// The second reading of received files, before they are put in place.
+///
+/// The journal has a check of each piece of a file, which the sender made of the bytes that it read
+/// (Protocol §9.3). A file with a piece that now reads otherwise is refused, and named.
+extension Staging {
+  /// One pass over the journal; the next piece is usually of the same file.
+  private struct Reading {
+    let staging: Staging
+    let places: any StagingPlaces
+    var data: [UInt8] = []
+    var current: (path: ArchivePath, file: any StagedFile)?
+
+    /// Why a piece is not as it was sent; nil if it is.
+    mutating func difference(_ place: ChunkPlace, _ check: ChunkCheck) -> String? {
+      do {
+        let file = try open(place.path)
+        if place.isHole { return nil }
+        let count = place.range.count
+        if data.count < count { data = [UInt8](repeating: 0, count: count) }
+        let isSame =
+          try file.read(at: place.range.lowerBound, into: &data, 0..<count) == count
+          && check == staging.keys.check(place, data.span.extracting(..<count))
+        return isSame ? nil : "it was read again, and differs from what was sent"
+      } catch {
+        return "it cannot be read again: \(error.words)"
+      }
+    }
+
+    private mutating func open(_ path: ArchivePath) throws(SystemError) -> any StagedFile {
+      if let current, current.path == path { return current.file }
+      let file = try places.openToRead(path)
+      // Else the bytes would come from memory, not from the disk.
+      file.forgetCached()
+      current = (path, file)
+      return file
+    }
+  }
+
+  /// Reads every complete file again, and refuses those that differ. Everything is durable before.
+  func verify(in places: any StagingPlaces, _ progress: (ImportProgress) -> Void) throws {
+    try synchronize()
+    var reading = Reading(staging: self, places: places)
+    var different: [ArchivePath: String] = [:]
+    let total = shared.withFigures { $0.held.bytes }
+    var done: UInt64 = 0
+    try journal.forEach(upTo: journal.position) { _, claim in
+      guard let (place, check) = claim.piece, different[place.path] == nil,
+        shared.withLock({ $0.ledger.holdsComplete(place.path, place.generation) })
+      else { return }
+      different[place.path] = reading.difference(place, check)
+      done = min(total, done.addingClamped(UInt64(place.range.count)))
+      progress(ImportProgress(phase: .verifying, done: done, total: total))
+    }
+    guard !different.isEmpty else { return }
+    try journal.forEach(upTo: journal.position) { _, claim in
+      guard let record = claim.completedItem, let why = different[record.path],
+        shared.withLock({ $0.ledger.holds(record) })
+      else { return }
+      guard shared.withLock({ $0.mayRefuse }) else {
+        throw ArchiveError(.storage, "\(VisibleText.quoted(record.path)) is damaged: \(why)", name: record.path.bytes)
+      }
+      try refuse(record, .differs, why, in: places)
+      try remove(record.path, in: places)
+    }
+  }
+}
+
+extension JournalRecord {
+  /// A piece of a file, and its check.
+  fileprivate var piece: (ChunkPlace, ChunkCheck)? {
+    switch self {
+    case .range(let place, let check): (place, check)
+    case .item(let record, let check?) where record.size > 0:
+      (ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size), check)
+    default: nil
+    }
+  }
+}
