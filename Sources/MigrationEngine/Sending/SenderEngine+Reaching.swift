@@ -189,7 +189,7 @@ extension SenderEngine {
   /// A dial has failed.
   mutating func unmet(_ failure: DialFailure, _ spread: Double, _ now: Double, _ actions: inout [Action]) {
     guard case .dialing(var plan) = phase else { return }
-    if case .queued(let place) = failure, !settings.waitsInLine {
+    if case .queued(let place) = failure, !settings.waitsInLine || settings.giveUpAfter <= 0 {
       return prepareFinish(.failure(.queued(place: place)), now, &actions)
     }
     let step = plan.failed(failure, spread, now: now, &actions)
