@@ -122,6 +122,8 @@ package final class DirectoryDisk: StagingDisk {
       switch name {
       case journalName: isUnused = status.kind == .regular && status.size == 0
       case treeName where status.kind == .directory: isUnused = try own.openChildDirectory(name).isEmpty()
+      case DiskProbe.name where status.kind == .directory:
+        isUnused = DiskProbe.canHaveLeft(try own.openChildDirectory(name))
       default: isUnused = false
       }
       return isUnused
