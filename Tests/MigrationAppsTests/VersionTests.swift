@@ -60,7 +60,7 @@ import Testing
     let packages = InstalledPackages(scratch.at("status"), automatic: scratch.at("states"))
     #expect(packages.byHand == ["g++", "vim"])
     #expect(packages.names == ["dpkg", "g++", "libfoo", "nano", "vim"])
-    // Where nobody notes what others needed, nobody knows what a user has chosen.
+    // Without notes of what others needed, it is not known what a user has chosen.
     #expect(InstalledPackages(scratch.at("status")).byHand == [])
   }
 }
