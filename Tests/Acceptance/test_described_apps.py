@@ -259,11 +259,11 @@ def test_a_hostile_sender(work):
     receiver = new.receive("--report", report)
     made = paired(receiver, [Part(
         {"profile": place, "autostart": place, "places": f"{place}/places"}, kind=wire.APP_OF_FILES, identifier="org.example.browser",
-        homePaths=paths, packages=names)])
+        homePaths=paths, packages=names), Part([f"{old.home}/Documents/letter"])])
     made.session()
     receiver.wait()
     equal(made.verdict.parts[0].get("without"), [(0, 8)], "what is left out")
-    equal(sorted(os.listdir(new.home)), [".browser", ".config"], "what arrived")
+    equal(sorted(os.listdir(new.home)), [".browser", ".config", "letter"], "what arrived")
     equal(os.listdir(f"{new.home}/.config"), ["places"], "what arrived in .config")
     equal(new.read(".config/places"), f"{new.home}/x /usr/bin/sh\n", "the named file")
     equal(new.read(".browser/places"), "/etc/ssl/x /usr/bin/sh\n", "another file")
