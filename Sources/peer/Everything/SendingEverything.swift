@@ -213,12 +213,13 @@ struct ChosenEverything {
       parts.firstIndex { if case .home = $0.contents { true } else { false } }
       ?? parts.firstIndex { if case .app = $0.contents { false } else { true } }
     var sources: [any ItemSource] = []
+    var parents: [[UInt8]: SharedDirectory] = [:]
     for (index, part) in parts.enumerated() {
       let packages = index == teller ? Array(known.packages.byHand.filter(Part.isPackage).prefix(Limits.packages)) : []
       switch part.contents {
       case .app(let app): sources.append(try self.app(app, part, telling: tell))
       case .settings(let app, let settings): sources.append(try self.settings(app, settings, part, packages))
-      case .folders, .home, .files: sources.append(try folders(part, packages, telling: tell))
+      case .folders, .home, .files: sources.append(try folders(part, packages, sharing: &parents, telling: tell))
       }
     }
     return sources
@@ -242,11 +243,12 @@ struct ChosenEverything {
   }
 
   private func folders(
-    _ part: ChosenPart, _ packages: [String], telling tell: @escaping @Sendable (TransferEvent) -> Void
+    _ part: ChosenPart, _ packages: [String], sharing parents: inout [[UInt8]: SharedDirectory],
+    telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) -> LabelledSource {
     do throws(ArchiveError) {
       let source = try FolderSource(
-        roots: try part.roots(in: home), selecting: part.selection,
+        roots: try part.roots(in: home, sharing: &parents), selecting: part.selection,
         contents: { roots in
           switch part.contents {
           case .home: .role(Part.home, roots)
