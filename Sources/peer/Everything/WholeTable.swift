@@ -25,7 +25,9 @@ struct WholeTable {
     let count = inventory.entries.count
     let up = drawn.map { $0 > 0 ? "\u{1B}[\($0)A" : "" } ?? ""
     let below = next.map { "Measuring \(min($0, count)) of \(count)" } ?? ""
-    StandardStream.error.write("\r\(up)\u{1B}[J\(text)\(below)")
+    // Line by line: a terminal may keep what is erased as a whole among the earlier lines.
+    let erasing = text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\u{1B}[K\n")
+    StandardStream.error.write("\r\(up)\(erasing)\u{1B}[J\(below)")
     drawn = lines
     return true
   }
