@@ -179,6 +179,19 @@ package struct AppCatalogue: Sendable {
       inUse: use(of: .flatpak(identifier)), homeFiles: [], written: nil, installed: nil)
   }
 
+  /// The program that uses the data of an app of files now, for people. `running` is asked only where the
+  /// app's description names what shows that.
+  package func use(
+    of app: MovableApp, in home: borrowing Directory, running: () -> RunningPrograms
+  ) -> String? {
+    guard let description = descriptions[app.identifier] else { return use(of: .flatpak(app.identifier)) }
+    let paths = app.places.map(\.path)
+    let place = description.roots.lazy.flatMap(\.places).first { paths.contains($0.path) }
+    guard let packaging = place?.packaging else { return nil }
+    if description.processes.isEmpty, description.locks.isEmpty { return use(of: packaging) }
+    return use(of: description, packaging, at: paths, in: home, running())
+  }
+
   /// The program that uses the data of an app, for people.
   private func use(
     of app: AppDescription, _ packaging: AppDescription.Packaging, at places: [[UInt8]], in home: borrowing Directory,

@@ -73,10 +73,15 @@ package struct ChosenPart: Sendable {
     }
   }
 
-  /// Opens the places in their home, without following a link.
-  package func roots(in home: SharedDirectory) throws(ArchiveError) -> [SourceRoot] {
+  /// Opens the places in their home, without following a link; those in one directory share its
+  /// descriptor, also with other parts.
+  package func roots(
+    in home: SharedDirectory, sharing parents: inout [[UInt8]: SharedDirectory]
+  ) throws(ArchiveError) -> [SourceRoot] {
     var roots: [SourceRoot] = []
-    for place in places { roots.append(try SourceRoot(place.path, beneath: home, as: place.root)) }
+    for place in places {
+      roots.append(try SourceRoot(place.path, beneath: home, as: place.root, sharing: &parents))
+    }
     return roots
   }
 

@@ -49,9 +49,51 @@ package struct WrittenVersion: Equatable, Sendable {
 /// The packages that are installed on this device, as dpkg(1) records them.
 package struct InstalledPackages: Sendable {
   private let database: [UInt8]?
+  private let automatic: [UInt8]?
 
-  /// `database` is the file with the state of all packages; nil where nothing is known.
-  package init(_ database: [UInt8]? = nil) { self.database = database }
+  /// `database` is the file with the state of all packages, and `automatic` that in which apt(8) notes
+  /// those that others needed; nil where nothing is known.
+  package init(_ database: [UInt8]? = nil, automatic: [UInt8]? = nil) {
+    self.database = database
+    self.automatic = automatic
+  }
+
+  /// The names of the installed packages.
+  package var names: Set<String> {
+    Set(Self.stanzas(of: database).compactMap { $0["Status"] == Self.installed ? $0["Package"] : nil })
+  }
+
+  /// The packages that this device's user has installed, sorted: not those that others needed, nor those of
+  /// each system.
+  package var byHand: [String] {
+    guard automatic != nil else { return [] }
+    let needed = Set(Self.stanzas(of: automatic).compactMap { $0["Auto-Installed"] == "1" ? $0["Package"] : nil })
+    let chosen = Self.stanzas(of: database).compactMap { fields -> String? in
+      guard fields["Status"] == Self.installed, fields["Essential"] != "yes", let name = fields["Package"],
+        !["required", "important", "standard"].contains(fields["Priority"]), !needed.contains(name)
+      else { return nil }
+      return name
+    }
+    return Set(chosen).sorted()
+  }
+
+  private static let installed = "install ok installed"
+  private static let fields = ["Package", "Status", "Essential", "Priority", "Auto-Installed"]
+
+  /// The fields that matter here, of each package in a file.
+  private static func stanzas(of file: [UInt8]?) -> [[String: String]] {
+    guard let file, let content = try? FileContent.read(file, limit: longest) else { return [] }
+    var stanzas: [[String: String]] = [[:]]
+    for line in content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      if line.isEmpty { stanzas.append([:]) }
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon - line.startIndex <= 14 else { continue }
+      let field = String(decoding: line[..<colon], as: UTF8.self)
+      guard fields.contains(field) else { continue }
+      let value = String(decoding: line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
+      stanzas[stanzas.count - 1][field] = value
+    }
+    return stanzas
+  }
 
   private static let longest = 64 << 20
 

@@ -28,6 +28,9 @@ package enum Limits {
   /// The paths of a sender's home in a part, and the bytes of each.
   package static let homePaths = 16
   package static let homePath = 1024
+  /// The packages that a part names, and the bytes of each name.
+  package static let packages = 1024
+  package static let packageName = 64
   /// File sizes, and the end of every chunk and hole.
   package static let fileSize = UInt64(Int64.max)
   package static let incompleteFiles = 256

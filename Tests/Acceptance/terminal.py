@@ -9,8 +9,9 @@ from devices import PATIENCE
 from outside import require, wait_for
 
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# The command's own control sequence: to the start of the line, and erase it.
-OWN = re.compile(r"\r\x1b\[2K")
+# The command's own control sequences: to the start of the line, and erase it; or to the first line of a
+# table, which is written anew line by line.
+OWN = re.compile(r"\r\x1b\[2K|\r\x1b\[\d+A|\x1b\[[KJ]")
 
 
 def clean(text, where):

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import glob
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from computers import computers
 from devices import PATIENCE, end_well, own_port, random_file
 from interop import interop, paired
 from needs import dconf_and_bus, needs
-from outside import MIB, equal, require, wait_for
+from outside import MIB, ROOT, equal, require, wait_for
 
 if interop() is None:
     import wire
@@ -135,6 +136,25 @@ def test_a_running_app(work):
     equal((new.read(".browser/a/kept"), new.read(".browser/a/session")), ("new", "closed"), "what arrived")
 
 
+def test_another_packaging(work):
+    """described apps: Firefox's profile of one packaging arrives where the new computer's packaging looks"""
+    with open(f"{ROOT}/Sources/MigrationApps/Descriptions/org.mozilla.firefox.app", encoding="utf-8") as file:
+        firefox = file.read()
+    old, new = described(work, firefox)
+    installed = f"{new.home}/.local/share/flatpak/app/org.mozilla.firefox/current/active"
+    os.makedirs(installed)
+    with open(f"{installed}/metadata", "w", encoding="utf-8") as file:
+        file.write("[Application]\nname=org.mozilla.firefox\n")
+    old.write(".mozilla/firefox/profiles.ini", "[Profile0]\nPath=a.default\n")
+    old.write(".mozilla/firefox/a.default/places.sqlite", "a bookmark")
+    old.write(".mozilla/firefox/a.default/cache2/entry", "made again")
+    end_well(*move(old, new, "--take-secrets"))
+    place = ".var/app/org.mozilla.firefox/.mozilla/firefox"
+    equal(new.read(f"{place}/a.default/places.sqlite"), "a bookmark", "the profile")
+    equal(sorted(os.listdir(f"{new.home}/{place}/a.default")), ["places.sqlite"], "what arrived of it")
+    require(not os.path.exists(f"{new.home}/.mozilla"), "another packaging's place has data")
+
+
 def test_what_needs_a_word(work):
     """described apps: what runs by itself by the receiver's own description needs its user's word"""
     old, new = described(work, SHELL.replace("Runs=yes\n", ""))
@@ -233,14 +253,20 @@ def test_a_hostile_sender(work):
     paths = [(b"documents", b"/usr/bin"), (b"home", b"/etc/ssl")]
     with open(f"{place}/places", "w", encoding="utf-8") as file:
         file.write("/etc/ssl/x /usr/bin/sh\n")
-    receiver = new.receive()
+    # No catalogue has these names.
+    names = [b"0--purge", b"x--not-there"]
+    report = f"{work.path}/report.json"
+    receiver = new.receive("--report", report)
     made = paired(receiver, [Part(
         {"profile": place, "autostart": place, "places": f"{place}/places"}, kind=wire.APP_OF_FILES, identifier="org.example.browser",
-        homePaths=paths)])
+        homePaths=paths, packages=names), Part([f"{old.home}/Documents/letter"])])
     made.session()
     receiver.wait()
     equal(made.verdict.parts[0].get("without"), [(0, 8)], "what is left out")
-    equal(sorted(os.listdir(new.home)), [".browser", ".config"], "what arrived")
+    equal(sorted(os.listdir(new.home)), [".browser", ".config", "letter"], "what arrived")
     equal(os.listdir(f"{new.home}/.config"), ["places"], "what arrived in .config")
     equal(new.read(".config/places"), f"{new.home}/x /usr/bin/sh\n", "the named file")
     equal(new.read(".browser/places"), "/etc/ssl/x /usr/bin/sh\n", "another file")
+    with open(report, encoding="utf-8") as file:
+        told = [sentence for sentence in json.load(file)["next"] if "0--purge" in sentence]
+    equal(told, ["Installed on the old computer, as it says, and in no catalogue of this one: 0--purge, x--not-there"], "the packages")

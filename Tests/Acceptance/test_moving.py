@@ -260,6 +260,24 @@ def test_the_last_pass_of_an_app(work):
     equal(beside, ["two"], "what was set aside")
 
 
+def test_a_running_app_with_an_extension(work):
+    """moving: with --wait, an app with an extension that is in use is named, comes last, and follows once it is closed"""
+    app = APPS[0]
+    old, new = computers(work, [app])
+    old.write("Documents/letter", "letter")
+    running = old.start("app", "run", app, "stay")
+    wait_for("the app", PATIENCE, lambda: "here" in running.text())
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--wait")
+    said = f"{app} is in use by process {running.pid}: close it"
+    wait_for("a word about the app", PATIENCE, lambda: any(said in event["message"] for event in sender.events("notice")) or not sender.is_running())
+    equal([part["part"] for part in sender.events("plan")[0]["parts"]], ["Documents", app], "the plan")
+    equal((new.read("Documents/letter"), new.has(app)), ("letter", None), "what arrived before")
+    running.end()
+    end_well(sender, receiver)
+    equal(new.has(app), app, "the app's document")
+
+
 @needs(root)
 def test_homes_of_other_users(work):
     """moving: root sends another user's home as on a disk, and is told the command that receives into one"""

@@ -59,11 +59,14 @@ NAMES = Each(Counted(1, low=1), 64, key=bytes, low=0)
 """The options that an exporter knows, if any."""
 KEY = re.compile(rb"[a-z][a-z0-9-]{0,63}")
 HOME_PATHS = Each(Row(Counted(1), Counted(2, low=1, high=1024)), 16, key=lambda path: path[0])
+PACKAGES = Each(Counted(1, low=2, high=64), 1024, key=bytes)
+PACKAGE = re.compile(rb"[a-z0-9][a-z0-9+.-]{1,63}")
 ROOTS = Each(Row(Number(1, 1, 4), Counted(1, low=1)), key=lambda root: root[1])
 PART = Fields(kind=(1, U8), identifier=(2, Text(low=1, high=255), False), name=(3, Text(low=1, high=255)), roots=(4, ROOTS, False),
               app=(5, Fields(store=(1, Text(high=1024)), platform=(2, Text(high=1024)), version=(3, Text(high=1024)),
                              options=(4, NAMES, False)), False),
-              bytes=(6, TOTAL, False), items=(7, TOTAL, False), flags=(8, U32), allocated=(9, TOTAL, False), homePaths=(10, HOME_PATHS, False))
+              bytes=(6, TOTAL, False), items=(7, TOTAL, False), flags=(8, U32), allocated=(9, TOTAL, False), homePaths=(10, HOME_PATHS, False),
+              packages=(11, PACKAGES, False))
 DETAILS = {"hint": (3, Text(high=1024), False), "name": (4, Raw(high=65_535), False), "needed": (5, U64, False), "available": (6, U64, False),
            "neededItems": (7, U64, False), "availableItems": (8, U64, False)}
 FAILURE = {"code": (1, U16), "message": (2, Text(high=1024)), **DETAILS}
@@ -190,6 +193,8 @@ def check_plan(plan):
                 check_path(name)
         for key, path in part.get("homePaths", []):
             require(KEY.fullmatch(key) and path.startswith(b"/") and b"\0" not in path, f"the path {path!r} of part {number}")
+        for name in part.get("packages", []):
+            require(PACKAGE.fullmatch(name), f"the package {name!r} of part {number}")
     require(sum(len(part.get("roots", [])) for part in plan.parts) <= 65_536, "too many roots")
     unknown = [plan.unknown, *(one.get("unknown") for part in plan.parts for one in (part, part.get("app", {})))]
     require(sum(len(Fields().put({"unknown": fields or {}})) for fields in unknown) <= 32_768, "too many unknown fields")

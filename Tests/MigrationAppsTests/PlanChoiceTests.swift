@@ -97,15 +97,17 @@ import Testing
     let inventory = try inventory(scratch, apps)
     let home = SharedDirectory(try Directory.open(scratch.path))
     let parts = PlanChoice(inventory).parts(of: inventory)
+    var parents: [[UInt8]: SharedDirectory] = [:]
     func summary(_ part: ChosenPart) throws -> SourceSummary {
-      try FolderSource(roots: try part.roots(in: home), selecting: part.selection).prepare(until: StopSignal())
+      try FolderSource(roots: try part.roots(in: home, sharing: &parents), selecting: part.selection)
+        .prepare(until: StopSignal())
     }
     let keyed = try summary(parts[2])
     #expect(keyed.contents.roots.map { String(decoding: $0.name, as: UTF8.self) } == ["documents", "music"])
     #expect(keyed.total == Tally(items: 4, bytes: 1500))
     #expect(try summary(parts[3]).total == Tally(items: 2, bytes: 1))
     #expect(
-      try FolderSource(roots: try parts[2].roots(in: home), selecting: parts[2].selection).origin()
+      try FolderSource(roots: try parts[2].roots(in: home, sharing: &parents), selecting: parts[2].selection).origin()
         == [scratch.at("Dokumente"), scratch.at("Dokumente/Musik")])
   }
 }

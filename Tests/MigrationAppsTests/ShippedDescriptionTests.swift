@@ -106,8 +106,10 @@ private let shipped = AppCatalogue(folders: [folder])
       var choice = PlanChoice(inventory)
       try choice.apply("+1")
       let part = choice.parts(of: inventory)[0]
+      var parents: [[UInt8]: SharedDirectory] = [:]
       let source = try FolderSource(
-        roots: try part.roots(in: SharedDirectory(try Directory.open(scratch.path))), selecting: part.selection)
+        roots: try part.roots(in: SharedDirectory(try Directory.open(scratch.path)), sharing: &parents),
+        selecting: part.selection)
       #expect(try source.prepare(until: StopSignal()).total.items == UInt64(3 * count))
     }
   }

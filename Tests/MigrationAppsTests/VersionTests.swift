@@ -44,4 +44,23 @@ import Testing
     for list in [["gone"], ["other"], ["browser"], []] { #expect(packages.version(of: list) == nil) }
     #expect(InstalledPackages().version(of: ["browser-esr"]) == nil)
   }
+
+  @Test func `a user has installed what no other package needed, and what not every system has`() throws {
+    let scratch = try Scratch(inMemory: true)
+    let fields = [
+      "vim": "", "gone": "Status: deinstall ok config-files\n", "libfoo": "", "dpkg": "Essential: yes\n",
+      "nano": "Priority: important\n", "g++": "Priority: optional\nDescription: a\n Priority: required\n",
+    ]
+    scratch.write(
+      "status",
+      fields.sorted { $0.key > $1.key }.map { name, more in
+        "Package: \(name)\n" + (more.contains("Status") ? "" : "Status: install ok installed\n") + "\(more)\n"
+      }.joined())
+    scratch.write("states", "Package: libfoo\nAuto-Installed: 1\n\nPackage: vim\nAuto-Installed: 0\n\n")
+    let packages = InstalledPackages(scratch.at("status"), automatic: scratch.at("states"))
+    #expect(packages.byHand == ["g++", "vim"])
+    #expect(packages.names == ["dpkg", "g++", "libfoo", "nano", "vim"])
+    // Without notes of what others needed, it is not known what a user has chosen.
+    #expect(InstalledPackages(scratch.at("status")).byHand == [])
+  }
 }

@@ -103,6 +103,22 @@ import Testing
     #expect(isEmpty)
   }
 
+  @Test func `a staging directory that a kill has left while it was probed counts as new`() throws {
+    let scratch = try Scratch()
+    let name = Array("staging".utf8)
+    _ = try DirectoryDisk(making: name, in: scratch.open("."))
+    scratch.write("staging/probe/file", [UInt8](repeating: 0, count: 65_536))
+    scratch.makeLink("staging/probe/link", to: "file")
+    _ = try DirectoryDisk(making: name, in: scratch.open("."))
+    #expect(scratch.names("staging") == ["journal", "tree"])
+    for left in ["one/probe/inner/file", "two/probe/long", "three/other"] {
+      scratch.write(left, [UInt8](repeating: 1, count: 65_537))
+      let name = Array(left.utf8.prefix { $0 != UInt8(ascii: "/") })
+      #expect(throws: SystemError.self) { try DirectoryDisk(making: name, in: scratch.open(".")) }
+      #expect(scratch.exists(left))
+    }
+  }
+
   @Test func `a staging directory is probed once, next to its tree`() throws {
     let scratch = try Scratch()
     let disk = try DirectoryDisk(making: Array("staging".utf8), in: scratch.open("."))

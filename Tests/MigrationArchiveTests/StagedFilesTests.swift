@@ -57,6 +57,20 @@ import Testing
     #expect(try scratch.directory.openBeneath(Array("\(tree)/rc".utf8)).status().mode == 0o440)
   }
 
+  @Test func `a look at the files leaves the permissions of their directories`() throws {
+    let source = try scratch.directory.openDirectoryBeneath("source/config")
+    scratch.makeDirectory("source/config/c")
+    try source.setMode(Array("a".utf8), 0o500)
+    try source.setMode(Array("c".utf8), 0o700)
+    let files = StagedFiles(of: try staged().0)
+    let arrived = try scratch.directory.openDirectoryBeneath("\(tree)/config")
+    try arrived.setMode(Array("c".utf8), 0o300)
+    files.forEachFile { _ in true }
+    #expect(try arrived.status(Array("a".utf8)).mode == 0o500)
+    #expect(try arrived.status(Array("c".utf8)).mode == 0o300)
+    try source.setMode(Array("a".utf8), 0o700)
+  }
+
   @Test func `a file with another content keeps its mode and its time`() throws {
     let importer = FolderImporter(
       try StagingArea(at: scratch.at("destination")),

@@ -157,6 +157,8 @@ enum Expected {
           HomePath(key: ascii("documents"), path: ascii("/home/anna/Dokumente")),
           HomePath(key: ascii("home"), path: ascii("/home/anna")),
         ])),
+    "plan-packages": plan(
+      Part(.role("home", directories("documents")), name: "home", packages: ["g++", "vim"])),
     "plan-resume": plan(folders, notes, editor(), continuing: counted(0x10)),
     "plan-unknown-kind": plan(
       folders,

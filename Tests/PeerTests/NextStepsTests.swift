@@ -33,6 +33,18 @@ import Testing
     #expect(sentences(NextSteps()) == [])
   }
 
+  @Test func `programs of the old computer enter a command only if this computer's catalogue has them`() {
+    let steps = NextSteps(missing: [.package("vim")], others: ["vim", "g++", "fish", "x--not-there"])
+    #expect(
+      sentences(steps) == [
+        "To install the other programs that the old computer's user had installed: apt install g++",
+        "Installed on the old computer, as it says, and in no catalogue of this one: fish, x--not-there",
+        "To install the programs that the data belongs to: apt install vim",
+      ])
+    let many = NextSteps(others: Set((100..<125).map { "p\($0)" }))
+    #expect(sentences(many)[0].hasSuffix("p118, p119, and 5 more"))
+  }
+
   @Test func `old data can be removed, or brought back, by a command`() {
     let aside = ["/home/a/.config/x.before-2026-11-25", "/home/a b/y.before-2026-11-25-2"].map { Array($0.utf8) }
     #expect(

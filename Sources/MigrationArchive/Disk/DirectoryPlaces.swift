@@ -102,6 +102,10 @@ final class DirectoryPlaces: StagingPlaces {
       return true
     } catch  where error.isNotEmpty {
       return false
+    } catch  where error.isPermissionDenied {
+      // The parent has its final permissions already.
+      _ = try accessible(path.parent)
+      return try removeIfEmpty(path)
     } catch  where error.isNotFound || error.isNotDirectory {
       return true
     }
@@ -144,11 +148,23 @@ final class DirectoryPlaces: StagingPlaces {
   }
 
   func entries(of path: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)] {
+    guard let path else { return try Self.entries(of: tree.directory) }
+    let parent = try existingParent(of: path)
+    let mode = try parent.directory.status(path.name).mode
+    // A look changes nothing: the directory may move as it is.
+    let isShut = mode & 0o500 != 0o500
+    if isShut { try parent.directory.setMode(path.name, mode | 0o500) }
+    defer { if isShut { try? parent.directory.setMode(path.name, mode) } }
+    return try Self.entries(of: try parent.directory.openChildDirectory(path.name))
+  }
+
+  private static func entries(
+    of directory: borrowing Directory
+  ) throws(SystemError) -> [(name: [UInt8], kind: FileKind)] {
     var entries: [(name: [UInt8], kind: FileKind)] = []
-    let directory = try accessible(path)
-    try directory.directory.forEachEntry { (name, kind) throws(SystemError) in
+    try directory.forEachEntry { (name, kind) throws(SystemError) in
       var found = kind
-      if found == nil { found = try directory.directory.status(name).kind }
+      if found == nil { found = try directory.status(name).kind }
       if let found { entries.append(([UInt8](copying: name), found)) }
       return true
     }

@@ -31,6 +31,18 @@ struct DiskProbe: ~Copyable {
     return probe.abilities
   }
 
+  /// Whether a directory has no more than a killed probe can leave: no directory, and no file that is longer than
+  /// those of a probe.
+  static func canHaveLeft(_ directory: borrowing Directory) -> Bool {
+    var isLeft = true
+    try? directory.forEachEntry { (name, _) throws(SystemError) in
+      let status = try? directory.status([UInt8](copying: name))
+      isLeft = status.map { $0.kind != .directory && $0.size <= hole } ?? false
+      return isLeft
+    }
+    return isLeft
+  }
+
   private static let file = Array("file".utf8)
   private static let other = Array("other".utf8)
   private static let link = Array("link".utf8)

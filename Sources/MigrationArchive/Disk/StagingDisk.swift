@@ -73,8 +73,8 @@ package protocol StagingPlaces: AnyObject {
   func clearExtendedMetadata(_ path: ArchivePath) throws(SystemError)
   /// Sets an access control list of a directory.
   func setAccessList(_ path: ArchivePath, _ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError)
-  /// The entries of a directory, or of the tree itself. The directory is made accessible first if
-  /// necessary.
+  /// The entries of a directory, or of the tree itself, also of one that its owner may not list. Its
+  /// permissions stay.
   func entries(of directory: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)]
 }
 

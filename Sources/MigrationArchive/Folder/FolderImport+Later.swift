@@ -98,6 +98,7 @@ extension FolderImport {
   /// Names the newer versions of what was moved or removed with a directory, and takes out of staging
   /// what is not to arrive beside the rest.
   private mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(ArchiveError) {
+    if isRemoved { try unlock(directory.path) }
     for item in try entries(of: directory) {
       guard let earlier = arrived?.item(at: item.path), since(earlier) == .gone else { continue }
       if item.kind == .directory {

@@ -190,6 +190,7 @@ package struct FolderImport {
       // A run before may have given an empty one permissions that keep this process out.
       guard !items.isEmpty else { continue }
       try importing(directory.path) { () throws(SystemError) in try destination.enter(directory.target, seen: there) }
+      try unlock(directory.path)
       try findCompanies(among: Array(items), in: directory.target)
       while !items.isEmpty {
         let next = items.prefix(Self.together)
@@ -202,6 +203,15 @@ package struct FolderImport {
           done += 1
           if done % 256 == 0 { tell(progress) }
         }
+      }
+    }
+  }
+
+  /// Lets items be taken out of a staged directory, which does not move itself.
+  func unlock(_ directory: ArchivePath) throws(ArchiveError) {
+    try importing(directory) { () throws(SystemError) in
+      if let mode = try staging.disk.destination?.occupant(ofStaged: directory)?.mode, mode & 0o700 != 0o700 {
+        try staged.setMode(directory, 0o700)
       }
     }
   }

@@ -188,14 +188,25 @@ package struct SourceRoot: Sendable {
   package init(
     _ path: [UInt8], beneath base: SharedDirectory, as name: [UInt8]
   ) throws(ArchiveError) {
+    var parents: [[UInt8]: SharedDirectory] = [:]
+    try self.init(path, beneath: base, as: name, sharing: &parents)
+  }
+
+  /// The same; items in one directory share its descriptor.
+  package init(
+    _ path: [UInt8], beneath base: SharedDirectory, as name: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]
+  ) throws(ArchiveError) {
     do {
       try ArchivePath.checkComponent(name.span)
       let slash = path.lastIndex(of: UInt8(ascii: "/"))
       entry = Array(path[(slash.map { $0 + 1 } ?? 0)...])
-      parent =
-        try slash.map { (slash) throws(SystemError) in
-          SharedDirectory(try base.directory.openDirectoryBeneath(path[..<slash]))
-        } ?? base
+      if let slash {
+        let above = Array(path[..<slash])
+        parent = try parents[above] ?? SharedDirectory(try base.directory.openDirectoryBeneath(above))
+        parents[above] = parent
+      } else {
+        parent = base
+      }
       kind = ItemKind(try parent.directory.status(entry).kind)
       self.name = name
       linked = nil

@@ -135,7 +135,8 @@ extension Part {
     }
     self.init(
       contents, name: summary.name ?? name, bytes: summary.total.bytes, items: summary.total.items,
-      allocated: summary.allocated, flags: summary.flags, homePaths: summary.homePaths)
+      allocated: summary.allocated, flags: summary.flags, homePaths: summary.homePaths,
+      packages: summary.packages)
   }
 
   private static func name(of roots: [Root]) -> String {
@@ -243,6 +244,8 @@ package struct SourceSummary: Sendable {
   package var flags: Part.Flags = []
   /// Where the user's home and its folders are, for an app of files.
   package var homePaths: [HomePath] = []
+  /// The packages that the user has installed.
+  package var packages: [String] = []
 
   package init(
     contents: Offer.Contents, total: Tally, allocated: UInt64, isEstimate: Bool = false, isCompressible: Bool = true

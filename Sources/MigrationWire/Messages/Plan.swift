@@ -117,13 +117,16 @@ package struct Part: Equatable, Sendable {
   package let flags: Flags
   /// For an app of files: where the sender's home and its folders are, by ascending keys.
   package let homePaths: [HomePath]
+  /// The packages that the sender's user has installed, by ascending names. They inform.
+  package let packages: [String]
   private var unknown = Fields()
 
   package init(
     _ contents: Contents, name: String, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil,
-    flags: Flags = [], homePaths: [HomePath] = []
+    flags: Flags = [], homePaths: [HomePath] = [], packages: [String] = []
   ) {
     self.homePaths = homePaths
+    self.packages = packages
     self.contents = contents
     self.name = name
     self.bytes = bytes
@@ -176,7 +179,32 @@ package struct Part: Equatable, Sendable {
     allocated = try fields.total(9, subject)
     homePaths = try fields.read(10, subject, Self.readHomePaths) ?? []
     guard homePaths.isEmpty || kind != 1 && kind != 2 else { throw Violation(.field, subject) }
-    unknown = fields.unknown(besides: 1...10)
+    packages = try fields.read(11, subject, Self.readPackages) ?? []
+    unknown = fields.unknown(besides: 1...11)
+  }
+
+  private static func readPackages(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [String] {
+    let subject = "a part's packages"
+    var names: [String] = []
+    while !reader.isAtEnd {
+      let name = String(decoding: try reader.array(bytes, Int(try reader.u8(bytes))), as: UTF8.self)
+      guard isPackage(name), names.last.map({ $0.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true else {
+        throw Violation(.value, subject)
+      }
+      names.append(name)
+      guard names.count <= Limits.packages else { throw Violation(.limit, subject) }
+    }
+    guard !names.isEmpty else { throw Violation(.value, subject) }
+    return names
+  }
+
+  /// Whether a text can be the name of a Debian package.
+  package static func isPackage(_ name: String) -> Bool {
+    func isSmall(_ byte: UInt8) -> Bool { (97...122).contains(byte) || (48...57).contains(byte) }
+    guard (2...Limits.packageName).contains(name.utf8.count), let first = name.utf8.first, isSmall(first) else {
+      return false
+    }
+    return name.utf8.allSatisfy { isSmall($0) || "+-.".utf8.contains($0) }
   }
 
   private static func readHomePaths(
@@ -264,11 +292,19 @@ package struct Part: Equatable, Sendable {
         }
       }
     }
+    if !packages.isEmpty {
+      fields.append(11) { writer in
+        for name in packages {
+          writer.u8(UInt8(name.utf8.count))
+          writer.array(Array(name.utf8))
+        }
+      }
+    }
     fields.write(with: unknown, to: &writer)
   }
 
   /// Whether a later plan may have this part in the place of another: the estimates, the kinds of
-  /// roots and the version of an app may differ.
+  /// roots, the version of an app and the packages may differ.
   fileprivate func isSame(as other: Part) -> Bool {
     guard name == other.name, flags == other.flags, homePaths == other.homePaths, unknown == other.unknown else {
       return false

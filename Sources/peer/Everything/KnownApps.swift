@@ -9,20 +9,28 @@ struct KnownApps {
   let running: RunningPrograms
   /// The folders with installations of Flatpaks; none for a home from elsewhere.
   let installations: [[UInt8]]
+  /// The packages of this device; none for a home from elsewhere.
+  let packages: InstalledPackages
   /// What reads the settings of this user; nil for a home from elsewhere.
   private let dconf: Dconf?
+  private let isElsewhere: Bool
 
   /// Reads the descriptions, and looks for this user's programs and Flatpaks. `records` is PEER_HOME.
   ///
   /// - Parameter isElsewhere: whether the home is not that of this user here: then nothing of the
   ///   running system counts.
   init(records: [UInt8], isElsewhere: Bool = false, variable: (String) -> [UInt8]? = Environment.bytes) {
+    self.isElsewhere = isElsewhere
     func folder(_ name: String, _ rest: String) -> [[UInt8]] {
       guard let value = variable(name), value.first == UInt8(ascii: "/") else { return [] }
       return [value + Array(rest.utf8)]
     }
     let all =
       folder("XDG_DATA_HOME", "/flatpak") + folder("HOME", "/.local/share/flatpak") + [Array("/var/lib/flatpak".utf8)]
+    packages =
+      isElsewhere
+      ? InstalledPackages()
+      : InstalledPackages(Array("/var/lib/dpkg/status".utf8), automatic: Array("/var/lib/apt/extended_states".utf8))
     catalogue = AppCatalogue(
       folders: [records + Array("/descriptions".utf8), Array("/etc/peer/apps".utf8)] + Self.shipped(),
       programs: isElsewhere
@@ -32,10 +40,19 @@ struct KnownApps {
       flatpaks: isElsewhere
         ? Flatpaks()
         : Flatpaks(installations: all, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first),
-      packages: InstalledPackages(isElsewhere ? nil : Array("/var/lib/dpkg/status".utf8)))
+      packages: packages)
     installations = isElsewhere ? [] : all
     dconf = isElsewhere ? nil : Dconf()
-    running = isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID)
+    running = Self.running(isElsewhere)
+  }
+
+  private static func running(_ isElsewhere: Bool) -> RunningPrograms {
+    isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID)
+  }
+
+  /// The program that uses the data of an app of files at this moment, for people.
+  func use(of app: MovableApp, in home: borrowing Directory) -> String? {
+    catalogue.use(of: app, in: home) { Self.running(isElsewhere) }
   }
 
   /// The folder with the shipped descriptions: beside the installed program, or in the clone that it

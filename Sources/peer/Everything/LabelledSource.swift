@@ -3,7 +3,8 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// Folders under the name and with the flags of their part.
+/// The source of a part, under the part's name and with its flags: folders, or an app whose extension
+/// exports.
 final class LabelledSource: ItemSource {
   /// Whether the app of a part is in use.
   struct Use: Sendable {
@@ -13,6 +14,8 @@ final class LabelledSource: ItemSource {
     /// The program that uses the data now, for people.
     let now: @Sendable () -> String?
     let tell: @Sendable (String) -> Void
+    /// Whether the items are listed anew when the app is closed.
+    var listsAnew = true
     /// The seconds between two looks.
     var pause = 1.0
 
@@ -23,14 +26,19 @@ final class LabelledSource: ItemSource {
     }
   }
 
-  private let source: FolderSource
+  private let source: any ItemSource
   private let name: String
   private let flags: Part.Flags
   private let use: Use?
   private let homePaths: [HomePath]
+  private let packages: [String]
 
-  init(_ source: FolderSource, name: String, flags: Part.Flags, use: Use? = nil, homePaths: [HomePath] = []) {
+  init(
+    _ source: any ItemSource, name: String, flags: Part.Flags, use: Use? = nil, homePaths: [HomePath] = [],
+    packages: [String] = []
+  ) {
     self.homePaths = homePaths
+    self.packages = packages
     self.source = source
     self.name = name
     self.flags = flags
@@ -44,6 +52,7 @@ final class LabelledSource: ItemSource {
     summary.name = name
     summary.flags = flags
     summary.homePaths = homePaths
+    summary.packages = packages
     return summary
   }
 
@@ -56,7 +65,7 @@ final class LabelledSource: ItemSource {
       try wait(for: use, user, unless: settings.stopSignal)
     }
     // The app has written since the plan was made, until it was closed.
-    _ = try source.prepare(until: settings.stopSignal)
+    if use.listsAnew { _ = try source.prepare(until: settings.stopSignal) }
     let result = try source.export(settings, for: request, begin: begin)
     // Data that a program has begun to use meanwhile may be of two states.
     if let user = use.now() { throw use.error(user) }
@@ -85,4 +94,6 @@ final class LabelledSource: ItemSource {
 
   func withholding(for traits: DestinationTraits) -> Withholding { source.withholding(for: traits) }
   var isRotating: Bool { source.isRotating }
+  var graceAtTheEnd: Double { source.graceAtTheEnd }
+  func end() { source.end() }
 }

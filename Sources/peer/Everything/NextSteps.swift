@@ -8,6 +8,8 @@ import MigrationWire
 struct NextSteps: Equatable {
   /// What this device does not have.
   var missing: [Arrival.Missing] = []
+  /// The packages that the other device's user has installed, and that are not installed here.
+  var others: Set<String> = []
   /// The absolute paths of old data beside the new one.
   var aside: [[UInt8]] = []
   /// The home, if files in it need labels that this program does not set.
@@ -36,7 +38,7 @@ struct NextSteps: Equatable {
         }
       }
     }
-    var sentences: [String] = []
+    var sentences = installingOthers(catalogue, besides: packages)
     if !packages.isEmpty {
       sentences.append(
         "To install the programs that the data belongs to: apt install \(packages.sorted().joined(separator: " "))")
@@ -52,6 +54,29 @@ struct NextSteps: Equatable {
     }
     return sentences
   }
+
+  private func installingOthers(_ catalogue: Catalogue, besides packages: Set<String>) -> [String] {
+    let known = catalogue.known(others)
+    let wanted = known.subtracting(packages).sorted()
+    var sentences: [String] = []
+    if !wanted.isEmpty {
+      sentences.append(
+        "To install the other programs that the old computer's user had installed: apt install "
+          + wanted.joined(separator: " "))
+    }
+    let unknown = others.subtracting(known).sorted()
+    if !unknown.isEmpty {
+      sentences.append(
+        "Installed on the old computer, as it says, and in no catalogue of this one: "
+          + unknown.prefix(Self.shownNames).map { VisibleText.listed($0.utf8) }.joined(separator: ", ")
+          + (unknown.count > Self.shownNames
+            ? ", and \(Figures.count(UInt64(unknown.count - Self.shownNames))) more" : ""))
+    }
+    return sentences
+  }
+
+  /// How many names that are in no catalogue are shown.
+  private static let shownNames = 20
 
   private var decidingAboutOldData: [String] {
     guard let first = aside.first else { return [] }
@@ -83,17 +108,11 @@ struct Catalogue {
     self.flatpaks = flatpaks
   }
 
-  /// Whether a text can be the name of a Debian package.
-  static func isPackage(_ name: String) -> Bool {
-    guard name.utf8.count >= 2, let first = name.utf8.first, isSmall(first) else { return false }
-    return name.utf8.allSatisfy { isSmall($0) || "+-.".utf8.contains($0) }
-  }
-
   private static func isSmall(_ byte: UInt8) -> Bool { (97...122).contains(byte) || (48...57).contains(byte) }
 
   /// Those of some packages that APT can install.
   func known(_ packages: Set<String>) -> Set<String> {
-    var wanted = packages.filter(Self.isPackage)
+    var wanted = packages.filter(Part.isPackage)
     var known: Set<String> = []
     for name in names(in: lists) where name.hasSuffix("_Packages") && !wanted.isEmpty {
       guard let file = try? Directory.open(lists).openChild(Array(name.utf8)) else { continue }

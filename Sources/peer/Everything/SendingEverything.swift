@@ -27,8 +27,11 @@ struct ChosenEverything {
   private let options: SendOptions
   private let home: SharedDirectory
   private let homePath: [UInt8]
+  /// Where the home was on its own computer, if it is one from elsewhere.
+  private let formerPath: [UInt8]?
   /// PEER_HOME, where the apps and the records are.
   private let records: [UInt8]
+  private let known: KnownApps
   /// Clauses for the user about the list.
   let notes: [String]
   private(set) var inventory: Inventory
@@ -51,9 +54,11 @@ struct ChosenEverything {
       throw .usage(
         "the home \(VisibleText.quoted(path)) cannot be opened: \(error.words)", hint: "Name a directory with --home.")
     }
-    let known = KnownApps(records: records, isElsewhere: everything.home != nil).apps(in: home.directory)
-    notes = known.notes
-    let apps = (everything.home == nil ? Self.apps(in: records) : []) + known.apps
+    formerPath = everything.home == nil ? nil : FormerHome.path(of: homePath)
+    known = KnownApps(records: records, isElsewhere: everything.home != nil)
+    let found = known.apps(in: home.directory)
+    notes = found.notes
+    let apps = (everything.home == nil ? Self.apps(in: records) : []) + found.apps
     do throws(ArchiveError) {
       inventory = try Inventory(of: home, apps: apps, records: [records])
     } catch {
@@ -125,8 +130,8 @@ struct ChosenEverything {
 
   private func path(of place: MigrationApps.Place) -> [UInt8] { homePath + [UInt8(ascii: "/")] + place.path }
 
-  /// Measures the entries. At a terminal it shows how far that is, and with `table` each line of the
-  /// table as soon as its size is known.
+  /// Measures the entries. At a terminal it shows how far that is, and with `table` the sizes as they
+  /// become known: in place, if the terminal has room for the whole table, and else line by line.
   mutating func measure(showing table: Bool, until stop: StopSignal) throws(TransferFailure) {
     let (count, choice) = (inventory.entries.count, choice)
     let isShown = !options.json && Terminal.isTerminal(StandardStream.error.rawValue)
@@ -136,21 +141,25 @@ struct ChosenEverything {
       StandardStream.error.write("\r\u{1B}[2K\(pieces.joined())\(line)")
     }
     var (shown, time) = (0, BootInstant.now())
-    if isShown { show([], measuring: 1) }
+    let rows = table && isShown ? Terminal.height(StandardStream.error.rawValue) ?? 0 : 0
+    var whole = WholeTable(choice, columns: columns, rows: rows)
+    if isShown, !whole.draw(inventory, measuring: 1) { show([], measuring: 1) }
     do throws(ArchiveError) {
       try inventory.measure(until: stop) { index, inventory in
         // A long table takes time to write, which people do not see.
         let now = BootInstant.now()
         guard isShown, now.seconds(since: time) >= Self.pause else { return }
         time = now
+        if whole.draw(inventory, measuring: index + 2) { return }
         // Apps that make their data themselves are not measured.
         show(table ? PlanTable(inventory, choice).texts(columns: columns)[shown...index] : [], measuring: index + 2)
         shown = index + 1
       }
     } catch {
-      if isShown { show([], measuring: nil) }
+      if isShown { StandardStream.error.write("\r\u{1B}[2K") }
       throw error.code == .stopped ? TransferFailure(.interrupted, "interrupted") : TransferFailure(error)
     }
+    if whole.draw(inventory, measuring: nil) { return }
     let rest = table ? PlanTable(inventory, choice).texts(columns: columns)[shown...] : []
     if isShown {
       show(rest, measuring: nil)
@@ -199,24 +208,47 @@ struct ChosenEverything {
     }
     // A plan goes on only in its own order, also if other apps are in use by now.
     if !earlier.isEmpty { parts.sort { order(of: $0) < order(of: $1) } }
+    // One part tells the packages: folders are refused least.
+    let teller =
+      parts.firstIndex { if case .home = $0.contents { true } else { false } }
+      ?? parts.firstIndex { if case .app = $0.contents { false } else { true } }
     var sources: [any ItemSource] = []
-    for part in parts {
+    var parents: [[UInt8]: SharedDirectory] = [:]
+    for (index, part) in parts.enumerated() {
+      let packages = index == teller ? Array(known.packages.byHand.filter(Part.isPackage).prefix(Limits.packages)) : []
       switch part.contents {
-      case .app(let app):
-        sources.append(try SendingParts.part(app.identifier, options, home: records, telling: tell))
-      case .settings(let app, let settings): sources.append(try self.settings(app, settings, part))
-      case .folders, .home, .files: sources.append(try folders(part, telling: tell))
+      case .app(let app): sources.append(try self.app(app, part, telling: tell))
+      case .settings(let app, let settings): sources.append(try self.settings(app, settings, part, packages))
+      case .folders, .home, .files: sources.append(try folders(part, packages, sharing: &parents, telling: tell))
       }
     }
     return sources
   }
 
+  /// An app with an extension: it holds the app's lock only while it looks or exports.
+  private func app(
+    _ app: MovableApp, _ part: ChosenPart, telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) throws(TransferFailure) -> LabelledSource {
+    let records = records
+    var use = LabelledSource.Use(name: app.name, waits: waits) {
+      let holder = (try? AppHome.ifThere(records)?.app(app.identifier).holder()) ?? nil
+      return holder.map { "process \($0.process)" }
+    } tell: {
+      tell(.notice($0))
+    }
+    use.listsAnew = false
+    return LabelledSource(
+      try SendingParts.part(app.identifier, options, home: records, telling: tell), name: part.name, flags: part.flags,
+      use: use)
+  }
+
   private func folders(
-    _ part: ChosenPart, telling tell: @escaping @Sendable (TransferEvent) -> Void
+    _ part: ChosenPart, _ packages: [String], sharing parents: inout [[UInt8]: SharedDirectory],
+    telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) -> LabelledSource {
     do throws(ArchiveError) {
       let source = try FolderSource(
-        roots: try part.roots(in: home), selecting: part.selection,
+        roots: try part.roots(in: home, sharing: &parents), selecting: part.selection,
         contents: { roots in
           switch part.contents {
           case .home: .role(Part.home, roots)
@@ -225,10 +257,11 @@ struct ChosenEverything {
           }
         }, notice: { tell(.notice($0)) })
       guard case .files(let app, _) = part.contents else {
-        return LabelledSource(source, name: part.name, flags: part.flags)
+        return LabelledSource(source, name: part.name, flags: part.flags, packages: packages)
       }
       return LabelledSource(
-        source, name: part.name, flags: part.flags, use: use(app, telling: tell), homePaths: homePaths)
+        source, name: part.name, flags: part.flags, use: use(app, telling: tell), homePaths: homePaths,
+        packages: packages)
     } catch {
       throw TransferFailure(error)
     }
@@ -243,7 +276,7 @@ struct ChosenEverything {
 
   /// Writes the settings of an app to a file among peer's records, to be sent.
   private func settings(
-    _ app: MovableApp, _ settings: DesktopSettings, _ part: ChosenPart
+    _ app: MovableApp, _ settings: DesktopSettings, _ part: ChosenPart, _ packages: [String]
   ) throws(TransferFailure) -> LabelledSource {
     do {
       let content = settings.dump
@@ -257,7 +290,7 @@ struct ChosenEverything {
         name, beneath: SharedDirectory(folder), as: Array(AppCatalogue.settingsKey.utf8))
       let source = try FolderSource(
         roots: [root], selecting: Selection(), contents: { .files(of: app.identifier, $0) })
-      return LabelledSource(source, name: part.name, flags: part.flags)
+      return LabelledSource(source, name: part.name, flags: part.flags, packages: packages)
     } catch let error as ArchiveError {
       throw TransferFailure(error)
     } catch {
@@ -266,13 +299,13 @@ struct ChosenEverything {
   }
 
   /// Where this user's home and its folders are. Files of a home from elsewhere name the place that it
-  /// had there, which is unknown.
+  /// had there, if that is known.
   private var homePaths: [HomePath] {
-    if options.everything?.home != nil { return [] }
+    guard let path = options.everything?.home == nil ? homePath : formerPath else { return [] }
     let folders = HomeFolders(in: home.directory).map.map { key, place in
-      HomePath(key: Array(key.utf8), path: homePath + [UInt8(ascii: "/")] + place)
+      HomePath(key: Array(key.utf8), path: path + [UInt8(ascii: "/")] + place)
     }
-    return ([HomePath(key: OldPaths.homeKey, path: homePath)] + folders)
+    return ([HomePath(key: OldPaths.homeKey, path: path)] + folders)
       .filter { $0.path.count <= Limits.homePath }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
   }
 
@@ -280,16 +313,18 @@ struct ChosenEverything {
   private func use(
     _ app: MovableApp, telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) -> LabelledSource.Use {
-    let (home, records, isElsewhere) = (home, records, options.everything?.home != nil)
-    let waits =
-      options.everything?.waits == true
-      || !options.json && [0, StandardStream.error.rawValue].allSatisfy { Terminal.isTerminal($0) }
+    let (home, known) = (home, known)
     return LabelledSource.Use(name: app.name, waits: waits) {
-      KnownApps(records: records, isElsewhere: isElsewhere).apps(in: home.directory).apps
-        .first { $0.identifier == app.identifier }?.inUse
+      known.use(of: app, in: home.directory)
     } tell: {
       tell(.notice($0))
     }
+  }
+
+  /// Whether a part waits until a person has closed its app.
+  private var waits: Bool {
+    options.everything?.waits == true
+      || !options.json && [0, StandardStream.error.rawValue].allSatisfy { Terminal.isTerminal($0) }
   }
 
   /// The list, and nothing else.
@@ -304,8 +339,10 @@ struct ChosenEverything {
         throw TransferFailure(error)
       }
       let table = PlanTable(everything.inventory, everything.choice)
-      if options.json { return .event("inventory", table.json) }
-      return Rendering(standardOutput: table.text(columns: Terminal.width(StandardStream.output.rawValue) ?? 80))
+      let notes = Rendering(standardError: everything.notes.map { "peer: note: \($0)\n" }.joined())
+      if options.json { return notes + .event("inventory", table.json) }
+      let columns = Terminal.width(StandardStream.output.rawValue) ?? 80
+      return notes + Rendering(standardOutput: table.text(columns: columns))
     }
   }
 }

@@ -158,6 +158,8 @@ def plans():
         yield name, f"PLAN of an app whose exporter knows {len(options)} options", plan({**NOTES, "app": {**NOTES["app"], "options": options}})
     yield "plan-home-paths", "PLAN of an app of files, with the paths of a home", plan(
         {**EDITOR, "homePaths": [(b"documents", b"/home/anna/Dokumente"), (b"home", b"/home/anna")]})
+    yield "plan-packages", "PLAN of two folders of the role home, with two packages", plan(
+        {**part(1, "home", [(1, "documents")], identifier="home"), "packages": [b"g++", b"vim"]})
     yield "plan-files", "PLAN of an app of files, which runs by itself and has secrets", plan({**EDITOR, "flags": 3})
     yield "plan-resume", "PLAN of three parts that continues a plan", plan(PHOTOS, NOTES, EDITOR, plan=run(0x10, 16))
     yield "plan-unknown-kind", "PLAN with a part of kind 200, whose roots are no keys", plan(PHOTOS, part(200, "later", [(1, "A"), (4, "b/c")], identifier="x"))
