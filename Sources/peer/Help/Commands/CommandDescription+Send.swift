@@ -11,7 +11,10 @@ extension CommandDescription {
           "--limit", "--streams", "--code-file", "--remember", "--give-up-after", "--label", "--report", "--json",
         ])),
       Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
-      Form(.required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--wait", "--to"]), .more),
+      Form(
+        .required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--wait", "--ask", "--to"]),
+        .more
+      ),
     ],
     operands: [Operand(value: .path, isRepeatable: true)],
     blocks: [
@@ -89,6 +92,12 @@ extension CommandDescription {
       """
       With --everything, wait until an app that is in use is closed, and then send its data (default: at a terminal,
       wait; otherwise leave the app out). Apps that are in use come last.
+      """),
+    .flag(
+      "--ask",
+      """
+      With --everything and --json, ask on standard input: for each event 'question', read the answer as one line, in the
+      words that a person types at the terminal.
       """),
     .repeatable(
       "--app", "ID", .app,
