@@ -23,8 +23,9 @@ struct KnownApps {
     }
     let all =
       folder("XDG_DATA_HOME", "/flatpak") + folder("HOME", "/.local/share/flatpak") + [Array("/var/lib/flatpak".utf8)]
+    let shipped = ShippedFolder.find("known-apps", source: "Sources/MigrationApps/Descriptions")
     catalogue = AppCatalogue(
-      folders: [records + Array("/descriptions".utf8), Array("/etc/peer/apps".utf8)] + Self.shipped(),
+      folders: [records + Array("/descriptions".utf8), Array("/etc/peer/apps".utf8)] + [shipped].compactMap(\.self),
       programs: isElsewhere
         ? []
         : (variable("PATH") ?? []).split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map(
@@ -36,21 +37,6 @@ struct KnownApps {
     installations = isElsewhere ? [] : all
     dconf = isElsewhere ? nil : Dconf()
     running = isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID)
-  }
-
-  /// The folder with the shipped descriptions: beside the installed program, or in the clone that it
-  /// was built in.
-  private static func shipped() -> [[UInt8]] {
-    guard let program = try? Directory.open("/proc/self").readLink("exe") else { return [] }
-    var folder = FileContent.split(program).directory
-    let installed = folder + Array("/../share/peer/known-apps".utf8)
-    if FileContent.isDirectory(installed) { return [installed] }
-    while folder.count > 1 {
-      let clone = folder + Array("/Sources/MigrationApps/Descriptions".utf8)
-      if FileContent.isDirectory(clone) { return [clone] }
-      folder = FileContent.split(folder).directory
-    }
-    return []
   }
 
   /// The apps of which a home has data, and a note for each description or place that is not used.

@@ -96,8 +96,8 @@ extension CommandDescription {
     .flag(
       "--ask",
       """
-      With --everything and --json, ask on standard input: for each event 'question', read the answer as one line, in the
-      words that a person types at the terminal.
+      Ask on standard input. With --everything and --json: for each event 'question', the answer is one line, in the words
+      that a person types at the terminal.
       """),
     .repeatable(
       "--app", "ID", .app,
