@@ -56,6 +56,9 @@ let package = Package(
     // The decisions of both ends: values on top of the wire's, without clock, socket or file.
     .target(name: "MigrationEngine", dependencies: ["MigrationWire"], swiftSettings: product),
     .target(name: "MigrationSystem", dependencies: ["CSystem"], swiftSettings: product),
+    // The page that a user's own browser shows: the requests as values, the gate, the server.
+    .target(
+      name: "MigrationPage", dependencies: ["MigrationSystem"], exclude: ["Page"], swiftSettings: product),
     // Announces receivers on the networks and looks for them: values, in a folder of their own, and
     // sockets and threads around them.
     .target(name: "MigrationDiscovery", dependencies: ["MigrationSystem"], swiftSettings: product),
@@ -119,8 +122,8 @@ let package = Package(
       name: "peer",
       dependencies: [
         "MigrationApps", "MigrationArchive", "MigrationCredentials", "MigrationDiscovery",
-        "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire",
-        "PeerTransfer",
+        "MigrationEngine", "MigrationHost", "MigrationPage", "MigrationSystem", "MigrationTransfer", "MigrationVault",
+        "MigrationWire", "PeerTransfer",
       ],
       swiftSettings: product),
 
@@ -136,6 +139,9 @@ let package = Package(
       swiftSettings: common),
     .testTarget(
       name: "MigrationSystemTests", dependencies: ["MigrationSystem", "TestSupport"], swiftSettings: common),
+    .testTarget(
+      name: "MigrationPageTests", dependencies: ["MigrationPage", "MigrationSystem", "TestSupport"],
+      swiftSettings: common),
     .testTarget(
       name: "MigrationDiscoveryTests", dependencies: ["MigrationDiscovery", "MigrationSystem", "TestSupport"],
       swiftSettings: common),
@@ -214,8 +220,8 @@ let package = Package(
       name: "PeerTests",
       dependencies: [
         "MigrationApps", "MigrationArchive", "MigrationCredentials", "MigrationEngine", "MigrationHost",
-        "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire", "PeerTransfer", "TestSupport",
-        "peer",
+        "MigrationPage", "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire", "PeerTransfer",
+        "TestSupport", "peer",
       ],
       swiftSettings: common),
   ],
@@ -236,7 +242,7 @@ if isFuzzed {
       name: "fuzz",
       dependencies: [
         "COpenSSL", "FuzzDriver", "MigrationArchive", "MigrationCredentials",
-        "MigrationDiscovery", "MigrationEngine", "MigrationHost", "MigrationSystem", "MigrationTLS",
+        "MigrationDiscovery", "MigrationEngine", "MigrationHost", "MigrationPage", "MigrationSystem", "MigrationTLS",
         "MigrationTransfer", "MigrationVault", "MigrationWire", "TestSupport", "TransferSimulator",
       ],
       path: "Tests/Fuzzing",

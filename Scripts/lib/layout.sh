@@ -32,6 +32,9 @@ lay_out() {
   lay_out_program "$stage"
   lay_out_package "$stage/share/peer/package"
   copy Sources/MigrationApps/Descriptions "$stage/share/peer/known-apps"
+  copy Sources/MigrationPage/Page "$stage/share/peer/page"
+  copy Scripts/lib/peer.desktop "$stage/share/applications/peer.desktop"
+  copy Sources/MigrationPage/Page/icon.svg "$stage/share/icons/hicolor/scalable/apps/peer.svg"
   lay_out_documents "$stage/share/doc/peer" "$prefix"
   umask "$old_umask"
 }

@@ -23,6 +23,14 @@ enum CodeEntry {
     switch source {
     case .prompt:
       return try prompt(device, output, interruptions)
+    case .program:
+      let questioner = ProgramQuestioner(output: output, interruptions: interruptions)
+      var mistake: String?
+      return try ask(
+        { () throws(TransferFailure) in
+          try taken(
+            try questioner.ask(.code, ["label": IfGiven(device.name), "address": device.host], mistake: mistake))
+        }, say: { mistake = $0 })
     case .standardInput:
       if Terminal.isTerminal(Self.standardInput) { return try prompt(device, output, interruptions) }
       var line = try firstLine(Self.standardInput, "standard input", interruptions)

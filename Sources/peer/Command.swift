@@ -8,6 +8,8 @@ import MigrationWire
 enum Command: Equatable, Sendable {
   case receive(ReceiveOptions)
   case send(SendOptions)
+  /// Show the page on which people move to a new computer.
+  case assistant(AssistantOptions)
   /// List the waiting devices on the network.
   case discover(DiscoverOptions)
   /// List the unfinished transfers.
@@ -70,6 +72,7 @@ extension Command {
         switch verb {
         case .receive: self = .receive(try ReceiveOptions(arguments))
         case .send: self = .send(try SendOptions(arguments))
+        case .assistant: self = .assistant(try AssistantOptions(arguments))
         case .discover: self = .discover(try DiscoverOptions(arguments))
         case .resume: self = try Self.resume(arguments)
         case .forget where arguments.bytes("--older-than") != nil:

@@ -20,21 +20,33 @@ struct JSONReport: Report {
   private let side: Side?
   /// The time of an event, in seconds since 1970; nil for lines without a time.
   private let clock: (@Sendable () -> Int64)?
+  /// The firewall of this device, for advice to one that waits; nil for none.
+  private let firewall: Firewall?
   /// The transfer that the events are about.
   private var transfer: TransferID?
+  /// What the user does next.
+  private var nextSteps: [String]?
 
-  init(_ side: Side? = nil, clock: (@Sendable () -> Int64)? = nil) {
+  init(_ side: Side? = nil, behind firewall: Firewall? = nil, clock: (@Sendable () -> Int64)? = nil) {
     self.side = side
     self.clock = clock
+    self.firewall = firewall
   }
 
   /// The report of a run, whose events have times.
-  static func ofRun(_ side: Side? = nil) -> JSONReport { JSONReport(side) { Timestamp.coarseNow().seconds } }
+  static func ofRun(_ side: Side? = nil, behind firewall: Firewall? = nil) -> JSONReport {
+    JSONReport(side, behind: firewall) { Timestamp.coarseNow().seconds }
+  }
 
   mutating func handle(_ event: TransferEvent, at moment: Moment) -> Rendering {
     switch event {
     case .listening(let listening):
-      return line("listening", ["addresses": listening.addresses, "port": listening.port, "from": listening.from])
+      return line(
+        "listening",
+        [
+          "addresses": listening.addresses, "port": listening.port, "from": listening.from,
+          "advice": IfGiven(firewall?.advice(listening)),
+        ])
     case .announced(let name): return line("announced", ["name": name])
     case .unannounced(let reason): return line("unannounced", ["reason": reason])
     case .code(let code, let lifetime):
@@ -55,7 +67,8 @@ struct JSONReport: Report {
     case .found(let label, let address):
       return line("found", ["label": label, "address": address])
     case .connecting(let address):
-      return line("connecting", ["address": address])
+      return line(
+        "connecting", ["address": address, "advice": IfGiven(firewall?.advice(toSenderFor: address))])
     case .queued(let place):
       let known: UInt16? = place > 0 ? place : nil
       return line("queued", ["place": known])
@@ -92,7 +105,7 @@ struct JSONReport: Report {
     case .done(let result):
       meter.stop()
       defer { transfer = nil }
-      return line("done", result.members)
+      return line("done", result.members + ["nextSteps": IfGiven(nextSteps)])
     case .partEnded(let end):
       return line("part", end.members)
     case .failed(let failure):
@@ -108,6 +121,8 @@ struct JSONReport: Report {
   }
 
   mutating func clear() -> Rendering { Rendering() }
+
+  mutating func advise(_ sentences: [String]) { nextSteps = sentences.isEmpty ? nil : sentences }
 
   func missed(_ count: UInt64) -> Rendering { line("missed", ["messages": count]) }
 
@@ -215,8 +230,11 @@ extension TransferResult {
 }
 
 extension Part {
-  /// The JSON members of a part of a plan.
-  fileprivate var members: JSONMembers {
+  /// The JSON members of a part of a plan, as its sender describes it.
+  fileprivate var members: JSONMembers { members(flags) }
+
+  /// The JSON members of a part of a plan that is this for the reader.
+  func members(_ flags: Part.Flags) -> JSONMembers {
     let contents: JSONMembers =
       switch contents {
       case .folders(let roots): ["kind": "folders", "roots": roots.map(\.members)]

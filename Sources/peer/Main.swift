@@ -52,6 +52,7 @@ import PeerTransfer
     case .send(let options):
       let output = Output(.sender, json: options.json)
       return perform(output) { () throws(TransferFailure) in try runSend(options, output) }
+    case .assistant(let options): return Assistant.perform(options)
     case .discover(let options): return Discover.perform(options)
     case .resumeList(let json): return Unfinished.list(json: json)
     case .forgetOlder(let age, let json): return Unfinished.forget(olderThan: age, json: json)

@@ -36,7 +36,7 @@ final class Output: Sendable {
     let wanted = app.map { "--app \(VisibleText.of($0))" } ?? (isOfEverything ? "--everything" : "PATH...")
     self.init(
       json
-        ? JSONReport.ofRun()
+        ? JSONReport.ofRun(behind: .find())
         : HumanReport(
           role, on: .standardError, wanting: wanted, isVerbose: isVerbose,
           command: CommandLineText.of(CurrentProcess.arguments), behind: .find()),

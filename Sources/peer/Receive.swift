@@ -182,8 +182,9 @@ private func receive(_ options: ReceiveOptions, _ output: Output) throws(Transfe
   if transfer.code == nil {
     helpers.restart = RestartEntry.asker(json: options.json, unless: interruption.raw)
   }
-  if options.asks { try ConsentEntry.check() }
-  let (isHome, canAsk) = (receivesAtHome(options), (try? Questioner()) != nil)
+  let isOfProgram = options.asks && options.json && options.takesEverything
+  if options.asks, !isOfProgram { try ConsentEntry.check() }
+  let (isHome, canAsk) = (receivesAtHome(options), isOfProgram || (try? Questioner()) != nil)
   let permissions = EverythingImporters.Permissions(secrets: options.takesSecrets, running: options.takesRunning)
   if !options.takesEverything, options.asks || isHome && canAsk {
     let entry = ConsentEntry(
@@ -204,7 +205,8 @@ private func receive(_ options: ReceiveOptions, _ output: Output) throws(Transfe
       output.advise(by: everything.nextSteps)
       if canAsk {
         let consent = EverythingConsent(
-          output: output, interruption: interruption.raw, permissions: permissions, flags: everything.flags)
+          output: output, interruption: interruption.raw, permissions: permissions, flags: everything.flags,
+          isOfProgram: isOfProgram)
         helpers.consent = { consent.ask($0, until: $1) }
       }
       return everything

@@ -37,6 +37,8 @@ struct SendOptions: Equatable, Sendable {
   var report: [UInt8]?
   /// Whether a program reads the output.
   var json = false
+  /// Whether that program answers questions on standard input.
+  var asks = false
 }
 
 /// The source of exclusion patterns.
@@ -57,13 +59,15 @@ enum CodeSource: Equatable, Sendable {
   case standardInput
   /// The first line of a file.
   case file([UInt8])
+  /// A program, which answers questions on standard input.
+  case program
 }
 
 extension CodeSource {
   /// Whether a person at the terminal types it.
   var isTyped: Bool {
     switch self {
-    case .prompt: true
+    case .prompt, .program: true
     case .standardInput: Terminal.isTerminal(0)
     case .file: false
     }
@@ -110,6 +114,21 @@ extension SendOptions {
     transfer.waitsInLine = !arguments.has("--no-wait")
     report = arguments.bytes("--report")
     json = arguments.has("--json")
+    try takeQuestions(arguments)
+  }
+
+  /// Reads `--ask`.
+  private mutating func takeQuestions(_ arguments: Arguments) throws(TransferFailure) {
+    asks = arguments.has("--ask")
+    guard asks else { return }
+    guard json, everything?.isDry == false else {
+      throw .usage(
+        "--ask requires --everything and --json", hint: "Without --json, the command asks at the terminal by itself.")
+    }
+    guard code == .prompt else {
+      throw .usage("--ask cannot be used with --code-file", hint: "Remove one of them: the code is asked for.")
+    }
+    code = .program
   }
 
   /// The exclusions, in the order in which they were typed.

@@ -220,7 +220,7 @@ extension TransferStore.Listed {
     let subject: JSONMembers =
       switch remembered.subject {
       case .sources(let sources):
-        remembered.plan.parts.count > 1
+        remembered.plan.parts.count > 1 || Migration.home(ofName: sources.first ?? []) != nil
           ? [
             "home": IfGiven(Migration.home(ofName: sources.first ?? []).map { FileName($0) }),
             "sources": remembered.paths.map { ["path": FileName($0)] as JSONMembers },

@@ -280,6 +280,10 @@ def networks():
 
 
 @functools.cache
+def browser():
+    return None if shutil.which("chromedriver") and shutil.which("chromium") else "chromedriver is missing here: chromium-driver"
+
+
 def avahi():
     tools = [tool for tool in ("avahi-daemon", "avahi-browse", "dbus-daemon") if not shutil.which(tool)]
     return f"{', '.join(tools)} missing here" if tools else None

@@ -5,7 +5,7 @@ import os
 import signal
 
 from computers import computers
-from devices import PATIENCE, end_well, own_port, random_file
+from devices import PATIENCE, end_well, mistyped, own_port, random_file
 from needs import needs, root
 from outside import MIB, equal, require, wait_for
 
@@ -295,3 +295,27 @@ def test_homes_of_other_users(work):
     said = new.peer("receive", "--everything", "--take-running", new.home, code=4)
     command = f"setpriv --reuid 1234 --regid 1234 --clear-groups env HOME={new.home} peer receive --everything --take-running {new.home}"
     require("belongs to user 1234" in said and said.endswith(command), f"said: {said}")
+
+
+def test_a_program_answers(work):
+    """moving: a program answers what a terminal asks: what moves, the code, and which parts are taken"""
+    old, new = computers(work, [])
+    for name in ("Documents/a", "Pictures/b", ".secretly"):
+        old.write(name)
+    inventory = json.loads(old.peer("send", "--everything", "--dry-run", "--json"))
+    numbers = {entry["name"]: entry["number"] for entry in inventory["entries"]}
+    receiver = new.start("receive", "--everything", "--listen", "127.0.0.1:0", "--json", "--ask", text="all without 1\n")
+    port = wait_for("a port", PATIENCE, lambda: receiver.events("listening"))[0]["port"]
+    code = wait_for("a code", PATIENCE, lambda: receiver.events("code"))[0]["code"]
+    sender = old.start(
+        "send", "--everything", f"--to=127.0.0.1:{port}", "--json", "--ask",
+        text=f"x\n{numbers['Pictures']},+{numbers['.secretly']}\n{mistyped(code)}\n{code}\n")
+    equal(sender.wait(), 8, "the sender's exit code, as a part was not taken")
+    equal(receiver.wait(), 8, "the receiver's exit code")
+    asked = [(question["about"], "mistake" in question) for question in sender.events("question")]
+    equal(asked, [("choice", False), ("choice", True), ("code", False), ("code", True)], "the questions")
+    measured = {event["number"] for event in sender.events("measured")}
+    equal(measured, set(numbers.values()), "the entries that are measured")
+    consent = receiver.events("question")
+    equal([[part["runsByItself"] for part in question["parts"]] for question in consent], [[True, False]], "the parts")
+    equal((new.read("Documents/a"), new.read("Pictures/b"), new.read(".secretly")), ("content\n", None, None), "what arrived")

@@ -89,6 +89,10 @@ def texts(add):
             "192.0.2.7", "192.0.2.0/24", "fe80::1%lo", "::ffff:192.0.2.7/120", "2001:db8::/32", "laptop", "laptop:80", ":80", "80",
             "[::1]:80", "[fe80::1%lo]", "::1", "a:b:c", "1234-5670", "12 34 56 74", "0.0.0.0/0"]):
         add("addresses", str(index), text.encode())
+    for index, text in enumerate([
+            "GET / HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n", "POST /exchange HTTP/1.1\r\nOrigin: http://127.0.0.1:80\r\nX-Peer-Ticket: 0\r\n\r\n",
+            "POST /send HTTP/1.1\r\nX-Peer-Secret: 0\r\nContent-Length: 7\r\n\r\nto=a\nb=", "GET /events HTTP/1.1\r\n\r\n"]):
+        add("requests", str(index), text.encode())
 
 
 def kernel(add):

@@ -108,6 +108,20 @@ import Testing
     #expect(line(event) == text + "\n")
   }
 
+  @Test func `a run that waits has advice with the command for the firewall`() {
+    report = JSONReport(behind: .ufw)
+    let listening = line(.listening(Listening(addresses: [], port: 7)))
+    #expect(listening.contains(#""advice":"Still waiting for 'peer send'"#))
+    #expect(listening.contains("sudo ufw allow 7/tcp"))
+    let connecting = line(.connecting(address: "192.0.2.7"))
+    #expect(connecting.contains(#""advice":"Still waiting for 'peer receive' at 192.0.2.7"#))
+  }
+
+  @Test func `what the user does next is in the result`() {
+    report.advise(["To install: apt install a"])
+    #expect(line(.done(Samples.result())).contains(#""nextSteps":["To install: apt install a"]"#))
+  }
+
   @Test func `a failure names its entry and has exact figures`() {
     let subject = TransferFailure.Subject(
       name: [0x61, 0xFF], bytes: Close.Space(needed: 12_300_000_000, available: 1), items: nil)

@@ -52,6 +52,14 @@ import Testing
     #expect(TransferStore.Listing().lines == Rendering())
   }
 
+  @Test func `a migration of one part names its home`() throws {
+    var listing = TransferStore.Listing()
+    let sources = [Migration.name(of: Array("/home/ann".utf8)), Array("/home/ann/Documents".utf8)]
+    listing.transfers = [try listed(.sources(sources))]
+    #expect(
+      listing.lines.standardOutput.contains(#""home":"/home/ann","sources":[{"path":"/home/ann/Documents"}]"#))
+  }
+
   @Test func `the report for a program has an object per line`() throws {
     var listing = TransferStore.Listing()
     listing.transfers = [

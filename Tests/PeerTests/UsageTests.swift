@@ -45,6 +45,11 @@ import Testing
     Mistake(
       "receive", "--code-file", "-", message: "--code-file: standard input cannot be used here",
       hint: "Write the code to a file first"),
+    Mistake("assistant", "x", message: "unexpected argument 'x'", hint: "assistant --help"),
+    Mistake("send", "a", "--ask", message: "--ask requires --everything and --json", hint: "at the terminal by itself"),
+    Mistake(
+      "send", "--everything", "--json", "--ask", "--code-file=c", message: "--ask cannot be used with --code-file",
+      hint: "Remove one of them"),
     Mistake("code", message: "missing command after 'peer code'", hint: "peer code new"),
     Mistake("code", "old", message: "unknown command 'peer code old'", hint: "peer code new"),
     Mistake("code", "new", "x", message: "unexpected argument 'x'", hint: "code new --help"),

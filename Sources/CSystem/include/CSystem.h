@@ -10,6 +10,7 @@
 
 #include "CAttributes.h"
 #include "CDetach.h"
+#include "CProgram.h"
 #include "CSpawn.h"
 #include "CView.h"
 

@@ -31,8 +31,9 @@ struct KnownApps {
       isElsewhere
       ? InstalledPackages()
       : InstalledPackages(Array("/var/lib/dpkg/status".utf8), automatic: Array("/var/lib/apt/extended_states".utf8))
+    let shipped = ShippedFolder.find("known-apps", source: "Sources/MigrationApps/Descriptions")
     catalogue = AppCatalogue(
-      folders: [records + Array("/descriptions".utf8), Array("/etc/peer/apps".utf8)] + Self.shipped(),
+      folders: [records + Array("/descriptions".utf8), Array("/etc/peer/apps".utf8)] + [shipped].compactMap(\.self),
       programs: isElsewhere
         ? []
         : (variable("PATH") ?? []).split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map(
@@ -53,21 +54,6 @@ struct KnownApps {
   /// The program that uses the data of an app of files at this moment, for people.
   func use(of app: MovableApp, in home: borrowing Directory) -> String? {
     catalogue.use(of: app, in: home) { Self.running(isElsewhere) }
-  }
-
-  /// The folder with the shipped descriptions: beside the installed program, or in the clone that it
-  /// was built in.
-  private static func shipped() -> [[UInt8]] {
-    guard let program = try? Directory.open("/proc/self").readLink("exe") else { return [] }
-    var folder = FileContent.split(program).directory
-    let installed = folder + Array("/../share/peer/known-apps".utf8)
-    if FileContent.isDirectory(installed) { return [installed] }
-    while folder.count > 1 {
-      let clone = folder + Array("/Sources/MigrationApps/Descriptions".utf8)
-      if FileContent.isDirectory(clone) { return [clone] }
-      folder = FileContent.split(folder).directory
-    }
-    return []
   }
 
   /// The apps of which a home has data, and a note for each description or place that is not used.

@@ -168,6 +168,37 @@ struct ChosenEverything {
     }
   }
 
+  /// Measures the entries, and tells a program what there is and the size of each as soon as it is
+  /// known.
+  mutating func measure(telling questioner: ProgramQuestioner, until stop: StopSignal) throws(TransferFailure) {
+    questioner.tell("inventory", PlanTable(inventory, choice).json)
+    do throws(ArchiveError) {
+      try inventory.measure(until: stop) { index, inventory in
+        guard let size = inventory.entries[index].size?.tally else { return }
+        questioner.tell("measured", ["number": index + 1, "items": size.items, "bytes": size.bytes])
+      }
+    } catch {
+      throw error.code == .stopped ? TransferFailure(.interrupted, "interrupted") : TransferFailure(error)
+    }
+  }
+
+  /// Lets a program change the choice, by the same words as a person.
+  mutating func ask(_ questioner: ProgramQuestioner) throws(TransferFailure) {
+    var mistake: String?
+    for _ in 0..<Self.tries {
+      let line = try questioner.ask(.choice, [:], mistake: mistake)
+      guard case .line(let bytes) = line else {
+        throw TransferFailure(.interrupted, "interrupted before anything was chosen")
+      }
+      do throws(ChoiceError) {
+        return try choice.apply(String(decoding: bytes, as: UTF8.self))
+      } catch {
+        mistake = "\(error.description). \(error.hint)"
+      }
+    }
+    throw .usage("nothing was chosen", hint: "Choose with --skip and --app.")
+  }
+
   /// The pause between two looks at the sizes, in seconds.
   private static let pause = 0.1
   /// The number of answers with a mistake.
@@ -356,6 +387,12 @@ extension SendOptions {
     var chosen = try ChosenEverything(self, records: home)
     for note in chosen.notes { output.handle(.notice(note)) }
     let isContinued = try chosen.choose(continuing: TransferStore(home: home))
+    if self.asks {
+      let questioner = ProgramQuestioner(output: output, interruptions: [interruption.raw])
+      try chosen.measure(telling: questioner, until: interruption.early)
+      if !isContinued { try chosen.ask(questioner) }
+      return chosen
+    }
     let asks = !json && !isContinued && (try? Questioner()) != nil
     try chosen.measure(showing: asks, until: interruption.early)
     if asks { try chosen.ask(output, unless: interruption.raw) }

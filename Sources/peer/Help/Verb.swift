@@ -2,6 +2,7 @@
 enum Verb: String, CaseIterable, Sendable {
   case receive
   case send
+  case assistant
   case discover
   case resume
   case forget
@@ -60,6 +61,7 @@ enum Verb: String, CaseIterable, Sendable {
     switch self {
     case .receive: .receive
     case .send: .send
+    case .assistant: .assistant
     case .discover: .discover
     case .resume: .resume
     case .forget: .forget

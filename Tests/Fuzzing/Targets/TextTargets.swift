@@ -1,5 +1,6 @@
 import FuzzDriver
 import Glibc
+import MigrationPage
 import MigrationWire
 
 @testable import MigrationSystem
@@ -11,6 +12,7 @@ extension FuzzTarget {
       checkTexts(Array(input))
     },
     FuzzTarget("routes", "the kernel's messages about links and addresses", longest: 512) { checkRoutes($0) },
+    FuzzTarget("requests", "requests of HTTP to the page", longest: 512) { checkRequest($0) },
     FuzzTarget("dns", "packets of multicast DNS", longest: 384) { checkPacket(Array($0)) },
     FuzzTarget("discovery", "the responder and the browser of nearby devices", longest: 32, memory: 4096) { input in
       let bytes = Array(input)
@@ -19,6 +21,21 @@ extension FuzzTarget {
       run.perform(bytes)
     },
   ]
+}
+
+/// A request is the same in one piece and byte by byte, within its bounds, and only the gate's own
+/// secret opens.
+private func checkRequest(_ input: ArraySlice<UInt8>) {
+  var (whole, pieces) = (RequestParser(), RequestParser())
+  let outcome = whole.take(input)
+  var last = RequestParser.Outcome.unfinished
+  for byte in input where last == .unfinished { last = pieces.take([byte]) }
+  guard case .request(let request) = outcome else { return }
+  promise(last == outcome, "a request in pieces is another one")
+  promise(request.fields.count <= RequestParser.mostFields, "there are too many fields")
+  promise(request.target.utf8.count <= RequestParser.longestTarget, "a path is too long")
+  if let gate = read({ try Gate(port: 80) }) { promise(!gate.knows(request), "a secret was guessed") }
+  _ = (request.form, Route(request))
 }
 
 /// A value that can be read has a text that reads as equal.

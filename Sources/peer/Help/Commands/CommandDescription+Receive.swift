@@ -108,7 +108,7 @@ extension CommandDescription {
       "--ask",
       """
       Show the offer, and write nothing until the user answers yes at the terminal. Without this option, the code that
-      the sender enters is consent enough.
+      the sender enters is consent enough. With --everything and --json, the answer is a line of standard input.
       """),
     .flag(
       "--take-running",

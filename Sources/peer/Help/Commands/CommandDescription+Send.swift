@@ -12,7 +12,10 @@ extension CommandDescription {
           "--json",
         ])),
       Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
-      Form(.required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--wait", "--to"]), .more),
+      Form(
+        .required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--wait", "--ask", "--to"]),
+        .more
+      ),
     ],
     operands: [Operand(value: .path, isRepeatable: true)],
     blocks: [
@@ -90,6 +93,12 @@ extension CommandDescription {
       """
       With --everything, wait until an app that is in use is closed, and then send its data (default: at a terminal,
       wait; otherwise leave the app out). Apps that are in use come last.
+      """),
+    .flag(
+      "--ask",
+      """
+      Ask on standard input. With --everything and --json: for each event 'question', the answer is one line, in the words
+      that a person types at the terminal.
       """),
     .repeatable(
       "--app", "ID", .app,

@@ -1,0 +1,145 @@
+package import MigrationSystem
+
+/// Serves the page to the browsers of its user on this machine. One thread runs it.
+package struct PageServer: ~Copyable {
+  /// The most connections. The next one ends the oldest that is no stream.
+  static let mostConnections = 64
+  /// How long the server stays without a page.
+  package static let patience = Duration.seconds(10)
+
+  private let listener: ListeningSocket
+  private let program: any PageProgram
+  private let owner: UInt32
+  private var gate: Gate
+  private var poller: Poller
+  private var connections: [UniqueBox] = []
+  /// When it ends if no page is there.
+  private var end: BootInstant
+
+  /// A connection that an array can hold.
+  private final class UniqueBox {
+    var connection: PageConnection
+
+    init(_ connection: consuming PageConnection) { self.connection = connection }
+  }
+
+  /// Listens on 127.0.0.1, on a port that the kernel chooses.
+  ///
+  /// - Parameter owner: the user whose connections are taken.
+  package init(_ program: any PageProgram, owner: UInt32 = CurrentProcess.effectiveUserID) throws(SystemError) {
+    let socket = try ListeningSocket(on: .loopback(port: 0))
+    let poller = try Poller()
+    gate = try Gate(port: socket.port)
+    listener = socket
+    self.poller = poller
+    self.program = program
+    self.owner = owner
+    end = .now() + Gate.lifeOfTicket
+  }
+
+  package var port: UInt16 { listener.port }
+  /// What another process of the same user asks for a ticket with.
+  package var secret: String { gate.secret }
+
+  /// The address for a browser, with a new ticket.
+  package mutating func newAddress() throws(SystemError) -> String {
+    Self.address(port: port, ticket: try gate.newTicket(now: .now()))
+  }
+
+  /// The address for a browser.
+  package static func address(port: UInt16, ticket: String) -> String { "http://127.0.0.1:\(port)/#\(ticket)" }
+
+  /// Serves until no page has been there for a while and nothing runs, or until the descriptor `stop`
+  /// is readable; then returns true.
+  package mutating func run(until stop: CInt) throws(SystemError) -> Bool {
+    while true {
+      var interests = [
+        Poller.Interest(stop, .readable), Poller.Interest(program.events.wakeup.raw, .readable),
+        Poller.Interest(listener.raw, .readable),
+      ]
+      interests += connections.map { Poller.Interest($0.connection.socket.raw, $0.connection.wanted) }
+      _ = try poller.wait(&interests, until: nextMoment())
+      if !interests[0].ready.isEmpty { return true }
+      if !interests[1].ready.isEmpty { program.events.wakeup.clear() }
+      let now = BootInstant.now()
+      for (index, box) in connections.enumerated() { step(box, interests[index + 3].ready, now: now) }
+      connections.removeAll { $0.connection.isOver }
+      if !interests[2].ready.isEmpty { try accept(now: now) }
+      let isShown = connections.contains { $0.connection.isStream }
+      let isNeeded = program.isNeeded(isShown: isShown)
+      // A page that came in time has used its ticket.
+      if isShown { end = now + Self.patience } else if isNeeded { end = max(end, now + Self.patience) }
+      if now >= end { return false }
+    }
+  }
+
+  private func nextMoment() -> BootInstant {
+    connections.compactMap { $0.connection.nextMoment }.reduce(end, min)
+  }
+
+  private mutating func accept(now: BootInstant) throws(SystemError) {
+    // A flood does not keep the thread from the connections that it has.
+    for _ in 0..<Self.mostConnections {
+      let socket: StreamSocket?
+      do throws(SystemError) {
+        socket = try listener.accept()
+      } catch {
+        guard error.isDescriptorShortage else { throw error }
+        return
+      }
+      guard let socket else { return }
+      guard LoopbackConnection.owner(ofPort: socket.remoteAddress.port, to: port) == owner else { continue }
+      if connections.count >= Self.mostConnections {
+        guard let oldest = connections.firstIndex(where: { !$0.connection.isStream }) else { continue }
+        connections.remove(at: oldest)
+      }
+      connections.append(UniqueBox(PageConnection(socket, now: now)))
+    }
+  }
+
+  private mutating func step(_ box: UniqueBox, _ ready: Poller.Readiness, now: BootInstant) {
+    if !ready.isDisjoint(with: [.readable, .hangUp, .failed]) {
+      switch box.connection.read() {
+      case .unfinished: break
+      case .refused(let status): box.connection.answer(Response(status), now: now)
+      case .request(let request):
+        if let response = response(to: request, now: now) {
+          box.connection.answer(response, now: now)
+        } else {
+          box.connection.stream(program.events, now: now)
+        }
+      }
+    }
+    if box.connection.isStream {
+      box.connection.fill(from: program.events, now: now)
+    } else if ready.contains(.writable) {
+      box.connection.write(now: now)
+    }
+    box.connection.check(now: now)
+  }
+
+  /// The response to a request; nil for the events.
+  mutating func response(to request: Request, now: BootInstant) -> Response? {
+    guard gate.isFromHere(request) else { return Response(.misdirected) }
+    guard let route = Route(request) else { return Response(.notFound) }
+    switch route {
+    case .file(let file):
+      return program.content(of: file).map { Response(.fine, file.type, $0) } ?? Response(.notFound)
+    case .exchange:
+      guard gate.takeTicket(of: request, now: now) else { return Response(.forbidden) }
+      return Response(.fine, "text/plain; charset=utf-8", Array(gate.secret.utf8))
+    case .ticket, .events, .call:
+      guard gate.knows(request) else { return Response(.forbidden) }
+    }
+    switch route {
+    case .ticket:
+      guard let ticket = try? gate.newTicket(now: now) else { return Response(.failed) }
+      end = max(end, now + Gate.lifeOfTicket)
+      return Response(.fine, "text/plain; charset=utf-8", Array(ticket.utf8))
+    case .call(let call):
+      guard let form = request.form else { return Response(.malformed) }
+      return Response(program.perform(call, form))
+    case .events, .file, .exchange: return nil
+    }
+  }
+}

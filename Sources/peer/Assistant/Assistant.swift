@@ -1,0 +1,125 @@
+import MigrationEngine
+import MigrationPage
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// The options of `peer assistant`.
+struct AssistantOptions: Equatable, Sendable {
+  /// Whether the address is opened in the user's browser.
+  var opensBrowser = true
+}
+
+extension AssistantOptions {
+  /// Parses the words after `peer assistant`.
+  init(_ arguments: Arguments) throws(TransferFailure) {
+    try arguments.refuseOperands()
+    opensBrowser = !arguments.has("--no-browser")
+  }
+}
+
+/// `peer assistant`: the page on which people move to a new computer.
+enum Assistant {
+  /// The file in PEER_HOME that the running assistant has locked. It has its port and its secret.
+  static let fileName = Array("assistant".utf8)
+  private static let longestFile = 256
+
+  /// Serves the page, or opens another one of the assistant that runs. Returns the exit code.
+  static func perform(_ options: AssistantOptions) -> Int32 {
+    do {
+      return try run(options)
+    } catch {
+      return Output(.sender, json: false).fail(error)
+    }
+  }
+
+  private static func run(_ options: AssistantOptions) throws(TransferFailure) -> Int32 {
+    guard let page = ShippedFolder.find("page", source: "Sources/MigrationPage/Page") else {
+      throw TransferFailure(
+        .failed, "the files of the page are not installed", hint: "Install peer again: they are in share/peer/page.")
+    }
+    let home = try Home.forRecords()
+    do throws(SystemError) {
+      // Before all threads.
+      let signals = try SignalSource()
+      let file = try Directory.openOrMake(home, mode: 0o700).openOrCreateFile(fileName)
+      guard try file.lockOnceFree() else {
+        try open(try addressOfOther(file), options)
+        return ExitCode.done
+      }
+      let program = try AssistantProgram(page: page)
+      var server = try PageServer(program)
+      try file.truncate(to: 0)
+      try file.write(at: 0, Array("\(server.port) \(server.secret)\n".utf8).span)
+      try open(try server.newAddress(), options)
+      let isStopped = try server.run(until: signals.raw)
+      try file.truncate(to: 0)
+      program.end()
+      return isStopped ? try code(of: signals) : ExitCode.done
+    } catch {
+      throw TransferFailure(.failed, error.description)
+    }
+  }
+
+  private static func code(of signals: borrowing SignalSource) throws(SystemError) -> Int32 {
+    let kind: TransferFailure.Kind = try signals.next() == .interrupt ? .interrupted : .terminated
+    return kind.rawValue
+  }
+
+  /// Prints an address, and opens it in the browser that the user has chosen.
+  private static func open(_ address: String, _ options: AssistantOptions) throws(SystemError) {
+    StandardStream.output.write("The page for moving to a new computer: \(address)\n")
+    guard options.opensBrowser else { return }
+    do throws(SystemError) {
+      let browser = try UserProgram("xdg-open", [address])
+      // A browser may run as long as this program.
+      _ = try OwnerThread(name: "browser") { if (try? browser.wait()) != 0 { tellToOpen() } }
+    } catch {
+      tellToOpen()
+    }
+  }
+
+  private static func tellToOpen() {
+    StandardStream.error.write("peer: note: no browser was opened: open the address within a minute\n")
+  }
+
+  // MARK: The assistant that runs
+
+  /// A new address of the assistant that has locked the file.
+  private static func addressOfOther(_ file: borrowing Descriptor) throws(SystemError) -> String {
+    var content = [UInt8](repeating: 0, count: longestFile)
+    let count = try file.readFully(at: 0, into: &content)
+    let words = String(decoding: content[..<count], as: UTF8.self).split { $0.isWhitespace }
+    guard words.count == 2, let port = UInt16(words[0]) else {
+      throw SystemError(reason: "it is about to begin or to end", operation: "ask the running assistant")
+    }
+    let answer = try ask(
+      port,
+      "POST /ticket HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nOrigin: http://127.0.0.1:\(port)\r\n"
+        + "\(Gate.secretField): \(words[1])\r\nContent-Length: 0\r\n\r\n")
+    guard answer.hasPrefix("HTTP/1.1 200 "), let ticket = answer.split(separator: "\r\n").last else {
+      throw SystemError(reason: "it does not answer", operation: "ask the running assistant")
+    }
+    return PageServer.address(port: port, ticket: String(ticket))
+  }
+
+  private static let patience = Duration.seconds(10)
+
+  private static func ask(_ port: UInt16, _ request: String) throws(SystemError) -> String {
+    let socket = try StreamSocket.connect(to: .loopback(port: port))
+    let deadline = BootInstant.now() + patience
+    var poller = try Poller()
+    _ = try poller.wait(for: .writable, on: socket.raw, until: deadline)
+    guard try socket.finishConnecting() else { return "" }
+    _ = try socket.send(Array(request.utf8).span)
+    var answer: [UInt8] = []
+    while try !poller.wait(for: .readable, on: socket.raw, until: deadline).isEmpty {
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      var memory = buffer.mutableSpan
+      guard let count = try socket.receive(into: &memory) else { continue }
+      if count == 0 { break }
+      answer += buffer[..<count]
+    }
+    return String(decoding: answer, as: UTF8.self)
+  }
+}

@@ -1,0 +1,243 @@
+import MigrationEngine
+import MigrationPage
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// What the page drives: `peer send --everything` and `peer receive --everything`, as processes that
+/// ask by JSON. The page gets their lines as they are.
+final class AssistantProgram: PageProgram {
+  private struct State {
+    var child: Child?
+    /// Whether no report of a transfer is left.
+    var isIdle = true
+    /// Whether a search or a list of transfers runs.
+    var isLooking = false
+    /// Whether a transfer has ended and no page has shown it.
+    var isUnseen = false
+    /// Whether no new process may start.
+    var isEnding = false
+  }
+
+  /// A transfer that runs.
+  private struct Child {
+    let program: UserProgram
+    /// Its standard input.
+    let input: SharedDescriptor
+    /// Whether it waits for an answer.
+    var isAsking = false
+    /// Whether it has written its last line, and gets no signal any more.
+    var isOver = false
+
+    /// Ends it in order.
+    func interrupt() { if !isOver { program.interrupt() } }
+  }
+
+  let events: PageEvents
+  private let folder: [UInt8]
+  private let state = Condition(State())
+
+  /// - Parameter folder: the page's files.
+  init(page folder: [UInt8]) throws(SystemError) {
+    self.folder = folder
+    events = try PageEvents()
+    events.begin(with: Self.line("idle"))
+  }
+
+  /// The most bytes of a file of the page.
+  private static let longestFile = 1 << 20
+
+  func content(of file: PageFile) -> [UInt8]? {
+    try? FileContent.read(folder + Array("/\(file.rawValue)".utf8), limit: Self.longestFile)
+  }
+
+  func isNeeded(isShown: Bool) -> Bool {
+    state.withLock { state in
+      if isShown, state.child == nil { state.isUnseen = false }
+      return state.child != nil || state.isUnseen
+    }
+  }
+
+  func perform(_ call: Call, _ form: [String: String]) -> Status {
+    switch call {
+    case .look: return look()
+    case .send, .receive:
+      guard let arguments = Self.arguments(call, form) else { return .malformed }
+      return start(call, arguments)
+    case .answer: return answer(form["line"] ?? "")
+    case .stop:
+      return state.withLock { state in
+        state.child?.interrupt()
+        return state.child == nil ? .conflict : .done
+      }
+    case .leave:
+      let isFree = state.withLock { state in
+        state.isIdle = state.isIdle || state.child == nil
+        return state.child == nil
+      }
+      if isFree { events.begin(with: Self.line("idle")) }
+      return isFree ? .done : .conflict
+    }
+  }
+
+  private static let existing = Existing.allCases.map(\.name)
+
+  /// The command line for a form; nil if it has a value that no command takes.
+  static func arguments(_ call: Call, _ form: [String: String]) -> [String]? {
+    var arguments = [call.rawValue, "--everything", "--json", "--ask"]
+    if call == .send { arguments.append("--wait") }
+    for (name, value) in form.sorted(by: { $0.key < $1.key }) {
+      switch (call, name) {
+      case (.send, "to") where !value.isEmpty && value.utf8.count <= 300: arguments.append("--to=\(value)")
+      case (.receive, "existing") where Self.existing.contains(value):
+        arguments.append("--existing=\(value)")
+      case (.receive, "replace") where value == "yes": arguments.append("--replace")
+      default: return nil
+      }
+    }
+    return arguments
+  }
+
+  // MARK: Processes
+
+  /// A line about the state of the assistant.
+  private static func line(_ state: String, _ members: JSONMembers = [:]) -> String {
+    let about: JSONMembers = ["state": state, "label": ThisDevice.label(nil), "version": Version.current]
+    return String(Rendering.event("assistant", about + members).standardOutput.dropLast())
+  }
+
+  /// Starts this program once more, and takes its lines on a thread of their own, which ends with it.
+  ///
+  /// - Parameters:
+  ///   - began: called with the process before its first line is read.
+  ///   - ended: called after its last line, before it is waited for: until then its number is its own.
+  private func run(
+    _ arguments: [String], began: (Child) -> Void = { _ in }, _ take: @escaping @Sendable (String) -> Void,
+    ended: @escaping @Sendable () -> Void, left: @escaping @Sendable (Int32) -> Void
+  ) throws(SystemError) {
+    var input = try Descriptor.pipe()
+    var output = try Descriptor.pipe()
+    let reading = SharedDescriptor(output.takeReadEnd())
+    let program = try UserProgram(
+      "/proc/self/exe", arguments, input: input.takeReadEnd(), output: output.takeWriteEnd())
+    began(Child(program: program, input: SharedDescriptor(input.takeWriteEnd())))
+    let body = { @Sendable in
+      var lines = LineReader(reading)
+      while let line = lines.next() { take(line) }
+      ended()
+      left((try? program.wait()) ?? ExitCode.of(TransferFailure(.failed, "")))
+    }
+    do throws(SystemError) {
+      _ = try OwnerThread(name: "page's command", body)
+    } catch {
+      program.interrupt()
+      body()
+    }
+  }
+
+  private func start(_ call: Call, _ arguments: [String]) -> Status {
+    let isFree = state.withLock { state in
+      let isFree = state.child == nil && !state.isEnding
+      if isFree { state.isIdle = false }
+      return isFree
+    }
+    guard isFree else { return .conflict }
+    events.begin(with: Self.line("running", ["role": call.rawValue]))
+    do throws(SystemError) {
+      try run(
+        arguments, began: { child in state.withLock { $0.child = child } }, { [self] in take($0) },
+        ended: { [self] in state.withLock { $0.child?.isOver = true } }, left: { [self] in end(call, $0) })
+      return .done
+    } catch {
+      state.withLock { $0.isIdle = true }
+      events.begin(with: Self.line("idle"))
+      return .failed
+    }
+  }
+
+  private func take(_ line: String) {
+    if line.hasPrefix("{\"event\":\"progress\"") { return events.show(progress: line) }
+    if line.hasPrefix("{\"event\":\"question\"") { state.withLock { $0.child?.isAsking = true } }
+    events.add(line)
+  }
+
+  private func end(_ call: Call, _ code: Int32) {
+    state.withLock { ($0.child, $0.isUnseen) = (nil, true) }
+    state.broadcast()
+    events.add(Self.line("ended", ["role": call.rawValue, "code": code]))
+  }
+
+  private func answer(_ line: String) -> Status {
+    let input = state.withLock { state -> SharedDescriptor? in
+      guard state.child?.isAsking == true else { return nil }
+      state.child?.isAsking = false
+      return state.child?.input
+    }
+    guard let input else { return .conflict }
+    StandardStream.attempt(Array("\(line)\n".utf8).span, to: input.raw, within: 100)
+    return .done
+  }
+
+  /// Looks for waiting computers, and for a migration that can go on.
+  private func look() -> Status {
+    let isFree = state.withLock { state in
+      let isFree = !state.isLooking && !state.isEnding && state.isIdle
+      state.isLooking = state.isLooking || isFree
+      return isFree
+    }
+    guard isFree else { return .conflict }
+    events.begin(with: Self.line("idle"))
+    do throws(SystemError) {
+      try run(["resume", "list", "--json"], { [self] in events.add($0) }, ended: {}, left: { [self] _ in search() })
+    } catch {
+      endLooking()
+    }
+    return .done
+  }
+
+  private func search() {
+    do throws(SystemError) {
+      try run(["discover", "--json"], { [self] in events.add($0) }, ended: {}, left: { [self] _ in endLooking() })
+    } catch {
+      endLooking()
+    }
+  }
+
+  private func endLooking() {
+    state.withLock { $0.isLooking = false }
+    events.add(Self.line("looked"))
+  }
+
+  /// Ends what runs, in order, and waits for that.
+  func end() {
+    state.withLock { state in
+      state.isEnding = true
+      state.child?.interrupt()
+    }
+    _ = state.wait(until: nil) { $0.child == nil ? true : nil }
+  }
+}
+
+/// The lines of a pipe, one after the other.
+private struct LineReader {
+  private let pipe: SharedDescriptor
+  private var bytes: [UInt8] = []
+  private var start = 0
+
+  init(_ pipe: SharedDescriptor) { self.pipe = pipe }
+
+  /// The next line; nil at the end.
+  mutating func next() -> String? {
+    while true {
+      if let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
+        defer { start = end + 1 }
+        return String(decoding: bytes[start..<end], as: UTF8.self)
+      }
+      bytes.removeFirst(start)
+      start = 0
+      var more = [UInt8](repeating: 0, count: 64 << 10)
+      guard let count = try? pipe.descriptor.readNext(into: &more), count > 0 else { return nil }
+      bytes += more[..<count]
+    }
+  }
+}
