@@ -241,6 +241,7 @@ need_networks() {
   need avahi-daemon avahi-daemon
   need avahi-utils avahi-browse
   need dconf-cli dconf
+  need nftables nft
 }
 
 # The tools that give a run its own processes, folders and network; without root, only those already

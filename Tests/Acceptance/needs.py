@@ -280,6 +280,12 @@ def networks():
 
 
 @functools.cache
+def routers():
+    """The same, with the tool for routers that change addresses."""
+    return networks() or (None if shutil.which("nft") else "no nft: routers cannot be made")
+
+
+@functools.cache
 def avahi():
     tools = [tool for tool in ("avahi-daemon", "avahi-browse", "dbus-daemon") if not shutil.which(tool)]
     return f"{', '.join(tools)} missing here" if tools else None

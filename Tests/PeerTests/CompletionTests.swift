@@ -14,7 +14,7 @@ import Testing
 
   @Test func `commands come first`() {
     let all = [
-      "receive", "send", "discover", "resume", "forget", "device", "app", "credentials", "account", "code",
+      "receive", "send", "discover", "relay", "resume", "forget", "device", "app", "credentials", "account", "code",
       "completion", "help",
     ]
     #expect(words("") == all)

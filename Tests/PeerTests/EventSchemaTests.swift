@@ -14,7 +14,7 @@ import Testing
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
     case looking, found, connecting, transfer, paired, offer, progress
     case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, plan, partEnded,
-      done, failed
+      done, failed, relayed
 
     init(_ event: TransferEvent) {
       self =
@@ -34,6 +34,7 @@ import Testing
         case .transfer: .transfer
         case .paired: .paired
         case .offer: .offer
+        case .relayed: .relayed
         case .progress: .progress
         case .interrupted: .interrupted
         case .resumed: .resumed
@@ -62,7 +63,12 @@ import Testing
       case .unannounced: [.unannounced(reason: "a")]
       case .confined: [.confined(directories: [odd])]
       case .unconfined: [.unconfined(reason: "a", directories: [odd])]
-      case .code: [.code(PairingCode(number: 1), lifetime: 600)]
+      case .relayed: [.relayed(through: "a", bytes: 7)]
+      case .code:
+        [
+          .code(PairingCode(number: 1), lifetime: 600),
+          .code(PairingCode(number: 1), lifetime: 600, place: RelayPlace(number: 5724)),
+        ]
       case .codeAwaited: [.codeAwaited(lifetime: 600)]
       case .wrongCode: [.wrongCode(attempt: 1, allowed: 3, from: "a", left: 98)]
       case .codesSpent: [.codesSpent(count: 99, from: [GuessLimit.Count(network: "a", count: 99)], isOver: true)]

@@ -36,6 +36,9 @@ package struct SenderEngine: Engine {
     /// Whether to keep the pairing with a receiver that wants that too.
     package var keepsPairing = false
 
+    /// Whether the receiver may wait at a relay if it is not in this network.
+    package var hasRelay = false
+
     /// Whether to look for the receiver.
     var looksAround: Bool { target == nil }
 

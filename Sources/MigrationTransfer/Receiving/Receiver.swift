@@ -21,6 +21,8 @@ package final class Receiver: Sendable {
     package var code: PairingCode?
     /// Which known devices need no code, and for how long a new pairing is kept.
     package var knownDevices = KnownDevices.kept
+    /// The relay at which this device also waits.
+    package var relay: RelayAccess?
     /// The clock of every deadline and code; tests let it run faster.
     var pace = LoopClock()
     /// The clock of codes and guesses where that is another one.
@@ -59,6 +61,7 @@ package final class Receiver: Sendable {
       var settings = settings
       settings.greeting.request = importers.request
       settings.hasGivenCode = code != nil
+      settings.waitsAtRelay = relay != nil
       settings.asksConsent = helpers.consent != nil
       settings.asksRestart = helpers.restart != nil
       settings.graceAtTheEnd = importers.graceAtTheEnd

@@ -3,6 +3,7 @@ enum Verb: String, CaseIterable, Sendable {
   case receive
   case send
   case discover
+  case relay
   case resume
   case forget
   case device
@@ -61,6 +62,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .receive: .receive
     case .send: .send
     case .discover: .discover
+    case .relay: .relay
     case .resume: .resume
     case .forget: .forget
     case .device: .device

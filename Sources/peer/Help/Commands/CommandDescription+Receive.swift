@@ -7,8 +7,8 @@ extension CommandDescription {
         .optional(["--into", "--existing", "--ask", "--take-running", "--max-size", "--owners", "--set-id-bits"]),
         .either(["--keep", "--code-file"]),
         .optional([
-          "--remember", "--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose", "--report",
-          "--json",
+          "--remember", "--listen", "--from", "--no-announce", "--via", "--via-token-file", "--give-up-after",
+          "--label", "--verbose", "--report", "--json",
         ])),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
       Form(
@@ -69,6 +69,7 @@ extension CommandDescription {
       "peer receive ~/Incoming",
       "peer receive /srv/incoming --listen 192.0.2.7:5000",
       "peer receive --from 192.0.2.0/24",
+      "peer receive --via relay.example.org",
       "peer receive ~/Incoming --keep",
       "peer receive --app org.example.notes",
       "peer receive --everything",
@@ -165,6 +166,13 @@ extension CommandDescription {
     .flag(
       "--no-announce",
       "Do not announce this device and its name on the network; senders then need its address."),
+    .value(
+      "--via", "HOST[:PORT]",
+      """
+      Wait at this relay too, so that a device behind another router can send: the code gets the place there in front of
+      it. PEER_RELAY names a relay for good. The default port is 47471.
+      """),
+    .viaTokenFile,
     .value(
       "--give-up-after", "TIME",
       "How long to wait for the sender to reconnect: seconds, or 90s, 10m, 2h (default: 10m)."),
