@@ -64,7 +64,7 @@ struct RelayFlow: ~Copyable {
 
 /// Pipes that no flow needs now: only a flow whose target is slower than its source keeps one.
 struct BytePipes: ~Copyable {
-  private static let most = 64
+  private static let most = 16
 
   private final class Box {
     var pipe: BytePipe?

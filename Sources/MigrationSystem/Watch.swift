@@ -48,7 +48,7 @@ package struct Watch: ~Copyable {
 /// A pipe through which the kernel moves bytes from one socket to another, without a copy here.
 package struct BytePipe: ~Copyable {
   /// How many bytes it takes at most.
-  package static let size = 256 << 10
+  package static let size = 1 << 20
 
   private let output: Descriptor
   private let input: Descriptor

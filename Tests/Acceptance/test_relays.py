@@ -15,8 +15,6 @@ from needs import needs, routers
 from networks import ip
 from outside import MIB, equal, require, run_script, wait_for
 
-pytestmark = needs(interop)
-
 if interop() is None:
     import relays
 
@@ -95,6 +93,7 @@ def test_a_transfer_through_a_relay(work):
     require("127.0.0.1" not in relay.output().replace('"addresses":["127.0.0.1"]', ""), "the log names a device")
 
 
+@needs(interop)
 def test_a_relay_that_is_killed(work):
     """the relay is killed in mid-transfer, then both devices: they go on without a code, at a meeting"""
     total = 96 * MIB
@@ -126,6 +125,7 @@ def test_a_relay_that_is_killed(work):
     equal([event["relay"] for event in second.events("relayed")], [f"127.0.0.1:{relay.port}"], "the relay that was told")
 
 
+@needs(interop)
 def test_a_relay_that_lies(work):
     """a relay that cuts, delays, replays, states wrong addresses and joins the wrong devices: nothing is lost"""
     old, new = work.place()
@@ -177,6 +177,7 @@ def replay(relay):
     caller.over.set()
 
 
+@needs(interop)
 def test_who_may_use_a_relay(work):
     """a wrong token, a missing one, one that others can read, another name: a sentence, and no code is asked for"""
     old, new = work.place()
@@ -206,6 +207,7 @@ def test_who_may_use_a_relay(work):
     equal((kind, body[0]), (relays.REFUSED, relays.TOKEN), "the answer to another name")
 
 
+@needs(interop)
 def test_an_honest_pair_among_others(work):
     """tokenless floods, half requests, many places and a guesser: an honest pair is served meanwhile"""
     old, new = work.place()
