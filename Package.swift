@@ -62,6 +62,8 @@ let package = Package(
     // Announces receivers on the networks and looks for them: values, in a folder of their own, and
     // sockets and threads around them.
     .target(name: "MigrationDiscovery", dependencies: ["MigrationSystem"], swiftSettings: product),
+    // A relay between two devices: no TLS, and nothing of a transfer.
+    .target(name: "MigrationRelay", dependencies: ["MigrationSystem", "MigrationWire"], swiftSettings: product),
     .target(
       name: "MigrationTLS", dependencies: ["COpenSSL", "MigrationSystem", "MigrationWire"],
       swiftSettings: product),
@@ -122,7 +124,8 @@ let package = Package(
       name: "peer",
       dependencies: [
         "MigrationApps", "MigrationArchive", "MigrationCredentials", "MigrationDiscovery",
-        "MigrationEngine", "MigrationHost", "MigrationPage", "MigrationSystem", "MigrationTransfer", "MigrationVault",
+        "MigrationEngine", "MigrationHost", "MigrationPage", "MigrationRelay", "MigrationSystem", "MigrationTransfer",
+        "MigrationVault",
         "MigrationWire", "PeerTransfer",
       ],
       swiftSettings: product),
@@ -145,6 +148,8 @@ let package = Package(
     .testTarget(
       name: "MigrationDiscoveryTests", dependencies: ["MigrationDiscovery", "MigrationSystem", "TestSupport"],
       swiftSettings: common),
+    .testTarget(
+      name: "MigrationRelayTests", dependencies: ["MigrationRelay", "MigrationWire"], swiftSettings: common),
     .testTarget(
       name: "MigrationTLSTests",
       dependencies: ["COpenSSL", "MigrationSystem", "MigrationTLS", "MigrationWire", "TestSupport"],

@@ -106,6 +106,7 @@ lay_out_documents() {
   copy LICENSE "$documents/LICENSE"
   copy docs "$documents/docs"
   copy Examples/peer-receive.service "$documents/examples/peer-receive.service"
+  copy Examples/peer-relay.service "$documents/examples/peer-relay.service"
   copy Examples/peer-receive-system.service "$documents/examples/peer-receive-system.service"
   copy Examples/Notes "$documents/examples/Notes"
   copy Examples/Carry "$documents/examples/Carry"

@@ -241,6 +241,7 @@ need_networks() {
   need avahi-daemon avahi-daemon
   need avahi-utils avahi-browse
   need dconf-cli dconf
+  need nftables nft
   need chromium-driver chromedriver
 }
 

@@ -3,10 +3,12 @@
 #include "CSystem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -159,4 +161,34 @@ int csystem_ask_interfaces(int socket, int what) {
       }};
   struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
   return sendto(socket, &request, sizeof request, 0, (struct sockaddr *)&kernel, sizeof kernel) == -1 ? -1 : 0;
+}
+
+int csystem_watch(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int csystem_watch_set(int watch, int operation, int descriptor, uint64_t name, uint32_t events) {
+  struct epoll_event event = {.events = events, .data.u64 = name};
+  return epoll_ctl(watch, operation, descriptor, &event);
+}
+
+// The most events of one wait.
+#define MOST_EVENTS 64
+
+int csystem_watch_wait(int watch, struct csystem_watched *found, int most, int milliseconds) {
+  struct epoll_event events[MOST_EVENTS];
+  int count = epoll_wait(watch, events, most < MOST_EVENTS ? most : MOST_EVENTS, milliseconds);
+  for (int index = 0; index < count; index++) {
+    found[index] = (struct csystem_watched){.name = events[index].data.u64, .events = events[index].events};
+  }
+  return count;
+}
+
+int csystem_byte_pipe(int ends[2], int size) {
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1) return -1;
+  // A user with many pipes gets small ones.
+  (void)fcntl(ends[1], F_SETPIPE_SZ, size);
+  return 0;
+}
+
+long csystem_move_bytes(int from, int to, size_t most) {
+  return splice(from, NULL, to, NULL, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 }

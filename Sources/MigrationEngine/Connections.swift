@@ -26,16 +26,25 @@ package struct Remote: Hashable, Sendable {
   package let host: String
   /// Its address with the port, for people.
   package let address: String
-  /// The network that shares places with this address, and by which its guesses are delayed.
+  /// The network that shares places with this address.
   package let network: String
+  /// The network by which its guesses are delayed.
+  package let guesser: String
   /// Whether the user of this device allows this address to pair.
   package let mayPair: Bool
+  /// The relay through which it comes, and which has stated its address.
+  package let relay: String?
 
-  package init(host: String, address: String? = nil, network: String, mayPair: Bool = true) {
+  package init(
+    host: String, address: String? = nil, network: String, guesser: String? = nil, mayPair: Bool = true,
+    relay: String? = nil
+  ) {
     self.host = host
     self.address = address ?? host
     self.network = network
+    self.guesser = guesser ?? network
     self.mayPair = mayPair
+    self.relay = relay
   }
 }
 

@@ -164,8 +164,9 @@ package enum TransferEvent: Sendable {
   /// This process can write wherever its user can, and why: a lower-case clause. The directories
   /// are those that a confinement would have closed to it, if there are any.
   case unconfined(reason: String, directories: [[UInt8]])
-  /// A code to show, and for how many seconds it is valid.
-  case code(PairingCode, lifetime: Double)
+  /// A code to show, and for how many seconds it is valid; and this device's place at a relay, which
+  /// is shown in front of it.
+  case code(PairingCode, lifetime: Double, place: RelayPlace? = nil)
   /// The code that was given to this device may be entered now, for so many seconds. It is not
   /// shown.
   case codeAwaited(lifetime: Double)
@@ -189,6 +190,8 @@ package enum TransferEvent: Sendable {
   /// The devices have paired, or know each other from a kept pairing; the other device's label and
   /// address.
   case paired(label: String, address: String, isKnown: Bool = false)
+  /// All connections of the session lead through a relay, which passes on so many bytes at most.
+  case relayed(through: String, bytes: UInt64)
   /// The offered transfer, and how much room the destination has (nil at the sender).
   case offer(Offer, availableBytes: UInt64?)
   /// The parts of a plan of several, instead of an offer.

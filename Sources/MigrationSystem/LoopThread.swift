@@ -28,6 +28,7 @@ package enum LoopThread {
       "set a socket option", "read a socket option",
       "make an event", "make a timer", "set a timer", "get random bytes", "list the network interfaces",
       "start a thread", "find a route to", "listen on", "watch the network interfaces",
+      "watch a descriptor", "move bytes", "make a pipe", "collect signals",
     ]
   #endif
 }

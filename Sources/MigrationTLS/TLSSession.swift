@@ -264,10 +264,14 @@ extension TLSSession {
 
 extension TLSSession {
   /// 32 bytes that both ends of this session share and that no other session has (RFC 9266).
-  package func channelBinding() throws(TLSError) -> [UInt8] {
+  package func channelBinding() throws(TLSError) -> [UInt8] { try exported("EXPORTER-Channel-Binding") }
+
+  /// 32 other such bytes, which name the pairing to relays (Protocol §16.3).
+  package func meetingSecret() throws(TLSError) -> [UInt8] { try exported(RelayMeeting.exporter) }
+
+  private func exported(_ label: String) throws(TLSError) -> [UInt8] {
     precondition(isEstablished, "a channel binding exists after the handshake")
     OpenSSL.clearErrors()
-    let label = "EXPORTER-Channel-Binding"
     var bytes = [UInt8](repeating: 0, count: 32)
     let done = unsafe SSL_export_keying_material(connection, &bytes, bytes.count, label, label.utf8.count, nil, 0, 1)
     try require(done, "the export of the channel binding")

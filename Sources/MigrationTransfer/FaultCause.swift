@@ -28,7 +28,7 @@ extension Violation: FaultCause {
 extension ConnectionError: FaultCause {
   var fault: Fault {
     switch code {
-    case .lost, .closed, .refused, .timedOut, .stopped: Fault(.connection, description)
+    case .lost, .closed, .refused, .timedOut, .stopped, .relay: Fault(.connection, description)
     case .violated: Fault(.violation, description)
     case .violation(let violation): Fault(violation)
     case .aborted(let reason): Fault(reason)

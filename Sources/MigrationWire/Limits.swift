@@ -3,6 +3,8 @@
 package enum Limits {
   /// The port that is used unless another is chosen.
   package static let defaultPort: UInt16 = 47470
+  /// The port of a relay.
+  package static let relayPort: UInt16 = 47471
   /// The bytes before a frame's body: type and length.
   package static let frameHeader = 5
   /// The longest body of a frame.

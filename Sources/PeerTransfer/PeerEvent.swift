@@ -71,7 +71,7 @@ extension PeerEvent {
     case .announced(let name): self = .announced(name: VisibleText.of(name))
     case .unannounced(let reason): self = .unannounced(reason: VisibleText.message(reason))
     case .transfer: return nil
-    case .code(let code, let lifetime): self = .code(PeerCode(code), lifetime: .seconds(lifetime))
+    case .code(let code, let lifetime, _): self = .code(PeerCode(code), lifetime: .seconds(lifetime))
     case .codeAwaited(let lifetime): self = .codeAwaited(lifetime: .seconds(lifetime))
     case .wrongCode(let attempt, let allowed, let address, _):
       self = .wrongCode(attempt: attempt, of: allowed, from: VisibleText.of(address))

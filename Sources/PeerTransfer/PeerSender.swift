@@ -109,7 +109,7 @@ public final class PeerSender: Sendable {
       } choosing: { (found, ends) throws(TransferFailure) in
         try Self.choice(among: found, choose, unless: ends, at: priority)
       } code: { (device, ends) throws(TransferFailure) in
-        try Self.code(of: device, code, unless: ends, at: priority)
+        TypedCode(code: try Self.code(of: device, code, unless: ends, at: priority))
       }
     }
   }
@@ -125,7 +125,7 @@ public final class PeerSender: Sendable {
     memory: TransferStore?, telling tell: @escaping @Sendable (TransferEvent) -> Void,
     stopping: (@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void,
     choosing choose: ([DeviceAddress], [CInt]) throws(TransferFailure) -> Int,
-    code: (DeviceAddress, [CInt]) throws(TransferFailure) -> PairingCode
+    code: (DeviceAddress, [CInt]) throws(TransferFailure) -> TypedCode
   ) throws(TransferFailure) -> TransferResult {
     let sender = Sender(options, searching: search, sources: sources, store: memory, observer: tell)
     // First, so that a run that is to end already learns it before a receiver answers.

@@ -4,81 +4,27 @@ import MigrationTransfer
 import MigrationWire
 
 /// A file with a code that a script has created for both devices.
-///
-/// The receiver treats it as a secret: it must be a regular file that belongs to the user and that
-/// no other user can read or change. A link might belong to another user, who would then choose the
-/// code.
 enum CodeFile {
-  /// The size limit: a longer file does not contain a code.
-  private static let sizeLimit = 4096
+  private static let file = SecretFile(
+    option: "--code-file", content: "a code", hint: "Create one with 'peer code new --code-file FILE'.")
 
   /// Reads the code in the first line of a file.
   static func read(_ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID) throws(TransferFailure)
     -> PairingCode
   {
-    let name = VisibleText.quoted(path)
-    let file = try open(path)
-    guard let status = try? file.status() else { throw unfit("\(name) cannot be examined") }
-    guard status.kind == .regular else { throw unfit("\(name) is not a regular file") }
-    guard status.owner == owner else { throw unfit("\(name) belongs to another user") }
-    guard status.mode & 0o077 == 0 else {
-      throw unfit("other users can access \(name)", hint: "Remove their rights: chmod 600 \(VisibleText.listed(path))")
-    }
-    guard status.size <= sizeLimit else { throw unfit("\(name) is too long to contain a code") }
-    var line = try firstLine(file, Int(status.size))
+    var line = try file.read(path, owner: owner)
     defer { cleanse(&line) }
-    return try CodeEntry.check(line, from: name, hint: howToMake)
-  }
-
-  private static func open(_ path: [UInt8]) throws(TransferFailure) -> Descriptor {
-    do throws(SystemError) {
-      // Without this, opening a pipe would wait for a writer.
-      return try Descriptor.open(path, [.readOnly, .nonBlocking])
-    } catch {
-      guard error.isSymbolicLink else { throw unreadable(path, error) }
-      throw unfit("\(VisibleText.quoted(path)) is a link; the code must be in a regular file")
-    }
-  }
-
-  private static func firstLine(_ file: borrowing Descriptor, _ size: Int) throws(TransferFailure) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: size)
-    do throws(SystemError) {
-      let count = try file.readFully(at: 0, into: &bytes)
-      let end = bytes[..<count].firstIndex(of: UInt8(ascii: "\n")) ?? count
-      // Shortened in place: a copy would not be cleansed.
-      bytes.removeSubrange(end...)
-      return bytes
-    } catch {
-      throw TransferFailure(.failed, "\(error)")
-    }
-  }
-
-  private static func unfit(_ message: String, hint: String? = nil) -> TransferFailure {
-    TransferFailure(.usage, message, hint: hint ?? howToMake)
+    line.removeSubrange((line.firstIndex(of: UInt8(ascii: "\n")) ?? line.count)...)
+    return try CodeEntry.check(line, from: VisibleText.quoted(path), hint: file.hint).code
   }
 
   /// The failure for a file that cannot be opened.
-  static func unreadable(_ path: [UInt8], _ error: SystemError) -> TransferFailure {
-    .usage("--code-file: \(VisibleText.quoted(path)) cannot be read: \(error.words)", hint: howToMake)
-  }
-
-  private static let howToMake = "Create one with 'peer code new --code-file FILE'."
+  static func unreadable(_ path: [UInt8], _ error: SystemError) -> TransferFailure { file.unreadable(path, error) }
 
   /// Writes a new code to a new file that only its owner can read; an existing file is not changed.
   static func make(_ path: [UInt8], _ code: PairingCode) throws(TransferFailure) {
-    let slash = path.lastIndex(of: UInt8(ascii: "/"))
-    let parent = slash.map { $0 == 0 ? [UInt8(ascii: "/")] : Array(path[..<$0]) } ?? Array(".".utf8)
-    let name = slash.map { Array(path[($0 + 1)...]) } ?? path
-    do throws(SystemError) {
-      let file = try Directory.open(parent).createFile(name, mode: 0o600)
-      try file.write(at: 0, "\(code.shown)\n".utf8.span)
-      try file.synchronize()
-    } catch {
-      guard error.isAlreadyExisting else { throw TransferFailure(.failed, "\(error)") }
-      throw TransferFailure(
-        .failed, "\(VisibleText.quoted(path)) exists already, and is not changed",
-        hint: "Name another file, or remove this one: a code is for one transfer.")
-    }
+    try SecretFile.make(
+      path, "\(code.shown)\n", orElse: "Name another file, or remove this one: a code is for one transfer.")
   }
 }
 

@@ -19,7 +19,7 @@ enum CodeEntry {
   ///     `SignalSource`'s.
   static func read(
     _ source: CodeSource, of device: DeviceAddress, _ output: Output, unless interruptions: [CInt] = []
-  ) throws(TransferFailure) -> PairingCode {
+  ) throws(TransferFailure) -> TypedCode {
     switch source {
     case .prompt:
       return try prompt(device, output, interruptions)
@@ -35,7 +35,7 @@ enum CodeEntry {
       if Terminal.isTerminal(Self.standardInput) { return try prompt(device, output, interruptions) }
       var line = try firstLine(Self.standardInput, "standard input", interruptions)
       defer { cleanse(&line) }
-      return try check(line, from: "standard input")
+      return try check(line, from: "standard input", isAtRelay: device.isRelay)
     case .file(let path):
       let name = VisibleText.quoted(path)
       let file: Descriptor
@@ -46,20 +46,22 @@ enum CodeEntry {
       }
       var line = try firstLine(file.raw, name, interruptions)
       defer { cleanse(&line) }
-      return try check(line, from: name)
+      return try check(line, from: name, isAtRelay: device.isRelay)
     }
   }
 
   /// Asks until there is a valid code, at most `tries` times. `ask` returns nil at the end of the
   /// input.
   static func ask(
-    _ ask: () throws(TransferFailure) -> [UInt8]?, say: (String) -> Void
-  ) throws(TransferFailure) -> PairingCode {
+    isAtRelay: Bool = false, _ ask: () throws(TransferFailure) -> [UInt8]?, say: (String) -> Void
+  ) throws(TransferFailure) -> TypedCode {
     for _ in 0..<tries {
       guard var line = try ask() else { throw TransferFailure(.pairing, "no code was entered") }
       defer { cleanse(&line) }
       do {
-        return try PairingCode(typed: line)
+        let typed = try TypedCode(typed: line.span)
+        if typed.place != nil || !isAtRelay { return typed }
+        say("That is only the code: type the whole number, such as 577-4829-1367.")
       } catch {
         say(error.sentence)
       }
@@ -72,10 +74,13 @@ enum CodeEntry {
 
   /// Reads a line of a file as the code. There is no second try.
   static func check(
-    _ line: [UInt8]?, from name: String, hint: String = "Check the code shown on the other device."
-  ) throws(TransferFailure) -> PairingCode {
+    _ line: [UInt8]?, from name: String, isAtRelay: Bool = false,
+    hint: String = "Check the code shown on the other device."
+  ) throws(TransferFailure) -> TypedCode {
+    let line = line ?? []
     do {
-      return try PairingCode(typed: line ?? [])
+      let typed = try TypedCode(typed: line.span)
+      guard isAtRelay, typed.place == nil else { return typed }
     } catch {
       let message =
         switch error {
@@ -84,6 +89,9 @@ enum CodeEntry {
         }
       throw TransferFailure(.pairing, message, hint: hint)
     }
+    throw TransferFailure(
+      .pairing, "the code in \(name) has no place in front of it, as 577 in 577-4829-1367",
+      hint: "Write the whole number that the other device shows.")
   }
 
   private static let standardInput: CInt = 0
@@ -93,7 +101,7 @@ enum CodeEntry {
 
   private static func prompt(
     _ device: DeviceAddress, _ output: Output, _ interruptions: [CInt]
-  ) throws(TransferFailure) -> PairingCode {
+  ) throws(TransferFailure) -> TypedCode {
     let questioner: Questioner
     do {
       questioner = try Questioner()
@@ -103,12 +111,15 @@ enum CodeEntry {
         hint: "Pass the code with --code-file FILE, or with --code-file - on standard input.")
     }
     return try output.hold { () throws(TransferFailure) in
-      try ask({ () throws(TransferFailure) in
-        try taken(
-          try opening { () throws(SystemError) in
-            try questioner.ask(question(device), unless: interruptions)
-          })
-      }) { questioner.write($0 + "\n") }
+      try ask(
+        isAtRelay: device.isRelay,
+        { () throws(TransferFailure) in
+          try taken(
+            try opening { () throws(SystemError) in
+              try questioner.ask(question(device), unless: interruptions)
+            })
+        }
+      ) { questioner.write($0 + "\n") }
     }
   }
 

@@ -12,6 +12,8 @@ enum Command: Equatable, Sendable {
   case assistant(AssistantOptions)
   /// List the waiting devices on the network.
   case discover(DiscoverOptions)
+  /// Join other devices.
+  case relay(RelayOptions)
   /// List the unfinished transfers.
   case resumeList(json: Bool)
   /// Forget the unfinished transfer whose identifier begins with these digits.
@@ -74,6 +76,7 @@ extension Command {
         case .send: self = .send(try SendOptions(arguments))
         case .assistant: self = .assistant(try AssistantOptions(arguments))
         case .discover: self = .discover(try DiscoverOptions(arguments))
+        case .relay: self = .relay(try RelayOptions(arguments))
         case .resume: self = try Self.resume(arguments)
         case .forget where arguments.bytes("--older-than") != nil:
           self = .forgetOlder(than: try Self.age(arguments), json: arguments.has("--json"))

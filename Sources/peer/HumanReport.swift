@@ -50,7 +50,7 @@ struct HumanReport: Report {
   private var saidEnds: Set<String> = []
   private var meter = ProgressMeter()
   private var isDrawn = false
-  private var shownCode: PairingCode?
+  private var shownCode: String?
   /// Whether the next event belongs to another transfer.
   private var isTransferOver = false
   /// Whether the transfer is an app's.
@@ -88,10 +88,11 @@ struct HumanReport: Report {
     case .unannounced(let reason):
       return say("peer: note: other devices cannot find this one on the network: \(VisibleText.message(reason))")
     case .transfer: return Rendering()
-    case .code(let code, let lifetime):
-      let heading = shownCode.map { $0 == code ? "Code (unchanged)" : "New code" } ?? "Code"
-      shownCode = code
-      return say("\(heading): \(code.shown)   (works once, for \(Figures.span(lifetime)))")
+    case .code(let code, let lifetime, let place):
+      let shown = place?.shown(with: code) ?? code.shown
+      let heading = shownCode.map { $0 == shown ? "Code (unchanged)" : "New code" } ?? "Code"
+      shownCode = shown
+      return say("\(heading): \(shown)   (works once, for \(Figures.span(lifetime)))")
     case .codeAwaited(let lifetime):
       return say("The code in --code-file works once, for \(Figures.span(lifetime)) from now.")
     case .confined: return Rendering()
@@ -117,6 +118,10 @@ struct HumanReport: Report {
     case .paired(let label, let address, let isKnown):
       let device = DeviceAddress.shown(label, address)
       return say(isKnown ? "Connected with \(device), a known device." : "Paired with \(device).")
+    case .relayed(let relay, let bytes):
+      let amount = bytes > 0 ? "up to \(Figures.size(bytes))" : "everything"
+      return say(
+        "Through the relay \(VisibleText.of(relay)), \(amount): it sees both addresses, times and amounts, no data.")
     case .offer(let offer, let availableBytes):
       if case .app = offer.contents { isApp = true } else { isApp = false }
       unsent.note(event)

@@ -49,9 +49,9 @@ struct JSONReport: Report {
         ])
     case .announced(let name): return line("announced", ["name": name])
     case .unannounced(let reason): return line("unannounced", ["reason": reason])
-    case .code(let code, let lifetime):
+    case .code(let code, let lifetime, let place):
       let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
-      return line("code", ["code": code.shown, "expires": expires])
+      return line("code", ["code": place?.shown(with: code) ?? code.shown, "expires": expires])
     case .codeAwaited(let lifetime):
       let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
       return line("code", ["code": JSONValue.null, "expires": expires])
@@ -78,6 +78,7 @@ struct JSONReport: Report {
     case .paired(let label, let address, let isKnown):
       transfer = nil
       return line("paired", ["label": label, "address": address, "known": isKnown])
+    case .relayed(let relay, let bytes): return line("relayed", ["relay": relay, "bytes": bytes])
     case .offer(let offer, let availableBytes):
       return line("offer", offer.members + ["availableBytes": availableBytes])
     case .plan(let parts, let availableBytes):

@@ -54,6 +54,7 @@ import PeerTransfer
       return perform(output) { () throws(TransferFailure) in try runSend(options, output) }
     case .assistant(let options): return Assistant.perform(options)
     case .discover(let options): return Discover.perform(options)
+    case .relay(let options): return RelayCommand.perform(options)
     case .resumeList(let json): return Unfinished.list(json: json)
     case .forgetOlder(let age, let json): return Unfinished.forget(olderThan: age, json: json)
     case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)

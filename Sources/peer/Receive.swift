@@ -42,6 +42,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var keeping = Keeping()
   /// Whether this device announces itself on its networks, so that senders need no address.
   var isAnnounced = true
+  /// The relay, if the user has named one.
+  var via: Via?
   /// The options of the transfer itself.
   var transfer = Receiver.Options()
   /// Whether all useful addresses are shown.
@@ -115,6 +117,15 @@ extension ReceiveOptions {
       "--listen", hint: "Write --listen PORT, or --listen HOST:PORT.", by: HostAndPort.parseListening)
     transfer = Receiver.Options(listen: listen)
     transfer.from = try arguments.ranges("--from")
+    via = try Via(arguments)
+    if let option = codeFile != nil ? "--code-file" : transfer.from.isEmpty ? nil : "--from", let via {
+      guard !via.isOption else {
+        let reason =
+          option == "--from" ? "a relay may state any address" : "the place in front of the code is not known before"
+        throw .usage("--via cannot be used with \(option)", hint: "Remove one of them: \(reason).")
+      }
+      self.via = nil
+    }
     transfer.keeps = keeps
     transfer.verifies = arguments.has("--verify")
     transfer.keepsPairings = arguments.has("--remember") || takesEverything
@@ -169,6 +180,7 @@ private func receive(_ options: ReceiveOptions, _ output: Output) throws(Transfe
   let home = try Home.forRecords()
   var transfer = options.transfer
   transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
+  transfer.relay = try options.via?.access(home: home, output, unless: [interruption.raw])
   try options.checkOwner()
   // The file may be outside the directories that the process is about to be confined to.
   output.list(in: try ItemListFile(options.report, in: home, .receiver))

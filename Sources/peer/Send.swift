@@ -31,6 +31,8 @@ struct SendOptions: Equatable, Sendable {
   var isOnOneFileSystem = false
   /// The options of the transfer itself.
   var transfer = Sender.Options()
+  /// The relay, if the user has named one.
+  var via: Via?
   /// The source of the code.
   var code = CodeSource.prompt
   /// The file for the list of items that are not sent or stored; nil for one in PEER_HOME.
@@ -94,7 +96,16 @@ extension SendOptions {
     } else {
       sources = try Self.sources(arguments.operands)
     }
-    if let to = try Self.destination(arguments) { transfer.target = .host(to) }
+    via = try Via(arguments)
+    if let to = try Self.destination(arguments) {
+      guard via?.isOption != true else {
+        throw .usage("--via cannot be used with --to", hint: "With --via, the other device waits at the relay.")
+      }
+      transfer.target = .host(to)
+      via = nil
+    } else if via?.isOption == true {
+      transfer.target = .relay
+    }
     code =
       switch arguments.bytes("--code-file") {
       case nil: .prompt
@@ -225,6 +236,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     try options.chosenEverything(home: home, interruption, output)
   }
   var (transfer, tries) = (options.transfer, 1)
+  transfer.relay = try options.via?.access(home: home, output, unless: [interruption.raw])
   transfer.migration = everything?.migration
   while true {
     let isFirst = tries == 1
@@ -251,8 +263,11 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
       } choosing: { (found, ends) throws(TransferFailure) in
         try ChoiceEntry.choose(among: found, output, unless: [interruption.raw] + ends)
       } code: { (device, ends) throws(TransferFailure) in
-        transfer.target = .host(HostAndPort(host: device.host, port: device.port), label: device.name)
-        return try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + ends)
+        let typed = try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + ends)
+        transfer.target =
+          transfer.relay != nil && typed.place != nil
+          ? .relay : .host(HostAndPort(host: device.host, port: device.port), label: device.name)
+        return typed
       }
     } catch {
       // A person may type another code for the same device.

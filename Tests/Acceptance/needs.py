@@ -280,6 +280,12 @@ def networks():
 
 
 @functools.cache
+def routers():
+    """The same, with the tool for routers that change addresses."""
+    return networks() or (None if shutil.which("nft") else "no nft: routers cannot be made")
+
+
+@functools.cache
 def browser():
     return None if shutil.which("chromedriver") and shutil.which("chromium") else "chromedriver is missing here: chromium-driver"
 

@@ -13,6 +13,7 @@ PROMISES = {
     "existing items are as the user asked": [
         "test_existing.py: test_refuse", "test_existing.py: test_skip", "test_existing.py: test_keep_both",
         "test_existing.py: test_replace", "test_existing.py: test_merge", "test_transfers.py: test_a_name_that_is_taken"],
+    "devices that do not reach each other meet at a relay": ["test_relays.py: test_a_transfer_through_a_relay"],
     "a transfer resumes": [
         "test_resuming.py: test_killed_past_ninety_percent", "test_resuming.py: test_an_interrupted_sender",
         "test_resuming.py: test_a_terminated_receiver", "test_resuming.py: test_a_second_receiver_is_refused",

@@ -12,6 +12,7 @@ WALKS = {"ledger": 200, "broker": 48, "admission": 48, "codes": 120, "race": 60,
 
 def fill(add, fields, u, part, varint):
     walks(add)
+    relays(add, u)
     messages(add, fields, u, part)
     credentials(add, fields, u, varint)
     bundles(add)
@@ -27,6 +28,19 @@ def walks(add):
             add(target, f"random-{index}", dice.randbytes(longest >> index // 2))
     add("sessions", "whole", bytes([
         1, 11, 1, 0, 12, 0, 0, 2, 3, 4, 2, 5, 1, 6, 7, 8, 9, 2, 3, 4, 0, 13, 10]))
+
+
+def relays(add, u):
+    head = b"\1" + bytes(16) + b"\7relay:1"
+    frames = {
+        "challenge": (1, b"PEER\1" + bytes(16)), "place": (2, u(4, 5724)), "ring": (3, bytes(16) + b"\4" + bytes(6)),
+        "ring-6": (3, bytes(16) + b"\6" + bytes(18)), "joined": (4, b""), "ping": (5, b""), "pong": (6, b""),
+        "refused": (15, b"\4" + u(2, 10)), "register": (17, head + bytes(32)), "call": (18, head + b"\1" + u(4, 5724) + bytes(32)),
+        "meet": (18, head + b"\2" + bytes(48)), "answer": (19, head + bytes(48)), "wait": (20, bytes(16))}
+    for name, (kind, body) in frames.items():
+        add("relays", name, bytes([kind]) + u(2, len(body)) + body)
+    add("relays", "code", b"5724-4829-1367")
+    add("relays", "token", b"0001-0203-0405-0607-0809-0a0b-0c0d-0e0f")
 
 
 def messages(add, fields, u, part):

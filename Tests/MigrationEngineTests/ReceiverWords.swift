@@ -133,7 +133,9 @@ enum Words {
   static func text(_ event: TransferEvent) -> String {
     switch event {
     case .listening(let listening): "listening \(listening.addresses) \(listening.port) \(listening.from)"
-    case .code(let code, let lifetime): "code \(code.shown) for \(Int(lifetime))"
+    case .code(let code, let lifetime, let place):
+      "code \(place?.shown(with: code) ?? code.shown) for \(Int(lifetime))"
+    case .relayed(let relay, let bytes): "\(bytes) bytes through \(relay)"
     case .wrongCode(let attempt, let allowed, let from, let left):
       "wrong code \(attempt)/\(allowed) from \(from), \(left) left"
     case .codesSpent(let count, let from, let isOver): "codes spent \(count) \(from.count)\(isOver ? " over" : "")"

@@ -95,6 +95,7 @@ extension TransferEvent {
     case .connecting(let address): "connecting \(address)"
     case .queued(let place): "queued \(place)"
     case .found(let label, let address): "found \(label) \(address)"
+    case .relayed(let relay, let bytes): "\(bytes) bytes through \(relay)"
     case .paired(let label, let address, let isKnown): "paired \(label) \(address)\(isKnown ? ", known" : "")"
     case .offer(let offer, let available):
       "offer \(offer.text)" + (available == nil ? "" : " with room")

@@ -31,7 +31,7 @@ final class Events: Sendable {
   /// The n-th code that was shown.
   func code(_ number: Int = 1) throws -> PairingCode {
     try list.wait(for: "code \(number)") { (events) -> PairingCode? in
-      let codes = events.compactMap { if case .code(let code, _) = $0 { code } else { nil } }
+      let codes = events.compactMap { if case .code(let code, _, _) = $0 { code } else { nil } }
       return codes.count >= number ? codes[number - 1] : nil
     }
   }
@@ -39,7 +39,7 @@ final class Events: Sendable {
   /// The code that was shown last.
   func lastCode() throws -> PairingCode {
     try list.wait(for: "a code") { (events) -> PairingCode? in
-      events.reversed().lazy.compactMap { if case .code(let code, _) = $0 { code } else { nil } }.first
+      events.reversed().lazy.compactMap { if case .code(let code, _, _) = $0 { code } else { nil } }.first
     }
   }
 

@@ -88,7 +88,7 @@ extension TransferResult {
     let code = try receiver.events.code()
     let sent = try sender.run { (_) throws(TransferFailure) in
       think("code")
-      return code
+      return TypedCode(code: code)
     }
     let got = try receiver.result()
     let answered = try #require(ready.withLock { $0["answer"] })

@@ -49,7 +49,7 @@ private final class SimulatedSearch: NearbySearch {
         return 1
       }) { (device) throws(TransferFailure) in
         asked.withLock { $0.append("code of \(device.shown)") }
-        return code
+        return TypedCode(code: code)
       }
     }
     let sent = try end.value()

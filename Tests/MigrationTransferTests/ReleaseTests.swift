@@ -62,7 +62,7 @@ private final class ObservedSource: ItemSource {
     let sender = Sender(Sender.Options(to: try receiver.port()), sources: [observed]) { _ in }
     try sender.prepare()
     let code = try receiver.events.code()
-    _ = try RunningThread("sender") { try sender.run { (_) throws(TransferFailure) in code } }.value()
+    _ = try RunningThread("sender") { try sender.run { (_) throws(TransferFailure) in TypedCode(code: code) } }.value()
     _ = try receiver.result()
     #expect(observed.exports.count == 1)
     #expect(observed.exports.areReleased())

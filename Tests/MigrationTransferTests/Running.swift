@@ -141,7 +141,7 @@ final class RunningSender: Sendable {
       run: {
         try sender.run { (_) throws(TransferFailure) in
           guard let code else { throw TransferFailure(.usage, "a code was asked for") }
-          return code
+          return TypedCode(code: code)
         }
       },
       interrupt: { sender.stop(.interrupted) })

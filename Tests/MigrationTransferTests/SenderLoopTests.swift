@@ -82,7 +82,7 @@ private final class Gate: Sendable {
     let end = try RunningThread("sender") {
       try sender.run { (_) throws(TransferFailure) in
         sender.stop(.terminated)
-        return PairingCode(number: 1)
+        return TypedCode(code: PairingCode(number: 1))
       }
     }
     let failure = #expect(throws: TransferFailure.self) { try end.value() }
@@ -96,7 +96,9 @@ private final class Gate: Sendable {
     ) { _ in }
     sender.stop(.interrupted)
     try sender.prepare()
-    let end = try RunningThread("sender") { try sender.run { (_) throws(TransferFailure) in PairingCode(number: 1) } }
+    let end = try RunningThread("sender") {
+      try sender.run { (_) throws(TransferFailure) in TypedCode(code: PairingCode(number: 1)) }
+    }
     let failure = #expect(throws: TransferFailure.self) { try end.value() }
     #expect(failure?.kind == .interrupted)
   }
@@ -189,8 +191,8 @@ private final class Gate: Sendable {
     performer.keep(
       .met(
         MetReceiver(
-          try receiver.accept(), SendingTransfer(identity, receiver: identity.fingerprint),
-          try TLSContext(role: .client, identity: identity))))
+          try receiver.accept(), SendingTransfer(identity, receiver: identity.fingerprint, meeting: nil),
+          try TLSContext(role: .client, identity: identity), nil)))
     try client.value()
     try expect(inSession)
     for action in [SenderEngine.Action.stopPreparing, .stopDialing, .finishWindow(session), .stopSession(session)] {

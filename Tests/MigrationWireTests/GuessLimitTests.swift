@@ -25,6 +25,9 @@ import Testing
     guesses.spend(from: "early", now: 0)
     for _ in 0..<51 { guesses.spend(from: "late", now: 1_000) }
     #expect(guesses.delays("honest", now: 1_002.0.nextDown) && !guesses.delays("honest", now: 1_002))
+    // A relay's word for it is not enough.
+    #expect(guesses.delays("stated", isStated: true, now: 1_010.0.nextDown))
+    #expect(!guesses.delays("stated", isStated: true, now: 1_010))
     #expect(guesses.delays("early", now: 1_010.0.nextDown) && !guesses.delays("early", now: 1_010))
     #expect(guesses.delays("late", now: 1_600.0.nextDown) && !guesses.delays("late", now: 1_600))
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import peer
 
 @Suite struct CodeEntryTests {
-  private func ask(_ lines: String...) -> (Result<PairingCode, TransferFailure>, said: [String], left: Int) {
+  private func ask(_ lines: String...) -> (Result<TypedCode, TransferFailure>, said: [String], left: Int) {
     var lines = lines[...]
     var said: [String] = []
     let result = Result { () throws(TransferFailure) in
@@ -20,13 +20,13 @@ import Testing
   @Test(arguments: ["48291367", "4829-1367", " 4829 1367\r"])
   func `a code is valid with any separators`(line: String) throws {
     let (result, said, _) = ask(line)
-    #expect(try result.get() == PairingCode(number: 4_829_136))
+    #expect(try result.get() == TypedCode(code: PairingCode(number: 4_829_136)))
     #expect(said.isEmpty)
   }
 
   @Test func `a typing error is reported at once, and the question is repeated`() throws {
     let (result, said, left) = ask("4829-1376", "4829", "4829-1367", "unread")
-    #expect(try result.get().shown == "4829-1367")
+    #expect(try result.get().code.shown == "4829-1367")
     #expect(said == [slip, "That is not a code: a code has eight digits, such as 4829-1367."])
     #expect(left == 1)
   }
@@ -47,6 +47,25 @@ import Testing
     #expect(ask().0 == .failure(TransferFailure(.pairing, "no code was entered")))
   }
 
+  @Test func `a receiver at a relay needs the place in front of the code`() throws {
+    var lines = ["4829-1367", "5725-4829-1367", "5724-4829-1367"][...]
+    var said: [String] = []
+    let typed = try CodeEntry.ask(isAtRelay: true) {
+      lines.popFirst().map { Array($0.utf8) }
+    } say: {
+      said.append($0)
+    }
+    #expect(typed == TypedCode(place: RelayPlace(number: 5724), code: PairingCode(number: 4_829_136)))
+    #expect(said == ["That is only the code: type the whole number, such as 577-4829-1367.", slip])
+    let failure = #expect(throws: TransferFailure.self) {
+      try CodeEntry.check(Array("4829-1367".utf8), from: "'c'", isAtRelay: true)
+    }
+    #expect(failure?.message == "the code in 'c' has no place in front of it, as 577 in 577-4829-1367")
+    #expect(
+      CodeEntry.question(DeviceAddress(name: nil, host: "relay.example.org", port: 1, isRelay: true))
+        == "Code shown on the other device, through relay.example.org: ")
+  }
+
   @Test func `the question names the device that shows the code`() {
     #expect(
       CodeEntry.question(DeviceAddress(name: "new-laptop", host: "192.0.2.7", port: 47470))
@@ -64,7 +83,7 @@ import Testing
     ("", "the first line of 'c' is not a code of eight digits"),
   ])
   func `an invalid code in a file is a failure`(line: String, message: String) throws {
-    #expect(try CodeEntry.check(Array("48291367".utf8), from: "'c'").shown == "4829-1367")
+    #expect(try CodeEntry.check(Array("48291367".utf8), from: "'c'").code.shown == "4829-1367")
     let failure = #expect(throws: TransferFailure.self) { try CodeEntry.check(Array(line.utf8), from: "'c'") }
     #expect(failure?.message == message)
     #expect(failure?.kind == .pairing)

@@ -14,7 +14,7 @@ import Testing
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
     case looking, found, connecting, queued, transfer, paired, offer, progress
     case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, plan, partEnded,
-      done, failed
+      done, failed, relayed
 
     init(_ event: TransferEvent) {
       self =
@@ -35,6 +35,7 @@ import Testing
         case .transfer: .transfer
         case .paired: .paired
         case .offer: .offer
+        case .relayed: .relayed
         case .progress: .progress
         case .interrupted: .interrupted
         case .resumed: .resumed
@@ -63,7 +64,12 @@ import Testing
       case .unannounced: [.unannounced(reason: "a")]
       case .confined: [.confined(directories: [odd])]
       case .unconfined: [.unconfined(reason: "a", directories: [odd])]
-      case .code: [.code(PairingCode(number: 1), lifetime: 600)]
+      case .relayed: [.relayed(through: "a", bytes: 7)]
+      case .code:
+        [
+          .code(PairingCode(number: 1), lifetime: 600),
+          .code(PairingCode(number: 1), lifetime: 600, place: RelayPlace(number: 5724)),
+        ]
       case .codeAwaited: [.codeAwaited(lifetime: 600)]
       case .wrongCode: [.wrongCode(attempt: 1, allowed: 3, from: "a", left: 98)]
       case .codesSpent: [.codesSpent(count: 99, from: [GuessLimit.Count(network: "a", count: 99)], isOver: true)]

@@ -24,6 +24,9 @@ import Testing
         """)
     #expect(
       said(.code(PairingCode(number: 4_829_136), lifetime: 600)) == "Code: 4829-1367   (works once, for 10 minutes)\n")
+    #expect(
+      said(.code(PairingCode(number: 4_829_136), lifetime: 600, place: RelayPlace(number: 5724)))
+        == "New code: 5724-4829-1367   (works once, for 10 minutes)\n")
     #expect(said(.code(PairingCode(number: 0), lifetime: 90)) == "New code: 0000-0000   (works once, for 90 seconds)\n")
     #expect(
       said(.code(PairingCode(number: 0), lifetime: 30))

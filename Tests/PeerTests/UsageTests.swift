@@ -162,6 +162,19 @@ import Testing
       hint: "peer discover --help"),
     Mistake("discover", "--for", "soon", message: "--for: invalid time 'soon'", hint: "90s, 10m, 2h"),
     Mistake("discover", "--for", "0", message: "--for: '0' is too short", hint: "90s, 10m, 2h"),
+    Mistake("relay", message: "missing option: --token-file", hint: "it is made if it is missing"),
+    Mistake("relay", "--token-file", "f", "here", message: "unexpected argument 'here'", hint: "peer relay --help"),
+    Mistake(
+      "relay", "--token-file", "f", "--name", "a:b:c",
+      message: "--name: 'a:b:c' has more than one colon; an IPv6 "
+        + "address with a port is written [ADDRESS]:PORT", hint: "as users write it after --via"),
+    Mistake("send", "a", "--via", ":1", message: "--via: missing host", hint: "HOST:PORT"),
+    Mistake("send", "a", "--via", "h:0", message: "--via: port 0 is not valid", hint: "HOST:PORT"),
+    Mistake("send", "a", "--via-token-file", "f", message: "--via-token-file requires --via", hint: "Add --via HOST"),
+    Mistake("receive", "--via", "h", "--from", "::1", message: "--via cannot be used with --from", hint: "any address"),
+    Mistake(
+      "receive", "--via", "h", "--code-file", "f", message: "--via cannot be used with --code-file",
+      hint: "is not known before"),
     Mistake("help", "--json", message: "unknown option --json", hint: "peer help --help"),
     Mistake("help", "--man", "sned", message: "unknown command 'sned'", hint: "Did you mean 'peer send'?"),
     Mistake("completion", message: "missing argument: shell", hint: "bash, zsh, fish"),

@@ -79,6 +79,21 @@ int csystem_event(void);
 int csystem_clear_event(int descriptor);
 int csystem_signal_event(int descriptor);
 
+// A watch of descriptors by epoll. Each has a name; the events are those of poll. `csystem_watch_set`
+// takes EPOLL_CTL_ADD (1), EPOLL_CTL_DEL (2) or EPOLL_CTL_MOD (3).
+struct csystem_watched {
+  uint64_t name;
+  uint32_t events;
+};
+int csystem_watch(void);
+int csystem_watch_set(int watch, int operation, int descriptor, uint64_t name, uint32_t events);
+int csystem_watch_wait(int watch, struct csystem_watched *found, int most, int milliseconds);
+
+// A pipe of about this many bytes, without blocking and closed on exec; and bytes that the kernel
+// moves between a pipe and a socket.
+int csystem_byte_pipe(int ends[2], int size);
+long csystem_move_bytes(int from, int to, size_t most);
+
 // Two connected sockets for packets between processes; they block, and close on exec.
 int csystem_packet_pair(int sockets[2]);
 // Sends one packet, with a descriptor unless it is -1.

@@ -92,9 +92,10 @@ struct ReceiverCodes: Sendable {
 
   /// The code for a new exchange. Throws while no code is open, and while earlier guesses delay a
   /// network.
-  func open(for network: String, now: Double) throws(AbortReason) -> PairingCodes.Number {
+  func open(for remote: Remote, now: Double) throws(AbortReason) -> PairingCodes.Number {
     guard let number = codes.open(now: now * speed) else { throw .notPairing }
-    guard !codes.delays(network, now: now * speed) else { throw .busy }
+    let delays = codes.delays(remote.guesser, isStated: remote.relay != nil, now: now * speed)
+    guard !delays else { throw .busy }
     return number
   }
 
@@ -103,15 +104,15 @@ struct ReceiverCodes: Sendable {
 
   /// Spends one try, and only then checks the proof.
   mutating func judge(
-    _ number: PairingCodes.Number, _ isRight: Bool, from network: String, now: Double
+    _ number: PairingCodes.Number, _ isRight: Bool, from remote: Remote, now: Double
   ) -> Verdict {
-    switch codes.attempt(number, from: network, now: now * speed) {
+    switch codes.attempt(number, from: remote.guesser, isStated: remote.relay != nil, now: now * speed) {
     case .delayed: return .refused(.busy)
     case .expired: return .refused(.codeExpired)
     case .compare: break
     }
     if isRight {
-      _ = codes.matched(number, from: network)
+      _ = codes.matched(number, from: remote.guesser)
       return .right
     }
     let attempt = codes.tries

@@ -31,6 +31,10 @@ extension ReceiverEngine {
     /// `exchange`, `confirm`, `welcome` or `turnAway` has ended without a result. The connection is
     /// closed.
     case departed(ConnectionID)
+    /// The relay has given this device a place.
+    case placed(RelayPlace)
+    /// This device has no place at its relay, or none any more, and why: a lower-case clause.
+    case unplaced(String)
     /// The loop cannot accept a connection, because no descriptors are left.
     case outOfDescriptors(chance: UInt64)
     /// News from the worker of `greet`, which continues: TLS is established, and the other end has
@@ -263,8 +267,8 @@ extension ReceiverEngine {
     case takeBack
     /// A worker opens the listening socket. Leads to `listening`.
     case listen
-    /// From now on, the loop announces this device on its networks, at the port where it listens.
-    /// No event reports the outcome.
+    /// From now on, the loop announces this device on its networks, at the port where it listens,
+    /// and has a place for it at its relay. Only for the place events report the outcome.
     case announce
     /// The loop ends the announcement.
     case withdrawAnnouncement

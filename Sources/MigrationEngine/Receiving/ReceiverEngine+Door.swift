@@ -136,7 +136,7 @@ extension ReceiverEngine {
     do throws(AbortReason) {
       // Until the first code is made, which is soon, the sender is told to come again.
       guard isInviting, codes.wasIssued else { throw .busy }
-      let number = try codes.open(for: visitor.remote.network, now: now)
+      let number = try codes.open(for: visitor.remote, now: now)
       door.advance(id, to: .exchanging(number))
       act(.exchange(id, until: visitor.deadline))
     } catch {
@@ -151,7 +151,7 @@ extension ReceiverEngine {
     // Another sender may have come back meanwhile. The code is then not judged, so that it can be
     // tried again.
     if codes.isOpen(number, now: now), !isInviting { return turnAway(id, .busy) }
-    switch codes.judge(number, isRight, from: remote.network, now: now) {
+    switch codes.judge(number, isRight, from: remote, now: now) {
     case .refused(let reason): turnAway(id, reason)
     case .wrong(let attempt, let left):
       tell(.wrongCode(attempt: attempt, allowed: PairingCodes.triesPerCode, from: remote.host, left: left))
@@ -266,6 +266,13 @@ extension ReceiverEngine {
   }
 }
 
+/// What a receiver knows of its place at a relay.
+struct RelayWait: Equatable, Sendable {
+  /// Whether the relay has not answered yet, nor failed to.
+  var isFirst: Bool
+  var place: RelayPlace?
+}
+
 /// The question that the user is asked now.
 struct StandingQuestion: Equatable, Sendable {
   enum Subject: Equatable, Sendable {
@@ -295,9 +302,25 @@ extension ReceiverEngine {
       if !settings.asksRestart { endRun(.failure(Self.exhausted)) }
     } else if codes.isWanted, !workers.contains(.makeCode) {
       if settings.hasGivenCode, codes.wasIssued { endGivenCode() } else { act(.makeCode) }
-    } else if let (code, lifetime) = codes.takeReminder(now: now) {
-      tell(.code(code, lifetime: lifetime))
+    } else if !relayWait.isFirst, let (code, lifetime) = codes.takeReminder(now: now) {
+      tell(.code(code, lifetime: lifetime, place: relayWait.place))
     }
+  }
+
+  /// This device has a place at its relay: from now on, the code is shown with it.
+  mutating func placed(_ place: RelayPlace) {
+    relayWait = RelayWait(isFirst: false, place: place)
+    codes.noteInterlude()
+  }
+
+  /// The relay cannot be reached, or refuses this device, which tries again. In its network the code
+  /// works all the same.
+  mutating func unplaced(_ reason: String) {
+    if relayWait.isFirst { codes.noteInterlude() }
+    if relayWait.isFirst || relayWait.place != nil {
+      tell(.notice("there is no place for this device at the relay (\(reason)); trying again"))
+    }
+    relayWait = RelayWait(isFirst: false, place: nil)
   }
 
   /// The only code of this run has ended. A sender that has paired with it may still come back.
@@ -314,9 +337,10 @@ extension ReceiverEngine {
     switch result {
     case .success(let code):
       codes.issue(code, now: now)
-      tell(
-        settings.hasGivenCode
-          ? .codeAwaited(lifetime: PairingCodes.lifetime) : .code(code, lifetime: PairingCodes.lifetime))
+      if settings.hasGivenCode { return tell(.codeAwaited(lifetime: PairingCodes.lifetime)) }
+      // It is shown together with the place.
+      if relayWait.isFirst { return codes.noteInterlude() }
+      tell(.code(code, lifetime: PairingCodes.lifetime, place: relayWait.place))
     case .failure(let fault): endRun(.failure(fault.failure))
     }
   }

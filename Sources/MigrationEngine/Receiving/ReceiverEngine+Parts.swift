@@ -78,6 +78,10 @@ extension ReceiverEngine {
     case .failure(let fault): endSession(number, by: fault)
     case .success where conversation.isAside: say(plan, number)
     case .success(let weighing):
+      if let relay = conversation.remote.relay, relay != toldRelay {
+        tell(.relayed(through: relay, bytes: plan.estimate.bytes))
+      }
+      toldRelay = conversation.remote.relay
       tellPlan(plan, wanted(of: plan, weighing))
       let isWanted = weighing.values.contains { if case .success = $0 { true } else { false } }
       if !isWanted, !transfer.isRecorded { return answer(plan, refusing: weighing, number) }

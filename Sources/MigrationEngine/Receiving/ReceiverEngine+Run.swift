@@ -21,7 +21,7 @@ extension ReceiverEngine {
       tell(.listening(listening))
       guard case .starting = phase else { return }
       phase = .open
-      announcement.isPossible = listening.isAnnounced
+      announcement.isPossible = listening.isAnnounced || settings.waitsAtRelay
       // Only now, because a receiver that is done reports nothing more.
       goOnWithConcluded()
     case .failure(let fault): endRun(.failure(fault.failure))

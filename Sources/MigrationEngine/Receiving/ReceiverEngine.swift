@@ -27,6 +27,8 @@ package struct ReceiverEngine: Engine {
     /// How many seconds pass for codes and guesses in one second of real time: tests accelerate
     /// them.
     package var codeSpeed = 1.0
+    /// Whether it also waits at a relay (Protocol §16).
+    package var waitsAtRelay = false
     /// How many seconds an import that is broken off may take to clean up.
     package var graceAtTheEnd = 0.0
 
@@ -58,6 +60,9 @@ package struct ReceiverEngine: Engine {
   var yielding: (transfer: TransferID, until: Double)?
   var question: StandingQuestion?
   var announcement = Announcement()
+  var relayWait: RelayWait
+  /// The relay of which the user was told last.
+  var toldRelay: String?
   var workers = RunningWorkers()
   private var toldDone: TransferResult?
   /// The actions for the event that is being handled, and the time of that event.
@@ -67,6 +72,7 @@ package struct ReceiverEngine: Engine {
   package init(_ settings: Settings) {
     self.settings = settings
     codes = ReceiverCodes(speed: settings.codeSpeed)
+    relayWait = RelayWait(isFirst: settings.waitsAtRelay, place: nil)
   }
 
   /// How many workers were started and have not sent their event, and how many connections are
@@ -122,6 +128,8 @@ package struct ReceiverEngine: Engine {
     case .stop(let kind): stopped(kind)
     case .timePassed: break
     case .noticed(let event): tell(event)
+    case .placed(let place): placed(place)
+    case .unplaced(let reason): unplaced(reason)
     case .arrived(let id, let remote, let chance): arrived(id, remote, chance)
     case .spoke(let id): door.heard(id)
     case .departed(let id): departed(id)

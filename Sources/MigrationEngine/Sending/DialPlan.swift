@@ -67,29 +67,30 @@ struct DialPlan: Sendable {
     self.isTrialTold = isTrialTold
   }
 
-  static func pairing(looksAround: Bool, now: Double, giveUpAfter: Double) -> DialPlan {
+  static func pairing(looksAround: Bool, hasRelay: Bool = false, now: Double, giveUpAfter: Double) -> DialPlan {
     let backoff = Backoff(now: now, patience: min(patienceAtDoor, giveUpAfter), longest: Backoff.longestAtDoor)
     // The address for coming back is known once the receiver was reached.
     return DialPlan(
-      .pair, looksAround ? .nearby(SeekRound(last: "")) : .target, backoff, patience: giveUpAfter,
+      .pair, looksAround ? .nearby(SeekRound(last: "", hasRelay: hasRelay)) : .target, backoff, patience: giveUpAfter,
       isAddressTold: false, isTrialTold: false)
   }
 
   static func greeting(
     _ device: SenderEngine.KnownDevice, others: [SenderEngine.KnownDevice], at address: DeviceAddress,
-    looksAround: Bool, now: Double, giveUpAfter: Double
+    looksAround: Bool, hasRelay: Bool = false, now: Double, giveUpAfter: Double
   ) -> DialPlan {
     DialPlan(
-      .greet(device, others: others, address), looksAround ? .nearby(SeekRound(last: "")) : .target,
+      .greet(device, others: others, address),
+      looksAround ? .nearby(SeekRound(last: "", hasRelay: hasRelay)) : .target,
       Backoff(now: now, patience: giveUpAfter), patience: giveUpAfter, isAddressTold: false, isTrialTold: false)
   }
 
   static func resuming(
     _ transfer: SenderEngine.UnfinishedTransfer, others: [SenderEngine.UnfinishedTransfer], looksAround: Bool,
-    now: Double, giveUpAfter: Double
+    hasRelay: Bool = false, now: Double, giveUpAfter: Double
   ) -> DialPlan {
     let backoff = Backoff(now: now, patience: giveUpAfter)
-    let route = looksAround ? Route.nearby(SeekRound(last: transfer.address)) : .target
+    let route = looksAround ? Route.nearby(SeekRound(last: transfer.address, hasRelay: hasRelay)) : .target
     return DialPlan(
       .resume(transfer, others: others), route, backoff, patience: giveUpAfter, isAddressTold: true, isTrialTold: false)
   }
@@ -99,7 +100,7 @@ struct DialPlan: Sendable {
   func comingBack(
     to transfer: TransferID?, at address: String, hasProgressed: Bool, now: Double, giveUpAfter: Double
   ) -> DialPlan {
-    let route = if case .nearby = route { Route.nearby(SeekRound(last: address)) } else { route }
+    let route = if case .nearby(let round) = route { Route.nearby(round.again(last: address)) } else { route }
     var next = DialPlan(
       .comeBack(transfer), route, Backoff(now: now, patience: giveUpAfter), patience: giveUpAfter, isAddressTold: true,
       isTrialTold: true)

@@ -9,6 +9,8 @@ extension SenderEngine {
     var transfer = Transfer()
     /// The receivers that need no code, newest first; those that were tried are left out.
     var devices: [KnownDevice] = []
+    /// The relay of which the user was told last.
+    private var toldRelay: String?
     private var isPlainTold = false
     private var isWithholdingTold = false
     private var isEstimateTold = false
@@ -20,6 +22,14 @@ extension SenderEngine {
     /// The result of the run, once every part has one.
     var outcome: Result<TransferResult, TransferFailure>? {
       summaries.flatMap { transfer.outcome(of: $0.count) }
+    }
+
+    /// Tells the user through which relay a plan goes.
+    mutating func tellRelay(_ relay: String?, _ plan: Plan, _ actions: inout [Action]) {
+      if let relay, relay != toldRelay {
+        actions.append(.tell(.relayed(through: relay, bytes: plan.estimate.bytes)))
+      }
+      toldRelay = relay
     }
 
     /// Tells a user who has asked for compression why nothing is compressed.

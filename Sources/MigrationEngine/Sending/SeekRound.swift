@@ -10,6 +10,8 @@ package enum Place: Equatable, Sendable {
   case address(String)
   /// One of the devices that the last search has found, by its position.
   case found(Int)
+  /// The relay.
+  case relay
 }
 
 /// One round in which a sender whose user has named no device looks for the receiver of a transfer:
@@ -31,29 +33,41 @@ struct SeekRound: Equatable, Sendable {
   /// Whether each of them has shown the key of another device.
   private(set) var areStrangers = true
   private let last: String
+  /// Whether the relay is tried behind all devices.
+  private let hasRelay: Bool
 
   /// Begins at an address.
-  init(last: String) {
+  init(last: String, hasRelay: Bool = false) {
     self.last = last
+    self.hasRelay = hasRelay
     place = .address(last)
   }
 
   /// Another round.
-  func again() -> SeekRound { SeekRound(last: last) }
+  func again(last: String? = nil) -> SeekRound { SeekRound(last: last ?? self.last, hasRelay: hasRelay) }
 
   /// The place has failed.
   mutating func failed(isStranger: Bool) -> Step {
+    if place == .relay { return .end }
     guard case .found(let index) = place else { return .look }
     if !isStranger { areStrangers = false }
-    guard index + 1 < found.count else { return .end }
+    guard index + 1 < found.count else { return goOnAtRelay() }
     place = .found(index + 1)
+    return .dial
+  }
+
+  private mutating func goOnAtRelay() -> Step {
+    guard hasRelay else { return .end }
+    // A device that is not there is as good as a busy one: it may come.
+    areStrangers = false
+    place = .relay
     return .dial
   }
 
   /// The search has ended.
   mutating func looked(_ found: [DeviceAddress]) -> Step {
     self.found = found
-    guard !found.isEmpty else { return .end }
+    guard !found.isEmpty else { return goOnAtRelay() }
     place = .found(0)
     return .dial
   }
@@ -72,8 +86,11 @@ package struct DeviceAddress: Equatable, Sendable {
   package let port: UInt16
   /// The identifier of its run, if a search has found it and it gives one.
   package let instance: UInt64?
+  /// Whether this is a relay, at which the other device may wait.
+  package let isRelay: Bool
 
-  package init(name: String?, host: String, port: UInt16, instance: UInt64? = nil) {
+  package init(name: String?, host: String, port: UInt16, instance: UInt64? = nil, isRelay: Bool = false) {
+    self.isRelay = isRelay
     self.name = name
     self.host = host
     self.port = port
@@ -81,7 +98,9 @@ package struct DeviceAddress: Equatable, Sendable {
   }
 
   /// Name and address, safe to show: "new-laptop (192.0.2.7)".
-  package var shown: String { Self.shown(name, host) }
+  package var shown: String {
+    isRelay ? "the other device, through \(VisibleText.of(host))" : Self.shown(name, host)
+  }
 
   /// The name alone, or the address of a device without one; safe to show.
   package var shownName: String { name.flatMap { Self.shownName($0) } ?? VisibleText.of(host) }
@@ -103,8 +122,12 @@ package struct DeviceAddress: Equatable, Sendable {
 extension TransferFailure {
   /// No address accepted a connection.
   package init(unreached device: DeviceAddress, by obstacle: AddressRace.Obstacle) {
-    let (shown, port) = (device.shown, device.port)
+    let (shown, port) = (device.isRelay ? "the relay \(VisibleText.of(device.host))" : device.shown, device.port)
     switch obstacle {
+    case .refused where device.isRelay:
+      self.init(
+        .connectionLost, "nothing listens at \(shown) on port \(port)",
+        hint: "Check its name and port, and whether it runs.")
     case .refused:
       self.init(
         .connectionLost, "nothing listens at \(shown) on port \(port)",

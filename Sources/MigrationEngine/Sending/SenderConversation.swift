@@ -87,7 +87,7 @@ struct SenderConversation: Sendable {
       if !isReturn {
         actions.append(.tell(.paired(label: greeting.label, address: meeting.host, isKnown: isGreeting)))
       }
-      planIfReady(facts, &actions)
+      planIfReady(&facts, &actions)
     case .take(let verdict): take(verdict, &facts, &actions)
     case .begin(let accept): self.accept = accept
     case .keepHeld(let page): actions.append(.keepHeld(number, page))
@@ -122,11 +122,12 @@ struct SenderConversation: Sendable {
   var awaitsPlan: Bool { session.isPlanned || session.isBetween && verdict != nil && part == nil && !isOver }
 
   /// Says the plan once the receiver is known and the walk has ended.
-  mutating func planIfReady(_ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
+  mutating func planIfReady(_ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]) {
     guard peer != nil, let summaries = facts.summaries else { return }
     let plan = Plan(
       summaries.map { Part($0) }, continuing: facts.transfer.identifier,
       flags: facts.settings.keepsPairing ? .keepPairing : [])
+    facts.tellRelay(meeting.relay, plan, &actions)
     if plan.parts.count > 1 {
       actions.append(.tell(.plan(plan.parts, availableBytes: nil)))
     } else if !facts.transfer[0].isFinished {

@@ -142,8 +142,13 @@ extension SenderEngine {
     /// Its address, for people, and with the port for the next run.
     package let host: String
     package let address: String
+    /// The relay through which it was reached.
+    package let relay: String?
 
-    package init(connection: ConnectionID, receiver: KeyFingerprint, host: String, address: String) {
+    package init(
+      connection: ConnectionID, receiver: KeyFingerprint, host: String, address: String, relay: String? = nil
+    ) {
+      self.relay = relay
       self.connection = connection
       self.receiver = receiver
       self.host = host

@@ -14,7 +14,7 @@ extension SenderEngine {
     case .success(let summaries):
       facts.summaries = summaries
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
-        conversation.planIfReady(facts, &actions)
+        conversation.planIfReady(&facts, &actions)
       }
     case .failure(let fault): unwalked(fault, now, &actions)
     }
@@ -55,8 +55,8 @@ extension SenderEngine {
       actions.append(.tell(.connecting(address: settings.target ?? newest.address)))
       dial(
         .resuming(
-          newest, others: Array(transfers.dropFirst()), looksAround: settings.looksAround, now: now,
-          giveUpAfter: settings.giveUpAfter), &actions)
+          newest, others: Array(transfers.dropFirst()), looksAround: settings.looksAround,
+          hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter), &actions)
     }
   }
 
@@ -79,6 +79,7 @@ extension SenderEngine {
     guard case .looking(let plan) = phase else { return }
     switch (result, plan) {
     case (.failure(let fault), nil): prepareFinish(.failure(fault.failure), now, &actions)
+    case (.success([]), nil) where settings.hasRelay: probe(.relay, &actions)
     case (.success(let found), nil): pair(withOneOf: found, now, &actions)
     // A temporary loss of the network ends no transfer.
     case (_, var plan?):
@@ -127,8 +128,8 @@ extension SenderEngine {
       guard let first = devices.first else { return askCode(device, &actions) }
       dial(
         .greeting(
-          first, others: Array(devices.dropFirst()), at: device, looksAround: settings.looksAround, now: now,
-          giveUpAfter: settings.giveUpAfter), &actions)
+          first, others: Array(devices.dropFirst()), at: device, looksAround: settings.looksAround,
+          hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter), &actions)
     case .failure(let failure): prepareFinish(.failure(TransferFailure(failure)), now, &actions)
     }
   }
@@ -156,7 +157,9 @@ extension SenderEngine {
     guard case .deriving = phase else { return }
     if let fault { return prepareFinish(.failure(fault.failure), now, &actions) }
     dial(
-      .pairing(looksAround: settings.looksAround, now: now, giveUpAfter: settings.giveUpAfter), &actions)
+      .pairing(
+        looksAround: settings.looksAround, hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter),
+      &actions)
   }
 
   mutating func dial(_ plan: DialPlan, _ actions: inout [Action]) {

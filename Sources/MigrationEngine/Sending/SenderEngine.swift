@@ -38,6 +38,8 @@ package struct SenderEngine: Engine {
 
     /// Whether to wait for a receiver that serves others first.
     package var waitsInLine = true
+    /// Whether the receiver may wait at a relay if it is not in this network.
+    package var hasRelay = false
 
     /// Whether to look for the receiver.
     var looksAround: Bool { target == nil }

@@ -80,6 +80,17 @@ struct Entrance: ~Copyable {
     }
   }
 
+  /// Takes a connection that a relay has joined into the lobby. The relay states where the other end
+  /// is.
+  mutating func add(
+    _ socket: consuming StreamSocket, at caller: SocketAddress, through relay: RelayAccess
+  ) -> (ConnectionID, Remote) {
+    lastNumber += 1
+    let id = ConnectionID(lastNumber)
+    lobby.add(id, socket)
+    return (id, names.remote(at: caller, through: relay))
+  }
+
   /// Accepts nothing until a moment.
   mutating func rest(until moment: BootInstant) { pausedUntil = moment }
 
@@ -108,6 +119,14 @@ struct RemoteNames {
       host: address.hostDescription, address: address.description,
       network: address.network(onLink: isOnLink(address)).description,
       mayPair: ranges.isEmpty || ranges.contains(address))
+  }
+
+  /// The other end of a connection that a relay has joined: all of one relay share its network.
+  func remote(at address: SocketAddress, through relay: RelayAccess) -> Remote {
+    let way = RelayAccess.address(through: relay.shown)
+    return Remote(
+      host: "\(address.hostDescription) \(way)", address: "\(address.description) \(way)", network: way,
+      guesser: "\(address.network(onLink: false).description) \(way)", mayPair: ranges.isEmpty, relay: relay.shown)
   }
 
   private mutating func isOnLink(_ address: SocketAddress) -> Bool {

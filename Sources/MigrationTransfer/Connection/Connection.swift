@@ -66,6 +66,11 @@ struct Connection: ~Copyable {
     try ConnectionError.tls { () throws(TLSError) in try session.channelBinding() }
   }
 
+  /// The secret by which the ends of a pairing meet at relays.
+  func meetingSecret() throws(ConnectionError) -> [UInt8] {
+    try ConnectionError.tls { () throws(TLSError) in try session.meetingSecret() }
+  }
+
   /// Ends the kernel's time limit for acknowledgements. A slow disk may stop a data stream for as long as the control
   /// connection lives (Protocol §7.4), and the kernel would take a receiver without room for a dead
   /// one.

@@ -28,6 +28,8 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
     case unproved
     /// The other device's key is not the key of the pairing.
     case stranger
+    /// A relay does not join the connection with the other device.
+    case relay(RelayRefusal)
   }
 
   package let code: Code
@@ -66,7 +68,7 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
   /// Whether the connection has ended without a message that says why.
   package var isCut: Bool {
     switch code {
-    case .lost, .closed, .refused, .timedOut, .stopped: true
+    case .lost, .closed, .refused, .timedOut, .stopped, .relay: true
     case .violated, .violation, .aborted, .told, .unproved, .stranger: false
     }
   }

@@ -56,6 +56,7 @@ struct PairingWorker: Sendable {
   func confirm(until deadline: BootInstant) -> ReceiverPerformer.WorkerReport {
     goOn { (connection) throws(ConnectionError) in
       try ServerPairing.confirm(&connection, served.noted.confirmation, until: deadline)
+      setup.meetings.note(connection.peerFingerprint, try connection.meetingSecret())
       return .ready(served.id, identifier: .randomIdentifier())
     }
   }

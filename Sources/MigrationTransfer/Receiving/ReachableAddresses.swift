@@ -1,5 +1,5 @@
 import MigrationEngine
-import MigrationSystem
+package import MigrationSystem
 import MigrationWire
 
 /// The listening socket of a receiver.
@@ -25,7 +25,7 @@ extension ListeningSocket {
   }
 
   /// The addresses at which others may find this device, the most useful first.
-  var reachableAddresses: [SocketAddress] {
+  package var reachableAddresses: [SocketAddress] {
     let isEverywhere = address.hostDescription == "::" || address.hostDescription == "0.0.0.0"
     guard isEverywhere, let all = try? SocketAddress.localAddresses(port: address.port), !all.isEmpty else {
       return [address]

@@ -23,6 +23,8 @@ package final class Receiver: Sendable {
     package var knownDevices = KnownDevices.kept
     /// Whether every received file is read again before it is put in place.
     package var verifies = false
+    /// The relay at which this device also waits.
+    package var relay: RelayAccess?
     /// The clock of every deadline and code; tests let it run faster.
     var pace = LoopClock()
     /// The clock of codes and guesses where that is another one.
@@ -61,6 +63,7 @@ package final class Receiver: Sendable {
       var settings = settings
       settings.greeting.request = importers.request
       settings.hasGivenCode = code != nil
+      settings.waitsAtRelay = relay != nil
       settings.asksConsent = helpers.consent != nil
       settings.asksRestart = helpers.restart != nil
       settings.graceAtTheEnd = importers.graceAtTheEnd

@@ -29,6 +29,7 @@ final class ReceiverPerformer: Performer {
   // MARK: The door
 
   private var entrance: Entrance?
+  private let relay: RelayLink?
   /// The port where an unfinished transfer's sender expects this device.
   private let rememberedPort: UInt16?
   /// The connections that workers serve, or that rest between two workers.
@@ -53,6 +54,9 @@ final class ReceiverPerformer: Performer {
     questionEnding = try Wakeup()
     rememberedPort = entries.first?.remembered.port
     controls = ControlConnections(setup.clock)
+    relay = try setup.options.relay.map { access throws(SystemError) in try RelayLink(access) }
+    try relay?.start()
+    for entry in entries { setup.meetings.note(entry.remembered.peer, entry.remembered.meeting) }
   }
 
   func perform(_ action: ReceiverEngine.Action) -> ReceiverWorker? {
@@ -62,8 +66,12 @@ final class ReceiverPerformer: Performer {
       defer { entries = [] }
       return setup.takeBack(entries)
     case .listen: return setup.listen(rememberedPort: rememberedPort)
-    case .announce: if let address = entrance?.address { setup.helpers.announcer?.announce(address) }
-    case .withdrawAnnouncement: setup.helpers.announcer?.withdraw()
+    case .announce:
+      if let address = entrance?.address { setup.helpers.announcer?.announce(address) }
+      relay?.want(true)
+    case .withdrawAnnouncement:
+      setup.helpers.announcer?.withdraw()
+      relay?.want(false)
     case .tell(let event): setup.observer(event)
     case .tellProgress(let transfer, let phase, let total, let fraction):
       let arrived = transfers[transfer]?.arrived ?? Arrived()
@@ -161,6 +169,7 @@ final class ReceiverPerformer: Performer {
 
   /// Releases the values of sessions that have ended; a late worker may have made them.
   func settle(with engine: ReceiverEngine) {
+    relay?.meet(setup.meetings.secrets)
     sessions = sessions.filter { engine.isUnderWay($0.key) }
     streams = streams.filter { engine.isUnderWay($0.key) }
   }
@@ -171,6 +180,7 @@ final class ReceiverPerformer: Performer {
     if stoppedAt != nil { setup.lastWords.dismiss() }
     for session in sessions.values { session.halt() }
     questionEnding.signal()
+    relay?.end()
     let rest = Handover((entries, transfers, sessions))
     (entries, transfers, sessions) = ([], [:], [:])
     try? setup.workers.start("last worker") { _ = rest.take() }
@@ -289,11 +299,14 @@ final class ReceiverPerformer: Performer {
 
   // MARK: Arriving connections
 
-  var interests: [Poller.Interest] { entrance?.interests() ?? [] }
+  var interests: [Poller.Interest] {
+    (entrance?.interests() ?? []) + (relay.map { [Poller.Interest($0.noticed.raw, .readable)] } ?? [])
+  }
 
   var nextArrival: BootInstant? { entrance?.nextMoment }
 
   func takeArrivals(_ interests: ArraySlice<Poller.Interest>, _ report: (Event) -> Void) {
+    if let relay, interests.last?.ready.isEmpty == false { for news in relay.take() { take(news, relay, report) } }
     for id in entrance?.speaking(interests) ?? [] { look(at: id, report) }
     entrance?.beginBatch()
     while let arrival = entrance?.accept() {
@@ -303,6 +316,17 @@ final class ReceiverPerformer: Performer {
         report(.arrived(id, remote, chance: .random(in: 0 ... .max)))
         look(at: id, report)
       }
+    }
+  }
+
+  private func take(_ news: RelayLink.News, _ relay: RelayLink, _ report: (Event) -> Void) {
+    switch news {
+    case .placed(let place): report(.placed(place))
+    case .unplaced(let reason): report(.unplaced(reason))
+    case .arrived(let socket, let caller):
+      guard let (id, remote) = entrance?.add(socket.take(), at: caller, through: relay.access) else { return }
+      report(.arrived(id, remote, chance: .random(in: 0 ... .max)))
+      look(at: id, report)
     }
   }
 

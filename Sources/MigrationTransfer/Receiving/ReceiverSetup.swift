@@ -19,6 +19,7 @@ struct ReceiverSetup: Sendable {
   let queue: EventQueue<ReceiverPerformer.WorkerReport>
   let workers = Workers()
   let lastWords = LastWords()
+  let meetings = KnownMeetings()
   /// Handshakes at a time: as many as there are processors.
   let handshakes = ComputeGate()
 
@@ -52,6 +53,28 @@ struct ReceiverSetup: Sendable {
 
   /// Where the engine begins.
   var settings: ReceiverEngine.Settings { options.settings(of: importers, with: helpers) }
+}
+
+/// The secrets by which paired senders meet this device at a relay, by their keys.
+final class KnownMeetings: Sendable {
+  /// As many as a relay takes of one device.
+  private static let most = 64
+
+  private let known = Mutex<[(key: KeyFingerprint, secret: [UInt8])]>([])
+
+  /// The newest one is kept longest.
+  func note(_ key: KeyFingerprint?, _ secret: [UInt8]?) {
+    guard let key, let secret else { return }
+    known.withLock { known in
+      known.removeAll { $0.key == key }
+      known.append((key, secret))
+      known.removeFirst(max(0, known.count - Self.most))
+    }
+  }
+
+  func secret(of key: KeyFingerprint) -> [UInt8]? { known.withLock { $0.first { $0.key == key }?.secret } }
+
+  var secrets: [[UInt8]] { known.withLock { $0.map(\.secret) } }
 }
 
 /// The data streams that have failed and still say their last messages. The engine no longer counts

@@ -20,8 +20,13 @@ extension ReceiverSetup {
 
   /// Opens the socket that senders connect to.
   func listen(rememberedPort: UInt16?) -> ReceiverWorker {
-    let (options, helpers) = (options, helpers)
+    let (options, helpers, store, meetings) = (options, helpers, store, meetings)
     return ReceiverWorker("listening") {
+      if options.keepsPairings {
+        for device in try store?.devices(as: .receiver, options.knownDevices) ?? [] {
+          meetings.note(device.peer, device.meeting)
+        }
+      }
       let socket = try ListeningSocket(
         options.listen, isPortChosen: options.isPortChosen, remembered: rememberedPort)
       let reachable = socket.reachableAddresses

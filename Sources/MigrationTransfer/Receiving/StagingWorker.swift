@@ -80,8 +80,8 @@ struct StagingWorker: Sendable {
             peer: record.client, label: record.label, address: record.address, started: now, lastSeen: now,
             total: plan.estimate, held: Tally(),
             subject: .destination(try setup.importers.area.place(), port: port), plan: plan,
-            parts: plan.parts.indices.map { RememberedTransfer.Part(isDeclined: record.declined.contains(UInt16($0))) })
-        ))
+            parts: plan.parts.indices.map { RememberedTransfer.Part(isDeclined: record.declined.contains(UInt16($0))) },
+            meeting: setup.meetings.secret(of: record.client))))
       try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)
     }
     return Report(.recorded(session, nil, isKept: isKept))
@@ -95,7 +95,7 @@ struct StagingWorker: Sendable {
       KnownDevice(
         role: .receiver, identity: try setup.identity.encoded(), peer: record.client, label: record.label,
         address: record.address, since: now, lastUsed: now,
-        until: setup.options.knownDevices.end(now: now)))
+        until: setup.options.knownDevices.end(now: now), meeting: setup.meetings.secret(of: record.client)))
   }
 
   /// Judges a part's totals, makes the staging directory where there is none, and lists the existing

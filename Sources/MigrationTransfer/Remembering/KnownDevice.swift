@@ -26,6 +26,8 @@ package struct KnownDevice: Equatable, Sendable {
   package var until: Int64?
   /// How many transfers have begun with it.
   package var transfers: UInt64 = 0
+  /// The secret by which both devices meet at relays; nil in a record of an older program.
+  package var meeting: [UInt8]?
 
   /// The name to show, unescaped.
   package var shownName: String { name.isEmpty ? label : name }
@@ -50,6 +52,7 @@ extension KnownDevice {
       for number in [UInt64(bitPattern: since), UInt64(bitPattern: lastUsed), transfers] { writer.u64(number) }
     }
     if let until { fields.append(8) { $0.u64(UInt64(bitPattern: until)) } }
+    if let meeting { fields.append(9, meeting) }
     return RecordFile.encode(fields, magic: Self.magic)
   }
 
@@ -69,6 +72,7 @@ extension KnownDevice {
     (since, lastUsed, transfers) = try fields.readRequired(7, subject) { reader, bytes throws(Violation) in
       (Int64(bitPattern: try reader.u64(bytes)), Int64(bitPattern: try reader.u64(bytes)), try reader.u64(bytes))
     }
+    meeting = try fields.meetingSecret(9, subject)
     until = try fields.read(8, subject) { reader, bytes throws(Violation) in Int64(bitPattern: try reader.u64(bytes)) }
   }
 }

@@ -43,6 +43,7 @@ extension RememberedTransfer {
         part.fields.write(to: &writer)
         return writer.bytes
       })
+    if let meeting { fields.append(15, meeting) }
     return fields
   }
 
@@ -102,6 +103,7 @@ extension RememberedTransfer {
     for bytes in try fields.list(14, subject) {
       parts.append(try Part(try Fields(bytes.span, 0..<bytes.count, of: subject)))
     }
+    meeting = try fields.meetingSecret(15, subject)
     guard parts.count == plan.parts.count, newest < parts.count else { throw Violation(.conflict, subject) }
   }
 
@@ -180,6 +182,13 @@ extension RememberedTransfer.Part {
 }
 
 extension Fields {
+  /// The secret of a pairing, if it is here.
+  func meetingSecret(_ tag: UInt8, _ subject: String) throws(Violation) -> [UInt8]? {
+    guard let secret = value(tag) else { return nil }
+    guard secret.count == RelayMeeting.secretSize else { throw Violation(.value, subject) }
+    return secret
+  }
+
   /// Adds a list, of which each element has its length in front.
   fileprivate mutating func append(_ tag: UInt8, list: [[UInt8]]) {
     append(tag) { writer in

@@ -66,6 +66,8 @@ package struct RememberedTransfer: Equatable, Sendable {
   package var parts: [Part]
   /// Of a receiver: the part that ran last.
   package var newest: UInt16 = 0
+  /// The secret by which both devices meet at relays; nil in a record of an older program.
+  package var meeting: [UInt8]?
 
   package var sources: [[UInt8]]? { if case .sources(let sources) = subject { sources } else { nil } }
   package var destination: [UInt8]? { if case .destination(let path, _) = subject { path } else { nil } }

@@ -33,8 +33,10 @@ struct Dial {
       defer { extendLifetime(waking) }
       let met = try meet(setup, wakeup)
       let meeting = SenderEngine.Meeting(
-        connection: connection, receiver: met.transfer.receiver, host: met.address.hostDescription,
-        address: met.address.description)
+        connection: connection, receiver: met.transfer.receiver,
+        host: route.relay.map { RelayAccess.address(through: $0.shown) } ?? met.address.hostDescription,
+        address: route.relay.map { RelayAccess.address(through: $0.name) } ?? met.address.description,
+        relay: route.relay?.shown)
       return Report(.dialed(.success(meeting), spread: spread), bringing: .met(met))
     } catch {
       return Report(.dialed(.failure(stop.isSet ? .stopped : error), spread: spread))
@@ -52,7 +54,7 @@ struct Dial {
     let dialing = try dialing(keys)
     let addresses: [SocketAddress]
     do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
-    setup.post(.dialing(first: addresses.first?.description ?? ""))
+    setup.post(.dialing(first: route.relay?.shown ?? addresses.first?.description ?? ""))
     switch keys {
     case .pairing(let keys): return try pair(keys, dialing, addresses, wakeup)
     case .transfer(let transfer): return try comeBack(to: transfer, dialing, addresses, wakeup)
@@ -80,12 +82,26 @@ struct Dial {
       case .pairing(let keys): (keys.identity, false)
       case .transfer(let transfer): (transfer.identity, transfer.hasFallenSilent.isSet)
       }
+    let relay = try calling(keys)
     do throws(TLSError) {
       let stop = stop
       let context = try TLSContext(role: .client, identity: identity)
-      return Dialing(context: context, hasSmallSegments: hasSmallSegments) { stop.isSet }
+      return Dialing(context: context, hasSmallSegments: hasSmallSegments, relay: relay) { stop.isSet }
     } catch {
       throw .failed(Fault(error).failure)
+    }
+  }
+
+  /// What the relay is asked for; nil where there is none.
+  private func calling(_ keys: FoundKeys) throws(DialFailure) -> RelayCalling? {
+    guard case .relayed(let access, let place) = route else { return nil }
+    switch keys {
+    case .pairing:
+      guard let place else { preconditionFailure("a code for a relay has a place") }
+      return RelayCalling(access: access, errand: .call(place))
+    case .transfer(let transfer):
+      guard let secret = transfer.meeting else { throw .forgotten }
+      return RelayCalling(access: access, errand: .meet(RelayMeeting(ofSecret: secret)))
     }
   }
 
@@ -112,7 +128,9 @@ struct Dial {
       }
       throw DialFailure(ofPairing: error)
     }
-    return MetReceiver(connection, SendingTransfer(keys.identity, receiver: receiver), dialing.context)
+    let meeting = try? connection.meetingSecret()
+    let transfer = SendingTransfer(keys.identity, receiver: receiver, meeting: meeting)
+    return MetReceiver(connection, transfer, dialing.context, route.relay)
   }
 
   private func comeBack(
@@ -122,6 +140,8 @@ struct Dial {
     do throws(ConnectionError) {
       connection = try dialing.connect(to: addresses, wakeup: wakeup)
     } catch {
+      // A known device that does not wait there may have forgotten this one.
+      if case .device = keys, error.code == .relay(.absent) { throw .forgotten }
       throw DialFailure(ofReturn: error)
     }
     if let key = connection.peerFingerprint, key != transfer.receiver { throw .stranger(key) }
@@ -130,7 +150,7 @@ struct Dial {
     } catch {
       throw DialFailure(ofReturn: error)
     }
-    return MetReceiver(connection, transfer, dialing.context)
+    return MetReceiver(connection, transfer, dialing.context, route.relay)
   }
 }
 
@@ -147,8 +167,13 @@ struct MetReceiver: Sendable {
   /// The TLS context and the address of the connection, which data streams use too.
   let context: TLSContext
   let address: SocketAddress
+  /// The relay at that address.
+  let relay: RelayAccess?
 
-  init(_ connection: consuming Connection, _ transfer: SendingTransfer, _ context: TLSContext) {
+  init(
+    _ connection: consuming Connection, _ transfer: SendingTransfer, _ context: TLSContext, _ relay: RelayAccess?
+  ) {
+    self.relay = relay
     self.transfer = transfer
     self.context = context
     address = connection.remoteAddress
@@ -171,6 +196,9 @@ struct Probe {
       let addresses: [SocketAddress]
       do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
       let reached = try reach(addresses)
+      if let relay = route.relay {
+        return Report(.probed(.success(device(at: relay.place))), bringing: .addresses([reached]))
+      }
       return Report(
         .probed(.success(device(at: reached))), bringing: .addresses([reached] + addresses.filter { $0 != reached }))
     } catch {
@@ -184,14 +212,41 @@ struct Probe {
       let waking = stop.waking(wakeup)
       defer { extendLifetime(waking) }
       let stop = stop
-      return try Race(addresses: addresses, patience: Self.patience, wakeup: wakeup) { stop.isSet }.run().remoteAddress
+      let socket = try Race(addresses: addresses, patience: Self.patience, wakeup: wakeup) { stop.isSet }.run()
+      let address = socket.remoteAddress
+      if let relay = route.relay { try ask(relay, socket, wakeup) }
+      return address
     } catch {
       switch error {
       case .stopped: throw .stopped
-      case .lost(let address, let obstacle, _): throw .unreached(device(at: address), by: obstacle)
+      case .lost(let address, let obstacle, _):
+        throw .unreached(route.relay.map { device(at: $0.place) } ?? device(at: address), by: obstacle)
       case .broken(let error): throw .failed(error.fault.failure)
+      case .unfit(let failure): throw .failed(failure)
       }
     }
+  }
+
+  /// Asks a relay for a meeting that no device has, to see that it takes this device's token: before
+  /// the user types anything.
+  private func ask(
+    _ relay: RelayAccess, _ socket: borrowing StreamSocket, _ wakeup: Wakeup
+  ) throws(Race.Failure) {
+    let secret = try Race.system { () throws(SystemError) in try SystemRandom.bytes(RelayMeeting.secretSize) }
+    let calling = RelayCalling(access: relay, errand: .meet(RelayMeeting(ofSecret: secret)))
+    do throws(ConnectionError) {
+      try calling.run(on: socket, wakeup: wakeup, isStopped: { stop.isSet }, until: Dialing.deadline)
+    } catch {
+      switch error.code {
+      case .relay(.absent): return
+      case .stopped: throw .stopped
+      default: throw .unfit(error.relayFailure ?? error.fault.failure)
+      }
+    }
+  }
+
+  private func device(at relay: HostAndPort) -> DeviceAddress {
+    DeviceAddress(name: nil, host: RelayAccess.shown(relay), port: relay.port, isRelay: true)
   }
 
   /// The device at an address. The name that the user has typed names it, unless it is an address.
@@ -206,6 +261,8 @@ extension SenderEngine.DialFailure {
   package init(unreached error: ConnectionError, isReached: Bool) {
     if error.code == .stopped {
       self = .stopped
+    } else if let failure = error.relayFailure {
+      self = .failed(failure)
     } else if error.code == .refused {
       self = .failed(
         TransferFailure(
@@ -239,6 +296,7 @@ extension SenderEngine.DialFailure {
     // The receiver has no room, or has not noticed yet that the last session has ended.
     case .aborted(.busy) where !error.isLasting: self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
     case .aborted(.unknownPeer): self = .forgotten
+    case .relay(.token), .relay(.malformed): self = .failed(error.relayFailure ?? error.fault.failure)
     default:
       self =
         error.isCut
@@ -253,7 +311,7 @@ extension TransferFailure {
     switch error.code {
     case .aborted(let reason): self = reason.failure
     case .unproved, .violation: self.init(.pairing, error.description, hint: AbortReason.interference)
-    case .lost, .closed, .refused, .violated, .timedOut, .stopped, .told, .stranger:
+    case .lost, .closed, .refused, .violated, .timedOut, .stopped, .told, .stranger, .relay:
       self.init(
         .pairing, "the connection ended before the devices were paired: \(error)",
         hint: "Check that the other device still shows a code, and try again.")
@@ -267,7 +325,7 @@ extension SenderEngine.StreamEnd {
   /// whether the transfer still exists.
   package init(by error: ConnectionError, hasBrought: Bool) {
     switch error.code {
-    case .lost, .closed, .refused, .timedOut, .stopped, .aborted(.busy): self = .lost(hasBrought: hasBrought)
+    case .lost, .closed, .refused, .timedOut, .stopped, .aborted(.busy), .relay: self = .lost(hasBrought: hasBrought)
     case .aborted(.unknownPeer): self = .refused("the other device has no session for them")
     case .told(let close) where close.code == .silent: self = .refused(error.description)
     case .violated, .violation, .aborted, .told, .unproved, .stranger: self = .failed(error.fault)

@@ -16,6 +16,8 @@ struct Dialing: Sendable {
   let context: TLSContext
   /// Whether larger packets may vanish on the way to the receiver.
   var hasSmallSegments = false
+  /// How a relay joins the connection with the receiver, if the addresses are a relay's.
+  var relay: RelayCalling?
   /// Whether a wakeup means that this device gives up.
   let isStopped: @Sendable () -> Bool
 
@@ -64,8 +66,10 @@ struct Dialing: Sendable {
   private func secure(
     _ socket: consuming StreamSocket, _ wakeup: Wakeup, _ deadline: BootInstant
   ) throws(ConnectionError) -> Connection {
+    try relay?.run(on: socket, wakeup: wakeup, isStopped: isStopped, until: deadline)
     var connection = try Connection(socket, context, wakeup: wakeup, isStopped: isStopped)
-    try connection.handshake(until: deadline)
+    // A relay has taken its own time.
+    try connection.handshake(until: relay == nil ? deadline : Self.deadline)
     return connection
   }
 
@@ -79,6 +83,7 @@ struct Dialing: Sendable {
       switch error {
       case .stopped: throw ConnectionError(.stopped, "it was stopped")
       case .lost(_, _, let error), .broken(let error): throw ConnectionError(error)
+      case .unfit(let failure): throw ConnectionError(.lost, failure.message)
       }
     }
   }
@@ -92,6 +97,9 @@ enum DialRoute: Sendable {
   case resolved(HostAndPort, first: SocketAddress?)
   /// An address with its port, as an earlier session has noted it.
   case remembered(String)
+  /// A receiver that waits at a relay: at a place for pairing, at the meeting of its pairing for
+  /// everything else.
+  case relayed(RelayAccess, RelayPlace?)
 
   /// At least one.
   func addresses() throws(TransferFailure) -> [SocketAddress] {
@@ -106,8 +114,12 @@ enum DialRoute: Sendable {
         throw TransferFailure(.connectionLost, "the other device's last address is unknown")
       }
       return try Dialing.addresses(of: target)
+    case .relayed(let access, _): return try Dialing.addresses(of: access.place)
     }
   }
+
+  /// The relay of the route.
+  var relay: RelayAccess? { if case .relayed(let access, _) = self { access } else { nil } }
 
   /// The name that the user has typed, unless it is a numeric address.
   var name: String? {

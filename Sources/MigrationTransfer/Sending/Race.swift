@@ -11,6 +11,8 @@ struct Race: Sendable {
     case lost(SocketAddress, AddressRace.Obstacle, SystemError)
     /// Something of this device.
     case broken(SystemError)
+    /// A relay was reached that this device cannot use.
+    case unfit(TransferFailure)
   }
 
   /// In the order in which they are tried; at least one.

@@ -14,11 +14,15 @@ package final class Sender: Sendable {
     package enum Target: Equatable, Sendable {
       /// The user's address for the device, and the device's label, where another source tells it.
       case host(HostAndPort, label: String? = nil)
-      /// Somewhere in this network.
+      /// Somewhere in this network, or else at the relay, if one is known.
       case nearby
+      /// At the relay.
+      case relay
     }
 
     package var target: Target
+    /// The relay at which the receiver may wait.
+    package var relay: RelayAccess?
     /// How many bytes may be sent in a second; nil for no limit.
     package var limit: UInt64?
     /// The name of the whole to which the sources belong, from run to run, if they are not named one
@@ -54,7 +58,11 @@ package final class Sender: Sendable {
     func settings(of sources: [any ItemSource]) -> SenderEngine.Settings {
       var settings = settings
       if settings.compression == .never { settings.greeting.features.remove(.zstd) }
-      if case .host(let host, _) = target { settings.target = host.text }
+      switch target {
+      case .host(let host, _): settings.target = host.text
+      case .relay: settings.target = relay?.shown
+      case .nearby: settings.hasRelay = relay != nil
+      }
       settings.graceAtTheEnd = sources.map(\.graceAtTheEnd).max() ?? 0
       settings.canCompress = Features.ofThisDevice.contains(.zstd)
       return settings
@@ -110,15 +118,18 @@ package final class Sender: Sendable {
   /// device answered. Call `prepare` first.
   package func run(
     choosing choice: ([DeviceAddress]) throws(TransferFailure) -> Int = { (_) throws(TransferFailure) in 0 },
-    _ code: (DeviceAddress) throws(TransferFailure) -> PairingCode
+    _ code: (DeviceAddress) throws(TransferFailure) -> TypedCode
   ) throws(TransferFailure) -> TransferResult {
     let setup = try setup.get()
     while true {
       switch setup.caller.next() {
       case .askCode(let device):
-        let entered: Result<PairingCode, TransferFailure>
-        do throws(TransferFailure) { entered = .success(try code(device)) } catch { entered = .failure(error) }
-        setup.post(.codeEntered(entered))
+        do throws(TransferFailure) {
+          let typed = try code(device)
+          setup.queue.post(Report(.codeEntered(.success(typed.code)), bringing: .place(typed.place)))
+        } catch {
+          setup.post(.codeEntered(.failure(error)))
+        }
       case .choose(let found):
         let chosen: Result<Int, TransferFailure>
         do throws(TransferFailure) { chosen = .success(try choice(found)) } catch { chosen = .failure(error) }

@@ -44,6 +44,8 @@ final class SenderPerformer: Performer {
     case addresses([SocketAddress])
     case pairing(PairingKeys)
     case met(MetReceiver)
+    /// The place that the user has typed in front of the code.
+    case place(RelayPlace?)
   }
 
   let setup: SenderSetup
@@ -59,6 +61,9 @@ final class SenderPerformer: Performer {
   private var pairing: PairingKeys?
   private var nearby: [NearbyDevice] = []
   private var probed: [SocketAddress] = []
+  /// Whether those are a relay's, and the place there that the user has typed.
+  private var isRelayProbed = false
+  private var typedPlace: RelayPlace?
   private var transfers: [TransferID: SendingTransfer] = [:]
   /// The receiver that the last successful dial has reached.
   private var met: MetReceiver?
@@ -138,6 +143,7 @@ final class SenderPerformer: Performer {
       pairing = nil
       // The dial has shown which of several transfers is meant.
       transfers = transfers.filter { $0.value === receiver.transfer }
+    case .place(let place): typedPlace = place
     }
   }
 
@@ -210,8 +216,9 @@ final class SenderPerformer: Performer {
       switch (place, setup.options.target) {
       case (.found(let index), _): nearby[index].label
       case (_, .host(_, let label)): label
-      case (_, .nearby): nil
+      case (_, .nearby), (_, .relay): nil
       }
+    isRelayProbed = place == .relay || setup.options.target == .relay
     let probe = Probe(route: route(to: place), label: label, stop: renewDialStop())
     return SenderWorker("probe") {
       probe.run()
@@ -256,11 +263,20 @@ final class SenderPerformer: Performer {
 
   /// The addresses of a place.
   private func route(to place: Place) -> DialRoute {
+    let relay = setup.options.relay
     switch (place, setup.options.target) {
-    case (.probed, _): return .known(probed)
+    case (.probed, _):
+      // The code's form says which is meant.
+      guard let relay, isRelayProbed || typedPlace != nil else { return .known(probed) }
+      return .relayed(relay, typedPlace)
     case (.found(let index), _): return .known(nearby[index].addresses)
-    case (.address(let text), _): return .remembered(text)
+    case (.address(let text), _):
+      guard let relay, RelayAccess.isAddress(text) else { return .remembered(text) }
+      return .relayed(relay, nil)
     case (.target, .host(let host, _)): return .resolved(host, first: met?.address)
+    case (.relay, _), (.target, .relay):
+      guard let relay else { preconditionFailure("a relay is known before it is dialled") }
+      return .relayed(relay, nil)
     case (.target, .nearby): preconditionFailure("a target is a host that the user has named")
     }
   }
@@ -299,6 +315,9 @@ final class SenderPerformer: Performer {
     let setup = setup
     let session = SendingSession(
       number: number, transfer: met.transfer, context: met.context, address: met.address,
+      relay: met.relay.flatMap { relay in
+        met.transfer.meeting.map { RelayCalling(access: relay, errand: .meet(RelayMeeting(ofSecret: $0))) }
+      },
       queue: SendQueue(window: order.window, limit: setup.options.limit) { unsent in
         setup.post(.unsent(number, unsent))
       }, compression: setup.options.compression)

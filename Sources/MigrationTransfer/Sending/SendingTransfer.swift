@@ -10,6 +10,8 @@ final class SendingTransfer: Sendable {
   let identity: Identity
   /// The other device's key: the pin.
   let receiver: KeyFingerprint
+  /// The secret by which both devices meet at relays, where it is known.
+  let meeting: [UInt8]?
   /// The traffic of this run.
   let traffic = TrafficCount()
   /// Set when a connection of this run has fallen silent. Packets that are too large for the way
@@ -21,8 +23,10 @@ final class SendingTransfer: Sendable {
   private let entry: Mutex<TransferEntry?>
 
   init(
-    _ identity: Identity, receiver: KeyFingerprint, entry: TransferEntry? = nil, hold: SharedDirectory? = nil
+    _ identity: Identity, receiver: KeyFingerprint, meeting: [UInt8]?, entry: TransferEntry? = nil,
+    hold: SharedDirectory? = nil
   ) {
+    self.meeting = meeting
     self.identity = identity
     self.receiver = receiver
     self.hold = hold
@@ -50,7 +54,9 @@ final class SendingTransfer: Sendable {
             .init(unsent: $0.unsent, lastSeen: remembered.lastSeen, done: $0.finished?.done, refusals: $0.notStored)
           }))
       transfers[remembered.transfer] = SendingTransfer(
-        try Identity(encoded: remembered.identity), receiver: remembered.peer, entry: entry, hold: hold)
+        try Identity(encoded: remembered.identity), receiver: remembered.peer, meeting: remembered.meeting,
+        entry: entry,
+        hold: hold)
     }
     let devices = try store.devices(as: .sender, setup.options.knownDevices).map {
       SenderEngine.KnownDevice(
@@ -62,7 +68,8 @@ final class SendingTransfer: Sendable {
   /// A transfer that begins with a known device; nil if that was forgotten meanwhile.
   static func greeting(_ receiver: KeyFingerprint, _ store: TransferStore?) throws -> SendingTransfer? {
     guard let device = store?.device(receiver, as: .sender), let hold = try store?.hold(receiver) else { return nil }
-    return SendingTransfer(try Identity(encoded: device.identity), receiver: receiver, hold: hold)
+    return SendingTransfer(
+      try Identity(encoded: device.identity), receiver: receiver, meeting: device.meeting, hold: hold)
   }
 
   /// Records the plan if it has no record, so that another run can continue it: before anything is
@@ -75,7 +82,7 @@ final class SendingTransfer: Sendable {
         transfer: record.transfer, role: .sender, identity: try identity.encoded(), peer: receiver,
         label: record.label, address: record.address, started: now, lastSeen: now, total: record.plan.estimate,
         held: Tally(), subject: .sources(try setup.origin()), plan: record.plan.recorded,
-        parts: Array(repeating: RememberedTransfer.Part(), count: record.plan.parts.count)))
+        parts: Array(repeating: RememberedTransfer.Part(), count: record.plan.parts.count), meeting: meeting))
     entry.withLock { $0 = new }
     try store.noteUse(of: receiver, as: .sender, label: record.label, address: record.address, now: now)
   }
@@ -88,7 +95,7 @@ final class SendingTransfer: Sendable {
       KnownDevice(
         role: .sender, identity: try identity.encoded(), peer: receiver, label: record.label, address: record.address,
         since: now, lastUsed: now,
-        until: setup.options.knownDevices.end(now: now)))
+        until: setup.options.knownDevices.end(now: now), meeting: meeting))
   }
 
   /// Changes the record, as far as the disk allows it.
@@ -117,6 +124,8 @@ struct SendingSession: Sendable {
   /// The TLS context and the address of the control connection, which data streams use too.
   let context: TLSContext
   let address: SocketAddress
+  /// How the relay joins it with the receiver, if its address is a relay's.
+  let relay: RelayCalling?
   let queue: SendQueue
   /// Whether the user wants the streams to compress.
   let compression: CompressionPreference
@@ -150,7 +159,9 @@ struct SendingSession: Sendable {
   /// Connects a data stream, joins, and sends the frames that the queue gives it.
   func carry(_ join: Join, _ wakeup: Wakeup, attempts: Int, _ setup: SenderSetup) -> SenderEngine.StreamEnd {
     do throws(ConnectionError) {
-      let dialing = Dialing(context: context, hasSmallSegments: transfer.hasFallenSilent.isSet) { queue.isStopped }
+      let dialing = Dialing(
+        context: context, hasSmallSegments: transfer.hasFallenSilent.isSet, relay: relay
+      ) { queue.isStopped }
       var connection = try dialing.connect(to: [address], wakeup: wakeup)
       try ClientPairing.come(back: .join, on: &connection, to: transfer.receiver, until: Dialing.deadline)
       setup.post(.streamJoined(number, join.stream))

@@ -48,8 +48,11 @@ package struct GuessLimit: Equatable, Sendable {
   /// The number of guesses that are left.
   package var left: Int { Self.most - spent }
 
-  /// Whether the next guess from a network has to wait.
-  package func delays(_ network: String, now: Double) -> Bool { now < end(of: network) }
+  /// Whether the next guess from a network has to wait. Only a relay's word may say which network
+  /// it is (Protocol §4.3).
+  package func delays(_ network: String, isStated: Bool = false, now: Double) -> Bool {
+    now < end(of: network, isStated)
+  }
 
   /// Spends one guess, which delays the next guesses. Valid while some are left.
   package mutating func spend(from network: String, now: Double) {
@@ -83,9 +86,9 @@ package struct GuessLimit: Equatable, Sendable {
   }
 
   /// When the next guess from a network may be compared.
-  private func end(of network: String) -> Double {
+  private func end(of network: String, _ isStated: Bool) -> Double {
     let guesser = guessers[network]
-    let share = guesser.map { $0.ofThisWait > 0 } == true ? 1 : Self.shareOfOthers
+    let share = isStated || guesser.map { $0.ofThisWait > 0 } == true ? 1 : Self.shareOfOthers
     let own = guesser.map { $0.last + Self.delay(after: $0.count) } ?? -.infinity
     return max(last + Self.commonDelay(after: spent) * share, own)
   }

@@ -81,14 +81,18 @@ package struct PairingCodes: Equatable, Sendable {
   package var guessers: [GuessLimit.Count] { guesses.counts }
 
   /// Whether earlier guesses delay those from a network now.
-  package func delays(_ network: String, now: Double) -> Bool { guesses.delays(network, now: now) }
+  package func delays(_ network: String, isStated: Bool = false, now: Double) -> Bool {
+    guesses.delays(network, isStated: isStated, now: now)
+  }
 
   /// Spends one try of code `number`, before anything is compared. Valid in every state.
-  package mutating func attempt(_ number: Number, from network: String, now: Double) -> Attempt {
+  package mutating func attempt(
+    _ number: Number, from network: String, isStated: Bool = false, now: Double
+  ) -> Attempt {
     guard case .open(number, let tries, let expires) = state, now < expires, tries < Self.triesPerCode,
       guesses.left > 0
     else { return .expired }
-    if guesses.delays(network, now: now) { return .delayed }
+    if guesses.delays(network, isStated: isStated, now: now) { return .delayed }
     guesses.spend(from: network, now: now)
     state = .open(number, tries: tries + 1, expires: expires)
     return .compare

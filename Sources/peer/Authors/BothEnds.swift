@@ -55,7 +55,7 @@ final class BothEnds: Sendable {
     receiver = try Receiver(options, importers: importer, store: store) { event in
       switch event {
       case .listening(let listening): state.withLock { $0.port = listening.port }
-      case .code(let code, _): state.withLock { $0.code = code }
+      case .code(let code, _, _): state.withLock { $0.code = code }
       default: break
       }
       state.broadcast()
@@ -122,7 +122,7 @@ final class BothEnds: Sendable {
     } choosing: { (_, _) throws(TransferFailure) in
       0
     } code: { (_, _) throws(TransferFailure) in
-      try awaited { $0.code }
+      TypedCode(code: try awaited { $0.code })
     }
   }
 

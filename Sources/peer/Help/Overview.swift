@@ -122,6 +122,12 @@ enum Surroundings {
         peer in XDG_DATA_HOME). Commands fail with exit code 4 if \(unfitHome), and transfers if they cannot write to it.
         """),
     Note(
+      name: Via.variable,
+      text: """
+        The relay of this device, as HOST[:PORT]: 'peer receive' waits there too, and 'peer send' without --to tries the
+        network first and the relay second (default: none).
+        """),
+    Note(
       name: "XDG_DATA_HOME",
       text: """
         The directory that contains the default PEER_HOME, peer, if the path is absolute (default: ~/.local/share).
@@ -152,6 +158,9 @@ enum Surroundings {
       Note(
         name: "PEER_HOME/\(TransferStore.folderName)", text: "Unfinished transfers, with their keys.", isVariable: true)
     ]
+    let relays = [
+      Note(name: "PEER_HOME/\(Via.folderName)", text: "The tokens of relays.", isVariable: true)
+    ]
     let lists = { (role: Role) in
       Note(
         name: "PEER_HOME/\(ItemListFile.name(role))",
@@ -178,9 +187,9 @@ enum Surroundings {
     ]
     let home = [Note(name: "~/.local/share/peer", text: "PEER_HOME, unless a variable names another directory.")]
     return switch page {
-    case .peer: home + transfers + staging + apps + credentials
-    case .receive: home + transfers + [lists(.receiver)] + staging
-    case .send: home + transfers + [lists(.sender)]
+    case .peer: home + transfers + relays + staging + apps + credentials
+    case .receive: home + transfers + relays + [lists(.receiver)] + staging
+    case .send: home + transfers + relays + [lists(.sender)]
     case .app: home + apps + credentials
     }
   }

@@ -4,6 +4,7 @@ enum Verb: String, CaseIterable, Sendable {
   case send
   case assistant
   case discover
+  case relay
   case resume
   case forget
   case device
@@ -63,6 +64,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .send: .send
     case .assistant: .assistant
     case .discover: .discover
+    case .relay: .relay
     case .resume: .resume
     case .forget: .forget
     case .device: .device

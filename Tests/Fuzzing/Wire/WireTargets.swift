@@ -16,6 +16,7 @@ extension FuzzTarget {
       checkStreamMessage(FrameType(rawValue: type), Array(input.dropFirst()))
     },
     FuzzTarget("paths", "paths, and names that are shown", longest: 300) { checkPath(Array($0)) },
+    FuzzTarget("relays", "the frames of a relay, and typed codes and tokens", longest: 512) { checkRelay(Array($0)) },
   ]
 }
 
@@ -118,6 +119,24 @@ private func checkEntries(_ bytes: [UInt8], _ range: Range<Int>) {
     }
   } catch { return }
   promise(writer.bytes.elementsEqual(bytes[range]), "entries are written differently")
+}
+
+/// A frame of a relay has one encoding; an unknown reason counts as another one. What a person types
+/// is read as it is shown.
+private func checkRelay(_ bytes: [UInt8]) {
+  if let frame = read({ try RelayFrame(bytes.span) }) {
+    let isOther = bytes[0] == 0x0F && RelayRefusal(rawValue: bytes[RelayFrame.headerSize]) == nil
+    promise(isOther || frame.bytes == bytes, "a frame of a relay is written differently")
+    let length = read { try RelayFrame.length(bytes.span.extracting(first: RelayFrame.headerSize)) }
+    promise(length == bytes.count && bytes.count <= RelayFrame.longest, "a frame of a relay has another length")
+  }
+  if let typed = try? TypedCode(typed: bytes.span), let place = typed.place {
+    let again = try? TypedCode(typed: Array(place.shown(with: typed.code).utf8).span)
+    promise(again == typed, "a code is shown differently")
+  }
+  if let token = RelayToken(typed: bytes) {
+    promise(RelayToken(typed: Array(token.text.utf8)) == token, "a token is shown differently")
+  }
 }
 
 /// A path has exactly the given bytes, and its parts put together are the path. Any bytes that are

@@ -176,7 +176,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
 
   private func told(_ event: TransferEvent) {
     switch event {
-    case .code(let code, _): scene.shownCode = code
+    case .code(let code, _, _): scene.shownCode = code
     case .notStored(let path, _, _):
       toldRefused.insert(path)
       scene.toldRefused[1].insert(path)

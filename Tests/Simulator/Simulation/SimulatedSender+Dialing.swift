@@ -136,7 +136,7 @@ extension SimulatedSender {
 
   func device(at place: Place) -> DialedDevice {
     switch place {
-    case .target: .receiver
+    case .target, .relay: .receiver
     case .probed: probed
     case .address(let address):
       address == scene.receiverAddress ? .receiver : world.dice.one(in: 3) ? .stranger : .vacant

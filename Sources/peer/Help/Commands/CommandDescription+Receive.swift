@@ -10,9 +10,8 @@ extension CommandDescription {
         ]),
         .either(["--keep", "--code-file"]),
         .optional([
-          "--verify", "--remember", "--listen", "--from", "--no-announce", "--give-up-after", "--label", "--verbose",
-          "--report",
-          "--json",
+          "--verify", "--remember", "--listen", "--from", "--no-announce", "--via", "--via-token-file",
+          "--give-up-after", "--label", "--verbose", "--report", "--json",
         ])),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
       Form(
@@ -73,6 +72,7 @@ extension CommandDescription {
       "peer receive ~/Incoming",
       "peer receive /srv/incoming --listen 192.0.2.7:5000",
       "peer receive --from 192.0.2.0/24",
+      "peer receive --via relay.example.org",
       "peer receive ~/Incoming --keep",
       "peer receive --app org.example.notes",
       "peer receive --everything",
@@ -194,6 +194,13 @@ extension CommandDescription {
     .flag(
       "--no-announce",
       "Do not announce this device and its name on the network; senders then need its address."),
+    .value(
+      "--via", "HOST[:PORT]",
+      """
+      Wait at this relay too, so that a device behind another router can send: the code gets the place there in front of
+      it. PEER_RELAY names a relay for good. The default port is 47471.
+      """),
+    .viaTokenFile,
     .value(
       "--give-up-after", "TIME",
       "How long to wait for the sender to reconnect: seconds, or 90s, 10m, 2h (default: 10m)."),

@@ -7,9 +7,9 @@ extension CommandDescription {
       Form(
         .operand("PATH..."),
         .optional([
-          "--to", "--exclude", "--exclude-from", "--exclude-caches", "--one-file-system", "--owners", "--compress",
-          "--limit", "--streams", "--code-file", "--remember", "--no-wait", "--give-up-after", "--label", "--report",
-          "--json",
+          "--to", "--via", "--via-token-file", "--exclude", "--exclude-from", "--exclude-caches", "--one-file-system",
+          "--owners", "--compress", "--limit", "--streams", "--code-file", "--remember", "--no-wait", "--give-up-after",
+          "--label", "--report", "--json",
         ])),
       Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
       Form(
@@ -63,6 +63,7 @@ extension CommandDescription {
       "peer send Documents",
       "peer send Documents --to 192.0.2.7",
       "peer send ~/Documents ~/Pictures --to new-laptop.local:5000",
+      "peer send Documents --via relay.example.org",
       "peer send project --exclude '*.o' --exclude /build/ --to 192.0.2.7",
       "peer send Videos --limit 20M --to 192.0.2.7",
       "peer send --to 192.0.2.7 -- -a-name-with-a-dash",
@@ -132,6 +133,14 @@ extension CommandDescription {
       The other device (default: a device that waits on this network). The default port is 47470. An IPv6 address with a
       port is written [HOST]:PORT.
       """),
+    .value(
+      "--via", "HOST[:PORT]",
+      """
+      Send through this relay, at which the other device waits with the same option. It sees addresses, times and
+      amounts, and no data. PEER_RELAY names a relay for good, which is used if no device waits on this network. The
+      default port is 47471.
+      """),
+    .viaTokenFile,
     .repeatable(
       "--exclude", "PATTERN",
       "Exclude the items that PATTERN matches. Quote it, so that the shell does not expand it. May be repeated."),

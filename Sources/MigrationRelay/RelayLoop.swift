@@ -1,0 +1,296 @@
+package import MigrationSystem
+import MigrationWire
+
+/// Runs a relay: accepts connections, gives their frames to the `RelayTable`, and moves the bytes of
+/// joined calls. One thread; it waits only for its watch.
+package final class RelayLoop {
+  /// The names of other descriptors in the watch. Those of connections come behind.
+  private static let (listener, signals, firstLine): (UInt64, UInt64, UInt64) = (0, 1, 2)
+  /// How many connections are accepted before the others have their turn.
+  private static let batch = 64
+  /// For how many seconds nothing is accepted after an error of the kernel.
+  private static let pause = 0.1
+  /// How often, in milliseconds, deadlines are looked at; and flows that wait for their rate.
+  private static let (tick, shortTick) = (1_000, 20)
+  /// More unsent bytes than any honest device lets wait.
+  private static let mostUnsent = 16 << 10
+  /// How many descriptors a relay at its limits needs, besides the connections'.
+  package static let descriptors = RelayLimits.connections + 2 * 1_024 + 64
+
+  /// A connection.
+  private final class Line {
+    let id: RelayTable.ID
+    let socket: StreamSocket
+    var input: [UInt8] = []
+    var output: [UInt8] = []
+    /// What the watch looks for; nil where it does not have the connection.
+    var watched: Poller.Readiness?
+    var call: Call?
+
+    init(_ id: RelayTable.ID, _ socket: consuming StreamSocket) {
+      self.id = id
+      self.socket = socket
+    }
+  }
+
+  /// A joined call.
+  private final class Call {
+    let caller: Line
+    let receiver: Line
+    var there = RelayFlow()
+    var back = RelayFlow()
+
+    init(_ caller: Line, _ receiver: Line) {
+      self.caller = caller
+      self.receiver = receiver
+    }
+  }
+
+  private var table: RelayTable
+  private var listening: ListeningSocket?
+  private let signals: SignalSource
+  private let report: (RelayCounters) -> Void
+  private var watch: Watch
+  private var pipes = BytePipes()
+  private var lines: [RelayTable.ID: Line] = [:]
+  private var lastID = RelayLoop.firstLine
+  /// Calls that go on without an event.
+  private var unfinished: Set<RelayTable.ID> = []
+  private var restUntil = 0.0
+  private var nextTick = 0.0
+
+  /// `report` is told the counters about once a second.
+  package init(
+    _ settings: RelaySettings, on listening: consuming ListeningSocket, until signals: consuming SignalSource,
+    report: @escaping (RelayCounters) -> Void
+  ) throws(SystemError) {
+    table = RelayTable(settings, now: BootInstant.now().seconds)
+    watch = try Watch()
+    try watch.add(listening.raw, as: Self.listener, for: .readable)
+    try watch.add(signals.raw, as: Self.signals, for: .readable)
+    self.listening = consume listening
+    self.signals = signals
+    self.report = report
+  }
+
+  /// Runs until a signal, and then until the last joined call has ended, or until a second signal.
+  package func run() throws(SystemError) {
+    LoopThread.enter()
+    while listening != nil || !table.isEmpty {
+      for (name, ready) in try watch.wait(milliseconds: unfinished.isEmpty ? Self.tick : Self.shortTick) {
+        switch name {
+        case Self.listener: try accept()
+        case Self.signals:
+          if try signals.next() == nil { continue }
+          if listening == nil {
+            report(table.counters)
+            return LoopThread.leave()
+          }
+          stop()
+        default: if let line = lines[name] { step(line, ready) }
+        }
+      }
+      for id in unfinished { if let call = lines[id]?.call { move(call) } }
+      try look(now: BootInstant.now().seconds)
+    }
+    report(table.counters)
+    LoopThread.leave()
+  }
+
+  /// What is due by the clock.
+  private func look(now: Double) throws(SystemError) {
+    if restUntil > 0, now >= restUntil, let raw = listening?.raw {
+      restUntil = 0
+      try watch.add(raw, as: Self.listener, for: .readable)
+    }
+    guard now >= nextTick else { return }
+    nextTick = now + 1
+    act(table.expire(now: now))
+    report(table.counters)
+  }
+
+  private func stop() {
+    if restUntil == 0, let raw = listening?.raw { watch.remove(raw) }
+    listening = nil
+    act(table.stop())
+  }
+
+  // MARK: Connections
+
+  private func accept() throws(SystemError) {
+    for _ in 0..<Self.batch {
+      do throws(SystemError) {
+        guard let socket = try listening?.accept() else { return }
+        try take(socket)
+      } catch {
+        // The connections stay in the kernel's queue.
+        if restUntil == 0, let raw = listening?.raw { watch.remove(raw) }
+        restUntil = BootInstant.now().seconds + Self.pause
+        return
+      }
+    }
+  }
+
+  private func take(_ socket: consuming StreamSocket) throws(SystemError) {
+    try socket.setNoDelay()
+    let challenge = try SystemRandom.bytes(RelayFrame.challengeSize)
+    lastID += 1
+    let line = Line(lastID, socket)
+    lines[line.id] = line
+    let address = line.socket.remoteAddress
+    act(
+      table.arrived(
+        line.id, at: RelayCaller(address: address.bytes, port: address.port),
+        network: address.network(onLink: false).description, challenge: challenge, now: BootInstant.now().seconds))
+    if lines[line.id] != nil { want(line, .readable) }
+  }
+
+  private func step(_ line: Line, _ ready: Poller.Readiness) {
+    if let call = line.call { return move(call) }
+    if ready.contains(.writable) { flush(line) }
+    if lines[line.id] != nil, !ready.isDisjoint(with: [.readable, .hangUp, .failed]) { read(line) }
+  }
+
+  private func read(_ line: Line) {
+    var bytes = [UInt8](repeating: 0, count: RelayFrame.longest)
+    var memory = bytes.mutableSpan
+    let count: Int
+    do throws(SystemError) {
+      guard let some = try line.socket.receive(into: &memory) else { return }
+      count = some
+    } catch {
+      count = 0
+    }
+    guard count > 0 else { return lose(line) }
+    line.input += bytes[..<count]
+    do throws(Violation) {
+      while lines[line.id] != nil, let frame = try nextFrame(line) { try handle(frame, line) }
+    } catch {
+      act(table.broke(line.id))
+    }
+  }
+
+  private func nextFrame(_ line: Line) throws(Violation) -> RelayFrame? {
+    let input = line.input
+    guard input.count >= RelayFrame.headerSize else { return nil }
+    let length = try RelayFrame.length(input.span.extracting(first: RelayFrame.headerSize))
+    guard input.count >= length else { return nil }
+    let frame = try RelayFrame(input.span.extracting(first: length))
+    line.input.removeFirst(length)
+    return frame
+  }
+
+  private func handle(_ frame: RelayFrame, _ line: Line) throws(Violation) {
+    // Bytes of the other device's that come before JOINED would be lost.
+    if case .request(let request, _) = frame, request.errand != .register, !line.input.isEmpty {
+      throw Violation(.state, "a frame of a relay")
+    }
+    guard let random = try? SystemRandom.bytes(24) else { throw Violation(.state, "a frame of a relay") }
+    act(table.received(line.id, frame, random: random, date: date, now: BootInstant.now().seconds))
+  }
+
+  private var date: RelayDate { RelayDate(Timestamp.coarseNow().seconds) }
+
+  /// A connection has ended.
+  private func lose(_ line: Line) {
+    close(line)
+    act(table.closed(line.id))
+  }
+
+  private func close(_ line: Line) {
+    if line.watched != nil { watch.remove(line.socket.raw) }
+    (line.watched, line.call) = (nil, nil)
+    lines[line.id] = nil
+    unfinished.remove(line.id)
+  }
+
+  private func want(_ line: Line, _ wanted: Poller.Readiness) {
+    if line.watched == wanted { return }
+    do throws(SystemError) {
+      // Without anything that it waits for, a connection that has ended would wake the loop forever.
+      if wanted.isEmpty {
+        watch.remove(line.socket.raw)
+      } else if line.watched == nil {
+        try watch.add(line.socket.raw, as: line.id, for: wanted)
+      } else {
+        try watch.change(line.socket.raw, as: line.id, for: wanted)
+      }
+      line.watched = wanted.isEmpty ? nil : wanted
+    } catch {
+      lose(line)
+    }
+  }
+
+  // MARK: The table's actions
+
+  private func act(_ actions: [RelayTable.Action]) {
+    for action in actions {
+      switch action {
+      case .say(let id, let frame): if let line = lines[id] { say(frame, line) }
+      case .close(let id):
+        guard let line = lines[id] else { continue }
+        try? line.socket.shutdownWrite()
+        close(line)
+      case .join(let caller, let receiver): join(caller, receiver)
+      }
+    }
+  }
+
+  private func say(_ frame: RelayFrame, _ line: Line) {
+    line.output += frame.bytes
+    flush(line)
+  }
+
+  private func flush(_ line: Line) {
+    do throws(SystemError) {
+      if !line.output.isEmpty, let count = try line.socket.send(line.output.span) { line.output.removeFirst(count) }
+      guard line.output.count < Self.mostUnsent else { return lose(line) }
+    } catch {
+      return lose(line)
+    }
+    if line.watched != nil { want(line, line.output.isEmpty ? .readable : [.readable, .writable]) }
+  }
+
+  private func join(_ caller: RelayTable.ID, _ receiver: RelayTable.ID) {
+    guard let caller = lines[caller], let receiver = lines[receiver], caller.output.isEmpty, receiver.output.isEmpty,
+      caller.input.isEmpty, receiver.input.isEmpty
+    else {
+      for id in [caller, receiver] { if let line = lines[id] { lose(line) } }
+      return
+    }
+    let call = Call(caller, receiver)
+    (caller.call, receiver.call) = (call, call)
+    move(call)
+  }
+
+  // MARK: Joined calls
+
+  private func move(_ call: Call) {
+    let now = BootInstant.now().seconds
+    let allowance = table.allowance(call.caller.id, .max, now: now)
+    let count: Int
+    do throws(SystemError) {
+      let there = try call.there.move(from: call.caller.socket, to: call.receiver.socket, atMost: allowance, &pipes)
+      let back = try call.back.move(
+        from: call.receiver.socket, to: call.caller.socket, atMost: allowance - min(there, allowance), &pipes)
+      count = there + back
+    } catch {
+      return lose(call.caller)
+    }
+    if count > 0 { act(table.passed(call.caller.id, count, date: date, now: now)) }
+    guard lines[call.caller.id] != nil else { return }
+    let rests = (call.there.rest, call.back.rest)
+    if rests == (.over, .over) { return lose(call.caller) }
+    want(call.caller, Self.wanted(reads: rests.0, writes: rests.1))
+    if lines[call.receiver.id] != nil { want(call.receiver, Self.wanted(reads: rests.1, writes: rests.0)) }
+    let goesOn = [rests.0, rests.1].contains { $0 == .allowance || $0 == .turn }
+    if goesOn { unfinished.insert(call.caller.id) } else { unfinished.remove(call.caller.id) }
+  }
+
+  private static func wanted(reads: RelayFlow.Rest, writes: RelayFlow.Rest) -> Poller.Readiness {
+    var wanted: Poller.Readiness = []
+    if reads == .source || reads == .turn { wanted.insert(.readable) }
+    if writes == .target || writes == .turn { wanted.insert(.writable) }
+    return wanted
+  }
+}

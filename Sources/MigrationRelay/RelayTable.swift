@@ -1,0 +1,406 @@
+package import MigrationWire
+
+/// Everything that a relay decides (Protocol §16): who may use it, who waits where, who is joined with
+/// whom, and who gives way.
+///
+/// A value: it knows no clock, no socket and no chance. Times are seconds that count sleep.
+package struct RelayTable: Sendable {
+  /// Names a connection of a run. A number is never used twice.
+  package typealias ID = UInt64
+
+  /// What the loop is to do.
+  package enum Action: Equatable, Sendable {
+    case say(ID, RelayFrame)
+    /// Sends what was said, and closes. `closed` does not follow.
+    case close(ID)
+    /// From now on, each byte of one connection goes to the other.
+    case join(ID, ID)
+  }
+
+  private enum Stage: Equatable {
+    /// It has to show a token for this challenge.
+    case new(challenge: [UInt8])
+    case registered
+    /// It waits for the answer to its call.
+    case calling(RelayCall)
+    case joined(with: ID)
+  }
+
+  private struct Visitor {
+    let network: String
+    let caller: RelayCaller
+    var stage: Stage
+    /// When it came, or when something of it was last heard.
+    var heard: Double
+    var token = 0
+  }
+
+  private struct Registration {
+    let place: RelayPlace
+    var meetings: [RelayMeeting] = []
+    var lastCall: Double
+    var waiting = 0
+  }
+
+  private struct Volume {
+    var date = RelayDate(0)
+    var ofDay: UInt64 = 0
+    var ofMonth: UInt64 = 0
+
+    mutating func turn(to date: RelayDate) {
+      if date.day != self.date.day { ofDay = 0 }
+      if date.month != self.date.month { ofMonth = 0 }
+      self.date = date
+    }
+  }
+
+  /// How many connections of one kind there are.
+  private struct Count {
+    private var ofNetwork: [String: Int] = [:]
+    private var ofToken: [Int: Int] = [:]
+    private(set) var all = 0
+
+    mutating func change(_ visitor: Visitor, by step: Int) {
+      all += step
+      ofToken[visitor.token, default: 0] += step
+      ofNetwork[visitor.network, default: 0] += step
+      if ofNetwork[visitor.network] == 0 { ofNetwork[visitor.network] = nil }
+    }
+
+    func hasRoom(_ visitor: Visitor, _ limit: RelayLimits.Limit) -> Bool {
+      all < limit.all && isBelow(limit.ofNetwork, network: visitor.network)
+        && isBelow(limit.ofToken, token: visitor.token)
+    }
+
+    func isBelow(_ limit: Int, network: String) -> Bool { ofNetwork[network, default: 0] < limit }
+    func isBelow(_ limit: Int, token: Int) -> Bool { ofToken[token, default: 0] < limit }
+  }
+
+  private let settings: RelaySettings
+  private var visitors: [ID: Visitor] = [:]
+  /// The connections without a proof, by networks, the oldest first.
+  private var newcomers: [String: [ID]] = [:]
+  private var newcomerCount = 0
+  private var registrations: [ID: Registration] = [:]
+  private var places: [RelayPlace: ID] = [:]
+  private var takenOfLength: [Int: Int] = [:]
+  private var meetings: [RelayMeeting: ID] = [:]
+  private var waiting: [RelayCall: (caller: ID, receiver: ID)] = [:]
+  private var (registered, calls) = (Count(), Count())
+  private var missesOfNetwork: [String: RelayBucket] = [:]
+  private var missesOfToken: [RelayBucket] = []
+  private var volumes: [Volume]
+  private var rates: [RelayBucket] = []
+  private var isEnding = false
+  private var counted = RelayCounters()
+  private var actions: [Action] = []
+
+  package init(_ settings: RelaySettings, now: Double) {
+    self.settings = settings
+    volumes = settings.tokens.map { _ in Volume() }
+    missesOfToken = settings.tokens.map { _ in RelayBucket(full: RelayLimits.missesOfToken, now: now) }
+    rates = settings.tokens.map { _ in RelayBucket(full: Double(settings.rate ?? 0), now: now) }
+  }
+
+  /// The counts until now.
+  package var counters: RelayCounters {
+    var counters = counted
+    counters.places = registrations.count
+    counters.calls = (calls.all - waiting.count) / 2
+    counters.newcomers = newcomerCount
+    return counters
+  }
+
+  /// Whether nothing is here any more.
+  package var isEmpty: Bool { visitors.isEmpty }
+
+  // MARK: Events
+
+  /// A device has connected. `challenge` is random.
+  package mutating func arrived(
+    _ id: ID, at caller: RelayCaller, network: String, challenge: [UInt8], now: Double
+  ) -> [Action] {
+    perform { table in
+      table.makeRoom(forNewcomerOf: network)
+      table.visitors[id] = Visitor(network: network, caller: caller, stage: .new(challenge: challenge), heard: now)
+      table.newcomers[network, default: []].append(id)
+      table.newcomerCount += 1
+      table.actions.append(.say(id, .challenge(challenge)))
+      if table.isEnding { table.refuse(id, .ending) }
+    }
+  }
+
+  /// A whole frame has come. `random` are 24 random bytes.
+  package mutating func received(
+    _ id: ID, _ frame: RelayFrame, random: [UInt8], date: RelayDate, now: Double
+  ) -> [Action] {
+    perform { table in
+      guard let visitor = table.visitors[id] else { return }
+      table.visitors[id]?.heard = now
+      switch (visitor.stage, frame) {
+      case (.new(let challenge), .request(let request, let proof)):
+        table.requested(id, request, proof, challenge, random, date, now)
+      case (.registered, .ping): table.actions.append(.say(id, .pong))
+      case (.registered, .meet(let meeting)): table.meet(id, meeting)
+      default: table.refuse(id, .malformed)
+      }
+    }
+  }
+
+  /// The bytes of a connection are no frame.
+  package mutating func broke(_ id: ID) -> [Action] { perform { $0.refuse(id, .malformed) } }
+
+  /// A connection has ended, or both of a joined call, one after the other.
+  package mutating func closed(_ id: ID) -> [Action] { perform { $0.leave(id) } }
+
+  /// How many bytes a joined call may pass on now; at most as many as are wanted.
+  package func allowance(_ id: ID, _ wanted: Int, now: Double) -> Int {
+    guard let rate = settings.rate, let token = visitors[id]?.token else { return wanted }
+    return max(0, min(wanted, Int(rates[token].amount(now: now, most: Double(rate), perSecond: Double(rate)))))
+  }
+
+  /// A joined call has passed bytes on.
+  package mutating func passed(_ id: ID, _ count: Int, date: RelayDate, now: Double) -> [Action] {
+    perform { table in
+      guard let visitor = table.visitors[id], case .joined(let other) = visitor.stage else { return }
+      table.counted.bytes += UInt64(count)
+      table.visitors[id]?.heard = now
+      table.visitors[other]?.heard = now
+      table.volumes[visitor.token].turn(to: date)
+      table.volumes[visitor.token].ofDay += UInt64(count)
+      table.volumes[visitor.token].ofMonth += UInt64(count)
+      if let rate = table.settings.rate {
+        table.rates[visitor.token].take(Double(count), now: now, most: Double(rate), perSecond: Double(rate))
+      }
+      if table.isUsedUp(visitor.token, date) { table.drop(id) }
+    }
+  }
+
+  /// Ends what has taken too long. Called about once a second.
+  package mutating func expire(now: Double) -> [Action] {
+    perform { table in
+      for (id, visitor) in table.visitors {
+        switch visitor.stage {
+        case .new where now - visitor.heard >= RelayLimits.request,
+          .registered where now - visitor.heard >= RelayLimits.silence,
+          .joined where now - visitor.heard >= RelayLimits.idle:
+          table.counted.dropped += 1
+          table.drop(id)
+        case .calling where now - visitor.heard >= RelayLimits.answer: table.refuse(id, .absent)
+        case .new, .registered, .calling, .joined: break
+        }
+      }
+      table.missesOfNetwork = table.missesOfNetwork.filter { _, bucket in
+        bucket.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: 1 / RelayLimits.missPause)
+          < RelayLimits.missesOfNetwork
+      }
+    }
+  }
+
+  /// The relay is being stopped: only joined calls go on.
+  package mutating func stop() -> [Action] {
+    perform { table in
+      table.isEnding = true
+      for (id, visitor) in table.visitors {
+        if case .joined = visitor.stage { continue }
+        table.refuse(id, .ending)
+      }
+    }
+  }
+
+  private mutating func perform(_ body: (inout RelayTable) -> Void) -> [Action] {
+    body(&self)
+    defer { actions = [] }
+    return actions
+  }
+
+  // MARK: Requests
+
+  private mutating func requested(
+    _ id: ID, _ request: RelayRequest, _ proof: [UInt8], _ challenge: [UInt8], _ random: [UInt8], _ date: RelayDate,
+    _ now: Double
+  ) {
+    let signed = request.signedPart
+    let token = settings.tokens.firstIndex { $0.accepts(proof, of: signed, challenge: challenge) }
+    guard let token, settings.names.isEmpty || settings.names.contains(request.name) else { return refuse(id, .token) }
+    visitors[id]?.token = token
+    switch request.errand {
+    case .register: register(id, random, now)
+    case .call(let place):
+      let receiver = places[place]
+      guard mayLook(id, misses: receiver == nil, now) else { return refuse(id, .busy, wait: RelayLimits.missPause) }
+      call(id, receiver, random, date, now)
+    case .meet(let meeting): call(id, meetings[meeting], random, date, now)
+    case .answer(let call): answer(id, call)
+    }
+  }
+
+  private mutating func register(_ id: ID, _ random: [UInt8], _ now: Double) {
+    guard let visitor = visitors[id] else { return }
+    let limit = RelayLimits.registrations
+    if !registered.isBelow(limit.ofNetwork, network: visitor.network) {
+      giveWay { $0.network == visitor.network }
+    } else if !registered.isBelow(limit.ofToken, token: visitor.token) {
+      giveWay { $0.token == visitor.token }
+    } else if registered.all >= limit.all {
+      giveWay { _ in true }
+    }
+    let place = freePlace(random)
+    prove(id, .registered)
+    registered.change(visitor, by: 1)
+    registrations[id] = Registration(place: place, lastCall: now)
+    places[place] = id
+    takenOfLength[String(place.number).utf8.count, default: 0] += 1
+    actions.append(.say(id, .place(place)))
+  }
+
+  /// The registration without a call for the longest time makes room, of those that are meant.
+  private mutating func giveWay(_ isMeant: (Visitor) -> Bool) {
+    let oldest = registrations.filter { id, _ in visitors[id].map(isMeant) ?? false }
+      .min { ($0.value.lastCall, $0.key) < ($1.value.lastCall, $1.key) }
+    guard let oldest else { return }
+    counted.dropped += 1
+    refuse(oldest.key, .busy, wait: RelayLimits.missPause)
+  }
+
+  /// The first free place behind a random one, of the fewest digits of which enough are free.
+  private func freePlace(_ random: [UInt8]) -> RelayPlace {
+    let chance = random.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    for length in RelayPlace.lengths {
+      var (first, count) = (UInt64(1), UInt64(9))
+      for _ in 2..<length { (first, count) = (first * 10, count * 10) }
+      guard UInt64(takenOfLength[length, default: 0]) * 8 < count else { continue }
+      for step in 0..<count {
+        let digits = UInt32(first + (chance &+ step) % count)
+        if let place = RelayPlace(withoutCheck: digits), places[place] == nil { return place }
+      }
+    }
+    preconditionFailure("there are more places than registrations")
+  }
+
+  private mutating func meet(_ id: ID, _ meeting: RelayMeeting) {
+    guard let registration = registrations[id] else { return }
+    if !registration.meetings.contains(meeting) {
+      guard registration.meetings.count < RelayLimits.meetings else { return refuse(id, .malformed) }
+      registrations[id]?.meetings.append(meeting)
+    }
+    meetings[meeting] = id
+  }
+
+  /// Whether a connection may call a place. A place that no device has costs one of a few looks.
+  private mutating func mayLook(_ id: ID, misses: Bool, _ now: Double) -> Bool {
+    guard let visitor = visitors[id] else { return false }
+    let pace = 1 / RelayLimits.missPause
+    if missesOfNetwork[visitor.network] == nil, missesOfNetwork.count >= RelayLimits.missingNetworks { return false }
+    var ofNetwork =
+      missesOfNetwork[visitor.network] ?? RelayBucket(full: RelayLimits.missesOfNetwork, now: now)
+    guard ofNetwork.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: pace) >= 1,
+      missesOfToken[visitor.token].amount(now: now, most: RelayLimits.missesOfToken, perSecond: pace) >= 1
+    else { return false }
+    guard misses else { return true }
+    ofNetwork.take(1, now: now, most: RelayLimits.missesOfNetwork, perSecond: pace)
+    missesOfNetwork[visitor.network] = ofNetwork
+    missesOfToken[visitor.token].take(1, now: now, most: RelayLimits.missesOfToken, perSecond: pace)
+    return true
+  }
+
+  private mutating func call(_ id: ID, _ receiver: ID?, _ random: [UInt8], _ date: RelayDate, _ now: Double) {
+    guard let visitor = visitors[id] else { return }
+    guard let receiver, let registration = registrations[receiver] else { return refuse(id, .absent) }
+    volumes[visitor.token].turn(to: date)
+    guard !isUsedUp(visitor.token, date) else { return refuse(id, .volume, wait: Double(date.left)) }
+    guard registration.waiting < RelayLimits.waiting, calls.hasRoom(visitor, RelayLimits.calls) else {
+      return refuse(id, .busy, wait: 1)
+    }
+    let call = RelayCall(Array(random.suffix(RelayCall.size)))
+    prove(id, .calling(call))
+    calls.change(visitor, by: 1)
+    waiting[call] = (id, receiver)
+    registrations[receiver]?.waiting += 1
+    registrations[receiver]?.lastCall = now
+    actions.append(.say(receiver, .ring(call, visitor.caller)))
+  }
+
+  private mutating func answer(_ id: ID, _ call: RelayCall) {
+    guard let caller = waiting[call]?.caller else { return refuse(id, .absent) }
+    forget(call)
+    prove(id, .joined(with: caller))
+    visitors[caller]?.stage = .joined(with: id)
+    // Its volume is the caller's.
+    let token = visitors[caller]?.token ?? 0
+    visitors[id]?.token = token
+    if let visitor = visitors[id] { calls.change(visitor, by: 1) }
+    counted.joined += 1
+    actions += [.say(caller, .joined), .say(id, .joined), .join(caller, id)]
+  }
+
+  private func isUsedUp(_ token: Int, _ date: RelayDate) -> Bool {
+    volumes[token].ofDay >= settings.daily || volumes[token].ofMonth >= settings.monthly
+  }
+
+  // MARK: Leaving
+
+  /// A connection has shown a token.
+  private mutating func prove(_ id: ID, _ stage: Stage) {
+    if let visitor = visitors[id], case .new = visitor.stage { forgetNewcomer(id, visitor.network) }
+    visitors[id]?.stage = stage
+  }
+
+  private mutating func makeRoom(forNewcomerOf network: String) {
+    if newcomers[network, default: []].count >= RelayLimits.unproved.ofNetwork, let oldest = newcomers[network]?.first {
+      counted.dropped += 1
+      drop(oldest)
+    } else if newcomerCount >= RelayLimits.unproved.all,
+      let oldest = newcomers.max(by: { $0.value.count < $1.value.count })?.value.first
+    {
+      counted.dropped += 1
+      drop(oldest)
+    }
+  }
+
+  private mutating func refuse(_ id: ID, _ reason: RelayRefusal, wait: Double = 0) {
+    guard let visitor = visitors[id] else { return }
+    counted.refused[reason, default: 0] += 1
+    // Behind JOINED, all bytes are the other device's.
+    if case .joined = visitor.stage { return drop(id) }
+    actions.append(.say(id, .refused(reason, wait: UInt16(min(wait, 65_535)))))
+    drop(id)
+  }
+
+  private mutating func drop(_ id: ID) {
+    guard visitors[id] != nil else { return }
+    actions.append(.close(id))
+    leave(id)
+  }
+
+  private mutating func leave(_ id: ID) {
+    guard let visitor = visitors.removeValue(forKey: id) else { return }
+    switch visitor.stage {
+    case .new: forgetNewcomer(id, visitor.network)
+    case .registered:
+      registered.change(visitor, by: -1)
+      guard let registration = registrations.removeValue(forKey: id) else { return }
+      places[registration.place] = nil
+      takenOfLength[String(registration.place.number).utf8.count, default: 0] -= 1
+      for meeting in registration.meetings where meetings[meeting] == id { meetings[meeting] = nil }
+      for (_, call) in waiting where call.receiver == id { refuse(call.caller, .absent) }
+    case .calling(let call):
+      calls.change(visitor, by: -1)
+      forget(call)
+    case .joined(let other):
+      calls.change(visitor, by: -1)
+      drop(other)
+    }
+  }
+
+  private mutating func forget(_ call: RelayCall) {
+    guard let (_, receiver) = waiting.removeValue(forKey: call) else { return }
+    registrations[receiver]?.waiting -= 1
+  }
+
+  private mutating func forgetNewcomer(_ id: ID, _ network: String) {
+    newcomerCount -= 1
+    newcomers[network]?.removeAll { $0 == id }
+    if newcomers[network]?.isEmpty == true { newcomers[network] = nil }
+  }
+}

@@ -1,0 +1,286 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+
+/// A receiver's connections to its relay: the registration, and one for each call until it is joined
+/// (Protocol §16). A thread of its own, so that the name of the relay may be looked up.
+final class RelayLink: Sendable {
+  /// What the receiver's loop is told.
+  enum News: Sendable {
+    case placed(RelayPlace)
+    /// There is no place, and why: a lower-case clause.
+    case unplaced(String)
+    /// A sender was joined, and where the relay says that it is.
+    case arrived(Handover<StreamSocket>, SocketAddress)
+  }
+
+  private struct State {
+    var isWanted = false
+    var isOver = false
+    var meetings: [RelayMeeting] = []
+    var news: [News] = []
+  }
+
+  let access: RelayAccess
+  /// Readable when there is news.
+  let noticed: Wakeup
+  private let changed: Wakeup
+  private let state = Mutex(State())
+
+  init(_ access: RelayAccess) throws(SystemError) {
+    self.access = access
+    (noticed, changed) = (try Wakeup(), try Wakeup())
+  }
+
+  /// Starts the thread.
+  func start() throws(SystemError) {
+    _ = try OwnerThread(name: "relay") { [self] in
+      guard let poller = try? Poller() else { return add(.unplaced("there are no descriptors left")) }
+      var line = RelayLine(self, poller)
+      line.run()
+    }
+  }
+
+  /// Registers, or ends the registration.
+  func want(_ isWanted: Bool) { change { $0.isWanted = isWanted } }
+
+  /// Ends the thread.
+  func end() { change { $0.isOver = true } }
+
+  /// Waits at the meetings of these pairings' secrets too, the newest last.
+  func meet(_ secrets: [[UInt8]]) {
+    let meetings = secrets.suffix(RelayLine.mostMeetings).map { RelayMeeting(ofSecret: $0) }
+    if meetings != state.withLock({ $0.meetings }) { change { $0.meetings = meetings } }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    state.withLock { body(&$0) }
+    changed.signal()
+  }
+
+  /// The news until now.
+  func take() -> [News] {
+    noticed.clear()
+    return state.withLock { exchange(&$0.news, with: []) }
+  }
+
+  fileprivate func add(_ news: News) {
+    state.withLock { $0.news.append(news) }
+    noticed.signal()
+  }
+
+  fileprivate var wakeup: Wakeup { changed }
+  fileprivate var isOver: Bool { state.withLock { $0.isOver } }
+  fileprivate var wanted: (isWanted: Bool, meetings: [RelayMeeting]) {
+    state.withLock { ($0.isWanted, $0.meetings) }
+  }
+}
+
+/// The thread of a `RelayLink`.
+private struct RelayLine: ~Copyable {
+  /// The most meetings of a registration, and the most calls that are answered at a time.
+  static let mostMeetings = 64
+  private static let mostAnswers = 16
+  /// In seconds: the pauses between two tries to register, the time to connect and for an answer, a
+  /// sign of life, and silence.
+  private static let (firstPause, longestPause) = (1.0, 30.0)
+  private static let patience = 10.0
+  private static let (heartbeat, silence) = (20.0, 60.0)
+
+  /// A connection on which a relay is asked for something.
+  private final class Asking {
+    var socket: StreamSocket?
+    let errand: RelayErrand
+    let until: Double
+    /// The caller, as the relay states it.
+    let caller: SocketAddress?
+    var reader = RelayReader()
+    var isConnected = false
+
+    init(_ socket: consuming StreamSocket, _ errand: RelayErrand, until: Double, caller: SocketAddress? = nil) {
+      self.socket = consume socket
+      self.errand = errand
+      self.until = until
+      self.caller = caller
+    }
+
+    var interest: Poller.Interest? {
+      guard let raw = socket?.raw else { return nil }
+      return Poller.Interest(raw, isConnected ? .readable : .writable)
+    }
+
+    func send(_ bytes: [UInt8]) throws(RelayTrouble) {
+      guard (try? socket?.send(bytes.span)) == bytes.count else { throw .lost("it takes nothing") }
+    }
+
+    /// The next frame; nil if there is none yet.
+    func next() throws(RelayTrouble) -> RelayFrame? {
+      do throws(SystemError) {
+        if !isConnected { isConnected = try socket?.finishConnecting() ?? false }
+      } catch {
+        throw .lost("\(error)")
+      }
+      guard isConnected else { return nil }
+      return try reader.next { (memory) throws(SystemError) in try socket?.receive(into: &memory) ?? nil }
+    }
+  }
+
+  private let link: RelayLink
+  private var poller: Poller
+  private var registration: Asking?
+  private var isPlaced = false
+  private var told: [RelayMeeting] = []
+  private var (heardAt, saidAt) = (0.0, 0.0)
+  private var (pause, nextTry) = (RelayLine.firstPause, 0.0)
+  private var answers: [Asking] = []
+
+  init(_ link: RelayLink, _ poller: consuming Poller) {
+    self.link = link
+    self.poller = poller
+  }
+
+  mutating func run() {
+    while !link.isOver {
+      let (isWanted, meetings) = link.wanted
+      let now = BootInstant.now().seconds
+      if !isWanted {
+        (registration, isPlaced, nextTry) = (nil, false, 0)
+      } else if registration == nil {
+        if now >= nextTry { register() }
+      } else if isPlaced {
+        keep(meetings, now)
+      }
+      wait()
+      step()
+    }
+  }
+
+  /// Waits for the next thing to do.
+  private mutating func wait() {
+    var moments = answers.map(\.until)
+    if let registration {
+      moments.append(isPlaced ? min(saidAt + Self.heartbeat, heardAt + Self.silence) : registration.until)
+    } else if link.wanted.isWanted {
+      moments.append(nextTry)
+    }
+    var interests = [Poller.Interest(link.wakeup.raw, .readable)]
+    interests += (answers + [registration].compactMap { $0 }).compactMap(\.interest)
+    _ = try? poller.wait(&interests, until: moments.min().map { BootInstant(seconds: $0) })
+    link.wakeup.clear()
+  }
+
+  private mutating func step() {
+    let now = BootInstant.now().seconds
+    if let registration {
+      do throws(RelayTrouble) {
+        while let frame = try advance(registration) { try take(frame, now) }
+        if now >= (isPlaced ? heardAt + Self.silence : registration.until) { throw .lost("it does not answer") }
+      } catch {
+        lose(error, now)
+      }
+    }
+    answers = answers.filter { isOpen($0, now) }
+  }
+
+  // MARK: The registration
+
+  /// Connects. Blocks while the relay's name is looked up and its addresses are tried: there is
+  /// nothing else to do.
+  private mutating func register() {
+    let now = BootInstant.now().seconds
+    do {
+      let addresses = try Dialing.addresses(of: link.access.place)
+      let link = link
+      let socket = try Race(
+        addresses: addresses, patience: Self.patience, wakeup: link.wakeup, isStopped: { link.isOver }
+      ).run()
+      let asking = Asking(socket, .register, until: BootInstant.now().seconds + Self.patience)
+      (asking.isConnected, isPlaced, told) = (true, false, [])
+      registration = asking
+    } catch let error as TransferFailure {
+      lose(.lost(error.message), now)
+    } catch Race.Failure.lost(_, _, let error) {
+      lose(.lost("\(error)"), now)
+    } catch {
+      lose(.lost("it cannot be reached"), now)
+    }
+  }
+
+  /// Says what is due on the registration.
+  private mutating func keep(_ meetings: [RelayMeeting], _ now: Double) {
+    do throws(RelayTrouble) {
+      for meeting in meetings where !told.contains(meeting) { try say(.meet(meeting), now) }
+      told = meetings
+      if now >= saidAt + Self.heartbeat { try say(.ping, now) }
+    } catch {
+      lose(error, now)
+    }
+  }
+
+  private mutating func say(_ frame: RelayFrame, _ now: Double) throws(RelayTrouble) {
+    try registration?.send(frame.bytes)
+    saidAt = now
+  }
+
+  private mutating func take(_ frame: RelayFrame, _ now: Double) throws(RelayTrouble) {
+    heardAt = now
+    switch frame {
+    case .place(let place):
+      (isPlaced, saidAt, pause) = (true, now, Self.firstPause)
+      link.add(.placed(place))
+    case .ring(let call, let caller): answer(call, caller, now)
+    case .pong: break
+    default: throw .foreign
+    }
+  }
+
+  private mutating func lose(_ trouble: RelayTrouble, _ now: Double) {
+    (registration, isPlaced) = (nil, false)
+    var wait = pause
+    if case .refused(_, let seconds) = trouble { wait = max(wait, min(Double(seconds), Self.longestPause)) }
+    nextTry = now + wait * Double.random(in: 0.75...1)
+    pause = min(pause * 2, Self.longestPause)
+    link.add(.unplaced(trouble.clause))
+  }
+
+  // MARK: Calls
+
+  private mutating func answer(_ call: RelayCall, _ caller: RelayCaller, _ now: Double) {
+    guard answers.count < Self.mostAnswers, let address = registration?.socket?.remoteAddress,
+      let socket = try? StreamSocket.connect(to: address)
+    else { return }
+    let from = SocketAddress(
+      family: caller.address.count == 4 ? .v4 : .v6, bytes: caller.address, port: caller.port)
+    answers.append(Asking(socket, .answer(call), until: now + Self.patience, caller: from))
+  }
+
+  /// Takes a step of a call; false once it is joined, or has failed.
+  private func isOpen(_ asking: Asking, _ now: Double) -> Bool {
+    do throws(RelayTrouble) {
+      guard let frame = try advance(asking) else { return now < asking.until }
+      if frame == .joined, let caller = asking.caller, let socket = asking.socket.take() {
+        link.add(.arrived(Handover(socket), caller))
+      }
+      return false
+    } catch {
+      // The caller hears of it from the relay.
+      return false
+    }
+  }
+
+  /// The next frame, behind the challenge; nil if there is none yet.
+  private func advance(_ asking: Asking) throws(RelayTrouble) -> RelayFrame? {
+    while let frame = try asking.next() {
+      switch frame {
+      case .challenge(let challenge):
+        guard let request = try? link.access.request(asking.errand, challenge: challenge) else {
+          throw .lost("there is no chance")
+        }
+        try asking.send(request)
+      case .refused(let reason, let wait): throw .refused(reason, wait: wait)
+      default: return frame
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,69 @@
+/// The secret of those who may use a relay (Protocol §16.1).
+package struct RelayToken: Hashable, Sendable {
+  /// The number of bytes.
+  package static let size = 16
+
+  private let bytes: [UInt8]
+
+  /// Takes random bytes.
+  package init(_ bytes: [UInt8]) {
+    precondition(bytes.count == Self.size, "a token has sixteen bytes")
+    self.bytes = bytes
+  }
+
+  /// Reads 32 hexadecimal digits; blanks and dashes do not count. Nil for another text.
+  package init?(typed text: [UInt8]) {
+    var (bytes, high): ([UInt8], UInt8?) = ([], nil)
+    for byte in text where ![UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "\t"), 13, 10].contains(byte) {
+      guard
+        let digit = Unicode.Scalar(byte).properties.isASCIIHexDigit
+          ? UInt8(String(Unicode.Scalar(byte)), radix: 16) : nil
+      else { return nil }
+      if let first = high {
+        bytes.append(first << 4 | digit)
+        high = nil
+      } else {
+        high = digit
+      }
+      guard bytes.count <= Self.size else { return nil }
+    }
+    guard bytes.count == Self.size, high == nil else { return nil }
+    self.bytes = bytes
+  }
+
+  /// The text in a file, in groups that a person can type.
+  package var text: String {
+    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+    return stride(from: 0, to: Self.size, by: 2).map { digits[$0] + digits[$0 + 1] }.joined(separator: "-")
+  }
+
+  /// The proof of a request without its own proof.
+  package func proof(of request: [UInt8], challenge: [UInt8]) -> [UInt8] {
+    SHA256.authentication(key: bytes, Array("peer-relay-v1".utf8) + [0] + challenge + request)
+  }
+
+  /// Whether a proof is the right one, compared in constant time.
+  package func accepts(_ proof: [UInt8], of request: [UInt8], challenge: [UInt8]) -> Bool {
+    let right = self.proof(of: request, challenge: challenge)
+    return proof.count == right.count && zip(proof, right).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+  }
+}
+
+/// The 16 bytes at which two paired devices meet at a relay (Protocol §16.3).
+package struct RelayMeeting: Hashable, Sendable {
+  /// The number of bytes.
+  package static let size = 16
+  /// The number of bytes of the secret of a pairing.
+  package static let secretSize = 32
+  /// The label with which TLS exports that secret.
+  package static let exporter = "EXPORTER-peer-meeting"
+
+  package let bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The meeting of a pairing.
+  package init(ofSecret secret: [UInt8]) {
+    bytes = SHA256.derive(key: secret, info: Array("peer-relay-v1 meeting".utf8), count: Self.size)
+  }
+}

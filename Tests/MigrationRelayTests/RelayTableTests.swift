@@ -1,0 +1,268 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationRelay
+
+/// A table and its connections, by the numbers of the test.
+private struct Script {
+  static let token = RelayToken([UInt8](repeating: 7, count: 16))
+  static let other = RelayToken([UInt8](repeating: 9, count: 16))
+  static let challenge = [UInt8](repeating: 1, count: 16)
+
+  var table: RelayTable
+  var now = 1000.0
+  var date = RelayDate(0)
+  private var chance: UInt8 = 0
+
+  init(_ change: (inout RelaySettings) -> Void = { _ in }) {
+    var settings = RelaySettings(tokens: [Self.token, Self.other])
+    change(&settings)
+    table = RelayTable(settings, now: now)
+  }
+
+  @discardableResult
+  mutating func arrive(_ id: RelayTable.ID, _ network: String = "n") -> [RelayTable.Action] {
+    table.arrived(
+      id, at: RelayCaller(address: [192, 0, 2, 7], port: 9), network: network, challenge: Self.challenge, now: now)
+  }
+
+  mutating func say(_ id: RelayTable.ID, _ frame: RelayFrame) -> [RelayTable.Action] {
+    chance &+= 1
+    return table.received(id, frame, random: [UInt8](repeating: chance, count: 24), date: date, now: now)
+  }
+
+  mutating func ask(
+    _ id: RelayTable.ID, _ errand: RelayErrand, _ token: RelayToken = Self.token, at network: String = "n",
+    name: String = "relay:1", challenge: [UInt8] = Self.challenge
+  ) -> [RelayTable.Action] {
+    arrive(id, network)
+    let request = RelayRequest(errand, at: name, nonce: [UInt8](repeating: 3, count: 16))
+    return say(id, .request(request, proof: token.proof(of: request.signedPart, challenge: challenge)))
+  }
+
+  /// Registers, and returns the place.
+  mutating func register(
+    _ id: RelayTable.ID, at network: String = "n", _ token: RelayToken = Self.token
+  ) throws -> RelayPlace {
+    let actions = ask(id, .register, token, at: network)
+    let place = actions.lazy.compactMap { if case .say(id, .place(let place)) = $0 { place } else { nil } }.first
+    return try #require(place)
+  }
+
+  /// Calls, and returns the call of which the receiver hears.
+  mutating func call(_ id: RelayTable.ID, _ errand: RelayErrand, at network: String = "n") throws -> RelayCall {
+    let actions = ask(id, errand, at: network)
+    let call = actions.lazy.compactMap { if case .say(_, .ring(let call, _)) = $0 { call } else { nil } }.first
+    return try #require(call)
+  }
+
+  mutating func join(_ caller: RelayTable.ID, _ receiver: RelayTable.ID, _ errand: RelayErrand) throws {
+    let call = try call(caller, errand)
+    #expect(ask(receiver, .answer(call)).last == .join(caller, receiver))
+  }
+}
+
+private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> RelayRefusal? {
+  guard actions.last == .close(id) else { return nil }
+  return actions.lazy.compactMap { if case .say(id, .refused(let reason, _)) = $0 { reason } else { nil } }.first
+}
+
+@Suite struct RelayTableTests {
+  @Test func `a caller of a place and the receiver's answer are joined`() throws {
+    var script = Script()
+    #expect(script.arrive(9) == [.say(9, .challenge(Script.challenge))])
+    let place = try script.register(1)
+    let call = try script.call(2, .call(place))
+    #expect(script.ask(3, .answer(call)) == [.say(2, .joined), .say(3, .joined), .join(2, 3)])
+    #expect(script.table.counters.calls == 1)
+    // The end of one is the end of the other, and the place is still there.
+    #expect(script.table.closed(2) == [.close(3)])
+    #expect(script.table.counters.calls == 0 && script.table.counters.places == 1)
+    // A call is answered once.
+    #expect(refusal(script.ask(4, .answer(call)), of: 4) == .absent)
+  }
+
+  @Test func `devices meet at bytes that only they know, and the newer registration counts`() throws {
+    var script = Script()
+    let meeting = RelayMeeting(ofSecret: [1, 2, 3])
+    #expect(refusal(script.ask(1, .meet(meeting)), of: 1) == .absent)
+    _ = try script.register(2)
+    #expect(script.say(2, .meet(meeting)) == [])
+    _ = try script.register(3)
+    #expect(script.say(3, .meet(meeting)) == [])
+    let actions = script.ask(4, .meet(meeting))
+    #expect(actions.contains { if case .say(3, .ring) = $0 { true } else { false } })
+    // The older one's end does not end the newer one's meeting.
+    _ = script.table.closed(2)
+    _ = try script.call(5, .meet(meeting))
+  }
+
+  @Test func `a proof of another token, challenge or name opens nothing`() throws {
+    var script = Script { $0.names = ["relay:1"] }
+    let strange = RelayToken([UInt8](repeating: 8, count: 16))
+    #expect(refusal(script.ask(1, .register, strange), of: 1) == .token)
+    #expect(refusal(script.ask(2, .register, challenge: [UInt8](repeating: 2, count: 16)), of: 2) == .token)
+    #expect(refusal(script.ask(3, .register, name: "other:1"), of: 3) == .token)
+    _ = try script.register(4, Script.other)
+    // Nothing is said before the proof.
+    script.arrive(5)
+    #expect(refusal(script.say(5, .ping), of: 5) == .malformed)
+  }
+
+  @Test func `a receiver that leaves ends the calls that wait for it`() throws {
+    var script = Script()
+    let place = try script.register(1)
+    _ = try script.call(2, .call(place))
+    let actions = script.table.closed(1)
+    #expect(refusal(actions, of: 2) == .absent)
+    #expect(script.table.isEmpty)
+  }
+
+  @Test func `every wait has an end`() throws {
+    var script = Script()
+    script.arrive(1)
+    let place = try script.register(2)
+    _ = try script.call(3, .call(place))
+    try script.join(4, 5, .call(place))
+    script.now += 5
+    #expect(script.table.expire(now: script.now) == [.close(1)])
+    script.now += 5
+    #expect(refusal(script.table.expire(now: script.now), of: 3) == .absent)
+    _ = script.say(2, .ping)
+    script.now += 59
+    #expect(script.table.expire(now: script.now) == [])
+    script.now += 1
+    #expect(script.table.expire(now: script.now) == [.close(2)])
+    script.now += 900
+    #expect(Set(script.table.expire(now: script.now).map { "\($0)" }) == ["close(4)", "close(5)"])
+    #expect(script.table.isEmpty)
+  }
+
+  @Test func `places cannot be listed`() throws {
+    var script = Script()
+    let place = try script.register(1, at: "there")
+    var free = (10..<100).compactMap { RelayPlace(withoutCheck: $0) }.filter { $0 != place }[...]
+    var (id, tried) = (RelayTable.ID(100), 0)
+    // One network, which tries for ten minutes.
+    for second in 0..<600 {
+      script.now = 1000 + Double(second)
+      id += 1
+      let next = try #require(free.first)
+      guard refusal(script.ask(id, .call(next), at: "guesser"), of: id) == .absent else { continue }
+      (tried, free) = (tried + 1, free.dropFirst())
+    }
+    #expect(tried == 64)
+    // Many networks with one token.
+    var many = Script()
+    _ = try many.register(1)
+    tried = 0
+    for second in 0..<600 {
+      many.now = 1000 + Double(second)
+      id += 1
+      let wrong = try #require(RelayPlace(withoutCheck: UInt32(second % 890 + 100)))
+      if refusal(many.ask(id, .call(wrong), at: "n\(second)"), of: id) == .absent { tried += 1 }
+    }
+    #expect(tried == 74)
+    // A caller with another token is served.
+    #expect(
+      refusal(many.ask(1_000_000, .call(try #require(RelayPlace(withoutCheck: 999))), Script.other), of: 1_000_000)
+        == .absent)
+    // And one of the flooded token is told to wait, also for a place that is there.
+    #expect(refusal(script.ask(1_000_001, .call(place), at: "guesser"), of: 1_000_001) == .busy)
+    _ = try script.call(1_000_002, .call(place), at: "honest")
+  }
+
+  @Test func `places get longer before most of them are taken`() throws {
+    var script = Script()
+    var lengths: [Int: Int] = [:]
+    for id in 1...200 {
+      let place = try script.register(RelayTable.ID(id), at: "n\(id)")
+      lengths[String(place.number).utf8.count, default: 0] += 1
+    }
+    #expect(lengths == [3: 12, 4: 113, 5: 75])
+  }
+
+  @Test func `the network with most newcomers makes room`() {
+    var script = Script()
+    for id in 1...64 { script.arrive(RelayTable.ID(id), "flood") }
+    #expect(script.arrive(65, "flood").first == .close(1))
+    for id in 100..<1060 { script.arrive(RelayTable.ID(id), "n\(id)") }
+    #expect(script.table.counters.newcomers == 1024)
+    #expect(script.arrive(2000, "honest").first == .close(2))
+    #expect(script.table.counters.newcomers == 1024)
+  }
+
+  @Test func `the registration without a call for longest gives way`() throws {
+    var script = Script()
+    var first: RelayPlace?
+    for id in 1...64 {
+      let place = try script.register(RelayTable.ID(id), at: "home")
+      first = first ?? place
+      script.now += 0.01
+    }
+    // The first one is called: the second one gives way.
+    _ = try script.call(100, .call(try #require(first)))
+    #expect(refusal(Array(script.ask(65, .register, at: "home").prefix(2)), of: 2) == .busy)
+    #expect(script.table.counters.places == 64)
+    _ = try script.register(66, at: "elsewhere")
+    #expect(script.table.counters.places == 65)
+  }
+
+  @Test func `a place has sixteen waiting calls at most`() throws {
+    var script = Script()
+    let place = try script.register(1)
+    for id in 10..<26 { _ = try script.call(RelayTable.ID(id), .call(place)) }
+    #expect(refusal(script.ask(26, .call(place)), of: 26) == .busy)
+  }
+
+  @Test func `the volume of a token ends its calls until the next day or month`() throws {
+    var script = Script {
+      $0.daily = 1000
+      $0.monthly = 1500
+    }
+    let place = try script.register(1)
+    try script.join(2, 3, .call(place))
+    #expect(script.table.passed(2, 999, date: script.date, now: script.now) == [])
+    #expect(
+      Set(script.table.passed(2, 1, date: script.date, now: script.now).map { "\($0)" }) == ["close(2)", "close(3)"])
+    #expect(refusal(script.ask(4, .call(place)), of: 4) == .volume)
+    script.date = RelayDate(86_400)
+    try script.join(5, 6, .call(place))
+    _ = script.table.passed(5, 500, date: script.date, now: script.now)
+    #expect(refusal(script.ask(7, .call(place)), of: 7) == .volume)
+    script.date = RelayDate(31 * 86_400)
+    _ = try script.call(8, .call(place))
+    // Another token has a volume of its own.
+    #expect(script.table.counters.bytes == 1500)
+  }
+
+  @Test func `a rate is shared by the calls of a token`() throws {
+    var script = Script { $0.rate = 1000 }
+    let place = try script.register(1)
+    try script.join(2, 3, .call(place))
+    #expect(script.table.allowance(2, 5000, now: script.now) == 1000)
+    _ = script.table.passed(2, 1000, date: script.date, now: script.now)
+    #expect(script.table.allowance(2, 5000, now: script.now) == 0)
+    #expect(script.table.allowance(2, 5000, now: script.now + 0.25) == 250)
+  }
+
+  @Test func `a relay that is stopped lets joined calls end`() throws {
+    var script = Script()
+    let place = try script.register(1)
+    try script.join(2, 3, .call(place))
+    let actions = script.table.stop()
+    #expect(refusal(actions, of: 1) == .ending)
+    #expect(!script.table.isEmpty)
+    #expect(script.arrive(4).contains(.say(4, .refused(.ending))))
+    #expect(script.table.closed(3) == [.close(2)])
+    #expect(script.table.isEmpty)
+  }
+
+  @Test func `a day and its month begin where the calendar says so`() {
+    // 28 February, 1 March 2024; 31 December, 1 January.
+    #expect(RelayDate(1_709_164_799).month == RelayDate(1_709_164_800).month)
+    #expect(RelayDate(1_709_251_199).month != RelayDate(1_709_251_200).month)
+    #expect(RelayDate(1_735_689_599).month != RelayDate(1_735_689_600).month)
+    #expect(RelayDate(1_735_689_600).day == 20_089 && RelayDate(1_735_689_600).left == 86_400)
+  }
+}

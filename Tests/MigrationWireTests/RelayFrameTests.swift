@@ -1,0 +1,85 @@
+import Testing
+
+@testable import MigrationWire
+
+@Suite struct RelayFrameTests {
+  private static let sixteen = [UInt8](0..<16)
+
+  @Test func `SHA-256 and HMAC give the published values`() {
+    #expect(
+      hex(SHA256.digest(Array("abc".utf8))) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    #expect(
+      hex(SHA256.digest([UInt8](repeating: UInt8(ascii: "a"), count: 1_000)))
+        == "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3")
+    #expect(
+      hex(SHA256.authentication(key: Array("Jefe".utf8), Array("what do ya want for nothing?".utf8)))
+        == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+    // RFC 5869, test case 3, with the first block of its output.
+    #expect(
+      hex(SHA256.derive(key: [UInt8](repeating: 0x0b, count: 22), info: [], count: 32))
+        == "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d")
+  }
+
+  private func hex(_ bytes: [UInt8]) -> String { bytes.map { UInt8($0).hexadecimal }.joined() }
+
+  @Test func `each frame has one encoding`() throws {
+    let place = try #require(RelayPlace(number: 572_4))
+    let frames: [RelayFrame] = [
+      .challenge(Self.sixteen), .place(place),
+      .ring(RelayCall(Self.sixteen), RelayCaller(address: [1, 2, 3, 4], port: 5)),
+      .ring(RelayCall(Self.sixteen), RelayCaller(address: Self.sixteen, port: 5)), .joined, .ping, .pong,
+      .refused(.volume, wait: 9), .meet(RelayMeeting(ofSecret: [1])),
+    ]
+    let errands: [RelayErrand] = [
+      .register, .call(place), .meet(RelayMeeting(ofSecret: [1])), .answer(RelayCall(Self.sixteen)),
+    ]
+    let requests = errands.map {
+      RelayFrame.request(
+        RelayRequest($0, at: "relay.example.org:47471", nonce: Self.sixteen), proof: Self.sixteen + Self.sixteen)
+    }
+    for frame in frames + requests {
+      let bytes = frame.bytes
+      #expect(try RelayFrame(bytes.span) == frame)
+      #expect(try RelayFrame.length(bytes.span.extracting(first: 3)) == bytes.count)
+      for count in 0..<bytes.count {
+        #expect(throws: Violation.self) { try RelayFrame(bytes.span.extracting(first: count)) }
+      }
+      #expect(throws: Violation.self) { try RelayFrame((bytes + [0]).span) }
+    }
+    #expect(throws: Violation.self) { try RelayFrame.length([0x01, 0x02, 0x00].span) }
+  }
+
+  @Test func `a token is typed as it is shown, and its proof fits one challenge`() throws {
+    let token = RelayToken([UInt8](0..<16))
+    #expect(token.text == "0001-0203-0405-0607-0809-0a0b-0c0d-0e0f")
+    #expect(RelayToken(typed: Array(" 00010203 04050607-08090A0B0C0D0E0F\n".utf8)) == token)
+    for wrong in ["", "00", token.text + "0", token.text + "00", "g" + token.text.dropFirst()] {
+      #expect(RelayToken(typed: Array(wrong.utf8)) == nil, "\(wrong)")
+    }
+    let proof = token.proof(of: [1], challenge: Self.sixteen)
+    #expect(token.accepts(proof, of: [1], challenge: Self.sixteen))
+    #expect(!token.accepts(proof, of: [2], challenge: Self.sixteen))
+    #expect(!token.accepts(proof, of: [1], challenge: Self.sixteen.reversed()))
+    #expect(!token.accepts(Array(proof.dropLast()), of: [1], challenge: Self.sixteen))
+  }
+
+  @Test(
+    arguments: [
+      ("4829-1367", "48291367", nil), ("5724 4829 1367", "48291367", 5724), ("572-448291367", "48291367", 5724),
+    ] as [(String, String, UInt32?)])
+  func `the last eight digits are the code`(typed: String, code: String, place: UInt32?) throws {
+    let read = try TypedCode(typed: Array(typed.utf8).span)
+    #expect(read.code.digits == Array(code.utf8) && read.place?.number == place)
+    #expect(try read.place.map { try TypedCode(typed: Array($0.shown(with: read.code).utf8).span) } ?? read == read)
+  }
+
+  @Test(
+    arguments: [
+      ("5725-4829-1367", .mistyped), ("5724-4829-1366", .mistyped), ("57-4829-1367", .malformed),
+      ("0044-4829-1367", .mistyped), ("572x-44829-1367", .malformed), ("57244829-136", .mistyped), ("", .malformed),
+      ("1234567890-4829-1367", .malformed),
+    ] as [(String, PairingCode.Mistake)])
+  func `mistakes are found before there is a connection`(typed: String, mistake: PairingCode.Mistake) {
+    #expect(throws: mistake) { try TypedCode(typed: Array(typed.utf8).span) }
+  }
+}
