@@ -125,8 +125,7 @@ let package = Package(
       dependencies: [
         "MigrationApps", "MigrationArchive", "MigrationCredentials", "MigrationDiscovery",
         "MigrationEngine", "MigrationHost", "MigrationPage", "MigrationRelay", "MigrationSystem", "MigrationTransfer",
-        "MigrationVault",
-        "MigrationWire", "PeerTransfer",
+        "MigrationVault", "MigrationWire", "PeerTransfer",
       ],
       swiftSettings: product),
 

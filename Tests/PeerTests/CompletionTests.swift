@@ -14,7 +14,8 @@ import Testing
 
   @Test func `commands come first`() {
     let all = [
-      "receive", "send", "assistant", "discover", "relay", "resume", "forget", "device", "app", "credentials", "account",
+      "receive", "send", "assistant", "discover", "relay", "resume", "forget", "device", "app", "credentials",
+      "account",
       "code",
       "completion", "help",
     ]
