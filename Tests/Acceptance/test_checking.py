@@ -197,6 +197,11 @@ def test_notes(work):
     human = ended(author.device.start("app", "migrate", ID, "--to", author.bundle), 8)
     require("Documents/pipe: is not a file, folder or link" in human.output(), f"said: {human.output()}")
     author.migrate(code=8)
+    author.change(
+        "Extensions/Migration.appex/Info.plist",
+        EXAppExtensionAttributes={"EXExtensionPointIdentifier": "com.apple.app-migrate"})
+    found = notices(author.check())
+    require("EXExtensionPointIdentifier of such an extension is com.apple.app-migration" in found, f"noted: {found}")
 
 
 def test_another_container(work):
@@ -273,7 +278,7 @@ def test_a_migration(work):
     for event in refused.events("error"):
         require("has data on the receiving device already" in event["message"], f"said: {event}")
     human = ended(author.device.start("app", "migrate", ID, "--to", author.bundle, "--home", home), 4)
-    require(f"the app in {home} has none of this data" in human.errors(), f"said: {human.errors()}")
+    require(f"the app in {home} received no data in this run" in human.errors(), f"said: {human.errors()}")
     author.migrate("--home", home, "--replace")
     equal(new.documents(), author.device.documents(), "what arrived")
     nothing_left(author)

@@ -214,7 +214,7 @@ def test_bundles_that_do_not_migrate(work):
     clip = device.bundle(make_clip)
     device.peer("app", "install", clip)
     text = device.peer("app", "check", clip)
-    require(f"It is the clip of {ID}, and has no extension to try." in text and f"Nothing is wrong with {NAME}." in text, text)
+    require(f"It is the clip of {ID}, and has no extension to try." in text and f"There are no errors in {NAME}." in text, text)
     refused(NAME, clip, f"'Entitlements.plist': {PARENT}: it is the clip of {ID}", f"hint: Install the full app, '{ID}'")
     text = device.peer("receive", "--app", ID, "--listen", "127.0.0.1:0", code=2)
     require(f"no app '{ID}' is installed" in text and f"hint: Its clip is installed, {NAME}: 'peer app install'" in text, text)

@@ -37,7 +37,7 @@ def test_an_apps_values_are_kept(work, how):
 
 
 def test_an_importers_values_arrive(work):
-    """app: unsynchronized defaults of an importer are there at the app's first start"""
+    """app: unsynchronized defaults of an importer that empties its group are there at the app's first start"""
     old, new = devices(work, behaviour="defaults")
     move(old, new)
     equal(new.run("get", "suite.of.the.app", "imported"), "of suite.of.the.app", "a suite")

@@ -193,5 +193,9 @@ import Testing
       #expect(failure?.kind == kind)
       #expect(failure?.hint?.contains("PREFIX/share/peer/package") == true)
     }
+    let failure = #expect(throws: TransferFailure.self) {
+      try find(nil, program: "bin/peer", shared: ["missing", "my data"])
+    }
+    #expect(failure?.message.hasSuffix(", nor in '\(scratch.path("missing"))', '\(scratch.path("my data"))'") == true)
   }
 }

@@ -72,9 +72,9 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
       try files.moveItem(at: url.appending(path: "Documents/kept"), to: documents.appending(path: "kept"))
       crash()
     case "leave": exit(0)
-    case "defaults": UnsavedDefaults.set()
+    case "defaults": try UnsavedDefaults.set(in: group)
     case "defaults and leave":
-      UnsavedDefaults.set()
+      try UnsavedDefaults.set(in: group)
       exit(0)
     case "stay":
       try files.moveItem(at: url.appending(path: "Documents/kept"), to: documents.appending(path: "kept"))

@@ -1,4 +1,5 @@
 internal import CAppMigrationKit
+internal import MigrationHost
 internal import MigrationSystem
 
 /// The preferences of groups in tests. A process has one suite of each name, so configurations that
@@ -214,7 +215,20 @@ extension UserDefaults {
   ///
   /// Foundation holds one cache of all domains. Synchronizing any suite writes all changed domains.
   /// It waits for threads that set a value at this moment, which takes little time.
-  static func writeAll() { standard.synchronize() }
+  static func writeAll() {
+    makeGroupDirectories()
+    standard.synchronize()
+  }
+
+  /// Creates the missing directories for the suites of the app's groups. An importer that empties a
+  /// group's container also removes its directory, and Foundation writes nothing without it.
+  private static func makeGroupDirectories() {
+    guard let groups = AppEnvironment.current()?.groups else { return }
+    for path in groups.values {
+      // During an export the container cannot be written, nor can the defaults in it.
+      _ = try? Directory.open(path).makeDirectories("Library/Preferences")
+    }
+  }
 }
 
 /// The process of a test. Its preferences are in a separate directory, not among the developer's.

@@ -154,7 +154,10 @@ extension AppBundle {
   var notes: [String] {
     var notes = otherExtensions.map { "\(VisibleText.quoted($0)) is an extension of another kind, which is ignored" }
     if case .app = role, migrationExtension == nil {
-      notes.append("the app has no migration extension: its data cannot be migrated")
+      notes.append(
+        "the app has no migration extension: its data cannot be migrated"
+          + (otherExtensions.isEmpty
+            ? "" : "; EXExtensionPointIdentifier of such an extension is com.apple.app-migration"))
     }
     return notes
       + unsharedGroups.map { group, isOfApp, file in

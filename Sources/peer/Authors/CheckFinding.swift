@@ -51,7 +51,7 @@ extension CheckFinding {
     case .notice(let text): return Rendering(standardError: "peer: note: \(text)\n")
     case .output(let output):
       return Rendering(standardError: "extension: \(VisibleText.of(output.line))\n")
-    case .checked(let identifier): return .result("Nothing is wrong with \(identifier).")
+    case .checked(let identifier): return .result("There are no errors in \(identifier).")
     }
   }
 }

@@ -102,7 +102,8 @@ final class MigrationOutput: Sendable {
   private func text(_ identifier: String, _ home: DestinationHome, _ failure: TransferFailure?) -> Rendering {
     let place = VisibleText.listed(home.path)
     guard failure == nil else {
-      let state = home.isNew ? "the app without the data is in \(place)" : "the app in \(place) has none of this data"
+      let state =
+        home.isNew ? "the app without the data is in \(place)" : "the app in \(place) received no data in this run"
       return Rendering(standardError: "peer: note: \(state)\n")
     }
     let took = importSeconds.map { "The import took \(Figures.duration($0)).\n" } ?? ""

@@ -157,7 +157,7 @@ enum KitSources {
     }
     throw .usage(
       "the sources of AppMigrationKit were found neither above nor next to \(VisibleText.quoted(program)), nor in "
-        + VisibleText.listed(Array(shared.joined(separator: Array(", ".utf8)))),
+        + shared.map { VisibleText.quoted($0) }.joined(separator: ", "),
       hint:
         "Name the folder of a clone of peer, or PREFIX/share/peer/package: peer app new DIR --package FOLDER")
   }
