@@ -94,18 +94,13 @@ struct ImportWorker: Sendable {
   /// Remembers the end of the transfer and the names of the items that are not stored, since a
   /// sender that missed the answer may ask again. Removes the staging directory.
   ///
-  /// In this order: one durable record says that all is imported, before the sender hears it. The next
-  /// run completes a step that failed: the journal says it too.
+  /// In this order. The next run completes a step that failed: the journal also says that all is
+  /// imported.
   private func leaveTombstone(_ done: Done, _ refused: [Refusal], _ staging: Staging) {
     do {
-      if let entry = transfer.entry {
-        try entry.finish(part, done, notStored: (refused + withheld).nameable)
-      } else {
-        try staging.makeImportDurable()
-      }
+      try transfer.entry?.finish(part, done, notStored: (refused + withheld).nameable)
       try staging.remove()
     } catch {
-      try? staging.makeImportDurable()
       setup.notice("\(error)")
     }
   }
