@@ -23,7 +23,7 @@ WORDS = [
     ("rece", "receive"), ("app inst", "install"), ("resume l", "list"), ("code n", "new"), ("completion z", "zsh"), ("help app st", "status"),
     ("help --m", "--man"), ("--vers", "--version"), ("send --comp", "--compress"), ("send a --json --exclude=x --lim", "--limit"),
     ("receive --existing k", "keep-both"), ("receive --existing=k", "--existing=keep-both"), ("send --compress=al", "--compress=always"),
-    ("send a --to=h:1 --str", "--streams"), ("receive --listen h:1 --ver", "--verbose"),
+    ("send a --to=h:1 --str", "--streams"), ("receive --listen h:1 --verb", "--verbose"),
     ("app migrate x --as and", "android")]
 # Lines that completion does not change.
 STAYING = ["frob", "send -- --comp", "send --json --jso", "app run x --he", "discover --for 1", "send --limit 2", "receive --json=", "help send rec", "send --to new-lap"]
