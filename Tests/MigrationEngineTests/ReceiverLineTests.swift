@@ -36,7 +36,7 @@ import Testing
     #expect(script.returns(37, key: 7) == ["turn away 37: busy at 2"])
   }
 
-  @Test func `a sender with a code comes in when nobody is in the line, and has no place of its own`() {
+  @Test func `the receiver lets a sender with a code in only when no known device waits`() {
     var script = waiting()
     script.come(17)
     #expect(script.ask(17) == ["turn away 17: busy at 3"])
