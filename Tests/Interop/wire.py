@@ -398,6 +398,11 @@ def mark_of_symlink(key, target, path):
     return siphash(key, b"\x05" + U64.put(len(target)) + target + path)
 
 
+def mark_of_directory(key, modified, path):
+    """The mark of kind 2, of a directory that belongs together with its contents."""
+    return siphash(key, b"\x08" + TIME.put(modified) + path)
+
+
 def mark_of_path(key, path):
     """The mark of kind 3, of any item at the destination."""
     return siphash(key, b"\x06" + path)

@@ -158,6 +158,9 @@ import Testing
       case "link":
         let mark = keys.presentMark(path: try ArchivePath(bytes(hex: parts[2])), target: bytes(hex: parts[1]))
         #expect(mark == expected)
+      case "folder":
+        let time = ItemTime(seconds: Int64(parts[1])!, nanoseconds: UInt32(parts[2])!)
+        #expect(keys.presentMark(directory: try ArchivePath(bytes(hex: parts[3])), modified: time) == expected)
       case "digest":
         var ledger = Ledger(keys: keys, bound: Bound(items: 2, bytes: 13, metadata: 0))
         for (path, generation, body) in [

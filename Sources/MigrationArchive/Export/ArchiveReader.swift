@@ -136,6 +136,10 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
         packer.withhold(try batch.path(item.index), lack, size: node.countedSize)
         return done(item)
       }
+      if batch.isHeld(item.index) {
+        packer.leaveOut(size: node.countedSize)
+        return done(item)
+      }
       let directory = try enter(node.parent, of: item, in: batch)
       let path = try itemPath(batch.tree.name(node), in: batch)
       switch node.kind {
@@ -159,7 +163,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let name = batch.tree.name(node)
     // Checked before its other names: a link to an item that is left out would point nowhere.
     if packer.isMerging, let status = try? directory.status(name), status.kind == .regular,
-      packer.leaveOut(path, status, isTogether: batch.isTogether(item.index))
+      packer.leaveOut(path, status, isWanted: batch.isWanted(item.index))
     {
       return done(item)
     }
@@ -252,7 +256,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let status = look.status
     let target = status.kind == .symbolicLink ? try directory.readLink(name) : nil
     if let target, packer.isMerging,
-      packer.leaveOut(path, status, target: target, isTogether: batch.isTogether(item.index))
+      packer.leaveOut(path, status, target: target, isWanted: batch.isWanted(item.index))
     {
       return done(item)
     }

@@ -82,4 +82,12 @@ package struct ExportSettings: Sendable {
     self.now = now
     self.held = HeldLedger(held)
   }
+  /// The mark of an item that the destination has (Protocol §9.2, kind 2).
+  func presentMark(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]?) -> Mark {
+    if let target { return keys.presentMark(path: path, target: target) }
+    let modified = ItemTime(status.modified)
+    if status.kind == .directory { return keys.presentMark(directory: path, modified: modified) }
+    let size = status.kind == .regular ? UInt64(status.size) : 0
+    return keys.presentMark(path: path, size: size, modified: modified.rounded(to: traits.timeGranularity))
+  }
 }

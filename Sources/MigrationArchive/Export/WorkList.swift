@@ -309,9 +309,11 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   /// For each item of the tree, the ability that the destination lacks; empty if the destination
   /// can hold every item.
   private(set) var lacks: [DestinationTraits.Lack?] = []
-  /// For each item of the tree, whether it belongs together with others; empty if none does, or if
-  /// the destination has reported no names.
-  private var together: [Bool] = []
+  /// For each item of the tree, the number of those that belong together with it, or -1; empty if none
+  /// does, or if the destination has reported no names.
+  private var together: [Int32] = []
+  /// The numbers of those of which the destination needs all.
+  private var wanted: Set<Int32> = []
 
   package init(
     roots: [Place], tree: SourceTree, prefix: ArchivePath? = nil, merging merged: Set<Int> = [],
@@ -328,12 +330,36 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   func checked(by settings: ExportSettings) -> SourceBatch {
     var batch = self
     batch.lacks = tree.lacks(of: settings.traits, beneath: prefix)
-    if settings.held.hasNames { batch.together = tree.together() }
+    if settings.held.hasNames { batch.findTogether(settings) }
     return batch
   }
 
-  /// Whether an item belongs together with others.
-  func isTogether(_ index: Int) -> Bool { !together.isEmpty && together[index] }
+  /// Whether the destination needs an item because of those that belong together with it.
+  func isWanted(_ index: Int) -> Bool { !together.isEmpty && wanted.contains(together[index]) }
+
+  /// Whether the destination has an item, and all that belongs together with it.
+  func isHeld(_ index: Int) -> Bool {
+    !together.isEmpty && together[index] >= 0 && !wanted.contains(together[index])
+  }
+
+  /// Finds what belongs together, and which of it the destination has. What changes afterwards changes
+  /// behind this transfer.
+  private mutating func findTogether(_ settings: ExportSettings) {
+    together = tree.together()
+    var current: (parent: Int32, directory: Place)?
+    for (index, number) in together.enumerated() where number >= 0 && !wanted.contains(number) {
+      let parent = tree.nodes[index].parent
+      if current?.parent != parent { current = (try? open(parent)).map { (parent, $0) } }
+      if current.map({ isPresent(index, in: $0.directory, settings) }) != true { wanted.insert(number) }
+    }
+  }
+
+  private func isPresent(_ index: Int, in directory: Place, _ settings: ExportSettings) -> Bool {
+    let name = tree.name(tree.nodes[index])
+    guard let path = try? path(index), let status = try? directory.status(name) else { return false }
+    let target = status.kind == .symbolicLink ? try? directory.readLink(name) : nil
+    return settings.held.isPresent(settings.presentMark(path, status, target: target))
+  }
 
   /// The path of an item in the archive.
   func path(_ index: Int) throws(Violation) -> ArchivePath {

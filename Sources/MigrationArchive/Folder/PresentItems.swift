@@ -57,13 +57,24 @@ package struct PresentItems: Equatable, Sendable {
   }
 
   /// Adds what the same device has brought before, wherever it is now: none of it need come again. Where
-  /// it was touched, or is gone, only a newer version is wanted.
+  /// it was touched, or is gone, only a newer version is wanted. Of a folder under version control the
+  /// directories tell by their times that nothing was added or removed.
   mutating func add(
     _ arrived: ArrivedItems, keys: TransferKeys, timeGranularity: UInt32
   ) throws {
+    var folders: Set<ArchivePath> = []
     try arrived.visit { item in
+      if Together.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
       guard present.count < Limits.presentMarks else { return }
       if let mark = item.presentMark(keys, timeGranularity: timeGranularity) { present.append(mark) }
+    }
+    if !folders.isEmpty {
+      try arrived.visit { item in
+        guard item.kind == .directory, present.count < Limits.presentMarks,
+          item.path.lineage.contains(where: folders.contains)
+        else { return }
+        present.append(keys.presentMark(directory: item.path, modified: item.modified))
+      }
     }
     present.sort()
     var last: Mark?

@@ -67,25 +67,27 @@ final class FramePacker {
   var isMerging: Bool { held.hasNames }
 
   /// Leaves a file or symbolic link out because of the existing entry with its name at the
-  /// destination; false if there is none. What belongs together is sent whole, unless nothing with
-  /// a taken name is wanted.
-  func leaveOut(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil, isTogether: Bool) -> Bool {
+  /// destination; false if there is none. What is wanted because of others is sent, unless nothing
+  /// with a taken name is.
+  func leaveOut(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil, isWanted: Bool) -> Bool {
     let size = status.kind == .regular ? UInt64(status.size) : 0
-    let mark =
-      target.map { keys.presentMark(path: path, target: $0) }
-      ?? keys.presentMark(
-        path: path, size: size, modified: ItemTime(status.modified).rounded(to: traits.timeGranularity))
     let isTaken = held.isTaken(keys.takenMark(path: path))
-    if held.isPresent(mark), isTaken || !isTogether {
-      sum.leftOut.present += 1
+    if held.isPresent(settings.presentMark(path, status, target: target)), isTaken || !isWanted {
+      leaveOut(size: size)
     } else if isTaken {
       sum.leftOut.differing += 1
       listener.unsent(Unsent(path: path.bytes, reason: .differing))
+      listener.skipped(items: 1, bytes: size)
     } else {
       return false
     }
-    listener.skipped(items: 1, bytes: size)
     return true
+  }
+
+  /// Leaves out an item that the destination has.
+  func leaveOut(size: UInt64) {
+    sum.leftOut.present += 1
+    listener.skipped(items: 1, bytes: size)
   }
 
   /// Reports an item that cannot be sent.

@@ -40,8 +40,9 @@ extension SourceTree {
     let name: ArraySlice<UInt8>
   }
 
-  /// For each item, whether it belongs together with others; empty if none does.
-  func together() -> [Bool] {
+  /// For each item, the number of one of those that it belongs together with; -1 for one that
+  /// belongs to none. Empty if none does. A folder under version control belongs to its contents.
+  func together() -> [Int32] {
     var folders: Set<Int32> = []
     var companions: [Name: [Int]] = [:]
     for (index, node) in nodes.enumerated() {
@@ -51,15 +52,18 @@ extension SourceTree {
       companions[Name(parent: max(node.parent, -1), name: base), default: []].append(index)
     }
     guard !folders.isEmpty || !companions.isEmpty else { return [] }
-    var together = [Bool](repeating: false, count: nodes.count)
+    var together = [Int32](repeating: -1, count: nodes.count)
     // A directory precedes its entries.
     for (index, node) in nodes.enumerated() {
-      let isInFolder = node.parent >= 0 && (folders.contains(node.parent) || together[Int(node.parent)])
-      if isInFolder { together[index] = true }
-      guard !companions.isEmpty, node.kind != .directory,
+      if node.parent >= 0, together[Int(node.parent)] >= 0 {
+        together[index] = together[Int(node.parent)]
+      } else if folders.contains(Int32(index)) {
+        together[index] = Int32(index)
+      } else if !companions.isEmpty, node.kind != .directory,
         let others = companions[Name(parent: max(node.parent, -1), name: name(node))]
-      else { continue }
-      for member in others + [index] { together[member] = true }
+      {
+        for member in others + [index] { together[member] = Int32(index) }
+      }
     }
     return together
   }

@@ -51,6 +51,17 @@ package struct TransferKeys: Equatable, Sendable {
     return hash.finish()
   }
 
+  /// The mark of a directory that is at the destination already, with what belongs together with it
+  /// (Protocol §9.2, kind 2).
+  package func presentMark(directory path: ArchivePath, modified: ItemTime) -> Mark {
+    var hash = SipHash(key: hashKey)
+    hash.combine(8 as UInt8)
+    hash.combine(modified.seconds)
+    hash.combine(modified.nanoseconds)
+    hash.combine(path.bytes)
+    return hash.finish()
+  }
+
   /// The mark of a name that is taken at the destination (Protocol §9.2, kind 3).
   package func takenMark(path: ArchivePath) -> Mark {
     var hash = SipHash(key: hashKey)
