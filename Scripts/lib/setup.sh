@@ -18,8 +18,8 @@
 #   build ...        swift build, for debugging, bounded in time, started again if the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside; it needs no toolchain
 #   build_program .. the same of a program by its name, of the examples' packages as well
-#   build_fuzz KIND  builds the fuzzing programs, with the address sanitizer or "plain", and built_fuzz
-#                    KIND is where they are
+#   build_fuzz KIND  builds the fuzzing programs: with the "address" sanitizer, "plain" without it, or
+#                    "quick" with it and without the optimizer; built_fuzz KIND is where they are
 #   built NAME       where build_release leaves a program
 #   run_tests NAME   runs the tests of a package
 #
@@ -340,14 +340,17 @@ bounded() {
   return "$code"
 }
 
+# Each module in one go, each of its files in an object of its own, as SwiftPM expects.
+whole_modules=(-Xswiftc -wmo -Xswiftc -disable-batch-mode -Xswiftc -num-threads -Xswiftc 2)
+
 # Packages share a scratch path: with a cached manifest, swift build may take the one of the package
 # before, and build nothing. An index, a fifth of the time, would serve only the search for tests of
-# XCTest, which Tests/XCTMain.swift makes needless here. PEER_WHOLE_MODULES compiles each module in
-# one go: a fifth less for a build from nothing, and whole modules again after each change.
+# XCTest, which Tests/XCTMain.swift makes needless here. With PEER_WHOLE_MODULES a build from nothing
+# takes a fifth less, and each later change compiles whole modules again.
 build() {
   local words=()
   if [ -z "${package:-}" ]; then words=(--disable-index-store); fi
-  if [ -n "${PEER_WHOLE_MODULES:-}" ]; then words+=(-Xswiftc -wmo -Xswiftc -disable-batch-mode -Xswiftc -num-threads -Xswiftc 2); fi
+  if [ -n "${PEER_WHOLE_MODULES:-}" ]; then words+=("${whole_modules[@]}"); fi
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" \
     --disable-build-manifest-caching "${words[@]}" "$@"
 }
@@ -389,17 +392,18 @@ build_mutants() {
 # libFuzzer's main function to the programs' own.
 build_fuzz() {
   local sanitizers=fuzzer coverage=fuzzer-no-link library
-  local flags=()
-  if [ "$1" = address ]; then
+  local flags=(-c release -Xswiftc -enable-testing)
+  if [ "$1" = quick ]; then flags=(-c debug --disable-index-store "${whole_modules[@]}"); fi
+  if [ "$1" != plain ]; then
     sanitizers+=,address
     coverage+=,address
-    flags=(-Xswiftc -sanitize=address)
+    flags+=(-Xswiftc -sanitize=address)
   fi
   # libFuzzer without a main function.
   library=$(runtime_library fuzzer_no_main)
   PEER_FUZZ=1 PEER_TARGETS="fuzz fuzz-wire" \
     bounded "$build_seconds" swift build --package-path "$root" --scratch-path "$root/.build/fuzz/$1" \
-    -c release -Xswiftc -enable-testing -Xswiftc -gnone "${flags[@]}" \
+    "${flags[@]}" -Xswiftc -gnone \
     -Xswiftc -Xfrontend -Xswiftc -sanitize=$sanitizers -Xcc -fsanitize=$coverage \
     -Xlinker "$library" -Xlinker -lstdc++
 }
@@ -413,7 +417,11 @@ runtime_library() {
   printf '%s\n' "$library"
 }
 
-built_fuzz() { printf '%s/release\n' "$root/.build/fuzz/$1"; }
+built_fuzz() {
+  local folder=release
+  if [ "$1" = quick ]; then folder=debug; fi
+  printf '%s/%s\n' "$root/.build/fuzz/$1" "$folder"
+}
 
 built() { printf '%s/release/%s\n' "$release_scratch" "$1"; }
 

@@ -102,7 +102,7 @@ def check_stages():
         released("simulations of a receiver that stays", "Scripts/simulate --seeds 3000 --keep", alone="release folder"),
         released("chaos", "Scripts/chaos --rounds 3"),
         released("attacks", "Lab/attack", room=4),
-        Stage("fuzzing", "Lab/fuzz --jobs 2 --seed 1 all 2", room=2),
+        Stage("fuzzing", "Lab/fuzz --quick --jobs 2 --seed 1 all 2", room=2),
         Stage("leaks", r"Lab/sanitize leaks '^PeerTransferTests\.|^MigrationTransferTests\.(ReleaseTests|OneProcessTests)'",
               needs="debug build", alone="debug folder"),
     ]

@@ -349,7 +349,7 @@ def test_a_damaged_journal(work):
 @pytest.mark.takes(5)
 def test_an_interrupted_import(work):
     """an interrupted import, as an unprivileged user, with directories that the user may not
-    enter"""
+    enter, and a new version of what is in one"""
     user = NOBODY if IS_ROOT else None
     old, new = work.place(user, on_disk=True)
     os.mkdir(f"{old}/folder")
@@ -372,6 +372,7 @@ def test_an_interrupted_import(work):
     for name in os.listdir(f"{new}/{staged}/tree/folder"):
         if os.path.isdir(f"{new}/{staged}/tree/folder/{name}"):
             os.chmod(f"{new}/{staged}/tree/folder/{name}", 0)
+    small_file(f"{old}/folder/7/file", b"another\n")
     again = Receiver(work, new, user, port=receiver.port)
     second = sender(work, [f"{old}/folder"], receiver.port, None, user)
     finish(old, new, second, again)

@@ -181,13 +181,25 @@ final class DirectoryPlaces: StagingPlaces {
     return SharedDirectory(try parent.directory.openChildDirectory(path.name))
   }
 
-  /// The parent directory of an item, created if it is missing.
+  /// The parent directory of an item that is about to be made; it is created if it is missing.
   func parent(of path: ArchivePath) throws(SystemError) -> SharedDirectory {
     if let current, current.path.isParent(of: path) { return current.directory }
     guard let parent = path.parent else { return tree }
-    let directory = try make(parent)
+    let directory = try writable(parent)
     current = (parent, directory)
     return directory
+  }
+
+  private func writable(_ path: ArchivePath) throws(SystemError) -> SharedDirectory {
+    do {
+      let directory = try make(path)
+      if try directory.directory.status().mode & 0o700 == 0o700 { return directory }
+    } catch {
+      guard error.isPermissionDenied else { throw error }
+    }
+    // An earlier completion that failed has already set the final permissions of the directories.
+    for place in path.lineage { guard (try? accessible(place)) != nil else { break } }
+    return try make(path)
   }
 
   private func forget() {
