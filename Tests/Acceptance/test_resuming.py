@@ -349,20 +349,22 @@ def test_a_damaged_journal(work):
 @pytest.mark.takes(5)
 def test_an_interrupted_import(work):
     """an interrupted import, as an unprivileged user, with directories that the user may not
-    enter, and a new version of what is in one"""
+    enter, and something new in one"""
     user = NOBODY if IS_ROOT else None
     old, new = work.place(user, on_disk=True)
     os.mkdir(f"{old}/folder")
     for number in range(400):
         os.mkdir(f"{old}/folder/{number}")
         small_file(f"{old}/folder/{number}/file")
-    random_file(f"{old}/folder/large", 64 * MIB)
+    os.mkdir(f"{old}/folder/empty")
+    random_file(f"{old}/large", 64 * MIB)
     if user is not None:
         subprocess.run(["chown", "-hR", f"{user}:{user}", old], check=True)
     receiver = Receiver(work, new, user, port=own_port())
     link = work.slow_link(receiver.port, rate=16 * MIB)
-    sending = sender(work, [f"{old}/folder"], link.port, receiver.pairing_code, user)
-    wait_for_share(sending, [receiver], 64 * MIB, 0.6)
+    sending = sender(work, [f"{old}/folder", f"{old}/large"], link.port, receiver.pairing_code, user)
+    # Then the directories are durable, and are not looked at again.
+    wait_for_share(sending, [receiver], 64 * MIB, 0.9)
     sending.signal(signal.SIGKILL)
     receiver.signal(signal.SIGKILL)
     sending.wait(), receiver.wait()
@@ -372,7 +374,7 @@ def test_an_interrupted_import(work):
     for name in os.listdir(f"{new}/{staged}/tree/folder"):
         if os.path.isdir(f"{new}/{staged}/tree/folder/{name}"):
             os.chmod(f"{new}/{staged}/tree/folder/{name}", 0)
-    small_file(f"{old}/folder/7/file", b"another\n")
+    small_file(f"{old}/folder/empty/file")
     again = Receiver(work, new, user, port=receiver.port)
-    second = sender(work, [f"{old}/folder"], receiver.port, None, user)
+    second = sender(work, [f"{old}/folder", f"{old}/large"], receiver.port, None, user)
     finish(old, new, second, again)

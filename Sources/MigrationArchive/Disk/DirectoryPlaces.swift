@@ -52,7 +52,7 @@ final class DirectoryPlaces: StagingPlaces {
   }
 
   func makeDirectory(_ path: ArchivePath) throws(SystemError) {
-    _ = try make(path)
+    _ = try writable(path)
   }
 
   func makeSymbolicLink(_ path: ArchivePath, target: [UInt8]) throws(SystemError) {
