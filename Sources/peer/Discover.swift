@@ -99,14 +99,7 @@ extension NearbyDevice {
       "receiver",
       [
         "label": label, "addresses": addresses.map(\.hostDescription), "port": addresses.first?.port ?? 0,
-        "instance": instance?.sixteenDigits,
+        "instance": instance?.hexadecimal,
       ])
-  }
-}
-
-extension UInt64 {
-  fileprivate var sixteenDigits: String {
-    let digits = String(self, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }

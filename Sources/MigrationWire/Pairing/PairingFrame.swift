@@ -211,12 +211,5 @@ package struct KeyFingerprint: Hashable, Sendable {
 
 extension KeyFingerprint: CustomStringConvertible {
   /// The digest in lower-case hexadecimal digits.
-  package var description: String {
-    var text = ""
-    text.reserveCapacity(2 * bytes.count)
-    for byte in bytes {
-      text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
-    }
-    return text
-  }
+  package var description: String { bytes.hexadecimal }
 }

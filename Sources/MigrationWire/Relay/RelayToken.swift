@@ -33,8 +33,7 @@ package struct RelayToken: Hashable, Sendable {
 
   /// The text in a file, in groups that a person can type.
   package var text: String {
-    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-    return stride(from: 0, to: Self.size, by: 2).map { digits[$0] + digits[$0 + 1] }.joined(separator: "-")
+    stride(from: 0, to: Self.size, by: 2).map { bytes[$0...$0 + 1].hexadecimal }.joined(separator: "-")
   }
 
   /// The proof of a request without its own proof.

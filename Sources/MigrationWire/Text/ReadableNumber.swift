@@ -57,3 +57,8 @@ extension FixedWidthInteger where Self: UnsignedInteger {
     return String(repeating: "0", count: Self.bitWidth / 4 - digits.count) + digits
   }
 }
+
+extension Sequence<UInt8> {
+  /// Two digits for each byte.
+  package var hexadecimal: String { map(\.hexadecimal).joined() }
+}
