@@ -277,8 +277,6 @@ int csystem_next_signal(int descriptor) {
 
 ssize_t csystem_random(void *buffer, size_t size) { return getrandom(buffer, size, 0); }
 
-int csystem_thread_id(void) { return gettid(); }
-
 int csystem_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
 
 static _Thread_local int is_loop;

@@ -26,9 +26,6 @@ package enum CurrentProcess {
     return unsafe Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
   }
 
-  /// The calling thread's number, as ps and /proc show it.
-  package static var threadID: CInt { csystem_thread_id() }
-
   /// The words after the program's name, in any encoding.
   package static var arguments: [[UInt8]] {
     (1..<max(1, Int(CommandLine.argc))).compactMap { index in

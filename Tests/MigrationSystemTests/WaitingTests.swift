@@ -96,7 +96,7 @@ import Testing
   @Test func `a thread runs under its name and is joined once`() throws {
     let names = Condition<[String]>([])
     let thread = try OwnerThread(name: "a name that is too long") {
-      let name = try? Directory.open("/proc/self/task/\(CurrentProcess.threadID)").openChild("comm").text()
+      let name = try? Directory.open("/proc/thread-self").openChild("comm").text()
       names.withLock { $0.append(name ?? "") }
     }
     thread.join()

@@ -143,7 +143,6 @@ int csystem_signals(const int *signals, size_t count);
 int csystem_next_signal(int descriptor);
 
 ssize_t csystem_random(void *buffer, size_t size);
-int csystem_thread_id(void);
 int csystem_name_thread(const char *name);
 
 // The three lanes of a chunk's check (Protocol.md, 9.3), by the processor's instruction for CRC-32C,
