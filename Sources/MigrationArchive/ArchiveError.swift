@@ -3,47 +3,44 @@ package import MigrationWire
 
 /// An operation on items on disk that failed.
 package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The kind of failure; later versions may add kinds.
-  package struct Code: RawRepresentable, Hashable, Sendable {
-    package let rawValue: String
-    package init(rawValue: String) { self.rawValue = rawValue }
-
+  /// The kind of failure.
+  package enum Code: String, Sendable {
     /// A source that the user named does not exist or cannot be read.
-    package static let source = Code(rawValue: "source")
+    case source
     /// The destination is not a directory that this process can write to.
-    package static let destination = Code(rawValue: "destination")
+    case destination
     /// The name already exists.
-    package static let exists = Code(rawValue: "exists")
+    case exists
     /// Two items of one transfer have names that the destination treats as equal.
-    package static let collision = Code(rawValue: "collision")
+    case collision
     /// There is not enough space.
-    package static let noSpace = Code(rawValue: "no space")
+    case noSpace = "no space"
     /// Reading or writing failed.
-    package static let storage = Code(rawValue: "storage")
+    case storage
     /// The data staged by an earlier run cannot be trusted.
-    package static let journal = Code(rawValue: "journal")
+    case journal
     /// Another process uses the same resource.
-    package static let inUse = Code(rawValue: "in use")
+    case inUse = "in use"
     /// The path is not valid for an item of an archive.
-    package static let path = Code(rawValue: "path")
+    case path
     /// An app's exporter did not complete.
-    package static let exportFailed = Code(rawValue: "export")
+    case exportFailed = "export"
     /// The received data is complete and could not be moved to its destination.
-    package static let importFailed = Code(rawValue: "import")
+    case importFailed = "import"
     /// The other device offered another app's data, or folders.
-    package static let otherApp = Code(rawValue: "other app")
+    case otherApp = "other app"
     /// The part is of a kind that this program does not know.
-    package static let unknownKind = Code(rawValue: "unknown kind")
+    case unknownKind = "unknown kind"
     /// The app is not installed here.
-    package static let notInstalled = Code(rawValue: "not installed")
+    case notInstalled = "not installed"
     /// The app runs, or another process uses its data.
-    package static let appInUse = Code(rawValue: "app in use")
+    case appInUse = "app in use"
     /// The user of this device has not allowed it.
-    package static let notAllowed = Code(rawValue: "not allowed")
+    case notAllowed = "not allowed"
     /// The user cancelled an import.
-    package static let cancelled = Code(rawValue: "cancelled")
+    case cancelled
     /// The transfer was stopped during the operation.
-    package static let stopped = Code(rawValue: "stopped")
+    case stopped
   }
 
   package let code: Code

@@ -6,19 +6,17 @@ package struct HostAndPort: Equatable, Sendable {
   /// Why a text is not a host and port. The description is a lower-case clause.
   package struct ParseError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of mistake, for programs.
-    package struct Code: Equatable, Sendable {
-      private let name: String
-
+    package enum Code: Sendable {
       /// The text is empty.
-      package static let empty = Code(name: "empty")
+      case empty
       /// The port is not a number from 0 to 65535.
-      package static let invalidPort = Code(name: "invalidPort")
+      case invalidPort
       /// The host has a character that hosts cannot have.
-      package static let invalidHost = Code(name: "invalidHost")
+      case invalidHost
       /// An IPv6 address without brackets, so that its port is ambiguous.
-      package static let missingBrackets = Code(name: "missingBrackets")
+      case missingBrackets
       /// An IPv6 address of one network without the interface that leads there.
-      package static let missingInterface = Code(name: "missingInterface")
+      case missingInterface
     }
 
     package let code: Code

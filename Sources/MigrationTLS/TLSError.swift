@@ -2,35 +2,27 @@ import COpenSSL
 
 /// An error of this module: its kind, the operation, and OpenSSL's reason where OpenSSL gave one.
 package struct TLSError: Error, Sendable, Equatable {
-  /// The kind of an error; callers decide by it and must expect kinds that they do not know.
-  package struct Code: RawRepresentable, Hashable, Sendable {
-    /// The kind in words, as a clause that fits after "failed: ".
-    package let rawValue: String
-
-    /// Makes a kind from its words.
-    package init(rawValue: String) {
-      self.rawValue = rawValue
-    }
-
+  /// The kind of an error, in words: a clause that fits after "failed: ".
+  package enum Code: String, Sendable {
     /// One end refused the session before any data came: no common version, cipher or key exchange,
     /// or an alert.
-    package static let handshakeRefused = Code(rawValue: "the handshake was refused")
+    case handshakeRefused = "the handshake was refused"
     /// The peer, or an attacker on the network, sent bytes that the protocol does not allow.
-    package static let protocolViolation = Code(rawValue: "the other side broke the protocol")
+    case protocolViolation = "the other side broke the protocol"
     /// The peer ended an established session with an alert.
-    package static let alertReceived = Code(rawValue: "the other side ended the session with an alert")
+    case alertReceived = "the other side ended the session with an alert"
     /// The transport ended without a close_notify, so something may be missing.
-    package static let truncated = Code(rawValue: "the connection ended early")
+    case truncated = "the connection ended early"
     /// The peer shows no certificate, or one that is not a single P-256 certificate.
-    package static let certificateUnacceptable = Code(rawValue: "the certificate is not acceptable")
+    case certificateUnacceptable = "the certificate is not acceptable"
     /// The peer shows our own key.
-    package static let reflected = Code(rawValue: "the other side shows our own key")
+    case reflected = "the other side shows our own key"
     /// A SPAKE2 share is not a point that may be worked with.
-    package static let invalidShare = Code(rawValue: "the pairing share is invalid")
+    case invalidShare = "the pairing share is invalid"
     /// The bytes of a stored identity are not valid.
-    package static let invalidIdentity = Code(rawValue: "the stored identity is damaged")
+    case invalidIdentity = "the stored identity is damaged"
     /// OpenSSL failed, for lack of memory or of an algorithm.
-    package static let library = Code(rawValue: "the cryptographic library failed")
+    case library = "the cryptographic library failed"
   }
 
   /// The kind of the error.

@@ -78,8 +78,8 @@ extension ArchiveError.Code {
     case .exportFailed: .exportFailed
     case .source: .source
     case .storage: .storage
-    // journal, path, stopped: only this device can do something about these.
-    default: .device
+    // Only this device can do something about these.
+    case .journal, .path, .stopped: .device
     }
   }
 }
