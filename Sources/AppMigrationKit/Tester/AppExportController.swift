@@ -95,7 +95,8 @@ extension TesterSession {
     _ follower: ProgressFollower
   ) async throws -> AppMigrationTester.ResourcesExportResult {
     let limit = configuration.idleLimit
-    let description = try await Supervision(limit: TestedExport.descriptionLimit(limit), .description).run {
+    let descriptionLimit = limit == .off ? IdleLimit.off : .seconds(ExportWatch.descriptionLimit)
+    let description = try await Supervision(limit: descriptionLimit, .description).run {
       ExportDescription(of: exporter, estimate: await exporter.resourcesSizeEstimate)
     }
     if let fault = description.fault { throw ReportedError.fault("The exporter \(fault).").thrownError }

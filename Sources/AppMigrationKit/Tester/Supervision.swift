@@ -28,7 +28,11 @@ final class Supervision: Sendable {
   }
 
   private struct State {
-    var watch: TestedExport
+    var watch: ExportWatch
+    /// The number of appends without an answer.
+    var appends = 0
+    /// Whether an append has thrown the cancellation.
+    var hasThrown = false
     /// Whether the code has ended, or the test has got the error that a device would end it.
     var isOver = false
     /// Whether the test got that error before the code had ended.
@@ -40,7 +44,7 @@ final class Supervision: Sendable {
 
   /// Begins to watch.
   init(limit: IdleLimit, _ words: Words) {
-    state = Mutex(State(watch: TestedExport(limit: limit)))
+    state = Mutex(State(watch: ExportWatch(limit: limit, now: ExportWatch.now())))
     self.words = words
   }
 
@@ -54,20 +58,35 @@ final class Supervision: Sendable {
   func refuseIfCancelled() throws {
     try state.withLock { state in
       guard state.isOver || state.watch.isCancelled else { return }
-      state.watch.throwsCancellation()
+      state.hasThrown = true
       throw CancellationError()
     }
   }
 
   /// Records the beginning of an append.
-  func begin() { state.withLock { $0.watch.appendBegan() } }
+  func begin() {
+    state.withLock { state in
+      state.appends += 1
+      state.watch.appendBegan()
+    }
+  }
 
   /// Records the end of an append.
-  func end() { state.withLock { $0.watch.appendEnded() } }
+  func end() {
+    state.withLock { state in
+      state.appends -= 1
+      if state.appends == 0 { state.watch.appendEnded(now: ExportWatch.now()) }
+    }
+  }
 
-  /// The error for an end after a cancellation; nil if there was none.
+  /// The error for an export that ended with an error, or without one, after it was cancelled: the
+  /// cancellation, or the fault that it was not rethrown. Nil if it was not cancelled.
   func judgement(of error: (any Error)?) -> ReportedError? {
-    state.withLock { $0.watch.judgement(of: error.map { ReportedError($0) }) }
+    state.withLock { state in
+      guard state.watch.isCancelled else { return nil }
+      return ExportWatch.isProperEnd(error.map { ReportedError($0) }, hasThrown: state.hasThrown)
+        ? .cancelled : .swallowedCancellation
+    }
   }
 
   /// Runs some code until it ends, or until a device would have ended it; then it throws that
@@ -96,7 +115,7 @@ final class Supervision: Sendable {
     let outcome = await withTaskCancellationHandler {
       await first.value
     } onCancel: {
-      self.state.withLock { $0.watch.cancel() }
+      self.state.withLock { $0.watch.cancelled(now: ExportWatch.now()) }
       work.cancel()
     }
     watch.cancel()
@@ -111,13 +130,21 @@ final class Supervision: Sendable {
     }
   }
 
+  /// The seconds until the next look.
+  private var pause: Double {
+    max(0, min(ExportWatch.step, (state.withLock { $0.watch.deadline } ?? .infinity) - ExportWatch.now()))
+  }
+
   /// The error for code that a device would end; nil if the watch ends first.
   private func watch() async -> ReportedError? {
-    while (try? await Task.sleep(for: .seconds(state.withLock { $0.watch.pause }))) != nil {
-      switch state.withLock({ $0.isOver ? nil : $0.watch.look() }) {
+    while (try? await Task.sleep(for: .seconds(pause))) != nil {
+      // Time in which this process was stopped, such as at a breakpoint, does not count.
+      switch state.withLock({ $0.isOver ? nil : $0.watch.look(now: ExportWatch.now(), isStopped: false) }) {
       case nil: continue
-      case .quiet(let seconds, let limit): AppMigrationTester.tellAuthor(words.quiet(seconds, limit))
-      case .hung(let seconds): return .fault(words.hung(seconds))
+      case .quiet(let seconds):
+        let limit = state.withLock { $0.watch.limit.seconds.map(ExportWatch.words) } ?? ""
+        AppMigrationTester.tellAuthor(words.quiet(ExportWatch.words(seconds), limit))
+      case .hung(let seconds): return .fault(words.hung(ExportWatch.words(seconds)))
       case .ignoresCancellation: return .swallowedCancellation
       }
     }

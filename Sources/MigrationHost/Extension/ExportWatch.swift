@@ -8,8 +8,8 @@ import MigrationSystem
 /// count either: it was stopped, or this process was, or the machine slept. So the time between two
 /// looks counts, up to `longestStep`: more time has passed only if this process did not run. Times
 /// are seconds on any clock that never goes backward.
-struct ExportWatch: Equatable, Sendable {
-  enum Verdict: Equatable, Sendable {
+package struct ExportWatch: Equatable, Sendable {
+  package enum Verdict: Equatable, Sendable {
     /// It has been silent for this many seconds, half of its limit. Reported once in each silence.
     case quiet(Double)
     /// It was silent for this many seconds.
@@ -29,26 +29,26 @@ struct ExportWatch: Equatable, Sendable {
   /// The time that it may take to end after it was cancelled.
   static let grace: Double = 5
   /// The time that it may take to describe its export.
-  static let descriptionLimit: Double = 60
+  package static let descriptionLimit: Double = 60
   /// The longest pause before the next look.
-  static let step: Double = 1
+  package static let step: Double = 1
   /// The most time between two looks that counts.
   static let longestStep: Double = 1.5
 
-  let limit: IdleLimit
+  package let limit: IdleLimit
   private var state = State.idle(0, isSaid: false)
   private var lastLook: Double
 
-  init(limit: IdleLimit = .standard, now: Double) {
+  package init(limit: IdleLimit = .standard, now: Double) {
     self.limit = limit
     lastLook = now
   }
 
-  var isCancelled: Bool { if case .cancelled = state { true } else { false } }
+  package var isCancelled: Bool { if case .cancelled = state { true } else { false } }
 
   /// Whether a cancelled export may end like this: only with the cancellation, or complete if no
   /// append could report the cancellation.
-  static func isProperEnd(_ error: ReportedError?, hasThrown: Bool) -> Bool {
+  package static func isProperEnd(_ error: ReportedError?, hasThrown: Bool) -> Bool {
     guard let error else { return !hasThrown }
     return error.domain == ReportedError.cancellationDomain
   }
@@ -56,25 +56,25 @@ struct ExportWatch: Equatable, Sendable {
   /// Whether its silence counts.
   var isIdle: Bool { if case .idle = state { limit != .off } else { false } }
 
-  mutating func appendBegan() {
+  package mutating func appendBegan() {
     if !isCancelled { state = .appending }
   }
 
-  mutating func appendEnded(now: Double) {
+  package mutating func appendEnded(now: Double) {
     guard !isCancelled else { return }
     state = .idle(0, isSaid: false)
     lastLook = now
   }
 
   /// Records that the exporter was told to end.
-  mutating func cancelled(now: Double) {
+  package mutating func cancelled(now: Double) {
     guard !isCancelled else { return }
     state = .cancelled(0)
     lastLook = now
   }
 
   /// The time of the next look; nil while none is needed.
-  var deadline: Double? {
+  package var deadline: Double? {
     switch state {
     case .appending: nil
     case .cancelled(let spent): lastLook + min(Self.step, max(0, Self.grace - spent))
@@ -87,7 +87,7 @@ struct ExportWatch: Equatable, Sendable {
   ///
   /// - Parameter isStopped: whether the extension is stopped now, by a signal or by a debugger.
   ///   Then the time since the last look does not count, unless the extension was told to end.
-  mutating func look(now: Double, isStopped: Bool) -> Verdict? {
+  package mutating func look(now: Double, isStopped: Bool) -> Verdict? {
     let passed = min(max(0, now - lastLook), Self.longestStep)
     lastLook = max(lastLook, now)
     switch state {
@@ -106,7 +106,7 @@ struct ExportWatch: Equatable, Sendable {
   }
 
   /// Seconds on a clock that stops while the machine sleeps, as the extension does.
-  static func now() -> Double { start.duration(to: SuspendingClock.now) / .seconds(1) }
+  package static func now() -> Double { start.duration(to: SuspendingClock.now) / .seconds(1) }
   private static let start = SuspendingClock.now
 
   /// The time of the next look, on a clock that may be ahead of the watch's: then an additional
@@ -116,7 +116,7 @@ struct ExportWatch: Equatable, Sendable {
   }
 
   /// A time in words: "1 second", "2.5 seconds".
-  static func words(_ seconds: Double) -> String {
+  package static func words(_ seconds: Double) -> String {
     if seconds == 1 { return "1 second" }
     return seconds == seconds.rounded() ? "\(Int(seconds)) seconds" : "\(seconds) seconds"
   }
