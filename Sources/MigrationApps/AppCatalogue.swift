@@ -39,25 +39,17 @@ package struct AppCatalogue: Sendable {
   }
 
   private static func files(in folder: [UInt8]) -> [[UInt8]] {
-    var files: [[UInt8]] = []
     // A folder that is missing has no descriptions. Those of other users could lead data elsewhere.
     guard let status = try? Directory.status(of: folder), status.mode & 0o002 == 0,
       status.owner == 0 || status.owner == CurrentProcess.effectiveUserID
     else { return [] }
-    try? Directory.open(folder).forEachEntry { (name, _) throws(SystemError) in
-      let name = [UInt8](copying: name)
-      if name.suffix(4) == Array(".app".utf8)[...] { files.append(folder + [UInt8(ascii: "/")] + name) }
-      return true
-    }
-    return files.sorted { $0.lexicographicallyPrecedes($1) }
+    let names = ((try? Directory.open(folder).names()) ?? []).filter { $0.suffix(4) == Array(".app".utf8)[...] }
+    return names.sorted { $0.lexicographicallyPrecedes($1) }.map { folder + [UInt8(ascii: "/")] + $0 }
   }
 
   private static func read(_ file: [UInt8]) throws(DescriptionError) -> AppDescription {
-    let text: [UInt8]
-    do {
-      text = try FileContent.read(file, limit: AppDescription.longest)
-    } catch {
-      throw DescriptionError(file: file, line: 0, reason: error.words)
+    let text = try SystemError.mapped(FileContent.read(file, limit: AppDescription.longest)) {
+      DescriptionError(file: file, line: 0, reason: $0.words)
     }
     return try AppDescription(text, file: file)
   }
@@ -107,10 +99,8 @@ package struct AppCatalogue: Sendable {
   private func undescribed(
     besides others: [MovableApp], in home: borrowing Directory
   ) -> [MovableApp] {
-    var identifiers: [String] = []
-    try? home.openDirectoryBeneath(".var/app").forEachEntry { (name, _) throws(SystemError) in
-      identifiers.append(String(decoding: [UInt8](copying: name), as: UTF8.self))
-      return true
+    let identifiers = ((try? home.openDirectoryBeneath(".var/app").names()) ?? []).map {
+      String(decoding: $0, as: UTF8.self)
     }
     let taken = others.flatMap { $0.places.map(\.path) }
     return identifiers.filter(Flatpaks.isIdentifier).compactMap { identifier in
@@ -271,10 +261,8 @@ extension Arrival {
       let (folder, name) = FileContent.split(place)
       let prefix = name + Array(".before-".utf8)
       func look(_ directory: borrowing Directory) {
-        try? directory.forEachEntry { (entry, _) throws(SystemError) in
-          let entry = [UInt8](copying: entry)
-          if entry.starts(with: prefix) { found.append(Array(place.dropLast(name.count)) + entry) }
-          return true
+        for entry in (try? directory.names()) ?? [] where entry.starts(with: prefix) {
+          found.append(Array(place.dropLast(name.count)) + entry)
         }
       }
       if folder == Array(".".utf8) {

@@ -173,12 +173,8 @@ private struct Items {
 
   mutating func list(_ home: borrowing Directory) throws(SystemError) {
     let taken = Set(apps.flatMap { $0.places.map(\.path) })
-    var names: [[UInt8]] = []
-    try home.forEachEntry { (name, _) throws(SystemError) in
-      names.append([UInt8](copying: name))
-      return true
-    }
-    for name in names where !known.contains(name) && !taken.contains(name) && folders.folder(at: name) == nil {
+    for name in try home.names() where !known.contains(name) && !taken.contains(name) && folders.folder(at: name) == nil
+    {
       do {
         try add(name, try home.status(name), in: home)
       } catch {

@@ -60,11 +60,7 @@ package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
   static func wrapping<Result: ~Copyable>(
     _ code: Code, _ action: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
   ) throws(HostError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw HostError(code, action(), cause: error)
-    }
+    try SystemError.mapped(body()) { HostError(code, action(), cause: $0) }
   }
 
   /// An extension that is unusable for a migration: the file in the app's bundle, and the reason.

@@ -200,6 +200,16 @@ package struct Directory: ~Copyable, Sendable {
     }
   }
 
+  /// The names in this directory, in the kernel's order.
+  package func names() throws(SystemError) -> [[UInt8]] {
+    var names: [[UInt8]] = []
+    try forEachEntry { (name, _) throws(SystemError) in
+      names.append(unsafe name.withUnsafeBufferPointer { unsafe Array($0) })
+      return true
+    }
+    return names
+  }
+
   /// Whether it has no entries.
   package func isEmpty() throws(SystemError) -> Bool {
     var isEmpty = true

@@ -171,6 +171,19 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 }
 
+extension Error {
+  /// Evaluates an expression, and turns its error into another one.
+  package static func mapped<Result: ~Copyable, Other: Error>(
+    _ body: @autoclosure () throws(Self) -> Result, _ other: (Self) -> Other
+  ) throws(Other) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw other(error)
+    }
+  }
+}
+
 extension Descriptor {
   /// Whether a file on the open file's file system may have this size. Writes nothing.
   ///

@@ -28,12 +28,7 @@ extension Directory {
 
   /// Removes everything in this directory, the named entry last.
   package func removeContents(last: [UInt8]) throws(SystemError) {
-    var names: [[UInt8]] = []
-    try forEachEntry { (name, _) throws(SystemError) in
-      names.append(try unsafe name.withPathBytes { (bytes) throws(SystemError) in unsafe Array(bytes) })
-      return true
-    }
-    for name in names where name != last { try removeTree(ifThere: name) }
+    for name in try names() where name != last { try removeTree(ifThere: name) }
     try removeTree(ifThere: last)
   }
 }

@@ -63,12 +63,7 @@ struct VaultFolder: Sendable {
   /// program's.
   func names(in folder: SharedDirectory) throws(VaultError) -> [String] {
     try VaultError.wrapping("\(shown) cannot be listed") { () throws(SystemError) in
-      var names: [String] = []
-      try folder.directory.forEachEntry { (name, _) throws(SystemError) in
-        if let name = String(validating: [UInt8](copying: name), as: UTF8.self) { names.append(name) }
-        return true
-      }
-      return names.sorted()
+      try folder.directory.names().compactMap { String(validating: $0, as: UTF8.self) }.sorted()
     }
   }
 
@@ -143,11 +138,7 @@ package struct VaultError: Error, Equatable, Sendable, CustomStringConvertible {
   static func wrapping<Result: ~Copyable>(
     _ action: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
   ) throws(VaultError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw VaultError(.failed, action(), cause: error)
-    }
+    try SystemError.mapped(body()) { VaultError(.failed, action(), cause: $0) }
   }
 
   /// The same for a file that may be missing: nil then.

@@ -16,26 +16,18 @@ package struct NetworkSearch: NearbySearch {
 
   /// Searches while `wait` waits.
   package static func look(while wait: () throws(SystemError) -> Void) throws(SystemError) -> Outcome {
-    let told = SharedOutcome()
+    let told = Condition(Outcome())
     let search = try Search(
-      news: { receivers in told.value.withLock { $0.receivers = receivers } },
-      trouble: { trouble in told.value.withLock { $0.trouble = trouble } })
+      news: { receivers in told.withLock { $0.receivers = receivers } },
+      trouble: { trouble in told.withLock { $0.trouble = trouble } })
     try wait()
     search.stop()
-    return told.value.withLock { $0 }
-  }
-
-  /// The shared state of the search's thread and the waiting thread.
-  private final class SharedOutcome: Sendable {
-    let value = Mutex(Outcome())
+    return told.withLock { $0 }
   }
 
   package func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice] {
-    let outcome: Outcome
-    do throws(SystemError) {
-      outcome = try Self.look { () throws(SystemError) in try Self.wait(seconds, unless: stop) }
-    } catch {
-      throw FindingTrouble.refused(error).fault
+    let outcome = try SystemError.mapped(Self.look { () throws(SystemError) in try Self.wait(seconds, unless: stop) }) {
+      FindingTrouble.refused($0).fault
     }
     if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.fault }
     return outcome.receivers

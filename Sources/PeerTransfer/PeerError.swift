@@ -44,7 +44,8 @@ public struct PeerError: Error, Equatable, Sendable {
   }
 
   package init(_ failure: TransferFailure) {
-    self.init(Kind(failure.kind), failure.message, hint: failure.hint)
+    // The kinds have the same numbers, but for the signals, of which a program has none.
+    self.init(Kind(rawValue: failure.kind.rawValue) ?? .interrupted, failure.message, hint: failure.hint)
   }
 
   /// The exit code of the command after such a failure.
@@ -53,22 +54,4 @@ public struct PeerError: Error, Equatable, Sendable {
 
 extension PeerError: CustomStringConvertible {
   public var description: String { message }
-}
-
-extension PeerError.Kind {
-  init(_ kind: TransferFailure.Kind) {
-    self =
-      switch kind {
-      case .failed: .failed
-      case .usage: .usage
-      case .pairing: .pairing
-      case .refused: .refused
-      case .connectionLost: .connectionLost
-      case .noSpace: .noSpace
-      case .importFailed: .importFailed
-      case .exportFailed: .exportFailed
-      case .busy: .busy
-      case .interrupted, .terminated: .interrupted
-      }
-  }
 }

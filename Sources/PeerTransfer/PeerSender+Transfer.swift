@@ -135,11 +135,9 @@ extension PeerPath {
   /// directory that other users may change is refused.
   func memory() throws(TransferFailure) -> TransferStore {
     let hint = "Name a directory of your own."
-    do throws(SystemError) {
-      _ = try Directory.openOrMake(bytes, mode: 0o700)
-    } catch {
-      throw TransferFailure(
-        .refused, "transfers cannot be remembered in \(VisibleText.quoted(bytes)): \(error.words)", hint: hint)
+    _ = try SystemError.mapped(Directory.openOrMake(bytes, mode: 0o700)) {
+      TransferFailure(
+        .refused, "transfers cannot be remembered in \(VisibleText.quoted(bytes)): \($0.words)", hint: hint)
     }
     try TransferStore.check(bytes, hint: hint)
     return TransferStore(home: bytes)

@@ -147,11 +147,7 @@ public final class PeerSender: Sendable {
     let stop = StopSignal()
     let found = await withTaskCancellationHandler {
       await blocking("search") { () throws(TransferFailure) in
-        do throws(Fault) {
-          return try NetworkSearch().look(for: time.seconds, unless: stop)
-        } catch {
-          throw error.failure
-        }
+        try Fault.mapped(NetworkSearch().look(for: time.seconds, unless: stop)) { $0.failure }
       }
     } onCancel: {
       stop.set()

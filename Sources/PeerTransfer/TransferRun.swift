@@ -82,25 +82,20 @@ func blocking<Value: Sendable>(
 func answer<Answer: Sendable>(
   unless ends: [CInt], at priority: TaskPriority, _ question: @escaping @Sendable () async -> Answer
 ) throws(TransferFailure) -> Answer? {
-  let given = Given<Answer>()
+  let given = Condition<Answer?>(nil)
   do throws(SystemError) {
     let wakeup = try Wakeup()
     let task = Task.detached(priority: priority) {
       let answer = await question()
-      given.answer.withLock { $0 = answer }
+      given.withLock { $0 = answer }
       wakeup.signal()
     }
     defer { task.cancel() }
     var poller = try Poller()
     var interests = ([wakeup.raw] + ends).map { Poller.Interest($0, .readable) }
     _ = try poller.wait(&interests, until: nil)
-    return given.answer.withLock { $0 }
+    return given.withLock { $0 }
   } catch {
     throw TransferFailure(.failed, error.description)
   }
-}
-
-/// The place for a task's answer.
-private final class Given<Answer: Sendable>: Sendable {
-  let answer = Mutex<Answer?>(nil)
 }

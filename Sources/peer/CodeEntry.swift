@@ -38,12 +38,7 @@ enum CodeEntry {
       return try check(line, from: "standard input", isAtRelay: device.isRelay)
     case .file(let path):
       let name = VisibleText.quoted(path)
-      let file: Descriptor
-      do {
-        file = try Descriptor.openThroughLinks(path)
-      } catch {
-        throw CodeFile.unreadable(path, error)
-      }
+      let file = try SystemError.mapped(Descriptor.openThroughLinks(path)) { CodeFile.unreadable(path, $0) }
       var line = try firstLine(file.raw, name, interruptions)
       defer { cleanse(&line) }
       return try check(line, from: name, isAtRelay: device.isRelay)
@@ -102,11 +97,8 @@ enum CodeEntry {
   private static func prompt(
     _ device: DeviceAddress, _ output: Output, _ interruptions: [CInt]
   ) throws(TransferFailure) -> TypedCode {
-    let questioner: Questioner
-    do {
-      questioner = try Questioner()
-    } catch {
-      throw .usage(
+    let questioner = try Questioner.NoTerminal.mapped(Questioner()) { _ in
+      TransferFailure.usage(
         "there is no terminal to ask for the code",
         hint: "Pass the code with --code-file FILE, or with --code-file - on standard input.")
     }
@@ -147,11 +139,7 @@ enum CodeEntry {
   private static func opening<Result: ~Copyable>(
     _ body: () throws(SystemError) -> Result
   ) throws(TransferFailure) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw TransferFailure(.failed, error.description)
-    }
+    try SystemError.mapped(body()) { TransferFailure(.failed, $0.description) }
   }
 }
 

@@ -13,11 +13,8 @@ enum OwnerMapFile {
 
   static func read(_ path: [UInt8]) throws(TransferFailure) -> OwnerMap {
     let name = VisibleText.quoted(path)
-    let text: [UInt8]
-    do {
-      text = try Descriptor.openThroughLinks(path).readToEnd(limit: longest)
-    } catch {
-      throw .usage("--owner-map: \(name) cannot be read: \(error.words)", hint: form)
+    let text = try SystemError.mapped(Descriptor.openThroughLinks(path).readToEnd(limit: longest)) {
+      TransferFailure.usage("--owner-map: \(name) cannot be read: \($0.words)", hint: form)
     }
     return try parse(text, name)
   }

@@ -65,11 +65,8 @@ enum ChoiceEntry {
   static func choose(
     among found: [DeviceAddress], _ output: Output, unless interruptions: [CInt]
   ) throws(TransferFailure) -> Int {
-    let questioner: Questioner
-    do {
-      questioner = try Questioner()
-    } catch {
-      throw .usage(
+    let questioner = try Questioner.NoTerminal.mapped(Questioner()) { _ in
+      TransferFailure.usage(
         "several devices are waiting: \(found.map(\.shownName).joined(separator: ", "))", hint: "Choose one with --to.")
     }
     return try output.hold { () throws(TransferFailure) in
@@ -77,10 +74,8 @@ enum ChoiceEntry {
       return try answer(
         among: found.count,
         { () throws(TransferFailure) in
-          do throws(SystemError) {
-            return try questioner.ask(question(found.count), unless: interruptions)
-          } catch {
-            throw TransferFailure(.failed, error.description)
+          try SystemError.mapped(questioner.ask(question(found.count), unless: interruptions)) {
+            TransferFailure(.failed, $0.description)
           }
         }, say: { questioner.write($0 + "\n") })
     }
@@ -130,10 +125,8 @@ struct ConsentEntry: Sendable {
 
   /// Fails without a terminal.
   static func check() throws(TransferFailure) {
-    do {
-      _ = try Questioner()
-    } catch {
-      throw .usage(
+    _ = try Questioner.NoTerminal.mapped(Questioner()) { _ in
+      TransferFailure.usage(
         "--ask needs a terminal", hint: "Remove --ask: the code that the sender enters is consent enough.")
     }
   }

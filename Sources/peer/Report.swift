@@ -84,21 +84,7 @@ enum ExitCode {
 
 extension TransferFailure.Kind {
   /// The kind's name in JSON.
-  var name: String {
-    switch self {
-    case .failed: "failed"
-    case .usage: "usage"
-    case .pairing: "pairing"
-    case .refused: "refused"
-    case .connectionLost: "connectionLost"
-    case .noSpace: "noSpace"
-    case .importFailed: "importFailed"
-    case .exportFailed: "exportFailed"
-    case .busy: "busy"
-    case .interrupted: "interrupted"
-    case .terminated: "terminated"
-    }
-  }
+  var name: String { "\(self)" }
 }
 
 /// The answer of a command that does one thing at once: a text or a failure.
@@ -110,9 +96,20 @@ enum Answer {
     do {
       (text, code) = (try body(), ExitCode.done)
     } catch {
-      var report: any Report = json ? JSONReport.ofRun() : HumanReport(.sender, on: .log)
-      (text, code) = (report.fail(error), ExitCode.of(error))
+      (text, code) = (rendering(of: error, json: json), ExitCode.of(error))
     }
+    return write(text, code)
+  }
+
+  /// The text of a failure.
+  static func rendering(of failure: TransferFailure, json: Bool) -> Rendering {
+    var report: any Report = json ? JSONReport.ofRun() : HumanReport(.sender, on: .log)
+    return report.fail(failure)
+  }
+
+  /// Writes the last text, and returns the program's exit code: the given one, unless the text could
+  /// not be written.
+  static func write(_ text: Rendering, _ code: Int32) -> Int32 {
     StandardStream.error.write(text.standardError)
     if StandardStream.output.write(text.standardOutput) || StandardStream.output.hasLostReader { return code }
     StandardStream.error.write(unwritten.text)

@@ -59,9 +59,7 @@ struct SecretFile {
 
   /// Writes a new file that only its owner can read; an existing file is not changed.
   static func make(_ path: [UInt8], _ text: String, orElse hint: String) throws(TransferFailure) {
-    let slash = path.lastIndex(of: UInt8(ascii: "/"))
-    let parent = slash.map { $0 == 0 ? [UInt8(ascii: "/")] : Array(path[..<$0]) } ?? Array(".".utf8)
-    let name = slash.map { Array(path[($0 + 1)...]) } ?? path
+    let (parent, name) = FileContent.split(path)
     do throws(SystemError) {
       let file = try Directory.open(parent).createFile(name, mode: 0o600)
       try file.write(at: 0, text.utf8.span)

@@ -96,16 +96,13 @@ enum Unfinished {
   static func notices(in directory: borrowing Directory, _ store: TransferStore) throws(TransferFailure) -> [String] {
     guard let path = try? directory.canonicalPath(), let known = try? store.remembered(at: path) else { return [] }
     let unfinished = known.filter { !$0.remembered.isDone }
-    var others: [[UInt8]] = []
-    try? directory.forEachEntry { (name, _) throws(SystemError) in
-      let name = [UInt8](copying: name)
-      let isKnown = known.contains { known in
-        known.remembered.parts.indices.contains {
-          name.starts(with: Staging.name(of: known.remembered.transfer.ofPart(UInt16($0))))
+    let others = ((try? directory.names()) ?? []).filter { name in
+      Staging.isName(name)
+        && !known.contains { known in
+          known.remembered.parts.indices.contains {
+            name.starts(with: Staging.name(of: known.remembered.transfer.ofPart(UInt16($0))))
+          }
         }
-      }
-      if Staging.isName(name), !isKnown { others.append(name) }
-      return true
     }
     return unfinished.map(\.notice)
       + others.map {

@@ -29,11 +29,8 @@ package final class ItemAppender {
   /// Begins to append the file, or the directory with its contents, that a descriptor refers to.
   package func begin(_ item: consuming Descriptor, at path: [UInt8]) throws(ArchiveError) -> Append {
     let path = try check(path)
-    let status: FileStatus
-    do {
-      status = try item.status()
-    } catch {
-      throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
+    let status = try SystemError.mapped(item.status()) {
+      ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: $0)
     }
     switch status.kind {
     case .regular: return try beginFile(item, status, at: path)

@@ -77,14 +77,9 @@ extension DirectoryDisk: ImportDestination {
   }
 
   package func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? {
-    var names: [[UInt8]] = []
     // One handle serves one iteration at a time, and no other code lists the destination now.
     let place = try directory.map { (path) throws(SystemError) in try arrival(path) } ?? parent
-    try place.directory.forEachEntry { (name, _) throws(SystemError) in
-      names.append([UInt8](copying: name))
-      return true
-    }
-    return names
+    return try place.directory.names()
   }
 
   package func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile {

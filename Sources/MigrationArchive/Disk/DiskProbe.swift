@@ -223,21 +223,12 @@ struct DiskProbe: ~Copyable {
     do throws(SystemError) {
       _ = try directory.createFile(name)
       defer { try? directory.remove(name) }
-      return try isListed(name) ? .kept : .changed
+      return try directory.lists(name[...]) ? .kept : .changed
     } catch {
       // The existing entry has a name that the file system treats as equal.
       if error.isAlreadyExisting { return .changed }
       return error.saysNothingOfAbilities ? .kept : .refused
     }
-  }
-
-  private func isListed(_ wanted: [UInt8]) throws(SystemError) -> Bool {
-    var isListed = false
-    try directory.forEachEntry { (name, _) throws(SystemError) in
-      isListed = [UInt8](copying: name) == wanted
-      return !isListed
-    }
-    return isListed
   }
 
   private mutating func lookAtLength() {

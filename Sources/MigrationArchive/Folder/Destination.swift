@@ -19,18 +19,14 @@ struct Destination: Sendable {
       // A directory may exist where none can be created.
       failure = error.isAlreadyExisting ? nil : error
     }
-    do {
-      directory = SharedDirectory(try Directory.open(path))
-    } catch {
-      throw ArchiveError(
+    directory = try SystemError.mapped(SharedDirectory(try Directory.open(path))) {
+      ArchiveError(
         .destination, "the destination \(VisibleText.quoted(path)) cannot be \(failure == nil ? "used" : "created")",
-        name: path, cause: failure ?? error)
+        name: path, cause: failure ?? $0)
     }
-    do {
-      try directory.directory.checkWritable()
-    } catch {
-      throw ArchiveError(
-        .destination, "the destination \(VisibleText.quoted(path)) cannot be written to", name: path, cause: error)
+    try SystemError.mapped(directory.directory.checkWritable()) {
+      ArchiveError(
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be written to", name: path, cause: $0)
     }
   }
 
@@ -55,11 +51,9 @@ struct Destination: Sendable {
 
   /// The space on its file system.
   func space() throws(ArchiveError) -> FileSystemSpace {
-    do {
-      return try FileSystemSpace.of(directory.directory.descriptor)
-    } catch {
-      throw ArchiveError(
-        .destination, "the free space at \(VisibleText.quoted(path)) cannot be determined", name: path, cause: error)
+    try SystemError.mapped(FileSystemSpace.of(directory.directory.descriptor)) {
+      ArchiveError(
+        .destination, "the free space at \(VisibleText.quoted(path)) cannot be determined", name: path, cause: $0)
     }
   }
 
@@ -81,11 +75,9 @@ struct Destination: Sendable {
   /// Its absolute path, found anew: a directory that has been open for a while has none on some file
   /// systems (9p).
   func canonicalPath() throws(ArchiveError) -> [UInt8] {
-    do {
-      return try Directory.open(path).canonicalPath()
-    } catch {
-      throw ArchiveError(
-        .destination, "the destination \(VisibleText.quoted(path)) cannot be used", name: path, cause: error)
+    try SystemError.mapped(Directory.open(path).canonicalPath()) {
+      ArchiveError(
+        .destination, "the destination \(VisibleText.quoted(path)) cannot be used", name: path, cause: $0)
     }
   }
 }

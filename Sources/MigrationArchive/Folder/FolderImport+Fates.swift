@@ -145,11 +145,8 @@ extension FolderImport {
 
   /// The staged entries of a directory, sorted by name; of the tree itself without one.
   mutating func entries(of directory: Item?) throws(ArchiveError) -> [Item] {
-    let entries: [(name: [UInt8], kind: FileKind)]
-    do throws(SystemError) {
-      entries = try staged.entries(of: directory?.path)
-    } catch {
-      throw ArchiveError(.importFailed, "the staging directory cannot be imported", cause: error)
+    let entries = try SystemError.mapped(staged.entries(of: directory?.path)) {
+      ArchiveError(.importFailed, "the staging directory cannot be imported", cause: $0)
     }
     var items: [Item] = []
     for (name, kind) in entries {
@@ -208,11 +205,7 @@ extension FolderImport {
   func importing<Result>(
     _ path: ArchivePath, _ body: () throws(SystemError) -> Result
   ) throws(ArchiveError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw failed(path, error)
-    }
+    try SystemError.mapped(body()) { failed(path, $0) }
   }
 
   func failed(_ path: ArchivePath, _ cause: SystemError) -> ArchiveError {

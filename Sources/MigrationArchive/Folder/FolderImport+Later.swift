@@ -211,17 +211,6 @@ extension ArrivedItems {
   }
 }
 
-extension Directory {
-  fileprivate borrowing func names() throws(SystemError) -> [[UInt8]] {
-    var names: [[UInt8]] = []
-    try forEachEntry { (name, _) throws(SystemError) in
-      names.append([UInt8](copying: name))
-      return true
-    }
-    return names
-  }
-}
-
 extension ArrivedItem {
   /// Whether an entry is the item as it lay there after the last step.
   ///

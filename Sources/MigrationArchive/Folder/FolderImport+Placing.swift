@@ -87,10 +87,8 @@ extension FolderImport {
   }
 
   func journal(_ records: [JournalRecord]) throws(ArchiveError) {
-    do {
-      try staging.journal.appendDurably(records)
-    } catch {
-      throw ArchiveError(.importFailed, "the journal cannot be written", cause: error)
+    try SystemError.mapped(staging.journal.appendDurably(records)) {
+      ArchiveError(.importFailed, "the journal cannot be written", cause: $0)
     }
   }
 }

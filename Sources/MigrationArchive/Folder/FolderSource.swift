@@ -53,11 +53,10 @@ package final class FolderSource: ItemSource {
   package func origin() throws(ArchiveError) -> [[UInt8]] {
     var origin: [[UInt8]] = []
     for root in roots {
-      do {
-        origin.append(try root.origin())
-      } catch {
-        throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) can no longer be found", cause: error)
-      }
+      origin.append(
+        try SystemError.mapped(root.origin()) {
+          ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) can no longer be found", cause: $0)
+        })
     }
     return origin.sorted { $0.lexicographicallyPrecedes($1) }
   }
@@ -102,11 +101,10 @@ package final class FolderSource: ItemSource {
     var places: [RealDirectory] = []
     let clocks = SourceClocks(tree.latestChanges)
     for root in roots {
-      do {
-        places.append(try RealDirectory(root, clocks))
-      } catch {
-        throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
-      }
+      places.append(
+        try SystemError.mapped(RealDirectory(root, clocks)) {
+          ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: $0)
+        })
     }
     let export = ArchiveExport<RealDirectory>(settings)
     _ = export.add(SourceBatch(roots: places, tree: tree, naming: withOwners ? OwnerNames() : nil))

@@ -117,11 +117,7 @@ package struct PresentItems: Equatable, Sendable {
     while let (path, place) = pending.popLast() {
       do throws(SystemError) {
         let directory = try destination.directory.openDirectoryBeneath(place.bytes)
-        var names: [[UInt8]] = []
-        try directory.forEachEntry { (name, _) throws(SystemError) in
-          names.append([UInt8](copying: name))
-          return true
-        }
+        let names = try directory.names()
         if !isSplit, names.contains(where: { Together.isMark($0[...]) }) { continue }
         let members = isSplit ? [] : Together.members(of: names)
         for name in names where !members.contains(name) {

@@ -30,10 +30,8 @@ package struct SourceWalk {
     contentsOf directory: SharedDirectory, isStopped: @escaping () -> Bool = { false }
   ) throws(ArchiveError) -> SourceTree {
     var walk = SourceWalk(Selection(), isStopped: isStopped)
-    do {
-      try walk.add(entriesOf: directory.directory, to: -1, nil)
-    } catch {
-      throw ArchiveError(.source, "the directory cannot be read", cause: error)
+    try SystemError.mapped(walk.add(entriesOf: directory.directory, to: -1, nil)) {
+      ArchiveError(.source, "the directory cannot be read", cause: $0)
     }
     while let next = walk.pending.popLast() { try walk.list(next, from: directory) }
     if isStopped() { throw ArchiveError(.stopped, "the walk was stopped") }

@@ -132,10 +132,8 @@ extension Staging {
         stale.append(item.bare)
       }
     }
-    do {
-      try journal.append(stale.map { .discarded($0.path) } + untrue)
-    } catch {
-      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
+    try SystemError.mapped(journal.append(stale.map { .discarded($0.path) } + untrue)) {
+      ArchiveError(.storage, "the journal cannot be written", cause: $0)
     }
     for item in stale {
       switch item.body {
@@ -149,11 +147,7 @@ extension Staging {
 
   /// Removes the item at a path, of any type.
   func remove(_ path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) {
-    do {
-      try places.remove(path)
-    } catch {
-      throw ArchiveError("removing", path, error)
-    }
+    try SystemError.mapped(places.remove(path)) { ArchiveError("removing", path, $0) }
   }
 
   /// Removes the empty directories at and above these paths that the archive does not contain.

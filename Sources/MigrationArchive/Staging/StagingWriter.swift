@@ -294,11 +294,7 @@ package final class StagingWriter {
         throw ArchiveError(placing: path, "creating", error)
       }
     }
-    do throws(SystemError) {
-      return try places.createFile(path, mode: mode)
-    } catch {
-      throw ArchiveError(placing: path, "creating", error)
-    }
+    return try SystemError.mapped(places.createFile(path, mode: mode)) { ArchiveError(placing: path, "creating", $0) }
   }
 
   /// Places an item; an item of another generation that an earlier session put there is removed.
@@ -315,11 +311,7 @@ package final class StagingWriter {
       }
       guard hasMadeWay else { throw ArchiveError(placing: path, action, error) }
     }
-    do throws(SystemError) {
-      return try body()
-    } catch {
-      throw ArchiveError(placing: path, action, error)
-    }
+    return try SystemError.mapped(body()) { ArchiveError(placing: path, action, $0) }
   }
 
   /// Removes earlier items for a new item. First the journal records the data of this frame, which

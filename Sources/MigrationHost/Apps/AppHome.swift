@@ -120,11 +120,9 @@ package final class AppHome: Sendable {
   private static func placing<Result>(
     _ home: [UInt8], _ body: () throws(SystemError) -> Result
   ) throws(HostError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw HostError(
-        .location, "apps cannot be kept in \(VisibleText.quoted(home))", hint: hint, name: home, cause: error)
+    try SystemError.mapped(body()) {
+      HostError(
+        .location, "apps cannot be kept in \(VisibleText.quoted(home))", hint: hint, name: home, cause: $0)
     }
   }
 

@@ -26,11 +26,8 @@ struct BundleFiles {
   /// A property list; nil if there is no such file.
   func propertiesIfThere(_ file: String) throws(HostError) -> BundleProperties? {
     guard try kind(of: file) == .regular else { return nil }
-    let bytes: [UInt8]
-    do throws(SystemError) {
-      bytes = try directory.directory.openBeneath(file).readAll(limit: PropertyList.longestFile)
-    } catch {
-      throw .bundle(file, "it cannot be read: \(error.words)")
+    let bytes = try SystemError.mapped(directory.directory.openBeneath(file).readAll(limit: PropertyList.longestFile)) {
+      HostError.bundle(file, "it cannot be read: \($0.words)")
     }
     guard case .dictionary(let values) = PropertyList(bytes) else {
       throw .bundle(file, "it is not an XML or binary property list that contains a dictionary")
@@ -64,19 +61,12 @@ struct BundleFiles {
     case .directory: break
     default: throw .bundle("Extensions", "it is not a directory", hint: hint)
     }
-    var names: [[UInt8]] = []
     let suffix = Array(".appex".utf8)
-    do throws(SystemError) {
-      try directory.directory.openDirectoryBeneath("Extensions").forEachEntry { (name, _) throws(SystemError) in
-        let name = [UInt8](copying: name)
-        if name.count > suffix.count, name.suffix(suffix.count) == suffix[...] { names.append(name) }
-        return true
-      }
-    } catch {
-      throw .bundle("Extensions", "it cannot be read: \(error.words)")
+    let names = try SystemError.mapped(directory.directory.openDirectoryBeneath("Extensions").names()) {
+      HostError.bundle("Extensions", "it cannot be read: \($0.words)")
     }
     var folders: [String] = []
-    for name in names {
+    for name in names where name.count > suffix.count && name.suffix(suffix.count) == suffix[...] {
       guard let text = String(validating: name, as: UTF8.self) else {
         throw .bundle("Extensions/".utf8 + name, "its name is not UTF-8")
       }
@@ -174,14 +164,9 @@ extension BundleFiles {
   }
 
   private static func names(_ directory: SharedDirectory, _ path: [[UInt8]]) throws(HostError) -> [[UInt8]] {
-    var names: [[UInt8]] = []
-    try reading(path) { () throws(SystemError) in
-      try directory.directory.forEachEntry { (name, _) throws(SystemError) in
-        names.append([UInt8](copying: name))
-        return true
-      }
+    try reading(path) { () throws(SystemError) in try directory.directory.names() }.sorted {
+      $0.lexicographicallyPrecedes($1)
     }
-    return names.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
   private static func item(
@@ -257,11 +242,7 @@ extension BundleFiles {
   private static func reading<Result>(
     _ place: [[UInt8]], _ body: () throws(SystemError) -> Result
   ) throws(HostError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw fault(place, "it cannot be read: \(error.words)")
-    }
+    try SystemError.mapped(body()) { fault(place, "it cannot be read: \($0.words)") }
   }
 
   private static func writing<Result>(_ body: () throws(SystemError) -> Result) throws(HostError) -> Result {

@@ -63,12 +63,7 @@ struct HomeFiles: Sendable {
     guard let directory = try open(place) else { return [] }
     return try HostError.wrapping(.storage, "\(VisibleText.quoted(path(place))) cannot be read") {
       () throws(SystemError) in
-      var names: [String] = []
-      try directory.directory.forEachEntry { (name, _) throws(SystemError) in
-        if let name = String(validating: [UInt8](copying: name), as: UTF8.self) { names.append(name) }
-        return true
-      }
-      return names.sorted()
+      try directory.directory.names().compactMap { String(validating: $0, as: UTF8.self) }.sorted()
     }
   }
 

@@ -85,7 +85,7 @@ extension InstalledApp {
 
   static func randomName() throws(HostError) -> String {
     try HostError.wrapping(.storage, "no name can be generated") { () throws(SystemError) in
-      try SystemRandom.bytes(8).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+      try SystemRandom.bytes(8).hexadecimal
     }
   }
 }

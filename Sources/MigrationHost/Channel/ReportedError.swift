@@ -100,11 +100,8 @@ extension ReportedError {
     case fileReadNoPermission = 257
     case fileReadNoSuchFile = 260
     case fileReadUnsupportedScheme = 262
-    case fileWriteUnknown = 512
     case fileWriteInvalidFileName = 514
     case fileWriteFileExists = 516
-    case fileWriteOutOfSpace = 640
-    case userCancelled = 3072
   }
 
   /// One of Foundation's file errors, about a path.

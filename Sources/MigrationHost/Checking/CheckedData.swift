@@ -18,45 +18,46 @@ final class CheckedPlace: Sendable {
   private let home: TemporaryHome
 
   /// Uses a given container, or the data of the app if it is installed in `home`, under its lock.
-  init(
+  convenience init(
     _ bundle: AppBundle, home: [UInt8], container: [UInt8]?, observer: @Sendable (HostNews) -> Void
   ) throws(HostError) {
-    let new: ExtensionSite
-    (self.home, new) = try Self.empty(bundle)
-    do {
-      var site = new
+    try self.init(bundle) { (site) throws(HostError) in
       if let container {
         site.container = try Self.path(of: container)
-        data = .directory(container)
-      } else if let installed = try Self.installed(bundle, home, observer) {
-        site = try installed.of(bundle, missing: site.groups)
-        data = .installed
-      } else {
-        data = .empty
+        return .directory(container)
       }
-      site.draft = bundle.path
-      self.site = site
-    } catch {
-      self.home.remove()
-      throw error
+      guard let installed = try Self.installed(bundle, home, observer) else { return .empty }
+      site = try installed.of(bundle, missing: site.groups)
+      return .installed
     }
   }
 
   /// Uses the data of the app of which the bundle is another edition. The app must be installed
   /// there.
-  init(_ bundle: AppBundle, installedIn home: AppHome, observer: @Sendable (HostNews) -> Void) throws(HostError) {
+  convenience init(
+    _ bundle: AppBundle, installedIn home: AppHome, observer: @Sendable (HostNews) -> Void
+  ) throws(HostError) {
     let installed = try home.site(of: bundle.identifier, observer: observer)
-    let site: ExtensionSite
-    (self.home, site) = try Self.empty(bundle)
+    try self.init(bundle) { (site) throws(HostError) in
+      site = try installed.of(bundle, missing: site.groups)
+      return .installed
+    }
+  }
+
+  /// `choose` puts the data into an empty site.
+  private init(
+    _ bundle: AppBundle, choosing choose: (inout ExtensionSite) throws(HostError) -> CheckedData
+  ) throws(HostError) {
+    var site: ExtensionSite
+    (home, site) = try Self.empty(bundle)
     do {
-      var site = try installed.of(bundle, missing: site.groups)
-      site.draft = bundle.path
-      self.site = site
+      data = try choose(&site)
     } catch {
-      self.home.remove()
+      home.remove()
       throw error
     }
-    data = .installed
+    site.draft = bundle.path
+    self.site = site
   }
 
   deinit { clear() }
@@ -96,13 +97,10 @@ final class CheckedPlace: Sendable {
 
   private static func path(of container: [UInt8]) throws(HostError) -> String {
     let name = VisibleText.quoted(container)
-    let path: [UInt8]
-    do {
-      path = try Directory.open(container).canonicalPath()
-    } catch {
-      throw HostError(
+    let path = try SystemError.mapped(Directory.open(container).canonicalPath()) {
+      HostError(
         .source, "the container \(name) cannot be opened", hint: "Name a directory that you may read.",
-        name: container, cause: error)
+        name: container, cause: $0)
     }
     guard let stray = AppHome.firstStray(in: path) else { return String(decoding: path, as: UTF8.self) }
     throw HostError(

@@ -83,10 +83,8 @@ extension InstalledApp {
 
   /// An operation of an import: its failure is the import's.
   static func importing<Result>(_ body: () throws(HostError) -> Result) throws(ArchiveError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw ArchiveError(.importFailed, error.description, cause: error.cause?.isNoSpace == true ? error.cause : nil)
+    try HostError.mapped(body()) {
+      ArchiveError(.importFailed, $0.description, cause: $0.cause?.isNoSpace == true ? $0.cause : nil)
     }
   }
 }

@@ -58,10 +58,8 @@ package final class AppImporter: Importer {
       throw .unfit(site, error, wanted: "import")
     }
     try app.files.makeDirectory(app.stagingPlace)
-    do {
-      area = try StagingArea(at: Array(app.stagingPath.utf8), atMost: options.most)
-    } catch {
-      throw HostError(.storage, error.description)
+    area = try ArchiveError.mapped(StagingArea(at: Array(app.stagingPath.utf8), atMost: options.most)) {
+      HostError(.storage, $0.description)
     }
   }
 

@@ -90,38 +90,22 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
   static func system<Result: ~Copyable>(
     _ body: () throws(SystemError) -> Result
   ) throws(ConnectionError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw ConnectionError(error)
-    }
+    try SystemError.mapped(body()) { ConnectionError($0) }
   }
 
   /// Runs something that TLS may refuse.
   static func tls<Result: ~Copyable>(_ body: () throws(TLSError) -> Result) throws(ConnectionError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw ConnectionError(error)
-    }
+    try TLSError.mapped(body()) { ConnectionError($0) }
   }
 
   /// Computes a part of a proof.
   static func proof<Result: ~Copyable>(_ body: () throws(TLSError) -> Result) throws(ConnectionError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw ConnectionError(.unproved, error.description)
-    }
+    try TLSError.mapped(body()) { ConnectionError(.unproved, $0.description) }
   }
 
   /// Reads something that may break the protocol.
   static func wire<Result: ~Copyable>(_ body: () throws(Violation) -> Result) throws(ConnectionError) -> Result {
-    do {
-      return try body()
-    } catch {
-      throw ConnectionError(error)
-    }
+    try Violation.mapped(body()) { ConnectionError($0) }
   }
 }
 

@@ -46,8 +46,7 @@ extension TransferStore {
   /// Removes the unfinished transfers whose last connection was before a moment, in seconds since
   /// 1970, and data without a record that is as old; those that a process works on stay.
   package func forget(before moment: Int64) throws(TransferFailure) -> [Forgotten] {
-    let listing: Listing
-    do throws(Fault) { listing = try listEverything() } catch { throw error.failure }
+    let listing = try Fault.mapped(listEverything()) { $0.failure }
     var forgotten: [Forgotten] = []
     for listed in listing.transfers where !listed.isInUse && !listed.remembered.isDone {
       if listed.remembered.lastSeen < moment { forgotten.append(try forget(listed.remembered.transfer.hexadecimal)) }
@@ -61,11 +60,8 @@ extension TransferStore {
 
   /// Removes the staged data without a record, of the only part with a prefix.
   private func forgetLeftover(_ prefix: String) throws(TransferFailure) -> Forgotten {
-    let found: [Leftover]
-    do throws(Fault) {
-      found = try listEverything().leftovers.filter { $0.identifier.hexadecimal.hasPrefix(prefix) }
-    } catch {
-      throw error.failure
+    let found = try Fault.mapped(listEverything()) { $0.failure }.leftovers.filter {
+      $0.identifier.hexadecimal.hasPrefix(prefix)
     }
     guard let identifier = found.first?.identifier else {
       throw TransferFailure(
@@ -128,11 +124,10 @@ extension TransferStore {
     for (number, part) in remembered.parts.enumerated() {
       guard let begun = part.begun else { continue }
       let identifier = remembered.transfer.ofPart(UInt16(number))
-      do {
-        left = try StagingArea.discard(identifier, begun.keys, from: begun.elsewhere ?? destination) ?? left
-      } catch {
-        throw TransferFailure(error)
-      }
+      let clause = try ArchiveError.mapped(
+        StagingArea.discard(identifier, begun.keys, from: begun.elsewhere ?? destination)
+      ) { TransferFailure($0) }
+      left = clause ?? left
     }
     return left
   }

@@ -36,13 +36,7 @@ extension TransferStore {
   /// This user's private directories with names of staging.
   private static func staged(in destination: [UInt8]) -> [Leftover] {
     guard let directory = try? Directory.open(destination) else { return [] }
-    var names: [[UInt8]] = []
-    try? directory.forEachEntry { (name, _) throws(SystemError) in
-      let name = [UInt8](copying: name)
-      if Staging.isName(name) { names.append(name) }
-      return true
-    }
-    return names.compactMap { name in
+    return ((try? directory.names()) ?? []).filter { Staging.isName($0) }.compactMap { name in
       guard let identifier = TransferID(String(decoding: name.dropFirst(6).prefix(32), as: UTF8.self), radix: 16),
         let status = try? directory.status(name), status.kind == .directory, status.mode & 0o077 == 0,
         status.owner == CurrentProcess.effectiveUserID
@@ -86,13 +80,10 @@ extension TransferStore {
   private func destinations() throws(Fault) -> [[UInt8]] {
     guard let folder = try openFolder(Self.destinationsFolder) else { return [] }
     return try storing { () throws(SystemError) in
-      var paths: Set<[UInt8]> = []
-      try folder.directory.forEachEntry { (name, _) throws(SystemError) in
-        let path = try? folder.directory.openChild([UInt8](copying: name)).readAll(limit: 1 << 16)
-        if let path, path.first == UInt8(ascii: "/") { paths.insert(path) }
-        return true
+      let paths = try folder.directory.names().compactMap {
+        try? folder.directory.openChild($0).readAll(limit: 1 << 16)
       }
-      return paths.sorted { $0.lexicographicallyPrecedes($1) }
+      return Set(paths.filter { $0.first == UInt8(ascii: "/") }).sorted { $0.lexicographicallyPrecedes($1) }
     }
   }
 
@@ -101,11 +92,8 @@ extension TransferStore {
   /// Removes the leftovers whose number begins with some digits, in every destination; returns how
   /// many there were.
   func removeLeftovers(_ prefix: String) throws(TransferFailure) -> Int {
-    let found: [Leftover]
-    do throws(Fault) {
-      found = try destinations().flatMap { Self.staged(in: $0) }.filter { $0.identifier.hexadecimal.hasPrefix(prefix) }
-    } catch {
-      throw error.failure
+    let found = try Fault.mapped(destinations()) { $0.failure }.flatMap { Self.staged(in: $0) }.filter {
+      $0.identifier.hexadecimal.hasPrefix(prefix)
     }
     for leftover in found { try remove(leftover) }
     return found.count

@@ -225,10 +225,8 @@ package final class TransferStore: Sendable {
   }
 
   func storing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(Fault) -> Value {
-    do {
-      return try body()
-    } catch {
-      throw Fault(store: "the records of transfers in \(VisibleText.quoted(home)) cannot be used", error)
+    try SystemError.mapped(body()) {
+      Fault(store: "the records of transfers in \(VisibleText.quoted(home)) cannot be used", $0)
     }
   }
 }

@@ -99,11 +99,7 @@ package final class CredentialVault: CredentialStorage {
   }
 
   private func coded<Value>(_ body: () throws(VaultError) -> Value) throws(CredentialStorageError) -> Value {
-    do {
-      return try body()
-    } catch {
-      throw error.code
-    }
+    try VaultError.mapped(body()) { $0.code }
   }
 
   /// An owner's directory; nil if there is none.

@@ -113,11 +113,7 @@ enum SealedItem {
   }
 
   /// Draws a name.
-  static func drawnName() -> String { hexadecimal(randomBytes(16)) }
-
-  static func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-  }
+  static func drawnName() -> String { randomBytes(16).hexadecimal }
 
   /// The content of an item's file.
   static func seal(
@@ -125,11 +121,7 @@ enum SealedItem {
   ) throws(VaultError) -> [UInt8] {
     var plain = item.encoded
     defer { cleanse(&plain) }
-    do {
-      return try magic + key.seal(plain, for: place(name, owner, store))
-    } catch {
-      throw VaultError(error)
-    }
+    return try TLSError.mapped(magic + key.seal(plain, for: place(name, owner, store))) { VaultError($0) }
   }
 
   /// The item in a file; nil unless it was sealed for this place and has not changed since.

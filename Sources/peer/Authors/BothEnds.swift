@@ -6,11 +6,9 @@ import MigrationWire
 import PeerTransfer
 
 /// One of the two ends of a migration on one device.
-enum Side: String, CaseIterable, Sendable {
+enum Side: String, Sendable {
   case exporter
   case importer
-
-  var other: Side { self == .exporter ? .importer : .exporter }
 }
 
 /// Both ends of a transfer in this process, joined by the loopback; the code is passed in memory.

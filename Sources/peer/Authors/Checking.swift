@@ -154,12 +154,7 @@ enum Checking {
 
   /// Reports all errors of a bundle; returns the bundle if it has none.
   private static func examine(_ path: [UInt8], _ output: CheckOutput) throws(TransferFailure) -> AppBundle {
-    let (bundle, faults): (AppBundle?, [BundleFault])
-    do {
-      (bundle, faults) = try AppBundle.examine(AppBundle.place(of: path))
-    } catch {
-      throw TransferFailure(error)
-    }
+    let (bundle, faults) = try HostError.mapped(AppBundle.examine(AppBundle.place(of: path))) { TransferFailure($0) }
     for fault in faults { output.say(.fault(fault)) }
     guard let bundle else {
       throw TransferFailure(
@@ -173,11 +168,8 @@ enum Checking {
   private static func run(
     _ check: ExtensionCheck, _ bundle: AppBundle, _ options: CheckOptions, _ stop: StopSignal, _ output: CheckOutput
   ) throws(TransferFailure) {
-    let abilities: ExtensionAbilities
-    do {
-      abilities = try check.abilities(idleLimit: options.idleLimit, until: stop)
-    } catch {
-      throw failure(error, as: .refused, hint: ExtensionCheck.hint(for: error))
+    let abilities = try ArchiveError.mapped(check.abilities(idleLimit: options.idleLimit, until: stop)) {
+      failure($0, as: .refused, hint: ExtensionCheck.hint(for: $0))
     }
     output.say(.abilities(abilities))
     guard !abilities.isEmpty else {
@@ -231,8 +223,7 @@ final class CheckOutput: Sendable {
 
   /// Reports the failure, and returns the program's exit code.
   func fail(_ failure: TransferFailure) -> Int32 {
-    var report: any Report = json ? JSONReport.ofRun() : HumanReport(.sender, on: .log)
-    write(report.fail(failure))
+    write(Answer.rendering(of: failure, json: json))
     return ExitCode.of(failure)
   }
 

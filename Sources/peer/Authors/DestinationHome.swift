@@ -19,11 +19,8 @@ struct DestinationHome: Equatable, Sendable {
   init(_ chosen: [UInt8]?, apart source: [UInt8]) throws(TransferFailure) {
     let source = try Self.place(of: source)
     guard let chosen else {
-      let home: TemporaryHome
-      do {
-        home = try TemporaryHome(prefix: "peer-migrated-", hint: Self.elsewhere)
-      } catch {
-        throw TransferFailure(error)
+      let home = try HostError.mapped(TemporaryHome(prefix: "peer-migrated-", hint: Self.elsewhere)) {
+        TransferFailure($0)
       }
       do {
         try Self.check(home.path, apart: source, hint: Self.elsewhere)
@@ -38,16 +35,10 @@ struct DestinationHome: Equatable, Sendable {
     // This is checked before anything is created there.
     let place = try Self.place(of: chosen)
     try Self.check(place, apart: source, hint: hint)
-    do {
-      try AppHome.check(place, hint: hint)
-    } catch {
-      throw TransferFailure(error)
-    }
+    try HostError.mapped(AppHome.check(place, hint: hint)) { TransferFailure($0) }
     try TransferStore.check(chosen, hint: hint)
-    do throws(SystemError) {
-      path = try Directory.openOrMake(chosen, mode: 0o700).canonicalPath()
-    } catch {
-      throw TransferFailure(.refused, "\(VisibleText.quoted(chosen)) cannot be used: \(error.words)", hint: hint)
+    path = try SystemError.mapped(Directory.openOrMake(chosen, mode: 0o700).canonicalPath()) {
+      TransferFailure(.refused, "\(VisibleText.quoted(chosen)) cannot be used: \($0.words)", hint: hint)
     }
     isNew = false
   }
@@ -98,12 +89,10 @@ struct DestinationHome: Equatable, Sendable {
         throw TransferFailure(.refused, "\(VisibleText.quoted(path)) cannot be opened: \(error.words)")
       }
     }
-    let cut = here.lastIndex(of: slash)
-    let name = cut.map { Array(here[($0 + 1)...]) } ?? here
+    let (parent, name) = FileContent.split(here)
     guard name != Array("..".utf8), name != Array(".".utf8), !name.isEmpty else {
       throw TransferFailure(.refused, "\(VisibleText.quoted(path)) leads through a missing directory")
     }
-    let parent = cut.map { $0 == 0 ? [slash] : Array(here[..<$0]) } ?? Array(".".utf8)
     let above = try place(of: parent)
     return (above == [slash] ? [] : above) + [slash] + name
   }

@@ -87,11 +87,7 @@ final class MigrationOutput: Sendable {
     } else {
       code = importer.end(results.importer)
     }
-    let rendering = json ? line(identifier, home, failure) : text(identifier, home, failure)
-    StandardStream.error.write(rendering.standardError)
-    if StandardStream.output.write(rendering.standardOutput) || StandardStream.output.hasLostReader { return code }
-    StandardStream.error.write(Answer.unwritten.text)
-    return code == ExitCode.done ? ExitCode.of(Answer.unwritten) : code
+    return Answer.write(json ? line(identifier, home, failure) : text(identifier, home, failure), code)
   }
 
   /// The duration of the import in seconds; nil if none was completed.

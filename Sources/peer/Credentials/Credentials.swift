@@ -48,8 +48,10 @@ enum Credentials {
       }
     case .remove(let owner, let label, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        let removed = Removed(owner: owner, label: label, count: try remove(owner, label))
-        return json ? removed.line : removed.sentence
+        let count = try remove(owner, label)
+        if json { return .event("credentialsRemoved", ["owner": owner.name, "label": label, "count": count]) }
+        let sentence = count == 1 ? "One credential of \(owner.name) is" : "\(count) credentials of \(owner.name) are"
+        return Rendering(standardError: "\(sentence) removed.\n")
       }
     }
   }
@@ -75,11 +77,7 @@ enum Credentials {
 
   /// Protects the process's memory; called before a key is read.
   private static func keepSecrets() throws(TransferFailure) {
-    do {
-      try Peer.protectMemory()
-    } catch {
-      throw TransferFailure(.failed, error.description)
-    }
+    try SystemError.mapped(Peer.protectMemory()) { TransferFailure(.failed, $0.description) }
   }
 }
 
@@ -109,27 +107,10 @@ extension CredentialVault.Listing {
       .event(
         "credential",
         [
-          "owner": item.owner.name, "class": item.item?.kind.name, "label": item.item?.label,
+          "owner": item.owner.name, "class": item.item.map { "\($0.kind)" }, "label": item.item?.label,
           "date": item.item.map { CalendarTime.text($0.modified.seconds) }, "problem": item.problem,
         ])
     }.reduce(Rendering(), +)
-  }
-}
-
-/// The removed credentials.
-private struct Removed {
-  let owner: CredentialOwner
-  let label: String?
-  let count: Int
-
-  var sentence: Rendering {
-    Rendering(
-      standardError: count == 1
-        ? "One credential of \(owner.name) is removed.\n" : "\(count) credentials of \(owner.name) are removed.\n")
-  }
-
-  var line: Rendering {
-    .event("credentialsRemoved", ["owner": owner.name, "label": label, "count": count])
   }
 }
 
@@ -138,14 +119,6 @@ extension CredentialItem.Kind {
   fileprivate var word: String {
     switch self {
     case .genericPassword: "password"
-    case .key: "key"
-    }
-  }
-
-  /// The kind for a program.
-  fileprivate var name: String {
-    switch self {
-    case .genericPassword: "genericPassword"
     case .key: "key"
     }
   }

@@ -89,9 +89,5 @@ extension TransferFailure {
 /// Works with the credentials of PEER_HOME, and turns an error into the user's failure.
 func withVault<Value>(_ body: (CredentialVault) throws(VaultError) -> Value) throws(TransferFailure) -> Value {
   let vault = CredentialVault(home: try Home.path(), keys: CredentialVault.keysDirectory())
-  do throws(VaultError) {
-    return try body(vault)
-  } catch {
-    throw TransferFailure(error)
-  }
+  return try VaultError.mapped(body(vault)) { TransferFailure($0) }
 }

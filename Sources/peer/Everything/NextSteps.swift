@@ -166,11 +166,6 @@ struct Catalogue {
   }
 
   private func names(in folder: [UInt8]) -> [String] {
-    var names: [String] = []
-    try? Directory.open(folder).forEachEntry { (name, _) throws(SystemError) in
-      names.append(String(decoding: [UInt8](copying: name), as: UTF8.self))
-      return true
-    }
-    return names.sorted()
+    ((try? Directory.open(folder).names()) ?? []).map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 }

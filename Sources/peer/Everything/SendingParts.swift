@@ -62,16 +62,11 @@ struct SendingParts: Sendable {
   private static func once(
     _ tell: @escaping @Sendable (TransferEvent) -> Void
   ) -> @Sendable (TransferEvent) -> Void {
-    let notices = Notices()
+    let told = Condition<Set<String>>([])
     return { event in
-      if case .notice(let text) = event, !notices.texts.withLock({ $0.insert(text).inserted }) { return }
+      if case .notice(let text) = event, !told.withLock({ $0.insert(text).inserted }) { return }
       tell(event)
     }
-  }
-
-  /// The notices that were told.
-  private final class Notices: Sendable {
-    let texts = Mutex<Set<String>>([])
   }
 
   /// Ends what the sources still run.

@@ -38,22 +38,14 @@ extension NewAppOptions {
 enum NewApp {
   /// Creates the package, and tells the next steps.
   static func make(_ options: NewAppOptions) throws(TransferFailure) -> Rendering {
-    let kit = try KitSources.find(options.package, program: try program())
+    let program = try SystemError.mapped(ShippedFolder.program()) { TransferFailure(.failed, "\($0)") }
+    let kit = try KitSources.find(options.package, program: program)
     let folder = try NewAppFolder.open(options.directory)
     try KitSources.check(kit, for: folder.folderName)
     let names = NewAppNames(folder: folder.folderName, identifier: options.identifier)
     try folder.write(NewAppFile.all(names, kit: kit))
     return options.json
       ? line(names, at: folder.path, kit: kit) : text(names, at: folder.path, typed: options.directory)
-  }
-
-  /// The path of the running program, with links resolved.
-  private static func program() throws(TransferFailure) -> [UInt8] {
-    do throws(SystemError) {
-      return try Directory.open("/proc/self").readLink("exe")
-    } catch {
-      throw TransferFailure(.failed, "\(error)")
-    }
   }
 
   private static func line(_ names: NewAppNames, at path: [UInt8], kit: String) -> Rendering {

@@ -37,7 +37,7 @@ struct NewAppFolder: ~Copyable {
     var trimmed = typed
     while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
     if let folder = try Self.existing(trimmed) {
-      guard try Self.isEmpty(folder) else { return nil }
+      guard try folder.isEmpty() else { return nil }
       path = try folder.canonicalPath()
       name = nil
       parent = folder
@@ -61,32 +61,21 @@ struct NewAppFolder: ~Copyable {
     }
   }
 
-  private static func isEmpty(_ folder: borrowing Directory) throws(SystemError) -> Bool {
-    var isEmpty = true
-    try folder.forEachEntry { (_, _) throws(SystemError) in
-      isEmpty = false
-      return false
-    }
-    return isEmpty
-  }
-
   /// The name of the folder.
   var folderName: [UInt8] { FileContent.split(path).name }
 
   /// Writes all files, or none.
   func write(_ files: [NewAppFile]) throws(TransferFailure) {
-    do throws(SystemError) {
-      try writeAll(files)
-    } catch {
-      throw TransferFailure(
-        error.isNoSpace ? .noSpace : error.isAlreadyExisting || error.isNotEmpty ? .refused : .failed,
-        "the app cannot be created in \(VisibleText.quoted(path)): \(error.words)",
-        hint: error.isNoSpace ? "Free some space, or name a folder on another disk." : nil)
+    try SystemError.mapped(writeAll(files)) {
+      TransferFailure(
+        $0.isNoSpace ? .noSpace : $0.isAlreadyExisting || $0.isNotEmpty ? .refused : .failed,
+        "the app cannot be created in \(VisibleText.quoted(path)): \($0.words)",
+        hint: $0.isNoSpace ? "Free some space, or name a folder on another disk." : nil)
     }
   }
 
   private func writeAll(_ files: [NewAppFile]) throws(SystemError) {
-    let draft = try Array(".peer-new-\(draftNumber())".utf8)
+    let draft = Array(".peer-new-\(try SystemRandom.bytes(8).hexadecimal)".utf8)
     try parent.makeDirectory(draft, mode: 0o777)
     do throws(SystemError) {
       let folder = try parent.openChildDirectory(draft)
@@ -105,11 +94,7 @@ struct NewAppFolder: ~Copyable {
 
   /// Moves all items of a folder up into the empty one.
   private func publishEach(of folder: borrowing Directory) throws(SystemError) {
-    var names: [[UInt8]] = []
-    try folder.forEachEntry { (name, _) throws(SystemError) in
-      names.append([UInt8](copying: name))
-      return true
-    }
+    let names = try folder.names()
     var moved: [[UInt8]] = []
     do throws(SystemError) {
       for name in names {
@@ -131,10 +116,6 @@ struct NewAppFolder: ~Copyable {
     try descriptor.write(at: 0, file.text.utf8.span)
     try descriptor.close()
   }
-
-  private func draftNumber() throws(SystemError) -> String {
-    try SystemRandom.bytes(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
 }
 
 /// The package that contains AppMigrationKit for a new app: a clone of this project, or the copy
@@ -150,7 +131,7 @@ enum KitSources {
     if let named { return try text(of: try checked(named)) }
     let folder = FileContent.split(program).directory
     let candidates =
-      [folder + Array("/../share/peer/package".utf8)] + ancestors(of: folder)
+      [folder + Array("/../share/peer/package".utf8)] + ShippedFolder.ancestors(of: folder)
       + shared.map { $0 + Array("/peer/package".utf8) }
     for candidate in candidates {
       if let found = canonicalPath(candidate), isPackage(found) { return try text(of: found) }
@@ -211,16 +192,6 @@ enum KitSources {
         hint: "Name another folder with --package.")
     }
     return text
-  }
-
-  /// A folder and all folders above it, the nearest first.
-  private static func ancestors(of folder: [UInt8]) -> [[UInt8]] {
-    var (all, folder) = ([folder], folder)
-    while folder.count > 1 {
-      folder = FileContent.split(folder).directory
-      all.append(folder)
-    }
-    return all
   }
 
   private static func canonicalPath(_ path: [UInt8]) -> [UInt8]? {

@@ -26,10 +26,8 @@ extension RelayOptions {
     }
     self.tokenFile = tokenFile
     if let text = try arguments.text("--listen") {
-      do {
-        listen = try HostAndPort.parseListening(text, defaultPort: Limits.relayPort)
-      } catch {
-        throw .usage("--listen: \(error)", hint: "Write --listen PORT, or --listen HOST:PORT.")
+      listen = try HostAndPort.ParseError.mapped(HostAndPort.parseListening(text, defaultPort: Limits.relayPort)) {
+        TransferFailure.usage("--listen: \($0)", hint: "Write --listen PORT, or --listen HOST:PORT.")
       }
     }
     for bytes in arguments.all("--name") {

@@ -25,10 +25,8 @@ struct Via: Equatable, Sendable {
     }
     let name = isOption ? "--via" : Self.variable
     let hint = "Write the relay as HOST, or HOST:PORT."
-    do {
-      place = try HostAndPort.parse(text, defaultPort: Limits.relayPort)
-    } catch {
-      throw .usage("\(name): \(error)", hint: hint)
+    place = try HostAndPort.ParseError.mapped(HostAndPort.parse(text, defaultPort: Limits.relayPort)) {
+      TransferFailure.usage("\(name): \($0)", hint: hint)
     }
     guard place.host != nil else { throw .usage("\(name): missing host", hint: hint) }
     guard place.port != 0 else { throw .usage("\(name): port 0 is not valid", hint: hint) }
