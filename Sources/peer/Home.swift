@@ -42,6 +42,12 @@ enum Home {
       "no directory for the program's state: PEER_HOME and HOME are not set, and the password file has no home",
       hint: "Set PEER_HOME to a directory of your own.")
   }
+
+  /// The home directory of the user, unless another one is named.
+  static func ofUser(unless named: [UInt8]? = nil, hint: String) throws(TransferFailure) -> [UInt8] {
+    if let home = named ?? Environment.bytes("HOME") ?? CurrentProcess.homeDirectory, !home.isEmpty { return home }
+    throw .usage("you have no home directory", hint: hint)
+  }
 }
 
 extension TransferFailure {
@@ -73,9 +79,5 @@ extension TransferEvent {
 /// Works with the apps of PEER_HOME, and turns an error into the user's failure.
 func withApps<Value>(_ body: (AppHome) throws(HostError) -> Value) throws(TransferFailure) -> Value {
   let path = try Home.path()
-  do {
-    return try body(try AppHome(home: path))
-  } catch {
-    throw TransferFailure(error)
-  }
+  return try HostError.mapped(body(try AppHome(home: path))) { TransferFailure($0) }
 }

@@ -134,9 +134,8 @@ extension Part {
     case .files(let app, let roots): (contents, name) = (.files(of: app, roots), app)
     }
     self.init(
-      contents, name: summary.name ?? name, bytes: summary.total.bytes, items: summary.total.items,
-      allocated: summary.allocated, flags: summary.flags, homePaths: summary.homePaths,
-      packages: summary.packages)
+      contents, summary.label ?? Label(name: name), bytes: summary.total.bytes, items: summary.total.items,
+      allocated: summary.allocated)
   }
 
   private static func name(of roots: [Root]) -> String {
@@ -238,14 +237,8 @@ package struct SourceSummary: Sendable {
   package let isEstimate: Bool
   /// Whether the source allows compression.
   package let isCompressible: Bool
-  /// The part's name for people; nil for that of its contents.
-  package var name: String?
-  /// What the part is, besides its contents.
-  package var flags: Part.Flags = []
-  /// Where the user's home and its folders are, for an app of files.
-  package var homePaths: [HomePath] = []
-  /// The packages that the user has installed.
-  package var packages: [String] = []
+  /// Nil if nothing is told but the contents, which then have a name.
+  package var label: Part.Label?
 
   package init(
     contents: Offer.Contents, total: Tally, allocated: UInt64, isEstimate: Bool = false, isCompressible: Bool = true

@@ -103,37 +103,57 @@ package struct Part: Equatable, Sendable {
     package static let secret = Flags(rawValue: 2)
   }
 
+  /// What the sender tells of a part besides its contents and its size.
+  package struct Label: Equatable, Sendable {
+    /// For people.
+    package let name: String
+    package let flags: Flags
+    /// For an app of files: where the sender's home and its folders are, by ascending keys.
+    package var homePaths: [HomePath] = []
+    /// The packages that the sender's user has installed, by ascending names. They inform.
+    package var packages: [String] = []
+
+    package init(name: String, flags: Flags = []) {
+      self.name = name
+      self.flags = flags
+    }
+  }
+
   /// The role of the folders of a home.
   package static let home = "home"
 
   package let contents: Contents
-  /// For people.
-  package let name: String
+  private let label: Label
   /// The estimates, nil where the sender has none.
   package let bytes: UInt64?
   package let items: UInt64?
   /// The files' space on a disk.
   package let allocated: UInt64?
-  package let flags: Flags
-  /// For an app of files: where the sender's home and its folders are, by ascending keys.
-  package let homePaths: [HomePath]
-  /// The packages that the sender's user has installed, by ascending names. They inform.
-  package let packages: [String]
   private var unknown = Fields()
+
+  package init(
+    _ contents: Contents, _ label: Label, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil
+  ) {
+    self.contents = contents
+    self.label = label
+    self.bytes = bytes
+    self.items = items
+    self.allocated = allocated
+  }
 
   package init(
     _ contents: Contents, name: String, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil,
     flags: Flags = [], homePaths: [HomePath] = [], packages: [String] = []
   ) {
-    self.homePaths = homePaths
-    self.packages = packages
-    self.contents = contents
-    self.name = name
-    self.bytes = bytes
-    self.items = items
-    self.allocated = allocated
-    self.flags = flags
+    var label = Label(name: name, flags: flags)
+    (label.homePaths, label.packages) = (homePaths, packages)
+    self.init(contents, label, bytes: bytes, items: items, allocated: allocated)
   }
+
+  package var name: String { label.name }
+  package var flags: Flags { label.flags }
+  package var homePaths: [HomePath] { label.homePaths }
+  package var packages: [String] { label.packages }
 
   /// The roots; empty for an app with an extension.
   package var roots: [Root] {
@@ -172,14 +192,14 @@ package struct Part: Equatable, Sendable {
     default: contents = .unknown(kind, identifier: identifier, roots: roots ?? [], app: app)
     }
     guard let name = try fields.optionalName(3, subject) else { throw Violation(.field, subject) }
-    self.name = name
     self.bytes = try fields.total(6, subject)
     items = try fields.total(7, subject)
-    flags = Flags(rawValue: try fields.requiredNumber(8, subject))
+    var label = Label(name: name, flags: Flags(rawValue: try fields.requiredNumber(8, subject)))
     allocated = try fields.total(9, subject)
-    homePaths = try fields.read(10, subject, Self.readHomePaths) ?? []
-    guard homePaths.isEmpty || kind != 1 && kind != 2 else { throw Violation(.field, subject) }
-    packages = try fields.read(11, subject, Self.readPackages) ?? []
+    label.homePaths = try fields.read(10, subject, Self.readHomePaths) ?? []
+    guard label.homePaths.isEmpty || kind != 1 && kind != 2 else { throw Violation(.field, subject) }
+    label.packages = try fields.read(11, subject, Self.readPackages) ?? []
+    self.label = label
     unknown = fields.unknown(besides: 1...11)
   }
 
@@ -306,9 +326,9 @@ package struct Part: Equatable, Sendable {
   /// Whether a later plan may have this part in the place of another: the estimates, the kinds of
   /// roots, the version of an app and the packages may differ.
   fileprivate func isSame(as other: Part) -> Bool {
-    guard name == other.name, flags == other.flags, homePaths == other.homePaths, unknown == other.unknown else {
-      return false
-    }
+    var told = other.label
+    told.packages = label.packages
+    guard label == told, unknown == other.unknown else { return false }
     let (mine, others) = (identity, other.identity)
     let isSameApp =
       switch (mine.app, others.app) {

@@ -27,9 +27,7 @@ struct AllApps {
 
   /// Looks for the apps of files in the home of this user, and measures their data.
   init(_ installed: [AppState], _ damaged: [AppHome.Damaged], records: [UInt8]) throws(TransferFailure) {
-    guard let path = Environment.bytes("HOME") ?? CurrentProcess.homeDirectory, !path.isEmpty else {
-      throw .usage("you have no home directory", hint: "Set HOME.")
-    }
+    let path = try Home.ofUser(hint: "Set HOME.")
     do {
       let home = SharedDirectory(try Directory.open(path))
       let (apps, notes) = KnownApps(records: records).apps(in: home.directory)

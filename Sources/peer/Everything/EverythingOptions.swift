@@ -54,11 +54,7 @@ extension ReceiveOptions {
   var place: [UInt8] {
     get throws(TransferFailure) {
       if let directory { return directory }
-      guard takesEverything else { return Array(".".utf8) }
-      guard let home = Environment.bytes("HOME") ?? CurrentProcess.homeDirectory, !home.isEmpty else {
-        throw .usage("you have no home directory", hint: "Name the directory to receive into.")
-      }
-      return home
+      return takesEverything ? try Home.ofUser(hint: "Name the directory to receive into.") : Array(".".utf8)
     }
   }
 
@@ -97,18 +93,8 @@ extension EverythingImporters {
       into: try options.place, preserving: options.preserved,
       atMost: options.mostBytes.map { MostBytes($0) }, existing: options.existing)
     let path = try options.place
-    let directory: SharedDirectory
-    do throws(ArchiveError) {
-      directory = SharedDirectory(try StagingArea.openOrMake(path))
-    } catch {
-      throw TransferFailure(error)
-    }
-    let apps: AppHome
-    do throws(HostError) {
-      apps = try AppHome(home: home)
-    } catch {
-      throw TransferFailure(error)
-    }
+    let directory = SharedDirectory(try ArchiveError.mapped(StagingArea.openOrMake(path)) { TransferFailure($0) })
+    let apps = try HostError.mapped(AppHome(home: home)) { TransferFailure($0) }
     var importing = options.importing
     importing.most = options.mostBytes.map { MostBytes($0) }
     self.init(
@@ -118,5 +104,36 @@ extension EverythingImporters {
     ) { news in
       if let event = TransferEvent(news) { tell(event) }
     }
+  }
+}
+
+/// Where a home from elsewhere was on its own computer.
+enum FormerHome {
+  private static let list = Array("etc/passwd".utf8)
+  private static let longest = 1 << 20
+
+  /// The path that a home had there, as the list of users says that is on the same disk: of the
+  /// directories above, that with a list in which the rest of the path is the home of a user. Nil if there is none.
+  static func path(of home: [UInt8]) -> [UInt8]? {
+    var directory = home
+    while directory.count > 1 {
+      directory = FileContent.split(directory).directory
+      let rest = directory == [UInt8(ascii: "/")] ? home : Array(home.dropFirst(directory.count))
+      if homes(below: directory).contains(rest) { return rest }
+    }
+    return nil
+  }
+
+  /// The homes of the users whom the list of a disk names. Links on it lead into this system, and are not followed.
+  private static func homes(below directory: [UInt8]) -> Set<[UInt8]> {
+    guard let disk = try? Directory.open(directory),
+      let folder = try? disk.openDirectoryBeneath(FileContent.split(list).directory),
+      let content = try? folder.openChild(FileContent.split(list).name, .nonBlocking).readAll(limit: longest)
+    else { return [] }
+    return Set(
+      content.split(separator: UInt8(ascii: "\n")).compactMap { line in
+        let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        return fields.count == 7 ? Array(fields[5]) : nil
+      })
   }
 }

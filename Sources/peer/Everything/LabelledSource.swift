@@ -3,7 +3,7 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// The source of a part, under the part's name and with its flags: folders, or an app whose extension
+/// The source of a part, under the part's label: folders, or an app whose extension
 /// exports.
 final class LabelledSource: ItemSource {
   /// Whether the app of a part is in use.
@@ -27,21 +27,12 @@ final class LabelledSource: ItemSource {
   }
 
   private let source: any ItemSource
-  private let name: String
-  private let flags: Part.Flags
+  private let label: Part.Label
   private let use: Use?
-  private let homePaths: [HomePath]
-  private let packages: [String]
 
-  init(
-    _ source: any ItemSource, name: String, flags: Part.Flags, use: Use? = nil, homePaths: [HomePath] = [],
-    packages: [String] = []
-  ) {
-    self.homePaths = homePaths
-    self.packages = packages
+  init(_ source: any ItemSource, _ label: Part.Label, use: Use? = nil) {
     self.source = source
-    self.name = name
-    self.flags = flags
+    self.label = label
     self.use = use
   }
 
@@ -49,10 +40,7 @@ final class LabelledSource: ItemSource {
 
   func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
     var summary = try source.prepare(until: stop)
-    summary.name = name
-    summary.flags = flags
-    summary.homePaths = homePaths
-    summary.packages = packages
+    summary.label = label
     return summary
   }
 

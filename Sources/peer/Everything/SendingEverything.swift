@@ -44,9 +44,7 @@ struct ChosenEverything {
     guard let everything = options.everything else { preconditionFailure("the command moves everything") }
     self.options = options
     self.records = records
-    guard let path = everything.home ?? Environment.bytes("HOME") ?? CurrentProcess.homeDirectory, !path.isEmpty else {
-      throw .usage("you have no home directory", hint: "Name one with --home.")
-    }
+    let path = try Home.ofUser(unless: everything.home, hint: "Name one with --home.")
     do throws(SystemError) {
       home = SharedDirectory(try Directory.open(path))
       homePath = try home.directory.canonicalPath()
@@ -59,11 +57,7 @@ struct ChosenEverything {
     let found = known.apps(in: home.directory)
     notes = found.notes
     let apps = (everything.home == nil ? Self.apps(in: records) : []) + found.apps
-    do throws(ArchiveError) {
-      inventory = try Inventory(of: home, apps: apps, records: [records])
-    } catch {
-      throw TransferFailure(error)
-    }
+    inventory = try ArchiveError.mapped(Inventory(of: home, apps: apps, records: [records])) { TransferFailure($0) }
     choice = PlanChoice(inventory)
   }
 
@@ -210,11 +204,8 @@ struct ChosenEverything {
     var choice = choice
     try output.hold { () throws(TransferFailure) in
       for _ in 0..<Self.tries {
-        let line: Terminal.Line
-        do throws(SystemError) {
-          line = try questioner.ask("Numbers to leave out, or Enter: ", unless: [interruption])
-        } catch {
-          throw TransferFailure(.failed, error.description)
+        let line = try SystemError.mapped(questioner.ask("Numbers to leave out, or Enter: ", unless: [interruption])) {
+          TransferFailure(.failed, $0.description)
         }
         guard case .line(let bytes) = line else {
           throw TransferFailure(.interrupted, "interrupted before anything was chosen")
@@ -246,11 +237,14 @@ struct ChosenEverything {
     var sources: [any ItemSource] = []
     var parents: [[UInt8]: SharedDirectory] = [:]
     for (index, part) in parts.enumerated() {
-      let packages = index == teller ? Array(known.packages.byHand.filter(Part.isPackage).prefix(Limits.packages)) : []
+      var label = Part.Label(name: part.name, flags: part.flags)
+      if index == teller {
+        label.packages = Array(known.packages.byHand.filter(Part.isPackage).prefix(Limits.packages))
+      }
       switch part.contents {
-      case .app(let app): sources.append(try self.app(app, part, telling: tell))
-      case .settings(let app, let settings): sources.append(try self.settings(app, settings, part, packages))
-      case .folders, .home, .files: sources.append(try folders(part, packages, sharing: &parents, telling: tell))
+      case .app(let app): sources.append(try self.app(app, label, telling: tell))
+      case .settings(let app, let settings): sources.append(try self.settings(app, settings, label))
+      case .folders, .home, .files: sources.append(try folders(part, label, sharing: &parents, telling: tell))
       }
     }
     return sources
@@ -258,7 +252,7 @@ struct ChosenEverything {
 
   /// An app with an extension: it holds the app's lock only while it looks or exports.
   private func app(
-    _ app: MovableApp, _ part: ChosenPart, telling tell: @escaping @Sendable (TransferEvent) -> Void
+    _ app: MovableApp, _ label: Part.Label, telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) -> LabelledSource {
     let records = records
     var use = LabelledSource.Use(name: app.name, waits: waits) {
@@ -269,12 +263,11 @@ struct ChosenEverything {
     }
     use.listsAnew = false
     return LabelledSource(
-      try SendingParts.part(app.identifier, options, home: records, telling: tell), name: part.name, flags: part.flags,
-      use: use)
+      try SendingParts.part(app.identifier, options, home: records, telling: tell), label, use: use)
   }
 
   private func folders(
-    _ part: ChosenPart, _ packages: [String], sharing parents: inout [[UInt8]: SharedDirectory],
+    _ part: ChosenPart, _ label: Part.Label, sharing parents: inout [[UInt8]: SharedDirectory],
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) -> LabelledSource {
     do throws(ArchiveError) {
@@ -287,12 +280,10 @@ struct ChosenEverything {
           case .folders, .app, .settings: .folders(roots)
           }
         }, notice: { tell(.notice($0)) })
-      guard case .files(let app, _) = part.contents else {
-        return LabelledSource(source, name: part.name, flags: part.flags, packages: packages)
-      }
-      return LabelledSource(
-        source, name: part.name, flags: part.flags, use: use(app, telling: tell), homePaths: homePaths,
-        packages: packages)
+      guard case .files(let app, _) = part.contents else { return LabelledSource(source, label) }
+      var label = label
+      label.homePaths = homePaths
+      return LabelledSource(source, label, use: use(app, telling: tell))
     } catch {
       throw TransferFailure(error)
     }
@@ -307,7 +298,7 @@ struct ChosenEverything {
 
   /// Writes the settings of an app to a file among peer's records, to be sent.
   private func settings(
-    _ app: MovableApp, _ settings: DesktopSettings, _ part: ChosenPart, _ packages: [String]
+    _ app: MovableApp, _ settings: DesktopSettings, _ label: Part.Label
   ) throws(TransferFailure) -> LabelledSource {
     do {
       let content = settings.dump
@@ -321,7 +312,7 @@ struct ChosenEverything {
         name, beneath: SharedDirectory(folder), as: Array(AppCatalogue.settingsKey.utf8))
       let source = try FolderSource(
         roots: [root], selecting: Selection(), contents: { .files(of: app.identifier, $0) })
-      return LabelledSource(source, name: part.name, flags: part.flags, packages: packages)
+      return LabelledSource(source, label)
     } catch let error as ArchiveError {
       throw TransferFailure(error)
     } catch {
@@ -364,11 +355,7 @@ struct ChosenEverything {
       let records = try Home.path()
       var everything = try ChosenEverything(options, records: records)
       _ = try everything.choose(continuing: TransferStore(home: records))
-      do throws(ArchiveError) {
-        try everything.inventory.measure(until: StopSignal())
-      } catch {
-        throw TransferFailure(error)
-      }
+      try ArchiveError.mapped(everything.inventory.measure(until: StopSignal())) { TransferFailure($0) }
       let table = PlanTable(everything.inventory, everything.choice)
       let notes = Rendering(standardError: everything.notes.map { "peer: note: \($0)\n" }.joined())
       if options.json { return notes + .event("inventory", table.json) }
