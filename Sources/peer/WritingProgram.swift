@@ -4,19 +4,19 @@ import MigrationSystem
 import MigrationWire
 
 /// A program that has a file open for writing, as far as this user may see it.
-struct FileWriter: Equatable, Sendable {
+struct WritingProgram: Equatable, Sendable {
   let name: String
   let process: String
 
   /// The first program that may write to the file at an absolute path without links.
-  static func of(_ path: [UInt8]) -> FileWriter? {
+  static func of(_ path: [UInt8]) -> WritingProgram? {
     guard let processes = try? Directory.open(Array("/proc".utf8)) else { return nil }
-    var found: FileWriter?
+    var found: WritingProgram?
     try? processes.forEachEntry { (name, _) throws(SystemError) in
       let process = String(decoding: [UInt8](copying: name), as: UTF8.self)
       if process.allSatisfy(\.isNumber), writes(process, to: path) {
         let program = (try? Descriptor.openThroughLinks(Array("/proc/\(process)/comm".utf8)).readToEnd(limit: 64)) ?? []
-        found = FileWriter(name: VisibleText.listed(program.dropLast()), process: process)
+        found = WritingProgram(name: VisibleText.listed(program.dropLast()), process: process)
       }
       return found == nil
     }
@@ -62,7 +62,7 @@ extension TransferEvent {
   /// The same event; with the program that writes to the file, if the file kept changing.
   func namingWriter(at source: FolderSource) -> TransferEvent {
     guard case .unsent(let item) = self, item.reason == .keepsChanging, item.message == nil,
-      let writer = source.place(of: item.path).flatMap({ FileWriter.of($0) })
+      let writer = source.place(of: item.path).flatMap({ WritingProgram.of($0) })
     else { return self }
     return .unsent(
       Unsent(
