@@ -138,8 +138,7 @@ extension ReceiverEngine {
   }
 
   /// Refuses a known sender while as many others are served as may be, or one has just proved the
-  /// code. A sender
-  /// whose transfer is done disturbs only a run that is about to end.
+  /// code. A sender whose transfer is done disturbs only a run that is about to end.
   func admitReturn(to transfer: TransferID) throws(AbortReason) {
     let hasPlace = phase.places.count < settings.atOnce
     if let end = yielding[transfer], now < end { throw .busy }
