@@ -1,9 +1,10 @@
 """Sends to one standing receiver from many devices at once, each in a network namespace of its own.
 
-Usage: Lab/senders PEER [--count N] [--size MIB]
-  PEER       the program
-  --count N  how many senders there are (default: 20)
-  --size MIB how much each sends (default: 16)
+Usage: Lab/senders PEER [--count N] [--size MIB] [--at-once N]
+  PEER        the program
+  --count N   how many senders there are (default: 20)
+  --size MIB  how much each sends (default: 16)
+  --at-once N how many are served at the same time (default: 1)
 
 Each device pairs first, one after the other. Then all send at once: one is stopped in the middle,
 one is killed, and a stranger has a wrong code. All others have to be done; the stopped one goes on
@@ -73,7 +74,7 @@ def wait_for(condition, patience=60):
     return found
 
 
-def campaign(peer, count, size, work, places):
+def campaign(peer, count, size, at_once, work, places):
     """Returns whether all is as it should be."""
     ip("netns", "add", f"{TAG}-0")
     ip("-n", f"{TAG}-0", "link", "add", "switch", "type", "bridge")
@@ -83,7 +84,8 @@ def campaign(peer, count, size, work, places):
     os.mkdir(f"{work}/receiver")
     receiver = Place.__new__(Place)
     receiver.space, receiver.path = f"{TAG}-0", f"{work}/receiver"
-    places.append(receiver.start(peer, "receive", f"{work}/incoming", "--keep", "--remember", "--into", "{device}", "--no-announce"))
+    places.append(receiver.start(peer, "receive", f"{work}/incoming", "--keep", "--at-once", str(at_once), "--remember", "--into",
+                                 "{device}", "--no-announce"))
     senders = [Place(work, number) for number in range(1, count + 1)]
     places += senders
     remember = ["--to", ADDRESS, "--remember", "--code-file", "-"]
@@ -133,12 +135,13 @@ def main():
     parser.add_argument("peer")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--size", type=int, default=16)
+    parser.add_argument("--at-once", type=int, default=1)
     options = parser.parse_args()
     places = []
     with tempfile.TemporaryDirectory(prefix="peer-senders-") as work:
         os.chmod(work, 0o755)
         try:
-            return 0 if campaign(os.path.abspath(options.peer), options.count, options.size, work, places) else 1
+            return 0 if campaign(os.path.abspath(options.peer), options.count, options.size, options.at_once, work, places) else 1
         finally:
             for place in places:
                 if getattr(place, "run", None) and place.run.poll() is None:

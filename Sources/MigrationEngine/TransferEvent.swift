@@ -220,6 +220,13 @@ package enum TransferEvent: Sendable {
   case partEnded(PartEnd)
   /// A transfer has failed, and the run continues: only a receiver that stays reports this.
   case failed(TransferFailure)
+  /// An event about one of several transfers at a time.
+  indirect case of(TransferID, TransferEvent)
+}
+
+extension TransferEvent {
+  /// The event without the transfer that it is about.
+  package var plain: TransferEvent { if case .of(_, let event) = self { event.plain } else { self } }
 }
 
 /// The end of a transfer that did not succeed.

@@ -64,9 +64,7 @@ package struct EventBacklog: Sendable {
 
   /// Adds an event; it replaces others if there is no room.
   package mutating func add(_ event: TransferEvent, isComplete: Bool = true) {
-    if case .progress(let new) = event, let last = light.last, last.number + 1 == next,
-      case .progress(let old) = last.event, new.phase == old.phase
-    {
+    if let last = light.last, last.number + 1 == next, event.isProgress(after: last.event) {
       _ = remove { $0.light.removeLast() }
     }
     let waiting = Lane.Waiting(number: next, event: event, isComplete: isComplete, size: event.size)
@@ -110,15 +108,24 @@ package struct EventBacklog: Sendable {
   }
 
   private mutating func leaveOut(_ waiting: Lane.Waiting) {
-    if case .progress = waiting.event { return }
+    if case .progress = waiting.event.plain { return }
     missed += 1
   }
 }
 
 extension TransferEvent {
+  /// Whether it replaces the event before it: progress of the same transfer and phase.
+  fileprivate func isProgress(after before: TransferEvent) -> Bool {
+    switch (before, self) {
+    case (.progress(let old), .progress(let new)): new.phase == old.phase
+    case (.of(let other, let old), .of(let transfer, let new)): transfer == other && new.isProgress(after: old)
+    default: false
+    }
+  }
+
   /// Whether it gives way to other events if there is not enough room.
   fileprivate var isLight: Bool {
-    switch self {
+    switch plain {
     case .progress, .unsent, .notStored, .renamed, .extensionOutput: true
     default: false
     }
@@ -127,7 +134,7 @@ extension TransferEvent {
   /// Its approximate size in memory, in bytes.
   fileprivate var size: Int {
     let texts =
-      switch self {
+      switch plain {
       case .unsent(let item): item.size
       case .notStored(let path, _, let message): path.count + (message?.utf8.count ?? 0)
       case .renamed(let path, let target): path.count + target.count

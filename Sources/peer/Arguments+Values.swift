@@ -150,13 +150,19 @@ extension Arguments {
 
   /// The wanted number of data streams; nil if the option is not given.
   func streams() throws(TransferFailure) -> UInt32? {
-    guard let text = try text("--streams") else { return nil }
-    guard text.allSatisfy({ $0.isASCII && $0.isNumber }), let number = UInt32(text),
-      (1...Limits.streams).contains(Int(number))
-    else {
+    let otherwise = "the sender then finds the best number"
+    return try number("--streams", in: 1...Limits.streams, otherwise: otherwise).map { UInt32($0) }
+  }
+
+  /// A whole number; nil if the option is not given. `otherwise` says what happens then.
+  func number(
+    _ option: String, in range: ClosedRange<Int>, otherwise: String
+  ) throws(TransferFailure) -> Int? {
+    guard let text = try text(option) else { return nil }
+    guard text.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int(text), range.contains(number) else {
       throw .usage(
-        "--streams: invalid number '\(VisibleText.of(text))'",
-        hint: "Write 1 to \(Limits.streams), or remove the option: the sender then finds the best number.")
+        "\(option): invalid number '\(VisibleText.of(text))'",
+        hint: "Write \(range.lowerBound) to \(range.upperBound), or remove the option: \(otherwise).")
     }
     return number
   }

@@ -40,7 +40,7 @@ final class Expiry: Sendable {
 
   /// An event of the receiver; returns at once.
   func note(_ event: TransferEvent) {
-    switch event {
+    switch event.plain {
     case .failed, .interrupted:
       isDue.withLock { $0 = true }
       isDue.signal()
@@ -71,6 +71,9 @@ final class LeftData: Sendable {
     switch event {
     case .transfer(let identifier): transfer.withLock { $0 = identifier }
     case .failed(let failure): return .failed(advising(failure))
+    case .of(let identifier, let event):
+      transfer.withLock { $0 = identifier }
+      return .of(identifier, advising(event))
     default: break
     }
     return event

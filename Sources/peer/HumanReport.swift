@@ -174,6 +174,7 @@ struct HumanReport: Report {
       meter.stop()
       isTransferOver = true
       return fail(failure)
+    case .of(_, let event): return handle(event, at: moment)
     }
   }
 

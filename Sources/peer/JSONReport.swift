@@ -22,8 +22,9 @@ struct JSONReport: Report {
   private let clock: (@Sendable () -> Int64)?
   /// The firewall of this device, for advice to one that waits; nil for none.
   private let firewall: Firewall?
-  /// The transfer that the events are about.
+  /// The transfer that the events are about; of several at a time, this event tells.
   private var transfer: TransferID?
+  private var told: TransferID?
   /// What the user does next.
   private var nextSteps: [String]?
 
@@ -113,6 +114,10 @@ struct JSONReport: Report {
       meter.stop()
       defer { transfer = nil }
       return fail(failure)
+    case .of(let transfer, let event):
+      told = transfer
+      defer { told = nil }
+      return handle(event, at: moment)
     }
   }
 
@@ -152,7 +157,7 @@ struct JSONReport: Report {
     .event(
       event,
       ["side": IfGiven(side?.rawValue)] + members + [
-        "transfer": IfGiven(Self.general.contains(event) ? nil : transfer?.hexadecimal),
+        "transfer": IfGiven(Self.general.contains(event) ? nil : (told ?? transfer)?.hexadecimal),
         "time": IfGiven(clock.map { CalendarTime.text($0()) }),
       ])
   }

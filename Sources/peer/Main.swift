@@ -46,7 +46,7 @@ import PeerTransfer
     case .receive(let options):
       let output = Output(
         .receiver, json: options.json, app: options.app?.identifier, isOfEverything: options.takesEverything,
-        isVerbose: options.isVerbose, keeps: options.transfer.keeps)
+        isVerbose: options.isVerbose, keeps: options.transfer.keeps, atOnce: options.transfer.atOnce)
       return perform(output) { () throws(TransferFailure) in try runReceive(options, output) }
     case .send(let options) where options.everything?.isDry == true: return ChosenEverything.show(options)
     case .send(let options):

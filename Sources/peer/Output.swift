@@ -31,16 +31,16 @@ final class Output: Sendable {
   /// Output for a person or for a program.
   convenience init(
     _ role: Role, json: Bool, app: String? = nil, isOfEverything: Bool = false, isVerbose: Bool = false,
-    keeps: Bool = false
+    keeps: Bool = false, atOnce: Int = 1
   ) {
     let wanted = app.map { "--app \(VisibleText.of($0))" } ?? (isOfEverything ? "--everything" : "PATH...")
-    self.init(
+    let report: any Report =
       json
-        ? JSONReport.ofRun(behind: .find())
-        : HumanReport(
-          role, on: .standardError, wanting: wanted, isVerbose: isVerbose,
-          command: CommandLineText.of(CurrentProcess.arguments), behind: .find()),
-      to: .standard, keeps: keeps)
+      ? JSONReport.ofRun(behind: .find())
+      : HumanReport(
+        role, on: atOnce > 1 ? .log : .standardError, wanting: wanted, isVerbose: isVerbose,
+        command: CommandLineText.of(CurrentProcess.arguments), behind: .find())
+    self.init(atOnce > 1 ? SeveralReports(report, areNamed: !json) : report, to: .standard, keeps: keeps)
   }
 
   /// Writes a report's texts about the events. Only one thread uses the target at a time.
@@ -172,21 +172,21 @@ final class Output: Sendable {
   private func write(_ put: Put) {
     var report = report
     var list: ItemList? = ItemList()
+    /// Those of several transfers at a time.
+    var others: [TransferID: ItemList] = [:]
     while true {
       switch next() {
       case nil: pass(report.tick(at: moment()), put)
       case .say(.event(.done(let result), _)) where !keeps:
         finish(&list, by: &report, put)
         say(.done(result), by: &report, put)
+      case .say(.event(.of(let transfer, let event), _)):
+        var other: ItemList? = others[transfer] ?? ItemList()
+        let explained = note(event, in: &other, by: &report, put)
+        others[transfer] = explained.isEnd ? nil : other
+        pass(report.handle(.of(transfer, explained), at: moment()), put)
       case .say(.event(let event, _)):
-        // Looking takes a moment: only for as many items as the result names.
-        let isShown = list.map { $0.count < UInt64(UnsentList.shown) } ?? false
-        let explained = isShown ? (state.withLock { $0.explain })?(event) ?? event : event
-        list?.note(explained, at: moment().elapsed)
-        if explained.isEnd {
-          finish(&list, by: &report, put)
-          list = ItemList()
-        }
+        let explained = note(event, in: &list, by: &report, put)
         pass(report.handle(explained, at: moment()), put)
       case .say(.missed(let count)): pass(report.missed(count), put)
       case .makeWay:
@@ -201,6 +201,22 @@ final class Output: Sendable {
         return state.broadcast()
       }
     }
+  }
+
+  /// Notes an event in the list of a transfer's items, which is written at its end. Returns the event
+  /// with what this device knows about it.
+  private func note(
+    _ event: TransferEvent, in list: inout ItemList?, by report: inout any Report, _ put: Put
+  ) -> TransferEvent {
+    // Looking takes a moment: only for as many items as the result names.
+    let isShown = list.map { $0.count < UInt64(UnsentList.shown) } ?? false
+    let explained = isShown ? (state.withLock { $0.explain })?(event) ?? event : event
+    list?.note(explained, at: moment().elapsed)
+    if explained.isEnd {
+      finish(&list, by: &report, put)
+      list = ItemList()
+    }
+    return explained
   }
 
   /// Writes the list of a transfer's items, once, and says where it is.

@@ -78,15 +78,15 @@ struct OutputState: Sendable {
 
   /// Records an event, and queues it. If there is only one result, no event follows it.
   mutating func add(_ event: TransferEvent, keeps: Bool) {
-    unsent.note(event)
-    switch event {
+    unsent.note(event.plain)
+    switch event.plain {
     case .progress(let progress): isUnderWay = isUnderWay || progress.phase.hasData
     case .resumed: isUnderWay = true
     case .done, .failed: isUnderWay = false
     default: break
     }
     if isDone, !keeps { return }
-    if case .done = event { isDone = true }
+    if case .done = event.plain { isDone = true }
     queue.add(event)
   }
 

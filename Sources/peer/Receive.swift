@@ -127,6 +127,12 @@ extension ReceiveOptions {
       self.via = nil
     }
     transfer.keeps = keeps
+    let atOnce = try arguments.number(
+      "--at-once", in: 1...ReceiverEngine.mostAtOnce, otherwise: "one sender is then served at a time")
+    transfer.atOnce = atOnce ?? 1
+    if atOnce != nil, !keeps {
+      throw .usage("--at-once requires --keep", hint: "Add --keep, or remove --at-once.")
+    }
     transfer.verifies = arguments.has("--verify")
     transfer.keepsPairings = arguments.has("--remember") || takesEverything
     if takesEverything { transfer.knownDevices = .migrating(isKept: arguments.has("--remember")) }

@@ -424,6 +424,42 @@ def test_a_line(work):
     receiver.stop()
 
 
+@pytest.mark.takes(5)
+def test_several_at_once(work):
+    """--keep --at-once 2: two senders are served at the same time, and a third one is told its place;
+    a name that is arriving is taken; each event about a transfer names it"""
+    old, new = work.place()
+    receiver = Standing(work, new, ["--at-once", "2", "--remember"])
+
+    def send(source, home, code="", *options):
+        return Process(
+            work, ["send", source, "--to", f"127.0.0.1:{receiver.port}", "--remember", "--code-file", "-", "--json", *options],
+            code + "\n", home=f"{work.path}/{home}")
+
+    equal(send(sources(old, 0), "known", receiver.shown(1)).wait(), 0, "exit code of a pairing")
+    running = []
+    for number in (1, 2):
+        os.mkdir(f"{old}/at-{number}")
+        random_file(f"{old}/at-{number}/big", 8 * MIB)
+        code = receiver.shown(number + 1 + len(running))
+        running.append(send(f"{old}/at-{number}", f"device-{number}", code, "--limit", "3M"))
+        wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > 0 for event in running[-1].events("progress")))
+        if number == 1:
+            taken = send(f"{old}/at-1", "other", receiver.shown(3))
+            equal(taken.wait(), 4, f"exit code of one with the same name: {taken.text()[-300:]}")
+            require("another device sends 'at-1'" in receiver.event("error")["message"], receiver.text()[-300:])
+    waiting = send(sources(old, 3), "known")
+    wait_for("its place", PATIENCE, lambda: waiting.events("queued"))
+    require(all(one.is_running() for one in running), "the two are not served at the same time")
+    equal([one.wait() for one in (*running, waiting)], [0, 0, 0], "exit codes")
+    equal({event["place"] for event in waiting.events("queued")}, {1}, "places")
+    equal(sorted(os.listdir(new)), ["0", "3", "at-1", "at-2"], "the destination holds")
+    run_script("check-trees", "--inside", old, new)
+    told = [event for event in receiver.events() if event["event"] in ("paired", "progress", "done", "error")]
+    require(all("transfer" in event for event in told), "an event about a transfer does not name it")
+    equal(receiver.stop(), 143, "exit code")
+
+
 @pytest.mark.takes(3)
 def test_what_is_kept_of_unfinished_transfers(work):
     """--max-kept and --expire: a receiver forgets an unfinished transfer that is too much, and says

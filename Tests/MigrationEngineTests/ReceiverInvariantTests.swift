@@ -24,32 +24,29 @@ import Testing
 
   @Test func `a phase without its transfer or session is found`() {
     let one = SessionNumber(1)
-    find("it is engaged in a transfer that is not there") { $0.phase = .engaged(5, one) }
-    find("the newest session is not there") { $0.phase = .engaged(100, SessionNumber(7)) }
-    find("the newest session is not there") { $0.phase = .engaged(66, one) }
-    find("it is engaged with neither a session nor an import") { $0.phase = .engaged(100, nil) }
+    find("it is engaged in a transfer that is not there") { $0.phase = .serving([.engaged(5, one)]) }
+    find("the newest session is not there") { $0.phase = .serving([.engaged(100, SessionNumber(7))]) }
+    find("the newest session is not there") { $0.phase = .serving([.engaged(66, one)]) }
+    find("it is engaged with neither a session nor an import") { $0.phase = .serving([.engaged(100, nil)]) }
     let failure = ReceiverPhase.Outcome.failure(TransferFailure(.failed, ""))
-    find("a transfer whose sender is away is not there") { $0.phase = .away(5, until: 1, failure) }
+    find("a transfer whose sender is away is not there") { $0.phase = .serving([.away(5, until: 1, failure)]) }
     find("it waits for a sender with the wrong outcome") {
       $0.transfers[of: 100]?.imported(Script.done, [])
-      $0.phase = .away(100, until: 1, failure)
+      $0.phase = .serving([.away(100, until: 1, failure)])
     }
     find("nothing runs, and the run has not ended") {
       $0.workers = ReceiverEngine.RunningWorkers()
       $0.phase = .finishing(failure, until: 1)
     }
     find("an import runs beside another transfer") { $0.transfers[of: 66]?.part.stage = .importing }
-    find("two imports are running") {
-      $0.transfers[of: 66]?.part.stage = .importing
-      $0.transfers[of: 100]?.part.stage = .importing
-    }
+    find("it serves too many transfers") { $0.phase = .serving([.engaged(100, one), .engaged(66, nil)]) }
   }
 
   @Test func `a session in the wrong state is found`() {
     let one = SessionNumber(1)
     let two = SessionNumber(2)
     find("an older session acts") {
-      $0.phase = .away(100, until: 1, .failure(TransferFailure(.failed, "")))
+      $0.phase = .serving([.away(100, until: 1, .failure(TransferFailure(.failed, "")))])
     }
     find("a session has ended and is still there") {
       $0.conversations[two] = Conversation(
@@ -61,7 +58,7 @@ import Testing
     find("a plan is judged while an older session works") {
       $0.conversations[two] = $0.conversations[one]
       $0.conversations[one]?.life = .ending(nil)
-      $0.phase = .engaged(100, two)
+      $0.phase = .serving([.engaged(100, two)])
     }
   }
 

@@ -107,21 +107,23 @@ struct ReceiverWalk {
   var lastConnection: UInt64 = 0
   private var lastEvent: Engine.Event?
 
-  /// Begins with so many senders that may pair.
-  init(seed: UInt64, senders: UInt8 = 4, keeps: Bool = false) {
+  /// Begins with so many senders that may pair, and that may be served at once.
+  init(seed: UInt64, senders: UInt8 = 4, keeps: Bool = false, atOnce: Int = 1) {
     // Neighbouring seeds give the same numbers, shifted by one.
-    self.init(Generator(seed: seed &* 1_000_003), senders: senders, keeps: keeps, keepsTrail: true)
+    self.init(Generator(seed: seed &* 1_000_003), senders: senders, keeps: keeps, atOnce: atOnce, keepsTrail: true)
   }
 
   /// Begins with any dice.
-  init(_ dice: Generator, senders: UInt8 = 4, keeps: Bool = false, keepsTrail: Bool = false) {
+  init(
+    _ dice: Generator, senders: UInt8 = 4, keeps: Bool = false, atOnce: Int = 1, keepsTrail: Bool = false
+  ) {
     self.keys = 1...senders
     self.keeps = keeps
     self.keepsTrail = keepsTrail
     self.dice = dice
     var settings = ReceiverScript.settings()
     settings.asksConsent = Bool.random(using: &self.dice)
-    settings.keeps = keeps
+    (settings.keeps, settings.atOnce) = (keeps, atOnce)
     settings.asksRestart = Bool.random(using: &self.dice)
     if Int.random(in: 0..<4, using: &self.dice) == 0 { settings.giveUpAfter = 0 }
     engine = Engine(settings)

@@ -27,12 +27,16 @@ import Testing
     }
   }
 
-  @Test(arguments: [4, 1] as [UInt8]) func `the invariants hold for a receiver that stays too`(senders: UInt8) {
-    var (seen, most): ([String: Int], Int) = ([:], 0)
+  @Test(arguments: [(4, 1), (1, 1), (4, 3)] as [(UInt8, Int)])
+  func `the invariants hold for a receiver that stays too`(senders: UInt8, atOnce: Int) {
+    var (seen, most, served): ([String: Int], Int, Int) = ([:], 0, 0)
     for seed in 0..<Self.walks {
-      var walk = ReceiverWalk(seed: seed, senders: senders, keeps: true)
+      var walk = ReceiverWalk(seed: seed, senders: senders, keeps: true, atOnce: atOnce)
       walk.feed(.begin)
-      for _ in 0..<700 where walk.result == nil && walk.broken == nil { walk.step() }
+      for _ in 0..<700 where walk.result == nil && walk.broken == nil {
+        walk.step()
+        served = max(served, walk.engine.phase.engaged)
+      }
       walk.wind()
       #expect(walk.broken == nil, "seed \(seed): \(walk.broken ?? "") \(walk.trail.suffix(4))")
       #expect(walk.result != nil || walk.broken != nil, "seed \(seed) does not end")
@@ -40,6 +44,7 @@ import Testing
       most = max(most, walk.finished.count)
     }
     #expect(most > 2, "no walk takes more than two")
+    #expect(served == atOnce)
     for action in ["serve", "importItems", "discard", "endStream", "finish", "release", "retake", "forget"] {
       #expect(seen[action, default: 0] > 0, "\(action)")
     }

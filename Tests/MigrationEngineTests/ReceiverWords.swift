@@ -72,11 +72,16 @@ enum Words {
   static func text(_ phase: ReceiverPhase) -> String {
     switch phase {
     case .starting: "starting"
-    case .open: "open"
-    case .engaged(let transfer, let session): "engaged in \(transfer)" + (session.map { " by \($0.value)" } ?? "")
-    case .away(let transfer, let until, let result): "away \(transfer) until \(until), \(text(result))"
+    case .serving(let places): places.isEmpty ? "open" : places.map(text).joined(separator: "; ")
     case .finishing(let result, let until): "finishing until \(until), \(text(result))"
     case .over: "over"
+    }
+  }
+
+  private static func text(_ place: ReceiverPhase.Place) -> String {
+    switch place {
+    case .engaged(let transfer, let session): "engaged in \(transfer)" + (session.map { " by \($0.value)" } ?? "")
+    case .away(let transfer, let until, let result): "away \(transfer) until \(until), \(text(result))"
     }
   }
 
@@ -159,6 +164,7 @@ enum Words {
       }
     case .codeAwaited(let lifetime): "code awaited for \(Int(lifetime))"
     case .staged: "staged"
+    case .of(let transfer, let event): "\(transfer): \(text(event))"
     default: "\(event)"
     }
   }

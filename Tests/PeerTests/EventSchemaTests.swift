@@ -14,7 +14,7 @@ import Testing
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
     case looking, found, connecting, queued, transfer, paired, offer, progress
     case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, plan, partEnded,
-      done, failed, relayed
+      done, failed, relayed, of
 
     init(_ event: TransferEvent) {
       self =
@@ -50,6 +50,7 @@ import Testing
         case .plan: .plan
         case .partEnded: .partEnded
         case .failed: .failed
+        case .of: .of
         }
     }
 
@@ -59,8 +60,8 @@ import Testing
       return switch self {
       case .listening: [.listening(Listening(addresses: ["192.0.2.7"], port: 1, from: ["::1"]))]
       case .announced: [.announced(name: "a")]
-      // It has no line of its own.
-      case .transfer: []
+      // They have no lines of their own.
+      case .transfer, .of: []
       case .unannounced: [.unannounced(reason: "a")]
       case .confined: [.confined(directories: [odd])]
       case .unconfined: [.unconfined(reason: "a", directories: [odd])]

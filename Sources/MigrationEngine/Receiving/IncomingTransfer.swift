@@ -262,8 +262,8 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
   /// The transfers whose import an earlier run began, to be continued once this one listens: one,
   /// or all in turn if the receiver stays.
   private var concluded: [TransferID] = []
-  /// The last transfer whose pairing used a code of this wait.
-  private var paired: TransferID?
+  /// The transfers whose pairings used codes of this wait.
+  private var paired: Set<TransferID> = []
   /// Done one at a time.
   private var tasks: [ReceiverEngine.Action] = []
 
@@ -301,12 +301,14 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
   mutating func takeConcluded() -> TransferID? { concluded.isEmpty ? nil : concluded.removeFirst() }
 
   /// A newly paired sender's transfer begins and replaces the transfers of which nothing has
-  /// arrived.
-  mutating func begin(_ identifier: TransferID, pairedWith client: KeyFingerprint) {
-    tasks += all.filter(\.isEmpty).map { .discard($0.identifier) }
-    all.removeAll(where: \.isEmpty)
+  /// arrived, except served ones.
+  mutating func begin(_ identifier: TransferID, pairedWith client: KeyFingerprint, besides served: Set<TransferID>) {
+    let replaced = all.filter { $0.isEmpty && !served.contains($0.identifier) }.map(\.identifier)
+    tasks += replaced.map { .discard($0) }
+    all.removeAll { replaced.contains($0.identifier) }
+    paired.subtract(replaced)
     all.append(IncomingTransfer(identifier, pairedWith: client))
-    paired = identifier
+    paired.insert(identifier)
   }
 
   /// A known device's transfer begins, beside its earlier ones.
@@ -320,14 +322,14 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
     tasks.append(.discard(earlier))
     all.removeAll { $0.identifier == earlier }
     all.append(IncomingTransfer(identifier, pairedWith: client))
-    if paired == earlier { paired = identifier }
+    if paired.remove(earlier) != nil { paired.insert(identifier) }
   }
 
   /// A transfer has ended. Returns whether it has brought data and its sender has paired in this
   /// wait, which ends with it.
   mutating func endWait(of identifier: TransferID) -> Bool {
-    guard paired == identifier, self[of: identifier]?.isEmpty == false else { return false }
-    paired = nil
+    guard paired.contains(identifier), self[of: identifier]?.isEmpty == false else { return false }
+    paired = []
     return true
   }
 

@@ -16,9 +16,9 @@ extension ReceiverEngine {
     case stop(TransferFailure.Kind)
     /// A moment has come: one that `nextMoment` named, or any other.
     case timePassed
-    /// News from any worker: an event that the user of this device is to be told. The worker of
-    /// `importItems` reports `staged` and `importing` this way.
-    case noticed(TransferEvent)
+    /// News from any worker: an event that the user of this device is to be told, and the transfer
+    /// that it is about. The worker of `importItems` reports `staged` and `importing` this way.
+    case noticed(TransferEvent, of: TransferID? = nil)
 
     // MARK: The door (Protocol §4, §11)
 

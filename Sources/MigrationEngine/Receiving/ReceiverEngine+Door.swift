@@ -94,11 +94,10 @@ extension ReceiverEngine {
   /// A sender has to wait. Returns how many come first; 0 where it only has to try again.
   private mutating func placeInLine(_ visitor: ReceiverDoor.Visitor, _ mode: ConnectionMode) -> Int {
     guard settings.keeps, stop == nil, mode != .join else { return 0 }
-    let served = phase.isEngaged ? 1 : 0
-    guard mode == .resume, let key = visitor.key else { return served + line.count(now) }
+    guard mode == .resume, let key = visitor.key else { return max(0, 1 + line.count(now) - free) }
     // One that has to leave others their turn has none.
-    if let yielding, now < yielding.until, transfers[of: yielding.transfer]?.client == key { return 0 }
-    return line.wait(key, served: served, now: now)
+    if yielding.contains(where: { now < $0.value && transfers[of: $0.key]?.client == key }) { return 0 }
+    return line.wait(key, free: free, now: now)
   }
 
   private mutating func welcome(_ id: ConnectionID, _ visitor: ReceiverDoor.Visitor, _ mode: ConnectionMode) {
@@ -206,20 +205,26 @@ extension ReceiverEngine {
 
   // MARK: Permission to connect
 
-  /// Whether a sender may pair: no other sender is here, and replacing one that is away would lose
-  /// nothing.
+  /// Whether a sender may pair: not as many others are here as are served at once, and replacing one
+  /// that is away would lose nothing.
   var isInviting: Bool {
-    switch phase {
     // A receiver that stays and is being stopped only waits for last messages.
-    case .open: stop == nil
-    // A receiver that stays keeps the data of a sender that is away for later.
-    case .away(let transfer, _, _): settings.keeps || transfers[of: transfer]?.isEmpty ?? false
-    case .starting, .engaged, .finishing, .over: false
-    }
+    guard case .serving(let places) = phase, stop == nil else { return false }
+    return places.count < settings.atOnce
+      || places.contains { place in
+        // A receiver that stays keeps the data of a sender that is away for later.
+        !place.isEngaged && (settings.keeps || transfers[of: place.transfer]?.isEmpty ?? false)
+      }
   }
 
-  /// Refuses an address that the user does not allow to pair, and every other address while a
-  /// sender is served.
+  /// Whether a sender is next in the line; nil is one without a place in it.
+  func isTurn(of key: KeyFingerprint?) -> Bool { line.isTurn(of: key, free: free, now: now) }
+
+  /// How many more senders could be served now.
+  private var free: Int { max(0, settings.atOnce - phase.engaged) }
+
+  /// Refuses an address that the user does not allow to pair, and every other address while as many
+  /// senders are served as may be.
   private mutating func admitPairing(from remote: Remote) throws(AbortReason) {
     guard remote.mayPair else {
       if codes.isTold(of: remote.host) {
@@ -227,24 +232,24 @@ extension ReceiverEngine {
       }
       throw .notPairing
     }
-    guard isInviting, line.isTurn(of: nil, now: now) else { throw .busy }
+    guard isInviting, isTurn(of: nil) else { throw .busy }
   }
 
   /// The transfer that a known sender may continue now; nil where a known device may begin one.
   private func returning(_ visitor: ReceiverDoor.Visitor) throws(AbortReason) -> TransferID? {
     // A known device may have several transfers: it comes back to the served one.
-    let served = phase.transfer.flatMap { transfers[of: $0] }
-    let known = served?.client == visitor.key ? served : transfers[from: visitor.key]
+    let served = phase.places.lazy.compactMap { self.transfers[of: $0.transfer] }.first { $0.client == visitor.key }
+    let known = served ?? transfers[from: visitor.key]
     guard let transfer = known?.identifier else {
       guard visitor.isOfDevice else { throw .unknownPeer }
-      guard isInviting, !door.isConfirming, line.isTurn(of: visitor.key, now: now) else { throw .busy }
+      guard isInviting, !door.isConfirming, isTurn(of: visitor.key) else { throw .busy }
       return nil
     }
     if settings.keeps {
       try admitReturn(to: transfer)
       return transfer
     }
-    if let other = phase.transfer, other != transfer, !givesWay(other) { throw .busy }
+    if let other = phase.places.first?.transfer, other != transfer, !givesWay(other) { throw .busy }
     return transfer
   }
 
@@ -258,7 +263,7 @@ extension ReceiverEngine {
   /// The session that streams of a sender may join.
   private func joinable(by client: KeyFingerprint?) -> SessionNumber? {
     // Data of a failed last part may still be under way when its session has stepped aside.
-    ([phase.session].compactMap(\.self) + asides.reversed()).first { number in
+    (phase.sessions + asides.reversed()).first { number in
       guard let conversation = conversations[number] else { return false }
       return conversation.isTalking && conversation.streams != nil
         && transfers[of: conversation.transfer]?.client == client
@@ -296,10 +301,10 @@ extension ReceiverEngine {
     if codes.expire(now: now) { act(.forgetCode) }
     guard isInviting else { return }
     if codes.isExhausted {
-      if let guessers = codes.tellEnd() {
-        tell(.codesSpent(count: GuessLimit.most, from: guessers, isOver: !settings.asksRestart))
-      }
-      if !settings.asksRestart { endRun(.failure(Self.exhausted)) }
+      // A transfer that is served is not broken off: the next wait may begin with its end.
+      let isOver = !settings.asksRestart && !phase.isEngaged
+      if let guessers = codes.tellEnd() { tell(.codesSpent(count: GuessLimit.most, from: guessers, isOver: isOver)) }
+      if isOver { endRun(.failure(Self.exhausted)) }
     } else if codes.isWanted, !workers.contains(.makeCode) {
       if settings.hasGivenCode, codes.wasIssued { endGivenCode() } else { act(.makeCode) }
     } else if !relayWait.isFirst, let (code, lifetime) = codes.takeReminder(now: now) {
@@ -325,7 +330,7 @@ extension ReceiverEngine {
 
   /// The only code of this run has ended. A sender that has paired with it may still come back.
   private mutating func endGivenCode() {
-    guard case .open = phase else { return }
+    guard phase.places.isEmpty else { return }
     let hint = "Make a new code for both devices, with 'peer code new'."
     let message = codes.hasExpired ? "the code that was given has expired" : "the code that was given is spent"
     endRun(.failure(TransferFailure(.pairing, message, hint: hint)))
@@ -353,16 +358,17 @@ extension ReceiverEngine {
 
   // MARK: Questions
 
-  /// The question that the user is to be asked now.
-  private var wanted: (subject: StandingQuestion.Subject, question: Question)? {
-    if let number = phase.session, let conversation = conversations[number],
-      case .asking(let plan, let weighing) = conversation.course
-    {
+  /// The questions that the user is to be asked now, the first one first.
+  private var wanted: [(subject: StandingQuestion.Subject, question: Question)] {
+    var wanted: [(subject: StandingQuestion.Subject, question: Question)] = phase.sessions.compactMap { number in
+      guard let conversation = conversations[number], case .asking(let plan, let weighing) = conversation.course
+      else { return nil }
       let question = Question.consent(
-        wanted(of: plan, weighing), label: conversation.label, address: conversation.remote.address)
+        self.wanted(of: plan, weighing), label: conversation.label, address: conversation.remote.address)
       return (.consent(number), question)
     }
-    return isInviting && codes.isExhausted ? (.restart, .restart) : nil
+    if isInviting, !phase.isEngaged, codes.isExhausted { wanted.append((.restart, .restart)) }
+    return wanted
   }
 
   /// Asks one question at a time: an unwanted question is withdrawn, and the next one follows its
@@ -370,10 +376,10 @@ extension ReceiverEngine {
   mutating func tendQuestion() {
     let wanted = wanted
     if let question {
-      if question.isWithdrawn || question.subject == wanted?.subject { return }
+      if question.isWithdrawn || wanted.contains(where: { $0.subject == question.subject }) { return }
       self.question?.isWithdrawn = true
       act(.withdrawQuestion)
-    } else if let wanted {
+    } else if let wanted = wanted.first {
       question = StandingQuestion(subject: wanted.subject)
       act(.ask(wanted.question))
     }

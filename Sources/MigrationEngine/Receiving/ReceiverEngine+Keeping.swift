@@ -15,26 +15,31 @@ extension ReceiverEngine {
 
   /// The outcome of a transfer is decided: it ends the run, or a receiver that stays reports it and
   /// continues.
-  mutating func endTransfer(_ outcome: ReceiverPhase.Outcome) {
+  mutating func endTransfer(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome) {
     guard settings.keeps else { return endRun(outcome) }
     if phase.isEnding { return }
     // A success has been reported by now. A transfer that the stop breaks off is reported as the
     // end of the run.
-    if case .failure(let failure) = outcome, stop == nil || failure.kind != .interrupted { tell(.failed(failure)) }
-    if let transfer = phase.transfer { endWait(of: transfer) }
-    phase = .open
+    if case .failure(let failure) = outcome, stop == nil || failure.kind != .interrupted {
+      tell(.failed(failure), of: transfer)
+    }
+    endWait(of: transfer)
+    phase.leave { $0.transfer == transfer }
     goOnWithConcluded()
     endStoppedRun()
   }
 
   /// Another sender is served instead of one that is away, whose transfer waits on the disk.
   mutating func leaveAway(for transfer: TransferID) {
-    guard settings.keeps, case .away(let other, _, let outcome) = phase, other != transfer,
-      transfers[of: other]?.isEmpty == false
+    // Of a transfer that is empty nothing is left.
+    let empty = phase.places.map(\.transfer).filter { $0 != transfer && transfers[of: $0]?.isEmpty != false }
+    phase.leave { !$0.isEngaged && empty.contains($0.transfer) }
+    guard settings.keeps, phase.places.count >= settings.atOnce, phase[transfer] == nil,
+      case .away(let other, _, let outcome)? = phase.places.first(where: { !$0.isEngaged })
     else { return }
-    if case .failure(let failure) = outcome { tell(.failed(failure)) }
+    if case .failure(let failure) = outcome { tell(.failed(failure), of: other) }
     endWait(of: other)
-    phase = .open
+    phase.leave { $0.transfer == other }
   }
 
   /// A transfer that has brought data ends the wait in which its sender has paired. A failed
@@ -45,15 +50,16 @@ extension ReceiverEngine {
     if transfers.endWait(of: transfer) { codes.startNextWait(now: now) } else { codes.reopen() }
   }
 
-  /// Begins the next import of an earlier run.
+  /// Begins the next imports of an earlier run.
   mutating func goOnWithConcluded() {
-    guard case .open = phase, stop == nil, let next = transfers.takeConcluded() else { return }
-    goOn(withImportOf: next)
+    while !phase.isEnding, phase.places.count < settings.atOnce, stop == nil, let next = transfers.takeConcluded() {
+      goOn(withImportOf: next)
+    }
   }
 
   /// The run of a receiver that stays ends when it is stopped and waits for no last messages.
   mutating func endStoppedRun() {
-    guard let stop, case .open = phase, !hasAsides else { return }
+    guard let stop, case .serving(let places) = phase, places.isEmpty, !hasAsides else { return }
     endRun(.failure(TransferFailure(stop.kind, "interrupted")))
   }
 
@@ -87,34 +93,36 @@ extension ReceiverEngine {
   /// Another sender wants to be served: a session whose sender does nothing gives way to it. Work
   /// of this device, however slow, does not count.
   mutating func askForTurn() {
-    guard settings.keeps, stop == nil, let number = phase.session, let conversation = conversations[number],
-      isDue(conversation)
-    else { return }
-    if conversation.machine.isReceiving { act(.lookForData(number)) } else { giveWay(number) }
+    guard settings.keeps, stop == nil, !isInviting else { return }
+    for number in phase.sessions where isDue(number) {
+      if conversations[number]?.machine.isReceiving == true { act(.lookForData(number)) } else { giveWay(number) }
+    }
   }
 
   mutating func lookedForData(_ number: SessionNumber, lastAt moment: Double?) {
-    guard settings.keeps, phase.session == number, let moment, now >= moment + Self.turn,
-      let conversation = conversations[number], isDue(conversation)
-    else { return }
+    guard settings.keeps, phase[number] != nil, let moment, now >= moment + Self.turn, isDue(number) else { return }
     giveWay(number)
   }
 
   /// Whether it is the sender's part to do something, and has been for long.
-  private func isDue(_ conversation: Conversation) -> Bool {
-    guard conversation.isTalking, conversation.finish == nil, transfers[of: conversation.transfer]?.awaitsData == true,
-      now >= conversation.dueSince + Self.turn
+  private func isDue(_ number: SessionNumber) -> Bool {
+    guard let conversation = conversations[number], conversation.isTalking, conversation.finish == nil,
+      transfers[of: conversation.transfer]?.awaitsData == true, now >= conversation.dueSince + Self.turn
     else { return false }
     switch conversation.course {
     case .none, .receiving: return true
-    case .telling: return phase.session.map { !workers.contains(.readLedger($0)) } == true
+    case .telling: return !workers.contains(.readLedger(number))
     case .waiting, .weighing, .asking, .recording, .due, .staging: return false
     }
   }
 
   private mutating func giveWay(_ number: SessionNumber) {
-    guard let transfer = conversations[number]?.transfer else { return }
-    yielding = (transfer, now + Self.turn)
+    // One at a time is enough for the sender that waits.
+    guard let transfer = conversations[number]?.transfer,
+      phase.sessions.allSatisfy({ conversations[$0]?.isEnding != true })
+    else { return }
+    yielding = yielding.filter { now < $0.value }
+    yielding[transfer] = now + Self.turn
     endSession(number, by: .idle)
   }
 
@@ -122,27 +130,22 @@ extension ReceiverEngine {
 
   /// From now on, a session acts on a transfer.
   mutating func engage(in transfer: TransferID, by number: SessionNumber) {
-    phase = .engaged(transfer, number)
+    phase.serve(.engaged(transfer, number), atMost: settings.atOnce)
     transfers[of: transfer]?.isMet = true
     guard settings.keeps else { return }
-    codes.noteInterlude()
+    if !isInviting { codes.noteInterlude() }
     transfers.retake(transfer)
   }
 
-  /// Refuses a known sender while another one is served, or has just proved the code. A sender
-  /// whose transfer is done disturbs only a run that is about to end.
+  /// Refuses a known sender while as many others are served as may be, or one has just proved the
+  /// code. A sender whose transfer is done disturbs only a run that is about to end.
   func admitReturn(to transfer: TransferID) throws(AbortReason) {
-    if let yielding, yielding.transfer == transfer, now < yielding.until { throw .busy }
-    let isConfirming = door.isConfirming && isInviting
-    if phase.transfer == transfer, !isConfirming { return }
+    let hasPlace = phase.places.count < settings.atOnce
+    if let end = yielding[transfer], now < end { throw .busy }
+    if let place = phase[transfer], place.isEngaged || !door.isConfirming || hasPlace { return }
     guard stop == nil else { throw .busy }
     if transfers[of: transfer]?.isDone == true { return }
-    guard !door.isConfirming else { throw .busy }
-    switch phase {
-    case .open, .away: if line.isTurn(of: transfers[of: transfer]?.client, now: now) { return }
-    case .starting, .engaged, .finishing, .over: break
-    }
-    throw .busy
+    guard isInviting, !door.isConfirming, isTurn(of: transfers[of: transfer]?.client) else { throw .busy }
   }
 
   /// The store has read the state of a transfer that its sender continues.
@@ -153,7 +156,7 @@ extension ReceiverEngine {
       var anew = IncomingTransfer(known)
       anew.isMet = before.isMet
       transfers[of: identifier] = anew
-      if phase.transfer == identifier { goOn(with: known) }
+      if phase[identifier] != nil { goOn(with: known) }
     case .success(nil):
       // A plan that was never agreed to has no record on the disk; any other was discarded by the
       // user.
@@ -172,14 +175,15 @@ extension ReceiverEngine {
   /// The transfer has begun: continues as far as is possible without its sender.
   private mutating func goOn(with known: KnownTransfer) {
     guard known.concluded != nil else { return }
-    let session = phase.session
+    let session = phase[known.identifier]?.session
     goOn(withImportOf: known.identifier)
-    phase = .engaged(known.identifier, session)
+    phase.serve(.engaged(known.identifier, session), atMost: settings.atOnce)
   }
 
   private mutating func endSession(of transfer: TransferID, by fault: Fault) {
-    if phase.transfer == transfer, let number = phase.session { return endSession(number, by: fault) }
-    if phase.transfer == transfer { endTransfer(.failure(fault.failure)) }
+    guard let place = phase[transfer] else { return }
+    if let number = place.session { return endSession(number, by: fault) }
+    endTransfer(transfer, .failure(fault.failure))
   }
 
   // MARK: Releasing transfers
@@ -195,7 +199,7 @@ extension ReceiverEngine {
   var transfersOfSessions: Set<TransferID> { Set(conversations.values.map(\.transfer)) }
 
   private func isResting(_ transfer: IncomingTransfer) -> Bool {
-    transfer.keeping == .held && phase.transfer != transfer.identifier && !transfer.isImporting
+    transfer.keeping == .held && phase[transfer.identifier] == nil && !transfer.isImporting
       && !transfers.isToBeContinued(transfer.identifier) && !transfersOfSessions.contains(transfer.identifier)
   }
 
@@ -213,7 +217,8 @@ extension ReceiverEngine {
         return "a session steps aside too early"
       }
     }
-    if let transfer = phase.transfer.flatMap({ transfers[of: $0] }) {
+    for place in phase.places {
+      guard let transfer = transfers[of: place.transfer] else { continue }
       if transfer.isDone, conversations.values.allSatisfy({ !$0.machine.isOver }) {
         return "it is engaged in a finished transfer"
       }

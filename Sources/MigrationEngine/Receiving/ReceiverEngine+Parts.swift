@@ -26,7 +26,7 @@ extension ReceiverEngine {
   private mutating func begin(_ plan: Plan, insteadOf earlier: TransferID, _ number: SessionNumber) {
     guard let transfer = conversations[number]?.beginTransfer() else { return }
     transfers.replace(earlier, by: transfer)
-    phase = .engaged(transfer, number)
+    phase.serve(.engaged(transfer, number), atMost: settings.atOnce)
     weigh(plan, number)
   }
 
@@ -47,7 +47,7 @@ extension ReceiverEngine {
     }
     conversations[number]?.turn(to: other)
     if settings.keeps, transfers[of: other]?.isDone == true {
-      if phase.session == number { phase = .open }
+      phase.leave { $0.session == number }
       stepAside(number)
     } else {
       if transfers[of: other] == nil { transfers.begin(other, from: current.client) }
@@ -60,13 +60,9 @@ extension ReceiverEngine {
 
   /// Whether another transfer of a session's sender may be served now.
   private func mayTurn(_ number: SessionNumber, from current: IncomingTransfer) -> Bool {
-    if phase.session == number { return !current.isImporting }
-    guard stop == nil, !door.isConfirming else { return false }
-    switch phase {
-    case .open: return true
-    case .away(let other, _, _): return givesWay(other)
-    case .starting, .engaged, .finishing, .over: return false
-    }
+    if phase[number] != nil { return !current.isImporting }
+    guard stop == nil, !door.isConfirming, case .serving(let places) = phase else { return false }
+    return places.count < settings.atOnce || places.first { !$0.isEngaged }.map { givesWay($0.transfer) } ?? false
   }
 
   mutating func weighed(_ number: SessionNumber, _ result: Result<Weighing, Fault>, _ session: SessionID) {
@@ -79,10 +75,10 @@ extension ReceiverEngine {
     case .success where conversation.isAside: say(plan, number)
     case .success(let weighing):
       if let relay = conversation.remote.relay, relay != toldRelay {
-        tell(.relayed(through: relay, bytes: plan.estimate.bytes))
+        tell(.relayed(through: relay, bytes: plan.estimate.bytes), of: transfer.identifier)
       }
       toldRelay = conversation.remote.relay
-      tellPlan(plan, wanted(of: plan, weighing))
+      tellPlan(plan, wanted(of: plan, weighing), transfer.identifier)
       let isWanted = weighing.values.contains { if case .success = $0 { true } else { false } }
       if !isWanted, !transfer.isRecorded { return answer(plan, refusing: weighing, number) }
       conversations[number]?.course = .asking(plan, weighing)
@@ -91,12 +87,12 @@ extension ReceiverEngine {
   }
 
   /// Tells the user what the sender offers.
-  private mutating func tellPlan(_ plan: Plan, _ wanted: [WantedPart]) {
+  private mutating func tellPlan(_ plan: Plan, _ wanted: [WantedPart], _ transfer: TransferID) {
     guard plan.parts.count > 1 else {
-      for part in wanted { tell(.offer(part.offer, availableBytes: part.room.availableBytes)) }
+      for part in wanted { tell(.offer(part.offer, availableBytes: part.room.availableBytes), of: transfer) }
       return
     }
-    tell(.plan(plan.parts, availableBytes: wanted.compactMap(\.room.availableBytes).min()))
+    tell(.plan(plan.parts, availableBytes: wanted.compactMap(\.room.availableBytes).min()), of: transfer)
   }
 
   /// The parts that could be taken.
@@ -175,7 +171,7 @@ extension ReceiverEngine {
         let part = plan.parts[Int(index)]
         for unplaced in transfer.unplaced[index] ?? [] {
           let root = part.roots[Int(unplaced.root)].name
-          tell(.partEnded(PartEnd(index, part.name, root: root, unplaced.fault)))
+          tell(.partEnded(PartEnd(index, part.name, root: root, unplaced.fault)), of: transfer.identifier)
         }
       }
     }
@@ -186,12 +182,12 @@ extension ReceiverEngine {
 
   /// Tells the user that one of several parts has failed.
   mutating func tellFailure(of part: UInt16, _ fault: Fault, _ transfer: IncomingTransfer) {
-    if let name = transfer.name(ofPart: part) { tell(.partEnded(PartEnd(part, name, fault))) }
+    if let name = transfer.name(ofPart: part) { tell(.partEnded(PartEnd(part, name, fault)), of: transfer.identifier) }
   }
 
   /// Tells the user that one of several parts has arrived.
   mutating func tellEnd(of part: UInt16, _ result: TransferResult, _ transfer: IncomingTransfer) {
-    if let name = transfer.name(ofPart: part) { tell(.partEnded(PartEnd(part, name, result))) }
+    if let name = transfer.name(ofPart: part) { tell(.partEnded(PartEnd(part, name, result)), of: transfer.identifier) }
   }
 
   /// Takes an offer, once no import and no worker of the part before runs.
@@ -269,7 +265,9 @@ extension ReceiverEngine {
     if transfer.isReceiving { transfers.note(transfer.identifier) }
     transfers[of: transfer.identifier]?.fail(by: fault)
     tellFailure(of: transfer.part.number, fault, transfer)
-    if case .success(let result)? = transfers[of: transfer.identifier]?.outcome { tellDone(result) }
+    if case .success(let result)? = transfers[of: transfer.identifier]?.outcome {
+      tellDone(result, of: transfer.identifier)
+    }
     endPlan(number, isDataUnderWay: isDataUnderWay)
   }
 
@@ -283,9 +281,9 @@ extension ReceiverEngine {
       conversations[number]?.receiptUntil = min(conversation.receiptUntil ?? .infinity, now + seconds)
     }
     awaitReceipt(number)
-    guard settings.keeps, phase.session == number else { return }
+    guard settings.keeps, let place = phase[number] else { return }
     stepAside(number)
-    endTransfer(outcome)
+    endTransfer(place.transfer, outcome)
   }
 
   // MARK: The ledger
@@ -328,7 +326,9 @@ extension ReceiverEngine {
   /// The ledger is sent: streams may join as soon as the sender reads its end.
   private mutating func endLedger(_ held: Tally, _ number: SessionNumber, _ conversation: Conversation) {
     transfers[of: conversation.transfer]?.part.heldBefore = held
-    if conversation.isResumed, conversation.streams == nil { tell(.resumed(heldBytes: held.bytes)) }
+    if conversation.isResumed, conversation.streams == nil {
+      tell(.resumed(heldBytes: held.bytes), of: conversation.transfer)
+    }
     conversations[number]?.course = .receiving
     conversations[number]?.streams = conversation.streams ?? StreamTable(session: conversation.session)
     act(.openGate(number))
@@ -343,12 +343,12 @@ extension ReceiverEngine {
   mutating func refused(_ transfer: TransferID, _ refusals: [Refusal]) {
     transfers[of: transfer]?.part.refusals += refusals
     tellRefusals(of: transfer)
-    if let number = phase.session { sayRefusals(number) }
+    if let number = phase[transfer]?.session { sayRefusals(number) }
   }
 
   /// Tells the user the refusals that were not told yet.
   private mutating func tellRefusals(of transfer: TransferID) {
-    for refusal in transfers[of: transfer]?.part.newRefusals() ?? [] { tell(refusal.event) }
+    for refusal in transfers[of: transfer]?.part.newRefusals() ?? [] { tell(refusal.event, of: transfer) }
   }
 
   /// Tells the user all refusals again.
@@ -383,8 +383,8 @@ extension ReceiverEngine {
     conversations[number]?.course = .none
     conversations[number]?.dueSince = now
     if isNews, !conversation.isAside {
-      for refusal in named { tell(refusal.event) }
-      for item in done.renamedItems { tell(item.event) }
+      for refusal in named { tell(refusal.event, of: conversation.transfer) }
+      for item in done.renamedItems { tell(item.event, of: conversation.transfer) }
     }
     for refusal in named { say(refusal, number) }
     guard let message = conversations[number]?.machine.answerAgain(done) else { return }

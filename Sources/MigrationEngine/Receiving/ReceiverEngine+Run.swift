@@ -30,9 +30,9 @@ extension ReceiverEngine {
 
   /// Continues an import of an earlier run.
   mutating func goOn(withImportOf transfer: TransferID) {
-    phase = .engaged(transfer, nil)
+    phase.serve(.engaged(transfer, nil), atMost: settings.atOnce)
     // The sender does not repeat these.
-    for item in transfers[of: transfer]?.part.withheldItems ?? [] { tell(item.event) }
+    for item in transfers[of: transfer]?.part.withheldItems ?? [] { tell(item.event, of: transfer) }
     continueImport(of: transfer)
   }
 
@@ -49,23 +49,39 @@ extension ReceiverEngine {
     hurryAsides()
     hurryClosings()
     switch phase {
-    case .open where hasAsides: break
-    case .starting, .open: endRun(interrupted)
-    case .engaged(let transfer, let session):
-      if workers.contains(.importItems(transfer)) { return act(.interruptImport(transfer)) }
-      guard let session else { return }
-      guard transfers[of: transfer]?.awaitsData == true else { return awaitReceipt(session) }
-      if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
-        return endTransfer(.failure(fault.failure))
-      }
-      endSession(session, by: farewell(kind))
-      endRun(interrupted)
-    case .away(let transfer, _, let outcome):
-      endRun(transfers[of: transfer]?.awaitsData == true ? interrupted : outcome)
+    case .starting: endRun(interrupted)
+    case .serving(let places) where places.isEmpty: if !hasAsides { endRun(interrupted) }
+    case .serving(let places): for place in places { stopped(place, kind, interrupted) }
     case .finishing(let outcome, let deadline):
       phase = .finishing(outcome, until: min(deadline, endDeadline))
     case .over: break
     }
+  }
+
+  /// The user stops the run in which a transfer is served.
+  private mutating func stopped(
+    _ place: ReceiverPhase.Place, _ kind: TransferFailure.Kind, _ interrupted: ReceiverPhase.Outcome
+  ) {
+    let transfer = place.transfer
+    switch place {
+    case .engaged(_, let session):
+      if workers.contains(.importItems(transfer)) { return act(.interruptImport(transfer)) }
+      guard let session else { return }
+      guard transfers[of: transfer]?.awaitsData == true else { return awaitReceipt(session) }
+      if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
+        return endTransfer(transfer, .failure(fault.failure))
+      }
+      endSession(session, by: farewell(kind))
+      leave(transfer, interrupted)
+    case .away(_, _, let outcome):
+      leave(transfer, transfers[of: transfer]?.awaitsData == true ? interrupted : outcome)
+    }
+  }
+
+  /// A run that is stopped serves a transfer no longer; with the last one it ends.
+  mutating func leave(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome) {
+    if phase.places.allSatisfy({ $0.transfer == transfer }) { return endRun(outcome) }
+    phase.leave { $0.transfer == transfer }
   }
 
   /// What the sender hears: a receiver that stays and is ended by its system may be back soon, and
@@ -89,6 +105,8 @@ extension ReceiverEngine {
       return TransferFailure(stop.kind, failure.message, hint: failure.hint, about: failure.subject)
     }
     for number in asides { endSession(number, by: nil) }
+    // The others of several, if this device cannot make another code: their senders may come back.
+    for number in phase.sessions { endSession(number, by: .stopped) }
     phase = .finishing(outcome, until: endDeadline)
     dismissAll()
   }
@@ -101,24 +119,26 @@ extension ReceiverEngine {
 
   /// Ends the run when its time has come.
   mutating func tendPhase() {
-    if case .away(_, let deadline, let outcome) = phase, now >= deadline { endTransfer(outcome) }
+    for case .away(let transfer, let deadline, let outcome) in phase.places where now >= deadline {
+      endTransfer(transfer, outcome)
+    }
     endStoppedRun()
     if let stop, let importUntil, now >= importUntil { leaveImport(by: stop.kind) }
   }
 
-  /// After the user has stopped the run: until when it waits for an import that reports no
-  /// progress.
+  /// After the user has stopped the run: until when it waits for imports that report no progress.
   var importUntil: Double? {
-    guard let stop, let transfer = phase.transfer.flatMap({ transfers[of: $0] }), transfer.isImporting else {
-      return nil
+    guard let stop else { return nil }
+    let importing = phase.places.compactMap { transfers[of: $0.transfer] }.filter(\.isImporting)
+    return importing.map(\.part.movedAt).max().map {
+      max(stop.at, $0) + EndLimits.importProgress + settings.graceAtTheEnd
     }
-    return max(stop.at, transfer.part.movedAt) + EndLimits.importProgress + settings.graceAtTheEnd
   }
 
   /// The disk of the import hangs: the next run continues from here.
   private mutating func leaveImport(by kind: TransferFailure.Kind) {
     for number in conversations.keys { conversations[number]?.finish = nil }
-    if let session = phase.session { endSession(session, by: farewell(kind)) }
+    for session in phase.sessions { endSession(session, by: farewell(kind)) }
     endRun(.failure(TransferFailure(kind, "interrupted")))
   }
 
@@ -148,8 +168,7 @@ extension ReceiverEngine {
   private var isWorthFinding: Bool {
     guard announcement.isPossible, stop == nil else { return false }
     return switch phase {
-    case .open: !codes.isExhausted || !transfers.isEmpty
-    case .engaged, .away: true
+    case .serving(let places): !places.isEmpty || !codes.isExhausted || !transfers.isEmpty
     case .starting, .finishing, .over: false
     }
   }
@@ -170,7 +189,21 @@ extension ReceiverEngine {
   private var brokenPhase: String? {
     if announcement.isOn, phase.isEnding { return "it is announced behind its end" }
     switch phase {
-    case .starting, .open, .over: break
+    case .starting, .over: break
+    case .serving(let places):
+      if places.count > settings.atOnce { return "it serves too many transfers" }
+      if Set(places.map(\.transfer)).count < places.count { return "it serves a transfer twice" }
+      for place in places { if let broken = broken(place) { return broken } }
+    case .finishing: if workers.isEmpty { return "nothing runs, and the run has not ended" }
+    }
+    if transfers.contains(where: { $0.isImporting && phase[$0.identifier] == nil }), !phase.isEnding {
+      return "an import runs beside another transfer"
+    }
+    return nil
+  }
+
+  private func broken(_ place: ReceiverPhase.Place) -> String? {
+    switch place {
     case .engaged(let transfer, let session):
       guard let transfer = transfers[of: transfer] else { return "it is engaged in a transfer that is not there" }
       if let session {
@@ -184,19 +217,13 @@ extension ReceiverEngine {
       case (.success, .success), (.failure, nil): break
       default: return "it waits for a sender with the wrong outcome"
       }
-    case .finishing: if workers.isEmpty { return "nothing runs, and the run has not ended" }
-    }
-    let importing = transfers.filter(\.isImporting)
-    if importing.count > 1 { return "two imports are running" }
-    if let importing = importing.first, !phase.isEnding, phase.transfer != importing.identifier {
-      return "an import runs beside another transfer"
     }
     return nil
   }
 
   private var brokenConversation: String? {
     for (number, conversation) in conversations {
-      if !conversation.isEnding, !conversation.isAside, phase.session != number { return "an older session acts" }
+      if !conversation.isEnding, !conversation.isAside, phase[number] == nil { return "an older session acts" }
       if conversation.isEnding, !workers.isBusy(number), conversation.streams?.served.isEmpty != false {
         return "a session has ended and is still there"
       }

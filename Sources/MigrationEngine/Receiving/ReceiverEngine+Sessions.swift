@@ -7,8 +7,10 @@ extension ReceiverEngine {
   /// A newly paired sender's transfer begins.
   mutating func pair(_ id: ConnectionID, _ client: KeyFingerprint, _ transfer: TransferID) {
     leaveAway(for: transfer)
-    transfers.begin(transfer, pairedWith: client)
+    transfers.begin(transfer, pairedWith: client, besides: Set(phase.places.map(\.transfer)))
     converse(id, about: transfer, orElse: transfer, isResumed: false)
+    // Another one may pair at the same time.
+    if isInviting { codes.reopen() }
   }
 
   /// A known device begins a transfer, without a code.
@@ -25,11 +27,12 @@ extension ReceiverEngine {
     guard let visitor = door[id] else { return }
     if let key = visitor.key { line.leave(key) }
     let remote = visitor.remote
-    let isAside = settings.keeps && transfers[of: transfer]?.isDone == true && phase.transfer != transfer
+    let isAside = settings.keeps && transfers[of: transfer]?.isDone == true && phase[transfer] == nil
     for older in asides where conversations[older]?.transfer == transfer { endSession(older, by: .superseded) }
-    if !isAside, let older = phase.session {
-      let isSame = conversations[older]?.transfer == transfer
-      endSession(older, by: isSame ? .superseded : .interrupted(.receiver, by: .interrupted))
+    if let older = phase[transfer]?.session {
+      endSession(older, by: .superseded)
+    } else if !isAside, phase.engaged >= settings.atOnce, let older = phase.sessions.first {
+      endSession(older, by: .interrupted(.receiver, by: .interrupted))
     }
     lastSession += 1
     let number = SessionNumber(lastSession)
@@ -81,7 +84,7 @@ extension ReceiverEngine {
       if let refused = unsent.refused, let transfer = conversations[number]?.transfer {
         transfers[of: transfer]?.part.withheldItems.append(refused)
       }
-      tell(unsent.event)
+      tell(unsent.event, of: conversations[number]?.transfer)
     case .drop(let marks): try drop(marks, number)
     case .conclude(let finish): conclude(finish, number)
     case .giveUp(let close, let answer):
@@ -98,7 +101,9 @@ extension ReceiverEngine {
     conversations[number]?.label = greeting.label
     conversations[number]?.features = greeting.features
     if !conversation.isResumed {
-      tell(.paired(label: greeting.label, address: conversation.remote.host, isKnown: conversation.isOfDevice))
+      tell(
+        .paired(label: greeting.label, address: conversation.remote.host, isKnown: conversation.isOfDevice),
+        of: conversation.transfer)
     }
   }
 
@@ -134,7 +139,9 @@ extension ReceiverEngine {
       endSession(number, by: fault)
       // A plan of which nothing has arrived has nothing to lose: other senders may connect, even while
       // its workers wait for the disk.
-      if fault.senderMayComeBack, conversations[number]?.streams == nil, phase.transfer.map(givesWay) == true {
+      if fault.senderMayComeBack, conversations[number]?.streams == nil, let place = phase[number],
+        givesWay(place.transfer)
+      {
         moveOn(from: number, fault)
       }
       return
@@ -203,22 +210,21 @@ extension ReceiverEngine {
   /// Decides how the run continues when one of its sessions has ended; if there is a newer session,
   /// that one decides.
   private mutating func moveOn(from number: SessionNumber, _ fault: Fault?) {
-    guard phase.session == number, let transfer = phase.transfer.flatMap({ transfers[of: $0] }) else { return }
+    guard let transfer = phase[number].flatMap({ transfers[of: $0.transfer] }) else { return }
     if transfer.isImporting {
-      phase = .engaged(transfer.identifier, nil)
-      return
+      return phase.serve(.engaged(transfer.identifier, nil), atMost: settings.atOnce)
     }
     switch transfer.outcome {
     case .success(let result)?: expect(transfer.identifier, .success(result), for: Self.linger)
-    case .failure(let failure)?: endTransfer(.failure(failure))
+    case .failure(let failure)?: endTransfer(transfer.identifier, .failure(failure))
     case nil:
       // Only a run that is stopped ends a session early without a fault.
       let fault = fault ?? .interrupted(.receiver, by: stop?.kind ?? .interrupted)
       // A transfer that another process holds is taken back when its sender comes, at any time.
       guard fault.senderMayComeBack, settings.giveUpAfter > 0, transfer.keeping != .released else {
-        return endTransfer(.failure(fault.failure))
+        return endTransfer(transfer.identifier, .failure(fault.failure))
       }
-      tell(.interrupted(reason: fault.message))
+      tell(.interrupted(reason: fault.message), of: transfer.identifier)
       let failure = TransferFailure(
         .connectionLost, "the other device did not come back: \(fault.message)",
         hint: "The received data is kept. Start the same command on both devices again.")
@@ -231,31 +237,31 @@ extension ReceiverEngine {
 
   /// The sender is away; it has `seconds` to come back.
   private mutating func expect(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome, for seconds: Double) {
-    if stop != nil { return endRun(outcome) }
+    if stop != nil { return leave(transfer, outcome) }
     // A code is made only where another sender may pair.
-    codes.reopen()
-    phase = .away(transfer, until: now + seconds, outcome)
+    if !door.isConfirming { codes.reopen() }
+    phase.serve(.away(transfer, until: now + seconds, outcome), atMost: settings.atOnce)
   }
 
   /// An import of a part has ended, and its transfer has no session.
   mutating func linger(after transfer: TransferID) {
     guard let outcome = transfers[of: transfer]?.outcome else { return waitForOthers(of: transfer) }
-    guard case .success = outcome, !settings.keeps else { return endTransfer(outcome) }
+    guard case .success = outcome, !settings.keeps else { return endTransfer(transfer, outcome) }
     expect(transfer, outcome, for: Self.linger)
   }
 
   /// Other parts are missing.
   private mutating func waitForOthers(of transfer: TransferID) {
-    if let stop { return endRun(.failure(TransferFailure(stop.kind, "interrupted"))) }
+    if let stop { return leave(transfer, .failure(TransferFailure(stop.kind, "interrupted"))) }
     // It has not begun in this run: its sender may come at any time.
     if settings.keeps, transfers[of: transfer]?.isMet != true {
-      phase = .open
+      phase.leave { $0.transfer == transfer }
       return goOnWithConcluded()
     }
     let failure = TransferFailure(
       .connectionLost, "the other device did not come back",
       hint: "The received data is kept. Start the same command on both devices again.")
-    guard settings.giveUpAfter > 0 else { return endTransfer(.failure(failure)) }
+    guard settings.giveUpAfter > 0 else { return endTransfer(transfer, .failure(failure)) }
     expect(transfer, .failure(failure), for: min(settings.giveUpAfter, 1e9))
   }
 }

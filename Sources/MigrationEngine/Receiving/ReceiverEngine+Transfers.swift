@@ -45,8 +45,8 @@ extension ReceiverEngine {
       }
     }
     // The session had ended when the import was about to begin: no other session decides.
-    if case .engaged(transfer, nil) = phase, transfers[of: transfer]?.isImporting == false {
-      endTransfer(.failure(fault.failure))
+    if case .engaged(_, nil)? = phase[transfer], transfers[of: transfer]?.isImporting == false {
+      endTransfer(transfer, .failure(fault.failure))
     }
   }
 
@@ -122,7 +122,7 @@ extension ReceiverEngine {
   mutating func importing(_ transfer: TransferID, _ progress: ImportProgress) {
     transfers[of: transfer]?.part.movedAt = now
     tellProgress(progress.phase == .importing ? .importing : .verifying, of: transfer, fraction: progress.fraction)
-    guard let number = phase.session, conversations[number]?.tells(progress, now: now) == true,
+    guard let number = phase[transfer]?.session, conversations[number]?.tells(progress, now: now) == true,
       let conversation = conversations[number]
     else { return }
     act(.say(conversation.connection, conversation.machine.progress(progress)))
@@ -151,14 +151,15 @@ extension ReceiverEngine {
     transfers[of: identifier]?.part.stage = .concluded
     guard let part = transfers[of: identifier]?.part.number else { return }
     if stop != nil {
-      if let number = phase.session { endSession(number, by: fault) }
-      return endTransfer(.failure(fault.failure))
+      if let number = phase[identifier]?.session { endSession(number, by: fault) }
+      return endTransfer(identifier, .failure(fault.failure))
     }
-    guard let number = phase.session, let conversation = conversations[number], conversation.isTalking else {
+    guard let number = phase[identifier]?.session, let conversation = conversations[number], conversation.isTalking
+    else {
       transfers[of: identifier]?.fail(by: fault)
       if let transfer = transfers[of: identifier] { tellFailure(of: part, fault, transfer) }
       // The end of a session that still has workers decides.
-      if phase.session == nil { linger(after: identifier) }
+      if phase[identifier]?.session == nil { linger(after: identifier) }
       return
     }
     if conversation.waitsForImport(of: part) { return failPart(number, by: fault) }
@@ -180,11 +181,11 @@ extension ReceiverEngine {
         case .success(let result)? = transfer.outcome
       else { return }
       if !settings.keeps { phase = .finishing(.success(result), until: deadline) }
-      return tellDone(result)
+      return tellDone(result, of: identifier)
     }
     // First the result, which a later message may overtake.
-    if case .success(let result)? = transfer.outcome { tellDone(result) }
-    guard let number = phase.session else { return linger(after: identifier) }
+    if case .success(let result)? = transfer.outcome { tellDone(result, of: identifier) }
+    guard let number = phase[identifier]?.session else { return linger(after: identifier) }
     sayImported(done, number)
     if transfer.outcome == nil, let stop { return stopped(stop.kind) }
     endPlan(number)

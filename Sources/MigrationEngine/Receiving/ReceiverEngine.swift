@@ -19,6 +19,8 @@ package struct ReceiverEngine: Engine {
     package var asksRestart = false
     /// Whether it stays: receives one transfer after the other, until the user stops it.
     package var keeps = false
+    /// How many transfers it serves at the same time; more than one only if it stays.
+    package var atOnce = 1
     /// Whether pairings are kept whose senders want that too.
     package var keepsPairings = false
     /// Whether the code was given to this device instead of being made by it: it serves one wait,
@@ -41,6 +43,9 @@ package struct ReceiverEngine: Engine {
   /// How many unfinished transfers with data a known device may have.
   package static let transfersOfDevice = 8
 
+  /// The most transfers that may be served at the same time.
+  package static let mostAtOnce = 16
+
   /// How many data streams may join a session.
   package static let streams: UInt16 = 16
 
@@ -56,8 +61,8 @@ package struct ReceiverEngine: Engine {
   var door = ReceiverDoor()
   var codes: ReceiverCodes
   var line = ReceiverLine()
-  /// The transfer that has given way, and until when it leaves others their turn.
-  var yielding: (transfer: TransferID, until: Double)?
+  /// The transfers that have given way, and until when they leave others their turn.
+  var yielding: [TransferID: Double] = [:]
   var question: StandingQuestion?
   var announcement = Announcement()
   var relayWait: RelayWait
@@ -79,6 +84,10 @@ package struct ReceiverEngine: Engine {
   /// being closed.
   package var runningWorkers: Int { workers.count }
 
+  /// Whether a transfer has one of the receiver's places: a session or an import of it runs, or its
+  /// sender may come back.
+  package func serves(_ transfer: TransferID) -> Bool { phase[transfer] != nil }
+
   /// Whether a session has not ended: it is in conversation, or one of its workers still runs.
   package func isUnderWay(_ session: SessionNumber) -> Bool { conversations[session] != nil }
 
@@ -86,7 +95,7 @@ package struct ReceiverEngine: Engine {
   package var nextMoment: Double? {
     if case .finishing(_, let deadline) = phase { return deadline }
     var moments = conversations.values.compactMap(\.nextMoment)
-    if case .away(_, let deadline, _) = phase { moments.append(deadline) }
+    for case .away(_, let deadline, _) in phase.places { moments.append(deadline) }
     if let importUntil { moments.append(importUntil) }
     if let expiry = codes.expiry { moments.append(expiry) }
     if let moment = door.nextMoment(now: now, isEngaged: phase.isEngaged) { moments.append(moment) }
@@ -111,13 +120,17 @@ package struct ReceiverEngine: Engine {
     actions.append(action)
   }
 
-  mutating func tell(_ event: TransferEvent) { act(.tell(event)) }
+  /// Tells the user an event; of several transfers at a time, also which one it is about.
+  mutating func tell(_ event: TransferEvent, of transfer: TransferID? = nil) {
+    if settings.atOnce > 1, let transfer { return act(.tell(.of(transfer, event))) }
+    act(.tell(event))
+  }
 
   /// Tells the result of a transfer; in a run that does not stay, each result once.
-  mutating func tellDone(_ result: TransferResult) {
+  mutating func tellDone(_ result: TransferResult, of transfer: TransferID? = nil) {
     if toldDone == result, !settings.keeps { return }
     toldDone = result
-    tell(.done(result))
+    tell(.done(result), of: transfer)
   }
 
   private mutating func take(_ event: Event) {
@@ -127,7 +140,7 @@ package struct ReceiverEngine: Engine {
     case .listening(let result): listening(result)
     case .stop(let kind): stopped(kind)
     case .timePassed: break
-    case .noticed(let event): tell(event)
+    case .noticed(let event, let transfer): tell(event, of: transfer)
     case .placed(let place): placed(place)
     case .unplaced(let reason): unplaced(reason)
     case .arrived(let id, let remote, let chance): arrived(id, remote, chance)
@@ -175,48 +188,5 @@ package struct ReceiverEngine: Engine {
     tendStoreTasks()
     tendDoor()
     tendEnd()
-  }
-}
-
-/// The phase of the receiver's run, and the transfer that it serves.
-enum ReceiverPhase: Sendable {
-  typealias Outcome = Result<TransferResult, TransferFailure>
-
-  /// The transfers of earlier runs are being taken back, and the listening socket is being opened.
-  /// Leads to open, engaged, finishing.
-  case starting
-  /// A sender that knows the code may pair, and a known sender may come back. Leads to engaged,
-  /// finishing.
-  case open
-  /// A transfer with its newest session, or with an import that has no session. Leads to engaged,
-  /// away, finishing.
-  case engaged(TransferID, SessionNumber?)
-  /// A transfer whose sender is away, and the outcome if the sender stays away until a moment.
-  /// Leads to engaged, finishing.
-  case away(TransferID, until: Double, Outcome)
-  /// The outcome is decided; workers have until a moment to end. Leads to over.
-  case finishing(Outcome, until: Double)
-  case over
-
-  /// Whether a session or an import is running, which new connections must not slow down.
-  var isEngaged: Bool { if case .engaged = self { true } else { false } }
-
-  /// The transfer that the receiver serves.
-  var transfer: TransferID? {
-    switch self {
-    case .engaged(let transfer, _), .away(let transfer, _, _): transfer
-    case .starting, .open, .finishing, .over: nil
-    }
-  }
-
-  /// The session that acts on the transfer.
-  var session: SessionNumber? { if case .engaged(_, let session) = self { session } else { nil } }
-
-  /// Whether the outcome of the run is decided.
-  var isEnding: Bool {
-    switch self {
-    case .finishing, .over: true
-    case .starting, .open, .engaged, .away: false
-    }
   }
 }

@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// The senders that wait while another one is served, each device once, in the order in which they
+/// The senders that wait while others are served, each device once, in the order in which they
 /// came (Protocol §11.1).
 ///
 /// Only a sender whose key is known has a turn, for which others wait: a stranger could wait under
@@ -17,11 +17,12 @@ struct ReceiverLine: Sendable {
   private var waiting: [Waiting] = []
 
   /// A sender has to wait: it keeps its place, or gets the last one. Returns how many senders come
-  /// first, of which `served` are not in the line.
-  mutating func wait(_ key: KeyFingerprint, served: Int, now: Double) -> Int {
+  /// first, where `free` more could be served at once. While none could, one of the served senders
+  /// comes first too: the next to end.
+  mutating func wait(_ key: KeyFingerprint, free: Int, now: Double) -> Int {
     let others = count(now)
     let index = waiting.firstIndex { $0.key == key }
-    let place = served + (index ?? others)
+    let place = max(0, 1 + (index ?? others) - free)
     let turn = Waiting(key: key, until: now + ReadyLimits.pause(atPlace: place) + Self.patience)
     if let index { waiting[index] = turn } else { waiting.append(turn) }
     return place
@@ -36,8 +37,9 @@ struct ReceiverLine: Sendable {
     return waiting.count
   }
 
-  /// Whether no sender that waits comes before this one; nil is one without a place.
-  func isTurn(of key: KeyFingerprint?, now: Double) -> Bool {
-    waiting.first { $0.until > now }.map { $0.key == key } ?? true
+  /// Whether a sender is one of the next `free` ones; nil is one without a place.
+  func isTurn(of key: KeyFingerprint?, free: Int, now: Double) -> Bool {
+    let here = waiting.filter { $0.until > now }
+    return (here.firstIndex { $0.key == key } ?? here.count) < free
   }
 }

@@ -36,17 +36,19 @@ struct ImportWorker: Sendable {
     }
     let (staging, total, withheldCount) = try complete(progress)
     if staging.lacksOwners {
-      setup.notice("--owners was given here and not to 'peer send': this program's user owns all received items")
+      notice("--owners was given here and not to 'peer send': this program's user owns all received items")
     }
-    setup.post(.noticed(.staged))
-    setup.post(.noticed(.importing))
-    let losses = try importer.importItems(of: staging) { progress.tell($0) }
+    tell(.staged)
+    let losses = try setup.imports.run {
+      tell(.importing)
+      return try importer.importItems(of: staging) { progress.tell($0) }
+    }
     if let arrivals = staging.arrivals {
       notice("moved or removed here since an earlier migration, and left away", arrivals.away)
       notice("removed on the other device since an earlier migration, and kept here", arrivals.stayed)
     }
     let renamed = staging.renamed
-    for item in renamed { setup.post(.noticed(item.event)) }
+    for item in renamed { tell(item.event) }
     transfer.tellRefusals(of: staging) { setup.post(.refused(transfer.identifier, $0)) }
     let done = Done(
       total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount), renamed: renamed,
@@ -58,12 +60,16 @@ struct ImportWorker: Sendable {
     return done
   }
 
+  private func tell(_ event: TransferEvent) { setup.post(.noticed(event, of: transfer.identifier)) }
+
+  private func notice(_ text: String) { setup.notice(text, about: transfer.identifier) }
+
   /// Names items about which a clause says something.
   private func notice(_ clause: String, _ items: ArrivedItems.Named) {
     guard items.count > 0 else { return }
     let names = items.paths.map { VisibleText.quoted($0) }.joined(separator: ", ")
     let others = UInt64(items.count - items.paths.count)
-    setup.notice("\(clause): \(names)" + (others > 0 ? ", and \(ReadableNumber.count(others)) more" : ""))
+    notice("\(clause): \(names)" + (others > 0 ? ", and \(ReadableNumber.count(others)) more" : ""))
   }
 
   /// Verifies that everything has arrived, and makes it durable. Returns the staging directory, the
@@ -101,7 +107,7 @@ struct ImportWorker: Sendable {
       try transfer.entry?.finish(part, done, notStored: (refused + withheld).nameable)
       try staging.remove()
     } catch {
-      setup.notice("\(error)")
+      notice("\(error)")
     }
   }
 }

@@ -75,7 +75,7 @@ final class ReceiverPerformer: Performer {
     case .tell(let event): setup.observer(event)
     case .tellProgress(let transfer, let phase, let total, let fraction):
       let arrived = transfers[transfer]?.arrived ?? Arrived()
-      setup.observer(.progress(TransferProgress(phase, arrived, of: total, fraction: fraction)))
+      setup.tell(.progress(TransferProgress(phase, arrived, of: total, fraction: fraction)), of: transfer)
     case .finish(let result): self.result = result
 
     case .drop(let id):
@@ -105,7 +105,7 @@ final class ReceiverPerformer: Performer {
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
 
     case .weigh(let number, let id, let plan, let parts, let client):
-      setup.observer(.transfer(id))
+      setup.tell(.transfer(id), of: id)
       return setup.weigh(plan, parts, number, of: transfer(id), from: client)
     case .record(let number, let record):
       return setup.record(record, port: entrance?.address.port ?? 0, number, of: transfer(record.transfer))
@@ -135,7 +135,7 @@ final class ReceiverPerformer: Performer {
     case .closeGate(let number): sessions[number]?.part.gate.close()
 
     case .importItems(let id, let part, let finish, let withheld):
-      if finish == nil { setup.observer(.transfer(id)) }
+      if finish == nil { setup.tell(.transfer(id), of: id) }
       return importItems(id, part, finish, withheld)
     case .interruptImport(let id): transfer(id).interruptImport()
     case .note(let id): return setup.tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
@@ -172,6 +172,7 @@ final class ReceiverPerformer: Performer {
     relay?.meet(setup.meetings.secrets)
     sessions = sessions.filter { engine.isUnderWay($0.key) }
     streams = streams.filter { engine.isUnderWay($0.key) }
+    setup.claims.keep { engine.serves($0) }
   }
 
   /// Leaves the release of everything to a worker: it may be on a disk that does not respond.

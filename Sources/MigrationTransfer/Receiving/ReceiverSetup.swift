@@ -22,6 +22,10 @@ struct ReceiverSetup: Sendable {
   let meetings = KnownMeetings()
   /// Handshakes at a time: as many as there are processors.
   let handshakes = ComputeGate()
+  /// Of several transfers at a time, one is put in place at a time: their items may have the same
+  /// names.
+  let imports = ComputeGate(places: 1)
+  let claims = Claims()
 
   var clock: LoopClock { options.pace }
 
@@ -29,7 +33,12 @@ struct ReceiverSetup: Sendable {
   func post(_ event: ReceiverEngine.Event) { queue.post(Report(event)) }
 
   /// Tells the user of this device a lower-case clause.
-  func notice(_ text: String) { post(.noticed(.notice(text))) }
+  func notice(_ text: String, about transfer: TransferID? = nil) { post(.noticed(.notice(text), of: transfer)) }
+
+  /// Tells the user an event; of several transfers at a time, also which one it is about.
+  func tell(_ event: TransferEvent, of transfer: TransferID) {
+    observer(options.atOnce > 1 ? .of(transfer, event) : event)
+  }
 
   /// Whether a device with this key needs no code here. Read anew each time: another process may
   /// forget it.

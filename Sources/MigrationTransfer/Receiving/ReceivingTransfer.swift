@@ -70,6 +70,8 @@ final class ReceivingTransfer: Sendable {
 
   /// The staged items of the newest part.
   var arrived: Arrived { newest?.staging.arrived ?? Arrived() }
+  /// Their number and size.
+  var held: Tally { newest?.staging.held ?? Tally() }
 
   private var newest: Staged? { state.withLock { $0.newest?.1 } }
 

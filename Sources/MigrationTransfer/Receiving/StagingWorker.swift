@@ -57,7 +57,9 @@ struct StagingWorker: Sendable {
       return ReceiverEngine.Examination(try judge.judge(offer, held: held, on: terms), without: leftOut)
     }
     let room = judge.device.flatMap { rooms[$0] } ?? Tally()
-    let check = try judge.judge(offer.besides(room), held: Tally(), on: terms)
+    try setup.claims.check(offer, of: transfer, terms.existing)
+    let others = setup.claims.room(besides: transfer)
+    let check = try judge.judge(offer.besides(room.adding(others)), held: Tally(), on: terms)
     if let device = judge.device {
       rooms[device] = room.adding(Tally(items: offer.items, bytes: offer.allocated))
     }
@@ -117,13 +119,20 @@ struct StagingWorker: Sendable {
         of: transfer.identifier.ofPart(order.part), keys: transfer.begun[order.part]?.keys ?? .random())
     let most = setup.importers.area.most?.besides(transfer.finishedBytes)
     try most?.check(total: order.offer.bytes)
-    let check = try importer.judge(order.offer, held: staging?.settled(of: order.offer) ?? order.held, on: terms)
+    let held = staging?.settled(of: order.offer) ?? order.held
+    let check = try setup.claims.claim(
+      order.offer, of: transfer, hasBegun: staging != nil, terms.existing
+    ) { (others) throws(ArchiveError) in
+      try importer.judge(order.offer.besides(others), held: held, on: terms)
+    }
     if staging == nil {
       // The store knows before anything is staged, so that nothing staged is ever without an owner.
       let begun = ReceivingTransfer.Begun(
         keys: terms.keys, totals: PartTotals(order.offer, order.part), elsewhere: try elsewhere(importer),
         folder: transfer.folder)
-      if let folder = begun.folder { setup.notice("what arrives goes into \(VisibleText.quoted(folder))") }
+      if let folder = begun.folder {
+        setup.notice("what arrives goes into \(VisibleText.quoted(folder))", about: transfer.identifier)
+      }
       try transfer.begin(order.part, transfer.begun[order.part] ?? begun)
       staging = try importer.area.stage(order.offer, on: terms)
     }

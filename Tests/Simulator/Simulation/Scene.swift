@@ -74,6 +74,8 @@ final class Scene {
   /// Whether the receiver stays, and how many more transfers it then receives.
   let keeps: Bool
   var rounds = 2
+  /// How many senders it serves at once.
+  let atOnce: Int
   /// Whether both users keep pairings, and the keys of the kept one at each end.
   let keepsPairings: Bool
   var keptAtSender: SimulatedSender.Identity?
@@ -177,6 +179,7 @@ final class Scene {
 
   init(seed: UInt64, mutation: Mutation?, keeps: Bool = false, keepsTrace: Bool) {
     self.keeps = keeps
+    atOnce = keeps && !seed.isMultiple(of: 2) ? 3 : 1
     world = World(seed: seed, keepsTrace: keepsTrace)
     self.mutation = mutation
     network = Network(world)

@@ -67,6 +67,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     let greeting = Greeting(role: .receiver, label: "", software: "", features: [])
     var settings = Engine.Settings(greeting: greeting, giveUpAfter: scene.patience())
     settings.keeps = scene.keeps
+    settings.atOnce = scene.atOnce
     settings.keepsPairings = scene.keepsPairings
     settings.asksConsent = scene.world.dice.one(in: 3)
     settings.asksRestart = scene.world.dice.one(in: 3)
@@ -175,7 +176,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   // MARK: The user
 
   private func told(_ event: TransferEvent) {
-    switch event {
+    switch event.plain {
     case .code(let code, _, _): scene.shownCode = code
     case .notStored(let path, _, _):
       toldRefused.insert(path)

@@ -10,7 +10,7 @@ extension CommandDescription {
         ]),
         .either(["--keep", "--code-file"]),
         .optional([
-          "--verify", "--remember", "--listen", "--from", "--no-announce", "--via", "--via-token-file",
+          "--at-once", "--verify", "--remember", "--listen", "--from", "--no-announce", "--via", "--via-token-file",
           "--give-up-after", "--label", "--verbose", "--report", "--json",
         ])),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
@@ -50,7 +50,7 @@ extension CommandDescription {
         """
         With --keep, receives one transfer after another, each with a new code, until Ctrl-C (exit code 130) or SIGTERM
         (143) ends it. A failed transfer is reported, and the next one may come. A sender that lost its connection may
-        return at any later time.
+        return at any later time. With --at-once N, N transfers run at the same time; one code is shown at a time.
         """),
       .text(
         """
@@ -141,6 +141,12 @@ extension CommandDescription {
       with the oldest connection is forgotten first. A transfer that is under way counts, and stays.
       """),
     .flag("--keep", "Continue after a transfer, until the command is stopped."),
+    .value(
+      "--at-once", "N", .text,
+      """
+      With --keep, serve up to N senders at the same time (1 to 16, default: 1). Further ones wait for their turn. A
+      transfer that sends a name which another one is bringing is refused as if the name were taken.
+      """),
     .flag(
       "--verify",
       """

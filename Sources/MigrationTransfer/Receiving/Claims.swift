@@ -1,0 +1,74 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// What the transfers that a receiver serves at the same time still need of the destination: room and
+/// names. None of them is judged as if it were alone.
+final class Claims: Sendable {
+  private struct Claim: Sendable {
+    let transfer: ReceivingTransfer
+    /// All that its part brings.
+    let total: Tally
+    /// The paths of the part's roots in the destination.
+    let roots: Set<[UInt8]>
+  }
+
+  private let claims = Mutex<[TransferID: Claim]>([:])
+  /// One transfer at a time is judged and claims: two would each see the other's claim, or neither
+  /// would.
+  private let turn = ComputeGate(places: 1)
+
+  /// Releases the claims of transfers that are not served any more.
+  func keep(where isServed: (TransferID) -> Bool) {
+    claims.withLock { claims in
+      for transfer in claims.keys where !isServed(transfer) { claims[transfer] = nil }
+    }
+  }
+
+  /// What the transfers beside this one still bring.
+  func room(besides transfer: ReceivingTransfer) -> Tally {
+    claims.withLock { Array($0.values) }.reduce(Tally()) { sum, claim in
+      guard claim.transfer.identifier != transfer.identifier else { return sum }
+      let held = claim.transfer.held
+      return sum.adding(
+        Tally(
+          items: claim.total.items.subtractingClamped(held.items),
+          bytes: claim.total.bytes.subtractingClamped(held.bytes)))
+    }
+  }
+
+  /// Fails if another transfer brings a root of the same name, and existing names are refused.
+  func check(_ offer: Offer, of transfer: ReceivingTransfer, _ existing: Existing) throws(ArchiveError) {
+    guard existing == .refuse else { return }
+    let others = claims.withLock { $0.values.filter { $0.transfer.identifier != transfer.identifier } }
+    for root in offer.contents.roots where others.contains(where: { $0.roots.contains(transfer.path(of: root)) }) {
+      throw ArchiveError(
+        .exists, "another device sends \(VisibleText.quoted(root.name)) to the same folder at this moment",
+        hint: "Send it again when that transfer is done. With --into '{device}' each device has its own folder.",
+        name: root.name)
+    }
+  }
+
+  /// Claims what a part needs, once it is judged beside the others. Of a part that has begun, something
+  /// is staged: its names are judged at its import.
+  func claim<Judgement>(
+    _ offer: Offer, of transfer: ReceivingTransfer, hasBegun: Bool, _ existing: Existing,
+    after judge: (_ others: Tally) throws(ArchiveError) -> Judgement
+  ) throws(ArchiveError) -> Judgement {
+    try turn.run { () throws(ArchiveError) in
+      if !hasBegun { try check(offer, of: transfer, existing) }
+      let judgement = try judge(room(besides: transfer))
+      let total = Tally(items: offer.items, bytes: offer.allocated)
+      let roots = Set(offer.contents.roots.map { transfer.path(of: $0) })
+      claims.withLock { $0[transfer.identifier] = Claim(transfer: transfer, total: total, roots: roots) }
+      return judgement
+    }
+  }
+}
+
+extension ReceivingTransfer {
+  /// Where a root arrives in the destination.
+  fileprivate func path(of root: Root) -> [UInt8] {
+    (folder.map { $0.bytes + [UInt8(ascii: "/")] } ?? []) + root.name
+  }
+}

@@ -1,0 +1,48 @@
+import MigrationArchive
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+/// What several transfers at a time need of one destination.
+@Suite struct ClaimsTests {
+  private let claims = Claims()
+  private let one = ReceivingTransfer(1)
+  private let two = ReceivingTransfer(2)
+
+  private func offer(_ name: String = "Documents") -> Offer {
+    Offer(contents: .folders([Root(kind: .directory, name: Array(name.utf8))]), items: 3, bytes: 90, allocated: 100)
+  }
+
+  /// Claims, and returns what the others still bring.
+  private func claim(
+    _ offer: Offer, _ transfer: ReceivingTransfer, hasBegun: Bool = false, _ existing: Existing = .refuse
+  ) throws -> Tally {
+    try claims.claim(offer, of: transfer, hasBegun: hasBegun, existing) { $0 }
+  }
+
+  @Test func `what one transfer still brings is no room for another one, and for itself it is`() throws {
+    #expect(try claim(offer(), one) == Tally())
+    #expect(try claim(offer("Music"), two) == Tally(items: 3, bytes: 100))
+    #expect(try claim(offer(), one, hasBegun: true) == Tally(items: 3, bytes: 100))
+    claims.keep { $0 == 1 }
+    #expect(claims.room(besides: one) == Tally())
+  }
+
+  @Test func `one that is judged to have no room claims none`() {
+    #expect(throws: ArchiveError.self) {
+      try claims.claim(offer(), of: one, hasBegun: false, .refuse) { (_) throws(ArchiveError) in
+        throw ArchiveError(.noSpace, "no room")
+      }
+    }
+    #expect(claims.room(besides: two) == Tally())
+  }
+
+  @Test func `a name that arrives is taken, where names are refused and nothing is staged yet`() throws {
+    _ = try claim(offer(), one)
+    let error = #expect(throws: ArchiveError.self) { try claim(offer(), two) }
+    #expect(error?.code == .exists && error?.name == Array("Documents".utf8))
+    #expect(try claim(offer(), two, .merge) == Tally(items: 3, bytes: 100))
+    #expect(try claim(offer(), two, hasBegun: true) == Tally(items: 3, bytes: 100))
+  }
+}
