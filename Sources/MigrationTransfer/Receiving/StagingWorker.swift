@@ -83,6 +83,7 @@ struct StagingWorker: Sendable {
             parts: plan.parts.indices.map { RememberedTransfer.Part(isDeclined: record.declined.contains(UInt16($0))) },
             meeting: setup.meetings.secret(of: record.client))))
       try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)
+      if !isKept { try store.unexpect(record.client, as: .receiver) }
     }
     return Report(.recorded(session, nil, isKept: isKept))
   }

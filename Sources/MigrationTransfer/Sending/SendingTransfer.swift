@@ -86,6 +86,7 @@ final class SendingTransfer: Sendable {
     entry.withLock { $0 = new }
     try store.noteUse(of: receiver, as: .sender, label: record.label, address: record.address, now: now)
   }
+    if !record.keepsPairing { try store.unexpect(receiver, as: .sender) }
 
   /// Keeps the pairing, durably, if both ends want that and there is room for another one.
   func keepPairing(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup) throws {
