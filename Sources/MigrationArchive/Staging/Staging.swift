@@ -33,6 +33,9 @@ package final class Staging: Sendable {
     var stage = Stage.receiving
     /// The items that an import was about to move, by their paths in staging.
     var moving: [ArchivePath: Move] = [:]
+    /// The old entries that an import was about to set aside, by the paths of the items that come in
+    /// their places.
+    var asides: [ArchivePath: Move] = [:]
     /// The items that killed imports were about to place in several steps.
     var earlierPlacing = EarlierPlacing()
     /// The first items that were imported next to existing items with their names, and their number.

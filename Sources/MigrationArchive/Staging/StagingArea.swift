@@ -273,7 +273,7 @@ struct StagingSweep {
         path = place.path
         try forgetFile(of: place)
       case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .exposed?, .imported?,
-        .existing?, .refused?, .placing?, .arrived?, nil:
+        .existing?, .refused?, .placing?, .aside?, .arrived?, nil:
         continue
       }
       gone.append(.discarded(path))
