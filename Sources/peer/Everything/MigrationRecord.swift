@@ -53,6 +53,9 @@ struct MigrationRecord: Sendable {
     parts.enumerated().filter { ends[UInt16($0.offset)]?.result.isSuccess == true }.map(\.element)
   }
 
+  /// The packages that the sender names with any part, also one that has failed.
+  var packages: Set<String> { Set(parts.flatMap(\.packages)) }
+
   private var rows: [MigrationTable.Row] {
     parts.enumerated().flatMap { index, part in
       let number = UInt16(index)
