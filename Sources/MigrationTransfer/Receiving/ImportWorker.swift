@@ -80,9 +80,10 @@ struct ImportWorker: Sendable {
       }
     }
     let (staging, finish) = (conclusion.part.staging, conclusion.finish)
-    let number = Int(part)
+    let (number, unplaced) = (Int(part), UInt64(transfer.unplaced(ofPart: part)))
     try transfer.entry?.update { remembered in
       remembered.parts[number].unsent = finish.unsent
+      remembered.parts[number].unplaced = unplaced
       remembered.parts[number].withheld = finish.withheld
       remembered.parts[number].notStored = withheld
       remembered.parts[number].isConcluded = true
