@@ -50,7 +50,7 @@ APPS = {
         f"sqlite3 {PLACES} \"select title from moz_bookmarks where guid='bbbbbbbbbbbb'\" | grep -x Moved; "
         f"sqlite3 {COOKIES} \"select value from moz_cookies where host = 'moved.example'\" | grep -x yes"),
     "org.mozilla.Thunderbird": (
-        "timeout 20 thunderbird --headless >/dev/null 2>&1; echo 'user_pref(\"moved.mark\", true);' >> $(ls -d ~/.thunderbird/*.default* | tail -n 1)/user.js",
+        "timeout 20 thunderbird --headless >/dev/null 2>&1; echo 'user_pref(\"moved.mark\", true);' >> $(ls -d ~/.thunderbird/*.default-* | tail -n 1)/user.js",
         "touch /tmp/before; sleep 1; timeout 60 thunderbird --headless >/dev/null 2>&1 || true; test $(ls -d ~/.thunderbird/*.default* | wc -l) = 2; "
         "cd $(dirname $(ls ~/.thunderbird/*.default*/user.js)); find . -newer /tmp/before -name '*.sqlite*' | grep -q ."),
     "org.chromium.Chromium": (
