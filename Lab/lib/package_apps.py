@@ -28,8 +28,11 @@ PACKAGES = ["firefox-esr", "thunderbird", "chromium", "keepassxc", "libreoffice-
             "dconf-cli", "dbus", "flatpak", "nano", "tmux", "zsh", "fish", "neovim", "htop", "sqlite3"]
 PREFIX = "/opt/peer"
 PLACES = "\"$(find ~/.mozilla ~/.config/mozilla -name places.sqlite 2>/dev/null | head -n 1)\""
+COOKIES = PLACES.replace("places", "cookies")
 BOOKMARK = ("insert into moz_places(url, guid, url_hash) values('http://moved.example/', 'aaaaaaaaaaaa', 1); "
             "insert into moz_bookmarks(type, fk, parent, title, guid) values(1, last_insert_rowid(), 3, 'Moved', 'bbbbbbbbbbbb');")
+COOKIE = ("insert into moz_cookies(name, value, host, path, expiry, lastAccessed, creationTime) "
+          "values('moved', 'yes', 'moved.example', '/', 4102444800, 1, 1);")
 FLATPAK = """set -e; cd /tmp; for kind in runtime app; do id=org.example.Moved; [ $kind = app ] || id=org.example.Platform
   mkdir -p $kind/files/bin $kind/usr/bin $kind/export; printf 'x' > $kind/files/bin/x
   if [ $kind = app ]; then printf "[Application]\\nname=$id\\nruntime=org.example.Platform/x86_64/1\\nsdk=org.example.Platform/x86_64/1\\ncommand=x\\n"
@@ -41,12 +44,14 @@ dbus-run-session -- flatpak --user install -y --noninteractive moved org.example
 APPS = {
     # The app: what makes its data on the old system, and what shows it on the new one.
     "org.mozilla.firefox": (
-        f"timeout 25 firefox-esr --headless >/dev/null 2>&1; sqlite3 {PLACES} \"{BOOKMARK}\"",
+        f"timeout 25 firefox-esr --headless >/dev/null 2>&1; sqlite3 {PLACES} \"{BOOKMARK}\" && "
+        f"sqlite3 {COOKIES} \"{COOKIE}\"",
         f"timeout 25 firefox-esr --headless >/dev/null 2>&1 || true; test $(find ~/.mozilla ~/.config/mozilla -name places.sqlite 2>/dev/null | wc -l) = 1; "
-        f"sqlite3 {PLACES} \"select title from moz_bookmarks where guid='bbbbbbbbbbbb'\" | grep -x Moved"),
+        f"sqlite3 {PLACES} \"select title from moz_bookmarks where guid='bbbbbbbbbbbb'\" | grep -x Moved; "
+        f"sqlite3 {COOKIES} \"select value from moz_cookies where host = 'moved.example'\" | grep -x yes"),
     "org.mozilla.Thunderbird": (
-        "timeout 20 thunderbird --headless >/dev/null 2>&1; echo 'user_pref(\"moved.mark\", true);' >> $(ls -d ~/.thunderbird/*.default* | tail -n 1)/user.js",
-        "touch /tmp/before; sleep 1; timeout 25 thunderbird --headless >/dev/null 2>&1 || true; test $(ls -d ~/.thunderbird/*.default* | wc -l) = 2; "
+        "timeout 20 thunderbird --headless >/dev/null 2>&1; echo 'user_pref(\"moved.mark\", true);' >> $(ls -d ~/.thunderbird/*.default-* | tail -n 1)/user.js",
+        "touch /tmp/before; sleep 1; timeout 60 thunderbird --headless >/dev/null 2>&1 || true; test $(ls -d ~/.thunderbird/*.default* | wc -l) = 2; "
         "cd $(dirname $(ls ~/.thunderbird/*.default*/user.js)); find . -newer /tmp/before -name '*.sqlite*' | grep -q ."),
     "org.chromium.Chromium": (
         "timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=$HOME/.config/chromium --dump-dom about:blank >/dev/null 2>&1; "

@@ -1,5 +1,6 @@
 """Rounds of chaos that move a home: a plan of 12 parts."""
 
+import glob
 import os
 import shutil
 import subprocess
@@ -64,6 +65,10 @@ class PlanRound(Round):
             [Run.binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False,
             env={**os.environ, "HOME": self.old, "PEER_HOME": home})
         require(done.returncode == 0, f"'peer {' '.join(arguments)}' ended with {done.returncode}: {done.stderr[-300:]!r}")
+
+    def is_unpaired(self):
+        """The devices know each other from the pairing on."""
+        return not glob.glob(f"{self.homes['sender']}/devices/*/state")
 
     def words(self, role):
         return [{"receiver": "receive", "sender": "send"}[role], "--everything"]

@@ -201,8 +201,7 @@ class Round:
             arguments += ["--listen", f"127.0.0.1:{self.port}"]
         else:
             arguments += ["--to", f"127.0.0.1:{self.relay.port}", "--code-file", "-"]
-            # The code is for a transfer without received data; after that, no code must be needed.
-            if self.first_acknowledged is None and not remembered(self.homes["sender"]):
+            if self.is_unpaired() and not remembered(self.homes["sender"]):
                 if self.code is None:
                     return self.wait_for_code()
                 text = self.code + "\n"
@@ -212,6 +211,10 @@ class Round:
         self.runs[role].append(
             Run(self.place, number, role, arguments, self.homes[role], text, self.tell, self.user_homes[role]))
         self.note(f"  {role} {number}: process {self.last(role).popen.pid}")
+
+    def is_unpaired(self):
+        """Whether a sender may need a code: it is for a transfer without received data."""
+        return self.first_acknowledged is None
 
     def words(self, role):
         """The first words of the command of a side."""
@@ -374,7 +377,8 @@ class Round:
             require(names[-1:] == ["done"], f"{run.role} {run.number} ended with 0 and without 'done': {names}")
         elif self.dismissed and run.role == "receiver" and run.code == 130:
             pass
-        elif self.first_acknowledged is None and run.role == "sender" and run.code in (3, 5):
+        elif run.role == "sender" and (
+                self.is_unpaired() and run.code == 3 or self.first_acknowledged is None and run.code == 5):
             # Not paired yet, or not recognized: its user reads the code that is shown now.
             self.note("its user enters the code again")
         else:
@@ -565,7 +569,8 @@ class Round:
             role: [event for run in runs for event in run.ends if event["event"] == "done"]
             for role, runs in self.runs.items()
         }
-        require(dones["receiver"], "the receiver never said 'done'")
+        # One that was killed when its sender knew already has no reason to say it.
+        require(dones["receiver"] or self.last("receiver").kills, "the receiver never said 'done'")
         self.compare_ends(dones)
         for runs in self.runs.values():
             for run in runs:

@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 // Has an empty path resolved, which only a process finds that can read this one's memory.
-static void ask(int report) {
+static void ask(int report, pid_t parent) {
   struct csystem_calls filter;
+  // Without this process it would wait for an answer for good, and keep its locks.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 || getppid() != parent) _exit(1);
   // Its memory can be read as that of a program, even if this process has secret memory.
   prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   if (csystem_write_calls(&filter, csystem_calls_ask) == -1 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) _exit(1);
@@ -44,8 +46,8 @@ int csystem_can_answer(void) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pid_t child = fork();
-  if (child == 0) ask(report[1]);
+  pid_t parent = getpid(), child = fork();
+  if (child == 0) ask(report[1], parent);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   close(report[1]);
   int is_answered = child != -1 && answers(report[0]);

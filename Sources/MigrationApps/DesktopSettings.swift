@@ -38,7 +38,8 @@ package struct DesktopSettings: Equatable, Sendable {
 
   fileprivate static func isName(_ text: Substring) -> Bool {
     let others = Set("-_.:@+".utf8)
-    return !text.isEmpty && text.utf8.allSatisfy { $0.isLetterOrDigit || others.contains($0) }
+    if ["", ".", ".."].contains(text) { return false }
+    return text.utf8.allSatisfy { $0.isLetterOrDigit || others.contains($0) }
   }
 
   package var isEmpty: Bool { values.isEmpty }

@@ -57,7 +57,7 @@ final class Output: Sendable {
   }
 
   /// Lets a function say what the user does once the parts of a migration have arrived.
-  func advise(by advise: @escaping @Sendable ([Part]) -> [String]) { state.withLock { $0.advise = advise } }
+  func advise(by advise: @escaping @Sendable (MigrationRecord) -> [String]) { state.withLock { $0.advise = advise } }
 
   /// Records an event; returns at once.
   func handle(_ event: TransferEvent) {
@@ -222,7 +222,7 @@ final class Output: Sendable {
   /// Writes the list of a transfer's items, once, and says where it is.
   private func finish(_ list: inout ItemList?, by report: inout any Report, _ put: Put) {
     let (file, advise) = state.withLock { ($0.listFile, $0.advise) }
-    if let arrived = list?.migration.arrived, !arrived.isEmpty, let advice = advise?(arrived) {
+    if let migration = list?.migration, !migration.arrived.isEmpty, let advice = advise?(migration) {
       list?.migration.advice = advice
       report.advise(advice)
     }

@@ -57,8 +57,8 @@ struct OutputState: Sendable {
   var listFile: ItemListFile?
   /// Adds to an event what this device knows about it.
   var explain: (@Sendable (TransferEvent) -> TransferEvent)?
-  /// Says what the user does once these parts have arrived.
-  var advise: (@Sendable ([Part]) -> [String])?
+  /// Says what the user does after a migration.
+  var advise: (@Sendable (MigrationRecord) -> [String])?
   /// Whether data has begun to move, so that a later run resumes the transfer.
   private(set) var isUnderWay = false
   /// Whether the result of the transfer has been reported.

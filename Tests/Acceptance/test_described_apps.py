@@ -270,3 +270,38 @@ def test_a_hostile_sender(work):
     with open(report, encoding="utf-8") as file:
         told = [sentence for sentence in json.load(file)["next"] if "0--purge" in sentence]
     equal(told, ["Installed on the old computer, as it says, and in no catalogue of this one: 0--purge, x--not-there"], "the packages")
+
+
+@needs(interop, dconf_and_bus)
+def test_hostile_settings(work):
+    """described apps: settings of a sender's choosing load no key beyond the receiver's description"""
+    old, new = described(work, SETTINGS, BROWSER)
+    old.write("key", "[org/example]\nsize=uint32 4\n")
+    with contextlib.ExitStack() as ends:
+        bus, variables, dconf = session(work, new)
+        ends.callback(bus.wait)
+        ends.callback(bus.terminate)
+        work.environment.update(variables)
+
+        def brought(source, app, code, *options):
+            receiver = new.receive(*options)
+            made = paired(receiver, [Part({"dconf": f"{old.home}/{source}"}, kind=wire.APP_OF_FILES, identifier=app)])
+            made.session()
+            equal([made_part.code for made_part in made.parts], [code], f"the code for {source}")
+            receiver.wait()
+            return dconf("dump", "/")
+
+        # An app whose description names no settings.
+        equal(brought("key", "org.example.browser", 8), "", "the settings")
+        groups = [
+            "org/example", "/", "", "org", "org/example/colours/../../../org/gnome", "org/example/coloursX", "org/example/colours//x", "/org/example",
+            "org/gnome/settings-daemon/plugins/media-keys/custom-keybindings/custom0", "system/proxy"]
+        old.write("dump", "".join(f"[{group}]\nsize=uint32 4\ncommand='sh'\n../top='x'\norg/example/size=9\n" for group in groups))
+        loaded = "[org/example]\nsize=uint32 4\n"
+        equal(brought("dump", "colours", 0), loaded, "the settings")
+        # A link is no file: what was there is there again.
+        os.symlink(f"{new.home}/secret", f"{old.home}/link")
+        new.write("secret", "[org/example]\nsize=uint32 7\n")
+        equal(brought("link", "colours", 10, "--existing", "replace"), loaded, "the settings")
+        place = f"{new.home}/.local/share/peer-settings"
+        equal((os.listdir(place), os.path.islink(f"{place}/colours")), (["colours"], False), "what is there")

@@ -27,7 +27,7 @@ import Testing
 
   @Test(arguments: [
     "no group=1", "[org/a]\nno value", "[org/a]\nempty=", "[org/a\nx=1", "[org//a]\nx=1", "[../a]b]\nx=1",
-    "[a b/c]\nx=1",
+    "[a b/c]\nx=1", "[org/../a]\nx=1",
     "[org/a]\na/b=1", "[org/a]\n[x=1", "[org/a]\nx y=1", "[org/a]\nx=\u{1}", "[org/a]\n=1",
   ])
   func `what is no key with a value is left out`(_ text: String) {

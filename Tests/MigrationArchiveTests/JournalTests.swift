@@ -117,6 +117,7 @@ struct JournalReading {
     case .discardedTree(let path): return "discarded tree \(name(path))"
     case .void: return "void"
     case .moving: return "moving"
+    case .aside: return "aside"
     case .refused: return "refused"
     case .existing(let existing): return "existing \(existing.name)"
     case .placing(_, let target): return target == nil ? "placing nothing" : "placing"

@@ -132,6 +132,32 @@ import Testing
     #expect(last > 15)
   }
 
+  @Test func `a failure brings all old data back, wherever an import before has died`() throws {
+    var (last, failures) = (0, 0)
+    var hasDied = true
+    while hasDied {
+      last += 1
+      let ground = try SettingAsideTests()
+      let (export, staging, mortal) = try ground.interrupted()
+      mortal.life.withLock { life in
+        life.operations = 0
+        life.last = (last + 1) / 2
+        life.diesAfter = last % 2 == 0
+      }
+      var moves = FolderImport(staging, to: mortal, at: ground.places)
+      _ = thrown { try moves.run { _ in } }
+      hasDied = mortal.hasDied
+      let name = String(decoding: staging.disk.name, as: UTF8.self)
+      let isTaken = rmdir(ground.scratch.path("destination/\(name)/tree/rc")) == 0
+      let importer = try FolderImporter(ground.scratch, existing: .setAside, places: ground.places)
+      let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
+      let hasFailed = thrown { _ = try importer.importItems(of: again) { _ in } } != nil
+      if hasFailed { failures += 1 }
+      #expect(hasFailed == isTaken && (isTaken ? ground.isOld() : ground.isNew()), "\(last)")
+    }
+    #expect(failures > 15)
+  }
+
   @Test(
     arguments: [
       (0, "1970-01-01"), (86_399, "1970-01-01"), (86_400, "1970-01-02"), (951_782_400, "2000-02-29"),

@@ -488,4 +488,16 @@ import Testing
     #expect(script.engine.transfers.map(\.identifier) == [101])
     #expect(script.say(.receipt) == ["close 1 until 2.0", "discard 100"])
   }
+
+  @Test func `roots that an earlier run has left out of a part are still not there`() throws {
+    let finished = ReceiverEngine.KnownTransfer.Finished(done: Script.done, unplaced: 2)
+    let done = ReceiverEngine.KnownTransfer(
+      identifier: 77, client: Script.key(1), plan: Script.plan(parts: 1), finished: [0: finished])
+    #expect(try IncomingTransfer(done).outcome?.get().failedParts == 2)
+    var importing = IncomingTransfer(
+      ReceiverEngine.KnownTransfer(
+        identifier: 77, client: Script.key(1), plan: Script.plan(parts: 1), concluded: Script.whole, unplaced: 1))
+    importing.imported(Script.done, [])
+    #expect(try importing.outcome?.get().failedParts == 1)
+  }
 }

@@ -77,7 +77,9 @@ import Testing
   @Test func `a finished part whose DONE is recorded is not offered, and any other is`() {
     let known = SenderEngine.UnfinishedTransfer(
       identifier: 7, receiver: Fixture.receiver,
-      parts: [SenderEngine.UnfinishedTransfer.Part(done: Fixture.done), SenderEngine.UnfinishedTransfer.Part()])
+      parts: [
+        SenderEngine.UnfinishedTransfer.Part(done: Fixture.done, unplaced: 2), SenderEngine.UnfinishedTransfer.Part(),
+      ])
     var trial = SenderTrial()
     trial.sources = Array(sources.prefix(2))
     trial.begin([known])
@@ -89,7 +91,9 @@ import Testing
       trial.take(.recorded(7, Fixture.traffic, isWritten: true)).prefix(2) == [
         "tell tree and 1 more done", "say 1 receipt",
       ])
-    #expect(result(&trial).hasPrefix("tell done 18/1800"))
+    // Roots that an earlier run left out of the first one are still not there.
+    let end = result(&trial)
+    #expect(end.hasPrefix("tell done 18/1800") && end.hasSuffix(" failed 2"), "\(end)")
   }
 
   @Test func `a plan without a part that is taken ends with the reason of its first part`() {

@@ -85,6 +85,41 @@ import Testing
     #expect(first.destination.names() == ["big", "other", "small"])
   }
 
+  /// Whether the sender wants to keep the pairing at its second try.
+  @Test(arguments: [true, false])
+  func `a migration that ends while its plan is asked about needs no other code, and only then`(isKept: Bool) throws {
+    source.write("a", patternData(1000))
+    let first = try RunningReceiver(
+      Scratch(), giveUpAfter: 60, keepsPairings: true, knownDevices: .migrating(isKept: false), store: receiving,
+      consent: { _, ending in
+        do {
+          var poller = try Poller()
+          _ = try poller.wait(for: .readable, on: ending)
+        } catch {
+          Issue.record(error)
+        }
+        return nil
+      })
+    let paired = try migration(to: try first.port(), code: try first.events.code())
+    try first.events.first { if case .offer = $0 { () } else { nil } }
+    _ = first.stop()
+    _ = paired.stop()
+    #expect(try sending.devices().count == 1 && receiving.devices().count == 1)
+    let second = try RunningReceiver(
+      Scratch(), giveUpAfter: 60, keepsPairings: true, knownDevices: .migrating(isKept: false), store: receiving)
+    let again = try migration(to: try second.port(), isKept: isKept)
+    _ = try again.result()
+    #expect(try isKnown(again))
+    #expect(try sending.devices().map(\.label) == (isKept ? ["new device"] : []))
+    #expect(try receiving.devices().map(\.label) == (isKept ? ["old device"] : []))
+  }
+
+  private func migration(to port: UInt16, code: PairingCode? = nil, isKept: Bool = true) throws -> RunningSender {
+    var options = Sender.Options(to: port, giveUpAfter: 60)
+    (options.keepsPairing, options.knownDevices) = (isKept, .migrating(isKept: false))
+    return try RunningSender([source.at("a")], options, store: sending, code: code)
+  }
+
   @Test func `a key of a receiver that cannot be used is named with its file`() throws {
     _ = try receiver().stop()
     home.write("receiver/devices/key", [1, 2, 3], mode: 0o600)

@@ -69,7 +69,7 @@ final class RunningReceiver: Sendable {
   init(
     _ destination: Scratch, pace: LoopClock = .patient, codePace: LoopClock? = nil, port: UInt16 = 0,
     giveUpAfter: Double = 0, keeps: Bool = false, keepsPairings: Bool = false,
-    store: TransferStore? = nil, from ranges: [AddressRange] = [],
+    knownDevices: KnownDevices = .kept, store: TransferStore? = nil, from ranges: [AddressRange] = [],
     consent: ConsentAsker? = nil, restart: RestartAsker? = nil,
     importer: (any Importers)? = nil,
     seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
@@ -84,6 +84,7 @@ final class RunningReceiver: Sendable {
     options.from = ranges
     options.keeps = keeps
     options.keepsPairings = keepsPairings
+    options.knownDevices = knownDevices
     var helpers = Receiver.Helpers()
     helpers.restart = restart
     helpers.consent = consent

@@ -56,6 +56,7 @@ import Testing
     elsewhere.parts[0].begun?.elsewhere = [0x2F, 0xFE]
     elsewhere.parts[0].begun?.folder = try ArchivePath(Array("laptop/2026-11-27".utf8))
     elsewhere.parts[0].isDeclined = true
+    elsewhere.parts[0].unplaced = 3
     elsewhere.meeting = [UInt8](0..<32)
     for remembered in [
       elsewhere, try sending(1), try receiving(2, into: [0x2F, 0xFF]), try receiving(3, into: [0x2F], done: 77),

@@ -17,7 +17,7 @@ import Testing
     .range(ChunkPlace(path: path("d/f"), generation: 7, range: 5..<Limits.fileSize, isHole: true), check),
     .sealed(file), .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0),
     .concluded(Tally(items: .max, bytes: 3)), .exposed, .imported, .placing(path("d/f"), to: path("d/f (2)")),
-    .placing(path("d"), to: nil),
+    .placing(path("d"), to: nil), .aside(path("d"), inode: .max, at: path("d.before")),
     .arrived(
       ArrivedItem(
         path: path("d/f"), target: path("d/f (2)"), kind: .file, size: .max,

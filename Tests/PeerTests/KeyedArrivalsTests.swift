@@ -1,5 +1,6 @@
 import MigrationApps
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -52,6 +53,17 @@ import Testing
     #expect(try arrivals().importer(of: self.part("unknown", "config")) == nil)
     #expect(try arrivals().importer(of: self.part("../x", "config")) == nil)
     #expect(try arrivals().missing(for: part) == .package("x11"))
+  }
+
+  @Test func `the old computer's programs are named, also where the part that tells them has failed`() throws {
+    var record = MigrationRecord()
+    let teller = Part(.folders([Root(kind: .directory, name: [97])]), name: "a", packages: ["no-such-package"])
+    record.note(.plan([teller, part("x", "config")], availableBytes: nil), at: 0)
+    record.note(.partEnded(PartEnd(0, "a", Fault(.exists, "it is there"))), at: 1)
+    #expect(try arrivals().nextSteps(after: record) == [])
+    record.note(.partEnded(PartEnd(1, "x", Samples.result())), at: 2)
+    let steps = try arrivals().nextSteps(after: record)
+    #expect(steps.contains { $0.hasPrefix("Installed on the old computer") && $0.hasSuffix(": no-such-package") })
   }
 
   @Test func `what a part is does not depend on the sender's flags`() throws {

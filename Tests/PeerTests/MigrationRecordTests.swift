@@ -34,7 +34,15 @@ import Testing
     #expect(text.contains("'a/x' as 'a/x (2)'") || text.contains("a/x as 'a/x (2)'"))
     #expect(text.hasSuffix("peer send 'a b'\n") && text.contains("without a code"))
     let later = table(events + [.partEnded(PartEnd(2, "c", Samples.result()))])
-    #expect(!later.contains("the app c is running") && !later.contains("peer send"))
+    #expect(!later.contains("the app c is running") && later.contains("a file is there"))
+  }
+
+  @Test func `a folder that did not arrive in an earlier run is told, with the command`() {
+    func end(_ result: TransferResult) -> TransferEvent { .partEnded(PartEnd(0, "a", result)) }
+    let plan = TransferEvent.plan(Array(parts.prefix(1)), availableBytes: nil)
+    let text = table([plan, end(Samples.result(concludedAt: 7, failedParts: 1))])
+    #expect(text.contains("1 folder of it did not arrive in an earlier run") && text.hasSuffix("peer send 'a b'\n"))
+    #expect(!table([plan, end(Samples.result(concludedAt: 7))]).contains("peer send"))
   }
 
   @Test func `a failure that no session continues needs a code again`() {

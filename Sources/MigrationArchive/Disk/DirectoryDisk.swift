@@ -42,8 +42,10 @@ package final class DirectoryDisk: StagingDisk {
   }
 
   /// Creates the staging directory, private, with an empty journal; EEXIST if the name is taken. A
-  /// directory that a kill has left empty counts as created.
-  package convenience init(making name: [UInt8], in parent: SharedDirectory) throws(SystemError) {
+  /// directory that a kill has left empty counts as created. With `abilities`, nothing is probed.
+  package convenience init(
+    making name: [UInt8], in parent: SharedDirectory, knowing abilities: DiskAbilities? = nil
+  ) throws(SystemError) {
     var isNew = true
     do {
       try parent.directory.makeDirectory(name, mode: 0o700)
@@ -64,6 +66,7 @@ package final class DirectoryDisk: StagingDisk {
         throw SystemError(alreadyExisting: "create")
       }
       try self.init(name, in: parent, own, journal: journal)
+      if let abilities { probed.withLock { $0 = abilities } }
     } catch {
       // A directory of another user takes the name, and nothing more.
       throw !isNew && error.isPermissionDenied ? SystemError(alreadyExisting: "create") : error

@@ -4,8 +4,9 @@ import MigrationWire
 /// Sets the existing data of an app aside before new data arrives there: all roots change together,
 /// and a failure brings the old data back.
 extension FolderImport {
-  /// A root, and the name that the old entry of its place has now.
-  typealias Changed = (item: Item, aside: ArchivePath?)
+  /// A root, the name that the old entry of its place has now, and whether the root has that place if
+  /// it is not staged.
+  typealias Changed = (item: Item, aside: ArchivePath?, isOurs: Bool)
 
   /// Gives the entry with an item's name another one beside it, with the date: `NAME.before-2026-11-25`.
   /// Returns the name; nil if there is no entry any more.
@@ -13,6 +14,10 @@ extension FolderImport {
     for number in 1...Self.besideNames {
       let suffix = ".before-\(CivilDate.text(Timestamp.coarseNow()))" + (number > 1 ? "-\(number)" : "")
       guard let aside = sibling(of: item.target, Array(item.target.name) + Array(suffix.utf8)) else { break }
+      let old = try importing(item.path) { () throws(SystemError) in try destination.occupant(at: item.target) }
+      guard let old else { return nil }
+      if try importing(item.path, { () throws(SystemError) in try destination.occupant(at: aside) }) != nil { continue }
+      try journal([.aside(item.path, inode: old.inode, at: aside)])
       do {
         try destination.rename(item.target, to: aside)
         return aside
@@ -24,13 +29,28 @@ extension FolderImport {
     throw noNameLeft(for: item)
   }
 
+  /// Notes what an import before this one has moved, and set aside, and not brought back.
+  mutating func noteEarlierChanges() {
+    let (moves, asides) = staging.shared.withLock { ($0.moving, $0.asides) }
+    for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
+      let old = asides[path].flatMap { aside -> ArchivePath? in
+        guard let there = try? destination.occupant(at: aside.target) else { return nil }
+        return there.inode == aside.inode || !tellsEntriesApart ? aside.target : nil
+      }
+      guard old != nil || existing == .setAside && path.parent == nil else { continue }
+      let there = try? destination.occupant(at: move.target)
+      let isOurs = there.map { (try? hasMoved(path, move, $0)) == true } ?? false
+      changed.append((Item(path: path, target: move.target, kind: .directory), old, isOurs))
+    }
+  }
+
   /// Gives the old entries their names again: where no new item is in place, or after a failure
   /// all of them. What cannot be brought back stays beside its place; another run continues from
   /// there.
-  mutating func bringBack(_ changed: [Changed], afterFailure: Bool) {
-    for (item, aside) in changed.reversed() {
+  mutating func bringBack(afterFailure: Bool) {
+    for (item, aside, isOurs) in changed.reversed() {
       if (try? isStaged(item.path, item)) != true {
-        guard afterFailure, (try? destination.takeBack(item.target, to: item.path)) != nil else { continue }
+        guard afterFailure, !isOurs || (try? destination.takeBack(item.target, to: item.path)) != nil else { continue }
       }
       if let aside { try? destination.rename(aside, to: item.target) }
     }

@@ -28,7 +28,7 @@ package struct FolderImport {
   /// The roots that are in place: their names, and which entries they are.
   private var placedRoots: [(target: ArchivePath, entry: ExistingEntry)] = []
   /// The roots of a part that sets old entries aside, as far as they are moved.
-  private var changed: [Changed] = []
+  var changed: [Changed] = []
   /// Whether the file system can rename without replacing, as far as known.
   var renamesSafely = true
   /// The items that are about to be moved, and those of them that are in the journal.
@@ -63,30 +63,14 @@ package struct FolderImport {
   /// `Staging.finishImport` records the success.
   package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
     guard case .concluded(let tally) = staging.stage else { return }
-    try settleEarlierPlacing()
-    try finishEarlierMoves()
-    let roots = try entries(of: nil)
-    try checkPresence(of: roots)
-    try findCompanies(among: roots, in: nil)
-    // All roots are checked before the first is moved, so that a name that was taken meanwhile does
-    // not leave the import half done.
-    let fates = try fates(of: roots[...])
-    // A root that replaces a file is looked up by the next run, too.
-    let replacing = zip(roots, fates).compactMap { root, fate in fate.replaced.map { (path: root.path, target: $0) } }
-    try announce(upcoming + replacing)
-    total = fates.contains(where: \.isMerging) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
+    noteEarlierChanges()
     do throws(ArchiveError) {
-      for (root, fate) in zip(roots, fates) {
-        try perform(fate, on: root)
-        try mergeDirectories(progress)
-        done += 1
-        tell(progress)
-      }
+      try move(tally, progress)
     } catch {
-      bringBack(changed, afterFailure: true)
+      bringBack(afterFailure: true)
       throw error
     }
-    bringBack(changed, afterFailure: false)
+    bringBack(afterFailure: false)
     for merging in merged.sorted(by: { Staging.deeperFirst($0.item.path, $1.item.path) }) {
       try setMetadata(of: merging)
     }
@@ -100,6 +84,27 @@ package struct FolderImport {
     }
     try checkPlacedRoots()
     try staging.refuseStaged(notStored)
+  }
+
+  private mutating func move(_ tally: Tally, _ progress: (ImportProgress) -> Void) throws(ArchiveError) {
+    try settleEarlierPlacing()
+    try finishEarlierMoves()
+    let roots = try entries(of: nil)
+    try checkPresence(of: roots)
+    try findCompanies(among: roots, in: nil)
+    // All roots are checked before the first is moved, so that a name that was taken meanwhile does
+    // not leave the import half done.
+    let fates = try fates(of: roots[...])
+    // A root that replaces a file is looked up by the next run, too.
+    let replacing = zip(roots, fates).compactMap { root, fate in fate.replaced.map { (path: root.path, target: $0) } }
+    try announce(upcoming + replacing)
+    total = fates.contains(where: \.isMerging) ? max(tally.items, UInt64(roots.count)) : UInt64(roots.count)
+    for (root, fate) in zip(roots, fates) {
+      try perform(fate, on: root)
+      try mergeDirectories(progress)
+      done += 1
+      tell(progress)
+    }
   }
 
   /// Fails if a root of the archive is neither staged nor moved.
@@ -137,7 +142,7 @@ package struct FolderImport {
       hint: "Find out who else can write there; 'peer forget' gives the transfer up.", name: root.bytes)
   }
 
-  private var tellsEntriesApart: Bool { staging.abilities.tellsEntriesApart }
+  var tellsEntriesApart: Bool { staging.abilities.tellsEntriesApart }
 
   /// Sets the remaining permissions and times of the items that a killed import had moved, and
   /// reports their names to the user.
@@ -170,8 +175,7 @@ package struct FolderImport {
 
   /// Whether the existing entry is the moved item: it has the item's inode, or, because the file
   /// system may have changed that, it is a directory with the item's time.
-  private func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: ExistingEntry) throws(ArchiveError) -> Bool
-  {
+  func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: ExistingEntry) throws(ArchiveError) -> Bool {
     if there.inode == move.inode { return true }
     guard !tellsEntriesApart, there.kind == .directory, let modified = there.modified,
       let sent = try staging.directoryRecord(path)?.modified
@@ -241,13 +245,13 @@ package struct FolderImport {
   private mutating func perform(_ fate: Fate, on item: Item) throws(ArchiveError) {
     switch fate {
     case .arrives(let target):
-      if existing == .setAside { changed.append((item, nil)) }
+      if existing == .setAside { changed.append((item, nil, true)) }
       try place(item, at: target)
     case .setsAside(let target):
       // A run after this one finds neither of them at the destination.
       try announce([(item.path, target)])
       let item = item.renamed(target)
-      changed.append((item, try setAside(item)))
+      changed.append((item, try setAside(item), true))
       try place(item, at: target)
     case .replaces(let target): try replace(target, with: item)
     case .merges(let there):

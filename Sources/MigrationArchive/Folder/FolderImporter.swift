@@ -161,7 +161,12 @@ package final class FolderImporter: Importer {
     var moves = FolderImport(staging, to: disk, at: places)
     try moves.run(progress: progress)
     try area.checkPlace()
-    try completing?()
+    do throws(ArchiveError) {
+      try completing?()
+    } catch {
+      moves.bringBack(afterFailure: true)
+      throw error
+    }
     try staging.finishImport()
     return staging.losses
   }

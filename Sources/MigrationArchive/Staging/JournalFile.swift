@@ -49,12 +49,6 @@ final class JournalFile: Sendable {
   /// The position of the next record.
   var position: UInt64 { state.withLock { $0.position } }
 
-  /// Records durably that everything before `position` is durable. The data that the mark vouches
-  /// for must be synced already.
-  func mark(syncedUpTo position: UInt64) throws(SystemError) {
-    try appendDurably([.synced(upTo: position)])
-  }
-
   /// The record at a position at which one was read before; nil if there is none.
   func record(at position: UInt64) throws(SystemError) -> JournalRecord? {
     var reader = JournalReader(file, key: key, end: self.position, start: position, block: 4096)

@@ -117,7 +117,7 @@ extension JournalRecord {
     switch self {
     case .item(let record, _), .sealed(let record): record
     case .opened, .range, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-      .existing, .refused, .placing, .arrived:
+      .existing, .refused, .placing, .aside, .arrived:
       nil
     }
   }

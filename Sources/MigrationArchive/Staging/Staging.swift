@@ -33,6 +33,9 @@ package final class Staging: Sendable {
     var stage = Stage.receiving
     /// The items that an import was about to move, by their paths in staging.
     var moving: [ArchivePath: Move] = [:]
+    /// The old entries that an import was about to set aside, by the paths of the items that come in
+    /// their places.
+    var asides: [ArchivePath: Move] = [:]
     /// The items that killed imports were about to place in several steps.
     var earlierPlacing = EarlierPlacing()
     /// The first items that were imported next to existing items with their names, and their number.
@@ -207,15 +210,25 @@ package final class Staging: Sendable {
     }
   }
 
-  /// Records that the importer has completed, and that its results are durable.
+  /// Records that the importer has completed, and that its results are durable. The record survives
+  /// this process; a power loss may take it, and then the next run finds every item in its place.
   package func finishImport() throws(ArchiveError) {
     guard case .concluded(let total) = stage else { return }
     do {
-      try journal.appendDurably([.imported])
+      try journal.append([.imported])
     } catch {
       throw ArchiveError(.importFailed, "the imported items cannot be made durable", cause: error)
     }
     shared.withLock { $0.stage = .imported(total) }
+  }
+
+  /// Makes the record of the import durable, where no other record says the same.
+  package func makeImportDurable() throws(ArchiveError) {
+    do {
+      try journal.file.synchronize()
+    } catch {
+      throw ArchiveError(.importFailed, "the imported items cannot be made durable", cause: error)
+    }
   }
 
   /// Removes the staging directory, durably; the ledger remains.
@@ -228,16 +241,20 @@ package final class Staging: Sendable {
     }
   }
 
-  /// Makes everything written before the call durable, and records that in the journal.
+  /// Makes everything written before the call durable, and records that in the journal, durably and
+  /// with the records that need it.
   ///
   /// The kernel reports a write error only once. So after a failure this method always fails: only
   /// a recovery, which reads the content again, shows which data is intact.
-  package func synchronize() throws(ArchiveError) {
+  package func synchronize() throws(ArchiveError) { try synchronize(before: []) }
+
+  func synchronize(before records: [JournalRecord]) throws(ArchiveError) {
     if let failure = syncFailure.withLock({ $0 }) { throw failure }
     let position = journal.position
     do {
       try disk.synchronize()
-      try journal.mark(syncedUpTo: position)
+      // Written as one: a power loss keeps no record without the mark before it.
+      try journal.appendDurably([.synced(upTo: position)] + records)
     } catch {
       let failure = ArchiveError(.storage, "the staging directory cannot be synced", cause: error)
       syncFailure.withLock { $0 = failure }

@@ -14,6 +14,8 @@ package final class StagingArea: Sendable {
   private let preserved: Preserved
   /// The disk that staging uses for a directory; tests replace it with a less capable one.
   private let known: @Sendable (DirectoryDisk) -> any StagingDisk
+  /// What the file system can, once it is known: a plan has many parts.
+  private let abilities = Mutex<DiskAbilities?>(nil)
 
   /// Opens the directory; creates it if it is missing. Fails unless it is writable.
   package convenience init(
@@ -114,7 +116,10 @@ package final class StagingArea: Sendable {
     var failure = SystemError(alreadyExisting: "create")
     for name in Self.names(of: transfer) {
       do {
-        return try DirectoryDisk(making: name, in: destination.directory)
+        let disk = try DirectoryDisk(making: name, in: destination.directory, knowing: abilities.withLock { $0 })
+        let found = disk.abilities
+        abilities.withLock { $0 = found }
+        return disk
       } catch {
         failure = error
         guard error.isAlreadyExisting else { break }
@@ -273,7 +278,7 @@ struct StagingSweep {
         path = place.path
         try forgetFile(of: place)
       case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .exposed?, .imported?,
-        .existing?, .refused?, .placing?, .arrived?, nil:
+        .existing?, .refused?, .placing?, .aside?, .arrived?, nil:
         continue
       }
       gone.append(.discarded(path))

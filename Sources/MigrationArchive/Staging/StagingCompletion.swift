@@ -41,12 +41,7 @@ extension Staging {
       if done % 256 == 0 { progress(ImportProgress(phase: .verifying, done: done, total: total)) }
     }
     progress(ImportProgress(phase: .makingDurable, done: 0, total: 1))
-    try synchronize()
-    do {
-      try journal.appendDurably([.concluded(finish.total)])
-    } catch {
-      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
-    }
+    try synchronize(before: [.concluded(finish.total)])
     shared.withLock { $0.stage = .concluded(finish.total) }
     progress(ImportProgress(phase: .makingDurable, done: 1, total: 1))
   }

@@ -47,7 +47,7 @@ extension Staging {
         formerExisting: existing == nil || existing == survey.existing ? nil : survey.existing,
         shared: Shared(
           ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving,
-          earlierPlacing: survey.placing))
+          asides: survey.asides, earlierPlacing: survey.placing))
       // The rest of a record that was cut short may follow the end.
       if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
       var replay = StagingReplay(staging, survey)
@@ -132,6 +132,8 @@ struct JournalSurvey {
   private(set) var stage = Staging.Stage.receiving
   /// The items that were about to be moved, by their paths in staging.
   private(set) var moving: [ArchivePath: Staging.Move] = [:]
+  /// The old entries that were about to be set aside, by the same paths.
+  private(set) var asides: [ArchivePath: Staging.Move] = [:]
   private(set) var placing = EarlierPlacing()
   private(set) var existing = Existing.refuse
   /// The totals of the received data when it was complete.
@@ -192,6 +194,7 @@ struct JournalSurvey {
       trusted = 0
       stage = .receiving
     case .moving(let path, let inode, let target): moving[path] = Staging.Move(inode: inode, target: target)
+    case .aside(let path, let inode, let target): asides[path] = Staging.Move(inode: inode, target: target)
     case .existing(let existing): self.existing = existing
     case .placing(let path, let target): placing.note(path, target, at: position)
     case .imported: noteImport()
@@ -274,7 +277,7 @@ struct StagingReplay {
         guard !survey.isVoid(at: position) else { return }
         staging.restore(path, generation, size: size, reason)
       case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-        .existing, .placing, .arrived:
+        .existing, .placing, .aside, .arrived:
         break
       }
     }

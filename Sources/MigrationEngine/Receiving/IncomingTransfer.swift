@@ -24,6 +24,8 @@ struct IncomingPart: Sendable {
   var total = ExpectedTotal()
   /// How many items the sender could not send.
   var unsent: UInt64 = 0
+  /// How many roots an earlier run has left out.
+  var unplacedBefore = 0
   /// The items that the sender left out, and those left out at the import.
   var leftOut = LeftOut()
   var leftBehind: [LeftBehind] = []
@@ -40,7 +42,7 @@ struct IncomingPart: Sendable {
     TransferResult(
       total: done.total, sentBytes: 0, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0, unsent: unsent,
       losses: done.losses, leftOut: leftOut, notStored: done.notStored, renamed: done.renamed,
-      leftBehind: leftBehind, concludedAt: concludedAt, failedParts: unplaced)
+      leftBehind: leftBehind, concludedAt: concludedAt, failedParts: max(unplaced, unplacedBefore))
   }
 
   /// The refusals that the user of this device has not been told; from now on they count as told.
@@ -117,13 +119,14 @@ struct IncomingTransfer: Sendable {
     part.held = known.held
     part.heldBefore = known.held
     part.unsent = known.unsent
+    part.unplacedBefore = known.unplaced
     part.refusals = known.refusals
     part.withheldItems = known.withheld
     for (number, finished) in known.finished {
       var part = IncomingPart(number: number)
       part.heldBefore = finished.done.total
       part.unsent = finished.unsent
-      let result = part.result(finished.done, concludedAt: finished.at)
+      let result = part.result(finished.done, without: finished.unplaced, concludedAt: finished.at)
       results[number] = .finished(finished.done, result, notStored: finished.notStored, isTold: false)
     }
     if let total = known.concluded {

@@ -127,8 +127,11 @@ extension ReceiverEngine {
       package let notStored: [Refusal]
       /// In seconds since 1970.
       package let at: Int64
+      /// How many roots were left out.
+      package let unplaced: Int
 
-      package init(done: Done, unsent: UInt64 = 0, notStored: [Refusal] = [], at: Int64 = 0) {
+      package init(done: Done, unsent: UInt64 = 0, notStored: [Refusal] = [], at: Int64 = 0, unplaced: Int = 0) {
+        self.unplaced = unplaced
         self.done = done
         self.unsent = unsent
         self.notStored = notStored
@@ -162,13 +165,16 @@ extension ReceiverEngine {
     package let hasMore: Bool
     /// The parts that the user of this device does not want.
     package let declined: Set<UInt16>
+    /// How many roots were left out of the part.
+    package let unplaced: Int
 
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, plan: Plan,
       finished: [UInt16: Finished] = [:], part: UInt16 = 0, held: Tally = Tally(), unsent: UInt64 = 0,
       refusals: [Refusal] = [], withheld: [Refusal] = [], concluded: Tally? = nil, isHeld: Bool = true,
-      hasMore: Bool = false, declined: Set<UInt16> = []
+      hasMore: Bool = false, declined: Set<UInt16> = [], unplaced: Int = 0
     ) {
+      self.unplaced = unplaced
       self.identifier = identifier
       self.client = client
       self.host = host

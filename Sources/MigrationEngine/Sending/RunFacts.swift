@@ -109,7 +109,7 @@ extension SenderEngine {
           seconds: 0, unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
           leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, renamed: done.renamed,
           leftBehind: finish?.leftBehind ?? [], concludedAt: finish == nil ? unfinished?.lastSeen : nil,
-          failedParts: leftOut.count))
+          failedParts: max(leftOut.count, finish == nil ? unfinished?.unplaced ?? 0 : 0)))
     }
   }
 

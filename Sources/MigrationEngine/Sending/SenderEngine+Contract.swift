@@ -93,8 +93,13 @@ extension SenderEngine {
       package let done: Done?
       /// The items named as not stored, which are recorded with DONE.
       package let refusals: [Refusal]
+      /// How many roots the receiver has left out.
+      package let unplaced: Int
 
-      package init(unsent: UInt64 = 0, lastSeen: Int64 = 0, done: Done? = nil, refusals: [Refusal] = []) {
+      package init(
+        unsent: UInt64 = 0, lastSeen: Int64 = 0, done: Done? = nil, refusals: [Refusal] = [], unplaced: Int = 0
+      ) {
+        self.unplaced = unplaced
         self.unsent = unsent
         self.lastSeen = lastSeen
         self.done = done

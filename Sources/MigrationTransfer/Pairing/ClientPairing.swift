@@ -4,7 +4,7 @@ import MigrationWire
 
 /// The sender's side of the frames before READY (Protocol §4.2).
 enum ClientPairing {
-  /// Proves the code, and checks the receiver's proof of it. The connection is at READY afterwards.
+  /// Proves the code, and checks the receiver's proof of it. READY is still to be said.
   static func pair(
     _ connection: inout Connection, secret: PairingSecret, own: KeyFingerprint, until deadline: BootInstant
   ) throws(ConnectionError) -> KeyFingerprint {
@@ -28,7 +28,6 @@ enum ClientPairing {
       throw ConnectionError(Violation(.state, "a frame before READY"))
     }
     guard constantTimeEqual(confirmation, keys.confirmB) else { throw ConnectionError(.codeMismatch) }
-    try connection.say(.ready, until: deadline)
     return server
   }
 

@@ -86,9 +86,10 @@ struct ImportWorker: Sendable {
       }
     }
     let (staging, finish) = (conclusion.part.staging, conclusion.finish)
-    let number = Int(part)
+    let (number, unplaced) = (Int(part), UInt64(transfer.unplaced(ofPart: part)))
     try transfer.entry?.update { remembered in
       remembered.parts[number].unsent = finish.unsent
+      remembered.parts[number].unplaced = unplaced
       remembered.parts[number].withheld = finish.withheld
       remembered.parts[number].notStored = withheld
       remembered.parts[number].isConcluded = true
@@ -100,11 +101,17 @@ struct ImportWorker: Sendable {
   /// Remembers the end of the transfer and the names of the items that are not stored, since a
   /// sender that missed the answer may ask again. Removes the staging directory.
   ///
-  /// In this order. The next run completes a step that failed: the journal also says that all is
-  /// imported.
+  /// In this order: one durable record says that all is imported, before the sender hears it. The next
+  /// run completes a step that failed: the journal says it too.
   private func leaveTombstone(_ done: Done, _ refused: [Refusal], _ staging: Staging) {
     do {
-      try transfer.entry?.finish(part, done, notStored: (refused + withheld).nameable)
+      do throws(Fault) {
+        try transfer.entry?.finish(part, done, notStored: (refused + withheld).nameable)
+      } catch {
+        try staging.makeImportDurable()
+        throw error
+      }
+      if transfer.entry == nil { try staging.makeImportDurable() }
       try staging.remove()
     } catch {
       notice("\(error)")

@@ -55,8 +55,10 @@ struct PairingWorker: Sendable {
   /// Proves the code to a sender that has proved it.
   func confirm(until deadline: BootInstant) -> ReceiverPerformer.WorkerReport {
     goOn { (connection) throws(ConnectionError) in
+      let (key, meeting) = (connection.peerFingerprint, try connection.meetingSecret())
+      setup.expect(key, at: connection.remoteAddress.hostDescription, meeting)
       try ServerPairing.confirm(&connection, served.noted.confirmation, until: deadline)
-      setup.meetings.note(connection.peerFingerprint, try connection.meetingSecret())
+      setup.meetings.note(key, meeting)
       return .ready(served.id, identifier: .randomIdentifier())
     }
   }

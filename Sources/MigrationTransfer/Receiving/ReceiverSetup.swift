@@ -47,6 +47,13 @@ struct ReceiverSetup: Sendable {
     return options.knownDevices.has(device)
   }
 
+  /// A device has proved the code: before it hears so, it is known, where this run keeps the pairings
+  /// of migrations.
+  func expect(_ key: KeyFingerprint?, at address: String, _ meeting: [UInt8]) {
+    guard let key, options.keepsPairings, options.knownDevices != .kept else { return }
+    try? store?.expect(key, as: .receiver, by: identity, at: address, meeting: meeting)
+  }
+
   /// The newest part of a transfer has a staging directory from now on.
   func keep(
     _ staging: Staging, _ importer: any Importer, _ part: UInt16, of transfer: ReceivingTransfer

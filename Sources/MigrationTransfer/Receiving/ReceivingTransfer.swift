@@ -19,6 +19,8 @@ final class ReceivingTransfer: Sendable {
     var begun: [UInt16: Begun] = [:]
     /// The bytes of finished parts.
     var finished: [UInt16: UInt64] = [:]
+    /// How many roots the newest judgement leaves out of parts.
+    var unplaced: [UInt16: Int] = [:]
     /// The folder of the destination for what has not begun; nil for the destination itself.
     var folder: ArchivePath?
     /// The newest part: its staging directory, and its importer.
@@ -88,6 +90,12 @@ final class ReceivingTransfer: Sendable {
 
   /// A part is finished.
   func finish(_ part: UInt16, _ total: Tally) { state.withLock { $0.finished[part] = total.bytes } }
+
+  /// A part is judged.
+  func leaveOut(_ roots: Int, ofPart part: UInt16) { state.withLock { $0.unplaced[part] = roots } }
+
+  /// How many roots are left out of a part.
+  func unplaced(ofPart part: UInt16) -> Int { state.withLock { $0.unplaced[part] ?? 0 } }
 
   /// The user wants the transfer of this plan.
   func keep(_ plan: Plan) { state.withLock { $0.plan = plan } }

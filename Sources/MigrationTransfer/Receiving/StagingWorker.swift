@@ -49,6 +49,7 @@ struct StagingWorker: Sendable {
     let leftOut = try judge.unplaceable(offer.contents.roots).map { root, reason in
       ReceiverEngine.UnplacedRoot(root: UInt32(root), fault: Fault(reason))
     }
+    transfer.leaveOut(leftOut.count, ofPart: number)
     let (staging, begun) = (transfer.staged(ofPart: number)?.staging, transfer.begun[number])
     let terms = staging?.terms ?? judge.terms(of: transfer.identifier.ofPart(number), keys: begun?.keys ?? .random())
     guard begun == nil else {
@@ -84,6 +85,7 @@ struct StagingWorker: Sendable {
             subject: .destination(try setup.importers.area.place(), port: port), plan: plan,
             parts: plan.parts.indices.map { RememberedTransfer.Part(isDeclined: record.declined.contains(UInt16($0))) },
             meeting: setup.meetings.secret(of: record.client))))
+      if !isKept { try store.unexpect(record.client, as: .receiver) }
       try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)
     }
     return Report(.recorded(session, nil, isKept: isKept))
@@ -298,7 +300,8 @@ struct RecoveryWorker: Sendable {
     var finished: [UInt16: ReceiverEngine.KnownTransfer.Finished] = [:]
     for (number, part) in remembered.parts.enumerated() {
       finished[UInt16(number)] = part.finished.map {
-        .init(done: $0.done, unsent: part.unsent, notStored: part.notStored, at: $0.at)
+        .init(
+          done: $0.done, unsent: part.unsent, notStored: part.notStored, at: $0.at, unplaced: Int(part.unplaced))
       }
     }
     let newest = remembered.parts[Int(remembered.newest)]
@@ -309,7 +312,8 @@ struct RecoveryWorker: Sendable {
       finished: finished, part: remembered.newest, held: held, unsent: newest.unsent, refusals: refusals,
       withheld: newest.notStored, concluded: concluded, isHeld: isHeld,
       hasMore: hasMore || others.contains { $0.begun != nil && $0.finished == nil },
-      declined: Set(remembered.parts.indices.filter { remembered.parts[$0].isDeclined }.map { UInt16($0) }))
+      declined: Set(remembered.parts.indices.filter { remembered.parts[$0].isDeclined }.map { UInt16($0) }),
+      unplaced: Int(newest.unplaced))
   }
 
   /// The staged items; nil if there are none, or none that can be trusted.

@@ -175,6 +175,28 @@ extension TransferStore {
     return true
   }
 
+  /// For how many seconds a device is expected.
+  private static let expectation: Int64 = 24 * 3600
+
+  /// Knows a device from its pairing on, durably, until the plan tells whether the pairing is kept: a
+  /// kill of either end in between needs no other code. One that is known already stays as it is.
+  func expect(
+    _ peer: KeyFingerprint, as role: Role, by identity: Identity, at address: String, meeting: [UInt8]?
+  ) throws {
+    let now = Timestamp.coarseNow().seconds
+    guard device(peer, as: role) == nil else { return }
+    _ = try keep(
+      KnownDevice(
+        role: role, identity: try identity.encoded(), peer: peer, label: address, address: address, since: now,
+        lastUsed: now, until: now + Self.expectation, meeting: meeting))
+  }
+
+  /// Forgets a device that was only expected: its pairing is not kept.
+  func unexpect(_ peer: KeyFingerprint, as role: Role) throws(Fault) {
+    guard let device = device(peer, as: role), device.until != nil, device.transfers == 0 else { return }
+    try remove(device)
+  }
+
   /// Notes that a transfer begins with a device, if that is a known one.
   func noteUse(of peer: KeyFingerprint, as role: Role, label: String, address: String, now: Int64) throws(Fault) {
     guard var device = device(peer, as: role) else { return }
@@ -248,16 +270,16 @@ extension TransferStore {
   /// Forgets a device: it needs a code from now on.
   package func forgetDevice(_ typed: String) throws(TransferFailure) -> KnownDevice {
     let device = try only(typed)
-    do throws(Fault) {
-      guard let folder = try openFolder(Self.devicesFolder) else { return device }
-      try storing { () throws(SystemError) in
-        try folder.directory.removeTree(Array(device.identifier.utf8))
-        try folder.directory.synchronize()
-      }
-    } catch {
-      throw error.failure
-    }
+    do throws(Fault) { try remove(device) } catch { throw error.failure }
     return device
+  }
+
+  private func remove(_ device: KnownDevice) throws(Fault) {
+    guard let folder = try openFolder(Self.devicesFolder) else { return }
+    try storing { () throws(SystemError) in
+      try folder.directory.removeTree(Array(device.identifier.utf8))
+      try folder.directory.synchronize()
+    }
   }
 
   /// The only device that the user can mean: by its whole name or label, or the first digits of its

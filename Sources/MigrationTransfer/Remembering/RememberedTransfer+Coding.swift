@@ -135,6 +135,7 @@ extension RememberedTransfer.Part {
     if let elsewhere = begun?.elsewhere { fields.append(9, elsewhere) }
     if isDeclined { fields.append(10, [1]) }
     if let folder = begun?.folder { fields.append(11, folder.bytes) }
+    if unplaced > 0 { fields.append(12) { $0.u64(unplaced) } }
     return fields
   }
 
@@ -171,6 +172,7 @@ extension RememberedTransfer.Part {
     isDeclined = fields.value(10) != nil
     unsent = try fields.number(4, subject) ?? 0
     withheld = try fields.number(5, subject) ?? 0
+    unplaced = try fields.number(12, subject) ?? 0
     for frame in fields.value(6) == nil ? [] : try fields.list(6, subject) {
       guard case .refused(let refusal)? = try RememberedTransfer.message(frame) else {
         throw Violation(.value, subject)

@@ -31,6 +31,8 @@ package struct RememberedTransfer: Equatable, Sendable {
     package var unsent: UInt64 = 0
     /// The number of items left out since the destination cannot hold them, at the last count.
     package var withheld: UInt64 = 0
+    /// The number of roots left out, at the last count.
+    package var unplaced: UInt64 = 0
     /// The named items that are not stored: those that the sender left out, from FINISH on, and all
     /// of them, once everything is imported.
     package var notStored: [Refusal] = []

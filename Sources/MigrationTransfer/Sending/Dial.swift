@@ -56,7 +56,7 @@ struct Dial {
     do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
     setup.post(.dialing(first: route.relay?.shown ?? addresses.first?.description ?? ""))
     switch keys {
-    case .pairing(let keys): return try pair(keys, dialing, addresses, wakeup)
+    case .pairing(let keys): return try pair(keys, dialing, addresses, wakeup, setup)
     case .transfer(let transfer): return try comeBack(to: transfer, dialing, addresses, wakeup)
     }
   }
@@ -106,7 +106,7 @@ struct Dial {
   }
 
   private func pair(
-    _ keys: PairingKeys, _ dialing: Dialing, _ addresses: [SocketAddress], _ wakeup: Wakeup
+    _ keys: PairingKeys, _ dialing: Dialing, _ addresses: [SocketAddress], _ wakeup: Wakeup, _ setup: SenderSetup
   ) throws(DialFailure) -> MetReceiver {
     let isReached = AtomicFlag()
     var connection: Connection
@@ -115,10 +115,16 @@ struct Dial {
     } catch {
       throw DialFailure(unreached: error, isReached: isReached.isSet)
     }
+    let meeting = try? connection.meetingSecret()
     let receiver: KeyFingerprint
     do throws(ConnectionError) {
       receiver = try ClientPairing.pair(
         &connection, secret: keys.secret, own: keys.identity.fingerprint, until: Dialing.deadline)
+      if setup.options.knownDevices != .kept {
+        let address = route.relay.map { RelayAccess.address(through: $0.name) } ?? connection.remoteAddress.description
+        try? setup.store?.expect(receiver, as: .sender, by: keys.identity, at: address, meeting: meeting)
+      }
+      try connection.say(.ready, until: Dialing.deadline)
     } catch {
       // The other end does not know of these.
       switch error.code {
@@ -128,7 +134,6 @@ struct Dial {
       }
       throw DialFailure(ofPairing: error)
     }
-    let meeting = try? connection.meetingSecret()
     let transfer = SendingTransfer(keys.identity, receiver: receiver, meeting: meeting)
     return MetReceiver(connection, transfer, dialing.context, route.relay)
   }

@@ -353,10 +353,7 @@ final class SenderPerformer: Performer {
     // Items without content take time as well.
     transfer?.traffic.begin()
     return SenderWorker("remember") {
-      transfer?.update { remembered in
-        remembered.parts[Int(part)].unsent = finish.unsent
-        remembered.lastSeen = Timestamp.coarseNow().seconds
-      }
+      transfer?.note(finish.unsent, \.unsent, ofPart: part)
       return Report(.finishNoted(number, id, nil))
     } failing: {
       .finishNoted(number, id, $0)

@@ -51,7 +51,9 @@ final class SendingTransfer: Sendable {
         SenderEngine.UnfinishedTransfer(
           identifier: remembered.transfer, receiver: remembered.peer, address: remembered.address,
           parts: remembered.parts.map {
-            .init(unsent: $0.unsent, lastSeen: remembered.lastSeen, done: $0.finished?.done, refusals: $0.notStored)
+            .init(
+              unsent: $0.unsent, lastSeen: remembered.lastSeen, done: $0.finished?.done, refusals: $0.notStored,
+              unplaced: Int($0.unplaced))
           }))
       transfers[remembered.transfer] = SendingTransfer(
         try Identity(encoded: remembered.identity), receiver: remembered.peer, meeting: remembered.meeting,
@@ -84,6 +86,7 @@ final class SendingTransfer: Sendable {
         held: Tally(), subject: .sources(try setup.origin()), plan: record.plan.recorded,
         parts: Array(repeating: RememberedTransfer.Part(), count: record.plan.parts.count), meeting: meeting))
     entry.withLock { $0 = new }
+    if !record.keepsPairing { try store.unexpect(receiver, as: .sender) }
     try store.noteUse(of: receiver, as: .sender, label: record.label, address: record.address, now: now)
   }
 
@@ -101,6 +104,18 @@ final class SendingTransfer: Sendable {
   /// Changes the record, as far as the disk allows it.
   func update(_ change: (inout RememberedTransfer) -> Void) {
     try? entry.withLock { $0 }?.update(change)
+  }
+
+  /// Records a count of a part, if it is new: the items that FINISH leaves out, or the roots that the
+  /// receiver does.
+  func note(
+    _ count: UInt64, _ path: WritableKeyPath<RememberedTransfer.Part, UInt64>, ofPart part: UInt16
+  ) {
+    if entry.withLock({ $0 })?.remembered.parts[Int(part)][keyPath: path] == count { return }
+    update { remembered in
+      remembered.parts[Int(part)][keyPath: path] = count
+      remembered.lastSeen = Timestamp.coarseNow().seconds
+    }
   }
 
   /// Records the receiver's DONE for a part. Returns whether the record, if there is one, is durable.
@@ -138,6 +153,7 @@ struct SendingSession: Sendable {
     let source = setup.sources[Int(order.part)]
     var held = held
     if order.accept.flags.contains(.namesAbsent) { held.nameAbsent() }
+    transfer.note(UInt64(order.leftOut.count), \.unplaced, ofPart: order.part)
     // The previous session's memory: a transfer may have thousands of sessions.
     CurrentProcess.returnFreeMemory()
     if let clause = source.withholding(for: order.traits).clause { setup.post(.withholding(number, clause: clause)) }

@@ -36,6 +36,9 @@ package enum JournalRecord: Equatable, Sendable {
   /// destination. From now on an empty entry there, or a second name of the same item, belongs to
   /// this import. Nil takes that back.
   case placing(ArchivePath, to: ArchivePath?)
+  /// The import is about to give the existing entry at the target of the item with this path, which
+  /// has this inode, that name beside it.
+  case aside(ArchivePath, inode: UInt64, at: ArchivePath)
   /// An item that an import has put in place: only in the record of what a known device has brought.
   case arrived(ArrivedItem)
 
@@ -123,6 +126,7 @@ package enum JournalRecord: Equatable, Sendable {
     case .refused: 14
     case .placing: 15
     case .arrived: 16
+    case .aside: 17
     }
   }
 
@@ -148,7 +152,7 @@ package enum JournalRecord: Equatable, Sendable {
     case .concluded(let total):
       body.u64(total.items)
       body.u64(total.bytes)
-    case .moving(let path, let inode, let target):
+    case .moving(let path, let inode, let target), .aside(let path, let inode, let target):
       body.u64(inode)
       body.u16(UInt16(path.bytes.count))
       body.array(path.bytes)
@@ -195,10 +199,11 @@ package enum JournalRecord: Equatable, Sendable {
     case 7: self = .concluded(Tally(items: try reader.u64(bytes), bytes: try reader.u64(bytes)))
     case 8: self = .imported
     case 9: self = .discardedTree(try ArchivePath(try reader.rest(bytes)))
-    case 10:
+    case 10, 17:
       let inode = try reader.u64(bytes)
       let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
-      self = .moving(path, inode: inode, to: try ArchivePath(try reader.rest(bytes)))
+      let target = try ArchivePath(try reader.rest(bytes))
+      self = kind == 10 ? .moving(path, inode: inode, to: target) : .aside(path, inode: inode, at: target)
     case 11: self = .void(at: try reader.u64(bytes))
     case 12: self = .exposed
     case 13:

@@ -85,8 +85,8 @@ final class EverythingImporters: Importers {
   /// What a part is for this device, which never trusts that a flag is missing.
   func flags(of part: Part) -> Part.Flags { keyed.flags(of: part) }
 
-  /// What the user of this device does once these parts have arrived.
-  func nextSteps(after parts: [Part]) -> [String] { keyed.nextSteps(after: parts) }
+  /// What the user of this device does after a migration.
+  func nextSteps(after migration: MigrationRecord) -> [String] { keyed.nextSteps(after: migration) }
 
   func importer(of part: Part) throws(ArchiveError) -> any Importer {
     switch part.contents {

@@ -87,21 +87,17 @@ struct KeyedArrivals {
     return arrival(of: app)?.missing
   }
 
-  /// What the user does once these parts have arrived.
-  func nextSteps(after parts: [Part]) -> [String] {
+  /// What the user does after a migration.
+  func nextSteps(after migration: MigrationRecord) -> [String] {
+    let (parts, named) = (migration.arrived, migration.packages)
     guard let place = try? home.directory.canonicalPath(), !parts.isEmpty else { return [] }
     let hasLabels = (try? Directory.status(of: "/sys/fs/selinux/enforce")) != nil
     let steps = NextSteps(
-      missing: parts.compactMap { missing(for: $0) }, others: packagesMissing(of: parts),
+      missing: parts.compactMap { missing(for: $0) },
+      others: named.isEmpty ? [] : named.subtracting(known.packages.names),
       aside: parts.flatMap { setAside(by: $0) }.map { place + [UInt8(ascii: "/")] + $0 },
       unlabelled: hasLabels ? place : nil)
     return steps.sentences(Catalogue(flatpaks: known.installations))
-  }
-
-  /// The packages that the sender names, and that are not installed here.
-  private func packagesMissing(of parts: [Part]) -> Set<String> {
-    let named = Set(parts.flatMap(\.packages))
-    return named.isEmpty ? [] : named.subtracting(known.packages.names)
   }
 
   private func arrival(of app: String) -> Arrival? {

@@ -53,6 +53,9 @@ struct MigrationRecord: Sendable {
     parts.enumerated().filter { ends[UInt16($0.offset)]?.result.isSuccess == true }.map(\.element)
   }
 
+  /// The packages that the sender names with any part, also one that has failed.
+  var packages: Set<String> { Set(parts.flatMap(\.packages)) }
+
   private var rows: [MigrationTable.Row] {
     parts.enumerated().flatMap { index, part in
       let number = UInt16(index)
@@ -72,6 +75,9 @@ struct MigrationRecord: Sendable {
       var row = MigrationTable.Row(name: name, state: result.concludedAt == nil ? .done : .finished)
       (row.items, row.bytes) = (result.total.items, result.total.bytes)
       row.missing = result.unsent &+ result.notStored
+      if row.state == .finished, result.failedParts > 0 {
+        row.reason = "\(Figures.count(UInt64(result.failedParts), "folder")) of it did not arrive in an earlier run"
+      }
       row.renamed = renamed[end.number] ?? []
       row.seconds = result.concludedAt == nil ? seconds[end.number] : nil
       return row
@@ -81,7 +87,7 @@ struct MigrationRecord: Sendable {
   }
 
   private func next(_ command: String) -> [String] {
-    let failed = ends.values.filter { !$0.result.isSuccess }
+    let failed = ends.values.filter { !$0.result.isWhole } + unplaced.values.joined()
     if failed.isEmpty { return [] }
     return failed.contains(where: \.mayResume)
       ? [
@@ -91,7 +97,10 @@ struct MigrationRecord: Sendable {
   }
 }
 
-extension Result where Failure == TransferFailure {
+extension Result<TransferResult, TransferFailure> {
+  /// Whether it is a success without anything that was left out.
+  fileprivate var isWhole: Bool { if case .success(let result) = self { result.failedParts == 0 } else { false } }
+
   /// Whether it is a success.
   fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
 }

@@ -153,7 +153,7 @@ final class Scene {
   private var finished: [Export] = []
   /// The export whose FINISH is being compared with the received data, and the last one of each part
   /// that was concluded; each with the name of the part in its transfer.
-  private var concluding: (name: TransferID, export: Export)?
+  private var concluding: [TransferID: Export] = [:]
   private(set) var concluded: [UInt16: (name: TransferID, export: Export)] = [:]
   /// The finished parts of each transfer, with their DONE.
   private(set) var done: [TransferID: [UInt16: Done]] = [:]
@@ -373,7 +373,7 @@ final class Scene {
   func recovered(_ staging: Staging, ofPart part: UInt16) {
     if staging.stage != .receiving {
       // The process may have died after it had recorded this; now the record is durable.
-      if concluding?.name == staging.transfer { hasConcluded() }
+      hasConcluded(staging.transfer)
     } else if concluded[part]?.name == staging.transfer {
       world.fail("a concluded transfer counts as incomplete")
     }
@@ -425,7 +425,7 @@ final class Scene {
       return world.fail("a FINISH was concluded that no export ended with")
     }
     sent.conclude(staging, without: dropped)
-    concluding = (staging.transfer, export)
+    concluding[staging.transfer] = export
     changeStore(ofPart: staging.transfer) {
       $0.unsent = finish.unsent
       $0.withheld = finish.withheld
@@ -435,13 +435,12 @@ final class Scene {
   }
 
   /// All items of the FINISH have arrived.
-  func hasConcluded() {
-    guard let concluding else { return }
-    let part = concluding.export.part
+  func hasConcluded(_ name: TransferID) {
+    guard let export = concluding[name] else { return }
     // If a second sender never learned the end of another transfer, the items of that transfer are
     // old for the next one.
-    if let before = concluded[part], before.name != concluding.name { existingItems.keep(destination(ofPart: part)) }
-    concluded[part] = concluding
+    if let before = concluded[export.part], before.name != name { existingItems.keep(destination(ofPart: export.part)) }
+    concluded[export.part] = (name, export)
   }
 
   /// The items that an import leaves out.

@@ -146,7 +146,7 @@ extension SimulatedReceiver {
           }
           scene.concludes(transfer.part, finish, staging, without: transfer.dropped, withheld: withheld)
           try staging.complete(finish) { feed(.importing(transfer.identifier, $0)) }
-          scene.hasConcluded()
+          scene.hasConcluded(staging.transfer)
         }
         feed(.noticed(.staged))
       } catch {
