@@ -13,7 +13,7 @@ enum VersionReport {
       ("system", SystemDescription.distribution),
       ("kernel", SystemDescription.kernel.map { "Linux \($0)" }),
       ("processors", "\(CurrentProcess.processors), \(SystemDescription.architecture)"),
-      ("home", home.flatMap(SystemDescription.fileSystem)),
+      ("home", (try? Home.ofUser(hint: "")).flatMap(SystemDescription.fileSystem)),
       ("PEER_HOME", (try? Home.chosen()).flatMap(SystemDescription.fileSystem)),
       ("Landlock", Confinement.landlockVersion.map { "version \($0)" } ?? "missing"),
       ("seccomp", Confinement.strength.contains(.calls) ? "works" : "missing"),
@@ -21,11 +21,6 @@ enum VersionReport {
     ]
     let lines = rows.map { "\($0.name):".padded(to: 12) + VisibleText.of($0.value ?? "unknown") + "\n" }
     return "peer \(Version.current)\n" + lines.joined()
-  }
-
-  private static var home: [UInt8]? {
-    let home = Environment.bytes("HOME") ?? []
-    return home.isEmpty ? CurrentProcess.homeDirectory : home
   }
 
   /// What keeps the extension of an app from changing the metadata of files.
