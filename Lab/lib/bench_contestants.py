@@ -1,4 +1,5 @@
-"""The measured programs: peer, the floor, WDT, rsync over ssh, and tar through TLS.
+"""The measured programs: peer, the floor, WDT, and tar through TLS; bench_ssh.py and
+bench_services.py have the others.
 
 Each contestant is a function of the place, the source folder and the empty destination folder, and
 returns one `Run`.
@@ -7,7 +8,6 @@ returns one `Run`.
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 
@@ -165,41 +165,6 @@ class WDT:
             environment=libraries)
         address = receiver.says(r"(?m)^(wdt://.*)\n")
         return both(Launched(place, [*usual, "-directory", source, "-"], text=f"{address}\n", environment=libraries), receiver)
-
-
-class Rsync:
-    """rsync over ssh with AES-128-GCM; the server is our own, one process tree for the one
-    connection."""
-
-    def __call__(self, place, source, destination):
-        keys = place.file("ssh")
-        if not os.path.isdir(keys):
-            self.prepare(keys)
-        server = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            listening.settimeout(30)
-            shell = f"ssh -F none -p {listening.getsockname()[1]} -i {keys}/user -c aes128-gcm@openssh.com -o BatchMode=yes " \
-                f"-o UserKnownHostsFile={keys}/known -o StrictHostKeyChecking=accept-new -o IdentitiesOnly=yes"
-            sender = Launched(place, ["rsync", "-a", "-W", "-e", shell, source, f"127.0.0.1:{destination}/"])
-            with listening.accept()[0] as connection:
-                receiver = Launched(place, [server, "-i", "-f", f"{keys}/server"], stdin=connection, stdout=connection)
-        sender.wait()
-        receiver.wait(codes=None)
-        # The work has ended for the user when the client ends; the server's clean-up counts as its
-        # CPU time.
-        return Run(sender, receiver, end=sender.end_time)
-
-    @staticmethod
-    def prepare(keys):
-        """Keys and settings of an ssh server that only lets us in."""
-        os.mkdir(keys, 0o700)
-        for name in ("host", "user"):
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{keys}/{name}"], check=True)
-        write(f"{keys}/server", (
-            f"HostKey {keys}/host\nAuthorizedKeysFile {keys}/user.pub\nStrictModes no\nUsePAM no\nPidFile none\n"
-            "PermitRootLogin prohibit-password\nPasswordAuthentication no\nCiphers aes128-gcm@openssh.com\nLogLevel ERROR\n"))
-        if os.geteuid() == 0:
-            os.makedirs("/run/sshd", 0o755, exist_ok=True)
 
 
 def write(path, text):

@@ -6,18 +6,25 @@ Each work is a function of the `Bench` and returns its cases.
 import os
 import shutil
 
-from bench_contestants import WDT, App, Floor, OtherFloor, Peer, Rsync, Tar
+import bench_ssh
+from bench_contestants import WDT, App, Floor, OtherFloor, Peer, Tar
 from bench_data import big_file, flat_files, many_files, system_tree
 from bench_report import result
 from bench_rounds import Case, hold
+from bench_services import Syncthing, Wormhole
 from outside import GIB, MIB, ROOT, require
 
 WORKS = {}
 
-CONTESTANTS = ["rsync", "tar", "WDT", "floor"]
+USUAL = ["rsync", "tar", "floor"]
+
+CONTESTANTS = [*USUAL, "WDT", "scp", "tar-ssh", "wormhole", "syncthing"]
+
+SSH = {"ssh": "openssh-client", "sshd": "openssh-server"}
 
 NEEDED = {
-    "rsync": {"rsync": "rsync", "ssh": "openssh-client", "sshd": "openssh-server"}, "tar": {"tar": "tar", "socat": "socat"},
+    "rsync": {"rsync": "rsync", **SSH}, "scp": SSH, "tar-ssh": {"tar": "tar", **SSH}, "tar": {"tar": "tar", "socat": "socat"},
+    "wormhole": {"wormhole": "magic-wormhole", "twist3": "python3-magic-wormhole-mailbox-server"}, "syncthing": {"syncthing": "syncthing"},
     "profile": {"valgrind": "valgrind", "strace": "strace"}}
 """The required commands, and the Debian packages that contain them."""
 
@@ -70,8 +77,10 @@ class Bench:
     def everything(self, source):
         """peer and the requested programs for comparison."""
         known = {
-            "rsync": [("rsync over ssh", Rsync())], "tar": [("tar through TLS", Tar())],
-            "WDT": [("WDT", WDT(os.environ.get("WDT")))], "floor": [("floor", Floor())]}
+            "rsync": [("rsync over ssh", bench_ssh.OverSsh(bench_ssh.rsync))], "tar": [("tar through TLS", Tar())],
+            "WDT": [("WDT", WDT(os.environ.get("WDT")))], "floor": [("floor", Floor())],
+            "scp": [("scp", bench_ssh.OverSsh(bench_ssh.scp))], "tar-ssh": [("tar over ssh", bench_ssh.OverSsh(bench_ssh.tar))],
+            "wormhole": [("magic-wormhole", Wormhole())], "syncthing": [("syncthing", Syncthing())]}
         if "FLOOR" in os.environ:
             known["floor"].append(("other floor", OtherFloor(os.environ["FLOOR"])))
         wanted = [one for name, some in known.items() if name in self.contestants for one in some]

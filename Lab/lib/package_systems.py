@@ -128,8 +128,9 @@ class System:
         return found
 
     def install(self, package):
+        """Installs a package without what it recommends: of that, apt keeps what others recommend too."""
         shutil.copy(package, f"{self.root}/tmp/peer.deb")
-        self.run("apt-get", "install", "-y", "-qq", "/tmp/peer.deb")
+        self.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "/tmp/peer.deb")
 
     def openssl(self):
         """The version of the installed OpenSSL: (3, 5)."""

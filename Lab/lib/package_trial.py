@@ -3,6 +3,7 @@
 Usage: package_trial.py PACKAGE   as root, in a mount namespace of its own
 """
 
+import glob
 import os
 import pty
 import select
@@ -19,6 +20,12 @@ from outside import Failure, Skip, check_line, equal, require  # noqa: E402
 from package_systems import CODENAMES, FOLDER, Network, System  # noqa: E402
 from package_transfers import reaped, transfer  # noqa: E402
 
+OTHER = "sid"
+"""A system for which no package is made."""
+
+NOBODY = 61234
+"""A user without a name."""
+
 HYBRID_SINCE = (3, 5)
 """The first OpenSSL with a key exchange that quantum computers do not break."""
 
@@ -28,6 +35,7 @@ class Trial:
 
     def __init__(self, package, work):
         self.package, self.work = package, work
+        self.archive = next(iter(glob.glob(f"{os.path.dirname(package)}/peer-*.tar.gz")), None)
         self.network = Network()
         self.systems, self.before, self.failures, self.transfers = {}, {}, 0, 0
 
@@ -54,6 +62,9 @@ class Trial:
                 self.check(f"a transfer from {sender} to {receiver}", lambda: self.exchange(sender, receiver))
         for name in ready:
             self.check(f"{name}: goes without a trace", lambda: self.remove(name))
+        if self.archive:
+            for name in [*CODENAMES, OTHER]:
+                self.check(f"{name}: the archive, without root", lambda: self.unpack(name))
 
     def install(self, name):
         # Known from here on to end(), even if the next steps fail.
@@ -76,8 +87,25 @@ class Trial:
         system.run("apt-get", "purge", "-y", "-qq", "--autoremove", "peer")
         before, after = self.before[name], system.contents()
         differences = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-        equal(differences, [], "what differs from before")
+        equal(differences[:20], [], f"{len(differences)} files and folders differ from before: the first are")
         return f"{len(after)} files and folders as before"
+
+    def unpack(self, name):
+        """The archive in a bare system: unpacked, run, used for a transfer and removed."""
+        system = self.systems[f"{name} bare"] = System(name, tempfile.mkdtemp(dir=self.work))
+        if not system.run("sh", "-c", "ls /usr/lib/*/libssl.so.3 2>/dev/null || true"):
+            system.run("apt-get", "update", "-qq")
+            system.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "libssl3")
+        os.mkdir(f"{system.root}/tmp/user", 0o700)
+        os.chown(f"{system.root}/tmp/user", NOBODY, NOBODY)
+        shutil.copy(self.archive, f"{system.root}/tmp/archive.tar.gz")
+        user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "env", "HOME=/tmp/user", "sh", "-euc"]
+        system.run(*user, "tar -xzf /tmp/archive.tar.gz -C ~; ~/.local/bin/peer --version --verbose")
+        system.environment["PATH"] = f"/tmp/user/.local/bin:{system.environment['PATH']}"
+        self.transfers += 1
+        groups = transfer(system, system, self.network.path, self.transfers)
+        system.run(*user, "cd; tar -tzf /tmp/archive.tar.gz | grep -v '/$' | xargs rm; test -z \"$(find ~ -type f)\"")
+        return f"{', '.join(groups)}; OpenSSL {'.'.join(map(str, system.openssl()))}"
 
     def end(self):
         self.network.end()

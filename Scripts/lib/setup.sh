@@ -148,10 +148,10 @@ version_of() {
   "$1" --version 2>/dev/null </dev/null | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p' | head -n 1
 }
 
-# Whether a version, such as "6 3", is 6.2 or later.
+# Whether a version, such as "6 3", is 6.3 or later.
 is_recent() {
   local major=${1% *} minor=${1#* }
-  [ "$major" -gt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -ge 2 ]; }
+  [ "$major" -gt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -ge 3 ]; }
 }
 
 # Puts a recent toolchain first in PATH: the present one, or one at a usual place.
@@ -183,9 +183,9 @@ find_swift() {
       "The toolchain must be made for this system: https://www.swift.org/install/linux/"
   fi
   if [ -n "$old" ]; then
-    fail "The Swift toolchain here is older than 6.2: $old." "A newer one: https://www.swift.org/install/linux/"
+    fail "The Swift toolchain here is older than 6.3: $old." "A newer one: https://www.swift.org/install/linux/"
   fi
-  fail "No Swift toolchain was found; 6.2 or later is needed." "How to get one: https://www.swift.org/install/linux/"
+  fail "No Swift toolchain was found; 6.3 or later is needed." "How to get one: https://www.swift.org/install/linux/"
 }
 
 set_up() {

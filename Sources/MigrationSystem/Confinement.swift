@@ -90,7 +90,13 @@ package struct Confinement: Sendable {
     return hasLandlock ? possible.first : possible.last
   }()
 
-  private static var hasLandlock: Bool { csystem_landlock_version() > 0 }
+  /// The version of Landlock in the kernel; nil if it has none.
+  package static var landlockVersion: Int? {
+    let version = Int(csystem_landlock_version())
+    return version > 0 ? version : nil
+  }
+
+  private static var hasLandlock: Bool { landlockVersion != nil }
 }
 
 /// A restricted view of the files for a program that this process becomes: in one directory it sees

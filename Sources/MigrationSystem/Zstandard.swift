@@ -11,6 +11,9 @@ import Glibc
   /// Whether this machine can compress and decompress.
   package static var isAvailable: Bool { ZstandardLibrary.shared != nil }
 
+  /// The version of the library; nil if this machine has none that can be used.
+  package static var version: String? { ZstandardLibrary.shared?.version }
+
   /// Fails if the library is missing.
   package init?() {
     guard let library = ZstandardLibrary.shared, let context = unsafe library.makeCompressor() else { return nil }
@@ -79,6 +82,7 @@ import Glibc
     ) -> Int
   typealias Measure = @convention(c) @Sendable (UnsafeRawPointer?, Int) -> Int
   typealias IsError = @convention(c) @Sendable (Int) -> CUnsignedInt
+  typealias Name = @convention(c) @Sendable () -> UnsafePointer<CChar>
 
   let makeCompressor: Make
   let freeCompressor: Free
@@ -88,6 +92,9 @@ import Glibc
   let decompress: Decompress
   let frameLength: Measure
   let isError: IsError
+  private let name: Name
+
+  var version: String { unsafe String(cString: name()) }
 
   /// Opened once; nil if it is missing or incompatible.
   static let shared = ZstandardLibrary()
@@ -101,7 +108,8 @@ import Glibc
       let freeDecompressor = unsafe dlsym(handle, "ZSTD_freeDCtx"),
       let decompress = unsafe dlsym(handle, "ZSTD_decompressDCtx"),
       let frameLength = unsafe dlsym(handle, "ZSTD_findFrameCompressedSize"),
-      let isError = unsafe dlsym(handle, "ZSTD_isError")
+      let isError = unsafe dlsym(handle, "ZSTD_isError"),
+      let name = unsafe dlsym(handle, "ZSTD_versionString")
     else { return nil }
     unsafe self.makeCompressor = unsafe unsafeBitCast(makeCompressor, to: Make.self)
     unsafe self.freeCompressor = unsafe unsafeBitCast(freeCompressor, to: Free.self)
@@ -111,5 +119,6 @@ import Glibc
     unsafe self.decompress = unsafe unsafeBitCast(decompress, to: Decompress.self)
     unsafe self.frameLength = unsafe unsafeBitCast(frameLength, to: Measure.self)
     self.isError = unsafe unsafeBitCast(isError, to: IsError.self)
+    unsafe self.name = unsafe unsafeBitCast(name, to: Name.self)
   }
 }

@@ -1,7 +1,13 @@
 import COpenSSL
 
 /// OpenSSL as a whole.
-enum OpenSSL {
+package enum OpenSSL {
+  /// The version of the library that runs, such as "3.5.1".
+  package static var version: String { unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
+
+  /// Whether the processor has the instructions for AES, which is then the first choice.
+  package static var hasFastAES: Bool { peer_cpu_has_aes_gcm() != 0 }
+
   /// Chooses OpenSSL's memory, and has it keep its tables when the process calls `exit`: threads of a
   /// transfer may still use them then, and the process would crash or hang.
   ///

@@ -17,7 +17,7 @@ extension TLSContext {
 
   /// Cipher suites by preference: AES first where the processor has it in hardware.
   private static let cipherSuites =
-    peer_cpu_has_aes_gcm() != 0
+    OpenSSL.hasFastAES
     ? "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
     : "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256"
 

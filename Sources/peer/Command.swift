@@ -37,7 +37,8 @@ enum Command: Equatable, Sendable {
   case completion(Shell)
   /// The completions of an unfinished command line.
   case complete(Completion.Request)
-  case version
+  /// The version, or with it what a report of an error needs.
+  case version(isVerbose: Bool)
   /// An empty command line.
   case nothing
 }
@@ -54,8 +55,13 @@ extension Command {
     switch word {
     case _ where word == Verb.help.rawValue || Overview.help.names.contains(word): self = try Self.help(rest)
     case "--version":
-      guard rest.isEmpty else { throw .usage("--version takes no other arguments", hint: "Run 'peer --version'.") }
-      self = .version
+      let isVerbose = rest == [Array(Overview.verbose.name.utf8)]
+      guard isVerbose || rest.isEmpty else {
+        throw .usage(
+          "--version takes no other arguments than --verbose",
+          hint: "Run 'peer --version' or 'peer --version --verbose'.")
+      }
+      self = .version(isVerbose: isVerbose)
     default:
       guard let verb = Verb(words.prefix(2).map { VisibleText.of($0) }) else { throw Self.unknown(word) }
       let rest = Array(words.dropFirst(verb.length))

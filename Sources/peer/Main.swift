@@ -41,7 +41,7 @@ import PeerTransfer
     case .help(let topic): return show(HelpText.of(topic))
     case .manual(let page): return show(page.text)
     case .completion(let shell): return show(shell.script)
-    case .version: return show("peer \(Version.current)\n")
+    case .version(let isVerbose): return show(isVerbose ? VersionReport.text : "peer \(Version.current)\n")
     case .complete(let request): return show(request.answer)
     case .receive(let options):
       let output = Output(

@@ -1,7 +1,11 @@
 """Two people move a computer in their browsers."""
 
+import fcntl
 import os
 import shutil
+import signal
+
+import pytest
 
 from browser import KEYS, Browser
 from devices import PATIENCE, mistyped, other_code
@@ -30,7 +34,8 @@ class Person:
         self.home = work.folder(None)
         self.browser = Browser(device, self.home)
         for app in (BUSY, FINE):
-            self.write(f"peer/descriptions/{app}.app", f"[Application]\nId={app}\nName=App {app}\n[Data]\nconfig=config/{app}\n")
+            self.write(f"peer/descriptions/{app}.app",
+                       f"[Application]\nId={app}\nName=App {app}\n[Data]\nconfig=config/{app}\n[Running]\nLocks=lock\n")
         os.chmod(f"{self.home}/peer", 0o700)
 
     def write(self, name, content):
@@ -53,9 +58,48 @@ class Person:
         return process
 
 
+    def vanish(self, assistant):
+        """Kills the command that runs for the page."""
+        with open(f"/proc/{assistant.pid}/task/{assistant.pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/cmdline", "rb") as file:
+                if b"--everything" in file.read().split(b"\0"):
+                    os.kill(int(child), signal.SIGKILL)
+                    return
+        require(False, "no command runs for the page")
+
+    def make_ready(self):
+        self.browser.click("button", "Make this computer ready")
+
+
+def only_a_vpn(new):
+    """The page names a VPN that has the only address, and the next start is as if it had not been."""
+    new.device.ip("tuntap", "add", "dev", "vpn", "mode", "tun")
+    new.device.ip("addr", "add", "10.8.0.2/24", "dev", "vpn")
+    new.device.ip("link", "set", "vpn", "up")
+    new.device.ip("addr", "del", "10.99.0.2/24", "dev", "net")
+    new.make_ready()
+    new.browser.until("only address of this device is a VPN's")
+    new.device.ip("addr", "add", "10.99.0.2/24", "dev", "net")
+    new.device.ip("link", "del", "vpn")
+    new.browser.click("button", "Stop")
+    new.browser.until("The move is stopped")
+    new.browser.click("button", "Start again")
+
+
+def expired(new):
+    """The page says that a code is too old, by its own clock."""
+    new.browser.run("window.clock = Date.now; Date.now = () => window.clock() + 11 * 60000")
+    new.browser.until("This code no longer works")
+    new.browser.run("Date.now = window.clock")
+    new.browser.until("and for 10 minutes more")
+
+
 @needs(networks, browser)
+@pytest.mark.takes(30)
 def test_moving_in_two_browsers(work):
-    """assistant: two people move folders and apps in their browsers, by keys and by clicks; a wrong code and a part that fails are named, and a page that was closed shows the report"""
+    """assistant: two people move folders and apps in their browsers, by keys and by clicks; a VPN, an old code, a wrong one, an app in use, a device that vanishes and comes back, and a part that fails are named, and a page that was closed shows the report"""
     network = Network(work, "old", "new")
     program = install(work)
     old, new = (Person(work, network.devices[name], program) for name in ("old", "new"))
@@ -65,10 +109,16 @@ def test_moving_in_two_browsers(work):
     for app in (BUSY, FINE):
         old.write(f".config/{app}/settings", app)
     new.write(f".config/{BUSY}/settings", "the new computer's own")
+    old.write(f".config/{FINE}/lock", "")
+    lock = open(f"{old.home}/.config/{FINE}/lock", "r+b")
+    work.undone.callback(lock.close)
+    fcntl.lockf(lock, fcntl.LOCK_EX)
 
     first = new.assistant()
     new.browser.click("#new")
-    new.browser.click("button", "Make this computer ready")
+    only_a_vpn(new)
+    new.make_ready()
+    expired(new)
     code = wait_for("the code", PATIENCE, lambda: new.browser.run("return document.getElementById('shown')?.textContent"))
 
     last = old.assistant()
@@ -93,6 +143,14 @@ def test_moving_in_two_browsers(work):
 
     new.browser.until("wants to send")
     new.browser.click("button", "Take what is chosen")
+    old.browser.until(f"process {os.getpid()}")
+    new.vanish(first)
+    old.browser.until("The connection is interrupted")
+    new.browser.until("The move has ended")
+    new.browser.click("button", "Start again")
+    new.make_ready()
+    wait_for("the connection", PATIENCE, lambda: "is interrupted" not in old.browser.text())
+    lock.close()
     old.browser.until("Not everything has arrived")
     require(f"App {BUSY}" in old.browser.text() and "did not arrive" in old.browser.text(), f"the part is not named: {old.browser.text()}")
     new.browser.close()

@@ -31,9 +31,11 @@ STAGES = "Scripts/lib/stages.py"
 
 ELSEWHERE = {
     "sudo apt install ./peer_{version}-1_amd64.deb": ("Lab/try-package", "it takes systems of its own, in which apt installs the package"),
+    "tar -xzf peer-{version}-linux-x86_64.tar.gz -C ~": ("Lab/try-package", "it takes bare systems, in which a user unpacks the archive"),
     "man peer-send": ("Tests/Acceptance/test_manual.py", "it reads every page by man; Lab/try-package, by its name where it is installed"),
-    "Scripts/package": ("Lab/try-package", "it makes the package twice, which takes minutes"),
+    "Scripts/package": ("Lab/try-package", "it makes the release twice, which takes minutes"),
     **{f"peer {side} --everything": ("Tests/Acceptance/test_moving.py", "it has two homes") for side in ("send", "receive")},
+    "peer app list --all": ("Tests/Acceptance/test_described_apps.py", "it has a home with apps"),
     "Scripts/demo": (STAGES, "it is the stage 'demo'"),
     "Scripts/demo --app": (STAGES, "it is the stage 'demo of an app'"),
     "Scripts/demo --clip": (STAGES, "it is the stage 'demo of a clip'"),

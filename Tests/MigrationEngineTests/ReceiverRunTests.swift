@@ -23,6 +23,18 @@ import Testing
     #expect(script.engine.runningWorkers == 0)
   }
 
+  @Test func `a receiver in nothing but tunnels says so, unless senders come through a relay`() {
+    for waits in [false, true] {
+      var settings = Script.settings()
+      settings.waitsAtRelay = waits
+      var script = Script(settings)
+      _ = script.feed(.begin)
+      _ = script.feed(.tookBack(.success([])))
+      let told = script.feed(.listening(.success(Listening(addresses: ["10.8.0.2"], port: 7, isInTunnels: true))))
+      #expect(told.contains { $0.contains("VPN") } == !waits)
+    }
+  }
+
   @Test func `the first import of an earlier run continues, and no code is shown meanwhile`() {
     var script = Script()
     _ = script.feed(.begin)

@@ -35,4 +35,16 @@ import Testing
     #expect(try reachable(["::1", "127.0.0.1"]).worthShowing.map(\.hostDescription) == ["127.0.0.1", "::1"])
     #expect(try reachable([]).worthShowing == [])
   }
+
+  @Test func `addresses are in tunnels only if all of them are`() throws {
+    func interface(_ flags: NetworkInterface.Flags, _ text: String) throws -> NetworkInterface {
+      let address = try #require(SocketAddress(numeric: text, port: 0))
+      return NetworkInterface(index: 1, name: "some", flags: flags, addresses: [.init(address, prefix: 24)])
+    }
+    let interfaces = [try interface([.up, .multicast], "192.0.2.7"), try interface([.up, .pointToPoint], "10.8.0.2")]
+    #expect(try addresses(["10.8.0.2"]).areInTunnels(of: interfaces))
+    #expect(try !addresses(["10.8.0.2", "192.0.2.7"]).areInTunnels(of: interfaces))
+    #expect(try !addresses(["10.8.0.3"]).areInTunnels(of: interfaces))
+    #expect(try !addresses([]).areInTunnels(of: interfaces))
+  }
 }

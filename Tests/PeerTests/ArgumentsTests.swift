@@ -223,8 +223,9 @@ import Testing
     #expect(try Command(words) == .app(.run("x", arguments: [[0xFF]])))
   }
 
-  @Test func `the version takes no other words, and an empty command line is valid`() throws {
-    #expect(try parse("--version") == .version)
+  @Test func `the version takes one word, and an empty command line is valid`() throws {
+    #expect(try parse("--version") == .version(isVerbose: false))
+    #expect(try parse("--version", "--verbose") == .version(isVerbose: true))
     #expect(try parse() == .nothing)
   }
 }

@@ -22,6 +22,8 @@ import Testing
     #expect(words("") == all)
     #expect(words() == all)
     #expect(words("-") == ["--version", "--help"])
+    #expect(words("--version", "") == ["--verbose"])
+    #expect(words("--version", "--verbose", "") == [])
     #expect(words("app", "") == ["install", "list", "run", "status", "remove", "new", "check", "migrate"])
     #expect(words("app", "-") == ["--help"])
     #expect(words("credentials", "") == ["list", "remove"])

@@ -27,7 +27,8 @@ import Testing
     Mistake("help", "sned", message: "unknown command 'sned'", hint: "Did you mean 'peer send'?"),
     Mistake("help", "send", "receive", message: "too many arguments: 'peer help' takes one command", hint: "peer help"),
     Mistake("--versoin", message: "unknown option --versoin", hint: "Did you mean --version?"),
-    Mistake("--version", "x", message: "--version takes no other arguments", hint: "peer --version"),
+    Mistake(
+      "--version", "x", message: "--version takes no other arguments than --verbose", hint: "peer --version --verbose"),
     Mistake("--json", "receive", message: "the option --json must follow the command", hint: "Write 'peer "),
     Mistake("--to=h", "send", message: "the option --to=h must follow the command", hint: "Write 'peer "),
     Mistake("rec\u{1B}[2J", message: "unknown command 'rec\\u{1b}[2J'", hint: "peer --help"),

@@ -458,15 +458,25 @@ package struct Listening: Equatable, Sendable {
   package let from: [String]
   /// Whether senders in the same network find this device without an address.
   package let isAnnounced: Bool
+  /// Whether all these addresses are those of tunnels, such as a VPN's.
+  package let isInTunnels: Bool
 
   /// `shown` (default: all addresses) are the addresses for people.
   package init(
-    addresses: [String], shown: [String]? = nil, port: UInt16, from: [String] = [], isAnnounced: Bool = false
+    addresses: [String], shown: [String]? = nil, port: UInt16, from: [String] = [], isAnnounced: Bool = false,
+    isInTunnels: Bool = false
   ) {
     self.addresses = addresses
     self.shown = shown ?? addresses
     self.port = port
     self.from = from
     self.isAnnounced = isAnnounced
+    self.isInTunnels = isInTunnels
   }
+
+  /// What a user should know who can only be reached through tunnels.
+  package static let tunnelNotice = """
+    the only address of this device is a VPN's, and only devices in the same VPN reach it: turn the VPN off on this \
+    device, or join it on the other one
+    """
 }

@@ -19,6 +19,7 @@ extension ReceiverEngine {
     switch result {
     case .success(let listening):
       tell(.listening(listening))
+      if listening.isInTunnels && !settings.waitsAtRelay { tell(.notice(Listening.tunnelNotice)) }
       guard case .starting = phase else { return }
       phase = .open
       announcement.isPossible = listening.isAnnounced || settings.waitsAtRelay

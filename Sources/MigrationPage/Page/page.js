@@ -428,8 +428,8 @@ function moving() {
     if (fraction === null) whole.removeAttribute("value"); else whole.value = fraction;
     figures.moved.textContent = T.amount(size(now.bytes), now.totalBytes === null ? null : size(now.totalBytes));
     figures.items.textContent = T.amount(count(now.items), now.totalItems === null ? null : count(now.totalItems));
-    figures.speed.textContent = T.perSecond(size(now.bytesPerSecond));
-    figures.left.textContent = run.left === null ? "…" : time(run.left[1]);
+    figures.speed.textContent = run.interrupted ? "…" : T.perSecond(size(now.bytesPerSecond));
+    figures.left.textContent = run.interrupted || run.left === null ? "…" : time(run.left[1]);
     const most = Math.max(1, ...run.speeds.map(([, speed]) => speed));
     line.setAttribute("points", run.speeds.map(([, speed], index) => `${240 - run.speeds.length + index},${58 - (54 * speed) / most}`).join(" "));
   })(update);

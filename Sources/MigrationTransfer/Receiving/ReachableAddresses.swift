@@ -55,4 +55,10 @@ extension [SocketAddress] {
     let near = filter { !$0.isLoopback }
     return near.isEmpty ? self : near
   }
+
+  /// Whether every address is one of a tunnel's, such as a VPN's.
+  func areInTunnels(of interfaces: [NetworkInterface]) -> Bool {
+    let own = interfaces.filter { $0.flags.contains(.pointToPoint) }.flatMap(\.addresses).map(\.address.hostDescription)
+    return !isEmpty && allSatisfy { own.contains($0.hostDescription) }
+  }
 }

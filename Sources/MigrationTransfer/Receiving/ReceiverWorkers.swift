@@ -34,7 +34,8 @@ extension ReceiverSetup {
         addresses: reachable.map(\.hostDescription), shown: reachable.worthShowing.map(\.hostDescription),
         port: socket.port, from: options.from.map(\.description),
         // Where only this device can connect there is nothing to announce.
-        isAnnounced: helpers.announcer != nil && !socket.address.isLoopback)
+        isAnnounced: helpers.announcer != nil && !socket.address.isLoopback,
+        isInTunnels: reachable.worthShowing.areInTunnels(of: (try? NetworkInterface.all()) ?? []))
       return Report(.listening(.success(listening)), bringing: .listening(Handover(socket)))
     } failing: {
       .listening(.failure($0))

@@ -65,6 +65,10 @@ struct Completion: Equatable {
       self.init(offer: .words(Self.isOption(typed) ? Self.candidates(Overview.options) : Self.commands(in: nil)))
       return
     }
+    if before == ["--version"] {
+      self.init(offer: .words(Self.candidates([Overview.verbose])))
+      return
+    }
     guard let verb = Overview.help.names.contains(first) ? .help : Verb(before) else {
       self.init(offer: .words([]))
       return

@@ -9,7 +9,7 @@ enum HelpText {
     }
     return """
       Usage:
-      \(list(usages + [("--version", "show the version")]))
+      \(list(usages + [("--version [--verbose]", "show the version; what an error report needs")]))
       \(TextWrapping.paragraph(Overview.text))
       Example:
       \(Overview.example)

@@ -30,8 +30,16 @@ enum Overview {
 
   /// The options that are given without a command.
   static let options: [Option] = [
-    .flag("--version", "Show the version."), help,
+    .flag(
+      "--version",
+      """
+      Show the version. With --verbose after it, also what a report of an error needs: the versions of libraries and
+      kernel, the file systems, and how this system confines processes; no names, paths or addresses.
+      """), help,
   ]
+
+  /// The word that may follow `--version`.
+  static let verbose = Option.flag("--verbose", "Show also what a report of an error needs.")
 }
 
 /// The exit codes of a command, and their meanings.
