@@ -76,6 +76,8 @@ final class Scene {
   var rounds = 2
   /// Whether both users keep pairings, and the keys of the kept one at each end.
   let keepsPairings: Bool
+  /// The relay between the devices.
+  let relay: String?
   var keptAtSender: SimulatedSender.Identity?
   var keptAtReceiver: Set<KeyFingerprint> = []
   let network: Network
@@ -184,6 +186,7 @@ final class Scene {
     source = SimulatedSource(world, mutation: mutation)
     windowFrames = world.dice.roll(2...5)
     keepsPairings = keeps && world.dice.one(in: 2)
+    relay = world.dice.one(in: 3) ? "relay" : nil
     source.populate()
     existingItems = ExistingItems(disk, like: source)
     parts = Self.split(source.top.names.map { Root(kind: .directory, name: $0) }, world.dice)
