@@ -1,4 +1,4 @@
-import MigrationWire
+package import MigrationWire
 
 /// Names a connection of a run. A number is never used twice.
 package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -34,10 +34,12 @@ package struct Remote: Hashable, Sendable {
   package let mayPair: Bool
   /// The relay through which it comes, and which has stated its address.
   package let relay: String?
+  /// This device's own addresses, for the other end of a connection that a relay has joined.
+  package let own: OwnWays?
 
   package init(
     host: String, address: String? = nil, network: String, guesser: String? = nil, mayPair: Bool = true,
-    relay: String? = nil
+    relay: String? = nil, own: OwnWays? = nil
   ) {
     self.host = host
     self.address = address ?? host
@@ -45,7 +47,19 @@ package struct Remote: Hashable, Sendable {
     self.guesser = guesser ?? network
     self.mayPair = mayPair
     self.relay = relay
+    self.own = own
   }
+
+  var isIPv6: Bool { host.contains(":") }
+}
+
+/// What a device tells of itself on a connection that a relay has joined, and the port that it has
+/// there.
+package struct OwnWays: Hashable, Sendable {
+  package let ways: Ways
+  package let port: UInt16
+
+  package init(_ ways: Ways, port: UInt16) { (self.ways, self.port) = (ways, port) }
 }
 
 /// The data that crossed the wire on the data streams of a transfer in this run.

@@ -190,9 +190,11 @@ package enum TransferEvent: Sendable {
   /// The devices have paired, or know each other from a kept pairing; the other device's label and
   /// address.
   case paired(label: String, address: String, isKnown: Bool = false)
-  /// All connections of the session lead through a relay, which passes on so many bytes at most.
+  /// The session leads through a relay, which passes on so many bytes at most.
   case relayed(through: String, bytes: UInt64)
   /// The offered transfer, and how much room the destination has (nil at the sender).
+  /// From now on, the data of a relayed session takes this way.
+  case way(DataWay)
   case offer(Offer, availableBytes: UInt64?)
   /// The parts of a plan of several, instead of an offer.
   case plan([Part], availableBytes: UInt64?)
@@ -227,6 +229,14 @@ package enum TransferEvent: Sendable {
 extension TransferEvent {
   /// The event without the transfer that it is about.
   package var plain: TransferEvent { if case .of(_, let event) = self { event.plain } else { self } }
+}
+
+/// The way of the data in a session whose control connection leads through a relay.
+package enum DataWay: Equatable, Sendable {
+  /// From device to device.
+  case direct(isIPv6: Bool)
+  /// Through the relay again.
+  case relay(String)
 }
 
 /// The end of a transfer that did not succeed.

@@ -28,7 +28,8 @@ package struct RelayTable: Sendable {
 
   private struct Visitor {
     let network: String
-    let caller: RelayCaller
+    /// From where it has connected.
+    let way: Way
     var stage: Stage
     /// When it came, or when something of it was last heard.
     var heard: Double
@@ -118,11 +119,11 @@ package struct RelayTable: Sendable {
 
   /// A device has connected. `challenge` is random.
   package mutating func arrived(
-    _ id: ID, at caller: RelayCaller, network: String, challenge: [UInt8], now: Double
+    _ id: ID, at way: Way, network: String, challenge: [UInt8], now: Double
   ) -> [Action] {
     perform { table in
       table.makeRoom(forNewcomerOf: network)
-      table.visitors[id] = Visitor(network: network, caller: caller, stage: .new(challenge: challenge), heard: now)
+      table.visitors[id] = Visitor(network: network, way: way, stage: .new(challenge: challenge), heard: now)
       table.newcomers[network, default: []].append(id)
       table.newcomerCount += 1
       table.actions.append(.say(id, .challenge(challenge)))
@@ -318,7 +319,7 @@ package struct RelayTable: Sendable {
     waiting[call] = (id, receiver)
     registrations[receiver]?.waiting += 1
     registrations[receiver]?.lastCall = now
-    actions.append(.say(receiver, .ring(call, visitor.caller)))
+    actions.append(.say(receiver, .ring(call, visitor.way)))
   }
 
   private mutating func answer(_ id: ID, _ call: RelayCall) {
@@ -331,7 +332,8 @@ package struct RelayTable: Sendable {
     visitors[id]?.token = token
     if let visitor = visitors[id] { calls.change(visitor, by: 1) }
     counted.joined += 1
-    actions += [.say(caller, .joined), .say(id, .joined), .join(caller, id)]
+    for end in [caller, id] { if let way = visitors[end]?.way { actions.append(.say(end, .joined(way))) } }
+    actions.append(.join(caller, id))
   }
 
   private func isUsedUp(_ token: Int, _ date: RelayDate) -> Bool {

@@ -53,6 +53,9 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     SocketAddress(family: family, bytes: Array(repeating: 0, count: family == .v4 ? 4 : 16), port: port)
   }
 
+  /// Whether it stands for every address of this machine.
+  package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
+
   /// Whether it refers to this machine.
   package var isLoopback: Bool {
     switch family {

@@ -31,11 +31,19 @@ package struct StreamSocket: ~Copyable, Sendable {
 
   /// Starts connecting. Once the socket is writable, `finishConnecting` returns the result.
   ///
-  /// With `hasSmallSegments`, both ends send segments of at most `smallSegment` bytes.
+  /// With `hasSmallSegments`, both ends send segments of at most `smallSegment` bytes. `port` says
+  /// which port this end has.
   package static func connect(
-    to address: SocketAddress, hasSmallSegments: Bool = false
+    to address: SocketAddress, hasSmallSegments: Bool = false, from port: LocalPort = .any
   ) throws(SystemError) -> StreamSocket {
     let socket = try open(address.family, for: "connect")
+    if port != .any { try socket.sharePort() }
+    if case .shared(let number) = port {
+      let own = SocketAddress.any(address.family, port: number)
+      try perform("connect from", own.description) {
+        unsafe own.withKernelForm { unsafe bind(socket.raw, $0, $1) }
+      }
+    }
     if hasSmallSegments { try socket.setOption(CInt(IPPROTO_TCP), TCP_MAXSEG, CInt(smallSegment)) }
     do {
       // After an interruption the kernel continues to connect; another call would return EALREADY.
@@ -45,6 +53,16 @@ package struct StreamSocket: ~Copyable, Sendable {
       }
     }
     return StreamSocket(owning: socket, remoteAddress: address)
+  }
+
+  /// The port of this end of a connection.
+  package enum LocalPort: Equatable, Sendable {
+    /// One that no other socket has.
+    case any
+    /// One that other sockets of this program may have later.
+    case shareable
+    /// This one, which another socket of this program has as `shareable`.
+    case shared(UInt16)
   }
 
   /// True once connected, false while connecting; throws the reason for a failure.
@@ -148,6 +166,12 @@ package struct StreamSocket: ~Copyable, Sendable {
 }
 
 extension Descriptor {
+  /// Lets other sockets of this user have the same port, if they allow it too.
+  fileprivate func sharePort() throws(SystemError) {
+    try setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+    try setOption(SOL_SOCKET, SO_REUSEPORT, 1)
+  }
+
   func setOption(_ level: CInt, _ name: CInt, _ value: CInt) throws(SystemError) {
     try perform("set a socket option") {
       unsafe withUnsafePointer(to: value) { value in
@@ -174,10 +198,12 @@ package struct ListeningSocket: ~Copyable, Sendable {
   /// The address on which it listens, with its actual port.
   package let address: SocketAddress
 
-  /// Listens on one address; port 0 lets the kernel choose.
-  package init(on address: SocketAddress) throws(SystemError) {
+  /// Listens on one address; port 0 lets the kernel choose. A shared port is one that connections of
+  /// this program have too.
+  package init(on address: SocketAddress, sharesPort: Bool = false) throws(SystemError) {
     let socket = try StreamSocket.open(address.family, for: "listen")
     try socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+    if sharesPort { try socket.sharePort() }
     if address.family == .v6 {
       let isForAll = address == .any(.v6, port: address.port)
       try socket.setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, isForAll ? 0 : 1)
@@ -192,7 +218,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
 
   /// Listens on a host's first address that works; without a host, on all addresses, of both IPv4
   /// and IPv6 if available.
-  package init(host: String?, port: UInt16) throws(SystemError) {
+  package init(host: String?, port: UInt16, sharesPort: Bool = false) throws(SystemError) {
     let candidates: [SocketAddress]
     if let host {
       candidates = try SocketAddress.resolve(host: host, port: port, passive: true)
@@ -202,7 +228,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
     var failure = SystemError(errno: EADDRNOTAVAIL, operation: "listen")
     for address in candidates {
       do throws(SystemError) {
-        self = try ListeningSocket(on: address)
+        self = try ListeningSocket(on: address, sharesPort: sharesPort)
         return
       } catch let error where error.errno == EAFNOSUPPORT || error.errno == EADDRNOTAVAIL {
         failure = error

@@ -122,6 +122,9 @@ struct HumanReport: Report {
       let amount = bytes > 0 ? "up to \(Figures.size(bytes))" : "everything"
       return say(
         "Through the relay \(VisibleText.of(relay)), \(amount): it sees both addresses, times and amounts, no data.")
+    case .way(.direct(let isIPv6)):
+      return say("From here on, the data goes directly to the other device, by \(isIPv6 ? "IPv6" : "IPv4").")
+    case .way(.relay(let relay)): return say("The data goes through the relay \(VisibleText.of(relay)) again.")
     case .offer(let offer, let availableBytes):
       if case .app = offer.contents { isApp = true } else { isApp = false }
       unsent.note(event)

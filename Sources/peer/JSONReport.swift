@@ -80,6 +80,8 @@ struct JSONReport: Report {
       transfer = nil
       return line("paired", ["label": label, "address": address, "known": isKnown])
     case .relayed(let relay, let bytes): return line("relayed", ["relay": relay, "bytes": bytes])
+    case .way(.direct(let isIPv6)): return line("way", ["way": "direct", "family": isIPv6 ? "IPv6" : "IPv4"])
+    case .way(.relay(let relay)): return line("way", ["way": "relay", "relay": relay])
     case .offer(let offer, let availableBytes):
       return line("offer", offer.members + ["availableBytes": availableBytes])
     case .plan(let parts, let availableBytes):

@@ -464,7 +464,7 @@ def test_a_receiver_that_stays(work):
 
 
 def test_unknown_frames_and_fields(work):
-    """interop: the program skips frames from 0x80 on and unknown fields; below 0x80: CLOSE 3"""
+    """interop: the program skips unknown frames above 0x80 and unknown fields; below 0x80: CLOSE 3"""
     old, new = some(work)
     receiver = Receiver(work, new)
     unknown = {"unknown": {200: b"later"}}
@@ -472,7 +472,7 @@ def test_unknown_frames_and_fields(work):
 
     def strange(every, number):
         for link in [made.control, *(stream.link for stream in every.streams)]:
-            link.write(wire.frame_of(0x80 + number, b"unknown") + wire.frame_of(0xFF, b""))
+            link.write(wire.frame_of(0x81 + number, b"unknown") + wire.frame_of(0xFF, b""))
 
     made.options.before_frame = strange
     put = wire.RECORD.put
@@ -485,6 +485,24 @@ def test_unknown_frames_and_fields(work):
     receiver = Receiver(work, work.place()[1])
     made = to_data(paired(receiver, roots(old)))
     made.control.write(wire.frame_of(0x7F, b""))
+    equal(close_of(lambda: made.control.hear()).code, 3, "code")
+    ended(receiver, 1)
+
+
+def test_ways(work):
+    """interop: WAYS in a session without a relay changes nothing; the seventeenth: CLOSE 3"""
+    old, new = some(work, 1)
+    receiver = Receiver(work, new)
+    made = paired(receiver, roots(old), features=wire.ZSTD | wire.WAYS)
+    way = bytes([192, 0, 2, 7]), 47470
+    made.options.before_frame = lambda every, number: made.control.say("WAYS", listening=[way], dialling=[way])
+    made.session()
+    require(made.other.features & wire.WAYS and not made.control.ways, "the program's own ways")
+    done(made, receiver, old, new)
+    receiver = Receiver(work, work.place()[1])
+    made = to_data(paired(receiver, roots(old), features=wire.ZSTD | wire.WAYS))
+    for _ in range(17):
+        made.control.say("WAYS", dialling=[way])
     equal(close_of(lambda: made.control.hear()).code, 3, "code")
     ended(receiver, 1)
 

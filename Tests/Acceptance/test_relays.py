@@ -9,10 +9,11 @@ import subprocess
 import threading
 import time
 
+import pytest
 from devices import PATIENCE, Process, Receiver, closed_port, end_well, other_code, own_port, random_file, small_file
+from homes import Homes
 from interop import interop
 from needs import needs, routers
-from networks import ip
 from outside import MIB, equal, require, run_script, wait_for
 
 if interop() is None:
@@ -170,7 +171,7 @@ def replay(relay):
     relay.ring(next(iter(relay.registrations.values())), caller.call, ("127.0.0.1", 1))
     require(caller.answered.wait(PATIENCE), "the receiver does not answer")
     with contextlib.suppress(OSError), caller.receiver as plain:
-        plain.sendall(relays.frame(relays.JOINED) + recorded)
+        plain.sendall(relays.frame(relays.JOINED, relays.place(("127.0.0.1", 1))) + recorded)
         plain.settimeout(PATIENCE)
         while plain.recv(1 << 16):
             pass
@@ -263,10 +264,10 @@ def test_a_relay_that_is_stopped(work):
 
 @needs(routers)
 def test_two_homes_behind_routers(work):
-    """two homes behind routers that masquerade, no way from one to the other: only the relay joins them"""
+    """two homes, and a router that changes ports, so no way from one to the other: only the relay joins them"""
     old, new = work.place()
     random_file(f"{old}/big", 8 * MIB)
-    homes = Homes(work)
+    homes = Homes(work.undone, ("", "random"))
     relay = OwnRelay(work, 47471, within=homes.enter("server"), host="0.0.0.0")
     via = ["--via", "198.51.100.1", "--via-token-file", relay.token_file]
     def start(name, *words, text=""):
@@ -286,6 +287,7 @@ def test_two_homes_behind_routers(work):
     end_well(sender, receiver)
     require(sender.events("looking"), "the sender does not look in its network")
     equal(receiver.events("paired")[0]["address"], "198.51.100.2 through 198.51.100.1", "the sender's address")
+    equal((sender.events("way"), receiver.events("way")), ([], []), "the ways past the relay")
     # From now on they know each other, also at the relay.
     small_file(f"{old}/more", b"x")
     receiver = receive()
@@ -295,68 +297,28 @@ def test_two_homes_behind_routers(work):
     equal(known.events("paired")[0]["known"], True, "whether the other device is known")
 
 
-ROUTER = """
-table ip nat {
-  chain out {
-    type nat hook postrouting priority 100
-    oifname "out" masquerade MANNER
-  }
-}
-table ip filter {
-  chain through {
-    type filter hook forward priority 0
-    policy drop
-    iifname "home" accept
-    ct state established accept
-  }
-  chain into {
-    type filter hook input priority 0
-    policy drop
-    iifname "home" accept
-    ct state established accept
-  }
-}
-"""
-
-
-class Homes:
-    """A server, and two homes whose routers masquerade: the first one keeps ports, the second one
-    changes them for each connection. Neither lets connections in."""
-
-    def __init__(self, work):
-        self.tag = f"peer-homes-{os.getpid()}"
-        for name in ("server", "left", "right", "old", "new"):
-            ip("netns", "add", self.space(name))
-            work.undone.callback(ip, "netns", "del", self.space(name))
-            ip("-n", self.space(name), "link", "set", "lo", "up")
-        for number, (router, device, manner) in enumerate((("left", "old", ""), ("right", "new", "random")), 2):
-            self.cable("server", f"to-{router}", router, "out")
-            self.cable(router, "home", device, "net")
-            ip("-n", self.space("server"), "route", "add", f"198.51.100.{number}", "dev", f"to-{router}")
-            self.address(router, "out", f"198.51.100.{number}/32")
-            ip("-n", self.space(router), "route", "add", "198.51.100.1", "dev", "out")
-            ip("-n", self.space(router), "route", "add", "default", "via", "198.51.100.1", "dev", "out", "onlink")
-            self.address(router, "home", "10.0.0.1/24")
-            self.address(device, "net", "10.0.0.2/24")
-            ip("-n", self.space(device), "route", "add", "default", "via", "10.0.0.1")
-            self.run(router, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
-            self.run(router, "nft", ROUTER.replace("MANNER", manner))
-        self.address("server", "lo", "198.51.100.1/32")
-        self.run("server", "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
-
-    def space(self, name):
-        return f"{self.tag}-{name}"
-
-    def enter(self, name):
-        return ["nsenter", f"--net=/run/netns/{self.space(name)}"]
-
-    def cable(self, one, its, other, theirs):
-        ip("-n", self.space(one), "link", "add", its, "type", "veth", "peer", "name", theirs, "netns", self.space(other))
-        ip("-n", self.space(one), "link", "set", its, "up")
-        ip("-n", self.space(other), "link", "set", theirs, "up")
-
-    def address(self, name, interface, address):
-        ip("-n", self.space(name), "addr", "add", address, "dev", interface)
-
-    def run(self, name, *command):
-        subprocess.run([*self.enter(name), *command], check=True, timeout=PATIENCE)
+@needs(routers)
+@pytest.mark.parametrize("family", ["IPv4", "IPv6"])
+def test_past_the_relay(work, family):
+    """routers that keep ports, or IPv6 with firewalls on both sides: after a moment the data passes the relay"""
+    old, new = work.place()
+    random_file(f"{old}/big", 48 * MIB)
+    homes = Homes(work.undone, ("", "") if family == "IPv4" else ("random", "random"), has_ipv6=family == "IPv6")
+    relay = OwnRelay(work, 47471, within=homes.enter("server"), host="0.0.0.0")
+    via = ["--via", "198.51.100.1", "--via-token-file", relay.token_file]
+    receiver = Process(
+        work, ["receive", new, "--json", *via], home=f"{work.path}/new-home", within=homes.enter("new"))
+    wait_for("a place", PATIENCE, lambda: [event for event in receiver.events("code") if len(event["code"]) > 9])
+    sender = Process(
+        work, ["send", f"{old}/big", "--limit", "8M", "--code-file", "-", "--json", *via],
+        receiver.events("code")[-1]["code"] + "\n", home=f"{work.path}/old-home", within=homes.enter("old"))
+    end_well(sender, receiver)
+    run_script("check-trees", "--inside", old, new)
+    for one in (sender, receiver):
+        ways = [(event["way"], event.get("family")) for event in one.events("way")]
+        equal(ways, [("direct", family)], "the ways that were told")
+    relay.signal(signal.SIGTERM)
+    relay.wait()
+    passed = relay.events("relay")[-1]["bytes"]
+    require(passed < 40 * MIB, f"the relay has passed on {passed} bytes")
+    work.figure = f"{passed / MIB:.1f} of 48 MiB through the relay"

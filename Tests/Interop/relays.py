@@ -35,6 +35,12 @@ def read(plain):
     return kind, exactly(plain, length)
 
 
+def place(address):
+    """A host of IPv4 and a port, as RING and JOINED state them."""
+    host, port = address
+    return b"\4" + socket.inet_aton(host) + struct.pack(">H", port)
+
+
 def proof(token, challenge, request):
     return hmac.digest(token, b"peer-relay-v1\0" + challenge + request, hashlib.sha256)
 
@@ -141,7 +147,7 @@ class Relay(threading.Thread):
             elif kind == ANSWER:
                 with self.lock:
                     caller = self.calls.pop(fields)
-                caller.receiver = plain
+                caller.receiver, caller.receiver_address = plain, address
                 caller.answered.set()
                 caller.over.wait()
 
@@ -169,15 +175,14 @@ class Relay(threading.Thread):
         self.ring(target, caller.call, address)
         try:
             if caller.answered.wait(10):
-                plain.sendall(frame(JOINED))
-                caller.receiver.sendall(frame(JOINED))
+                plain.sendall(frame(JOINED, place(self.stated(address))))
+                caller.receiver.sendall(frame(JOINED, place(self.stated(caller.receiver_address))))
                 self.pass_on(number, caller)
         finally:
             caller.over.set()
 
     def ring(self, target, call, address):
-        host, port = self.stated(address)
-        target.sendall(frame(RING, call + b"\4" + socket.inet_aton(host) + struct.pack(">H", port)))
+        target.sendall(frame(RING, call + place(self.stated(address))))
 
     def pass_on(self, number, caller):
         ends = [caller.plain, caller.receiver]
@@ -211,5 +216,6 @@ class Caller:
 
     def __init__(self, plain):
         self.plain, self.receiver, self.call = plain, None, os.urandom(16)
+        self.receiver_address = None
         self.answered, self.over = threading.Event(), threading.Event()
 

@@ -18,6 +18,7 @@ NONE = 0xFFFFFFFF
 """The `replaces` of a JOIN without a broken stream."""
 
 ZSTD = 0x1
+WAYS = 2
 """The feature (§6.1)."""
 ESTIMATE = 0x1
 """The flag of an OFFER (§6.3)."""
@@ -75,6 +76,18 @@ JUDGED = Fields(code=(1, U16), message=(2, Text(high=1024), False), **DETAILS, w
 """The verdict on a part."""
 TRAITS = Fields(largestFile=(1, U64, False), rules=(2, Number(4, low=1), False), longestTarget=(3, U16, False),
                 longestName=(4, U8, False), granularity=(5, Number(4, low=2), False))
+class Way:
+    """An address of 4 or 16 bytes behind its family, and a port."""
+
+    def put(self, value):
+        return bytes([6 if len(value[0]) == 16 else 4]) + value[0] + value[1].to_bytes(2, "big")
+
+    def take(self, reader):
+        size = {4: 4, 6: 16}.get(reader.number(1))
+        require(size, "an address of another family")
+        return reader.take(size), reader.number(2)
+
+
 MESSAGES = {
     0x10: ("GREETING", Fields(role=(1, Number(1, 1, 2)), label=(2, Text(high=255)), software=(3, Text(high=64)),
                               features=(4, U64), request=(5, REQUEST, False))),
@@ -107,6 +120,7 @@ MESSAGES = {
     0x31: ("DATA", Fixed(sequence=U64, encoding=Number(1, 0, 1), plainLength=Number(4, 1, MAX_PLAIN), payload=Raw())),
     0x32: ("ACK", Fixed(written=U64, durable=U64)),
     0x33: ("END", Fixed()),
+    0x80: ("WAYS", Fields(listening=(1, Each(Way(), 16), False), dialling=(2, Each(Way(), 16), False))),
 }
 TYPES = {name: kind for table in (EARLY, MESSAGES) for kind, (name, *_) in table.items()}
 FORMS = {name: form for table in (EARLY, MESSAGES) for name, form, *_ in table.values()}
@@ -165,6 +179,8 @@ def message(kind, body):
         require(sum(map(len, sum(found.names, ()))) <= 65_536, "the names of DONE are too long")
         for path in sum(found.names, ()):
             whole(PATH, path)
+    if name == "WAYS":
+        require(len(found.listening or []) + len(found.dialling or []) <= 16, "more than 16 ways")
     if name == "PROGRESS":
         require(found.done <= found.total, "progress beyond its end")
     if name == "ACK":

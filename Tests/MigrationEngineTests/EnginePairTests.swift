@@ -132,7 +132,7 @@ private struct EnginePair {
     case .recordDone(let transfer, _, _, _): senderWork.append(.recorded(transfer, Traffic(), isWritten: true))
     case .note(let transfer, _, _, _): senderWork.append(.noted(transfer))
     case .forget(let transfer): senderWork.append(.forgot(transfer))
-    case .openStream(let number, let join, _): senderWork.append(.streamEnded(number, join.stream, .finished))
+    case .openStream(let number, let join, _, _): senderWork.append(.streamEnded(number, join.stream, .finished))
     case .readWindow(let number): feed(SenderEngine.Event.window(number, Fixture.counts { _ in }))
     case .finish(let result): sent = result
     default: break

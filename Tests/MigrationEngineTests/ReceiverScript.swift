@@ -34,12 +34,16 @@ struct ReceiverScript {
 
   /// A connection arrives and is let in; its TLS handshake is done.
   mutating func come(
-    _ number: UInt64, host: String? = nil, key: UInt8? = nil, isOfDevice: Bool = false, mayPair: Bool = true
+    _ number: UInt64, host: String? = nil, key: UInt8? = nil, isOfDevice: Bool = false, mayPair: Bool = true,
+    own: OwnWays? = nil
   ) {
     let host = host ?? "10.0.0.\(number)"
     _ = feed(
       .arrived(
-        Self.id(number), Remote(host: host, address: "\(host):9", network: host, mayPair: mayPair), chance: number))
+        Self.id(number),
+        Remote(
+          host: host, address: "\(host):9", network: host, mayPair: mayPair, relay: own.map { _ in "relay" }, own: own),
+        chance: number))
     _ = feed(.spoke(Self.id(number)))
     _ = feed(.secured(Self.id(number), Self.key(key ?? UInt8(number)), isOfDevice: isOfDevice))
   }
@@ -51,8 +55,8 @@ struct ReceiverScript {
   }
 
   /// A sender pairs; its control connection is at READY.
-  mutating func pair(_ number: UInt64 = 1, as transfer: TransferID = transfer) {
-    come(number)
+  mutating func pair(_ number: UInt64 = 1, as transfer: TransferID = transfer, own: OwnWays? = nil) {
+    come(number, own: own)
     _ = ask(number)
     _ = feed(.proved(Self.id(number), isRight: true))
     _ = feed(.ready(Self.id(number), identifier: transfer))

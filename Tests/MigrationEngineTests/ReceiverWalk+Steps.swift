@@ -71,7 +71,7 @@ extension ReceiverWalk {
     if chance(400) { return say(.receipt, on: id, next: state) }
     if chance(200) { return say(.close(Close(.interrupted, "enough")), on: id, next: state) }
     switch state {
-    case .greeting: say(Script.greeting(), on: id, next: .planning)
+    case .greeting: say(Script.greeting([.zstd, .ways]), on: id, next: .planning)
     case .planning: say(.plan(plan(of: senders[id] ?? 0)), on: id, next: .waiting)
     case .between: offer(on: id)
     case .failed: answer(on: id)
@@ -84,6 +84,7 @@ extension ReceiverWalk {
       case 1: say(.drop(Drop(marks: [UInt128(dice.next())])), on: id, next: .sending)
       case 2: say(.unsent(Unsent(path: [97], reason: .vanished)), on: id, next: .sending)
       case 3: feed(.drained(id))
+      case 4 where chance(4): say(.ways(WayFixture.ways), on: id, next: .sending)
       default: arrive(senders[id] ?? 0)
       }
     case .over: say(.ping(2), on: id, next: .over)
@@ -167,6 +168,7 @@ extension ReceiverWalk {
       end(job, .streamEnded(id, fails ? .failed(fault()) : .over, held: tally()), id, nil)
     // It runs until it is told to end.
     case .sync(let number): if chance(12) { end(job, .syncEnded(number, fails && chance(4) ? fault() : nil)) }
+    case .dial(let number): if chance(4) { end(job, .dialed(number)) }
     case .gate(let number): end(job, .gateShut(number, fails && chance(4) ? fault() : nil))
     case .importItems(let transfer):
       if !chance(3) { return }

@@ -39,6 +39,7 @@ struct ReceiverWalk {
     case dropItems(SessionNumber)
     case serve(ConnectionID, SessionNumber)
     case sync(SessionNumber)
+    case dial(SessionNumber)
     case gate(SessionNumber)
     case importItems(TransferID)
     case store(TransferID)
@@ -122,6 +123,7 @@ struct ReceiverWalk {
     self.keepsTrail = keepsTrail
     self.dice = dice
     var settings = ReceiverScript.settings()
+    settings.greeting.features = [.zstd, .ways]
     settings.asksConsent = Bool.random(using: &self.dice)
     (settings.keeps, settings.atOnce) = (keeps, atOnce)
     settings.asksRestart = Bool.random(using: &self.dice)
@@ -178,7 +180,10 @@ struct ReceiverWalk {
     let id = ConnectionID(lastConnection)
     places[id] = .lobby
     senders[id] = key
-    let remote = Remote(host: "h\(key)", network: "n\(key)", mayPair: key != 9)
+    // Keys of even numbers come through a relay, now and then past it.
+    let own = key % 2 == 0 && !chance(3) ? WayFixture.own : nil
+    let remote = Remote(
+      host: "h\(key)", network: "n\(key)", mayPair: key != 9, relay: own.map { _ in "relay" }, own: own)
     feed(.arrived(id, remote, chance: dice.next()))
   }
 
@@ -326,6 +331,10 @@ struct ReceiverWalk {
       if !jobs.contains(where: { if case .serve(id, _) = $0 { true } else { false } }) { fail("no such stream") }
     case .sync(let number): start(.sync(number))
     case .endSync(let number): if !jobs.contains(.sync(number)) { fail("nothing is synced") }
+    case .dial(let number, _, _):
+      if jobs.contains(.dial(number)) { fail("two rounds at a time") }
+      start(.dial(number))
+    case .endDial(let number): if !jobs.contains(.dial(number)) { fail("no round is ended") }
     case .shutGate(let number): start(.gate(number))
     case .openGate, .discardData, .closeGate: break
     case .lookForData(let number): looked = number

@@ -50,6 +50,8 @@ enum Words {
     case .dropItems(let number, let marks): "drop items \(number.value): \(marks)"
     case .serve(let id, let number, let join): "serve \(id.number) in \(number.value) as \(join.stream)"
     case .endStream(let id): "end stream \(id.number)"
+    case .dial(let number, let ways, let port): "dial \(number.value): \(ways.map(\.port)) from \(port)"
+    case .endDial(let number): "end dial \(number.value)"
     case .sync(let number): "sync \(number.value)"
     case .endSync(let number): "end sync \(number.value)"
     case .lookForData(let number): "look for data \(number.value)"
@@ -123,6 +125,7 @@ enum Words {
     case .refused(let refusal): "refused \(String(decoding: refusal.path.bytes, as: UTF8.self))"
     case .pong(let token): "pong \(token)"
     case .close(let close): "close \(close.code.rawValue) \(close.message)"
+    case .ways(let ways): "ways \(ways.listening.map(\.port)) \(ways.dialling.map(\.port))"
     default: "\(message)"
     }
   }
@@ -141,6 +144,8 @@ enum Words {
     case .code(let code, let lifetime, let place):
       "code \(place?.shown(with: code) ?? code.shown) for \(Int(lifetime))"
     case .relayed(let relay, let bytes): "\(bytes) bytes through \(relay)"
+    case .way(.direct(let isIPv6)): isIPv6 ? "directly, by IPv6" : "directly, by IPv4"
+    case .way(.relay(let relay)): "through \(relay) again"
     case .wrongCode(let attempt, let allowed, let from, let left):
       "wrong code \(attempt)/\(allowed) from \(from), \(left) left"
     case .codesSpent(let count, let from, let isOver): "codes spent \(count) \(from.count)\(isOver ? " over" : "")"

@@ -38,9 +38,9 @@ extension SenderEngine.Action {
         + record.address + (record.keepsPairing ? ", kept" : "")
     case .export(let session, let order): "export \(session.value) \(order.text)"
     case .abandonExport(let session): "abandon export \(session.value)"
-    case .openStream(let session, let join, let attempts):
+    case .openStream(let session, let join, let attempts, let road):
       "open \(session.value).\(join.stream)" + (join.replaces.map { " for \($0)" } ?? "")
-        + (attempts > 0 ? " attempts \(attempts)" : "")
+        + (attempts > 0 ? " attempts \(attempts)" : "") + road.text
         + (join.session == Fixture.verdict.session ? "" : " of another session")
     case .moveFrames(let session, let from, let to): "move \(session.value).\(from) to \(to)"
     case .retire(let session, let stream): "retire \(session.value).\(stream)"
@@ -57,6 +57,16 @@ extension SenderEngine.Action {
     case .note(let transfer, let arrived, let total, let address):
       "note \(transfer) \(arrived.items)/\(arrived.bytes) of \(total.items)/\(total.bytes) at \(address)"
     case .forget(let transfer): "forget \(transfer)"
+    }
+  }
+}
+
+extension SenderEngine.Road {
+  fileprivate var text: String {
+    switch self {
+    case .asControl: ""
+    case .way(let way): " at port \(way.port)"
+    case .round(let ways): " at one of the ports \(ways.map(\.port))"
     }
   }
 }
@@ -96,6 +106,8 @@ extension TransferEvent {
     case .queued(let place): "queued \(place)"
     case .found(let label, let address): "found \(label) \(address)"
     case .relayed(let relay, let bytes): "\(bytes) bytes through \(relay)"
+    case .way(.direct(let isIPv6)): isIPv6 ? "directly, by IPv6" : "directly, by IPv4"
+    case .way(.relay(let relay)): "through \(relay) again"
     case .paired(let label, let address, let isKnown): "paired \(label) \(address)\(isKnown ? ", known" : "")"
     case .offer(let offer, let available):
       "offer \(offer.text)" + (available == nil ? "" : " with room")
@@ -141,6 +153,7 @@ extension ControlMessage {
     case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
     case .finish(let finish): "finish \(finish.total.items)/\(finish.total.bytes)"
     case .receipt: "receipt"
+    case .ways(let ways): "ways \(ways.listening.map(\.port)) \(ways.dialling.map(\.port))"
     case .pong(let token): "pong \(token)"
     case .close(let close): "close \(close.code.rawValue) \(close.message)"
     default: "\(self)"

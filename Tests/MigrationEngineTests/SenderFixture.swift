@@ -55,9 +55,11 @@ enum Fixture {
     Greeting(role: .receiver, label: "there", software: "", features: features, request: request)
   }
 
-  static func meeting(_ connection: UInt64) -> SenderEngine.Meeting {
+  /// Through a relay, where this device has addresses to tell.
+  static func meeting(_ connection: UInt64, own: OwnWays? = nil) -> SenderEngine.Meeting {
     SenderEngine.Meeting(
-      connection: ConnectionID(connection), receiver: receiver, host: "host", address: "host:7")
+      connection: ConnectionID(connection), receiver: receiver, host: "host", address: "host:7",
+      relay: own.map { _ in "relay" }, own: own)
   }
 
   static func unfinished(

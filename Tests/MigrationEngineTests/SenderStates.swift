@@ -127,7 +127,7 @@ extension SenderTrial {
   func isPossible(_ event: SenderEngine.Event) -> Bool {
     switch (engine.phase, event) {
     case (.conversing, .closed): false
-    case (.conversing(let conversation, _), .streamJoined(_, let stream)):
+    case (.conversing(let conversation, _), .streamJoined(_, let stream, _)):
       conversation.streams?.hasJoined(stream) != true
     default: true
     }

@@ -19,9 +19,11 @@ struct StreamPlanTrial {
   }
 
   @discardableResult
-  mutating func join(_ number: StreamPlan.StreamNumber, after seconds: Double = 0) -> [String] {
+  mutating func join(
+    _ number: StreamPlan.StreamNumber, by way: Way? = nil, after seconds: Double = 0
+  ) -> [String] {
     now += seconds
-    return did { plan, now, actions in plan.joined(number, now, &actions) }
+    return did { plan, now, actions in plan.joined(number, by: way, now, &actions) }
   }
 
   /// The actions; nil where the session ends.
@@ -50,6 +52,10 @@ struct StreamPlanTrial {
     }
   }
 
+  mutating func tell(_ ways: Ways) { plan.told(ways) }
+
+  mutating func tryWays() -> [String] { did { plan, now, actions in plan.tryWays(now, &actions) } }
+
   mutating func finish() -> [String] { did { plan, _, actions in plan.finish(&actions) } }
 
   mutating func pass(_ seconds: Double) -> [String] {
@@ -65,7 +71,7 @@ struct StreamPlanTrial {
   ) -> [String] {
     var actions: [SenderEngine.Action] = []
     body(&plan, now, &actions)
-    for case .openStream(_, let join, _) in actions { started.append(join.stream) }
+    for case .openStream(_, let join, _, _) in actions { started.append(join.stream) }
     #expect(plan.brokenInvariant(started) == nil)
     return actions.map(\.text)
   }

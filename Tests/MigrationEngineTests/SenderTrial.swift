@@ -41,9 +41,9 @@ struct SenderTrial {
   }
 
   @discardableResult
-  mutating func meet(after seconds: Double = 0) -> [String] {
+  mutating func meet(after seconds: Double = 0, own: OwnWays? = nil) -> [String] {
     connection += 1
-    return take(.dialed(.success(Fixture.meeting(connection)), spread: 0), after: seconds)
+    return take(.dialed(.success(Fixture.meeting(connection, own: own)), spread: 0), after: seconds)
   }
 
   @discardableResult

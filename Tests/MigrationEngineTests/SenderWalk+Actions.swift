@@ -46,7 +46,7 @@ extension SenderWalk {
       expect(connection == nil, "two connections converse")
       (connection, isClosing, isFull, isExported, newest) = (new, false, false, false, nil)
       joined = []
-      talk = [.greeting(Fixture.greeting())]
+      talk = [.greeting(Fixture.greeting(features: [.zstd, .ways]))]
     case .say(let to, let message):
       expect(to == connection && !isClosing, "something is said on \(to), which is not there")
       answer(message)
@@ -63,7 +63,7 @@ extension SenderWalk {
       isAbandoned = false
       work.append(.export(number))
     case .abandonExport: isAbandoned = true
-    case .openStream(let number, let join, _):
+    case .openStream(let number, let join, _, _):
       expect(number == session, "a stream of another session")
       work.append(.stream(number, join.stream))
     case .stopSession(let number): isStopped.insert(number)
@@ -124,6 +124,7 @@ extension SenderWalk {
         .verdict(
           Fixture.verdict(parts, of: plan.transfer ?? 77, streams: UInt16.random(in: 1...16, using: &dice)))
       ]
+      if Bool.random(using: &dice) { talk.append(.ways(WayFixture.ways)) }
     case .offer(let totals):
       expect(newest.map { $0 < totals.part } ?? true, "a part is offered twice, or late")
       expect(!work.contains { if case .export = $0 { true } else { false } }, "a part is offered beside another one")

@@ -65,7 +65,7 @@ struct SenderWalk {
     var dice = dice
     self.isQuick = isQuick
     var settings = SenderEngine.Settings(
-      greeting: Greeting(role: .sender, label: "", software: "", features: .zstd),
+      greeting: Greeting(role: .sender, label: "", software: "", features: [.zstd, .ways]),
       target: Bool.random(using: &dice) ? nil : "",
       streams: Bool.random(using: &dice) ? nil : UInt32.random(in: 0...20, using: &dice),
       giveUpAfter: [0, 1, 600].randomElement(using: &dice) ?? 0)
@@ -193,7 +193,9 @@ struct SenderWalk {
       .turnedAway(failure, reason: "busy"), .turnedAway(failure, reason: "busy"), .unreached(failure, reason: "far"),
       .unresolved(failure), .stranger(Fixture.otherReceiver), .forgotten, .stopped, .failed(failure),
     ]
-    guard Int.random(in: 0..<4, using: &dice) == 0 else { return .success(Fixture.meeting(connections)) }
+    guard Int.random(in: 0..<4, using: &dice) == 0 else {
+      return .success(Fixture.meeting(connections, own: WayFixture.own))
+    }
     return .failure(failures.randomElement(using: &dice) ?? .stopped)
   }
 
@@ -212,7 +214,8 @@ struct SenderWalk {
       happens(.unsent(number, Fixture.unsent))
       happens(.withholding(number, clause: "some"))
     case .stream(let number, let stream) where joined.insert(stream).inserted:
-      happens(.streamJoined(number, stream))
+      let ways = [WayFixture.open, WayFixture.seen, nil]
+      happens(.streamJoined(number, stream, by: ways.randomElement(using: &dice) ?? nil))
     default: break
     }
   }

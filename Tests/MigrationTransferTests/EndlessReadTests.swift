@@ -149,7 +149,7 @@ import Testing
       var client = try StrangeClient(port: port)
       let confirmations = try client.exchangeShares(code)
       guard try client.confirm(confirmations.confirmA) == nil else { return }
-      let lump = (0..<50_000).flatMap { _ in [0x80, 0, 0, 0, 0] as [UInt8] }
+      let lump = (0..<50_000).flatMap { _ in [0x81, 0, 0, 0, 0] as [UInt8] }
       var frames = PairingFrame.ready.bytes
       while (try? client.say(frames)) != nil {
         if frames == lump { isUnderWay.set(()) }

@@ -34,6 +34,23 @@ import Testing
     #expect(error.description == "cannot connect to 127.0.0.1:\(closed.number): Connection refused")
   }
 
+  @Test func `two ends that dial each other at the same time from their ports are connected`() throws {
+    // Each has a connection to a relay, whose port it shares.
+    let relay = try ListeningSocket(on: .loopback(port: 0))
+    let here = try StreamSocket.connect(to: relay.address, from: .shareable)
+    let there = try StreamSocket.connect(to: relay.address, from: .shareable)
+    let (own, other) = (try here.localAddress(), try there.localAddress())
+    let socket = try StreamSocket.connect(to: other, from: .shared(own.port))
+    // Nothing listens there: the kernel has answered this one already.
+    #expect(throws: SystemError.self) { while try !socket.finishConnecting() {} }
+    let door = try ListeningSocket(host: nil, port: own.port, sharesPort: true)
+    var course = try Race.Course(
+      Race(addresses: [other], port: .shared(own.port), patience: 60, wakeup: Wakeup()) { false }, with: door)
+    // The other end reaches the door, although the address has failed here.
+    let reached = try Race(addresses: [own], port: .shared(other.port), patience: 60, wakeup: Wakeup()) { false }.run()
+    #expect(try course.next().remoteAddress == other && reached.remoteAddress == own)
+  }
+
   @Test func `an address that is silent holds up no other`() throws {
     let silent = try SilentPort()
     let open = try ListeningSocket(on: .loopback(port: 0))

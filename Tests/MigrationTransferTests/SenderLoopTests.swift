@@ -172,7 +172,7 @@ private final class Gate: Sendable {
         "planRecorded"
       ),
       (.export(session, order), "exported"),
-      (.openStream(session, Join(session: 2, stream: 5, replaces: nil), attempts: 0), "streamEnded"),
+      (.openStream(session, Join(session: 2, stream: 5, replaces: nil), attempts: 0, by: .asControl), "streamEnded"),
       (.noteFinish(session, 3, part: 0, Finish(total: Tally(), unsent: 0, digest: 0)), "finishNoted"),
       (.recordDone(3, part: 0, Done(total: Tally()), refusals: []), "recorded"),
       (.note(3, arrived: Tally(), total: Tally(), address: ""), "noted"), (.forget(3), "forgot"),

@@ -258,6 +258,15 @@ enum Expected {
       .refused(
         Refusal(path: path("photos/a:b"), generation: counted(0xA0), reason: RefusalReason(rawValue: 200)))),
     "receipt": .control(.receipt),
+    "ways": .control(
+      .ways(
+        Ways(
+          listening: [
+            Way(address: [192, 0, 2, 7], port: 47470),
+            Way(address: bytes(hex: "20010db8000000000000000000000007"), port: 47470),
+          ],
+          dialling: [Way(address: [203, 0, 113, 9], port: 40001)]))),
+    "ways-none": .control(.ways(Ways(listening: [], dialling: []))),
     "ping": .control(.ping(1)),
     "pong": .control(.pong(.max)),
     "close": .control(.close(Close(.interrupted, "interrupted"))),

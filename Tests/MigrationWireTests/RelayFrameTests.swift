@@ -26,8 +26,9 @@ import Testing
     let place = try #require(RelayPlace(number: 572_4))
     let frames: [RelayFrame] = [
       .challenge(Self.sixteen), .place(place),
-      .ring(RelayCall(Self.sixteen), RelayCaller(address: [1, 2, 3, 4], port: 5)),
-      .ring(RelayCall(Self.sixteen), RelayCaller(address: Self.sixteen, port: 5)), .joined, .ping, .pong,
+      .ring(RelayCall(Self.sixteen), Way(address: [1, 2, 3, 4], port: 5)),
+      .ring(RelayCall(Self.sixteen), Way(address: Self.sixteen, port: 5)),
+      .joined(Way(address: [1, 2, 3, 4], port: 5)), .ping, .pong,
       .refused(.volume, wait: 9), .meet(RelayMeeting(ofSecret: [1])),
     ]
     let errands: [RelayErrand] = [

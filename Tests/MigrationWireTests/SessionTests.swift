@@ -17,6 +17,7 @@ enum Sample {
   static let unsent = Unsent(path: ascii("d/g"), reason: .vanished)
   static let refused = Refusal(path: path("d/a:b"), generation: 1, reason: .nameNotAllowed)
   static let close = Close(.interrupted, "interrupted")
+  static let ways = Ways(listening: [Way(address: [10, 0, 0, 7], port: 47_470)], dialling: [])
   static let progress = ImportProgress(phase: .importing, done: 1, total: 2)
 
   static func totals(_ part: UInt16) -> PartTotals { PartTotals(part: part, items: 1, bytes: 2, allocated: 3) }
@@ -33,7 +34,7 @@ enum Sample {
     .held(Held(kind: .staged, marks: [1])), .partial(partial), .heldEnd(HeldEnd(held: Tally())),
     .drop(Drop(marks: [1])),
     .unsent(unsent), .finish(finish), .progress(progress), .done(done), .receipt, .ping(7), .pong(7), .close(close),
-    .refused(refused),
+    .refused(refused), .ways(ways),
   ]
 }
 
@@ -91,6 +92,7 @@ enum Sample {
     case (.streaming, .refused): .streaming
     case (.finishing, .progress), (.finishing, .refused): .finishing
     case (_, .ping), (_, .pong): state
+    case (_, .ways) where state != .greeting: state
     case (_, .close): .closed
     default: nil
     }
@@ -106,7 +108,9 @@ enum Sample {
       }
       _ = try session.received(message)
       // These leave a trace within their state.
-      if ![.held, .partial, .refused, .close].contains(message.type) || state == .settling && next == .settling {
+      let leavesNone =
+        ![.held, .partial, .refused, .close].contains(message.type) || state == .settling && next == .settling
+      if leavesNone, message.type != .ways {
         #expect(session == (try sender(next)), "\(message.type)")
       }
       #expect(session.isDone == (next == .done) && session.isStreaming == (next == .streaming))
@@ -164,6 +168,7 @@ enum Sample {
     case (.ended, .failed): .failed
     case (.ended, .receipt), (.failed, .receipt): .done
     case (_, .ping), (_, .pong): state
+    case (_, .ways) where state != .greeting: state
     case (_, .close): .closed
     default: nil
     }
@@ -178,7 +183,8 @@ enum Sample {
         continue
       }
       _ = try session.received(message)
-      if ![.unsent, .drop, .close, .receipt].contains(message.type) || next == .settling {
+      let leavesNone = ![.unsent, .drop, .close, .receipt].contains(message.type) || next == .settling
+      if leavesNone, message.type != .ways {
         #expect(session == (try receiver(next)), "\(message.type)")
       }
       #expect(session.isDone == (next == .done) && session.isReceiving == (next == .receiving))

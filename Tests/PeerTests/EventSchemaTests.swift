@@ -14,7 +14,7 @@ import Testing
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
     case looking, found, connecting, queued, transfer, paired, offer, progress
     case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, plan, partEnded,
-      done, failed, relayed, of
+      done, failed, relayed, way, of
 
     init(_ event: TransferEvent) {
       self =
@@ -36,6 +36,7 @@ import Testing
         case .paired: .paired
         case .offer: .offer
         case .relayed: .relayed
+        case .way: .way
         case .progress: .progress
         case .interrupted: .interrupted
         case .resumed: .resumed
@@ -66,6 +67,7 @@ import Testing
       case .confined: [.confined(directories: [odd])]
       case .unconfined: [.unconfined(reason: "a", directories: [odd])]
       case .relayed: [.relayed(through: "a", bytes: 7)]
+      case .way: [.way(.direct(isIPv6: true)), .way(.direct(isIPv6: false)), .way(.relay("a"))]
       case .code:
         [
           .code(PairingCode(number: 1), lifetime: 600),

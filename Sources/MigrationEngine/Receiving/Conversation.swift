@@ -63,6 +63,12 @@ struct Conversation: Sendable {
   var session: SessionID = 0
   /// The data streams, from the end of the first ledger on.
   var streams: StreamTable?
+  /// When this end tries the sender's addresses.
+  var rounds = WayRounds()
+  /// The streams that do not pass the relay of the session.
+  var direct: Set<ConnectionID> = []
+  /// Whether the user knows that data does not pass the relay.
+  var isDirectTold = false
   /// How many of the transfer's named refusals the sender has been sent.
   var toldRefusals = 0
   /// How many marks of staged items the sender was sent, minus those that it has dropped.

@@ -89,6 +89,8 @@ extension ReceiverEngine {
     /// The worker of `serve` has ended, and nothing more of its stream is written. `held` is the
     /// amount staged by then.
     case streamEnded(ConnectionID, StreamEnd, held: Tally)
+    /// The worker of `dial` has ended: it has reported the connections that it has made as arrivals.
+    case dialed(SessionNumber)
     /// The result of `lookForData`: when the last frame of data was written, or the session was
     /// accepted; nil while a frame is being written.
     case lookedForData(SessionNumber, lastAt: Double?)
@@ -358,6 +360,12 @@ extension ReceiverEngine {
     case serve(ConnectionID, SessionNumber, Join)
     /// The worker of a stream is to end after the frame that it is writing. Its event follows.
     case endStream(ConnectionID)
+    /// A worker connects to the sender's addresses, for as long as a round lasts, from the port that
+    /// the control connection has. Each connection that is made arrives at the door like those that
+    /// others make. Leads to `dialed`.
+    case dial(SessionNumber, [Way], from: UInt16)
+    /// The worker of `dial` is to end soon. Its event follows.
+    case endDial(SessionNumber)
     /// A worker makes the written data durable, again and again. Leads to `syncEnded`.
     case sync(SessionNumber)
     /// The worker of `sync` is to end soon. Its event follows.

@@ -163,6 +163,7 @@ extension ReceiverEngine {
     act(.say(conversation.connection, message))
     conversations[number]?.course = .none
     conversations[number]?.dueSince = now
+    sayWays(number)
     for index in plan.parts.indices.map({ UInt16($0) }) {
       switch transfer.results[index] {
       case .failed(let fault)?: tellFailure(of: index, fault, transfer)

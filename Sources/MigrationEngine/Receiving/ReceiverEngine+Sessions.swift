@@ -91,6 +91,7 @@ extension ReceiverEngine {
       act(.say(id, answer))
       endPart(number, by: Fault(told: close))
     case .settled: conversations[number]?.dueSince = now
+    case .reach(let ways): reach(ways, number)
     case .finish: takeReceipt(number)
     case .stop(let close): lose(number, Fault(told: close))
     }
@@ -161,6 +162,7 @@ extension ReceiverEngine {
     for id in conversations[number]?.streams?.turnAway() ?? [] { leave(id) }
     for id in conversation.streams?.served ?? [] { act(.endStream(id)) }
     if workers.contains(.sync(number)) { act(.endSync(number)) }
+    if workers.contains(.dial(number)) { act(.endDial(number)) }
     act(.close(conversation.connection, until: now + (stop == nil ? EndLimits.unhurried : EndLimits.lastMessages)))
   }
 

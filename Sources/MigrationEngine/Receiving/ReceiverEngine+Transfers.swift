@@ -7,13 +7,19 @@ extension ReceiverEngine {
   /// Serves the streams that have nothing left to wait for.
   mutating func tendStreams(_ number: SessionNumber) {
     while let (id, join, refusal) = conversations[number]?.streams?.next() {
-      if let refusal { refuse(id, refusal) } else { act(.serve(id, number, join)) }
+      if let refusal {
+        refuse(id, refusal)
+      } else {
+        act(.serve(id, number, join))
+        noteWay(of: id, number)
+      }
     }
   }
 
   mutating func streamEnded(_ id: ConnectionID, _ end: StreamEnd, _ held: Tally) {
     door.forget(id)
     for number in conversations.keys.sorted() where conversations[number]?.streams?.end(id) == true {
+      conversations[number]?.direct.remove(id)
       // While a part is judged, this is about the one before.
       if let conversation = conversations[number], !conversation.machine.isJudging {
         transfers[of: conversation.transfer]?.note(held: held)

@@ -165,6 +165,7 @@ package struct ReceiverEngine: Engine {
     case .ledger(let number, let result): ledger(number, result)
     case .dropped(let number, let fault): dropped(number, fault)
     case .streamEnded(let id, let end, let held): streamEnded(id, end, held)
+    case .dialed(let number): conversations[number]?.rounds.ended(now: now)
     case .lookedForData(let number, let moment): lookedForData(number, lastAt: moment)
     case .gateShut(let number, let fault), .syncEnded(let number, let fault):
       if let fault { failTransfer(of: number, by: fault) }

@@ -16,6 +16,7 @@ extension ReceiverEngine {
     case readLedger(SessionNumber)
     case dropItems(SessionNumber)
     case serve(ConnectionID)
+    case dial(SessionNumber)
     case sync(SessionNumber)
     case gate(SessionNumber)
     case importItems(TransferID)
@@ -38,6 +39,7 @@ extension ReceiverEngine {
       case .readLedger(let number): self = .readLedger(number)
       case .dropItems(let number, _): self = .dropItems(number)
       case .serve(let id, _, _): self = .serve(id)
+      case .dial(let number, _, _): self = .dial(number)
       case .sync(let number): self = .sync(number)
       case .shutGate(let number): self = .gate(number)
       case .importItems(let transfer, _, _, _): self = .importItems(transfer)
@@ -45,7 +47,8 @@ extension ReceiverEngine {
         .retake(let transfer):
         self = .store(transfer)
       case .tell, .tellProgress, .finish, .announce, .withdrawAnnouncement, .drop, .pauseAccepting, .dismiss,
-        .forgetCode, .withdrawQuestion, .converse, .say, .hurryClosing, .endStream, .endSync, .lookForData, .openGate,
+        .forgetCode, .withdrawQuestion, .converse, .say, .hurryClosing, .endStream, .endDial, .endSync, .lookForData,
+        .openGate,
         .discardData, .closeGate, .interruptImport:
         return nil
       }
@@ -67,6 +70,7 @@ extension ReceiverEngine {
       case .ledger(let number, _): self = .readLedger(number)
       case .dropped(let number, _): self = .dropItems(number)
       case .streamEnded(let id, _, _): self = .serve(id)
+      case .dialed(let number): self = .dial(number)
       case .syncEnded(let number, _): self = .sync(number)
       case .gateShut(let number, _): self = .gate(number)
       case .imported(let transfer, _, _, _): self = .importItems(transfer)

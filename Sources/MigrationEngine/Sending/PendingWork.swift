@@ -130,7 +130,7 @@ extension SenderEngine.Action {
     case .dial: .dial
     case .converse(let connection): .connection(connection)
     case .export(let session, _): .export(session)
-    case .openStream(let session, let join, _): .stream(session, join.stream)
+    case .openStream(let session, let join, _, _): .stream(session, join.stream)
     case .readWindow(let session): .look(session)
     case .recordDone(let transfer, _, _, _): .record(transfer)
     case .recordPlan(let session, let record): .planRecord(session, record.transfer)
@@ -161,7 +161,7 @@ extension SenderEngine.Event {
       .closed(let connection, _):
       .connection(connection)
     case .withholding(let session, _), .unsent(let session, _), .exported(let session, _): .export(session)
-    case .streamJoined(let session, let stream), .streamEnded(let session, let stream, _): .stream(session, stream)
+    case .streamJoined(let session, let stream, _), .streamEnded(let session, let stream, _): .stream(session, stream)
     case .finishNoted(let session, let transfer, _): .finishNote(session, transfer)
     case .planRecorded(let session, let transfer, _): .planRecord(session, transfer)
     case .window(let session, _): .look(session)

@@ -27,6 +27,12 @@ struct SenderConversation: Sendable {
   private var verdict: Verdict?
   /// Nil until the receiver has sent a ledger.
   private(set) var streams: StreamPlan?
+  /// The receiver's addresses, until then.
+  private var told: Ways?
+  /// This device's own, where the receiver takes them.
+  private var ownWays: Ways?
+  /// The way of the data that the user knows; nil where it goes through the relay.
+  private var shownWay: Way?
   private var nextProgress: Double
   /// Whether every part has its result, and the receiver may be told so.
   private(set) var isOver = false
@@ -114,6 +120,9 @@ struct SenderConversation: Sendable {
       guard let failure else { return }
       let isSame = failure.fault.close.code == close.code
       fail(by: isSame ? failure.fault : Fault(told: close), &facts, &actions)
+    case .reach(let ways):
+      told = ways
+      if ownWays != nil { streams?.told(ways) }
     case .stop(let close): throw Fault(told: close)
     }
   }
@@ -280,6 +289,8 @@ struct SenderConversation: Sendable {
     if streams == nil {
       streams = StreamPlan(number, verdict, fixed: facts.settings.streams, count: facts.transfer.streams, now: now)
       streams?.open(now, &actions)
+      ownWays = peer.features.intersection(facts.settings.greeting.features).contains(.ways) ? meeting.own?.ways : nil
+      if let told, ownWays != nil { streams?.told(told) }
     } else {
       streams?.beginPart(now)
     }
@@ -397,8 +408,30 @@ struct SenderConversation: Sendable {
   /// The session is to end once the DONE of a part is recorded, if other parts are left.
   mutating func endAfterDone(by fault: Fault) { faultAfterDone = faultAfterDone ?? fault }
 
-  mutating func joined(_ stream: SenderEngine.StreamNumber, _ now: Double, _ actions: inout [SenderEngine.Action]) {
-    streams?.joined(stream, now, &actions)
+  mutating func joined(
+    _ stream: SenderEngine.StreamNumber, by way: Way?, _ now: Double, _ actions: inout [SenderEngine.Action]
+  ) {
+    streams?.joined(stream, by: way, now, &actions)
+    tellWay(&actions)
+  }
+
+  /// Tells the user when the way of the data has changed.
+  private mutating func tellWay(_ actions: inout [SenderEngine.Action]) {
+    guard session.isStreaming, shownWay != streams?.way else { return }
+    shownWay = streams?.way
+    if let shownWay {
+      actions.append(.tell(.way(.direct(isIPv6: shownWay.isIPv6))))
+    } else if let relay = meeting.relay {
+      actions.append(.tell(.way(.relay(relay))))
+    }
+  }
+
+  /// Tries to reach the receiver past the relay, if it is time for that.
+  private mutating func tryWays(_ now: Double, _ actions: inout [SenderEngine.Action]) {
+    guard session.isStreaming, let ownWays else { return }
+    var round: [SenderEngine.Action] = []
+    streams?.tryWays(now, &round)
+    if !round.isEmpty { actions += [.say(connection, .ways(ownWays))] + round }
   }
 
   mutating func ended(
@@ -406,6 +439,7 @@ struct SenderConversation: Sendable {
     _ actions: inout [SenderEngine.Action]
   ) throws(Fault) {
     try streams?.ended(stream, end, now, &actions)
+    tellWay(&actions)
   }
 
   /// The window was read.
@@ -427,6 +461,7 @@ struct SenderConversation: Sendable {
   mutating func moveOn(_ now: Double, _ actions: inout [SenderEngine.Action]) throws(Fault) {
     if let failure, now >= failure.until { throw failure.fault }
     streams?.moveOn(isSending: session.isStreaming, now, &actions)
+    tryWays(now, &actions)
     if session.isStreaming, now >= nextProgress {
       nextProgress = now + Self.progressPause
       actions.append(.tellProgress(number, .sending, total: total, fraction: nil))

@@ -63,8 +63,9 @@ extension SenderEngine {
     /// The worker of `export` has ended: everything is exported and written. The marks are those of
     /// held items that the source no longer has, ascending.
     case exported(SessionNumber, Result<ExportResult, Fault>)
-    /// News from a stream: JOIN is sent.
-    case streamJoined(SessionNumber, StreamNumber)
+    /// News from a stream: JOIN is sent; and the address of a stream that does not go as the control
+    /// connection does.
+    case streamJoined(SessionNumber, StreamNumber, by: Way? = nil)
     /// The worker of `openStream` has ended.
     case streamEnded(SessionNumber, StreamNumber, StreamEnd)
     /// The worker of `noteFinish` has ended; the fault is that of a worker that could not begin.
@@ -149,11 +150,15 @@ extension SenderEngine {
     package let address: String
     /// The relay through which it was reached.
     package let relay: String?
+    /// This device's own addresses, for a receiver that was reached through a relay.
+    package let own: OwnWays?
 
     package init(
-      connection: ConnectionID, receiver: KeyFingerprint, host: String, address: String, relay: String? = nil
+      connection: ConnectionID, receiver: KeyFingerprint, host: String, address: String, relay: String? = nil,
+      own: OwnWays? = nil
     ) {
       self.relay = relay
+      self.own = own
       self.connection = connection
       self.receiver = receiver
       self.host = host
@@ -297,9 +302,9 @@ extension SenderEngine {
     case export(SessionNumber, ExportOrder)
     /// The part has failed at the receiver: the worker of `export` is to end soon.
     case abandonExport(SessionNumber)
-    /// A worker connects to the receiver's address, joins, and sends the frames that the window
-    /// gives it. Leads to `streamEnded`.
-    case openStream(SessionNumber, Join, attempts: Int)
+    /// A worker connects to the receiver, joins, and sends the frames that the window gives it. Leads
+    /// to `streamEnded`.
+    case openStream(SessionNumber, Join, attempts: Int, by: Road)
     /// The heir of a lost stream takes over its unacknowledged frames.
     case moveFrames(SessionNumber, from: StreamNumber, to: StreamNumber)
     /// A stream gets no new frames, and ends when all its frames are written.
@@ -350,6 +355,17 @@ extension SenderEngine {
     package let address: String
     /// Whether both ends keep the pairing.
     package let keepsPairing: Bool
+  }
+
+  /// How a data stream reaches the receiver.
+  package enum Road: Equatable, Sendable {
+    /// As the control connection does: through its relay, or at its address.
+    case asControl
+    /// At an address of the receiver's.
+    case way(Way)
+    /// At the first of these that leads there, or by a connection that the receiver makes meanwhile.
+    /// The attempts last as long as a round.
+    case round([Way])
   }
 
   /// The parameters of an export.

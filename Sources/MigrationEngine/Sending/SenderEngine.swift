@@ -155,9 +155,9 @@ package struct SenderEngine: Engine {
       converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
         try conversation.finishNoted(fault, &facts, &actions)
       }
-    case .streamJoined(_, let stream):
+    case .streamJoined(_, let stream, let way):
       converse(now, &actions) { (conversation, _, actions) throws(Fault) in
-        conversation.joined(stream, now, &actions)
+        conversation.joined(stream, by: way, now, &actions)
       }
     case .streamEnded(_, let stream, let end):
       converse(now, &actions) { (conversation, _, actions) throws(Fault) in
@@ -352,7 +352,7 @@ extension StreamPlan {
   /// hold.
   func brokenInvariant(_ workers: [StreamNumber]) -> String? {
     if started.sorted() != workers.sorted() { return "a stream's worker is not known" }
-    if started.count(where: { !hasJoined($0) }) > 2 { return "too many streams are on their way" }
+    if onTheirWay > 2 { return "too many streams are on their way" }
     if !retiresOnlyCarriers { return "a stream that carries nothing is opened though it is not to stay" }
     return isWithinLimit ? nil : "there are more streams than the receiver takes"
   }

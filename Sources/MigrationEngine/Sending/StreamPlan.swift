@@ -1,10 +1,12 @@
 import MigrationWire
 
 /// The data streams of a session: opened a few at a time, replaced when they break, and as many as
-/// help (Protocol §7.3). Times are seconds.
+/// help (Protocol §7.3); in a relayed session, past the relay where there is a way (§6.9). Times are
+/// seconds.
 struct StreamPlan: Sendable {
   typealias StreamNumber = SenderEngine.StreamNumber
   typealias Action = SenderEngine.Action
+  typealias Road = SenderEngine.Road
 
   /// How often in a row a stream and its heirs may be lost without delivering anything.
   ///
@@ -19,6 +21,13 @@ struct StreamPlan: Sendable {
   private static let places = 2
   /// The seconds between two reads of the window.
   private static let lookPause = 0.05
+
+  /// A way past the relay, by which a stream has joined.
+  private struct Passage: Equatable {
+    let way: Way
+    /// Whether further streams can take it.
+    let isOpen: Bool
+  }
 
   private struct Stream: Equatable {
     enum State: Equatable {
@@ -36,6 +45,11 @@ struct StreamPlan: Sendable {
     /// Whether it stays; otherwise it ends when all its frames are written.
     var stays: Bool
     var state: State
+    /// How it reaches the receiver, once it has started.
+    var road = Road.asControl
+
+    /// Whether it is a round of tries to pass the relay.
+    var isTrying: Bool { if case .round = road { state == .joining } else { false } }
 
     /// When it may start; nil once it has started.
     var due: Double? { if case .queued(let due) = state { due } else { nil } }
@@ -56,14 +70,20 @@ struct StreamPlan: Sendable {
   private var nextLook: Double?
   /// Whether everything is written, so that a stream needs no heir.
   private var isOver = false
+  /// How many streams the user wants.
+  private let fixed: Int?
+  private var rounds = WayRounds()
+  /// The way past the relay that is used.
+  private var passage: Passage?
 
   /// The receiver has announced how many streams it accepts; `count` was the best number before.
   init(_ session: SessionNumber, _ verdict: Verdict, fixed: UInt32?, count: Int, now: Double) {
     self.session = session
     identifier = verdict.session
     limit = Int(verdict.streams)
-    if let fixed {
-      missing = max(1, min(Int(fixed), limit))
+    self.fixed = fixed.map { max(1, min(Int($0), Int(verdict.streams))) }
+    if let fixed = self.fixed {
+      missing = fixed
     } else {
       let found = StreamCount(count: count, limit: limit, now: now)
       self.count = found
@@ -81,7 +101,7 @@ struct StreamPlan: Sendable {
   /// The best number so far; nil where the user has fixed it.
   var found: Int? { count?.found }
 
-  private var joining: Int { streams.count { $0.state == .joining } }
+  private var joining: Int { streams.count { $0.state == .joining && !$0.isTrying } }
 
   // MARK: Events of the streams
 
@@ -89,7 +109,7 @@ struct StreamPlan: Sendable {
   /// not wait for frames. Otherwise only the first opens at once, and another one only while more
   /// frames wait than the starting streams and one that has just joined can carry.
   mutating func open(waiting: Int = 0, _ now: Double, _ actions: inout [Action]) {
-    while missing > 0, joining < Self.places, streams.count < limit,
+    while missing > 0, passage?.isOpen != false, joining < Self.places, streams.count < limit,
       count == nil || streams.isEmpty || waiting > joining + 1
     {
       missing -= 1
@@ -99,9 +119,15 @@ struct StreamPlan: Sendable {
     }
   }
 
-  mutating func joined(_ number: StreamNumber, _ now: Double, _ actions: inout [Action]) {
+  /// JOIN is sent on a stream; `way` is the one past the relay by which it has come.
+  mutating func joined(_ number: StreamNumber, by way: Way?, _ now: Double, _ actions: inout [Action]) {
     guard let index = index(of: number) else { return }
     streams[index].state = .joined
+    if let way, passage == nil, streams[index].road != .asControl, !isOver {
+      pass(by: way, now, &actions)
+    } else if passage != nil, streams[index].road == .asControl {
+      retire(index, &actions)
+    }
     startQueued(now, &actions)
     if count == nil {
       open(now, &actions)
@@ -116,10 +142,16 @@ struct StreamPlan: Sendable {
     _ number: StreamNumber, _ end: SenderEngine.StreamEnd, _ now: Double, _ actions: inout [Action]
   ) throws(Fault) {
     guard let index = index(of: number) else { return }
+    if streams[index].isTrying {
+      // The relay remains.
+      remove(index, &actions)
+      return rounds.ended(now: now)
+    }
+    leavePassage(ifWith: index, now)
     switch end {
     case .finished: remove(index, &actions)
     case .lost(let hasBrought):
-      if mayGiveUp(streams[index]) {
+      if mayGiveUp(streams[index]) || isSpare(streams[index]) {
         count?.cannotOpen(now: now)
         remove(index, &actions)
         startQueued(now, &actions)
@@ -172,7 +204,7 @@ struct StreamPlan: Sendable {
   /// Whether a lost stream has never joined and carries nothing, and other streams work without it.
   private func mayGiveUp(_ lost: Stream) -> Bool {
     !isOver && lost.state != .joined && lost.replaces == nil && lost.attempts + 1 >= Self.refusals
-      && streams.count(where: \.stays) > 1
+      && streams.count(where: { $0.stays && !$0.isTrying }) > 1
   }
 
   // MARK: Looks
@@ -181,7 +213,7 @@ struct StreamPlan: Sendable {
   /// is sent.
   func nextMoment(isSending: Bool) -> Double? {
     let start = joining < Self.places ? streams.compactMap(\.due).min() : nil
-    return [start, isSending ? nextLook : nil].compactMap { $0 }.min()
+    return [start, isSending ? nextLook : nil, isSending && mayTry ? rounds.due : nil].compactMap { $0 }.min()
   }
 
   /// Starts due streams, and reads the window if that is due.
@@ -203,9 +235,8 @@ struct StreamPlan: Sendable {
       missing += more
       open(waiting: counts.waitingFrames, now, &actions)
     case .end(let surplus):
-      for index in streams.indices.filter({ streams[$0].stays }).suffix(surplus) {
-        streams[index].stays = false
-        actions.append(.retire(session, streams[index].number))
+      for index in streams.indices.filter({ streams[$0].stays && !streams[$0].isTrying }).suffix(surplus) {
+        retire(index, &actions)
       }
     }
   }
@@ -213,15 +244,74 @@ struct StreamPlan: Sendable {
   private func observation(_ counts: SenderEngine.WindowCounts, _ now: Double) -> StreamCount.Observation {
     StreamCount.Observation(
       time: now, bytes: counts.writtenLength, frames: counts.writtenFrames, written: counts.lastWritten,
-      fewest: streams.filter(\.stays).map { counts.framesOfStream[$0.number] ?? 0 }.min() ?? 0,
-      isComplete: missing == 0 && streams.allSatisfy { $0.state == .joined },
+      fewest: streams.filter { $0.stays && !$0.isTrying }.map { counts.framesOfStream[$0.number] ?? 0 }.min() ?? 0,
+      isComplete: missing == 0 && streams.allSatisfy { $0.state == .joined || $0.isTrying },
       isWaiting: counts.waitingFrames > 0 && !counts.isLimited)
+  }
+
+  // MARK: Past the relay
+
+  /// How the data travels where it passes a relay.
+  var way: Way? { passage?.way }
+
+  /// The receiver has told its addresses.
+  mutating func told(_ ways: Ways) { rounds.told(ways) }
+
+  /// Whether there is room for a round.
+  private var mayTry: Bool { !isOver && passage == nil && streams.count < limit }
+
+  /// Begins a round of tries, if one is due: a stream that takes the first way that answers.
+  mutating func tryWays(_ now: Double, _ actions: inout [Action]) {
+    guard mayTry, let ways = rounds.begin(now: now) else { return }
+    let stream = Stream(
+      number: takeNumber(), replaces: nil, attempts: 0, stays: true, state: .joining, road: .round(ways))
+    streams.append(stream)
+    actions.append(
+      .openStream(session, Join(session: identifier, stream: stream.number), attempts: 0, by: stream.road))
+  }
+
+  /// A stream has joined past the relay: the others end, or follow it where it leads.
+  private mutating func pass(by way: Way, _ now: Double, _ actions: inout [Action]) {
+    let isOpen = rounds.accepts(way)
+    passage = Passage(way: way, isOpen: isOpen)
+    for index in streams.indices.reversed() where streams[index].road == .asControl {
+      if streams[index].due != nil, streams[index].replaces == nil {
+        remove(index, &actions)
+      } else if streams[index].state == .joined {
+        retire(index, &actions)
+      }
+    }
+    restart(atMost: isOpen ? limit : 1, now)
+  }
+
+  /// When the last stream past the relay has ended, its heir and others go through the relay.
+  private mutating func leavePassage(ifWith index: Int, _ now: Double) {
+    let passing = streams.filter { $0.state == .joined && $0.road != .asControl }.map(\.number)
+    guard passage != nil, !isOver, passing == [streams[index].number] else { return }
+    passage = nil
+    rounds.ended(now: now)
+    restart(atMost: limit, now)
+  }
+
+  /// The number of streams that helps is found anew.
+  private mutating func restart(atMost limit: Int, _ now: Double) {
+    let wanted = min(fixed ?? count?.found ?? 1, limit)
+    if fixed == nil { count = StreamCount(count: wanted, limit: limit, now: now) }
+    missing = max(0, wanted - streams.count { $0.stays && !$0.isTrying })
+  }
+
+  /// Whether a lost stream has found no way past the relay by which another one goes.
+  private func isSpare(_ lost: Stream) -> Bool {
+    passage != nil && lost.state != .joined && lost.road != .asControl && lost.replaces == nil
   }
 
   // MARK: For checks
 
   /// The streams that have started, joined or not.
   var started: [StreamNumber] { streams.filter { $0.due == nil }.map(\.number) }
+
+  /// How many streams are on their way, besides a round of tries.
+  var onTheirWay: Int { joining }
 
   func hasJoined(_ number: StreamNumber) -> Bool { streams.contains { $0.number == number && $0.state == .joined } }
 
@@ -240,6 +330,12 @@ struct StreamPlan: Sendable {
     return nextNumber
   }
 
+  private mutating func retire(_ index: Int, _ actions: inout [Action]) {
+    guard streams[index].stays else { return }
+    streams[index].stays = false
+    actions.append(.retire(session, streams[index].number))
+  }
+
   private mutating func remove(_ index: Int, _ actions: inout [Action]) {
     actions.append(.forgetStream(session, streams.remove(at: index).number))
   }
@@ -251,9 +347,11 @@ struct StreamPlan: Sendable {
       let index = index(of: number)
     {
       streams[index].state = .joining
+      // One that has not found the way goes through the relay.
+      if let passage, passage.isOpen, streams[index].attempts < 2 { streams[index].road = .way(passage.way) }
       let stream = streams[index]
       let join = Join(session: identifier, stream: stream.number, replaces: stream.replaces)
-      actions.append(.openStream(session, join, attempts: stream.attempts))
+      actions.append(.openStream(session, join, attempts: stream.attempts, by: stream.road))
     }
   }
 }

@@ -83,12 +83,21 @@ struct Entrance: ~Copyable {
   /// Takes a connection that a relay has joined into the lobby. The relay states where the other end
   /// is.
   mutating func add(
-    _ socket: consuming StreamSocket, at caller: SocketAddress, through relay: RelayAccess
+    _ socket: consuming StreamSocket, at caller: SocketAddress, through relay: RelayAccess, _ own: OwnWays?
   ) -> (ConnectionID, Remote) {
+    (add(socket), names.remote(at: caller, through: relay, own))
+  }
+
+  /// Takes a connection that this device has made into the lobby.
+  mutating func add(reached socket: consuming StreamSocket) -> (ConnectionID, Remote) {
+    let address = socket.remoteAddress
+    return (add(socket), names.remote(at: address))
+  }
+
+  private mutating func add(_ socket: consuming StreamSocket) -> ConnectionID {
     lastNumber += 1
-    let id = ConnectionID(lastNumber)
-    lobby.add(id, socket)
-    return (id, names.remote(at: caller, through: relay))
+    lobby.add(ConnectionID(lastNumber), socket)
+    return ConnectionID(lastNumber)
   }
 
   /// Accepts nothing until a moment.
@@ -122,11 +131,12 @@ struct RemoteNames {
   }
 
   /// The other end of a connection that a relay has joined: all of one relay share its network.
-  func remote(at address: SocketAddress, through relay: RelayAccess) -> Remote {
+  func remote(at address: SocketAddress, through relay: RelayAccess, _ own: OwnWays?) -> Remote {
     let way = RelayAccess.address(through: relay.shown)
     return Remote(
       host: "\(address.hostDescription) \(way)", address: "\(address.description) \(way)", network: way,
-      guesser: "\(address.network(onLink: false).description) \(way)", mayPair: ranges.isEmpty, relay: relay.shown)
+      guesser: "\(address.network(onLink: false).description) \(way)", mayPair: ranges.isEmpty, relay: relay.shown,
+      own: own)
   }
 
   private mutating func isOnLink(_ address: SocketAddress) -> Bool {

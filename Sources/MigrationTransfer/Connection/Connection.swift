@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 import MigrationWire
@@ -19,6 +20,8 @@ struct Connection: ~Copyable {
   }
 
   let remoteAddress: SocketAddress
+  /// Where this end is, as the relay that has joined the connection sees it.
+  var seen: Way?
   let wakeup: Wakeup
   private let isStopped: @Sendable () -> Bool
   private let socket: StreamSocket
@@ -56,6 +59,12 @@ struct Connection: ~Copyable {
     self.poller = poller
     self.session = session
     self.socket = socket
+  }
+
+  /// What this device tells of itself behind a relay; nil where none has joined the connection.
+  var own: OwnWays? {
+    guard let seen, let local = try? socket.localAddress() else { return nil }
+    return OwnWays(dialling: local, seen: seen)
   }
 
   /// The other end's key; known after the handshake.

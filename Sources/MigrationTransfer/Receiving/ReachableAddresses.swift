@@ -26,8 +26,7 @@ extension ListeningSocket {
 
   /// The addresses at which others may find this device, the most useful first.
   package var reachableAddresses: [SocketAddress] {
-    let isEverywhere = address.hostDescription == "::" || address.hostDescription == "0.0.0.0"
-    guard isEverywhere, let all = try? SocketAddress.localAddresses(port: address.port), !all.isEmpty else {
+    guard address.isUnspecified, let all = try? SocketAddress.localAddresses(port: address.port), !all.isEmpty else {
       return [address]
     }
     return all.mostUsefulFirst(preferring: [.v4, .v6].compactMap { SocketAddress.ofDefaultRoute($0) })

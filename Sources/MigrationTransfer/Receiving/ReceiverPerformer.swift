@@ -30,6 +30,8 @@ final class ReceiverPerformer: Performer {
 
   private var entrance: Entrance?
   private let relay: RelayLink?
+  /// End the rounds of tries to reach senders past the relay.
+  private var dials: [SessionNumber: StopSignal] = [:]
   /// The port where an unfinished transfer's sender expects this device.
   private let rememberedPort: UInt16?
   /// The connections that workers serve, or that rest between two workers.
@@ -68,10 +70,10 @@ final class ReceiverPerformer: Performer {
     case .listen: return setup.listen(rememberedPort: rememberedPort)
     case .announce:
       if let address = entrance?.address { setup.helpers.announcer?.announce(address) }
-      relay?.want(true)
+      relay?.want(entrance?.address)
     case .withdrawAnnouncement:
       setup.helpers.announcer?.withdraw()
-      relay?.want(false)
+      relay?.want(nil)
     case .tell(let event): setup.observer(event)
     case .tellProgress(let transfer, let phase, let total, let fraction):
       let arrived = transfers[transfer]?.arrived ?? Arrived()
@@ -121,6 +123,8 @@ final class ReceiverPerformer: Performer {
       return inSession(number, orElse: .streamEnded(id, .over, held: Tally())) { session in
         served[id].map { session.serve($0, setup) }
       }
+    case .dial(let number, let ways, let port): return dial(number, ways, from: port)
+    case .endDial(let number): dials[number]?.set()
     case .endStream(let id): served[id]?.dismissal.dismiss(makesRoom: false)
     case .sync(let number): return inSession(number, orElse: .syncEnded(number, Self.forgotten)) { $0.sync() }
     case .endSync(let number): sessions[number]?.part.syncer.stop()
@@ -163,6 +167,7 @@ final class ReceiverPerformer: Performer {
     switch event {
     case .stop: stoppedAt = stoppedAt ?? .now()
     case .departed(let id), .streamEnded(let id, _, _): served[id] = nil
+    case .dialed(let number): dials[number] = nil
     default: break
     }
   }
@@ -180,6 +185,7 @@ final class ReceiverPerformer: Performer {
     for connection in served.values { connection.dismissal.dismiss(makesRoom: false) }
     if stoppedAt != nil { setup.lastWords.dismiss() }
     for session in sessions.values { session.halt() }
+    for dial in dials.values { dial.set() }
     questionEnding.signal()
     relay?.end()
     let rest = Handover((entries, transfers, sessions))
@@ -225,6 +231,26 @@ final class ReceiverPerformer: Performer {
     if let worker = sessions[number].flatMap(make) { return worker }
     setup.post(event)
     return nil
+  }
+
+  /// Reaches the sender past the relay, if it has a way: each connection arrives at the door.
+  private func dial(_ number: SessionNumber, _ ways: [Way], from port: UInt16) -> ReceiverWorker {
+    let (relay, stop) = (relay, StopSignal())
+    dials[number] = stop
+    return ReceiverWorker("dial") {
+      let (wakeup, addresses) = (try Wakeup(), ways.others)
+      let waking = stop.waking(wakeup)
+      defer { extendLifetime(waking) }
+      let race = Race(
+        addresses: addresses, port: .shared(port), patience: WayRounds.length, wakeup: wakeup, isStopped: { stop.isSet }
+      )
+      if !addresses.isEmpty, !stop.isSet, var course = try? Race.Course(race) {
+        while let socket = try? course.next() { relay?.add(.reached(Handover(socket))) }
+      }
+      return Report(.dialed(number))
+    } failing: { _ in
+      .dialed(number)
+    }
   }
 
   /// The failure of work on a session that this program has lost: a mistake of the program.
@@ -324,11 +350,16 @@ final class ReceiverPerformer: Performer {
     switch news {
     case .placed(let place): report(.placed(place))
     case .unplaced(let reason): report(.unplaced(reason))
-    case .arrived(let socket, let caller):
-      guard let (id, remote) = entrance?.add(socket.take(), at: caller, through: relay.access) else { return }
-      report(.arrived(id, remote, chance: .random(in: 0 ... .max)))
-      look(at: id, report)
+    case .arrived(let socket, let caller, let own):
+      arrive(entrance?.add(socket.take(), at: caller, through: relay.access, own), report)
+    case .reached(let socket): arrive(entrance?.add(reached: socket.take()), report)
     }
+  }
+
+  private func arrive(_ arrival: (id: ConnectionID, remote: Remote)?, _ report: (Event) -> Void) {
+    guard let (id, remote) = arrival else { return }
+    report(.arrived(id, remote, chance: .random(in: 0 ... .max)))
+    look(at: id, report)
   }
 
   private func look(at id: ConnectionID, _ report: (Event) -> Void) {

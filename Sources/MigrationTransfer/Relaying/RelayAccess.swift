@@ -119,16 +119,16 @@ struct RelayCalling: Sendable {
   let access: RelayAccess
   let errand: RelayErrand
 
-  /// Returns when the next byte is the other device's. Blocks.
+  /// Returns when the next byte is the other device's: where the relay sees this device. Blocks.
   func run(
     on socket: borrowing StreamSocket, wakeup: Wakeup, isStopped: () -> Bool, until deadline: BootInstant
-  ) throws(ConnectionError) {
+  ) throws(ConnectionError) -> Way {
     var poller = try ConnectionError.system { () throws(SystemError) in try Poller() }
     var reader = RelayReader()
     while true {
       do throws(RelayTrouble) {
         if let frame = try reader.next({ (memory) throws(SystemError) in try socket.receive(into: &memory) }) {
-          if try take(frame, socket) { return }
+          if let way = try take(frame, socket) { return way }
           continue
         }
       } catch {
@@ -146,16 +146,16 @@ struct RelayCalling: Sendable {
     }
   }
 
-  /// Answers a frame; true for the last one.
-  private func take(_ frame: RelayFrame, _ socket: borrowing StreamSocket) throws(RelayTrouble) -> Bool {
+  /// Answers a frame; the result of the last one.
+  private func take(_ frame: RelayFrame, _ socket: borrowing StreamSocket) throws(RelayTrouble) -> Way? {
     switch frame {
     case .challenge(let challenge):
       // A new connection has room for it.
       guard let request = try? access.request(errand, challenge: challenge),
         (try? socket.send(request.span)) == request.count
       else { throw .lost("it takes nothing") }
-      return false
-    case .joined: return true
+      return nil
+    case .joined(let way): return way
     case .refused(let reason, let wait): throw .refused(reason, wait: wait)
     case .place, .ring, .ping, .pong, .request, .meet: throw .foreign
     }

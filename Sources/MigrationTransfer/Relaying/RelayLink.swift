@@ -10,12 +10,16 @@ final class RelayLink: Sendable {
     case placed(RelayPlace)
     /// There is no place, and why: a lower-case clause.
     case unplaced(String)
-    /// A sender was joined, and where the relay says that it is.
-    case arrived(Handover<StreamSocket>, SocketAddress)
+    /// A sender was joined, and where the relay says that it is; and what this device may tell it of
+    /// itself.
+    case arrived(Handover<StreamSocket>, SocketAddress, OwnWays?)
+    /// A sender was reached past the relay.
+    case reached(Handover<StreamSocket>)
   }
 
   private struct State {
-    var isWanted = false
+    /// Where this device listens, while it wants to be registered.
+    var wanted: SocketAddress?
     var isOver = false
     var meetings: [RelayMeeting] = []
     var news: [News] = []
@@ -41,8 +45,8 @@ final class RelayLink: Sendable {
     }
   }
 
-  /// Registers, or ends the registration.
-  func want(_ isWanted: Bool) { change { $0.isWanted = isWanted } }
+  /// Registers a device that listens at an address, or ends the registration.
+  func want(_ listening: SocketAddress?) { change { $0.wanted = listening } }
 
   /// Ends the thread.
   func end() { change { $0.isOver = true } }
@@ -64,15 +68,15 @@ final class RelayLink: Sendable {
     return state.withLock { exchange(&$0.news, with: []) }
   }
 
-  fileprivate func add(_ news: News) {
+  func add(_ news: News) {
     state.withLock { $0.news.append(news) }
     noticed.signal()
   }
 
   fileprivate var wakeup: Wakeup { changed }
   fileprivate var isOver: Bool { state.withLock { $0.isOver } }
-  fileprivate var wanted: (isWanted: Bool, meetings: [RelayMeeting]) {
-    state.withLock { ($0.isWanted, $0.meetings) }
+  fileprivate var wanted: (listening: SocketAddress?, meetings: [RelayMeeting]) {
+    state.withLock { ($0.wanted, $0.meetings) }
   }
 }
 
@@ -141,9 +145,9 @@ private struct RelayLine: ~Copyable {
 
   mutating func run() {
     while !link.isOver {
-      let (isWanted, meetings) = link.wanted
+      let (listening, meetings) = link.wanted
       let now = BootInstant.now().seconds
-      if !isWanted {
+      if listening == nil {
         (registration, isPlaced, nextTry) = (nil, false, 0)
       } else if registration == nil {
         if now >= nextTry { register() }
@@ -160,7 +164,7 @@ private struct RelayLine: ~Copyable {
     var moments = answers.map(\.until)
     if let registration {
       moments.append(isPlaced ? min(saidAt + Self.heartbeat, heardAt + Self.silence) : registration.until)
-    } else if link.wanted.isWanted {
+    } else if link.wanted.listening != nil {
       moments.append(nextTry)
     }
     var interests = [Poller.Interest(link.wakeup.raw, .readable)]
@@ -245,21 +249,22 @@ private struct RelayLine: ~Copyable {
 
   // MARK: Calls
 
-  private mutating func answer(_ call: RelayCall, _ caller: RelayCaller, _ now: Double) {
+  private mutating func answer(_ call: RelayCall, _ caller: Way, _ now: Double) {
     guard answers.count < Self.mostAnswers, let address = registration?.socket?.remoteAddress,
-      let socket = try? StreamSocket.connect(to: address)
+      let socket = try? StreamSocket.connect(to: address, from: .shareable)
     else { return }
-    let from = SocketAddress(
-      family: caller.address.count == 4 ? .v4 : .v6, bytes: caller.address, port: caller.port)
-    answers.append(Asking(socket, .answer(call), until: now + Self.patience, caller: from))
+    answers.append(Asking(socket, .answer(call), until: now + Self.patience, caller: SocketAddress(caller)))
   }
 
   /// Takes a step of a call; false once it is joined, or has failed.
   private func isOpen(_ asking: Asking, _ now: Double) -> Bool {
     do throws(RelayTrouble) {
       guard let frame = try advance(asking) else { return now < asking.until }
-      if frame == .joined, let caller = asking.caller, let socket = asking.socket.take() {
-        link.add(.arrived(Handover(socket), caller))
+      if case .joined(let seen) = frame, let caller = asking.caller, let socket = asking.socket.take() {
+        let own = (try? socket.localAddress()).flatMap {
+          OwnWays(dialling: $0, seen: seen, listening: link.wanted.listening)
+        }
+        link.add(.arrived(Handover(socket), caller, own))
       }
       return false
     } catch {

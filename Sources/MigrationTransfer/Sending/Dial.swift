@@ -36,7 +36,7 @@ struct Dial {
         connection: connection, receiver: met.transfer.receiver,
         host: route.relay.map { RelayAccess.address(through: $0.shown) } ?? met.address.hostDescription,
         address: route.relay.map { RelayAccess.address(through: $0.name) } ?? met.address.description,
-        relay: route.relay?.shown)
+        relay: route.relay?.shown, own: met.own)
       return Report(.dialed(.success(meeting), spread: spread), bringing: .met(met))
     } catch {
       return Report(.dialed(.failure(stop.isSet ? .stopped : error), spread: spread))
@@ -174,6 +174,8 @@ struct MetReceiver: Sendable {
   let address: SocketAddress
   /// The relay at that address.
   let relay: RelayAccess?
+  /// What this device tells the receiver of itself, if a relay is between them.
+  let own: OwnWays?
 
   init(
     _ connection: consuming Connection, _ transfer: SendingTransfer, _ context: TLSContext, _ relay: RelayAccess?
@@ -182,6 +184,7 @@ struct MetReceiver: Sendable {
     self.transfer = transfer
     self.context = context
     address = connection.remoteAddress
+    own = connection.own
     self.connection = RestingConnection(connection)
   }
 }
@@ -240,7 +243,7 @@ struct Probe {
     let secret = try Race.system { () throws(SystemError) in try SystemRandom.bytes(RelayMeeting.secretSize) }
     let calling = RelayCalling(access: relay, errand: .meet(RelayMeeting(ofSecret: secret)))
     do throws(ConnectionError) {
-      try calling.run(on: socket, wakeup: wakeup, isStopped: { stop.isSet }, until: Dialing.deadline)
+      _ = try calling.run(on: socket, wakeup: wakeup, isStopped: { stop.isSet }, until: Dialing.deadline)
     } catch {
       switch error.code {
       case .relay(.absent): return

@@ -66,8 +66,9 @@ struct Dialing: Sendable {
   private func secure(
     _ socket: consuming StreamSocket, _ wakeup: Wakeup, _ deadline: BootInstant
   ) throws(ConnectionError) -> Connection {
-    try relay?.run(on: socket, wakeup: wakeup, isStopped: isStopped, until: deadline)
+    let seen = try relay?.run(on: socket, wakeup: wakeup, isStopped: isStopped, until: deadline)
     var connection = try Connection(socket, context, wakeup: wakeup, isStopped: isStopped)
+    connection.seen = seen
     // A relay has taken its own time.
     try connection.handshake(until: relay == nil ? deadline : Self.deadline)
     return connection
@@ -76,15 +77,22 @@ struct Dialing: Sendable {
   private func reach(_ addresses: [SocketAddress], _ wakeup: Wakeup) throws(ConnectionError) -> StreamSocket {
     do throws(Race.Failure) {
       return try Race(
-        addresses: addresses, hasSmallSegments: hasSmallSegments, patience: ReadyLimits.pairing, wakeup: wakeup,
-        isStopped: isStopped
+        addresses: addresses, hasSmallSegments: hasSmallSegments, port: relay == nil ? .any : .shareable,
+        patience: ReadyLimits.pairing, wakeup: wakeup, isStopped: isStopped
       ).run()
     } catch {
-      switch error {
-      case .stopped: throw ConnectionError(.stopped, "it was stopped")
-      case .lost(_, _, let error), .broken(let error): throw ConnectionError(error)
-      case .unfit(let failure): throw ConnectionError(.lost, failure.message)
-      }
+      throw ConnectionError(error)
+    }
+  }
+}
+
+extension ConnectionError {
+  /// No connection was made.
+  init(_ failure: Race.Failure) {
+    switch failure {
+    case .stopped: self.init(.stopped, "it was stopped")
+    case .lost(_, _, let error), .broken(let error): self.init(error)
+    case .unfit(let failure): self.init(.lost, failure.message)
     }
   }
 }

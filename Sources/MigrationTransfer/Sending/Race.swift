@@ -2,7 +2,7 @@ import MigrationEngine
 import MigrationSystem
 
 /// Runs an `AddressRace` with TCP connections: returns the first that is made, and closes the
-/// others.
+/// others; or one after the other.
 struct Race: Sendable {
   /// The reason why no connection was made.
   enum Failure: Error, Sendable {
@@ -18,12 +18,27 @@ struct Race: Sendable {
   /// In the order in which they are tried; at least one.
   let addresses: [SocketAddress]
   var hasSmallSegments = false
+  /// The port of this end.
+  var port = StreamSocket.LocalPort.any
   /// For how many seconds.
   let patience: Double
   let wakeup: Wakeup
   /// Whether a wakeup means that this device gives up.
   let isStopped: @Sendable () -> Bool
 
+  /// Connects. Blocks until one connection is made, or none can be made any more.
+  func run() throws(Failure) -> StreamSocket {
+    var course = try Course(self)
+    return try course.next()
+  }
+
+  /// Runs something of this device that the kernel may refuse.
+  static func system<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(Failure) -> Result {
+    do throws(SystemError) { return try body() } catch { throw .broken(error) }
+  }
+}
+
+extension Race {
   private final class Attempt {
     let place: Int
     var socket: StreamSocket?
@@ -37,71 +52,89 @@ struct Race: Sendable {
     var raw: CInt? { socket?.raw }
   }
 
-  /// The attempts that still run, and the kernel's reasons for those that failed.
-  private struct Course {
-    var race: AddressRace
-    var attempts: [Attempt] = []
-    var errors: [Int: SystemError] = [:]
+  /// A race that has begun: the attempts that still run, and the kernel's reasons for those that
+  /// failed.
+  struct Course: ~Copyable {
+    private let plan: Race
+    /// Takes the connections that the other end makes meanwhile.
+    private var door: ListeningSocket?
+    private let clock = LoopClock()
+    private var poller: Poller
+    private var race: AddressRace
+    private var attempts: [Attempt] = []
+    private var errors: [Int: SystemError] = [:]
 
-    mutating func failed(_ place: Int, _ error: SystemError, now: Double) {
-      race.failed(place, by: AddressRace.Obstacle(error), now: now)
+    /// With a door, it goes on until its time is over, also when all addresses have failed.
+    init(_ plan: Race, with door: consuming ListeningSocket? = nil) throws(Failure) {
+      self.plan = plan
+      poller = try Race.system { () throws(SystemError) in try Poller() }
+      let isPatient = door != nil
+      race = AddressRace(
+        count: plan.addresses.count, now: clock.now, patience: plan.patience, isPatient: isPatient)
+      self.door = door
+    }
+
+    /// The next connection that is made. Blocks until then, or until none can be made any more.
+    mutating func next() throws(Failure) -> StreamSocket {
+      while true {
+        begin()
+        if let winner = winner(), let socket = winner.socket.take() { return socket }
+        if let socket = try? door?.accept() { return socket }
+        if let loss = race.loss(now: clock.now) { throw lost(loss) }
+        try wait()
+      }
+    }
+
+    private mutating func wait() throws(Failure) {
+      var interests = [Poller.Interest(plan.wakeup.raw, .readable)]
+      if let raw = door?.raw { interests.append(Poller.Interest(raw, .readable)) }
+      interests += attempts.compactMap { $0.raw.map { Poller.Interest($0, .writable) } }
+      let moment = clock.instant(race.nextMoment)
+      do throws(SystemError) { _ = try poller.wait(&interests, until: moment) } catch { throw .broken(error) }
+      if !interests[0].ready.isEmpty {
+        plan.wakeup.clear()
+        if plan.isStopped() { throw .stopped }
+      }
+    }
+
+    private mutating func begin() {
+      while let place = race.begin(now: clock.now) {
+        do throws(SystemError) {
+          let socket = try StreamSocket.connect(
+            to: plan.addresses[place], hasSmallSegments: plan.hasSmallSegments, from: plan.port)
+          attempts.append(Attempt(place, socket))
+        } catch {
+          failed(place, error)
+        }
+      }
+    }
+
+    private mutating func failed(_ place: Int, _ error: SystemError) {
+      race.failed(place, by: AddressRace.Obstacle(error), now: clock.now)
       errors[place] = error
       attempts.removeAll { $0.place == place }
     }
-  }
 
-  /// Connects. Blocks until one connection is made, or none can be made any more.
-  func run() throws(Failure) -> StreamSocket {
-    let clock = LoopClock()
-    var course = Course(race: AddressRace(count: addresses.count, now: clock.now, patience: patience))
-    var poller = try Self.system { () throws(SystemError) in try Poller() }
-    while true {
-      begin(&course, clock)
-      if let winner = winner(&course, clock), let socket = winner.socket.take() { return socket }
-      if let loss = course.race.loss(now: clock.now) { throw lost(loss, course.errors[loss.place]) }
-      var interests = course.attempts.compactMap { $0.raw.map { Poller.Interest($0, .writable) } }
-      interests.append(Poller.Interest(wakeup.raw, .readable))
-      let moment = clock.instant(course.race.nextMoment)
-      _ = try Self.system { () throws(SystemError) in try poller.wait(&interests, until: moment) }
-      if interests.last?.ready.isEmpty == false {
-        wakeup.clear()
-        if isStopped() { throw .stopped }
+    /// The first attempt that is connected. Removes it, and failed attempts.
+    private mutating func winner() -> Attempt? {
+      for attempt in attempts {
+        do throws(SystemError) {
+          guard try attempt.socket?.finishConnecting() == true else { continue }
+          race.taken(attempt.place)
+          attempts.removeAll { $0 === attempt }
+          return attempt
+        } catch {
+          failed(attempt.place, error)
+        }
       }
+      return nil
     }
-  }
 
-  /// Runs something of this device that the kernel may refuse.
-  static func system<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(Failure) -> Result {
-    do throws(SystemError) { return try body() } catch { throw .broken(error) }
-  }
-
-  private func begin(_ course: inout Course, _ clock: LoopClock) {
-    while let place = course.race.begin(now: clock.now) {
-      do throws(SystemError) {
-        let socket = try StreamSocket.connect(to: addresses[place], hasSmallSegments: hasSmallSegments)
-        course.attempts.append(Attempt(place, socket))
-      } catch {
-        course.failed(place, error, now: clock.now)
-      }
+    private func lost(_ loss: AddressRace.Loss) -> Failure {
+      let address = plan.addresses[loss.place]
+      let silence = SystemError(reason: "it does not answer", operation: "connect to", subject: address.description)
+      return .lost(address, loss.obstacle, errors[loss.place] ?? silence)
     }
-  }
-
-  /// The first attempt that is connected. Removes failed attempts.
-  private func winner(_ course: inout Course, _ clock: LoopClock) -> Attempt? {
-    for attempt in course.attempts {
-      do throws(SystemError) {
-        if try attempt.socket?.finishConnecting() == true { return attempt }
-      } catch {
-        course.failed(attempt.place, error, now: clock.now)
-      }
-    }
-    return nil
-  }
-
-  private func lost(_ loss: AddressRace.Loss, _ error: SystemError?) -> Failure {
-    let address = addresses[loss.place]
-    let silence = SystemError(reason: "it does not answer", operation: "connect to", subject: address.description)
-    return .lost(address, loss.obstacle, error ?? silence)
   }
 }
 

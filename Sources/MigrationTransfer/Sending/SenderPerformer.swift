@@ -108,7 +108,7 @@ final class SenderPerformer: Performer {
       return recordPlan(record, number)
     case .export(let number, let order): return export(number, order)
     case .abandonExport(let number): sessions[number]?.queue.abandonPart()
-    case .openStream(let number, let join, let attempts): return openStream(number, join, attempts)
+    case .openStream(let number, let join, let attempts, let road): return openStream(number, join, attempts, road)
     case .moveFrames(let number, let lost, let heir): sessions[number]?.queue.lost(lost, replacedBy: heir)
     case .retire(let number, let stream): sessions[number]?.queue.retire(stream)
     case .forgetStream(let number, let stream): sessions[number]?.queue.ended(stream)
@@ -317,7 +317,7 @@ final class SenderPerformer: Performer {
       number: number, transfer: met.transfer, context: met.context, address: met.address,
       relay: met.relay.flatMap { relay in
         met.transfer.meeting.map { RelayCalling(access: relay, errand: .meet(RelayMeeting(ofSecret: $0))) }
-      },
+      }, port: met.own?.port,
       queue: SendQueue(window: order.window, limit: setup.options.limit) { unsent in
         setup.post(.unsent(number, unsent))
       }, compression: setup.options.compression)
@@ -325,7 +325,9 @@ final class SenderPerformer: Performer {
     return session
   }
 
-  private func openStream(_ number: SessionNumber, _ join: Join, _ attempts: Int) -> SenderWorker? {
+  private func openStream(
+    _ number: SessionNumber, _ join: Join, _ attempts: Int, _ road: SenderEngine.Road
+  ) -> SenderWorker? {
     guard let session = sessions[number] else { preconditionFailure("streams are opened when the export has begun") }
     let wakeup: Wakeup
     do throws(SystemError) {
@@ -338,7 +340,7 @@ final class SenderPerformer: Performer {
     session.queue.register(join.stream, wakeup)
     let setup = setup
     return SenderWorker("stream \(join.stream)") {
-      Report(.streamEnded(number, join.stream, session.carry(join, wakeup, attempts: attempts, setup)))
+      Report(.streamEnded(number, join.stream, session.carry(join, by: road, wakeup, attempts: attempts, setup)))
     } failing: {
       .streamEnded(number, join.stream, .failed($0))
     }

@@ -141,6 +141,8 @@ struct SendingSession: Sendable {
   let address: SocketAddress
   /// How the relay joins it with the receiver, if its address is a relay's.
   let relay: RelayCalling?
+  /// The port of the control connection, if it leads through a relay and there may be other ways.
+  let port: UInt16?
   let queue: SendQueue
   /// Whether the user wants the streams to compress.
   let compression: CompressionPreference
@@ -173,14 +175,16 @@ struct SendingSession: Sendable {
   }
 
   /// Connects a data stream, joins, and sends the frames that the queue gives it.
-  func carry(_ join: Join, _ wakeup: Wakeup, attempts: Int, _ setup: SenderSetup) -> SenderEngine.StreamEnd {
+  func carry(
+    _ join: Join, by road: SenderEngine.Road, _ wakeup: Wakeup, attempts: Int, _ setup: SenderSetup
+  ) -> SenderEngine.StreamEnd {
+    var hasJoined = road == .asControl
     do throws(ConnectionError) {
-      let dialing = Dialing(
-        context: context, hasSmallSegments: transfer.hasFallenSilent.isSet, relay: relay
-      ) { queue.isStopped }
-      var connection = try dialing.connect(to: [address], wakeup: wakeup)
+      var connection = try connect(by: road, wakeup)
       try ClientPairing.come(back: .join, on: &connection, to: transfer.receiver, until: Dialing.deadline)
-      setup.post(.streamJoined(number, join.stream))
+      hasJoined = true
+      setup.post(
+        .streamJoined(number, join.stream, by: road == .asControl ? nil : Way(connection.remoteAddress)))
       var data = OutgoingData(
         connection, join, queue: queue, compression: compression, patience: setup.options.stallPatience,
         attempts: attempts, traffic: transfer.traffic)
@@ -188,8 +192,28 @@ struct SendingSession: Sendable {
       return .finished
     } catch {
       if queue.isStopped { return .stopped }
+      // Another device may be there, or none: the relay remains.
+      guard hasJoined else { return .lost(hasBrought: queue.hasBrought(join.stream)) }
       if error.code == .timedOut { transfer.hasFallenSilent.set() }
       return SenderEngine.StreamEnd(by: error, hasBrought: queue.hasBrought(join.stream))
+    }
+  }
+
+  private func connect(by road: SenderEngine.Road, _ wakeup: Wakeup) throws(ConnectionError) -> Connection {
+    let hasSmallSegments = transfer.hasFallenSilent.isSet
+    let isStopped = { @Sendable in queue.isStopped }
+    switch road {
+    case .asControl:
+      return try Dialing(context: context, hasSmallSegments: hasSmallSegments, relay: relay, isStopped: isStopped)
+        .connect(to: [address], wakeup: wakeup)
+    case .way(let way):
+      return try Dialing(context: context, hasSmallSegments: hasSmallSegments, isStopped: isStopped)
+        .connect(to: [SocketAddress(way)], wakeup: wakeup)
+    case .round(let ways):
+      return try WayRound(
+        context: context, receiver: transfer.receiver, hasSmallSegments: hasSmallSegments, port: port ?? 0,
+        isStopped: isStopped
+      ).run(ways, wakeup)
     }
   }
 }

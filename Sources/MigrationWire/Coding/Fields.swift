@@ -1,7 +1,7 @@
 /// A field body: values by tag, in ascending order, with the tags that this version does not know
 /// kept as they came.
-package struct Fields: Equatable, Sendable {
-  struct Field: Equatable {
+package struct Fields: Hashable, Sendable {
+  struct Field: Hashable {
     let tag: UInt8
     let value: [UInt8]
   }

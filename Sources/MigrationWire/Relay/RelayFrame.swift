@@ -113,25 +113,14 @@ package struct RelayRequest: Equatable, Sendable {
   }
 }
 
-/// Where a caller is, as a relay sees it.
-package struct RelayCaller: Hashable, Sendable {
-  /// Four or sixteen bytes.
-  package let address: [UInt8]
-  package let port: UInt16
-
-  package init(address: [UInt8], port: UInt16) {
-    precondition(address.count == 4 || address.count == 16, "an address has four or sixteen bytes")
-    self.address = address
-    self.port = port
-  }
-}
-
 /// The frames between a device and a relay, up to JOINED (Protocol §16.1).
 package enum RelayFrame: Equatable, Sendable {
   case challenge([UInt8])
   case place(RelayPlace)
-  case ring(RelayCall, RelayCaller)
-  case joined
+  /// Where the caller is, as the relay sees it.
+  case ring(RelayCall, Way)
+  /// Where this device itself is, as the relay sees it.
+  case joined(Way)
   case ping
   case pong
   /// `wait` is in seconds.
@@ -178,15 +167,8 @@ package enum RelayFrame: Equatable, Sendable {
       self = .place(place)
     case 0x03:
       let call = RelayCall(try reader.array(bytes, RelayCall.size))
-      let count: Int
-      switch try reader.u8(bytes) {
-      case 4: count = 4
-      case 6: count = 16
-      default: throw Self.wrong(.value)
-      }
-      let address = try reader.array(bytes, count)
-      self = .ring(call, RelayCaller(address: address, port: try reader.u16(bytes)))
-    case 0x04: self = .joined
+      self = .ring(call, try Way(&reader, bytes, of: "a frame of a relay"))
+    case 0x04: self = .joined(try Way(&reader, bytes, of: "a frame of a relay"))
     case 0x05: self = .ping
     case 0x06: self = .pong
     case 0x0F:
@@ -218,10 +200,10 @@ package enum RelayFrame: Equatable, Sendable {
     case .ring(let call, let caller):
       type = 0x03
       body.array(call.bytes)
-      body.u8(caller.address.count == 4 ? 4 : 6)
-      body.array(caller.address)
-      body.u16(caller.port)
-    case .joined: type = 0x04
+      caller.write(to: &body)
+    case .joined(let device):
+      type = 0x04
+      device.write(to: &body)
     case .ping: type = 0x05
     case .pong: type = 0x06
     case .refused(let reason, let wait):

@@ -42,6 +42,8 @@ package struct ReceiverSession: Equatable, Sendable {
     case settled
     /// The sender knows the result of each part.
     case finish
+    /// The other end's addresses.
+    case reach(Ways)
     /// The other end has closed.
     case stop(Close)
   }
@@ -58,6 +60,8 @@ package struct ReceiverSession: Equatable, Sendable {
   /// The parts whose items may be refused.
   private var refusable: Set<UInt16> = []
   private var refusals = NamingBudget()
+
+  private var count = WaysCount()
 
   /// Begins at READY.
   package init() {}
@@ -92,6 +96,7 @@ package struct ReceiverSession: Equatable, Sendable {
     case .close(let close):
       state = .closed
       return .stop(close)
+    case .ways(let ways): return try told(ways)
     case .greeting(let greeting):
       guard state == .greeting, greeting.role == .sender else { throw Violation(.state, "the greeting") }
       state = .waiting
@@ -118,6 +123,12 @@ package struct ReceiverSession: Equatable, Sendable {
     case .verdict, .accept, .held, .partial, .heldEnd, .progress, .done, .refused:
       throw Violation(.state, "a message that only a receiver sends")
     }
+  }
+
+  private mutating func told(_ ways: Ways) throws(Violation) -> Action {
+    guard state != .greeting else { throw Violation(.state, "the ways") }
+    try count.take()
+    return .reach(ways)
   }
 
   private mutating func offered(_ totals: PartTotals) throws(Violation) -> Action {

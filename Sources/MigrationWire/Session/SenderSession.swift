@@ -55,6 +55,8 @@ package struct SenderSession: Equatable, Sendable {
     case giveUp(Close, answer: ControlMessage)
     /// The receiver has answered this end's FAILED; its reason counts.
     case settled(Close)
+    /// The other end's addresses.
+    case reach(Ways)
     /// The other end has closed.
     case stop(Close)
   }
@@ -66,6 +68,8 @@ package struct SenderSession: Equatable, Sendable {
   /// Whether the receiver may refuse items of the newest part.
   private var mayRefuse = false
   private var refusals = NamingBudget()
+
+  private var count = WaysCount()
 
   /// Begins at READY.
   package init() {}
@@ -95,6 +99,7 @@ package struct SenderSession: Equatable, Sendable {
     case .close(let close):
       state = .closed
       return .stop(close)
+    case .ways(let ways): return try told(ways)
     case .greeting(let greeting): return try met(greeting)
     case .verdict(let verdict): return try judged(verdict)
     case .failed(let failed): return try gaveUp(failed)
@@ -119,6 +124,12 @@ package struct SenderSession: Equatable, Sendable {
     case .refused(let refusal): return try refused(refusal)
     default: return .nothing
     }
+  }
+
+  private mutating func told(_ ways: Ways) throws(Violation) -> Action {
+    guard state != .greeting else { throw Violation(.state, "the ways") }
+    try count.take()
+    return .reach(ways)
   }
 
   private mutating func judged(_ verdict: Verdict) throws(Violation) -> Action {

@@ -14,6 +14,17 @@ package struct NamingBudget: Equatable, Sendable {
   }
 }
 
+/// How many WAYS a session may still bring (Protocol §6.9).
+struct WaysCount: Equatable, Sendable {
+  private static let most = 16
+  private var count = 0
+
+  mutating func take() throws(Violation) {
+    guard count < Self.most else { throw Violation(.limit, "the ways") }
+    count += 1
+  }
+}
+
 extension Sequence<Refusal> {
   /// The refusals that a session may name.
   package var nameable: [Refusal] {

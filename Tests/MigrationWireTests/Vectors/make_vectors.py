@@ -229,6 +229,10 @@ def violations():
     yield f"another plan = {plan(PHOTOS, NOTES, plan=run(0x11, 16)).hex()} {verdict(*both).hex()}"
     yield f"a small window = {plan(PHOTOS, NOTES).hex()} {verdict(*both, window=2621439).hex()}"
     yield f"no streams = {plan(PHOTOS, NOTES).hex()} {verdict(*both, streams=0).hex()}"
+    way = (bytes([192, 0, 2, 7]), 47470)
+    yield f"17 ways = {frame('WAYS', listening=[way] * 9, dialling=[way] * 8).hex()}"
+    yield f"no way in a list = {wire.frame_of(0x80, bytes([1, 0])).hex()}"
+    yield f"a way of the family 5 = {wire.frame_of(0x80, bytes([1, 7, 5, 192, 0, 2, 7, 9, 9])).hex()}"
     yield f"65 streams = {plan(PHOTOS, NOTES).hex()} {verdict(*both, streams=65).hex()}"
 
 
@@ -243,6 +247,14 @@ def ledgers():
     yield "held-end", "HELD_END: 4 items, 123456789 bytes", frame("HELD_END", items=4, bytes=123456789)
     yield "held-end-unknown", "HELD_END with the unknown field 255", frame(
         "HELD_END", items=0, bytes=2**64 - 1, unknown={255: LATER})
+
+
+def ways():
+    far = bytes.fromhex("20010db8000000000000000000000007")
+    yield "ways", "WAYS: listening at 192.0.2.7 and an IPv6 address, dialling from 203.0.113.9", frame(
+        "WAYS", listening=[(bytes([192, 0, 2, 7]), 47470), (far, 47470)], dialling=[(bytes([203, 0, 113, 9]), 40001)])
+    yield "ways-none", "WAYS without an address", frame("WAYS")
+    yield "ways-unknown", "WAYS with the unknown field 200", frame("WAYS", dialling=[(far, 1024)], unknown={200: LATER})
 
 
 def endings():
@@ -400,7 +412,7 @@ def check_line(kind, offset, path, data):
 
 def main():
     names = set()
-    for prefix, vectors in (("pairing-", pairing()), ("", openings()), ("", plans()), ("", ledgers()), ("", endings()), ("", streams())):
+    for prefix, vectors in (("pairing-", pairing()), ("", openings()), ("", plans()), ("", ledgers()), ("", endings()), ("", ways()), ("", streams())):
         for name, says, encoded in vectors:
             assert name not in names
             names.add(name)

@@ -26,21 +26,25 @@ final class OutgoingWorker {
   /// The lengths of the frames that are sent and not acknowledged.
   private(set) var underWay: [Int] = []
   private var watch: StallWatch
+  private let road: SenderEngine.Road
   private var taken: UInt64 = 0
 
   init(
-    _ sender: SimulatedSender, _ session: SenderSessionParts, _ join: Join, _ worker: Worker, attempts: Int
+    _ sender: SimulatedSender, _ session: SenderSessionParts, _ join: Join, _ worker: Worker, attempts: Int,
+    _ road: SenderEngine.Road
   ) {
     self.sender = sender
     self.session = session
     self.join = join
     self.worker = worker
+    self.road = road
     watch = StallWatch(now: sender.world.seconds, patience: StallWatch.patience, attempts: attempts)
   }
 
   func begin() {
     guard let order = session.order else { return }
     let identity = sender.identities[order.transfer] ?? sender.paired
+    if road != .asControl, sender.world.dice.one(in: 2) { return miss() }
     SimulatedSender.Handshake(sender, .join, as: identity, with: .receiver, worker) { [self] handshake in
       switch handshake.result {
       case .success(let connection): joined(connection)
@@ -49,8 +53,19 @@ final class OutgoingWorker {
     }.start()
   }
 
+  /// There is no way past the relay.
+  private func miss() {
+    worker.whenTold = { [self] in sender.run(after: sender.world.dice.roll(0...1_000)) { [self] in over(.stopped) } }
+    if worker.mustEnd { return over(.stopped) }
+    sender.run(after: sender.world.dice.roll(100...5_000_000)) { [self] in over(.lost(hasBrought: hasBrought)) }
+  }
+
   private func broke(_ error: ConnectionError) {
-    over(worker.mustEnd ? .stopped : SenderEngine.StreamEnd(by: error, hasBrought: hasBrought))
+    let isOnItsWay = road != .asControl && connection == nil
+    over(
+      worker.mustEnd
+        ? .stopped
+        : isOnItsWay ? .lost(hasBrought: hasBrought) : SenderEngine.StreamEnd(by: error, hasBrought: hasBrought))
   }
 
   func over(_ end: SenderEngine.StreamEnd) {
@@ -75,10 +90,19 @@ final class OutgoingWorker {
     connection.send(StreamMessage.join(join).frame())
     worker.whenTold = { [self] in sender.run(after: sender.world.dice.roll(0...1_000)) { [self] in over(.stopped) } }
     if worker.mustEnd { return over(.stopped) }
-    sender.feed(.streamJoined(session.number, join.stream))
+    sender.feed(.streamJoined(session.number, join.stream, by: way))
     connection.read { [self] in hear() }
     look()
     pump()
+  }
+
+  /// The way past the relay that was found.
+  private var way: Way? {
+    switch road {
+    case .asControl: nil
+    case .way(let way): way
+    case .round(let ways): sender.world.dice.pick(ways)
+    }
   }
 
   /// Gives up a stream without progress.

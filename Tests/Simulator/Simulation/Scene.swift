@@ -78,6 +78,8 @@ final class Scene {
   let atOnce: Int
   /// Whether both users keep pairings, and the keys of the kept one at each end.
   let keepsPairings: Bool
+  /// The relay between the devices.
+  let relay: String?
   var keptAtSender: SimulatedSender.Identity?
   var keptAtReceiver: Set<KeyFingerprint> = []
   let network: Network
@@ -187,6 +189,7 @@ final class Scene {
     source = SimulatedSource(world, mutation: mutation)
     windowFrames = world.dice.roll(2...5)
     keepsPairings = keeps && world.dice.one(in: 2)
+    relay = world.dice.one(in: 3) ? "relay" : nil
     source.populate()
     existingItems = ExistingItems(disk, like: source)
     parts = Self.split(source.top.names.map { Root(kind: .directory, name: $0) }, world.dice)

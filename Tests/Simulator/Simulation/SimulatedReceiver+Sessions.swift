@@ -59,6 +59,8 @@ extension SimulatedReceiver {
     case .serve(let id, let session, let join): serve(id, session, join)
     case .endStream(let id):
       for session in sessions.values { session.streams.first { $0.connection.id == id }?.worker.end() }
+    case .dial(let session, _, _): dial(session)
+    case .endDial(let session): dials[session]?.end()
     case .sync(let session): beginSync(session)
     case .endSync(let session): sessions[session]?.part?.sync?.end()
     case .lookForData(let number):
@@ -189,6 +191,19 @@ extension SimulatedReceiver {
       world.check(older.part?.writing ?? 0 == 0 && older.streams.allSatisfy { $0.worker.hasEnded }, what())
       world.check(older.part?.sync?.hasEnded ?? true, what())
     }
+  }
+
+  /// What the sender is reached by comes from it in this world.
+  private func dial(_ number: SessionNumber) {
+    let worker = begin("dial", of: number)
+    dials[number] = worker
+    let over = { [self] in
+      guard dials[number] === worker else { return }
+      dials[number] = nil
+      end(worker) { [self] in feed(.dialed(number)) }
+    }
+    worker.whenTold = over
+    run(after: lacksThread ? 0 : world.dice.roll(0...5_000_000), over)
   }
 
   private func readLedger(_ number: SessionNumber) {

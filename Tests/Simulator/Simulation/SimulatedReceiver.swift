@@ -38,6 +38,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   var spoken: Set<ConnectionID> = []
   var transfers: [TransferID: Transfer] = [:]
   var sessions: [SessionNumber: ReceiverSessionParts] = [:]
+  var dials: [SessionNumber: Worker] = [:]
   /// The transfer and the newest part of each conversation, and the items of it that were refused.
   var talks: [ConnectionID: (transfer: TransferID, part: UInt16, refused: Set<ItemState>)] = [:]
   /// The key by which the other ends know this device.
@@ -64,7 +65,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
 
   init(_ scene: Scene) {
     disk = scene.disk
-    let greeting = Greeting(role: .receiver, label: "", software: "", features: [])
+    let greeting = Greeting(role: .receiver, label: "", software: "", features: scene.features)
     var settings = Engine.Settings(greeting: greeting, giveUpAfter: scene.patience())
     settings.keeps = scene.keeps
     settings.atOnce = scene.atOnce
@@ -113,7 +114,8 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     case .converse(let id): converse(id, connections[id])
     case .say(let id, let message): links[id]?.say(message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): links[id]?.close(until: deadline)
-    case .weigh, .record, .stage, .readLedger, .dropItems, .serve, .endStream, .sync, .endSync, .lookForData, .shutGate,
+    case .weigh, .record, .stage, .readLedger, .dropItems, .serve, .endStream, .dial, .endDial, .sync, .endSync,
+      .lookForData, .shutGate,
       .openGate, .discardData, .closeGate:
       performInSession(action)
     case .importItems, .interruptImport, .note, .forget, .discard, .release, .retake: performForTransfer(action)
@@ -142,7 +144,9 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     run(after: max(0, pausedUntil - world.now)) { [self] in
       guard !isFinished else { return connection.close() }
       if world.dice.one(in: 400) { feed(.outOfDescriptors(chance: world.dice.next())) }
-      let remote = Remote(host: host, network: host, mayPair: scene.mayPair(host))
+      let relay = world.dice.one(in: 4) ? nil : scene.relay
+      let remote = Remote(
+        host: host, network: host, mayPair: scene.mayPair(host), relay: relay, own: relay == nil ? nil : scene.ownWays)
       feed(.arrived(id, remote, chance: world.dice.next()))
       guard connections[id] === connection, hands[id] == nil else { return }
       connection.read { [self] in lookAtLobby(connection) }
@@ -229,7 +233,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   override func letGo() {
     super.letGo()
     for session in sessions.values { session.streams = [] }
-    (connections, hands) = ([:], [:])
+    (connections, hands, dials) = ([:], [:], [:])
     (transfers, sessions, question) = ([:], [:], nil)
   }
 

@@ -262,7 +262,7 @@ extension SimulatedSender {
       .success(
         Engine.Meeting(
           connection: connection.id, receiver: KeyFingerprint(number: other), host: "10.0.0.1",
-          address: scene.receiverAddress)))
+          address: scene.receiverAddress, relay: scene.relay, own: scene.ownWays)))
   }
 
   private func dialed(_ worker: Worker, _ result: Result<Engine.Meeting, Engine.DialFailure>) {

@@ -44,7 +44,8 @@ extension SimulatedSender {
     case .abandonExport(let number):
       session(number).window?.abandon()
       endExport(session(number), by: Fault(.device, "the part has failed"))
-    case .openStream(let number, let join, let attempts): openStream(session(number), join, attempts)
+    case .openStream(let number, let join, let attempts, let road):
+      openStream(session(number), join, attempts, road)
     case .moveFrames(let number, let from, let to):
       scene.interrupted(underWay: session(number).underWay.removeValue(forKey: from) ?? 0)
       wake(session(number), [session(number).window?.lost(from, replacedBy: to), to])
@@ -231,10 +232,10 @@ extension SimulatedSender {
 
   // MARK: Streams
 
-  private func openStream(_ session: SenderSessionParts, _ join: Join, _ attempts: Int) {
+  private func openStream(_ session: SenderSessionParts, _ join: Join, _ attempts: Int, _ road: Engine.Road) {
     world.check(session.window != nil && !session.isStopped, "a stream is opened for a session that has ended")
     let worker = begin("stream", of: session.number)
-    let stream = OutgoingWorker(self, session, join, worker, attempts: attempts)
+    let stream = OutgoingWorker(self, session, join, worker, attempts: attempts, road)
     session.streams.append(stream)
     if lacksThread { stream.over(.failed(Fault(.device, "no thread"))) } else { stream.begin() }
   }

@@ -64,7 +64,7 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
 
   init(_ scene: Scene) {
     let dice = scene.world.dice
-    let greeting = Greeting(role: .sender, label: "", software: "", features: [])
+    let greeting = Greeting(role: .sender, label: "", software: "", features: scene.features)
     patience = scene.patience()
     lastProgress = scene.world.seconds
     began = scene.world.now

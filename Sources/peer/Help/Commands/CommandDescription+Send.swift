@@ -136,9 +136,9 @@ extension CommandDescription {
     .value(
       "--via", "HOST[:PORT]",
       """
-      Send through this relay, at which the other device waits with the same option. It sees addresses, times and
-      amounts, and no data. PEER_RELAY names a relay for good, which is used if no device waits on this network. The
-      default port is 47471.
+      Meet the other device, which has the same option, at this relay. The data goes through it where there is no other
+      way. It sees addresses, times and amounts, and no data. PEER_RELAY names a relay for good, which is used if no
+      device waits on this network. The default port is 47471.
       """),
     .viaTokenFile,
     .repeatable(

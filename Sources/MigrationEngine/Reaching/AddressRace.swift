@@ -1,6 +1,7 @@
 /// Decides when each of a device's addresses is tried, and which failure is reported, as in RFC
 /// 8305. The attempts start one after the other in short steps, and each lasts as long as there is
-/// time. The first address that answers wins.
+/// time. The first address that answers wins. In a patient race the other end may dial too: it goes
+/// on until its end, also when every address has failed.
 ///
 /// A value: it names addresses by their positions in a list. Times are seconds on one clock.
 package struct AddressRace: Equatable, Sendable {
@@ -39,6 +40,7 @@ package struct AddressRace: Equatable, Sendable {
   package static let step = 0.25
 
   private let count: Int
+  private let isPatient: Bool
   /// When all addresses that have not answered count as silent.
   private let deadline: Double
   private var nextStart: Double
@@ -47,8 +49,9 @@ package struct AddressRace: Equatable, Sendable {
 
   /// Begins with the first of `count` addresses, at least one; every attempt ends `patience`
   /// seconds from now at the latest.
-  package init(count: Int, now: Double, patience: Double) {
+  package init(count: Int, now: Double, patience: Double, isPatient: Bool = false) {
     precondition(count > 0, "a race needs an address")
+    self.isPatient = isPatient
     self.count = count
     deadline = now + patience
     nextStart = now
@@ -69,12 +72,15 @@ package struct AddressRace: Equatable, Sendable {
     nextStart = min(nextStart, now)
   }
 
+  /// The attempt at an address has led to a connection, and the race goes on.
+  package mutating func taken(_ place: Int) { obstacles[place] = .other("it was reached") }
+
   /// The next moment at which something is due without an event.
   package var nextMoment: Double { begun < count ? min(nextStart, deadline) : deadline }
 
   /// The result where no address can win any more; nil while one can.
   package func loss(now: Double) -> Loss? {
-    guard now >= deadline || obstacles.count == count else { return nil }
+    guard now >= deadline || !isPatient && obstacles.count == count else { return nil }
     let losses = (0..<max(1, begun)).map { Loss(place: $0, obstacle: obstacles[$0] ?? .silent) }
     // The first of the most informative failures.
     return losses.reduce(losses[0]) { $1.obstacle.weight > $0.obstacle.weight ? $1 : $0 }

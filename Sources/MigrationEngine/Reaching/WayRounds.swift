@@ -1,0 +1,52 @@
+package import MigrationWire
+
+/// When an end of a relayed session tries the other end's addresses (Protocol §6.9): in rounds, of
+/// which a session has few. Times are seconds on one clock.
+package struct WayRounds: Sendable {
+  /// For how many seconds a round lasts.
+  package static let length = 5.0
+  /// The most rounds of a session, and the pauses in seconds before them. The second one is for a
+  /// network that was about to change, or a router that has answered for a device.
+  private static let pauses = [0.0, 5, 30]
+
+  /// The other end's newest ways; nil until it has told some.
+  private(set) var ways: Ways?
+  private var begun = 0
+  private var isGoingOn = false
+  private var next = 0.0
+
+  package init() {}
+
+  /// The other end has told its ways.
+  package mutating func told(_ ways: Ways) { self.ways = ways }
+
+  /// Whether another round may begin at some time.
+  private var mayBegin: Bool { !isGoingOn && begun < Self.pauses.count && ways?.dialable.isEmpty == false }
+
+  /// When the next round is due; nil where none is.
+  package var due: Double? { mayBegin ? next : nil }
+
+  /// Begins a round that is due; returns the addresses to try, in their order.
+  package mutating func begin(now: Double) -> [Way]? {
+    guard let due, now >= due, let ways else { return nil }
+    isGoingOn = true
+    begun += 1
+    return ways.dialable
+  }
+
+  /// A round has ended, or a way by which it had succeeded has broken.
+  package mutating func ended(now: Double) {
+    isGoingOn = false
+    if begun < Self.pauses.count { next = now + Self.pauses[begun] }
+  }
+
+  /// The other end has asked for a round now. Returns the addresses to try, if this end takes part.
+  package mutating func join(_ ways: Ways, now: Double) -> [Way]? {
+    told(ways)
+    next = now
+    return begin(now: now)
+  }
+
+  /// Whether the other end accepts further connections at an address.
+  package func accepts(_ way: Way) -> Bool { ways?.listening.contains(way) == true }
+}
