@@ -33,6 +33,6 @@ extension ReceiverEngine {
     if isDirect { conversations[number]?.direct.insert(id) }
     guard isDirect != conversation.isDirectTold, isDirect || conversation.direct.isEmpty else { return }
     conversations[number]?.isDirectTold = isDirect
-    tell(.way(isDirect ? .direct(isIPv6: remote.isIPv6) : .relay(relay)))
+    tell(.way(isDirect ? .direct(isIPv6: remote.isIPv6) : .relay(relay)), of: conversation.transfer)
   }
 }
