@@ -141,7 +141,7 @@ import Testing
     #expect(window.writtenBelow == 4)
     let frame = try #require(filling(window.next(for: 1)))
     #expect(window.writtenBelow == 4 && !window.isDrained)
-    window.unfilled(frame, for: 1)
+    #expect(window.unfilled(frame, for: 1) == nil)
     #expect(window.writtenBelow == 5 && window.isDrained)
   }
 
@@ -155,6 +155,30 @@ import Testing
     _ = window.written(1, on: 1)
     #expect(isEnd(window.next(for: 1)))
     try send(&window, 2...2, by: 2)
+  }
+
+  @Test func `a stream that finds nothing to read sends what one that was to end has read`() throws {
+    var window = window(4)
+    var frame = try #require(filling(window.next(for: 1)))
+    let other = try #require(filling(window.next(for: 2)))
+    #expect(window.retire(1) == nil)
+    frame.append([UInt8](repeating: 1, count: 16))
+    #expect(window.filled(frame) == nil)
+    #expect(isEnd(window.next(for: 1)))
+    #expect(window.unfilled(other, for: 2) == 2)
+    #expect(sent(window.next(for: 2)) == 1)
+  }
+
+  @Test func `a stream that finds nothing to read and is to end wakes another one`() throws {
+    var window = window(4)
+    let frame = try #require(filling(window.next(for: 1)))
+    let other = try #require(filling(window.next(for: 2)))
+    #expect(window.unfilled(other, for: 2) == nil)
+    #expect(window.retire(1) == 2)
+    let again = try #require(filling(window.next(for: 2)))
+    #expect(window.unfilled(again, for: 2) == nil)
+    #expect(window.unfilled(frame, for: 1) == 2)
+    #expect(isEnd(window.next(for: 1)))
   }
 
   @Test func `a stream that was woken and then is to end wakes another one`() throws {

@@ -180,10 +180,11 @@ final class SendQueue: ExportListener {
           // It may have been the last frame of a part that has failed, and is not sent.
           if stopSignal.isSet { state.broadcast() }
         case .nothing(let moment):
-          let hasMissed = state.withLock { state in
-            state.window.unfilled(frame, for: number)
-            return state.additions != additions
+          let (other, hasMissed) = state.withLock { state in
+            let other = state.window.unfilled(frame, for: number).flatMap { state.wakeups[$0] }
+            return (other, state.additions != additions)
           }
+          other?.signal()
           // A thread that waits until all is written may wait for these frames.
           state.broadcast()
           if !hasMissed { return .wait(until: moment.map { BootInstant(seconds: $0) }) }

@@ -180,11 +180,16 @@ package struct SendWindow: Sendable {
     return wake()
   }
 
-  /// There was nothing to fill a frame with. The stream is woken when that may have changed.
-  package mutating func unfilled(_ frame: FrameBuffer, for number: StreamNumber) {
+  /// There was nothing to fill a frame with. The stream is woken when that may have changed. Returns a
+  /// stream to wake: another one, which asks, if this one is to end; this one if such a stream has left
+  /// it a frame meanwhile.
+  package mutating func unfilled(_ frame: FrameBuffer, for number: StreamNumber) -> StreamNumber? {
     filling.remove(frame.number)
     free.append(frame)
+    if retiring.contains(number) { return wake() }
+    if !ready.isEmpty { return number }
     wait(number)
+    return nil
   }
 
   /// Removes and returns the stream that has waited longest.

@@ -176,7 +176,7 @@ extension SimulatedSender {
   /// fill it with.
   func fill(_ frame: FrameBuffer, for number: UInt32, of session: SenderSessionParts) -> Bool {
     guard let source = session.source, !session.isStopped else {
-      session.window?.unfilled(frame, for: number)
+      wake(session, [session.window?.unfilled(frame, for: number)])
       endExport(session)
       return false
     }
@@ -187,7 +187,7 @@ extension SimulatedSender {
     switch filling {
     case .full: wake(session, [session.window?.filled(frame)])
     case .nothing(let moment):
-      session.window?.unfilled(frame, for: number)
+      wake(session, [session.window?.unfilled(frame, for: number)])
       if let moment {
         run(after: max(1, world.delay(until: moment))) { [self] in wake(session, [number]) }
       }
