@@ -3,17 +3,6 @@ import Testing
 
 @testable import MigrationEngine
 
-/// Addresses of a relayed session, told by their ports.
-enum WayFixture {
-  static let open = Way(address: [10, 0, 0, 7], port: 4000)
-  static let seen = Way(address: [192, 0, 2, 7], port: 5000)
-  static let far = Way(address: [0x20, 1] + [UInt8](repeating: 1, count: 14), port: 6000)
-  /// An address that no device may dial.
-  static let loopback = Way(address: [127, 0, 0, 1], port: 7000)
-  static let ways = Ways(listening: [open, loopback], dialling: [seen])
-  static let own = OwnWays(Ways(listening: [far], dialling: []), port: 6000)
-}
-
 @Suite struct WayRoundsTests {
   @Test func `a session has three rounds, one at a time`() {
     var rounds = WayRounds()

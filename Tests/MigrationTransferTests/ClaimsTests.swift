@@ -10,6 +10,8 @@ import Testing
   private let one = ReceivingTransfer(1)
   private let two = ReceivingTransfer(2)
 
+  init() { claims.keep([1, 2]) }
+
   private func offer(_ name: String = "Documents") -> Offer {
     Offer(contents: .folders([Root(kind: .directory, name: Array(name.utf8))]), items: 3, bytes: 90, allocated: 100)
   }
@@ -25,7 +27,10 @@ import Testing
     #expect(try claim(offer(), one) == Tally())
     #expect(try claim(offer("Music"), two) == Tally(items: 3, bytes: 100))
     #expect(try claim(offer(), one, hasBegun: true) == Tally(items: 3, bytes: 100))
-    claims.keep { $0 == 1 }
+    claims.keep([1])
+    #expect(claims.room(besides: one) == Tally())
+    // A worker that ends late claims nothing for a transfer that is not served any more.
+    #expect(try claim(offer("Videos"), two) == Tally(items: 3, bytes: 100))
     #expect(claims.room(besides: one) == Tally())
   }
 

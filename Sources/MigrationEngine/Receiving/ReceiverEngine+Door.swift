@@ -305,7 +305,8 @@ extension ReceiverEngine {
       let isOver = !settings.asksRestart && !phase.isEngaged
       if let guessers = codes.tellEnd() { tell(.codesSpent(count: GuessLimit.most, from: guessers, isOver: isOver)) }
       if isOver { endRun(.failure(Self.exhausted)) }
-    } else if codes.isWanted, !workers.contains(.makeCode) {
+    } else if codes.isWanted, !(lacksCode && phase.isEngaged), !workers.contains(.makeCode) {
+      lacksCode = false
       if settings.hasGivenCode, codes.wasIssued { endGivenCode() } else { act(.makeCode) }
     } else if !relayWait.isFirst, let (code, lifetime) = codes.takeReminder(now: now) {
       tell(.code(code, lifetime: lifetime, place: relayWait.place))
@@ -346,7 +347,8 @@ extension ReceiverEngine {
       // It is shown together with the place.
       if relayWait.isFirst { return codes.noteInterlude() }
       tell(.code(code, lifetime: PairingCodes.lifetime, place: relayWait.place))
-    case .failure(let fault): endRun(.failure(fault.failure))
+    // The next try is when no sender is here.
+    case .failure(let fault): if phase.isEngaged { lacksCode = true } else { endRun(.failure(fault.failure)) }
     }
   }
 

@@ -106,7 +106,7 @@ extension ReceiverEngine {
       return TransferFailure(stop.kind, failure.message, hint: failure.hint, about: failure.subject)
     }
     for number in asides { endSession(number, by: nil) }
-    // The others of several, if this device cannot make another code: their senders may come back.
+    // Their senders may come back.
     for number in phase.sessions { endSession(number, by: .stopped) }
     phase = .finishing(outcome, until: endDeadline)
     dismissAll()

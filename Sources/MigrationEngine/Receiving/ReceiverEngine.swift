@@ -60,6 +60,8 @@ package struct ReceiverEngine: Engine {
   var lastSession: UInt64 = 0
   var door = ReceiverDoor()
   var codes: ReceiverCodes
+  /// Whether the last code could not be made.
+  var lacksCode = false
   var line = ReceiverLine()
   /// The transfers that have given way, and until when they leave others their turn.
   var yielding: [TransferID: Double] = [:]
@@ -84,9 +86,9 @@ package struct ReceiverEngine: Engine {
   /// being closed.
   package var runningWorkers: Int { workers.count }
 
-  /// Whether a transfer has one of the receiver's places: a session or an import of it runs, or its
-  /// sender may come back.
-  package func serves(_ transfer: TransferID) -> Bool { phase[transfer] != nil }
+  /// The transfers that have the receiver's places: a session or an import of them runs, or their
+  /// senders may come back.
+  package var served: Set<TransferID> { Set(phase.places.map(\.transfer)) }
 
   /// Whether a session has not ended: it is in conversation, or one of its workers still runs.
   package func isUnderWay(_ session: SessionNumber) -> Bool { conversations[session] != nil }

@@ -13,22 +13,33 @@ final class Claims: Sendable {
     let roots: Set<[UInt8]>
   }
 
-  private let claims = Mutex<[TransferID: Claim]>([:])
+  private struct State: Sendable {
+    var claims: [TransferID: Claim] = [:]
+    /// A worker may claim for a transfer that was served when it began.
+    var served: Set<TransferID> = []
+
+    /// The claims of the transfers beside this one.
+    func others(_ transfer: ReceivingTransfer) -> [Claim] {
+      claims.filter { $0.key != transfer.identifier && served.contains($0.key) }.map(\.value)
+    }
+  }
+
+  private let state = Mutex(State())
   /// One transfer at a time is judged and claims: two would each see the other's claim, or neither
   /// would.
   private let turn = ComputeGate(places: 1)
 
   /// Releases the claims of transfers that are not served any more.
-  func keep(where isServed: (TransferID) -> Bool) {
-    claims.withLock { claims in
-      for transfer in claims.keys where !isServed(transfer) { claims[transfer] = nil }
+  func keep(_ served: Set<TransferID>) {
+    state.withLock { state in
+      state.served = served
+      state.claims = state.claims.filter { served.contains($0.key) }
     }
   }
 
   /// What the transfers beside this one still bring.
   func room(besides transfer: ReceivingTransfer) -> Tally {
-    claims.withLock { Array($0.values) }.reduce(Tally()) { sum, claim in
-      guard claim.transfer.identifier != transfer.identifier else { return sum }
+    state.withLock { $0.others(transfer) }.reduce(Tally()) { sum, claim in
       let held = claim.transfer.held
       return sum.adding(
         Tally(
@@ -40,7 +51,7 @@ final class Claims: Sendable {
   /// Fails if another transfer brings a root of the same name, and existing names are refused.
   func check(_ offer: Offer, of transfer: ReceivingTransfer, _ existing: Existing) throws(ArchiveError) {
     guard existing == .refuse else { return }
-    let others = claims.withLock { $0.values.filter { $0.transfer.identifier != transfer.identifier } }
+    let others = state.withLock { $0.others(transfer) }
     for root in offer.contents.roots where others.contains(where: { $0.roots.contains(transfer.path(of: root)) }) {
       throw ArchiveError(
         .exists, "another device sends \(VisibleText.quoted(root.name)) to the same folder at this moment",
@@ -60,7 +71,7 @@ final class Claims: Sendable {
       let judgement = try judge(room(besides: transfer))
       let total = Tally(items: offer.items, bytes: offer.allocated)
       let roots = Set(offer.contents.roots.map { transfer.path(of: $0) })
-      claims.withLock { $0[transfer.identifier] = Claim(transfer: transfer, total: total, roots: roots) }
+      state.withLock { $0.claims[transfer.identifier] = Claim(transfer: transfer, total: total, roots: roots) }
       return judgement
     }
   }

@@ -177,7 +177,7 @@ final class ReceiverPerformer: Performer {
     relay?.meet(setup.meetings.secrets)
     sessions = sessions.filter { engine.isUnderWay($0.key) }
     streams = streams.filter { engine.isUnderWay($0.key) }
-    setup.claims.keep { engine.serves($0) }
+    setup.claims.keep(engine.served)
   }
 
   /// Leaves the release of everything to a worker: it may be on a disk that does not respond.

@@ -121,7 +121,7 @@ extension SimulatedReceiver {
     _ identifier: TransferID, _ part: UInt16, _ finish: (SessionNumber, Finish)?, _ withheld: [Refusal]
   ) {
     let transfer = transfer(identifier)
-    world.check(!transfers.values.contains(where: \.isImporting), "two imports are running")
+    world.check(transfers.values.count(where: \.isImporting) < scene.atOnce, "too many imports are running")
     transfer.isImporting = true
     importMovedAt = world.now
     let worker = begin("import")

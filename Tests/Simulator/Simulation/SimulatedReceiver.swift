@@ -60,6 +60,8 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   /// How many seconds a sender may stay away, and when the last message of one arrived.
   let patience: Double
   var lastHeard = 0.0
+  /// The same, of each transfer.
+  var lastHeardOf: [TransferID: Double] = [:]
   /// When the import last made progress; counted from the sender's last message.
   var importMovedAt: Int?
 
@@ -187,7 +189,8 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
       scene.toldRefused[1].insert(path)
     case .paired(_, _, isKnown: false), .wrongCode: comparisons += 1
     case .done where scene.keeps: checkDone()
-    case .failed(let failure): checkFailed(failure)
+    case .failed(let failure):
+      if case .of(let transfer, _) = event { checkFailed(failure, of: transfer) } else { checkFailed(failure, of: nil) }
     default: break
     }
   }

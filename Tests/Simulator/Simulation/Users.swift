@@ -206,7 +206,8 @@ extension SimulatedReceiver {
   }
 
   /// A transfer has failed, and the receiver stays.
-  func checkFailed(_ failure: TransferFailure) {
+  func checkFailed(_ failure: TransferFailure, of transfer: TransferID?) {
+    let lastHeard = transfer.map { lastHeardOf[$0] ?? 0 } ?? lastHeard
     world.check(scene.keeps, "a receiver that does not stay continues after \(failure)")
     guard failure.kind == .connectionLost, failure != Fault.idle.failure, patience > 0 else { return }
     world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives up too soon")
@@ -337,6 +338,7 @@ extension SimulatedReceiver {
       if case .success = result, scene.done[transfer]?.count == scene.parts.count { hasImported = true }
     case .received(_, let message):
       lastHeard = world.seconds
+      if let id = event.connection, let talk = talks[id] { lastHeardOf[talk.transfer] = lastHeard }
       switch message {
       case .finish: importMovedAt = world.now
       case .offer(let totals):

@@ -1,0 +1,1 @@
+../../MigrationEngineTests/WayFixture.swift
