@@ -27,6 +27,7 @@ enum CodeEntry {
       let questioner = ProgramQuestioner(output: output, interruptions: interruptions)
       var mistake: String?
       return try ask(
+        isAtRelay: device.isRelay,
         { () throws(TransferFailure) in
           try taken(
             try questioner.ask(.code, ["label": IfGiven(device.name), "address": device.host], mistake: mistake))

@@ -18,6 +18,8 @@ struct ProgramQuestioner: Sendable {
     case code
     /// The plan of the other device.
     case consent
+    /// The token of a relay, which this device then remembers.
+    case token
   }
 
   /// Writes an event of this run; earlier events are written first.

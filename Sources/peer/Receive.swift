@@ -186,7 +186,8 @@ private func receive(_ options: ReceiveOptions, _ output: Output) throws(Transfe
   let home = try Home.forRecords()
   var transfer = options.transfer
   transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
-  transfer.relay = try options.via?.access(home: home, output, unless: [interruption.raw])
+  transfer.relay = try options.via?.access(
+    home: home, output, asksProgram: options.asks && options.json, unless: [interruption.raw])
   try options.checkOwner()
   // The file may be outside the directories that the process is about to be confined to.
   output.list(in: try ItemListFile(options.report, in: home, .receiver))

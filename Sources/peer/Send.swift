@@ -236,7 +236,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     try options.chosenEverything(home: home, interruption, output)
   }
   var (transfer, tries) = (options.transfer, 1)
-  transfer.relay = try options.via?.access(home: home, output, unless: [interruption.raw])
+  transfer.relay = try options.via?.access(
+    home: home, output, asksProgram: options.asks, unless: [interruption.raw])
   transfer.migration = everything?.migration
   while true {
     let repetition = Repetition(tries > 1)

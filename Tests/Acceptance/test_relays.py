@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from computers import computers
 from devices import PATIENCE, Process, Receiver, closed_port, end_well, other_code, own_port, random_file, small_file
 from homes import Homes
 from interop import interop
@@ -92,6 +93,28 @@ def test_a_transfer_through_a_relay(work):
     last = relay.events("relay")[-1]
     require(last["bytes"] > 40 * MIB and last["joined"] >= 3 and last["places"] == 0, f"its last counters are {last}")
     require("127.0.0.1" not in relay.output().replace('"addresses":["127.0.0.1"]', ""), "the log names a device")
+
+
+def test_a_token_that_a_program_answers(work):
+    """a relay's token is asked for in an event, once for a device; the code that follows has a place"""
+    old, new = computers(work, [])
+    old.write("Documents/a")
+    relay = OwnRelay(work)
+    with open(relay.token_file, encoding="ascii") as file:
+        token = file.read().strip()
+    via = ["--json", "--ask", "--via", f"127.0.0.1:{relay.port}"]
+    receiver = new.start("receive", "--everything", *via, text=f"0123\n{token}\na\n")
+    code = wait_for("a code", PATIENCE, lambda: receiver.events("code"))[0]["code"]
+    sender = old.start("send", "--everything", *via, text=f"\n{token}\n{code.partition('-')[2]}\n{code}\n")
+    end_well(sender, receiver)
+    asked = [[(question["about"], "mistake" in question) for question in one.events("question")] for one in (receiver, sender)]
+    equal(asked, [[("token", False), ("token", True), ("consent", False)],
+                  [("choice", False), ("token", False), ("code", False), ("code", True)]], "the questions")
+    equal(new.read("Documents/a"), "content\n", "what arrived")
+    again = new.start("receive", "--everything", *via)
+    wait_for("a code", PATIENCE, lambda: again.events("code"))
+    again.signal(signal.SIGTERM), again.wait()
+    relay.signal(signal.SIGTERM), relay.wait()
 
 
 @needs(interop)

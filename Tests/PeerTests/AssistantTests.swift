@@ -12,12 +12,12 @@ import Testing
       AssistantProgram.arguments(.send, ["to": "192.0.2.7"])
         == ["send", "--everything", "--json", "--ask", "--wait", "--to=192.0.2.7"])
     #expect(
-      AssistantProgram.arguments(.receive, ["existing": "skip", "replace": "yes"])
-        == ["receive", "--everything", "--json", "--ask", "--existing=skip", "--replace"])
+      AssistantProgram.arguments(.receive, ["existing": "skip", "replace": "yes", "via": "relay.example.org"])
+        == ["receive", "--everything", "--json", "--ask", "--existing=skip", "--replace", "--via=relay.example.org"])
   }
 
   @Test(arguments: [
-    (Call.send, ["home": "/"]), (.send, ["to": ""]), (.send, ["existing": "skip"]),
+    (Call.send, ["home": "/"]), (.send, ["to": ""]), (.send, ["via": ""]), (.send, ["existing": "skip"]),
     (.send, ["to": String(repeating: "a", count: 301)]), (.receive, ["existing": "a"]), (.receive, ["to": "a"]),
     (.receive, ["replace": "no"]),
   ])

@@ -85,6 +85,7 @@ function take(event) {
     case "connecting": run.advice = event.advice; run.since = Date.now(); break;
     case "code": run.code = event; break;
     case "wrongCode": run.notes.push(T.wrongCode(event.from, event.left)); break;
+    case "relayed": run.notes.push(T.relayed(event.relay)); break;
     case "unannounced": run.notes.push(event.reason); break;
     case "unconfined": case "notice": run.notes.push(event.message); break;
     case "paired": run.paired = event; run.question = null; break;
@@ -166,6 +167,7 @@ function render() {
   }
   if (run.question?.about === "consent") return show("consent", consent);
   if (run.question?.about === "code") return show("code", code);
+  if (run.question?.about === "token") return show("token", token);
   if (run.paired || run.plan || run.progress || run.resumed) return show("moving", moving);
   if (run.role === "receive") return show("wait", wait);
   return run.inventory && (run.question || run.isMeasuring !== false) ? show("choose", choose) : show("busy", busy);
@@ -192,6 +194,12 @@ function ticking(name) {
   const clock = setInterval(() => { if (current !== name) clearInterval(clock); else update(); }, 1000);
 }
 
+// The relay at which two computers in different networks meet.
+function relayField() {
+  const field = el("input", { type: "text", id: "relay", autocomplete: "off", spellcheck: false });
+  return [field, [el("label", { class: "field", for: "relay" }, T.relay), field, el("p", { class: "quiet" }, T.relayHelp)]];
+}
+
 function start() {
   look();
   return [
@@ -212,11 +220,15 @@ function prepare() {
   const existing = el("select", { id: "existing" },
     ...Object.entries(T.existingModes).map(([mode, text]) => el("option", { value: mode }, text)));
   const replace = el("input", { type: "checkbox", id: "replace" });
-  const begin = () => call("receive", { existing: existing.value, ...(replace.checked ? { replace: "yes" } : {}) });
+  const [relay, relayRow] = relayField();
+  const begin = () => call("receive", {
+    existing: existing.value, ...(replace.checked ? { replace: "yes" } : {}), ...(relay.value.trim() ? { via: relay.value.trim() } : {}),
+  });
   return [
     heading(T.receiveTitle),
     el("label", { class: "field", for: "existing" }, T.existing), existing,
     el("p", { class: "item" }, replace, el("label", { for: "replace" }, T.replace)),
+    el("details", {}, el("summary", {}, T.elsewhere), ...relayRow),
     el("div", { class: "row" }, button(T.ready, begin, "main"), button(T.back, () => go(null))),
   ];
 }
@@ -282,6 +294,8 @@ function find() {
   const clock = setInterval(() => { if (current !== "find") clearInterval(clock); else if (run.state === "idle") look(); }, 1000);
   const field = el("input", { type: "text", id: "address", autocomplete: "off", spellcheck: false });
   const use = () => { if (field.value.trim()) call("send", { to: field.value.trim() }); };
+  const [relay, relayRow] = relayField();
+  const meet = () => { if (relay.value.trim()) call("send", { via: relay.value.trim() }); };
   return [
     heading(T.findTitle), el("p", {}, T.findHelp),
     live(() => run.unfinished
@@ -292,6 +306,9 @@ function find() {
     el("form", { onsubmit: (event) => { event.preventDefault(); use(); } },
       el("label", { class: "field", for: "address" }, T.address), field,
       el("div", { class: "row" }, el("button", { type: "submit" }, T.use), button(T.back, () => go(null)))),
+    el("details", {}, el("summary", {}, T.elsewhere),
+      el("form", { onsubmit: (event) => { event.preventDefault(); meet(); } }, ...relayRow,
+        el("div", { class: "row" }, el("button", { type: "submit", id: "meet" }, T.useRelay)))),
   ];
 }
 function choose() {
@@ -351,13 +368,15 @@ const isValid = (digits) => [...digits].reduce((interim, digit) => damm[interim]
 function code() {
   const wrong = el("p", { class: "bad", id: "wrong", role: "alert" });
   const field = el("input", {
-    type: "text", id: "code", inputmode: "numeric", autocomplete: "off", maxlength: "14", "aria-describedby": "wrong",
+    type: "text", id: "code", inputmode: "numeric", autocomplete: "off", maxlength: "30", "aria-describedby": "wrong",
   });
+  // At a relay, a place stands in front of the code.
   const digits = () => field.value.replace(/\D/g, "");
-  field.addEventListener("input", () => { wrong.textContent = digits().length >= 8 && (digits().length > 8 || !isValid(digits())) ? T.codeWrong : ""; });
+  const isWrong = () => !isValid(digits().slice(-8));
+  field.addEventListener("input", () => { wrong.textContent = digits().length === 8 && isWrong() ? T.codeWrong : ""; });
   const use = () => {
-    if (digits().length !== 8) { wrong.textContent = T.codeShort; return field.focus(); }
-    if (!isValid(digits())) { wrong.textContent = T.codeWrong; return field.focus(); }
+    if (digits().length < 8) { wrong.textContent = T.codeShort; return field.focus(); }
+    if (isWrong()) { wrong.textContent = T.codeWrong; return field.focus(); }
     run.question = null;
     run.isMeasuring = false;
     call("answer", { line: digits() });
@@ -372,6 +391,24 @@ function code() {
     el("form", { onsubmit: (event) => { event.preventDefault(); use(); } },
       el("label", { class: "field", for: "code" }, T.code), field, wrong,
       el("div", { class: "row" }, el("button", { type: "submit", class: "main" }, T.connect), button(T.stop, () => call("stop")))),
+  ].filter(Boolean);
+}
+
+function token() {
+  const question = run.question;
+  const field = el("input", { type: "text", id: "token", autocomplete: "off", spellcheck: false });
+  const use = () => {
+    run.question = null;
+    call("answer", { line: field.value.trim() });
+    render();
+  };
+  setTimeout(() => field.focus());
+  return [
+    heading(T.tokenTitle(question.address)), el("p", {}, T.tokenHelp),
+    question.mistake ? el("p", { class: "bad", role: "alert" }, question.mistake) : null,
+    el("form", { onsubmit: (event) => { event.preventDefault(); use(); } },
+      el("label", { class: "field", for: "token" }, T.token), field,
+      el("div", { class: "row" }, el("button", { type: "submit", class: "main" }, T.next), button(T.stop, () => call("stop")))),
   ].filter(Boolean);
 }
 

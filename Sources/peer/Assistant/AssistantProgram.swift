@@ -89,6 +89,7 @@ final class AssistantProgram: PageProgram {
     for (name, value) in form.sorted(by: { $0.key < $1.key }) {
       switch (call, name) {
       case (.send, "to") where !value.isEmpty && value.utf8.count <= 300: arguments.append("--to=\(value)")
+      case (_, "via") where !value.isEmpty && value.utf8.count <= 300: arguments.append("--via=\(value)")
       case (.receive, "existing") where Self.existing.contains(value):
         arguments.append("--existing=\(value)")
       case (.receive, "replace") where value == "yes": arguments.append("--replace")

@@ -42,11 +42,22 @@ extension Via {
     hint: "The administrator of the relay has the token: 'peer relay --token-file FILE' makes it.")
 
   /// The relay with its token: of the given file, or as it is remembered, or as the user types it
-  /// once. It is remembered for this relay.
-  func access(home: [UInt8], _ output: Output, unless interruptions: [CInt]) throws(TransferFailure) -> RelayAccess {
+  /// once, at the terminal or to the program that reads the events. It is remembered for this relay.
+  func access(
+    home: [UInt8], _ output: Output, asksProgram: Bool, unless interruptions: [CInt]
+  ) throws(TransferFailure) -> RelayAccess {
     if tokenFile == nil, let known = try remembered(home) { return RelayAccess(place, known) }
     let token: RelayToken
-    if let tokenFile { token = try given(tokenFile) } else { token = try ask(output, interruptions) }
+    if let tokenFile {
+      token = try given(tokenFile)
+    } else if asksProgram {
+      let questioner = ProgramQuestioner(output: output, interruptions: interruptions)
+      token = try ask { (mistake) throws(TransferFailure) in
+        try questioner.ask(.token, ["address": RelayAccess.shown(place)], mistake: mistake)
+      }
+    } else {
+      token = try askAtTerminal(output, interruptions)
+    }
     do throws(SystemError) {
       let folder = try Directory.openOrMake(Self.folder(home), mode: 0o700)
       try folder.replaceFile(Array(place.text.utf8), with: Array("\(token.text)\n".utf8))
@@ -78,25 +89,35 @@ extension Via {
     return token
   }
 
-  private func ask(_ output: Output, _ interruptions: [CInt]) throws(TransferFailure) -> RelayToken {
+  private func askAtTerminal(_ output: Output, _ interruptions: [CInt]) throws(TransferFailure) -> RelayToken {
     let relay = VisibleText.of(RelayAccess.shown(place))
     guard let questioner = try? Questioner() else {
       throw .usage(
         "the token of the relay \(relay) is not known here", hint: "Name a file with it: --via-token-file FILE.")
     }
     return try output.hold { () throws(TransferFailure) in
-      for _ in 0..<CodeEntry.tries {
-        let answer = try? questioner.ask("Token of the relay \(relay): ", unless: interruptions)
-        switch answer {
-        case .line(var text)?:
-          defer { cleanse(&text) }
-          if let token = RelayToken(typed: text) { return token }
-          questioner.write("That is not a token: a token has 32 hexadecimal digits.\n")
-        case .interrupted?: throw TransferFailure(.interrupted, "interrupted before the token was entered")
-        case .endOfInput?, .timedOut?, nil: throw .usage("no token was entered", hint: Self.file.hint)
-        }
+      try ask { (mistake) throws(TransferFailure) in
+        if let mistake { questioner.write(mistake + "\n") }
+        return try? questioner.ask("Token of the relay \(relay): ", unless: interruptions)
       }
-      throw .usage("no valid token was entered", hint: Self.file.hint)
     }
+  }
+
+  /// Asks until there is a token, at most as often as for a code.
+  private func ask(
+    _ line: (_ mistake: String?) throws(TransferFailure) -> Terminal.Line?
+  ) throws(TransferFailure) -> RelayToken {
+    var mistake: String?
+    for _ in 0..<CodeEntry.tries {
+      switch try line(mistake) {
+      case .line(var text)?:
+        defer { cleanse(&text) }
+        if let token = RelayToken(typed: text) { return token }
+        mistake = "That is not a token: a token has 32 hexadecimal digits."
+      case .interrupted?: throw TransferFailure(.interrupted, "interrupted before the token was entered")
+      case .endOfInput?, .timedOut?, nil: throw .usage("no token was entered", hint: Self.file.hint)
+      }
+    }
+    throw .usage("no valid token was entered", hint: Self.file.hint)
   }
 }
