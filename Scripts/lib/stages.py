@@ -91,6 +91,9 @@ def check_stages():
         Stage("formatting", "swift format lint --strict --recursive Sources Tests Examples Package.swift"),
         Stage("words", "Scripts/style"),
         released("posture", "Scripts/posture"),
+        # Before those that build other packages with the same modules.
+        Stage("leaks", r"Lab/sanitize leaks '^PeerTransferTests\.|^MigrationTransferTests\.(ReleaseTests|OneProcessTests)'",
+              needs="debug build", alone="debug folder"),
         Stage("documentation", "Scripts/docs", needs="debug build", alone="debug folder"),
         Stage("dependent package", "Scripts/lib/dependent-package", needs="debug build", alone="debug folder"),
         Stage("example app", "package=$root/Examples/Notes; build --build-tests; run_tests Notes", needs="debug build", alone="debug folder"),
@@ -104,8 +107,6 @@ def check_stages():
         released("chaos", "Scripts/chaos --rounds 3"),
         released("attacks", "Lab/attack", room=4),
         Stage("fuzzing", "Lab/fuzz --quick --jobs 2 --seed 1 all 2", room=2),
-        Stage("leaks", r"Lab/sanitize leaks '^PeerTransferTests\.|^MigrationTransferTests\.(ReleaseTests|OneProcessTests)'",
-              needs="debug build", alone="debug folder"),
     ]
 
 

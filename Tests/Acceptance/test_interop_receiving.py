@@ -298,16 +298,19 @@ def test_marks_of_existing_items(work):
 
 
 def test_what_belongs_together(work):
-    """interop: marks of kind 2 alone: the program sends what belongs together whole"""
+    """interop: marks of kind 2 alone: the program sends what belongs together whole, or nothing of it"""
     old, new = some(work, 1)
     os.makedirs(f"{old}/data/work/.git")
-    names = ("small-0", "db", "db-wal", "work/.git/HEAD", "work/file")
-    for name in names[1:]:
+    held = ("small-0", "whole.db", "whole.db-wal")
+    names = ("db", "db-wal", "work/.git/HEAD", "work/file")
+    for name in (*held[1:], *names):
         small_file(f"{old}/data/{name}")
-    there = ([lambda key, name=name: of_stat(key, f"{old}/data/{name}", b"data/" + name.encode()) for name in names], [])
+    # A database without the mark of its log, and a folder under version control without those of its directories.
+    told = [name for name in (*held, *names) if name != "db-wal"]
+    there = ([lambda key, name=name: of_stat(key, f"{old}/data/{name}", b"data/" + name.encode()) for name in told], [])
     receiver, _ = all_through(work, old, new, there=there)
-    equal((receiver.part.finished.present, receiver.part.finished.differing), (1, None), "present and differing")
-    equal([name for name in names if os.path.exists(f"{new}/data/{name}")], list(names[1:]), "what arrived")
+    equal((receiver.part.finished.present, receiver.part.finished.differing), (3, None), "present and differing")
+    equal([name for name in (*held, *names) if os.path.exists(f"{new}/data/{name}")], list(names), "what arrived")
 
 
 def test_traits(work):

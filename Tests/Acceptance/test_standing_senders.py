@@ -22,7 +22,7 @@ class Sending:
     def __init__(self, work, step):
         self.work, self.step = work, step
         self.disk = StandingDisk(work)
-        has_store = step in ("plan", "finish", "done")
+        has_store = step in ("plan", "done")
         old = work.place()[0] if has_store else self.disk.place("old")
         for number in range(20):
             random_file(f"{old}/file {number}", 50_000)
@@ -47,14 +47,8 @@ class Sending:
             self.receiver.judge()
         if self.step not in ("walk", "plan"):
             self.receiver.accept()
-        if self.step in ("finish", "done"):
-            self.receiver.take_stream()
-        if self.step == "finish":
-            # The transfer is noted before the first frame, the end when all are acknowledged.
-            self.receiver.take_frame()
-            self.disk.stand()
-            self.receiver.acknowledge()
         if self.step == "done":
+            self.receiver.take_stream()
             self.receiver.take()
             self.receiver.hear_finish()
             self.disk.stand()
@@ -102,8 +96,7 @@ class Sending:
 
 
 SENDINGS = {
-    "the walk": "walk", "the export": "export", "the plan is noted": "plan", "the end of the data is noted": "finish",
-    "DONE is noted": "done"}
+    "the walk": "walk", "the export": "export", "the plan is noted": "plan", "DONE is noted": "done"}
 
 
 @pytest.mark.takes(14)
