@@ -257,15 +257,24 @@ def test_a_receiver_killed_while_it_merges(work):
     receiver, sending = run(work, old, new, "merge", port=own_port())
     port, kills = receiver.port, 0
     while kills < 8:
-        wait_for("import", PATIENCE, lambda: '"importing"' in receiver.output() or not receiver.is_running())
+        wait_for("import", PATIENCE, lambda: '"importing"' in receiver.output() or not receiver.is_running() or not sending.is_running())
         time.sleep(dice.random() * 0.03)
-        if not receiver.is_running() or receiver.events("done"):
+        if not receiver.is_running() or receiver.events("done") or not sending.is_running():
             break
         receiver.signal(signal.SIGKILL)
         receiver.wait()
         kills += 1
         receiver = Process(work, ["receive", new, "--json", "--listen", f"127.0.0.1:{port}"])
-    end_well(sending, receiver)
+    equal(sending.wait(), 0, "the sender's exit code")
+    # One that was killed when all was in place, and its sender knew it, waits for another sender.
+    def waits():
+        return receiver.events("code") and not any(receiver.events(name) for name in ("resumed", "importing"))
+
+    wait_for("the receiver's end", PATIENCE, lambda: receiver.poll() or waits())
+    if receiver.is_running():
+        receiver.signal(signal.SIGTERM), receiver.wait()
+    else:
+        end_well(receiver)
     judged = subprocess.run(
         ["rsync", "-rlpcni", "--delete", "--exclude=/.*", f"{expected}/", f"{new}/"], capture_output=True, text=True)
     equal((judged.returncode, judged.stdout), (0, ""), "what rsync would change")

@@ -177,6 +177,11 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     spoken.remove(id)
   }
 
+  override func words(_ event: Engine.Event) -> String {
+    guard case .weighed(let number, .success(let parts), let session) = event else { return "\(event)" }
+    return "weighed(\(number), \(parts.sorted { $0.key < $1.key }), \(session))"
+  }
+
   override func closed(_ id: ConnectionID) { forget(id) }
 
   // MARK: The user
