@@ -11,7 +11,7 @@ import Testing
   private let home: Scratch
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     scratch.makeDirectory("home")
     home = try Scratch("inner", in: scratch)
     for folder in ["own", "shipped", "bin"] { scratch.makeDirectory(folder) }
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test func `files that every new home has are no data`() throws {
-    let skeleton = try Scratch(inMemory: true)
+    let skeleton = try Scratch()
     scratch.write("own/shell.app", "[Application]\nId=shell\nName=Shell\n[Data]\nrc=home/.rc\nfolder=home/.shell\n")
     skeleton.write(".rc", "the same")
     home.write(".rc", "the same")

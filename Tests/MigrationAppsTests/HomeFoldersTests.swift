@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `a home without a configuration has the folders with the usual names that exist`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     for name in ["Documents", "Public", "outside"] { scratch.makeDirectory(name) }
     scratch.makeLink("Pictures", to: "outside")
     scratch.write("Music", "a file")
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `the sender's folders exist, and no two have one place`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     scratch.write(
       ".config/user-dirs.dirs",
       """
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func `the receiver has a place for every key, the usual one where its home has none`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     scratch.write(
       ".config/user-dirs.dirs",
       """

@@ -9,7 +9,7 @@ import Testing
 
 /// A home as a desktop makes it, in German.
 func germanHome() throws -> Scratch {
-  let scratch = try Scratch(inMemory: true)
+  let scratch = try Scratch()
   scratch.write(
     ".config/user-dirs.dirs", "XDG_DOCUMENTS_DIR=\"$HOME/Dokumente\"\nXDG_MUSIC_DIR=\"$HOME/Dokumente/Musik\"\n")
   scratch.write("Dokumente/brief.txt", [UInt8](repeating: 7, count: 1000))
@@ -46,7 +46,7 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
   }
 
   @Test func `caches, trash, records, unfinished transfers and what cannot be sent are left out, and listed`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     scratch.makeDirectory(".peer-\(String(repeating: "0a", count: 16))-1")
     for name in [".cache/x", ".local/share/Trash/files", ".local/share/peer", ".ecryptfs"] {
       scratch.makeDirectory(name)
@@ -107,7 +107,7 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
 
   @Test func `no link on the way to a folder is followed`() throws {
     let scratch = try germanHome()
-    let outside = try Scratch(inMemory: true)
+    let outside = try Scratch()
     outside.makeDirectory("Musik")
     scratch.write(".config/user-dirs.dirs", "XDG_MUSIC_DIR=\"$HOME/out/Musik\"\n")
     scratch.makeLink("out", to: outside.path)

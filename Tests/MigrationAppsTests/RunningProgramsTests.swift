@@ -9,7 +9,7 @@ import Testing
   private let scratch: Scratch
   private let programs = RunningPrograms(of: CurrentProcess.effectiveUserID)
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   @Test func `a running program of this user is found by its name`() throws {
     let comm = try Descriptor.openThroughLinks(Array("/proc/self/comm".utf8)).readToEnd(limit: 64)

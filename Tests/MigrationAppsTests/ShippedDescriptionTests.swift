@@ -76,7 +76,7 @@ private let shipped = AppCatalogue(folders: [folder])
   /// A home in which an app has all its places of one packaging: a folder with a file each, which is
   /// named after the key; and one file that the description's first pattern leaves out.
   private func makeHome(_ app: AppDescription, _ packaging: AppDescription.Packaging) throws -> (Scratch, Int) {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     var keys: Set<String> = []
     for root in app.roots {
       guard let place = root.places.first(where: { $0.packaging == packaging }) else { continue }
@@ -97,7 +97,7 @@ private let shipped = AppCatalogue(folders: [folder])
       #expect(found.map(\.identifier) == [identifier])
       #expect(found.first?.places.count == count)
       // Each key has a place on another device, in one packaging.
-      let other = try Scratch(inMemory: true)
+      let other = try Scratch()
       let arrival = shipped.arrival(of: identifier, in: other.directory)
       for place in found.first?.places ?? [] {
         #expect(arrival?.places[String(decoding: place.root, as: UTF8.self)] != nil, "\(place)")
@@ -124,7 +124,7 @@ private let shipped = AppCatalogue(folders: [folder])
     let all = try #require(DesktopSettings(dump: Array((dump.joined() + "[org/example]\nother=1\n").utf8)))
     let app = try #require(shipped.apps(with: all).first { $0.identifier == identifier })
     #expect(app.kind == .settings && app.settings?.count == keys.count)
-    let other = try Scratch(inMemory: true)
+    let other = try Scratch()
     let found = shipped.arrival(of: identifier, in: other.directory)
     let arrival = try #require(found)
     #expect(arrival.places == ["dconf": Array(".local/share/peer-settings/\(identifier)".utf8)])
@@ -142,7 +142,7 @@ private let shipped = AppCatalogue(folders: [folder])
     ("syncthing", ".local/state/syncthing", "index-v0.14.0.db/x", "config.xml"),
   ])
   func `locks, caches and sockets stay behind`(_ app: String, _ root: String, _ left: String, _ kept: String) throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     scratch.write("\(root)/\(left)", "x")
     scratch.write("\(root)/\(kept)", "12345")
     var mistakes: [DescriptionError] = []

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func `the version of an installed package is without its epoch`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     scratch.write(
       "status",
       "Package: gone\nStatus: deinstall ok config-files\nVersion: 3\n\nPackage: browser-esr\nStatus: install ok installed\n"
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `a user has installed what no other package needed, and what not every system has`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     let fields = [
       "vim": "", "gone": "Status: deinstall ok config-files\n", "libfoo": "", "dpkg": "Essential: yes\n",
       "nano": "Priority: important\n", "g++": "Priority: optional\nDescription: a\n Priority: required\n",

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct DiskProbeTests {
   @Test func `a file system in memory has every ability`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     var abilities = DiskProbe.run(in: scratch.directory)
     // Extended attributes of the user namespace came later than the other abilities.
     abilities.keepsAttributes = true

@@ -59,8 +59,8 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `attributes and access lists of files, directories and roots arrive`(inMemory: Bool) throws {
-    let scratch = try Scratch.withFolders(inMemory: inMemory)
+  func `attributes and access lists of files, directories and roots arrive`(onDisk: Bool) throws {
+    let scratch = try Scratch.withFolders(onDisk: onDisk)
     var expected = ["source": everything(1)]
     expected["source"]?.defaultAccessList = Self.list
     for (number, (name, size)) in [("small", 10), ("empty", 0), ("large", 600_000)].enumerated() {
@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test func `more attributes than a record can hold are reported`() throws {
-    let scratch = try Scratch.withFolders(inMemory: true)
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1])
     let item = try descriptor(scratch, "source/file")
     for name in ["a", "b", "c"] {

@@ -11,7 +11,7 @@ import Testing
   private let scratch: Scratch
 
   init() throws {
-    scratch = try Scratch.withFolders(inMemory: true)
+    scratch = try Scratch.withFolders()
     scratch.makeDirectory("destination/root")
   }
 

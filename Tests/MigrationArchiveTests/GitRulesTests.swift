@@ -9,7 +9,7 @@ import Testing
 @Suite(.enabled(if: GitProgram.path != nil, "git is not installed")) struct GitRulesTests {
   @Test(arguments: 0..<60) func `random patterns select what git selects in random trees`(seed: UInt64) throws {
     var dice = Dice(seed: seed)
-    let scratch = try Scratch.withFolders(inMemory: true)
+    let scratch = try Scratch.withFolders()
     let paths = makeTree(scratch, &dice)
     try GitProgram.run(["init", "-q"], in: scratch, input: "")
     for _ in 0..<5 {

@@ -19,6 +19,13 @@ import Testing
     static let all = MortalDisk.Renaming.allCases.flatMap { renaming in
       [Existing.skip, .keepBoth, .replace, .merge].map { Course(renaming: renaming, existing: $0) }
     }
+
+    /// The operations at which the import dies. All courses together try each of them.
+    func positions(through last: Int) -> [Int] {
+      guard Rounds.step > 1 else { return Array(1...last) }
+      let number = Self.all.firstIndex { $0.testDescription == testDescription }!
+      return Array(stride(from: 1 + number, to: last, by: Self.all.count)) + [last]
+    }
   }
 
   @Test(arguments: Course.all)
@@ -27,35 +34,28 @@ import Testing
   ) throws {
     let existing = course.existing
     let expected = try whole(existing)
-    var last = 0
+    let ground = try PreparedGround(for: existing)
+    let alive = try importing(ground, existing, at: nil, course)
+    #expect(!alive.hasDied && ground.broken(existing, isWhole: true, mayClaim: course.mayClaim) == [])
+    let last = alive.life.withLock { $0.operations }
+    #expect(last > 15)
     // Before each operation, which is behind the one in front of it; at the end, behind the last one.
-    // With steps of several operations, the last ones come one by one.
-    var (step, isBehind) = (Rounds.step, false)
-    while true {
-      if !isBehind { last += step }
+    for (at, isBehind) in course.positions(through: last).map({ ($0, false) }) + [(last, true)] {
       let ground = try PreparedGround(for: existing)
-      let hasDied = try dies(ground, existing, at: last, isBehind: isBehind, course)
-      let broken = ground.broken(existing, isWhole: !hasDied, mayClaim: course.mayClaim)
-      #expect(broken == [], "died at \(last)")
-      guard broken.isEmpty, hasDied || !isBehind else { break }
-      if !hasDied {
-        last -= step
-        isBehind = step == 1
-        step = 1
-        continue
-      }
+      let hasDied = try importing(ground, existing, at: at, isBehind: isBehind, course).hasDied
+      let broken = ground.broken(existing, isWhole: false, mayClaim: course.mayClaim)
+      #expect(hasDied && broken == [], "died at \(at)")
+      guard hasDied, broken.isEmpty else { break }
       // A second death a little later, and then completion.
-      if try dies(ground, nil, at: last % 7 + 3, course) {
-        #expect(ground.broken(existing, isWhole: false, mayClaim: course.mayClaim) == [], "died again after \(last)")
+      if try importing(ground, nil, at: at % 7 + 3, course).hasDied {
+        #expect(ground.broken(existing, isWhole: false, mayClaim: course.mayClaim) == [], "died again after \(at)")
       }
       // Completion, on such a disk too.
-      if try dies(ground, nil, at: nil, course) { Issue.record("it died again") }
+      if try importing(ground, nil, at: nil, course).hasDied { Issue.record("it died again") }
       try ground.goOn(nil)
-      #expect(ground.broken(existing, isWhole: true) == [], "completed after \(last)")
-      #expect(names(ground) == expected, "completed after \(last)")
-      if isBehind { break }
+      #expect(ground.broken(existing, isWhole: true) == [], "completed after \(at)")
+      #expect(names(ground) == expected, "completed after \(at)")
     }
-    #expect(last > 15)
   }
 
   /// All names at the destination: no item arrives twice.
@@ -71,26 +71,27 @@ import Testing
 
   @Test(arguments: MortalDisk.Renaming.allCases)
   func `a name that another program takes keeps that program's entry`(_ renaming: MortalDisk.Renaming) throws {
-    var at = 0
+    var at = 1 + MortalDisk.Renaming.allCases.firstIndex(of: renaming)! - Rounds.step
     var isOver = false
     while !isOver {
-      at += 1
+      at += Rounds.step
       let ground = try PreparedGround()
       let stranger = Stranger(ground.scratch.path("destination"))
       let course = Course(renaming: renaming, existing: .skip)
-      isOver = try !dies(ground, .skip, at: nil, course, stranger: (at, { stranger.act() })) && !stranger.hasActed
+      isOver =
+        try !importing(ground, .skip, at: nil, course, stranger: (at, { stranger.act() })).hasDied && !stranger.hasActed
       #expect(stranger.replaced == [], "at \(at)")
       #expect(ground.broken(.skip, isWhole: false).filter { !stranger.isAbout($0) } == [], "at \(at)")
     }
     #expect(at > 15)
   }
 
-  /// Runs the import of the received data until it dies; false if it does not. `existing` is nil
+  /// Runs the import of the received data on a disk until it dies, or to its end. `existing` is nil
   /// for a transfer that was begun before.
-  private func dies(
+  private func importing(
     _ ground: PreparedGround, _ existing: Existing?, at last: Int?, isBehind: Bool = false, _ course: Course,
     stranger: (at: Int, act: @Sendable () -> Void)? = nil
-  ) throws -> Bool {
+  ) throws -> MortalDisk {
     if let existing {
       let arrival = try ground.arrive(existing)
       try arrival.staging.complete(ground.export.result.finish) { _ in }
@@ -111,7 +112,7 @@ import Testing
     } catch {
       #expect(mortal.hasDied, "\(error)")
     }
-    return mortal.hasDied
+    return mortal
   }
 }
 

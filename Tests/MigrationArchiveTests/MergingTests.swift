@@ -13,7 +13,7 @@ import Testing
     let scratch: Scratch
 
     init() throws {
-      scratch = try Scratch.withFolders(inMemory: true)
+      scratch = try Scratch.withFolders()
       scratch.makeDirectory("source/root")
       scratch.makeDirectory("destination/root")
     }

@@ -12,7 +12,8 @@ import Testing
   private let export: Export
 
   init() throws {
-    scratch = try Scratch.withFolders()
+    // A disk has less room for a file's attributes than memory.
+    scratch = try Scratch.withFolders(onDisk: true)
     scratch.makeDirectory("source/fine")
     scratch.write("source/fine/note", [1, 2, 3])
     scratch.makeDirectory("source/b:d/deep")

@@ -16,7 +16,7 @@ struct PreparedGround {
 
   /// With `.merge` both have items that belong together, too.
   init(for existing: Existing = .refuse) throws {
-    scratch = try Scratch.withFolders(inMemory: true)
+    scratch = try Scratch.withFolders()
     Self.fillSource(scratch)
     Self.fillDestination(scratch)
     if existing == .merge { Self.fillTogether(scratch) }

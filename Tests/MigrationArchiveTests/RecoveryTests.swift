@@ -26,7 +26,7 @@ private final class Interruption {
 
   /// Stages this many frames, and syncs after some of them; concludes if these are all frames.
   init(stagedFrames: Int, syncedAfter: Int) throws {
-    scratch = try Scratch.withFolders(inMemory: true)
+    scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     scratch.write("source/d/small", pattern(200))
     scratch.write("source/d/chunked", pattern(2_500, seed: 2))
@@ -253,7 +253,7 @@ private final class Interruption {
   }
 
   @Test func `an import that stopped between two moves continues`() throws {
-    let scratch = try Scratch.withFolders(inMemory: true)
+    let scratch = try Scratch.withFolders()
     for name in ["a", "b", "c"] {
       scratch.makeDirectory("source/\(name)")
       scratch.write("source/\(name)/file", pattern(50))

@@ -59,7 +59,7 @@ import Testing
   private static let mebibyte: UInt64 = 1 << 20
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   private static func offer(bytes: UInt64, items: UInt64 = 1, isApp: Bool = true) -> Offer {
     let app = AppIdentity(bundleIdentifier: "app", store: "", platform: "", version: "")
@@ -292,7 +292,7 @@ import Testing
 
   @Test func `more than the user accepts is refused, for folders as well`() throws {
     for isApp in [true, false] {
-      let scratch = try Scratch(inMemory: true)
+      let scratch = try Scratch()
       let directory = SharedDirectory(try Directory.open(scratch.path))
       let disk = MeasuredDisk(
         try DirectoryDisk(making: Array("staging".utf8), in: directory), Self.space(90))

@@ -11,7 +11,7 @@ import Testing
   private let scratch: Scratch
 
   init() throws {
-    scratch = try Scratch.withFolders(inMemory: true)
+    scratch = try Scratch.withFolders()
     for key in ["documents", "music", "pictures"] {
       scratch.makeDirectory("source/\(key)")
       scratch.write("source/\(key)/file", Array(key.utf8))

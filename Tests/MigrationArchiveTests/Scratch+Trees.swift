@@ -5,8 +5,8 @@ import TestSupport
 /// File operations and checks for the tests of archives.
 extension Scratch {
   /// A scratch directory with `source`, `destination` and `outside`, which contains a secret.
-  static func withFolders(inMemory: Bool = false) throws -> Scratch {
-    let scratch = try Scratch(inMemory: inMemory)
+  static func withFolders(onDisk: Bool = false) throws -> Scratch {
+    let scratch = try Scratch(onDisk: onDisk)
     for name in ["source", "destination", "outside"] { scratch.makeDirectory(name) }
     scratch.write("outside/secret", "secret")
     return scratch

@@ -12,7 +12,7 @@ import Testing
   private let places: RootPlaces
 
   init() throws {
-    scratch = try Scratch.withFolders(inMemory: true)
+    scratch = try Scratch.withFolders()
     for key in ["config", "data", "rc"] { scratch.makeDirectory("source/\(key)") }
     for name in ["config/settings", "data/new"] { scratch.write("source/\(name)", Array("new".utf8)) }
     scratch.makeDirectory("destination/.config")

@@ -10,7 +10,7 @@ import Testing
   private let scratch: Scratch
 
   init() throws {
-    scratch = try Scratch.withFolders(inMemory: true)
+    scratch = try Scratch.withFolders()
     for name in ["config/a/deep", "config/b", "rc"] { scratch.write("source/\(name)", Array("old".utf8), mode: 0o440) }
     scratch.makeLink("source/config/link", to: "b")
     scratch.setTime("source/rc", 1_600_000_000)

@@ -22,7 +22,7 @@ import Testing
 
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   private func staging(room: UInt64?, flags: Offer.Flags) throws -> Staging {
     let directory = SharedDirectory(try Directory.open(scratch.path))

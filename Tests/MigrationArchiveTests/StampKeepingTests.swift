@@ -50,7 +50,7 @@ import Testing
   private let size = 3_000_000
 
   private func scratch() throws -> Scratch {
-    let scratch = try Scratch.withFolders(inMemory: true)
+    let scratch = try Scratch.withFolders()
     scratch.write("source/file", pattern(size))
     scratch.setTime("source/file", 1_000_000_000, 5)
     // A recently changed directory would have another generation in each session.

@@ -39,7 +39,7 @@ private final class Swapper: Sendable {
   private let arrival: Arrival
 
   init() throws {
-    scratch = try Scratch.withFolders(inMemory: true)
+    scratch = try Scratch.withFolders()
     arrival = try Arrival(scratch, offer(items: 1_000_000, bytes: 1 << 24))
     try arrival.write([
       Crafted.frame { frame in for path in ["root", "root/d"] { frame.item(try record(path, .directory)) } }

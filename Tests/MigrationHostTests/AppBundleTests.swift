@@ -8,7 +8,7 @@ import Testing
 @Suite struct AppBundleTests {
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
   func `a bundle describes its app`(format: PropertyListSerialization.PropertyListFormat) throws {
@@ -318,7 +318,7 @@ import Testing
   }
 
   @Test func `the groups that only the app or only its extension lists are told apart`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     var sample = SampleBundle(groups: ["group.both", "group.app"])
     sample.extensionEntitlements?["com.apple.security.application-groups"] = ["group.both", "group.extension"]
     let found = try AppBundle(reading: try sample.write(in: scratch)).unsharedGroups

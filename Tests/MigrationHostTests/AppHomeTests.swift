@@ -9,7 +9,7 @@ import Testing
 @Suite struct AppHomeTests {
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   @Test func `an installed app is found by its identifier, and listed`() throws {
     let home = try scratch.home()
@@ -75,7 +75,7 @@ import Testing
     for isThere in [false, true] {
       var ends = 0
       for number in 0... {
-        let scratch = try Scratch(inMemory: true)
+        let scratch = try Scratch()
         if isThere { try scratch.install() }
         var next = SampleBundle(version: "2.0")
         next.files["New"] = "new"
@@ -187,7 +187,7 @@ import Testing
   @Test func `wherever a removal ends, the app is whole or removed, and never returns with its data`() throws {
     var ends = 0
     for number in 0... {
-      let scratch = try Scratch(inMemory: true)
+      let scratch = try Scratch()
       let app = try scratch.install()
       try app.prepareContainer()
       try write("data", to: "\(app.containerPath)/Documents/file")

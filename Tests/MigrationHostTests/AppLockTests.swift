@@ -10,7 +10,7 @@ import Testing
   private let app: InstalledApp
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     app = try scratch.install()
   }
 
@@ -104,7 +104,7 @@ import Testing
   private let app: InstalledApp
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     app = try scratch.install()
   }
 

@@ -9,7 +9,7 @@ import Testing
   private let app: InstalledApp
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     var sample = SampleBundle(groups: ["group.notes"])
     sample.extensionEntitlements?["com.apple.security.application-groups"] = ["group.inner"]
     app = try scratch.install(sample)

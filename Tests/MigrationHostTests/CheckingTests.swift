@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func `all faults of a bundle are found at once`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     var sample = SampleBundle()
     sample.info["CFBundleIdentifier"] = "a..b"
     sample.info["CFBundleShortVersionString"] = nil
@@ -49,7 +49,7 @@ import Testing
 
   @Test func `a named pipe in the place of a file is one fault`() throws {
     for place in ["Info.plist", "Extensions/Migration.appex/Info.plist"] {
-      let scratch = try Scratch(inMemory: true)
+      let scratch = try Scratch()
       var sample = SampleBundle()
       sample.spoil = {
         unlink("\($0)/\(place)")

@@ -10,7 +10,7 @@ import Testing
   private static let clip = SampleBundle.clipKey
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   @Test func `a clip names its app, and an app its clip`() throws {
     let clip = try AppBundle(reading: try SampleBundle.clip().write(in: scratch))

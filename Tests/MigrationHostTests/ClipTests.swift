@@ -12,7 +12,7 @@ import Testing
   private static let clip = "org.example.notes.clip"
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   /// A clip with data of its own and in its group.
   private static func installClip(_ scratch: Scratch, groups: [String] = ["group.notes"]) throws {
@@ -136,7 +136,7 @@ import Testing
   ) throws {
     var both = 0
     for number in 0... {
-      let scratch = try Scratch(inMemory: true)
+      let scratch = try Scratch()
       try Self.installClip(scratch)
       let bundle = try SampleBundle.app().write(in: scratch)
       let isDone = (try? scratch.home(failingAt: number, renaming: renaming).install(bundle)) != nil
@@ -156,7 +156,7 @@ import Testing
 
   /// A home in which the clip and the app are both installed, as a crash leaves them.
   private static func both() throws -> Scratch {
-    let (scratch, other) = (try Scratch(inMemory: true), try Scratch(inMemory: true))
+    let (scratch, other) = (try Scratch(), try Scratch())
     try installClip(scratch)
     try other.install(.app())
     try FileManager.default.copyItem(

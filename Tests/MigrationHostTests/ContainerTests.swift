@@ -11,7 +11,7 @@ import Testing
   private let app: InstalledApp
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     app = try scratch.install()
   }
 

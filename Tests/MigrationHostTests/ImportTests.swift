@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func `a success keeps the new data, and removes the old`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
     try migrate(app, failing: nil)
@@ -51,7 +51,7 @@ import Testing
 
   @Test(arguments: [false, true])
   func `a failure restores the old data, and is recorded`(clearing: Bool) throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
     try migrate(app, failing: Self.failure, clearing: clearing)
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func `a failure without old data leaves an empty container`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
     try write("new", to: "\(app.containerPath)/Documents/new")
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func `an import that died is undone, and the app learns that`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
     try write("half", to: "\(app.containerPath)/Documents/half")
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func `a second attempt at the same transfer is not judged by the first`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
     try app.endImport(record(nil))
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test func `the result of another transfer does not count`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     let app = try scratch.install().prepared()
     try ImportRecord(failure: nil, transfer: String(repeating: "f", count: 32), date: 1).write(to: app.statusPath)
     try app.beginImport(transfer: Self.transfer)
@@ -109,7 +109,7 @@ import Testing
 
   @Test(arguments: ["", "rubbish\u{FF}\n", " restoring\n"])
   func `a mark without content still means that an import was in progress`(text: String) throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     let app = try scratch.install().prepared()
     try write("half", to: "\(app.containerPath)/Documents/half")
     try write(text, to: "\(scratch.path)/home/imports/org.example.notes.mark")
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test func `a container that was moved aside for an import that never began is restored`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
     try app.setContainerAside()
@@ -145,7 +145,7 @@ import Testing
     for first in 0... {
       var isFirstDone = false
       for second in 0... {
-        let scratch = try Scratch(inMemory: true)
+        let scratch = try Scratch()
         try withData(scratch)
         isFirstDone =
           (try? migrate(

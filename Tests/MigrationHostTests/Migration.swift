@@ -21,7 +21,7 @@ struct AppDevice {
   ///   - program: the name of its extension's program, which determines the extension's behaviour
   ///     at its start.
   init(_ files: [String: String] = [:], program: String = "Migration", info: [String: Any] = [:]) throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     var bundle = SampleBundle(Self.identifier, groups: [Self.group])
     bundle.info.merge(info) { $1 }
     bundle.extensionInfo["CFBundleExecutable"] = program

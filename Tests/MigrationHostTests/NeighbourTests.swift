@@ -10,7 +10,7 @@ import Testing
   private static let clip = "org.example.notes.clip"
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   /// Requires that a bundle is refused for this reason, and that nothing has changed.
   private func refuse(
@@ -169,7 +169,7 @@ import Testing
 
   @Test func `the owners of a group are recorded before the clip is installed`() throws {
     for number in 0... {
-      let scratch = try Scratch(inMemory: true)
+      let scratch = try Scratch()
       let bundle = try SampleBundle.clip(groups: ["group.a", "group.b"]).write(in: scratch)
       let isDone = (try? scratch.home(failingAt: number).install(bundle)) != nil
       let isThere = try scratch.home().list().apps.count == 1
@@ -185,7 +185,7 @@ import Testing
 
   @Test func `wherever a removal ends, the next one removes the rest of the groups`() throws {
     for number in 0... {
-      let scratch = try Scratch(inMemory: true)
+      let scratch = try Scratch()
       try scratch.install(.clip(groups: ["group.a", "group.b"])).prepareContainer()
       try scratch.install(.app(groups: ["group.a"])).prepareContainer()
       try write("x", to: "\(scratch.path)/home/groups/group.a/file")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct StartCountTests {
   private let scratch: Scratch
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   private func record(_ app: InstalledApp, date: Int64 = 1, transfer: String? = "ab") throws {
     try ImportRecord(failure: nil, transfer: transfer, date: date).write(to: app.statusPath)

@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test func `a file as large as any can be may go out again and again`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     scratch.write("file", "")
     // Not every file system has room for it.
     guard truncate(scratch.path("file"), off_t(Limits.fileSize)) == 0 else { return }

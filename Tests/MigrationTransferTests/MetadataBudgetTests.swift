@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test func `an honest tree may have 128 KiB of attributes on every file and directory`() throws {
-    let scratch = try Scratch(inMemory: true)
+    let scratch = try Scratch()
     // More than the allowed addition to the offer.
     let count = 140
     for number in 0..<count {

@@ -41,7 +41,7 @@ final class Rivals: Sendable {
 
   init(meeting: Meeting? = nil) throws {
     self.meeting = meeting
-    let destination = try Scratch(inMemory: true)
+    let destination = try Scratch()
     self.destination = destination
     let importer = FolderImporter(try StagingArea(at: Array(destination.path.utf8)))
     receiver = try RunningReceiver(

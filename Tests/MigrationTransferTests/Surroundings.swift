@@ -45,7 +45,8 @@ final class Surroundings {
   }
 
   init() throws {
-    ground = try Scratch()
+    // Disks have limits for a file's size and attributes, and write down that a file was read.
+    ground = try Scratch(onDisk: true)
     destination = try Scratch("destination", in: ground)
     ground.write("secret", Data("secret".utf8))
     ground.write("outside/secret", Data("secret".utf8))

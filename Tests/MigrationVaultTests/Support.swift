@@ -23,7 +23,7 @@ struct Home {
   var path: [UInt8] { scratch.at("home") }
   var keys: [UInt8] { scratch.at("state/peer/keys") }
 
-  init() throws { scratch = try Scratch(inMemory: true) }
+  init() throws { scratch = try Scratch() }
 
   func vault(observer: VaultFolder.Observer? = nil) -> CredentialVault {
     CredentialVault(home: path, keys: keys, observer: observer)

@@ -13,7 +13,8 @@ import Testing
   private let directories: [[UInt8]]
 
   init() throws {
-    scratch = try Scratch()
+    // One of the rules below names /dev, where memory is.
+    scratch = try Scratch(onDisk: true)
     for name in ["one", "two\u{E4}\n"] { try scratch.directory.makeDirectories(name) }
     directories = [scratch.at("one"), scratch.at("two\u{E4}\n")]
     trial = ConfinementTrial(executable: try builtProgram("peer"))

@@ -7,7 +7,7 @@ import Testing
   private let scratch: Scratch
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     for name in ["disk/home/anna", "disk/home/ben", "disk/etc", "other/home/anna"] { scratch.makeDirectory(name) }
     scratch.write(
       "disk/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nanna:x:1000:1000:Anna,,,:/home/anna:/bin/sh\nben:/home/ben\n")

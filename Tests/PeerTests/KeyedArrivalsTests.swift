@@ -12,7 +12,7 @@ import Testing
   private let scratch: Scratch
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     for name in ["home", "records/descriptions"] { scratch.makeDirectory(name) }
     scratch.write("home/.config/user-dirs.dirs", "XDG_MUSIC_DIR=\"$HOME/Musik\"\n")
     scratch.write(

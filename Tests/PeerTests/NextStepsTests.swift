@@ -8,7 +8,7 @@ import Testing
   private let scratch: Scratch
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     for name in ["lists", "flatpak/appstream/flathub/x86_64/active/icons/64x64"] { scratch.makeDirectory(name) }
     scratch.write("lists/a_Packages", "Package: vim\nVersion: 1\n\nPackage: g++\nDescription: Package: fish\n")
     scratch.write("lists/a_Release", "Package: fish\n")

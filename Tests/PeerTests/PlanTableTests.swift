@@ -11,7 +11,7 @@ import Testing
   private let inventory: Inventory
 
   init() throws {
-    scratch = try Scratch(inMemory: true)
+    scratch = try Scratch()
     scratch.write("Documents/letter.txt", [UInt8](repeating: 1, count: 3000))
     scratch.write("a\u{1b}[31m name that is longer than a narrow terminal", "x")
     scratch.write(".bashrc", "alias")

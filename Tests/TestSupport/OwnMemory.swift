@@ -8,7 +8,10 @@ package enum OwnMemory {
     let memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
     guard memory >= 0 else { throw Unreadable() }
     defer { close(memory) }
-    var room = [UInt8](repeating: 0, count: 1 << 20)
+    // The secret itself lies at the end of the room, which is not searched.
+    let size = 1 << 20
+    var room = [UInt8](repeating: 0, count: size + complement.count)
+    for (index, byte) in complement.enumerated() { room[size + index] = ~byte }
     // Copies of the secret in here would be found by the next search.
     defer { room.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
     let own = room.withUnsafeBytes { Int(bitPattern: $0.baseAddress!)..<Int(bitPattern: $0.baseAddress! + $0.count) }
@@ -16,10 +19,10 @@ package enum OwnMemory {
     for area in try writable().flatMap({ parts(of: $0, without: own) }) {
       var start = area.lowerBound
       while start < area.upperBound {
-        let wanted = min(room.count, area.upperBound - start)
+        let wanted = min(size, area.upperBound - start)
         let got = room.withUnsafeMutableBytes { pread(memory, $0.baseAddress, wanted, start) }
         guard got > complement.count else { break }
-        found += room.withUnsafeBytes { count(of: complement, in: $0.prefix(got)) }
+        found += room.withUnsafeBytes { count(of: UnsafeRawBufferPointer(rebasing: $0[size...]), in: $0.prefix(got)) }
         // The pieces overlap by less than a secret, so that none is counted twice.
         start += start + got < area.upperBound ? got - (complement.count - 1) : got
       }
@@ -39,15 +42,14 @@ package enum OwnMemory {
     .filter { !$0.isEmpty }
   }
 
-  private static func count(of complement: [UInt8], in bytes: Slice<UnsafeRawBufferPointer>) -> Int {
-    var (found, start) = (0, bytes.startIndex)
-    let base = bytes.base.baseAddress!
-    while start + complement.count <= bytes.endIndex,
-      let hit = memchr(base + start, Int32(~complement[0]), bytes.endIndex - complement.count + 1 - start)
-    {
-      start = UnsafeRawPointer(hit) - base
-      if complement.indices.allSatisfy({ bytes.base[start + $0] == ~complement[$0] }) { found += 1 }
-      start += 1
+  private static func count(of secret: UnsafeRawBufferPointer, in bytes: Slice<UnsafeRawBufferPointer>) -> Int {
+    // Memory is full of zeros, and of letters.
+    let rare = secret.firstIndex { (0x80...0xFE).contains($0) } ?? 0
+    var (found, start) = (0, bytes.base.baseAddress! + rare)
+    let end = start + bytes.count - secret.count + 1
+    while start < end, let hit = memchr(start, Int32(secret[rare]), end - start) {
+      if memcmp(hit - rare, secret.baseAddress!, secret.count) == 0 { found += 1 }
+      start = UnsafeRawPointer(hit) + 1
     }
     return found
   }

@@ -9,13 +9,14 @@ package final class Scratch: Sendable {
   package let directory: Directory
   private let parent: String
 
-  /// Creates a scratch directory, in memory if requested and possible: there syncing costs nothing.
+  /// Creates a scratch directory: in memory, where syncing and new files cost little, if memory can
+  /// hold what the tests write; on a disk for a test that needs a disk's limits.
   ///
   /// PEER_TEST_DISK names a directory in which all scratch directories are created instead: on a
   /// file system on which to run the tests.
-  package init(inMemory: Bool = false) throws {
+  package init(onDisk: Bool = false) throws {
     let disk = getenv("PEER_TEST_DISK").map { String(cString: $0) }
-    parent = disk ?? (inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")
+    parent = disk ?? (onDisk ? nil : Self.memory) ?? "/tmp"
     var template = Array("\(parent)/peer-test-XXXXXX".utf8CString)
     guard template.withUnsafeMutableBufferPointer({ mkdtemp($0.baseAddress!) }) != nil else {
       throw SystemError(errno: errno, operation: "create a scratch directory in \(parent)")
@@ -33,6 +34,20 @@ package final class Scratch: Sendable {
   }
 
   deinit { try? Directory.open(parent).removeTree(String(path.dropFirst(parent.count + 1))) }
+
+  /// A directory in memory with room for the suites, and whose files can have attributes.
+  private static let memory: String? = {
+    let path = "/dev/shm"
+    guard let directory = try? Directory.open(path),
+      let space = try? FileSystemSpace.of(directory.descriptor), space.availableBytes > 2 << 30
+    else { return nil }
+    var template = Array("\(path)/peer-test-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { return nil }
+    defer { rmdir(template) }
+    let made = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    guard (try? Directory.open(made).descriptor.setAttribute(Array("user.peer".utf8), [])) != nil else { return nil }
+    return path
+  }()
 
   /// The absolute path of an item inside.
   package func path(_ name: String) -> String { "\(path)/\(name)" }

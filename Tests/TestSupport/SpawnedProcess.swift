@@ -75,7 +75,7 @@ package final class SpawnedProcess: Sendable {
 package func run(
   _ program: String, _ words: [String], environment: [String] = [], input: [UInt8] = []
 ) throws -> (code: CInt, output: [UInt8]) {
-  let scratch = try Scratch(inMemory: true)
+  let scratch = try Scratch()
   scratch.write("input", input)
   scratch.write("output", [])
   // Files accept all data immediately; pipes would have to be filled and emptied at the same time.

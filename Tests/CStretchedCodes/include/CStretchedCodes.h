@@ -1,0 +1,1 @@
+// The tests call nothing here: see CStretchedCodes.c.
