@@ -180,7 +180,7 @@ package struct SipHash: Sendable {
   @inline(__always)
   private mutating func combine(_ word: UInt64, count: Int) {
     let filled = length % 8
-    tail |= word << UInt64(filled * 8)
+    tail |= word &<< UInt64(filled * 8)
     length += count
     guard filled + count >= 8 else { return }
     compress(tail)
@@ -223,7 +223,7 @@ package struct SipHash: Sendable {
   }
 
   private func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {
-    value << count | value >> (64 - count)
+    value &<< count | value &>> (64 - count)
   }
 }
 
