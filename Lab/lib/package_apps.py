@@ -54,7 +54,7 @@ APPS = {
         "touch /tmp/before; sleep 1; timeout 60 thunderbird --headless >/dev/null 2>&1 || true; test $(ls -d ~/.thunderbird/*.default* | wc -l) = 2; "
         "cd $(dirname $(ls ~/.thunderbird/*.default*/user.js)); find . -newer /tmp/before -name '*.sqlite*' | grep -q ."),
     "org.chromium.Chromium": (
-        "timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=$HOME/.config/chromium --dump-dom about:blank >/dev/null 2>&1; "
+        "timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=$HOME/.config/chromium --dump-dom about:blank >/dev/null 2>&1 && "
         "mkdir -p ~/.config/chromium/Default; echo moved > ~/.config/chromium/Default/moved-mark",
         "timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=$HOME/.config/chromium --dump-dom about:blank 2>/dev/null | grep -q html; "
         "grep -x moved ~/.config/chromium/Default/moved-mark"),
@@ -103,7 +103,8 @@ class Home:
         root = self.system.root
         # The systems share the kernel: processes of the other one are another user's.
         self.system.run("useradd", "--create-home", "--shell", "/bin/bash", "--uid", f"{2000 + ord(user[0])}", user)
-        os.chmod(f"{root}/tmp", 0o1777)
+        for folder in ("tmp", "dev/shm"):
+            os.chmod(f"{root}/{folder}", 0o1777)
         run_folder = f"{root}/tmp/run-{user}"
         os.mkdir(run_folder, 0o700)
         number = int(self.system.run("id", "-u", user))
