@@ -193,6 +193,10 @@ import Testing
     #expect(try store.remembered(at: Array("/d".utf8)).map(\.remembered.transfer) == [3])
     try third.update { $0.held = Tally(items: 9, bytes: 9) }
     #expect(try store.list().transfers.last?.remembered.held.items == 9)
+    for count in 1...2 as ClosedRange<UInt64> {
+      try third.update { $0.parts[0].unsent = count }
+      #expect(try store.list().transfers.last?.remembered.parts == third.remembered.parts)
+    }
     _ = entries
   }
 

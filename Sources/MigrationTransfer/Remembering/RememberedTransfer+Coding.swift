@@ -10,10 +10,33 @@ extension RememberedTransfer {
   /// Far more than any record has.
   static let sizeLimit = 64 << 20
 
-  /// The whole file.
-  var encoded: [UInt8] { RecordFile.encode(fields, magic: Self.magic) }
+  /// The plan and the parts of one transfer as they are in its file. A plan of a thousand parts is
+  /// written a thousand times, each time with another part changed.
+  struct Pieces: Sendable {
+    fileprivate var plan: [UInt8]?
+    fileprivate var parts: [(part: Part, bytes: [UInt8])] = []
+  }
 
-  private var fields: Fields {
+  /// The whole file.
+  var encoded: [UInt8] {
+    var pieces = Pieces()
+    return encoded(&pieces)
+  }
+
+  /// The same; pieces of an earlier state are made again only where they have changed.
+  func encoded(_ pieces: inout Pieces) -> [UInt8] {
+    if pieces.plan == nil { pieces.plan = ControlMessage.plan(plan).frame }
+    for (number, part) in parts.enumerated() {
+      if number == pieces.parts.count {
+        pieces.parts.append((part, part.encoded))
+      } else if pieces.parts[number].part != part {
+        pieces.parts[number] = (part, part.encoded)
+      }
+    }
+    return RecordFile.encode(fields(pieces), magic: Self.magic)
+  }
+
+  private func fields(_ pieces: Pieces) -> Fields {
     var fields = Fields()
     fields.append(1) { $0.u128(transfer) }
     fields.append(2, [role.rawValue])
@@ -35,14 +58,8 @@ extension RememberedTransfer {
       fields.append(11) { $0.u16(port) }
     }
     fields.append(12) { $0.u16(newest) }
-    fields.append(13, ControlMessage.plan(plan).frame)
-    fields.append(
-      14,
-      list: parts.map { part in
-        var writer = ByteWriter()
-        part.fields.write(to: &writer)
-        return writer.bytes
-      })
+    fields.append(13, pieces.plan ?? [])
+    fields.append(14, list: pieces.parts.map(\.bytes))
     if let meeting { fields.append(15, meeting) }
     return fields
   }
@@ -118,7 +135,7 @@ extension RememberedTransfer {
 extension RememberedTransfer.Part {
   private static let subject = "a part of a remembered transfer"
 
-  fileprivate var fields: Fields {
+  fileprivate var encoded: [UInt8] {
     var fields = Fields()
     if let begun {
       fields.append(1) { $0.u128(begun.keys.hashKey) }
@@ -136,7 +153,9 @@ extension RememberedTransfer.Part {
     if isDeclined { fields.append(10, [1]) }
     if let folder = begun?.folder { fields.append(11, folder.bytes) }
     if unplaced > 0 { fields.append(12) { $0.u64(unplaced) } }
-    return fields
+    var writer = ByteWriter()
+    fields.write(to: &writer)
+    return writer.bytes
   }
 
   /// The only part of a transfer of version 1: as much as is needed to forget it.

@@ -10,12 +10,12 @@ package final class TransferEntry: Sendable {
   private let directory: SharedDirectory
   private let name: [UInt8]
   private let transfers: SharedDirectory
-  private let state: Mutex<RememberedTransfer>
+  private let state: Mutex<(remembered: RememberedTransfer, pieces: RememberedTransfer.Pieces)>
 
   init(
     _ remembered: RememberedTransfer, _ directory: SharedDirectory, name: [UInt8], in transfers: SharedDirectory
   ) {
-    state = Mutex(remembered)
+    state = Mutex((remembered, RememberedTransfer.Pieces()))
     self.directory = directory
     self.name = name
     self.transfers = transfers
@@ -23,18 +23,18 @@ package final class TransferEntry: Sendable {
 
   package var remembered: RememberedTransfer {
     LoopThread.check("wait for a transfer's entry")
-    return state.withLock { $0 }
+    return state.withLock { $0.remembered }
   }
 
   /// Changes the record, durably and at once.
   package func update(_ change: (inout RememberedTransfer) -> Void) throws(Fault) {
     LoopThread.check("write a transfer's entry")
     do {
-      try state.withLock { (remembered) throws(SystemError) in
-        var changed = remembered
+      try state.withLock { (state) throws(SystemError) in
+        var changed = state.remembered
         change(&changed)
-        try directory.directory.replaceFile(Self.file, with: changed.encoded)
-        remembered = changed
+        try directory.directory.replaceFile(Self.file, with: changed.encoded(&state.pieces))
+        state.remembered = changed
       }
     } catch {
       throw Fault(store: "the record of the transfer cannot be written", error)
