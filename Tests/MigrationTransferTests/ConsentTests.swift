@@ -46,6 +46,19 @@ import Testing
     #expect(destination.names() == [])
   }
 
+  @Test func `a device whose offer is rejected needs a code again`() throws {
+    let store = TransferStore(home: source.at("home"))
+    let receiver = try RunningReceiver(
+      destination, keepsPairings: true, knownDevices: .migrating(isKept: false), store: store
+    ) { _, _ in
+      #expect((try? store.devices(as: .receiver).count) == 1)
+      return false
+    }
+    #expect(try send(to: receiver).failure()?.kind == .refused)
+    #expect(receiver.failure()?.kind == .refused)
+    #expect(try store.devices(as: .receiver) == [])
+  }
+
   /// Both sides, while the question is open; it is open until its answer is no longer needed.
   private func askedWithoutAnswer() throws -> (RunningReceiver, RunningSender) {
     let asked = Outcome<Void>(of: "the question")

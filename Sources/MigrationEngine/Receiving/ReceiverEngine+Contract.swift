@@ -410,8 +410,9 @@ extension ReceiverEngine {
   package enum Question: Equatable, Sendable {
     /// Whether to show codes again.
     case restart
-    /// Whether to accept these parts of a new transfer.
-    case consent([WantedPart], label: String, address: String)
+    /// Whether to accept these parts of a new transfer of the device with this key. One that is not
+    /// welcome is not expected any longer either.
+    case consent([WantedPart], label: String, address: String, client: KeyFingerprint)
   }
 
   /// A part that could be taken, for the question to the user.

@@ -363,10 +363,12 @@ extension ReceiverEngine {
   /// The questions that the user is to be asked now, the first one first.
   private var wanted: [(subject: StandingQuestion.Subject, question: Question)] {
     var wanted: [(subject: StandingQuestion.Subject, question: Question)] = phase.sessions.compactMap { number in
-      guard let conversation = conversations[number], case .asking(let plan, let weighing) = conversation.course
+      guard let conversation = conversations[number], case .asking(let plan, let weighing) = conversation.course,
+        let transfer = transfers[of: conversation.transfer]
       else { return nil }
       let question = Question.consent(
-        self.wanted(of: plan, weighing), label: conversation.label, address: conversation.remote.address)
+        self.wanted(of: plan, weighing), label: conversation.label, address: conversation.remote.address,
+        client: transfer.client)
       return (.consent(number), question)
     }
     if isInviting, !phase.isEngaged, codes.isExhausted { wanted.append((.restart, .restart)) }

@@ -57,16 +57,17 @@ extension ReceiverSetup {
   func ask(_ question: ReceiverEngine.Question, until ending: Wakeup) -> ReceiverWorker {
     // One question is asked at a time: the previous one has ended.
     ending.clear()
-    let helpers = helpers
+    let (helpers, store) = (helpers, store)
     return ReceiverWorker("question") {
-      switch question {
-      case .restart: Report(.answered(helpers.restart?(ending.raw)))
-      case .consent(let parts, let label, let address):
-        switch helpers.consent?(ConsentQuestion(parts: parts, label: label, address: address), ending.raw) {
-        case nil: Report(.answered(nil))
-        case .no?: Report(.answered(false))
-        case .yes(let without)?: Report(.answered(true, without: without))
-        }
+      guard case .consent(let parts, let label, let address, let client) = question else {
+        return Report(.answered(helpers.restart?(ending.raw)))
+      }
+      switch helpers.consent?(ConsentQuestion(parts: parts, label: label, address: address), ending.raw) {
+      case nil: return Report(.answered(nil))
+      case .no?:
+        try? store?.unexpect(client, as: .receiver)
+        return Report(.answered(false))
+      case .yes(let without)?: return Report(.answered(true, without: without))
       }
     } failing: { _ in
       .answered(nil)
