@@ -12,12 +12,14 @@ package struct AppCatalogue: Sendable {
   /// The folders with programs.
   private let programs: [[UInt8]]
   private let packages: InstalledPackages
+  /// The path of the folder with what every new home has.
+  package let skeleton: [UInt8]
 
   /// Reads the descriptions in some folders. Of two descriptions of one app, that in the first folder
   /// counts.
   package init(
     folders: [[UInt8]], programs: [[UInt8]] = [], flatpaks: Flatpaks = Flatpaks(),
-    packages: InstalledPackages = InstalledPackages()
+    packages: InstalledPackages = InstalledPackages(), skeleton: [UInt8] = Array("/etc/skel".utf8)
   ) {
     var descriptions: [String: AppDescription] = [:]
     var mistakes: [DescriptionError] = []
@@ -36,6 +38,7 @@ package struct AppCatalogue: Sendable {
     self.flatpaks = flatpaks
     self.programs = programs
     self.packages = packages
+    self.skeleton = skeleton
   }
 
   private static func files(in folder: [UInt8]) -> [[UInt8]] {
@@ -56,7 +59,7 @@ package struct AppCatalogue: Sendable {
 
   // MARK: The sender
 
-  /// The apps of which a home has data, sorted by name. `mistakes` gets the places that are not used.
+  /// The apps of which a home has data that not every new home has, sorted by name. `mistakes` gets the places that are not used.
   package func apps(
     in home: borrowing Directory, running: RunningPrograms = RunningPrograms(), mistakes: inout [DescriptionError]
   ) -> [MovableApp] {
@@ -69,6 +72,9 @@ package struct AppCatalogue: Sendable {
           exclusions: description.exclusions, flags: description.flags, isIdentity: description.isIdentity,
           needs: description.needs,
           inUse: use(of: description, found.packaging, at: found.places.map(\.path), in: home, running)))
+    }
+    if let skeleton = try? Directory.open(skeleton) {
+      apps.removeAll { $0.places.allSatisfy { home.isSame(as: skeleton, at: $0.path) } }
     }
     apps += undescribed(besides: apps, in: home)
     return apps.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }

@@ -35,7 +35,7 @@ import Testing
   private func catalogue(_ flatpaks: Flatpaks = Flatpaks()) -> AppCatalogue {
     AppCatalogue(
       folders: [scratch.at("missing"), scratch.at("own"), scratch.at("shipped")], programs: [scratch.at("bin")],
-      flatpaks: flatpaks)
+      flatpaks: flatpaks, skeleton: scratch.at("skeleton"))
   }
 
   private func apps(_ catalogue: AppCatalogue) -> (apps: [MovableApp], mistakes: [DescriptionError]) {
@@ -60,6 +60,13 @@ import Testing
     #expect(catalogue.descriptions.mapValues(\.name) == ["browser": "Mine"])
     #expect(catalogue.mistakes.map(\.line) == [5])
     #expect(catalogue.mistakes.map(\.file) == [scratch.at("own/broken.app")])
+  }
+
+  @Test func `what every new home has is no data`() {
+    for place in ["skeleton", "inner"] { scratch.write("\(place)/.browser", "as new") }
+    #expect(apps(catalogue()).apps.isEmpty)
+    home.write(".browser", "mine")
+    #expect(apps(catalogue()).apps.map(\.places.count) == [1])
   }
 
   @Test func `the sender takes the data of one packaging, the installed one first`() throws {

@@ -131,7 +131,7 @@ struct KeyedArrivals {
 
   private func present(_ arrival: Arrival, _ roots: [Root]) -> [[UInt8]] {
     let keys = roots.map(\.name)
-    if let skeleton = try? Directory.open("/etc/skel") {
+    if let skeleton = try? Directory.open(known.catalogue.skeleton) {
       return arrival.present(of: keys, in: home.directory, besides: skeleton)
     }
     // Without a skeleton, each file counts.
