@@ -12,7 +12,7 @@ from mutants_source import Engine, files_below, find_places, is_engine, write, w
 from outside import ROOT, Failure, require, say
 
 PLACE = f"{ROOT}/.build/mutants"
-MODULES = {"Engine": ["MigrationWire"], "Wire": [], "Archive": ["MigrationSystem", "MigrationWire"]}
+MODULES = {"Engine": ["MigrationWire"], "Wire": [], "Archive": ["MigrationSystem", "MigrationWire"], "Relay": ["MigrationSystem", "MigrationWire"]}
 """The modules that can be changed, with those that they import."""
 
 CHANGES = [(r"^let isWhole = .*$", "let isWhole = true"), (r" \+ \(isStrict \? \[.treatAllWarnings\(as: .error\)\] : \[\]\)$", "")]

@@ -43,8 +43,6 @@ package enum RelayLimits {
   static let missesOfNetwork = 5.0
   static let missesOfToken = 15.0
   static let missPause = 10.0
-  /// The networks whose misses are remembered.
-  static let missingNetworks = 65_536
   /// The most connections of a relay at a time.
   package static let connections = unproved.all + registrations.all + calls.all
 

@@ -88,6 +88,7 @@ package struct RelayTable: Sendable {
   private var meetings: [RelayMeeting: ID] = [:]
   private var waiting: [RelayCall: (caller: ID, receiver: ID)] = [:]
   private var (registered, calls) = (Count(), Count())
+  /// Of few networks: each miss is one of a token too, and is forgotten after a while.
   private var missesOfNetwork: [String: RelayBucket] = [:]
   private var missesOfToken: [RelayBucket] = []
   private var volumes: [Volume]
@@ -292,7 +293,6 @@ package struct RelayTable: Sendable {
   private mutating func mayLook(_ id: ID, misses: Bool, _ now: Double) -> Bool {
     guard let visitor = visitors[id] else { return false }
     let pace = 1 / RelayLimits.missPause
-    if missesOfNetwork[visitor.network] == nil, missesOfNetwork.count >= RelayLimits.missingNetworks { return false }
     var ofNetwork =
       missesOfNetwork[visitor.network] ?? RelayBucket(full: RelayLimits.missesOfNetwork, now: now)
     guard ofNetwork.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: pace) >= 1,

@@ -82,6 +82,9 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     // The end of one is the end of the other, and the place is still there.
     #expect(script.table.closed(2) == [.close(3)])
     #expect(script.table.counters.calls == 0 && script.table.counters.places == 1)
+    // Behind JOINED, a joined call is not told anything.
+    try script.join(5, 6, .call(place))
+    #expect(script.table.broke(5) == [.close(5), .close(6)])
     // A call is answered once.
     #expect(refusal(script.ask(4, .answer(call)), of: 4) == .absent)
   }
@@ -99,6 +102,14 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     // The older one's end does not end the newer one's meeting.
     _ = script.table.closed(2)
     _ = try script.call(5, .meet(meeting))
+  }
+
+  @Test func `a device waits at sixty-four meetings at most`() throws {
+    var script = Script()
+    let meetings = (1...65).map { RelayMeeting(ofSecret: [$0]) }
+    _ = try script.register(1)
+    for meeting in meetings.prefix(64) + meetings.prefix(1) { #expect(script.say(1, .meet(meeting)) == []) }
+    #expect(refusal(script.say(1, .meet(meetings[64])), of: 1) == .malformed)
   }
 
   @Test func `a proof of another token, challenge or name opens nothing`() throws {
@@ -132,7 +143,7 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     #expect(script.table.expire(now: script.now) == [.close(1)])
     script.now += 5
     #expect(refusal(script.table.expire(now: script.now), of: 3) == .absent)
-    _ = script.say(2, .ping)
+    #expect(script.say(2, .ping) == [.say(2, .pong)])
     script.now += 59
     #expect(script.table.expire(now: script.now) == [])
     script.now += 1
@@ -151,6 +162,8 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     for second in 0..<600 {
       script.now = 1000 + Double(second)
       id += 1
+      _ = script.say(1, .ping)
+      #expect(script.table.expire(now: script.now) == [])
       let next = try #require(free.first)
       guard refusal(script.ask(id, .call(next), at: "guesser"), of: id) == .absent else { continue }
       (tried, free) = (tried + 1, free.dropFirst())
@@ -212,11 +225,33 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     #expect(script.table.counters.places == 65)
   }
 
+  @Test func `a token's registrations give way to each other, and all of them to another token's`() throws {
+    let third = RelayToken([UInt8](repeating: 5, count: 16))
+    var script = Script { $0.tokens.append(third) }
+    var id: RelayTable.ID = 0
+    func register(_ token: RelayToken, _ count: Int) throws {
+      for _ in 0..<count {
+        id += 1
+        script.now += 0.01
+        _ = try script.register(id, at: "n\(id)", token)
+      }
+    }
+    try register(Script.other, 1)
+    try register(Script.token, 2_048)
+    #expect(refusal(Array(script.ask(9_001, .register, at: "a").prefix(2)), of: 2) == .busy)
+    try register(Script.other, 2_047)
+    #expect(script.table.counters.places == 4_096)
+    #expect(refusal(Array(script.ask(9_002, .register, third, at: "b").prefix(2)), of: 1) == .busy)
+  }
+
   @Test func `a place has sixteen waiting calls at most`() throws {
     var script = Script()
     let place = try script.register(1)
     for id in 10..<26 { _ = try script.call(RelayTable.ID(id), .call(place)) }
     #expect(refusal(script.ask(26, .call(place)), of: 26) == .busy)
+    // One that is given up makes room for another one.
+    _ = script.table.closed(10)
+    _ = try script.call(27, .call(place))
   }
 
   @Test func `the volume of a token ends its calls until the next day or month`() throws {
