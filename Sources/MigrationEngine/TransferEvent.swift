@@ -192,9 +192,9 @@ package enum TransferEvent: Sendable {
   case paired(label: String, address: String, isKnown: Bool = false)
   /// The session leads through a relay, which passes on so many bytes at most.
   case relayed(through: String, bytes: UInt64)
-  /// The offered transfer, and how much room the destination has (nil at the sender).
   /// From now on, the data of a relayed session takes this way.
   case way(DataWay)
+  /// The offered transfer, and how much room the destination has (nil at the sender).
   case offer(Offer, availableBytes: UInt64?)
   /// The parts of a plan of several, instead of an offer.
   case plan([Part], availableBytes: UInt64?)
@@ -229,6 +229,14 @@ package enum TransferEvent: Sendable {
 extension TransferEvent {
   /// The event without the transfer that it is about.
   package var plain: TransferEvent { if case .of(_, let event) = self { event.plain } else { self } }
+
+  /// Whether it shows that the devices have reached each other.
+  package var isFromOther: Bool {
+    switch self {
+    case .found, .queued, .paired, .wrongCode, .offer, .progress, .resumed, .interrupted, .done, .failed: true
+    default: false
+    }
+  }
 }
 
 /// The way of the data in a session whose control connection leads through a relay.

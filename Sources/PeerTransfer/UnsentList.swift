@@ -67,6 +67,9 @@ package struct UnsentList: Equatable, Sendable {
     case .unsent(let item): note(item)
     case .notStored(let path, let reason, let message):
       if notStored.count < Self.shown { notStored.append(NotStored(path: path, reason: reason, message: message)) }
+    case .renamed(let path, let target):
+      renamedCount += 1
+      if renamed.count < Self.shown { renamed.append(Renaming(path: path, target: target)) }
     // Items that could not be sent or stored are named again.
     case .resumed:
       let former = self
@@ -74,12 +77,6 @@ package struct UnsentList: Equatable, Sendable {
       isApp = former.isApp
     default: break
     }
-  }
-
-  /// Records an item that was saved under another name.
-  package mutating func note(_ renaming: Renaming) {
-    renamedCount += 1
-    if renamed.count < Self.shown { renamed.append(renaming) }
   }
 
   /// Records an item that could not be sent.

@@ -150,11 +150,8 @@ struct HumanReport: Report {
       return say("All data has arrived.")
     case .importing:
       return handle(.progress(.starting(.importing)), at: moment)
-    case .unsent, .notStored:
+    case .unsent, .notStored, .renamed:
       unsent.note(event)
-      return Rendering()
-    case .renamed(let path, let target):
-      unsent.note(UnsentList.Renaming(path: path, target: target))
       return Rendering()
     case .extensionOutput(_, let line):
       return say((speaker.map { "\($0): " } ?? "") + VisibleText.of(line))
@@ -251,16 +248,6 @@ struct HumanReport: Report {
     }
     logged = (moment.elapsed, line.progress.phase, percent, text)
     return say(text)
-  }
-}
-
-extension TransferEvent {
-  /// Whether the devices have reached each other.
-  fileprivate var isFromOther: Bool {
-    switch self {
-    case .found, .queued, .paired, .wrongCode, .offer, .progress, .resumed, .interrupted, .done, .failed: true
-    default: false
-    }
   }
 }
 

@@ -62,7 +62,7 @@ final class Interruption: Sendable {
         early.set()
         stop?(kind)
         noticed.signal()
-        LocalSystem.exit(wait().rawValue)
+        Peer.exit(wait().rawValue)
       }
     } catch {
       throw TransferFailure(.failed, error.description)

@@ -8,9 +8,16 @@ import PeerTransfer
   static func main() {
     // A transfer must not end when the reader of the output disappears.
     SignalSource.ignoreBrokenPipe()
-    if let code = ConfinementTrial.perform(CurrentProcess.arguments) { LocalSystem.exit(code) }
+    if let code = ConfinementTrial.perform(CurrentProcess.arguments) { exit(code) }
     try? protectMemory()
-    LocalSystem.exit(run(CurrentProcess.arguments))
+    exit(run(CurrentProcess.arguments))
+  }
+
+  /// Ends the program at once, with all its threads: no exit handler runs, so that none frees data
+  /// that a thread still uses, such as OpenSSL's tables.
+  static func exit(_ code: Int32) -> Never {
+    CurrentProcess.flushOutput()
+    CurrentProcess.exitNow(code)
   }
 
   /// Keeps keys, codes and data out of core files, of traces of a crash, and from other processes,
@@ -78,15 +85,5 @@ import PeerTransfer
     } catch {
       return output.fail(error)
     }
-  }
-}
-
-/// The few functions of the C library that the command needs and that MigrationSystem lacks.
-enum LocalSystem {
-  /// Ends the program at once, with all its threads: no exit handler runs, so that none frees data
-  /// that a thread still uses, such as OpenSSL's tables.
-  static func exit(_ code: Int32) -> Never {
-    CurrentProcess.flushOutput()
-    CurrentProcess.exitNow(code)
   }
 }

@@ -7,14 +7,8 @@ import Testing
 @Suite struct DescriptionTests {
   @Test(arguments: Verb.allCases)
   func `every option is in a form of its command, and a form has no other`(verb: Verb) {
-    var named: Set<String> = []
-    for part in verb.description.forms.flatMap(\.parts) {
-      switch part {
-      case .required(let name): named.insert(name)
-      case .optional(let names), .either(let names): named.formUnion(names)
-      case .operand, .more: continue
-      }
-    }
+    let words = verb.description.synopsis.joined().flatMap { $0.split { " []|".contains($0) } }
+    let named = Set(words.filter { $0.hasPrefix("--") }.map(String.init))
     #expect(named.union(["--help"]) == Set(verb.options.map(\.name)))
   }
 

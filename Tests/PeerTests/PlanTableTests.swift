@@ -1,6 +1,7 @@
 import MigrationApps
 import MigrationSystem
 import MigrationWire
+import PeerTransfer
 import TestSupport
 import Testing
 

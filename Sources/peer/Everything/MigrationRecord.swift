@@ -2,6 +2,7 @@ import MigrationApps
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 
 /// What has become of the parts of a plan, as the events of a transfer tell it.
 struct MigrationRecord: Sendable {
@@ -9,9 +10,9 @@ struct MigrationRecord: Sendable {
   private var parts: [Part] = []
   private var ends: [UInt16: PartEnd] = [:]
   private var unplaced: [UInt16: [PartEnd]] = [:]
-  private var renamed: [UInt16: [MigrationTable.Renamed]] = [:]
+  private var renamed: [UInt16: [UnsentList.Renaming]] = [:]
   /// The items that were renamed since the last end of a part.
-  private var newlyRenamed: [MigrationTable.Renamed] = []
+  private var newlyRenamed: [UnsentList.Renaming] = []
   private var seconds: [UInt16: Double] = [:]
   private var begun = 0.0
   /// What the inventory of this device has left out.
@@ -24,7 +25,7 @@ struct MigrationRecord: Sendable {
     switch event {
     case .plan(let parts, _): (self.parts, begun) = (parts, now)
     case .renamed(let path, let target):
-      newlyRenamed.append(MigrationTable.Renamed(path: path, target: target))
+      newlyRenamed.append(UnsentList.Renaming(path: path, target: target))
     case .partEnded(let end) where end.root == nil:
       if case .success = end.result, ends[end.number]?.result.isSuccess != true {
         (renamed[end.number], newlyRenamed) = (newlyRenamed, [])

@@ -1,5 +1,6 @@
 import MigrationApps
 import MigrationWire
+import PeerTransfer
 
 /// The end of a migration, part by part: for both ends, for a person or as JSON.
 struct MigrationTable {
@@ -12,12 +13,6 @@ struct MigrationTable {
     case failed
   }
 
-  /// An item that arrived under another name.
-  struct Renamed {
-    let path: [UInt8]
-    let target: [UInt8]
-  }
-
   struct Row {
     let name: String
     let state: State
@@ -28,7 +23,7 @@ struct MigrationTable {
     var items: UInt64 = 0
     var bytes: UInt64 = 0
     var seconds: Double?
-    var renamed: [Renamed] = []
+    var renamed: [UnsentList.Renaming] = []
     /// How many items of it could not be sent or stored.
     var missing: UInt64 = 0
   }

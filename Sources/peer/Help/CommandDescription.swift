@@ -12,8 +12,10 @@ struct CommandDescription: Sendable {
       case optional([String])
       /// Options that exclude each other, by their names.
       case either([String])
-      /// The options that another form names.
-      case more
+      /// The optional options that no form names, in the order of the list of options.
+      case others
+      /// Those again: these of them by their names, and dots for the rest.
+      case more([String])
     }
 
     let parts: [Part]

@@ -96,8 +96,21 @@ extension CommandDescription {
     case .required(let name): [spelling(name)]
     case .optional(let names): names.map { "[\(spelling($0))]" + (option($0)?.isRepeatable == true ? "..." : "") }
     case .either(let names): ["[\(names.map(spelling).joined(separator: " | "))]"]
-    case .more: ["..."]
+    case .others: words(.optional(others.map(\.name)))
+    case .more(let names): words(.optional(names)) + ["..."]
     }
+  }
+
+  /// The options that no form names: a new one needs no other place than the list of options.
+  private var others: [Option] {
+    let named = forms.flatMap(\.parts).flatMap { part -> [String] in
+      switch part {
+      case .required(let name): [name]
+      case .optional(let names), .either(let names): names
+      case .operand, .others, .more: []
+      }
+    }
+    return options.filter { $0.name != Option.help.name && !named.contains($0.name) }
   }
 
   private func spelling(_ name: String) -> String { option(name)?.spelling ?? name }

@@ -14,7 +14,7 @@ extension CommandDescription {
 
   static let appInstall = CommandDescription(
     usage: "app install BUNDLE", summary: "install or update an app",
-    forms: [Form(.operand("BUNDLE"), .optional(["--json"]))],
+    forms: [Form(.operand("BUNDLE"), .others)],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(
@@ -65,7 +65,7 @@ extension CommandDescription {
 
   static let appList = CommandDescription(
     usage: "app list", summary: "list installed apps",
-    forms: [Form(.optional(["--all", "--json"]))],
+    forms: [Form(.others)],
     blocks: [
       .text(
         """
@@ -100,7 +100,7 @@ extension CommandDescription {
 
   static let appStatus = CommandDescription(
     usage: "app status ID", summary: "show the result of the last import",
-    forms: [Form(.operand("ID"), .optional(["--clear", "--json"]))],
+    forms: [Form(.operand("ID"), .others)],
     operands: [Operand(value: .app)],
     blocks: [
       .text(
@@ -116,7 +116,7 @@ extension CommandDescription {
 
   static let appRemove = CommandDescription(
     usage: "app remove ID", summary: "remove an app and its data",
-    forms: [Form(.operand("ID"), .optional(["--credentials", "--json"]))],
+    forms: [Form(.operand("ID"), .others)],
     operands: [Operand(value: .app)],
     blocks: [
       .text(
@@ -135,7 +135,7 @@ extension CommandDescription {
 
   static let appNew = CommandDescription(
     usage: "app new DIR", summary: "create the package of a new app",
-    forms: [Form(.operand("DIR"), .optional(["--id", "--package", "--json"]))],
+    forms: [Form(.operand("DIR"), .others)],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(

@@ -7,7 +7,7 @@ extension CommandDescription {
     forms: [
       Form(
         .operand("BUNDLE"),
-        .optional(["--container", "--platform", "--option", "--idle-limit", "--no-confine", "--json"]))
+        .others)
     ],
     operands: [Operand(value: .directory)],
     blocks: [
@@ -50,7 +50,7 @@ extension CommandDescription {
     forms: [
       Form(
         .operand("ID"), .required("--to"),
-        .optional(["--home", "--as", "--platform", "--option", "--replace", "--idle-limit", "--no-confine", "--json"]))
+        .others)
     ],
     operands: [Operand(value: .app)],
     blocks: [

@@ -13,7 +13,7 @@ extension CommandDescription {
 
   static let credentialsList = CommandDescription(
     usage: "credentials list", summary: "list stored credentials",
-    forms: [Form(.operand("[ID]"), .optional(["--json"]))],
+    forms: [Form(.operand("[ID]"), .others)],
     operands: [Operand(value: .owner)],
     blocks: [
       .text(
@@ -32,7 +32,7 @@ extension CommandDescription {
 
   static let credentialsRemove = CommandDescription(
     usage: "credentials remove OWNER", summary: "remove credentials",
-    forms: [Form(.operand("OWNER"), .optional(["--label", "--json"]))],
+    forms: [Form(.operand("OWNER"), .others)],
     operands: [Operand(value: .owner)],
     blocks: [
       .text(
@@ -72,7 +72,7 @@ extension CommandDescription {
 
   static let accountAuthorize = CommandDescription(
     usage: "account authorize USER", summary: "record that a user is signed in",
-    forms: [Form(.operand("USER"), .required("--app"), .optional(["--json"]))],
+    forms: [Form(.operand("USER"), .required("--app"), .others)],
     operands: [Operand(value: .text)],
     blocks: [
       .text(
@@ -87,7 +87,7 @@ extension CommandDescription {
 
   static let accountRevoke = CommandDescription(
     usage: "account revoke USER", summary: "record that a user's sign-in has ended",
-    forms: [Form(.operand("USER"), .required("--app"), .optional(["--json"]))],
+    forms: [Form(.operand("USER"), .required("--app"), .others)],
     operands: [Operand(value: .text)],
     blocks: [
       .text(
@@ -101,7 +101,7 @@ extension CommandDescription {
 
   static let accountList = CommandDescription(
     usage: "account list", summary: "list the recorded sign-ins",
-    forms: [Form(.optional(["--json"]))],
+    forms: [Form(.others)],
     blocks: [.text("Lists the records: the app or clip, the user, and the state (authorized or revoked).")],
     options: [.json, .help],
     exitCodes: ExitCodes(

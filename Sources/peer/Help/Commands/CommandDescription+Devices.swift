@@ -1,7 +1,7 @@
 extension CommandDescription {
   static let discover = CommandDescription(
     usage: "discover", summary: "find waiting devices on the network",
-    forms: [Form(.optional(["--for", "--json"]))],
+    forms: [Form(.others)],
     blocks: [
       .text(
         """
@@ -43,7 +43,7 @@ extension CommandDescription {
 
   static let deviceList = CommandDescription(
     usage: "device list", summary: "list the known devices",
-    forms: [Form(.optional(["--json"]))],
+    forms: [Form(.others)],
     blocks: [
       .text(
         """
@@ -58,7 +58,7 @@ extension CommandDescription {
 
   static let deviceName = CommandDescription(
     usage: "device name DEVICE NAME", summary: "name a known device",
-    forms: [Form(.operand("DEVICE"), .operand("NAME"), .optional(["--json"]))],
+    forms: [Form(.operand("DEVICE"), .operand("NAME"), .others)],
     operands: [Operand(value: .text), Operand(value: .text)],
     blocks: [
       .text(
@@ -74,7 +74,7 @@ extension CommandDescription {
 
   static let deviceForget = CommandDescription(
     usage: "device forget DEVICE", summary: "forget a known device",
-    forms: [Form(.operand("DEVICE"), .optional(["--json"]))],
+    forms: [Form(.operand("DEVICE"), .others)],
     operands: [Operand(value: .text)],
     blocks: [
       .text(
@@ -90,7 +90,7 @@ extension CommandDescription {
 
   static let resume = CommandDescription(
     usage: "resume list", summary: "list unfinished transfers",
-    forms: [Form(.operand("list"), .optional(["--json"]))],
+    forms: [Form(.operand("list"), .others)],
     operands: [Operand(value: .choice([ValueKind.Choice(word: "list", text: "list unfinished transfers")]))],
     blocks: [
       .text(
@@ -108,8 +108,8 @@ extension CommandDescription {
   static let forget = CommandDescription(
     usage: "forget ID", summary: "forget an unfinished transfer",
     forms: [
-      Form(.operand("ID"), .optional(["--json"])),
-      Form(.required("--older-than"), .optional(["--json"])),
+      Form(.operand("ID"), .others),
+      Form(.required("--older-than"), .others),
     ],
     operands: [Operand(value: .transfer)],
     blocks: [
@@ -147,7 +147,7 @@ extension CommandDescription {
 
   static let codeNew = CommandDescription(
     usage: "code new", summary: "create a code for a script",
-    forms: [Form(.optional(["--code-file"]))],
+    forms: [Form(.others)],
     blocks: [
       .text(
         """
@@ -167,7 +167,7 @@ extension CommandDescription {
   static let relay = CommandDescription(
     usage: "relay --token-file FILE", summary: "join devices that cannot reach each other",
     forms: [
-      Form(.required("--token-file"), .optional(["--listen", "--name", "--limit", "--daily", "--monthly", "--json"]))
+      Form(.required("--token-file"), .others)
     ],
     blocks: [
       .text(

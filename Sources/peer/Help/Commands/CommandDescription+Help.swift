@@ -1,7 +1,7 @@
 extension CommandDescription {
   static let help = CommandDescription(
     usage: "help [COMMAND]", summary: "show the help of a command",
-    forms: [Form(.optional(["--man"]), .operand("[COMMAND]"))],
+    forms: [Form(.others, .operand("[COMMAND]"))],
     operands: [Operand(value: .command)],
     blocks: [
       .text(
@@ -58,7 +58,7 @@ extension CommandDescription {
 extension CommandDescription {
   static let assistant = CommandDescription(
     usage: "assistant", summary: "move to a new computer, in your browser",
-    forms: [Form(.optional(["--no-browser"]))],
+    forms: [Form(.others)],
     blocks: [
       .text(
         """

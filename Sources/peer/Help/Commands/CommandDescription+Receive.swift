@@ -2,21 +2,11 @@ extension CommandDescription {
   static let receive = CommandDescription(
     usage: "receive [DIR]", summary: "receive files and folders, on the new device",
     forms: [
+      Form(.operand("[DIR]"), .either(["--keep", "--code-file"]), .others),
+      Form(.required("--app"), .optional(["--platform", "--option", "--replace"]), .more(["--listen"])),
       Form(
-        .operand("[DIR]"),
-        .optional([
-          "--into", "--existing", "--ask", "--take-running", "--max-size", "--expire", "--max-kept", "--owners",
-          "--owner-map", "--set-id-bits",
-        ]),
-        .either(["--keep", "--code-file"]),
-        .optional([
-          "--at-once", "--verify", "--remember", "--listen", "--from", "--no-announce", "--via", "--via-token-file",
-          "--give-up-after", "--label", "--verbose", "--report", "--json",
-        ])),
-      Form(.required("--app"), .optional(["--platform", "--option", "--replace", "--listen"]), .more),
-      Form(
-        .required("--everything"), .operand("[DIR]"),
-        .optional(["--existing", "--replace", "--take-running", "--take-secrets", "--listen"]), .more),
+        .required("--everything"), .operand("[DIR]"), .optional(["--replace", "--take-secrets"]),
+        .more(["--existing", "--take-running", "--listen"])),
     ],
     operands: [Operand(value: .directory)],
     blocks: [

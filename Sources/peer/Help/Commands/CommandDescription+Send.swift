@@ -4,18 +4,11 @@ extension CommandDescription {
   static let send = CommandDescription(
     usage: "send PATH... [--to HOST]", summary: "send files and folders, on the old device",
     forms: [
+      Form(.operand("PATH..."), .others),
+      Form(.required("--app"), .optional(["--as", "--idle-limit"]), .more(["--to"])),
       Form(
-        .operand("PATH..."),
-        .optional([
-          "--to", "--via", "--via-token-file", "--exclude", "--exclude-from", "--exclude-caches", "--one-file-system",
-          "--owners", "--compress", "--limit", "--streams", "--code-file", "--remember", "--no-wait", "--give-up-after",
-          "--label", "--report", "--json",
-        ])),
-      Form(.required("--app"), .optional(["--to", "--as", "--idle-limit"]), .more),
-      Form(
-        .required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--wait", "--ask", "--to"]),
-        .more
-      ),
+        .required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--wait", "--ask"]),
+        .more(["--to"])),
     ],
     operands: [Operand(value: .path, isRepeatable: true)],
     blocks: [
@@ -121,12 +114,6 @@ extension CommandDescription {
       How long the app's exporter may append nothing before it is ended (default: 20s). Time while it is stopped does
       not count. With off, there is no limit, for debugging.
       """),
-    .flag(
-      "--owners",
-      """
-      Send the owners and groups, with their names and numbers. The receiver keeps them if 'peer receive --owners' runs
-      as root.
-      """),
     .value(
       "--to", "HOST[:PORT]", .device,
       """
@@ -150,6 +137,12 @@ extension CommandDescription {
     .flag("--exclude-caches", "Send only the CACHEDIR.TAG of a directory that contains one."),
     .flag(
       "--one-file-system", "Send a directory where another file system begins without its contents."),
+    .flag(
+      "--owners",
+      """
+      Send the owners and groups, with their names and numbers. The receiver keeps them if 'peer receive --owners' runs
+      as root.
+      """),
     .value(
       "--compress", "WHEN", .choice(compression),
       "When to compress data in transit (default: auto). Both devices need libzstd; an app's exporter may forbid it."),
