@@ -344,13 +344,13 @@ bounded() {
 whole_modules=(-Xswiftc -wmo -Xswiftc -disable-batch-mode -Xswiftc -num-threads -Xswiftc 2)
 
 # Packages share a scratch path: with a cached manifest, swift build may take the one of the package
-# before, and build nothing. All are built alike, so that none compiles the modules of another again.
-# An index, a fifth of the time, would serve only the search for tests of XCTest, which
-# Tests/XCTMain.swift makes needless; debug information beyond the lines would serve only a debugger. With PEER_WHOLE_MODULES a build from nothing takes a fifth
-# less, and each later change compiles whole modules again.
+# before, and build nothing. An index, a fifth of the time, would serve only the search for tests of
+# XCTest, which Tests/XCTMain.swift makes needless here; debug information beyond the lines would
+# serve only a debugger. With PEER_WHOLE_MODULES a build from nothing takes a fifth less, and each
+# later change compiles whole modules again.
 build() {
-  local words=(--disable-index-store -Xswiftc -gline-tables-only)
-  if [ -n "${package:-}" ]; then words+=(--experimental-test-entry-point-path "$root/Tests/XCTMain.swift"); fi
+  local words=(-Xswiftc -gline-tables-only)
+  if [ -z "${package:-}" ]; then words+=(--disable-index-store); fi
   if [ -n "${PEER_WHOLE_MODULES:-}" ]; then words+=("${whole_modules[@]}"); fi
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" \
     --disable-build-manifest-caching "${words[@]}" "$@"
