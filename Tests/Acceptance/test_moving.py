@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import signal
 
 from computers import computers
@@ -291,19 +292,21 @@ def test_a_running_app_with_an_extension(work):
 def test_homes_of_other_users(work):
     """moving: root sends another user's home as on a disk, and is told the command that receives into one"""
     old, new = computers(work, [])
+    named = {entry.pw_uid for entry in pwd.getpwall()}
+    user = next(number for number in range(1234, 60_000) if number not in named)
     old.write("Documents/letter", "a letter")
     os.symlink("/etc", f"{old.home}/Documents/link")
     for name in (".", "Documents", "Documents/letter"):
-        os.chown(f"{old.home}/{name}", 1234, 1234)
+        os.chown(f"{old.home}/{name}", user, user)
     receiver = new.receive()
     sender = new.send(receiver.port, receiver.pairing_code, "--everything", "--home", old.home)
     end_well(sender, receiver)
     equal(new.read("Documents/letter"), "a letter", "what arrived")
     equal(os.readlink(f"{new.home}/Documents/link"), "/etc", "the link")
-    os.chown(new.home, 1234, 1234)
+    os.chown(new.home, user, user)
     said = new.peer("receive", "--everything", "--take-running", new.home, code=4)
-    command = f"setpriv --reuid 1234 --regid 1234 --clear-groups env HOME={new.home} peer receive --everything --take-running {new.home}"
-    require("belongs to user 1234" in said and said.endswith(command), f"said: {said}")
+    command = f"setpriv --reuid {user} --regid {user} --clear-groups env HOME={new.home} peer receive --everything --take-running {new.home}"
+    require(f"belongs to user {user}" in said and said.endswith(command), f"said: {said}")
 
 
 def test_a_program_answers(work):
