@@ -213,7 +213,8 @@ class Run:
                 stage.told.append(line)
         refused = [line for line in lines if stage.refuses and stage.refuses in line]
         if code:
-            stage.told += lines[-60:]
+            # Its end comes first, so that the cause is the last that is read.
+            stage.told = [line for line in lines[-40:] if "✔" not in line] + stage.told
         return f"ended with {code}" if code else f"said: {refused[0]}" if refused else ""
 
     def say(self, stage, figure):

@@ -44,16 +44,29 @@ import Testing
   @Test func `a connection that shakes hands and says nothing, or too little at a time, is ended in time`() throws {
     let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 5))
     let port = try receiver.port()
-    let (start, watch) = (BootInstant.now(), try Stopwatch())
-    var silent = try StrangeClient(port: port)
-    var slow = try StrangeClient(port: port)
-    for byte in PairingFrame.clientHello(versions: 2...2, mode: .pair).bytes.prefix(8) { try slow.say([byte]) }
+    let start = BootInstant.now()
+    var silent = try shaken(port)
+    var slow = try shaken(port)
+    for byte in PairingFrame.clientHello(versions: 2...2, mode: .pair).bytes.prefix(8) {
+      guard (try? slow.say([byte])) != nil else { break }
+    }
     for _ in 0..<2 {
-      #expect(throws: ConnectionError.self) { _ = try silent.connection.readExactly(1, until: soon()) }
+      let error = #expect(throws: ConnectionError.self) { _ = try silent.connection.readExactly(1, until: soon()) }
+      #expect(error?.code != .timedOut)
       swap(&silent, &slow)
     }
-    #expect(BootInstant.now().seconds(since: start) > 1 && watch.seconds < 6)
+    #expect(BootInstant.now().seconds(since: start) > 1)
     receiver.stop()
+  }
+
+  /// A client that has shaken hands. A receiver with a fast clock may give up one that a busy
+  /// machine keeps waiting.
+  private func shaken(_ port: UInt16) throws -> StrangeClient {
+    let deadline = soon()
+    while BootInstant.now() < deadline {
+      if let client = try? StrangeClient(port: port) { return client }
+    }
+    throw TookTooLong("a handshake")
   }
 
   @Test func `a paired device keeps its conversation and may join streams through a flood`() throws {
@@ -144,9 +157,21 @@ import Testing
 
   @Test func `a paired device that falls silent is given up`() throws {
     let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 10))
-    let sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
+    var sender = try greeted(receiver)
     #expect(receiver.failure()?.kind == .connectionLost)
-    _ = consume sender
+    sender.control.close()
+  }
+
+  /// A sender that has paired and been greeted, at the first try that a fast clock lets pass.
+  private func greeted(_ receiver: RunningReceiver) throws -> StrangeSender {
+    let deadline = soon()
+    while BootInstant.now() < deadline {
+      if var sender = try? shaken(try receiver.port()).pair(try receiver.events.lastCode()) {
+        sender.control.say(StrangeSender.greeting)
+        if (try? sender.next { if case .greeting = $0 { true } else { nil } }) == true { return sender }
+      }
+    }
+    throw TookTooLong("a pairing")
   }
 
   @Test func `a code ends with its time, and another is shown`() throws {

@@ -10,7 +10,7 @@ import Testing
 /// Conversations before READY that end in the middle, or continue in the wrong order.
 @Suite struct PrefixTests {
   @Test func `every beginning of a pairing that breaks off leaves the code as it was`() throws {
-    let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 4))
+    let receiver = try RunningReceiver(try Scratch())
     let port = try receiver.port()
     let code = try receiver.events.code()
     let whole =
