@@ -93,7 +93,7 @@ package struct PartEnd: Sendable {
   package let name: String
   /// The root that is left out, while the rest of the part arrives; nil for the whole part.
   package let root: [UInt8]?
-  package let result: Result<TransferResult, TransferFailure>
+  package let result: TransferOutcome
   /// Whether a later session may continue a part that has failed.
   package let mayResume: Bool
 
@@ -110,22 +110,18 @@ package struct PartEnd: Sendable {
   }
 }
 
-/// How one part of a plan has ended.
-enum PartOutcome: Sendable {
-  case finished(TransferResult)
-  case failed(TransferFailure)
+/// How a transfer, or a part of one, has ended.
+package typealias TransferOutcome = Result<TransferResult, TransferFailure>
+
+extension TransferOutcome {
+  /// The failure; nil for a success.
+  package var failure: TransferFailure? { if case .failure(let failure) = self { failure } else { nil } }
 
   /// The result of a whole plan, by its parts in their order (Protocol §7.5). The traffic is that of
   /// the run.
-  static func combined(_ parts: [PartOutcome], _ traffic: Traffic) -> Result<TransferResult, TransferFailure> {
-    var finished: [TransferResult] = []
-    var failures: [TransferFailure] = []
-    for part in parts {
-      switch part {
-      case .finished(let result): finished.append(result)
-      case .failed(let failure): failures.append(failure)
-      }
-    }
+  static func combined(_ parts: [TransferOutcome], _ traffic: Traffic) -> TransferOutcome {
+    let failures = parts.compactMap(\.failure)
+    let finished = parts.compactMap { try? $0.get() }
     if finished.isEmpty, let first = failures.first { return .failure(first) }
     func sum(_ count: (TransferResult) -> UInt64) -> UInt64 { finished.reduce(0) { $0 &+ count($1) } }
     var (losses, leftBehind): ([Done.Loss.Kind: UInt64], [[UInt8]: UInt64]) = ([:], [:])

@@ -52,7 +52,7 @@ final class EventBuffer: Sendable {
   func close() { tell { $0.isClosed = true } }
 
   /// Ends the events with a result, unless an event has reported it already. Returns the result.
-  func close(_ result: Result<TransferResult, TransferFailure>) -> Result<PeerResult, PeerError> {
+  func close(_ result: TransferOutcome) -> Result<PeerResult, PeerError> {
     tell { state in
       let isTold = state.isAtEnd && !state.isOneOfMany
       state.isClosed = true

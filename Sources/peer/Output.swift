@@ -95,20 +95,20 @@ final class Output: Sendable {
   /// Writes the rest of the queue, and the result if no event had it. Returns the program's exit
   /// code.
   func finish(_ result: TransferResult) -> Int32 {
-    end(.done(result))
+    end(.success(result))
     return state.withLock { ExitCode.of(result, unsent: $0.unsent) }
   }
 
   /// Writes the rest of the queue, and the failure. Returns the program's exit code.
   func fail(_ failure: TransferFailure) -> Int32 {
     let isUnderWay = state.withLock { $0.isUnderWay }
-    end(.failed(isUnderWay ? failure.resumable : failure))
+    end(.failure(isUnderWay ? failure.resumable : failure))
     return ExitCode.of(failure)
   }
 
   // MARK: The end
 
-  private func end(_ word: OutputState.LastWord) {
+  private func end(_ word: TransferOutcome) {
     let hasWriter = state.withLock { state in
       startWriter(&state)
       let patience = state.writer == nil ? OutputPatience.wholeInHurry : OutputPatience.whole
@@ -146,7 +146,7 @@ final class Output: Sendable {
   }
 
   /// Writes the last word, unless the thread has written it or is in the middle of another text.
-  private func sayBeside(_ word: OutputState.LastWord) {
+  private func sayBeside(_ word: TransferOutcome) {
     let state = state.withLock { state in
       state.isAbandoned = true
       return state
@@ -179,7 +179,7 @@ final class Output: Sendable {
       case nil: pass(report.tick(at: moment()), put)
       case .say(.event(.done(let result), _)) where !keeps:
         finish(&list, by: &report, put)
-        say(.done(result), by: &report, put)
+        say(.success(result), by: &report, put)
       case .say(.event(.of(let transfer, let event), _)):
         var other: ItemList? = others[transfer] ?? ItemList()
         let explained = note(event, in: &other, by: &report, put)
@@ -241,17 +241,17 @@ final class Output: Sendable {
   }
 
   /// Writes a last word; a result is written once, by its event or at the end.
-  private func say(_ word: OutputState.LastWord, by report: inout any Report, _ put: Put) {
-    guard case .done = word else { return pass(rendering(of: word, by: &report), put) }
+  private func say(_ word: TransferOutcome, by report: inout any Report, _ put: Put) {
+    guard case .success = word else { return pass(rendering(of: word, by: &report), put) }
     if state.withLock({ $0.hasSaidDone }) { return }
     pass(rendering(of: word, by: &report), put)
     state.withLock { $0.hasSaidDone = true }
   }
 
-  private func rendering(of word: OutputState.LastWord, by report: inout any Report) -> Rendering {
+  private func rendering(of word: TransferOutcome, by report: inout any Report) -> Rendering {
     switch word {
-    case .done(let result): report.handle(.done(result), at: moment())
-    case .failed(let failure): report.fail(failure)
+    case .success(let result): report.handle(.done(result), at: moment())
+    case .failure(let failure): report.fail(failure)
     }
   }
 

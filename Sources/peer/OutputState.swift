@@ -22,14 +22,8 @@ enum OutputPatience {
 
 /// The shared state of the threads that report events and the thread that writes them.
 struct OutputState: Sendable {
-  /// The last output of the program.
-  enum LastWord: Sendable {
-    case done(TransferResult)
-    case failed(TransferFailure)
-  }
-
   struct Ending: Sendable {
-    let word: LastWord
+    let word: TransferOutcome
     /// The time by which the queue must be written; then the last word comes.
     var deadline: BootInstant
   }
@@ -47,7 +41,7 @@ struct OutputState: Sendable {
   enum Step: Sendable {
     case say(EventBacklog.Entry)
     case makeWay
-    case end(LastWord)
+    case end(TransferOutcome)
   }
 
   var queue = EventBacklog()
@@ -115,7 +109,7 @@ struct OutputState: Sendable {
 
   /// Ends with a last word, by a deadline or by the earlier deadline of a hurry, but not before
   /// `earliest`: a working reader still gets the output since the hurry.
-  mutating func end(with word: LastWord, by deadline: BootInstant, notBefore earliest: BootInstant) {
+  mutating func end(with word: TransferOutcome, by deadline: BootInstant, notBefore earliest: BootInstant) {
     ending = Ending(word: word, deadline: min(deadline, hurriedDeadline.map { max($0, earliest) } ?? deadline))
   }
 

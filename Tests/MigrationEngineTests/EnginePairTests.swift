@@ -23,8 +23,8 @@ private struct EnginePair {
   private var isAbandoned = false
   private var offered: UInt16 = 0
   private var mayCut: Bool
-  private(set) var sent: Result<TransferResult, TransferFailure>?
-  private(set) var received: Result<TransferResult, TransferFailure>?
+  private(set) var sent: TransferOutcome?
+  private(set) var received: TransferOutcome?
   private(set) var broken: String?
   private(set) var wasCut = false
   private(set) var trail: [String] = []
@@ -212,7 +212,7 @@ private struct EnginePair {
   private static let pairs = 20 * UInt64(Rounds.count)
 
   /// How many parts have arrived, and how many have not; or how the plan has failed.
-  private func text(_ result: Result<TransferResult, TransferFailure>?) -> String {
+  private func text(_ result: TransferOutcome?) -> String {
     switch result {
     case .success(let result): "\(result.total.items) items, \(result.failedParts) failed"
     case .failure: "none"

@@ -28,7 +28,7 @@ import Testing
     find("the newest session is not there") { $0.phase = .serving([.engaged(100, SessionNumber(7))]) }
     find("the newest session is not there") { $0.phase = .serving([.engaged(66, one)]) }
     find("it is engaged with neither a session nor an import") { $0.phase = .serving([.engaged(100, nil)]) }
-    let failure = ReceiverPhase.Outcome.failure(TransferFailure(.failed, ""))
+    let failure = TransferOutcome.failure(TransferFailure(.failed, ""))
     find("a transfer whose sender is away is not there") { $0.phase = .serving([.away(5, until: 1, failure)]) }
     find("it waits for a sender with the wrong outcome") {
       $0.transfers[of: 100]?.imported(Script.done, [])

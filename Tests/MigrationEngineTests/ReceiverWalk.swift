@@ -95,7 +95,7 @@ struct ReceiverWalk {
   private var stoppedAt: Double?
   private var importMovedAt = 0.0
   private var isAnnounced = false
-  private(set) var result: Result<TransferResult, TransferFailure>?
+  private(set) var result: TransferOutcome?
   /// The first breach that was found.
   private(set) var broken: String?
   /// How often each kind of action was seen.

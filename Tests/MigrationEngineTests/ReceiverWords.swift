@@ -94,7 +94,7 @@ enum Words {
 
   static func text(_ tally: Tally) -> String { "\(tally.items)/\(tally.bytes)" }
 
-  static func text(_ result: Result<TransferResult, TransferFailure>) -> String {
+  static func text(_ result: TransferOutcome) -> String {
     switch result {
     case .success(let result): text(result)
     case .failure(let failure): "\(failure.kind.rawValue) \(failure.message)"

@@ -215,17 +215,17 @@ import Testing
 }
 
 /// The result of a plan (Protocol §7.5).
-@Suite struct PartOutcomeTests {
-  private func part(_ items: UInt64, failed: Int = 0) -> PartOutcome {
-    .finished(
+@Suite struct PlanOutcomeTests {
+  private func part(_ items: UInt64, failed: Int = 0) -> TransferOutcome {
+    .success(
       TransferResult(
         total: Tally(items: items, bytes: items * 10), sentBytes: 0, heldBytes: items, seconds: 0, unsent: 1,
         losses: [Done.Loss(kind: .mode, count: items)], leftOut: LeftOut(present: 1, differing: 2), notStored: 3,
         renamed: 2, leftBehind: [LeftBehind(name: [97], count: 4)], concludedAt: 5, failedParts: failed))
   }
 
-  private func combined(_ parts: [PartOutcome]) -> Result<TransferResult, TransferFailure> {
-    PartOutcome.combined(parts, Traffic(sent: 7, saved: 8, seconds: 9))
+  private func combined(_ parts: [TransferOutcome]) -> TransferOutcome {
+    TransferOutcome.combined(parts, Traffic(sent: 7, saved: 8, seconds: 9))
   }
 
   @Test func `the results of all parts add up, and the traffic is that of the run`() throws {
@@ -240,13 +240,13 @@ import Testing
   }
 
   @Test func `parts that failed, and roots that were left out, are counted beside finished ones`() throws {
-    let failure = PartOutcome.failed(TransferFailure(.noSpace, "full"))
+    let failure = TransferOutcome.failure(TransferFailure(.noSpace, "full"))
     #expect(try combined([failure, part(1), failure]).get().failedParts == 2)
     #expect(try combined([part(1, failed: 2), failure]).get().failedParts == 3)
   }
 
   @Test func `without a finished part the first failure is the result`() {
-    let result = combined([.failed(TransferFailure(.refused, "first")), .failed(TransferFailure(.noSpace, "second"))])
+    let result = combined([.failure(TransferFailure(.refused, "first")), .failure(TransferFailure(.noSpace, "second"))])
     #expect(throws: TransferFailure(.refused, "first")) { try result.get() }
   }
 }

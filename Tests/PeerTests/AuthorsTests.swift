@@ -90,7 +90,7 @@ import Testing
   func `of two failures, the cause of the other one counts`(
     exporter: Int32?, importer: Int32?, counts: String?
   ) throws {
-    let result = { (code: Int32?, name: String) -> Result<TransferResult, TransferFailure> in
+    let result = { (code: Int32?, name: String) -> TransferOutcome in
       guard let kind = code.flatMap({ TransferFailure.Kind(rawValue: $0) }) else { return .success(Samples.result()) }
       return .failure(TransferFailure(kind, name))
     }

@@ -159,13 +159,13 @@ struct IncomingTransfer: Sendable {
   }
 
   /// The result of the whole; nil while a part has none.
-  var outcome: ReceiverPhase.Outcome? {
+  var outcome: TransferOutcome? {
     guard let plan, results.count == plan.parts.count else { return nil }
-    return PartOutcome.combined(
+    return TransferOutcome.combined(
       results.sorted { $0.key < $1.key }.map { number, result in
         switch result {
-        case .finished(_, let result, _, _): .finished(result)
-        case .failed(let fault): .failed(fault.failure)
+        case .finished(_, let result, _, _): .success(result)
+        case .failed(let fault): .failure(fault.failure)
         }
       }, traffic)
   }

@@ -286,7 +286,7 @@ extension ReceiverEngine {
     /// counters, and `total` is the announced amount.
     case tellProgress(TransferID, TransferPhase, total: ExpectedTotal, fraction: Double?)
     /// The run has ended. Remaining work ends with the process, or releases its locks when it ends.
-    case finish(Result<TransferResult, TransferFailure>)
+    case finish(TransferOutcome)
 
     // MARK: The door
 

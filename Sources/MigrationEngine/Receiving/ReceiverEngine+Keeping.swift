@@ -15,7 +15,7 @@ extension ReceiverEngine {
 
   /// The outcome of a transfer is decided: it ends the run, or a receiver that stays reports it and
   /// continues.
-  mutating func endTransfer(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome) {
+  mutating func endTransfer(_ transfer: TransferID, _ outcome: TransferOutcome) {
     guard settings.keeps else { return endRun(outcome) }
     if phase.isEnding { return }
     // A success has been reported by now. A transfer that the stop breaks off is reported as the

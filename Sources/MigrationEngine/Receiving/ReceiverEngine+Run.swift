@@ -44,7 +44,7 @@ extension ReceiverEngine {
   mutating func stopped(_ kind: TransferFailure.Kind) {
     let stop = (kind: kind, at: stop?.at ?? now)
     self.stop = stop
-    let interrupted = ReceiverPhase.Outcome.failure(TransferFailure(kind, "interrupted"))
+    let interrupted = TransferOutcome.failure(TransferFailure(kind, "interrupted"))
     // This includes the sessions beside an import: the run waits for none of them when the import
     // has ended.
     hurryAsides()
@@ -61,7 +61,7 @@ extension ReceiverEngine {
 
   /// The user stops the run in which a transfer is served.
   private mutating func stopped(
-    _ place: ReceiverPhase.Place, _ kind: TransferFailure.Kind, _ interrupted: ReceiverPhase.Outcome
+    _ place: ReceiverPhase.Place, _ kind: TransferFailure.Kind, _ interrupted: TransferOutcome
   ) {
     let transfer = place.transfer
     switch place {
@@ -80,7 +80,7 @@ extension ReceiverEngine {
   }
 
   /// A run that is stopped serves a transfer no longer; with the last one it ends.
-  mutating func leave(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome) {
+  mutating func leave(_ transfer: TransferID, _ outcome: TransferOutcome) {
     if phase.places.allSatisfy({ $0.transfer == transfer }) { return endRun(outcome) }
     phase.leave { $0.transfer == transfer }
   }
@@ -97,7 +97,7 @@ extension ReceiverEngine {
   }
 
   /// The outcome of the run is decided: all work is to end.
-  mutating func endRun(_ outcome: ReceiverPhase.Outcome) {
+  mutating func endRun(_ outcome: TransferOutcome) {
     if phase.isEnding { return }
     if case .success(let result) = outcome { tellDone(result) }
     let outcome = outcome.mapError { failure in

@@ -238,7 +238,7 @@ extension ReceiverEngine {
   static var linger: Double { 60 }
 
   /// The sender is away; it has `seconds` to come back.
-  private mutating func expect(_ transfer: TransferID, _ outcome: ReceiverPhase.Outcome, for seconds: Double) {
+  private mutating func expect(_ transfer: TransferID, _ outcome: TransferOutcome, for seconds: Double) {
     if stop != nil { return leave(transfer, outcome) }
     // A code is made only where another sender may pair.
     if !door.isConfirming { codes.reopen() }

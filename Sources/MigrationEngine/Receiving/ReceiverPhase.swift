@@ -2,14 +2,12 @@ import MigrationWire
 
 /// The phase of the receiver's run.
 enum ReceiverPhase: Sendable {
-  typealias Outcome = Result<TransferResult, TransferFailure>
-
   /// A transfer that the receiver serves.
   enum Place: Sendable {
     /// With its newest session, or with an import that has no session.
     case engaged(TransferID, SessionNumber?)
     /// Its sender is away, and this is the outcome if it stays away until a moment.
-    case away(TransferID, until: Double, Outcome)
+    case away(TransferID, until: Double, TransferOutcome)
 
     var transfer: TransferID {
       switch self {
@@ -30,7 +28,7 @@ enum ReceiverPhase: Sendable {
   /// be, a sender that knows the code may pair, and a known sender may come back. Leads to finishing.
   case serving([Place])
   /// The outcome is decided; workers have until a moment to end. Leads to over.
-  case finishing(Outcome, until: Double)
+  case finishing(TransferOutcome, until: Double)
   case over
 
   /// No transfer is served.

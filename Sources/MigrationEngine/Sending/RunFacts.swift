@@ -20,7 +20,7 @@ extension SenderEngine {
     func contents(of part: UInt16) -> Offer.Contents? { summaries?[Int(part)].contents }
 
     /// The result of the run, once every part has one.
-    var outcome: Result<TransferResult, TransferFailure>? {
+    var outcome: TransferOutcome? {
       summaries.flatMap { transfer.outcome(of: $0.count) }
     }
 
@@ -69,7 +69,7 @@ extension SenderEngine {
     /// The names of the roots that the receiver leaves out.
     var leftOut: [[UInt8]] = []
     /// How it has ended: finished for good, or failed for this session.
-    private(set) var outcome: PartOutcome?
+    private(set) var outcome: TransferOutcome?
     /// The reason where it has failed, as a session may continue it or not.
     private(set) var fault: Fault?
 
@@ -79,7 +79,7 @@ extension SenderEngine {
       if let done = unfinished?.done { finish(done) }
     }
 
-    var isFinished: Bool { if case .finished? = outcome { true } else { false } }
+    var isFinished: Bool { if case .success? = outcome { true } else { false } }
 
     /// A session judges it again.
     mutating func begin() {
@@ -99,11 +99,11 @@ extension SenderEngine {
       return unfinished == nil ? .notFinished : .unknown
     }
 
-    mutating func fail(by fault: Fault) { (outcome, self.fault) = (.failed(fault.failure), fault) }
+    mutating func fail(by fault: Fault) { (outcome, self.fault) = (.failure(fault.failure), fault) }
 
     /// A run that only reads DONE has nothing to send, and does not know which items were left out.
     mutating func finish(_ done: Done) {
-      outcome = .finished(
+      outcome = .success(
         TransferResult(
           total: done.total, sentBytes: 0, heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes),
           seconds: 0, unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
@@ -135,9 +135,9 @@ extension SenderEngine {
     }
 
     /// The result of a plan of so many parts; nil while a part has none.
-    func outcome(of count: Int) -> Result<TransferResult, TransferFailure>? {
+    func outcome(of count: Int) -> TransferOutcome? {
       let outcomes = (0..<UInt16(count)).compactMap { self[$0].outcome }
-      return outcomes.count == count ? PartOutcome.combined(outcomes, traffic) : nil
+      return outcomes.count == count ? TransferOutcome.combined(outcomes, traffic) : nil
     }
 
     /// Whether a later session may still bring something (Protocol §6.6).
@@ -146,7 +146,7 @@ extension SenderEngine {
     /// The items of the finished parts.
     var finished: Tally {
       parts.values.reduce(Tally()) { sum, part in
-        if case .finished(let result)? = part.outcome { sum.adding(result.total) } else { sum }
+        if case .success(let result)? = part.outcome { sum.adding(result.total) } else { sum }
       }
     }
   }

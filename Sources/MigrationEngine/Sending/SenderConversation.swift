@@ -189,7 +189,7 @@ struct SenderConversation: Sendable {
     of part: UInt16, _ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
   ) {
     guard let summaries = facts.summaries, summaries.count > 1,
-      case .finished(let result)? = facts.transfer[part].outcome
+      case .success(let result)? = facts.transfer[part].outcome
     else { return }
     actions.append(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, result))))
   }

@@ -262,7 +262,7 @@ extension SenderEngine {
     /// window's counters.
     case tellProgress(SessionNumber, TransferPhase, total: ExpectedTotal, fraction: Double?)
     /// The run has ended; remaining work ends with the process. Nothing follows.
-    case finish(Result<TransferResult, TransferFailure>)
+    case finish(TransferOutcome)
 
     // MARK: Reaching the receiver
 

@@ -145,7 +145,7 @@ extension SenderEngine {
   /// Every part has its result. Forgetting the transfer is not cut off, so that a later run does not
   /// continue it.
   mutating func conclude(
-    _ result: Result<TransferResult, TransferFailure>, _ now: Double, _ actions: inout [Action]
+    _ result: TransferOutcome, _ now: Double, _ actions: inout [Action]
   ) {
     if case .success(let result) = result { actions.append(.tell(.done(result))) }
     guard let transfer = facts.transfer.identifier, !facts.transfer.isResumable else {
@@ -165,7 +165,7 @@ extension SenderEngine {
 
   /// The result is known. Remaining work is stopped, and the run waits for it.
   mutating func prepareFinish(
-    _ result: Result<TransferResult, TransferFailure>, stopsDialing: Bool = true, _ now: Double,
+    _ result: TransferOutcome, stopsDialing: Bool = true, _ now: Double,
     _ actions: inout [Action]
   ) {
     end(by: result, stopsDialing: stopsDialing, &actions)
@@ -173,7 +173,7 @@ extension SenderEngine {
   }
 
   private mutating func end(
-    by result: Result<TransferResult, TransferFailure>, stopsDialing: Bool = true, _ actions: inout [Action]
+    by result: TransferOutcome, stopsDialing: Bool = true, _ actions: inout [Action]
   ) {
     stopPreparing(&actions)
     if stopsDialing, work.isDialing { actions.append(.stopDialing) }
@@ -202,7 +202,7 @@ extension SenderEngine {
     return true
   }
 
-  mutating func finish(_ result: Result<TransferResult, TransferFailure>, _ actions: inout [Action]) {
+  mutating func finish(_ result: TransferOutcome, _ actions: inout [Action]) {
     phase = .over
     actions.append(.finish(result))
   }

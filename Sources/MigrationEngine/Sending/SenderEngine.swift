@@ -205,7 +205,7 @@ extension SenderEngine {
     /// The progress of the ended session is being read. Leads to waiting, finishing.
     case counting(SessionEnd)
     /// The result is known, and the run waits for the remaining work. Leads to over.
-    case finishing(Result<TransferResult, TransferFailure>)
+    case finishing(TransferOutcome)
     case over
   }
 
@@ -227,7 +227,7 @@ extension SenderEngine {
 
     enum Outcome: Sendable {
       /// Every part has its result.
-      case over(Result<TransferResult, TransferFailure>)
+      case over(TransferOutcome)
       case failed(Fault)
     }
   }

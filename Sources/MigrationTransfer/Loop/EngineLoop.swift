@@ -43,7 +43,7 @@ protocol Performer: AnyObject {
   /// The control connections, from READY to their end.
   var controls: ControlConnections { get set }
   /// The result of the run, once the engine has ended it.
-  var result: Result<TransferResult, TransferFailure>? { get set }
+  var result: TransferOutcome? { get set }
 
   /// Performs an action. Returns the worker for an action that blocks.
   func perform(_ action: Decider.Action) -> Worker<Decider.Event, Product>?
@@ -105,7 +105,7 @@ final class EngineLoop<P: Performer> {
 
   /// Runs until the engine ends the run, on a thread that is the loop's alone. Also returns the
   /// number of workers that the engine no longer waits for.
-  func run() -> (result: Result<TransferResult, TransferFailure>, running: Int) {
+  func run() -> (result: TransferOutcome, running: Int) {
     LoopThread.enter()
     do throws(SystemError) {
       var poller = try Poller(ofLoop: true)

@@ -152,7 +152,7 @@ package final class Receiver: Sendable {
 
   /// The result of a run, and until when its workers are waited for.
   private struct End: Sendable {
-    let result: Result<TransferResult, TransferFailure>
+    let result: TransferOutcome
     let deadline: BootInstant
   }
 

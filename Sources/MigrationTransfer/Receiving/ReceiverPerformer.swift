@@ -21,7 +21,7 @@ final class ReceiverPerformer: Performer {
 
   let setup: ReceiverSetup
   var controls: ControlConnections
-  var result: Result<TransferResult, TransferFailure>?
+  var result: TransferOutcome?
   /// Until when the run waits for its workers after its end.
   private(set) var deadline = BootInstant.now()
   private var stoppedAt: BootInstant?

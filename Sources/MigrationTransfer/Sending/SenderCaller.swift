@@ -10,7 +10,7 @@ final class SenderCaller: Sendable {
     case askCode(DeviceAddress)
     case choose([DeviceAddress])
     /// The run has ended, and this number of workers still runs.
-    case end(Result<TransferResult, TransferFailure>, leaving: Int)
+    case end(TransferOutcome, leaving: Int)
   }
 
   private struct State: Sendable {
@@ -35,7 +35,7 @@ final class SenderCaller: Sendable {
   func stopAsking() { unasked.signal() }
 
   /// Reports the end of the run, and how many workers still run. The first result counts.
-  func finish(_ result: Result<TransferResult, TransferFailure>, leaving workers: Int) {
+  func finish(_ result: TransferOutcome, leaving workers: Int) {
     state.withLock { $0.end = $0.end ?? .end(result, leaving: workers) }
     state.signal()
   }

@@ -51,7 +51,7 @@ final class SenderPerformer: Performer {
   let setup: SenderSetup
   private var answers: [Event] = []
   var controls = ControlConnections(LoopClock())
-  var result: Result<TransferResult, TransferFailure>?
+  var result: TransferOutcome?
   /// Ends the walk when it is set.
   private let walkStop = StopSignal()
   /// Ends the running worker of `look`, `probe` or `dial` when it is set.

@@ -143,24 +143,9 @@ package enum OptionNames {
 
   /// Reads the names that `write` wrote.
   package static func read(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [String] {
-    let subject = "the names of options"
-    var names: [String] = []
-    while !reader.isAtEnd {
-      let name = String(validating: try reader.array(bytes, Int(try reader.u8(bytes))), as: UTF8.self)
-      guard let name, !name.isEmpty, names.last.map({ $0.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true else {
-        throw Violation(.value, subject)
-      }
-      guard names.count < Limits.optionNames else { throw Violation(.limit, subject) }
-      names.append(name)
-    }
-    return names
+    try reader.names(of: "the names of options", bytes, atMost: Limits.optionNames) { !$0.isEmpty }
   }
 
   /// Writes names in ascending order.
-  package static func write(_ names: [String], to writer: inout ByteWriter) {
-    for name in names {
-      writer.u8(UInt8(name.utf8.count))
-      writer.array(Array(name.utf8))
-    }
-  }
+  package static func write(_ names: [String], to writer: inout ByteWriter) { writer.names(names) }
 }

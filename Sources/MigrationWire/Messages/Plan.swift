@@ -205,15 +205,7 @@ package struct Part: Equatable, Sendable {
 
   private static func readPackages(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [String] {
     let subject = "a part's packages"
-    var names: [String] = []
-    while !reader.isAtEnd {
-      let name = String(decoding: try reader.array(bytes, Int(try reader.u8(bytes))), as: UTF8.self)
-      guard isPackage(name), names.last.map({ $0.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true else {
-        throw Violation(.value, subject)
-      }
-      names.append(name)
-      guard names.count <= Limits.packages else { throw Violation(.limit, subject) }
-    }
+    let names = try reader.names(of: subject, bytes, atMost: Limits.packages, where: isPackage)
     guard !names.isEmpty else { throw Violation(.value, subject) }
     return names
   }
@@ -312,14 +304,7 @@ package struct Part: Equatable, Sendable {
         }
       }
     }
-    if !packages.isEmpty {
-      fields.append(11) { writer in
-        for name in packages {
-          writer.u8(UInt8(name.utf8.count))
-          writer.array(Array(name.utf8))
-        }
-      }
-    }
+    if !packages.isEmpty { fields.append(11) { $0.names(packages) } }
     fields.write(with: unknown, to: &writer)
   }
 
@@ -436,6 +421,22 @@ extension Fields {
 }
 
 extension ByteReader {
+  /// Reads names to the end, each with its length in front, in ascending order of their bytes.
+  mutating func names(
+    of subject: String, _ bytes: Span<UInt8>, atMost limit: Int, where isValid: (String) -> Bool
+  ) throws(Violation) -> [String] {
+    var names: [String] = []
+    while !isAtEnd {
+      let name = String(validating: try array(bytes, Int(try u8(bytes))), as: UTF8.self)
+      guard let name, isValid(name), names.last.map({ $0.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true else {
+        throw Violation(.value, subject)
+      }
+      guard names.count < limit else { throw Violation(.limit, subject) }
+      names.append(name)
+    }
+    return names
+  }
+
   /// Reads a list of which each element has its length in front, to the end.
   mutating func list<Element>(
     of subject: String, _ bytes: Span<UInt8>, atMost limit: Int,
@@ -452,6 +453,14 @@ extension ByteReader {
 }
 
 extension ByteWriter {
+  /// Writes names, each with its length in front.
+  mutating func names(_ names: [String]) {
+    for name in names {
+      u8(UInt8(name.utf8.count))
+      array(Array(name.utf8))
+    }
+  }
+
   /// Writes an element with its length in front.
   mutating func counted(_ write: (inout ByteWriter) -> Void) {
     var body = ByteWriter()

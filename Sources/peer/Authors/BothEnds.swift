@@ -18,8 +18,8 @@ final class BothEnds: Sendable {
 
   /// The results of both ends.
   struct Results: Sendable {
-    var exporter: Result<TransferResult, TransferFailure>
-    var importer: Result<TransferResult, TransferFailure>
+    var exporter: TransferOutcome
+    var importer: TransferOutcome
 
     /// The failure that caused the other one, if any; nil if both ends succeeded.
     var failure: TransferFailure? {
@@ -36,7 +36,7 @@ final class BothEnds: Sendable {
     var code: PairingCode?
     var stop: TransferFailure.Kind?
     var stopSender: (@Sendable (TransferFailure.Kind) -> Void)?
-    var importer: Result<TransferResult, TransferFailure>?
+    var importer: TransferOutcome?
   }
 
   private let state = Condition(State())
@@ -79,7 +79,7 @@ final class BothEnds: Sendable {
     let thread: OwnerThread
     do throws(SystemError) {
       thread = try OwnerThread(name: "importer") { [self] in
-        let result: Result<TransferResult, TransferFailure>
+        let result: TransferOutcome
         do throws(TransferFailure) { result = .success(try receiver.run()) } catch { result = .failure(error) }
         state.withLock { $0.importer = result }
         state.broadcast()
@@ -87,7 +87,7 @@ final class BothEnds: Sendable {
     } catch {
       throw TransferFailure(.failed, error.description)
     }
-    let exporter: Result<TransferResult, TransferFailure>
+    let exporter: TransferOutcome
     do throws(TransferFailure) {
       exporter = .success(try send(options, source: source, store: store))
     } catch {
@@ -134,9 +134,4 @@ final class BothEnds: Sendable {
     guard let found else { preconditionFailure("this wait cannot time out") }
     return try found.get()
   }
-}
-
-extension Result where Failure == TransferFailure {
-  /// The failure; nil for a success.
-  var failure: TransferFailure? { if case .failure(let failure) = self { failure } else { nil } }
 }

@@ -121,7 +121,7 @@ final class MigrationOutput: Sendable {
 
 extension Output {
   /// Reports the result of an end. Returns the exit code that this end would have.
-  fileprivate func end(_ result: Result<TransferResult, TransferFailure>) -> Int32 {
+  fileprivate func end(_ result: TransferOutcome) -> Int32 {
     switch result {
     case .success(let result): finish(result)
     case .failure(let failure): fail(failure)

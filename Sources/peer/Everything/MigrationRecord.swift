@@ -27,7 +27,7 @@ struct MigrationRecord: Sendable {
     case .renamed(let path, let target):
       newlyRenamed.append(UnsentList.Renaming(path: path, target: target))
     case .partEnded(let end) where end.root == nil:
-      if case .success = end.result, ends[end.number]?.result.isSuccess != true {
+      if case .success = end.result, ends[end.number].map({ $0.result.failure != nil }) ?? true {
         (renamed[end.number], newlyRenamed) = (newlyRenamed, [])
         seconds[end.number] = now - begun
       }
@@ -51,7 +51,7 @@ struct MigrationRecord: Sendable {
 
   /// The parts that have arrived.
   var arrived: [Part] {
-    parts.enumerated().filter { ends[UInt16($0.offset)]?.result.isSuccess == true }.map(\.element)
+    parts.enumerated().filter { ends[UInt16($0.offset)].map { $0.result.failure == nil } ?? false }.map(\.element)
   }
 
   /// The packages that the sender names with any part, also one that has failed.
@@ -98,12 +98,9 @@ struct MigrationRecord: Sendable {
   }
 }
 
-extension Result<TransferResult, TransferFailure> {
+extension TransferOutcome {
   /// Whether it is a success without anything that was left out.
   fileprivate var isWhole: Bool { if case .success(let result) = self { result.failedParts == 0 } else { false } }
-
-  /// Whether it is a success.
-  fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
 }
 
 /// The command line of this process, to be pasted.

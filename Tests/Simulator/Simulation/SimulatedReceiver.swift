@@ -230,7 +230,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
 
   // MARK: The end
 
-  private func finish(_ result: Result<TransferResult, TransferFailure>) {
+  private func finish(_ result: TransferOutcome) {
     world.note("the receiver ends: \(result)")
     checkEnd(result)
     finish()

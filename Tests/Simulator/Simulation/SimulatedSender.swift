@@ -305,7 +305,7 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
 
   // MARK: The end
 
-  private func finish(_ result: Result<TransferResult, TransferFailure>) {
+  private func finish(_ result: TransferOutcome) {
     world.note("the sender ends: \(result)")
     checkEnd(result)
     for session in sessions.values { end(session) }

@@ -118,7 +118,7 @@ extension Scene {
 // MARK: Checks at the end of a run
 
 extension SimulatedSender {
-  func checkEnd(_ checked: Result<TransferResult, TransferFailure>) {
+  func checkEnd(_ checked: TransferOutcome) {
     let result: TransferResult
     switch checked {
     case .failure(let failure):
@@ -213,7 +213,7 @@ extension SimulatedReceiver {
     world.check(world.seconds - lastHeard >= patience - 0.001, "the receiver gives up too soon")
   }
 
-  func checkEnd(_ result: Result<TransferResult, TransferFailure>) {
+  func checkEnd(_ result: TransferOutcome) {
     world.check(links.values.allSatisfy { !$0.isOpen }, "the receiver ends during a session")
     if scene.keeps {
       guard case .failure(let failure) = result else {
