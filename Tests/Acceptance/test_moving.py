@@ -147,10 +147,10 @@ def test_everything(work):
           ["mine", "Dokumente/letter", "Dokumente/same", None], "the documents")
     equal([new.read(name) for name in ("Music", ".bashrc", "Videos/film", "Dokumente/letter")],
           ["a file", None, None, None], "what is not to arrive")
-    for process in (sender, receiver):
+    for process, documents, music in ((sender, "Dokumente", "Musik"), (receiver, "Documents", "Music")):
         [root] = [event for event in process.events("part") if event.get("root")]
-        equal((root["root"], root["state"]), ("music", "failed"), "the folder that cannot arrive")
-        require({"path": "documents/letter", "arrivedAs": "Documents/letter (2)"}.items() <= process.events("renamed")[0].items(),
+        equal((root["root"], root["state"]), (music, "failed"), "the folder that cannot arrive")
+        require({"path": f"{documents}/letter", "arrivedAs": "Documents/letter (2)"}.items() <= process.events("renamed")[0].items(),
                 f"renamed: {process.events('renamed')}")
 
     # Its place is free now. What has failed goes on without a code, and then comes what was left out.

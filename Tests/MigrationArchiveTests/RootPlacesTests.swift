@@ -58,6 +58,12 @@ import Testing
     #expect(text("Medien/Musik/file (2)") == nil)
   }
 
+  @Test func `an item is named by its place`() throws {
+    let places = try RootPlaces(["documents": Array("Meine/Dokumente".utf8)])
+    let named = ["documents", "documents/a/b", "music/c"].map { places.place(of: Array($0.utf8)) }
+    #expect(named == ["Meine/Dokumente", "Meine/Dokumente/a/b", "music/c"].map { Array($0.utf8) })
+  }
+
   @Test func `a taken place is refused by its own name`() throws {
     scratch.makeDirectory("destination/Medien")
     #expect(try migrate(.refuse) == [])

@@ -10,7 +10,7 @@ enum Words {
     case .listen: "listen"
     case .announce: "announce"
     case .withdrawAnnouncement: "withdraw announcement"
-    case .tell(let event): "tell \(text(event))"
+    case .tell(let event, _, _): "tell \(text(event))"
     case .tellProgress(let id, let phase, let total, let fraction):
       "tell progress of \(id): \(phase) of \(total.isEstimate ? "about " : "")\(text(total.tally))"
         + (fraction.map { " at \($0)" } ?? "")

@@ -15,7 +15,7 @@ extension SenderEngine.Action {
     case .askCode(let device): "ask code of \(device.shown)"
     case .stopPreparing: "stop preparing"
     case .deriveSecret(let code): "derive \(String(decoding: code.digits, as: UTF8.self))"
-    case .tell(let event): "tell \(event.text)"
+    case .tell(let event, _): "tell \(event.text)"
     case .tellProgress(let session, let phase, let total, let fraction):
       "progress \(session.value) \(phase) of \(total.isEstimate ? "about " : "")\(total.tally.items)/\(total.tally.bytes)"
         + (fraction.map { " \($0)" } ?? "")

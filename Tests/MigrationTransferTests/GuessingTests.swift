@@ -98,7 +98,7 @@ import Testing
         receiver.feed(.departed(id))
       }
     }
-    let notices = receiver.actions.compactMap { if case .tell(.notice(let text)) = $0 { text } else { nil } }
+    let notices = receiver.actions.compactMap { if case .tell(.notice(let text), _, _) = $0 { text } else { nil } }
     #expect(notices.count == 8)
     #expect(notices.first == "192.0.2.128 wants to pair, and is not allowed to")
   }

@@ -104,7 +104,7 @@ struct PlayedReceiver {
   var withdrawals: Int { actions.count { if case .withdrawQuestion = $0 { true } else { false } } }
 
   /// How often a code was made.
-  var codes: Int { actions.count { if case .tell(.code) = $0 { true } else { false } } }
+  var codes: Int { actions.count { if case .tell(.code, _, _) = $0 { true } else { false } } }
 
   private func isAsking(_ question: ReceiverEngine.Question) -> Bool { questions(question) > 0 }
 }

@@ -139,6 +139,8 @@ package final class FolderSource: ItemSource {
 package protocol ItemSource: AnyObject, Sendable {
   /// The identity of the source from run to run: the absolute paths of the sources, ascending.
   func origin() throws(ArchiveError) -> [[UInt8]]
+  /// Where its roots are on this device, for its user, if their names in the archive are keys.
+  var places: RootPlaces? { get }
   /// Determines the items, without reading content. Called once, on a thread of its own; ends early
   /// when `stop` is set.
   func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary
@@ -159,6 +161,7 @@ package protocol ItemSource: AnyObject, Sendable {
 }
 
 extension ItemSource {
+  package var places: RootPlaces? { nil }
   package func withholding(for traits: DestinationTraits) -> Withholding { Withholding(by: traits) }
   package var isRotating: Bool { false }
   package var graceAtTheEnd: Double { 0 }

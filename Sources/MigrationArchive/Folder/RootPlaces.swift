@@ -34,6 +34,12 @@ package struct RootPlaces: Equatable, Sendable {
     return try? folder.appending(Array(root).span)
   }
 
+  /// Where an item of the archive is.
+  package func place(of path: [UInt8]) -> [UInt8] {
+    let root = path.prefix { $0 != UInt8(ascii: "/") }
+    return self[root].map { $0.bytes + path[root.endIndex...] } ?? path
+  }
+
   /// Whether the places of two roots overlap.
   func overlaps(_ root: [UInt8]) -> Bool {
     guard let place = places[root] else { return false }

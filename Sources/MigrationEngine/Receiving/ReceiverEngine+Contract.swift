@@ -280,8 +280,9 @@ extension ReceiverEngine {
     case announce
     /// The loop ends the announcement.
     case withdrawAnnouncement
-    /// The user of this device is told about an event.
-    case tell(TransferEvent)
+    /// The user of this device is told about an event, in which the items of a transfer's part have the
+    /// paths of this device.
+    case tell(TransferEvent, of: TransferID? = nil, part: UInt16 = 0)
     /// The user is told the progress of a transfer: the loop reads the staged amount from its
     /// counters, and `total` is the announced amount.
     case tellProgress(TransferID, TransferPhase, total: ExpectedTotal, fraction: Double?)

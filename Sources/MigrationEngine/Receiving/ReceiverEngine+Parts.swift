@@ -172,7 +172,7 @@ extension ReceiverEngine {
         let part = plan.parts[Int(index)]
         for unplaced in transfer.unplaced[index] ?? [] {
           let root = part.roots[Int(unplaced.root)].name
-          tell(.partEnded(PartEnd(index, part.name, root: root, unplaced.fault)), of: transfer.identifier)
+          tell(.partEnded(PartEnd(index, part.name, root: root, unplaced.fault)), of: transfer.identifier, part: index)
         }
       }
     }
@@ -195,7 +195,7 @@ extension ReceiverEngine {
   mutating func take(_ totals: PartTotals, _ number: SessionNumber) {
     guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
     if let (done, named, isNews) = transfers[of: transfer.identifier]?.answer(totals.part) {
-      return answer(done, naming: named, isNews, number)
+      return answer(totals.part, done, naming: named, isNews, number)
     }
     conversations[number]?.course = .due(totals)
     guard !transfer.isImporting, !workers.isBusy(number), let contents = transfer.contents(ofPart: totals.part) else {
@@ -377,15 +377,17 @@ extension ReceiverEngine {
 
   /// Tells the sender that a part is finished, which it has offered: before that, the items that
   /// are not stored.
-  private mutating func answer(_ done: Done, naming named: [Refusal], _ isNews: Bool, _ number: SessionNumber) {
+  private mutating func answer(
+    _ part: UInt16, _ done: Done, naming named: [Refusal], _ isNews: Bool, _ number: SessionNumber
+  ) {
     guard let conversation = conversations[number], conversation.isTalking, conversation.machine.isJudging else {
       return
     }
     conversations[number]?.course = .none
     conversations[number]?.dueSince = now
     if isNews, !conversation.isAside {
-      for refusal in named { tell(refusal.event, of: conversation.transfer) }
-      for item in done.renamedItems { tell(item.event, of: conversation.transfer) }
+      for refusal in named { tell(refusal.event, of: conversation.transfer, part: part) }
+      for item in done.renamedItems { tell(item.event, of: conversation.transfer, part: part) }
     }
     for refusal in named { say(refusal, number) }
     guard let message = conversations[number]?.machine.answerAgain(done) else { return }

@@ -123,9 +123,10 @@ package struct ReceiverEngine: Engine {
   }
 
   /// Tells the user an event; of several transfers at a time, also which one it is about.
-  mutating func tell(_ event: TransferEvent, of transfer: TransferID? = nil) {
-    if settings.atOnce > 1, let transfer { return act(.tell(.of(transfer, event))) }
-    act(.tell(event))
+  mutating func tell(_ event: TransferEvent, of transfer: TransferID? = nil, part: UInt16? = nil) {
+    let part = part ?? transfer.flatMap { transfers[of: $0]?.part.number } ?? 0
+    let event = if settings.atOnce > 1, let transfer { TransferEvent.of(transfer, event) } else { event }
+    act(.tell(event, of: transfer, part: part))
   }
 
   /// Tells the result of a transfer; in a run that does not stay, each result once.

@@ -161,7 +161,7 @@ struct SenderConversation: Sendable {
         actions += without.map { root in
           let name = summaries[index].contents.roots[Int(root.root)].name
           let fault = Fault(told: Close(root.code, "it does not take this", name: name))
-          return .tell(.partEnded(PartEnd(part, Part(summaries[index]).name, root: name, fault)))
+          return .tell(.partEnded(PartEnd(part, Part(summaries[index]).name, root: name, fault)), part: part)
         }
       case .finished: tellEnd(of: part, facts, &actions)
       }
@@ -257,14 +257,14 @@ struct SenderConversation: Sendable {
     guard let accept else {
       // Without a ledger, the refusal comes before a DONE that answers the offer.
       _ = repeated.add(refusal)
-      if transfer[part].named.add(refusal, isAgain: true) { actions.append(.tell(refusal.event)) }
+      if transfer[part].named.add(refusal, isAgain: true) { actions.append(.tell(refusal.event, part: part)) }
       return
     }
     let mark = accept.keys.mark(path: refusal.path, generation: refusal.generation)
     // The refusal has crossed the DROP that contains the item's mark.
     guard !transfer[part].named.isGone(mark) else { return }
     _ = transfer[part].named.add(refusal)
-    actions += [.refuse(number, mark), .tell(refusal.event)]
+    actions += [.refuse(number, mark), .tell(refusal.event, part: part)]
   }
 
   // MARK: The export and its streams
@@ -312,7 +312,7 @@ struct SenderConversation: Sendable {
   mutating func unsent(
     _ unsent: Unsent, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
   ) {
-    actions.append(.tell(unsent.event))
+    actions.append(.tell(unsent.event, part: part ?? 0))
     guard session.isStreaming, let part, let message = session.unsent(unsent) else { return }
     actions.append(.say(connection, message))
     if let refused = unsent.refused { _ = transfer[part].named.add(refused) }
@@ -395,7 +395,7 @@ struct SenderConversation: Sendable {
   ) throws(Fault) {
     guard let part, let done else { return }
     isUnrecorded = isUnrecorded || !isWritten
-    actions += done.renamedItems.map { .tell($0.event) }
+    actions += done.renamedItems.map { .tell($0.event, part: part) }
     facts.transfer[part].finish(done)
     tellEnd(of: part, facts, &actions)
     if let faultAfterDone, nextPart(facts) != nil {

@@ -256,8 +256,9 @@ extension SenderEngine {
     /// A worker computes the slow derivation of Protocol §4.4, before there is a connection. Leads
     /// to `derived`.
     case deriveSecret(PairingCode)
-    /// The user of this device is told about an event.
-    case tell(TransferEvent)
+    /// The user of this device is told about an event, in which the items of a part have the paths of
+    /// this device.
+    case tell(TransferEvent, part: UInt16 = 0)
     /// The user is told the progress of the transfer: the loop reads the arrived amount from the
     /// window's counters.
     case tellProgress(SessionNumber, TransferPhase, total: ExpectedTotal, fraction: Double?)

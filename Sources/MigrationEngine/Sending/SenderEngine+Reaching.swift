@@ -45,8 +45,10 @@ extension SenderEngine {
     case .success(let transfers):
       if let newest = transfers.first, newest.isDone {
         facts.transfer = Transfer(newest)
-        actions += newest.parts.flatMap(\.refusals).map { .tell($0.event) }
-        actions += newest.parts.flatMap { $0.done?.renamedItems ?? [] }.map { .tell($0.event) }
+        for (number, part) in newest.parts.enumerated() {
+          let events = part.refusals.map(\.event) + (part.done?.renamedItems ?? []).map(\.event)
+          actions += events.map { .tell($0, part: UInt16(number)) }
+        }
         guard let result = facts.transfer.outcome(of: newest.parts.count) else { return }
         return conclude(result, now, &actions)
       }

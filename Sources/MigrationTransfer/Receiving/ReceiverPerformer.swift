@@ -74,7 +74,9 @@ final class ReceiverPerformer: Performer {
     case .withdrawAnnouncement:
       setup.helpers.announcer?.withdraw()
       relay?.want(nil)
-    case .tell(let event): setup.observer(event)
+    case .tell(let event, let transfer, let number):
+      let part = transfer.flatMap { transfers[$0] }?.part(number)
+      setup.observer(event.placed { part.flatMap { setup.importers.places(of: $0) }?.place(of: $0) ?? $0 })
     case .tellProgress(let transfer, let phase, let total, let fraction):
       let arrived = transfers[transfer]?.arrived ?? Arrived()
       setup.tell(.progress(TransferProgress(phase, arrived, of: total, fraction: fraction)), of: transfer)

@@ -86,7 +86,8 @@ final class SenderPerformer: Performer {
       walkStop.set()
       setup.caller.stopAsking()
     case .deriveSecret(let code): return derive(code)
-    case .tell(let event): setup.observer(event)
+    case .tell(let event, let part):
+      setup.observer(event.placed { setup.sources[Int(part)].places?.place(of: $0) ?? $0 })
     case .tellProgress(let number, let phase, let total, let fraction):
       let arrived = sessions[number]?.queue.progress ?? Arrived()
       setup.observer(.progress(TransferProgress(phase, arrived, of: total, fraction: fraction)))

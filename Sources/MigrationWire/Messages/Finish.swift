@@ -19,7 +19,7 @@ package struct Unsent: Equatable, Sendable {
   }
 
   /// Bytes as the source has them; not checked, since the name may be the reason.
-  package let path: [UInt8]
+  private(set) package var path: [UInt8]
   package let reason: Reason
   package let message: String?
   /// The ability that the destination lacks, where that is the reason.
@@ -52,6 +52,13 @@ package struct Unsent: Equatable, Sendable {
     refusal = (try fields.number(4, subject)).map(RefusalReason.init)
     guard (refusal != nil) == (reason == .notStorable) else { throw Violation(.field, subject) }
     unknown = fields.unknown(besides: 1...4)
+  }
+
+  /// The item by the path that it has on a device.
+  package func named(_ path: [UInt8]) -> Unsent {
+    var item = self
+    item.path = path
+    return item
   }
 
   /// The bytes that count towards the limit of a session (Protocol §11).

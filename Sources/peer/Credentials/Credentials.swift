@@ -1,5 +1,6 @@
 import MigrationCredentials
 import MigrationEngine
+import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationVault
@@ -129,4 +130,90 @@ extension Completion.Candidate {
   init(_ owner: CredentialOwner) {
     self.init(word: owner.name, meaning: owner.suffix == nil ? "an app" : "the clip \(owner.identifier)")
   }
+}
+
+/// The credentials that an app leaves behind when it is removed: its own, and those of its clips.
+struct CredentialsLeft: Equatable {
+  /// The action taken on the credentials.
+  enum Outcome: String {
+    case none
+    case kept
+    case removed
+  }
+
+  let identifier: String
+  private let owners: [CredentialOwner]
+  private(set) var outcome: Outcome
+
+  /// Finds the credentials while the app is still installed: its bundle names the app of a clip.
+  init(by identifier: String, in home: AppHome) {
+    self.identifier = identifier
+    let stored = (try? CredentialVault(home: Array(home.path.utf8), keys: nil).owners()) ?? []
+    if let bundle = try? home.app(identifier).bundle {
+      let own = CredentialPrincipal(bundle).owner
+      owners = stored.filter { $0 == own || own.suffix == nil && $0.app == own.app }
+    } else {
+      // An unreadable bundle tells only its identifier.
+      owners = stored.filter { $0.identifier == identifier }
+    }
+    outcome = owners.isEmpty ? .none : .kept
+  }
+
+  /// Removes them after the app.
+  mutating func remove() throws(TransferFailure) {
+    guard !owners.isEmpty else { return }
+    do {
+      try withVault { vault throws(VaultError) in
+        for owner in owners { try vault.removeAll(of: owner) }
+      }
+    } catch {
+      throw TransferFailure(
+        error.kind, "\(identifier) and its data are removed, but not its credentials: \(error.message)",
+        hint: "Remove them with 'peer credentials remove': \(names).")
+    }
+    outcome = .removed
+  }
+
+  private var names: String { owners.map(\.name).joined(separator: ", ") }
+
+  /// The sentence for a person.
+  var sentence: String {
+    switch outcome {
+    case .none: ""
+    case .kept: "peer: note: credentials stay; 'peer credentials remove' removes those of \(names)\n"
+    case .removed: "The credentials of \(names) are removed.\n"
+    }
+  }
+}
+
+extension AppHome.Installation {
+  /// Whether the app finds credentials of an earlier installation.
+  var hasEarlierCredentials: Bool {
+    guard previousVersion == nil, let home = try? Home.path() else { return false }
+    return CredentialVault(home: home, keys: nil).hasItems(of: CredentialPrincipal(app.bundle).owner)
+  }
+
+  /// The note about them for a person.
+  var noteOnCredentials: String {
+    hasEarlierCredentials
+      ? "peer: note: \(app.identifier) finds the credentials of an earlier installation\n" : ""
+  }
+}
+
+extension TransferFailure {
+  /// The user's failure for an error with credentials or accounts.
+  init(_ error: VaultError) {
+    let kind: Kind =
+      switch error.code {
+      case .full: .refused
+      case .unavailable, .damaged, .failed: error.cause?.isNoSpace == true ? .noSpace : .failed
+      }
+    self.init(kind, error.description, hint: error.hint)
+  }
+}
+
+/// Works with the credentials of PEER_HOME, and turns an error into the user's failure.
+func withVault<Value>(_ body: (CredentialVault) throws(VaultError) -> Value) throws(TransferFailure) -> Value {
+  let vault = CredentialVault(home: try Home.path(), keys: CredentialVault.keysDirectory())
+  return try VaultError.mapped(body(vault)) { TransferFailure($0) }
 }

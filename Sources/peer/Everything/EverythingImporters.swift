@@ -67,6 +67,8 @@ final class EverythingImporters: Importers {
   var request: AppRequest? { nil }
   var graceAtTheEnd: Double { AppImporter.grace }
 
+  func places(of part: Part) -> RootPlaces? { keyed.places(of: part) }
+
   func judge(of part: Part) throws(ArchiveError) -> any PartJudge {
     try checkPermission(for: part)
     switch part.contents {

@@ -51,6 +51,15 @@ struct KeyedArrivals {
     }
   }
 
+  /// Where the roots of a part lie here.
+  func places(of part: Part) -> RootPlaces? {
+    switch part.contents {
+    case .role(HomeFolder.role, _): try? RootPlaces(HomeFolders.receiving(in: home.directory).map)
+    case .files(let app, _): arrival(of: app).flatMap { try? RootPlaces($0.places) }
+    case .role, .folders, .app, .unknown: nil
+    }
+  }
+
   /// What is still to be done with the settings of an app when they are in their place.
   private func loading(_ app: String, _ arrival: Arrival) -> (@Sendable () throws(ArchiveError) -> Void)? {
     guard !arrival.settings.isEmpty, let settings else { return nil }

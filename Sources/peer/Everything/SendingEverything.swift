@@ -280,10 +280,12 @@ struct ChosenEverything {
           case .folders, .app, .settings: .folders(roots)
           }
         }, notice: { tell(.notice($0)) })
-      guard case .files(let app, _) = part.contents else { return LabelledSource(source, label) }
+      let places = try? RootPlaces(
+        Dictionary(part.places.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
+      guard case .files(let app, _) = part.contents else { return LabelledSource(source, label, places: places) }
       var label = label
       label.homePaths = homePaths
-      return LabelledSource(source, label, use: use(app, telling: tell))
+      return LabelledSource(source, label, places: places, use: use(app, telling: tell))
     } catch {
       throw TransferFailure(error)
     }

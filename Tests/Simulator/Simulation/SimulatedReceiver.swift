@@ -103,7 +103,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     // Discovery is no part of the simulated world; the engine's invariants check the times of
     // announcements.
     case .announce, .withdrawAnnouncement: break
-    case .tell(let event): told(event)
+    case .tell(let event, _, _): told(event)
     case .tellProgress: break
     case .finish(let result): finish(result)
     case .drop(let id): forget(id)

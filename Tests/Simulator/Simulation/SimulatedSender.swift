@@ -147,10 +147,10 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     case .askCode: askCode()
     case .deriveSecret(let code): derive(code)
     case .stopPreparing: for worker in preparers { worker.end() }
-    case .tell(.notStored(let path, _, _)):
+    case .tell(.notStored(let path, _, _), _):
       toldRefused.insert(path)
       scene.toldRefused[0].insert(path)
-    case .tell(.done(let result)):
+    case .tell(.done(let result), _):
       lacksParts = result.failedParts > 0
       if !lacksParts { scene.senderIsContent(self) }
     case .tell, .tellProgress: break
