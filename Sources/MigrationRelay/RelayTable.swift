@@ -283,7 +283,11 @@ package struct RelayTable: Sendable {
   private mutating func meet(_ id: ID, _ meeting: RelayMeeting) {
     guard let registration = registrations[id] else { return }
     if !registration.meetings.contains(meeting) {
-      guard registration.meetings.count < RelayLimits.meetings else { return refuse(id, .malformed) }
+      if registration.meetings.count >= RelayLimits.meetings, let oldest = registrations[id]?.meetings.removeFirst(),
+        meetings[oldest] == id
+      {
+        meetings[oldest] = nil
+      }
       registrations[id]?.meetings.append(meeting)
     }
     meetings[meeting] = id

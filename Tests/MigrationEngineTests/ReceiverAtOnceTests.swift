@@ -109,6 +109,42 @@ import Testing
     #expect(script.engine.conversations[SessionNumber(1)]?.isEnding == false)
   }
 
+  @Test func `a sender that comes back to its own import breaks off no other one`() {
+    var script = full()
+    script.transfers(held)
+    script.conclude(1, on: 1)
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    #expect(phase(script) == "engaged in 102 by 2; engaged in 100")
+    script.resume(11, key: 1)
+    #expect(script.engine.conversations[SessionNumber(2)]?.isEnding == false)
+    #expect(phase(script) == "engaged in 102 by 2; engaged in 100 by 3")
+  }
+
+  @Test func `a sender that has brought nothing and is away loses its place only when all are taken`() {
+    var script = open()
+    script.begin(1, as: 100)
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.syncEnded(SessionNumber(1), nil))
+    #expect(phase(script).hasPrefix("away 100 until"))
+    script.begin(2, as: 102)
+    #expect(phase(script).hasPrefix("away 100 until") && phase(script).hasSuffix("engaged in 102 by 2"))
+    #expect(script.engine.transfers.map(\.identifier) == [100, 102])
+    script.begin(3, as: 103)
+    #expect(phase(script) == "engaged in 102 by 2; engaged in 103 by 3")
+  }
+
+  @Test func `a place that an import of an earlier run leaves is shown with a code`() {
+    let known = Script.known(77, key: 7, parts: 2, concluded: Script.whole)
+    var script = open([known])
+    script.begin(1, as: 100)
+    #expect(phase(script) == "engaged in 77; engaged in 100 by 1")
+    #expect(!script.engine.workers.contains(.makeCode))
+    let ended = script.feed(.imported(77, .success(Script.done), Traffic(), refused: []))
+    #expect(phase(script) == "engaged in 100 by 1" && ended.contains("make code"))
+  }
+
   @Test func `a stream joins the session of its key`() {
     var script = full()
     #expect(script.join(31, stream: 0, key: 1).first == "serve 31 in 1 as 0")

@@ -94,6 +94,16 @@ import Testing
     #expect(trial.join(0) == ["retire 1.0"])
   }
 
+  @Test func `streams through the relay that join after one has passed it have heirs that pass it`() {
+    var trial = StreamPlanTrial(fixed: 2)
+    #expect(trial.open() == ["open 1.0", "open 1.1"])
+    trial.tell(WayFixture.ways)
+    #expect(trial.tryWays() == ["open 1.2" + Self.round])
+    #expect(trial.join(2, by: WayFixture.open) == [])
+    #expect(trial.join(0) == ["retire 1.0", "open 1.3 at port 4000"])
+    #expect(trial.join(1) == ["retire 1.1"])
+  }
+
   // MARK: In a session
 
   private static func relayed(_ features: Features) -> SenderTrial {

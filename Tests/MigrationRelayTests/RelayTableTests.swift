@@ -104,12 +104,14 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     _ = try script.call(5, .meet(meeting))
   }
 
-  @Test func `a device waits at sixty-four meetings at most`() throws {
+  @Test func `a device waits at sixty-four meetings, the newest ones`() throws {
     var script = Script()
     let meetings = (1...65).map { RelayMeeting(ofSecret: [$0]) }
     _ = try script.register(1)
     for meeting in meetings.prefix(64) + meetings.prefix(1) { #expect(script.say(1, .meet(meeting)) == []) }
-    #expect(refusal(script.say(1, .meet(meetings[64])), of: 1) == .malformed)
+    #expect(script.say(1, .meet(meetings[64])) == [])
+    #expect(refusal(script.ask(2, .meet(meetings[0])), of: 2) == .absent)
+    for place in [1, 64] { _ = try script.call(UInt64(2 + place), .meet(meetings[place])) }
   }
 
   @Test func `a proof of another token, challenge or name opens nothing`() throws {

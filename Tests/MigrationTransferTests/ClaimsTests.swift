@@ -34,6 +34,16 @@ import Testing
     #expect(claims.room(besides: one) == Tally())
   }
 
+  @Test func `what is at the destination, or staged, is not brought any more`() throws {
+    _ = try claim(offer(), one)
+    claims.release(Tally(items: 2, bytes: 60), of: one)
+    #expect(claims.room(besides: two) == Tally(items: 1, bytes: 40))
+    claims.release(1)
+    #expect(claims.room(besides: two) == Tally())
+    claims.release(2)
+    #expect(claims.room(besides: one) == Tally())
+  }
+
   @Test func `one that is judged to have no room claims none`() {
     #expect(throws: ArchiveError.self) {
       try claims.claim(offer(), of: one, hasBegun: false, .refuse) { (_) throws(ArchiveError) in

@@ -102,6 +102,9 @@ import Testing
       })
     let paired = try migration(to: try first.port(), code: try first.events.code())
     try first.events.first { if case .offer = $0 { () } else { nil } }
+    // Another 'peer send' does not use the key meanwhile.
+    let receiver = try #require(try sending.devices().first?.peer)
+    #expect(throws: Fault.self) { try sending.hold(receiver) }
     _ = first.stop()
     _ = paired.stop()
     #expect(try sending.devices().count == 1 && receiving.devices().count == 1)

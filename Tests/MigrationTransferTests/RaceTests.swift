@@ -41,6 +41,21 @@ import Testing
     #expect(isShared)
   }
 
+  @Test func `strangers that come to the door without an end do not prolong a race`() throws {
+    let closed = try HeldPort()
+    let door = try ListeningSocket(on: .loopback(port: 0))
+    let (address, deadline) = (door.address, soon())
+    var course = try Race.Course(
+      Race(addresses: [.loopback(port: closed.number)], patience: 0.2, wakeup: Wakeup()) { false }, with: door)
+    #expect(throws: Race.Failure.self) {
+      while BootInstant.now() < deadline {
+        let stranger = try StreamSocket.toThisMachine(address.port, from: "127.0.0.2")
+        _ = try course.next()
+        _ = consume stranger
+      }
+    }
+  }
+
   /// Returns false if a port is not shared.
   private func dialEachOther() throws -> Bool {
     // Each has a connection to a relay, whose port it shares.

@@ -16,6 +16,8 @@ private final class Rooms: Importers {
   let troubles = Mutex<[String: ArchiveError]>([:])
   /// The reasons for which parts are refused.
   let refusals: [String: ArchiveError]
+  /// The same from the moment at which an importer is taken.
+  let laterRefusals = Mutex<[String: ArchiveError]>([:])
   /// The parts whose importers were taken, which a judge finds in use.
   private let inUse = Mutex<Set<String>>([])
   /// The importers that were taken.
@@ -38,6 +40,7 @@ private final class Rooms: Importers {
 
   func judge(of part: Part) throws(ArchiveError) -> any PartJudge {
     if let refusal = refusals[part.name] { throw refusal }
+    if taken.withLock({ !$0.isEmpty }), let refusal = laterRefusals.withLock({ $0[part.name] }) { throw refusal }
     if inUse.withLock({ $0.contains(part.name) }) { throw ArchiveError(.appInUse, "it is being migrated") }
     return Judge(importer: try known(part), room: room)
   }
@@ -151,6 +154,16 @@ extension Events {
     #expect(receiver.events.failedParts == ["a 4", "b 4"])
     #expect(hasArrived("c") && destination.names("in-a").isEmpty)
     #expect(rooms.taken.withLock { $0 } == ["c"])
+  }
+
+  @Test func `a part that can no longer be taken at its turn is refused then`() throws {
+    let rooms = try rooms()
+    rooms.laterRefusals.withLock { $0["b"] = ArchiveError(.exists, "the app b has data by now") }
+    let receiver = try receiver(rooms)
+    let sender = try sender(to: receiver, code: try receiver.events.code())
+    #expect(try sender.result().failedParts == 1 && receiver.result().failedParts == 1)
+    #expect(receiver.events.failedParts == ["b 4"])
+    #expect(rooms.taken.withLock { $0 } == ["a", "c"] && destination.names("in-b").isEmpty)
   }
 
   @Test func `a part whose importer cannot be had fails alone, and arrives in a later run without a code`() throws {

@@ -11,7 +11,7 @@ package struct PresentItems: Equatable, Sendable {
   package private(set) var taken: [Mark] = []
 
   /// The total of the existing items: an offer of the same items need not send these bytes.
-  private(set) var tally = Tally()
+  package private(set) var tally = Tally()
   /// The greatest unit, in nanoseconds, of which every existing time is a multiple; 0 if there are
   /// no times.
   private var timeUnit: UInt128 = 0

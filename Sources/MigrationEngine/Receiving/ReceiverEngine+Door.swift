@@ -300,6 +300,8 @@ extension ReceiverEngine {
     // A code also ends while a known sender is served.
     if codes.expire(now: now) { act(.forgetCode) }
     guard isInviting else { return }
+    // A place has become free.
+    if !door.isConfirming { codes.reopen() }
     if codes.isExhausted {
       // A transfer that is served is not broken off: the next wait may begin with its end.
       let isOver = !settings.asksRestart && !phase.isEngaged

@@ -31,12 +31,13 @@ extension ReceiverEngine {
 
   /// Another sender is served instead of one that is away, whose transfer waits on the disk.
   mutating func leaveAway(for transfer: TransferID) {
+    guard phase.places.count >= settings.atOnce, phase[transfer] == nil else { return }
+    let away = phase.places.filter { !$0.isEngaged }
     // Of a transfer that is empty nothing is left.
-    let empty = phase.places.map(\.transfer).filter { $0 != transfer && transfers[of: $0]?.isEmpty != false }
-    phase.leave { !$0.isEngaged && empty.contains($0.transfer) }
-    guard settings.keeps, phase.places.count >= settings.atOnce, phase[transfer] == nil,
-      case .away(let other, _, let outcome)? = phase.places.first(where: { !$0.isEngaged })
-    else { return }
+    if let empty = away.first(where: { transfers[of: $0.transfer]?.isEmpty != false }) {
+      return phase.leave { $0.transfer == empty.transfer }
+    }
+    guard settings.keeps, case .away(let other, _, let outcome)? = away.first else { return }
     if case .failure(let failure) = outcome { tell(.failed(failure), of: other) }
     endWait(of: other)
     phase.leave { $0.transfer == other }

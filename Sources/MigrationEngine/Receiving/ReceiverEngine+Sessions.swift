@@ -31,7 +31,7 @@ extension ReceiverEngine {
     for older in asides where conversations[older]?.transfer == transfer { endSession(older, by: .superseded) }
     if let older = phase[transfer]?.session {
       endSession(older, by: .superseded)
-    } else if !isAside, phase.engaged >= settings.atOnce, let older = phase.sessions.first {
+    } else if !isAside, phase[transfer] == nil, phase.engaged >= settings.atOnce, let older = phase.sessions.first {
       endSession(older, by: .interrupted(.receiver, by: .interrupted))
     }
     lastSession += 1

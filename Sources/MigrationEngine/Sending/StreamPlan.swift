@@ -297,7 +297,9 @@ struct StreamPlan: Sendable {
   private mutating func restart(atMost limit: Int, _ now: Double) {
     let wanted = min(fixed ?? count?.found ?? 1, limit)
     if fixed == nil { count = StreamCount(count: wanted, limit: limit, now: now) }
-    missing = max(0, wanted - streams.count { $0.stays && !$0.isTrying })
+    // Those that go through the relay end when another one has passed it.
+    let counting = streams.filter { $0.stays && !$0.isTrying && (passage == nil || $0.road != .asControl) }
+    missing = max(0, wanted - counting.count)
   }
 
   /// Whether a lost stream has found no way past the relay by which another one goes.

@@ -8,7 +8,7 @@ final class Claims: Sendable {
   private struct Claim: Sendable {
     let transfer: ReceivingTransfer
     /// All that its part brings.
-    let total: Tally
+    var total: Tally
     /// The paths of the part's roots in the destination.
     let roots: Set<[UInt8]>
   }
@@ -46,6 +46,20 @@ final class Claims: Sendable {
           items: claim.total.items.subtractingClamped(held.items),
           bytes: claim.total.bytes.subtractingClamped(held.bytes)))
     }
+  }
+
+  /// Of a part, this much is at the destination, and is not brought.
+  func release(_ present: Tally, of transfer: ReceivingTransfer) {
+    state.withLock { state in
+      guard let total = state.claims[transfer.identifier]?.total else { return }
+      state.claims[transfer.identifier]?.total = Tally(
+        items: total.items.subtractingClamped(present.items), bytes: total.bytes.subtractingClamped(present.bytes))
+    }
+  }
+
+  /// Everything of the part is staged.
+  func release(_ transfer: TransferID) {
+    state.withLock { state in state.claims[transfer]?.total = Tally() }
   }
 
   /// Fails if another transfer brings a root of the same name, and existing names are refused.

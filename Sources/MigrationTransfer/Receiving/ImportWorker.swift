@@ -15,6 +15,7 @@ struct ImportWorker: Sendable {
 
   func run() -> ReceiverPerformer.WorkerReport {
     transfer.traffic.begin()
+    setup.claims.release(transfer.identifier)
     let result: Result<Done, Fault>
     var refused: [Refusal] = []
     do {

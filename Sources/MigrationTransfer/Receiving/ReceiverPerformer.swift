@@ -58,7 +58,7 @@ final class ReceiverPerformer: Performer {
     controls = ControlConnections(setup.clock)
     relay = try setup.options.relay.map { access throws(SystemError) in try RelayLink(access) }
     try relay?.start()
-    for entry in entries { setup.meetings.note(entry.remembered.peer, entry.remembered.meeting) }
+    for entry in entries.reversed() { setup.meetings.note(entry.remembered.peer, entry.remembered.meeting) }
   }
 
   func perform(_ action: ReceiverEngine.Action) -> ReceiverWorker? {
@@ -75,8 +75,8 @@ final class ReceiverPerformer: Performer {
       setup.helpers.announcer?.withdraw()
       relay?.want(nil)
     case .tell(let event, let transfer, let number):
-      let part = transfer.flatMap { transfers[$0] }?.part(number)
-      setup.observer(event.placed { part.flatMap { setup.importers.places(of: $0) }?.place(of: $0) ?? $0 })
+      let transfer = transfer.flatMap { transfers[$0] }
+      setup.observer(event.placed { transfer?.place(of: $0, inPart: number) ?? $0 })
     case .tellProgress(let transfer, let phase, let total, let fraction):
       let arrived = transfers[transfer]?.arrived ?? Arrived()
       setup.tell(.progress(TransferProgress(phase, arrived, of: total, fraction: fraction)), of: transfer)

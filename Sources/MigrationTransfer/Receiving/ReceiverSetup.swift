@@ -65,6 +65,7 @@ struct ReceiverSetup: Sendable {
         from: remembered.peer, remembered.plan.parts[Int(part)], at: place)
     }
     transfer.keep((staging, importer), ofPart: part)
+    transfer.keep(transfer.part(part).flatMap { importers.places(of: $0) }, ofPart: part)
   }
 
   /// Where the engine begins.

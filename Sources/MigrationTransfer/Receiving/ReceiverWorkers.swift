@@ -23,7 +23,7 @@ extension ReceiverSetup {
     let (options, helpers, store, meetings) = (options, helpers, store, meetings)
     return ReceiverWorker("listening") {
       if options.keepsPairings {
-        for device in try store?.devices(as: .receiver, options.knownDevices) ?? [] {
+        for device in try store?.devices(as: .receiver, options.knownDevices).reversed() ?? [] {
           meetings.note(device.peer, device.meeting)
         }
       }

@@ -21,6 +21,8 @@ final class ReceivingTransfer: Sendable {
     var finished: [UInt16: UInt64] = [:]
     /// How many roots the newest judgement leaves out of parts.
     var unplaced: [UInt16: Int] = [:]
+    /// Where the roots of parts are, if they are keys.
+    var places: [UInt16: RootPlaces] = [:]
     /// The folder of the destination for what has not begun; nil for the destination itself.
     var folder: ArchivePath?
     /// The newest part: its staging directory, and its importer.
@@ -57,6 +59,12 @@ final class ReceivingTransfer: Sendable {
   var begun: [UInt16: Begun] { state.withLock { $0.begun } }
   /// A part of the plan.
   func part(_ number: UInt16) -> Part? { state.withLock { $0.plan }?.parts[Int(number)] }
+  /// Where an item of a part is, for this device's user.
+  func place(of path: [UInt8], inPart number: UInt16) -> [UInt8] {
+    state.withLock { $0.places[number] }?.place(of: path) ?? path
+  }
+  /// A worker has looked where the roots of a part are.
+  func keep(_ places: RootPlaces?, ofPart number: UInt16) { state.withLock { $0.places[number] = places } }
   /// The folder of the destination where the parts arrive: where the first part that has begun
   /// arrives, or else what `choose` returns.
   func folder(_ choose: () throws(ArchiveError) -> ArchivePath?) throws(ArchiveError) -> ArchivePath? {

@@ -23,6 +23,7 @@ struct StagingWorker: Sendable {
     for number in parts {
       do {
         let part = plan.parts[Int(number)]
+        transfer.keep(importers.places(of: part), ofPart: number)
         let examination = try weigh(part, number, by: importers, besides: &rooms)
         try setup.importers.area.most?.besides(taken).check(total: part.bytes ?? 0)
         taken = taken.addingClamped(part.bytes ?? 0)
@@ -107,7 +108,10 @@ struct StagingWorker: Sendable {
   func stage(_ order: ReceiverEngine.StagingOrder, _ streams: StreamCounts) throws -> ReceiverPerformer.WorkerReport {
     let known = transfer.staged(ofPart: order.part)
     guard let wanted = transfer.part(order.part) else { preconditionFailure("a part is offered of a recorded plan") }
-    let importer = try known?.importer ?? setup.importers.within(transfer.folder).importer(of: wanted)
+    let importers = setup.importers.within(transfer.folder)
+    // The destination may have changed since the plan was judged.
+    if known == nil, transfer.begun[order.part] == nil { _ = try importers.judge(of: wanted) }
+    let importer = try known?.importer ?? importers.importer(of: wanted)
     var staging = try known?.staging ?? recovered(order.part, by: importer)
     switch staging?.stage {
     case .concluded(let total)?, .imported(let total)?:
@@ -125,7 +129,9 @@ struct StagingWorker: Sendable {
     let check = try setup.claims.claim(
       order.offer, of: transfer, hasBegun: staging != nil, terms.existing
     ) { (others) throws(ArchiveError) in
-      try importer.judge(order.offer.besides(others), held: held, on: terms)
+      // What is held needs no more room.
+      let isHeld = held.items >= order.offer.items && held.bytes >= order.offer.bytes
+      return try importer.judge(order.offer.besides(isHeld ? Tally() : others), held: held, on: terms)
     }
     if staging == nil {
       // The store knows before anything is staged, so that nothing staged is ever without an owner.
@@ -144,6 +150,7 @@ struct StagingWorker: Sendable {
     var refusals: [Refusal] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }
     let present = try importer.present(order.offer, for: staging, after: check)
+    setup.claims.release(present.tally, of: transfer)
     staging.beginSession(
       order.offer, mayRefuse: order.offer.contents.mayBeRefused, atMost: most)
     let part = ReceivingPart(

@@ -135,6 +135,7 @@ struct Dial {
       throw DialFailure(ofPairing: error)
     }
     let transfer = SendingTransfer(keys.identity, receiver: receiver, meeting: meeting)
+    transfer.keepOthersAway(setup.store)
     return MetReceiver(connection, transfer, dialing.context, route.relay)
   }
 

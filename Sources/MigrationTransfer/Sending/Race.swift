@@ -79,8 +79,9 @@ extension Race {
       while true {
         begin()
         if let winner = winner(), let socket = winner.socket.take() { return socket }
-        if let socket = try? door?.accept() { return socket }
+        // Before what comes to the door: that may never end.
         if let loss = race.loss(now: clock.now) { throw lost(loss) }
+        if let socket = try? door?.accept() { return socket }
         try wait()
       }
     }

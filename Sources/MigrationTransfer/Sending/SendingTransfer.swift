@@ -18,7 +18,7 @@ final class SendingTransfer: Sendable {
   /// may vanish without an error: later connections have small segments (Protocol §7.4).
   let hasFallenSilent = AtomicFlag()
   /// Keeps other processes from using the key of a kept pairing.
-  private let hold: SharedDirectory?
+  private let hold: Mutex<SharedDirectory?>
   /// Nil until the transfer is remembered, and again when it has ended.
   private let entry: Mutex<TransferEntry?>
 
@@ -29,7 +29,7 @@ final class SendingTransfer: Sendable {
     self.meeting = meeting
     self.identity = identity
     self.receiver = receiver
-    self.hold = hold
+    self.hold = Mutex(hold)
     self.entry = Mutex(entry)
   }
 
@@ -99,6 +99,14 @@ final class SendingTransfer: Sendable {
         role: .sender, identity: try identity.encoded(), peer: receiver, label: record.label, address: record.address,
         since: now, lastUsed: now,
         until: setup.options.knownDevices.end(now: now), meeting: meeting))
+    keepOthersAway(store)
+  }
+
+  /// Keeps other processes from using the key, if the device is known by now.
+  func keepOthersAway(_ store: TransferStore?) {
+    hold.withLock { hold in
+      if hold == nil { hold = (try? store?.hold(receiver)) ?? nil }
+    }
   }
 
   /// Changes the record, as far as the disk allows it.
