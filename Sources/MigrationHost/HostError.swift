@@ -58,7 +58,7 @@ package struct HostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Performs an operation of the kernel; `action` is the error's text if it fails: "the container
   /// of X cannot be made".
   static func wrapping<Result: ~Copyable>(
-    _ code: Code, _ action: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
+    _ code: Code, _ action: @autoclosure () -> String, _ body: @autoclosure () throws(SystemError) -> Result
   ) throws(HostError) -> Result {
     try SystemError.mapped(body()) { HostError(code, action(), cause: $0) }
   }

@@ -34,7 +34,7 @@ struct VaultFolder: Sendable {
   func open() throws(VaultError) -> SharedDirectory {
     if let folder = try openIfThere() { return folder }
     try observer?("make \(name)")
-    return try VaultError.wrapping("\(shown) cannot be made") { () throws(SystemError) in
+    func made() throws(SystemError) -> SharedDirectory {
       let parent = try Directory.openOrMake(home, mode: 0o700)
       do throws(SystemError) {
         try parent.makeDirectory(name, mode: 0o700)
@@ -44,13 +44,13 @@ struct VaultFolder: Sendable {
       }
       return SharedDirectory(try parent.openChildDirectory(name))
     }
+    return try VaultError.wrapping("\(shown) cannot be made", made())
   }
 
   /// Locks the directory until the returned value is released.
   func lock(_ folder: SharedDirectory, within patience: Duration = patience) throws(VaultError) {
-    let isTaken = try VaultError.wrapping("\(shown) cannot be locked") { () throws(SystemError) in
-      try folder.directory.descriptor.lockOnceFree(within: patience)
-    }
+    let isTaken = try VaultError.wrapping(
+      "\(shown) cannot be locked", folder.directory.descriptor.lockOnceFree(within: patience))
     guard isTaken else {
       let holder = folder.directory.descriptor.lockHolder().map { " (process \($0))" } ?? ""
       throw VaultError(
@@ -62,9 +62,9 @@ struct VaultFolder: Sendable {
   /// The names in it, or in a directory inside it, sorted; names that are not UTF-8 are not this
   /// program's.
   func names(in folder: SharedDirectory) throws(VaultError) -> [String] {
-    try VaultError.wrapping("\(shown) cannot be listed") { () throws(SystemError) in
-      try folder.directory.names().compactMap { String(validating: $0, as: UTF8.self) }.sorted()
-    }
+    try VaultError.wrapping(
+      "\(shown) cannot be listed",
+      folder.directory.names().compactMap { String(validating: $0, as: UTF8.self) }.sorted())
   }
 
   /// The owners that have files.
@@ -91,9 +91,9 @@ struct VaultFolder: Sendable {
   /// Adds or replaces a file; durable when it returns.
   func write(_ name: String, in folder: SharedDirectory, _ bytes: [UInt8]) throws(VaultError) {
     try observer?("write \(name)")
-    try VaultError.wrapping("\(VisibleText.quoted(name)) in \(shown) cannot be written") { () throws(SystemError) in
-      try folder.directory.replaceFile(Array(name.utf8), with: bytes)
-    }
+    try VaultError.wrapping(
+      "\(VisibleText.quoted(name)) in \(shown) cannot be written",
+      folder.directory.replaceFile(Array(name.utf8), with: bytes))
   }
 
   /// Makes any other change.
@@ -101,7 +101,7 @@ struct VaultFolder: Sendable {
     _ action: String, _ name: String, _ body: () throws(SystemError) -> Void
   ) throws(VaultError) {
     try observer?("\(action) \(name)")
-    try VaultError.wrapping("cannot \(action) \(VisibleText.quoted(name)) in \(shown)", body)
+    try VaultError.wrapping("cannot \(action) \(VisibleText.quoted(name)) in \(shown)", body())
   }
 }
 
@@ -136,7 +136,7 @@ package struct VaultError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Runs a call that the kernel may refuse; `action` then describes the failure: "the key cannot
   /// be read".
   static func wrapping<Result: ~Copyable>(
-    _ action: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
+    _ action: @autoclosure () -> String, _ body: @autoclosure () throws(SystemError) -> Result
   ) throws(VaultError) -> Result {
     try SystemError.mapped(body()) { VaultError(.failed, action(), cause: $0) }
   }

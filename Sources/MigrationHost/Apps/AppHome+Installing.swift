@@ -192,9 +192,8 @@ private struct Draft: ~Copyable {
     guard let directory = try files.open(place) else {
       throw HostError(.storage, "\"\(files.path(place))\" was removed meanwhile")
     }
-    _ = try HostError.wrapping(.storage, "\"\(files.path(place))\" cannot be locked") { () throws(SystemError) in
-      try directory.directory.descriptor.lock()
-    }
+    _ = try HostError.wrapping(
+      .storage, "\"\(files.path(place))\" cannot be locked", directory.directory.descriptor.lock())
     self.place = place
     self.directory = directory
   }

@@ -153,9 +153,8 @@ package final class AppHome: Sendable {
     guard let apps = try files.open("apps") else {
       throw HostError(.storage, "\"\(files.path("apps"))\" was removed meanwhile")
     }
-    _ = try HostError.wrapping(.storage, "\"\(files.path("apps"))\" cannot be locked") { () throws(SystemError) in
-      try apps.directory.descriptor.lock(nonBlocking: false)
-    }
+    _ = try HostError.wrapping(
+      .storage, "\"\(files.path("apps"))\" cannot be locked", apps.directory.descriptor.lock(nonBlocking: false))
     defer { withExtendedLifetime(apps) {} }
     return try body()
   }

@@ -36,9 +36,7 @@ package final class AppLock: Sendable {
 
   /// Lets the program that this process becomes keep the lock.
   package func keepOnExec() throws(HostError) {
-    try HostError.wrapping(.storage, "the app's lock cannot be passed on") { () throws(SystemError) in
-      try file.descriptor.keepOnExec()
-    }
+    try HostError.wrapping(.storage, "the app's lock cannot be passed on", file.descriptor.keepOnExec())
   }
 
   /// Lets other processes take the lock, although this object and its duplicates still exist.
@@ -61,9 +59,8 @@ package final class AppLock: Sendable {
       guard let locks = try files.open(AppHome.Folder.locks.rawValue) else {
         throw HostError(.storage, "\"\(files.path("locks"))\" was removed meanwhile")
       }
-      let locked = try HostError.wrapping(.storage, "the app \(identifier) cannot be locked") {
-        () throws(SystemError) in try lock(identifier, in: locks.directory, for: use)
-      }
+      let locked = try HostError.wrapping(
+        .storage, "the app \(identifier) cannot be locked", lock(identifier, in: locks.directory, for: use))
       // Otherwise the app was removed meanwhile, with the file.
       guard let (file, isTaken) = locked else { continue }
       guard isTaken else { throw .inUse("\(noun) \(identifier)", holder(file.descriptor), name: identifier) }
@@ -105,8 +102,7 @@ package final class AppLock: Sendable {
   /// from taking it.
   static func holder(of identifier: String, in files: HomeFiles) throws(HostError) -> Holder? {
     guard let locks = try files.open(AppHome.Folder.locks.rawValue) else { return nil }
-    return try HostError.wrapping(.storage, "cannot open \"\(files.path(place(identifier)))\"") {
-      () throws(SystemError) in
+    func found() throws(SystemError) -> Holder? {
       do throws(SystemError) {
         let file = try locks.directory.openChild(identifier)
         return file.lockHolder() == nil ? nil : holder(file)
@@ -114,6 +110,7 @@ package final class AppLock: Sendable {
         return nil
       }
     }
+    return try HostError.wrapping(.storage, "cannot open \"\(files.path(place(identifier)))\"", found())
   }
 
   private static func holder(_ file: borrowing Descriptor) -> Holder {

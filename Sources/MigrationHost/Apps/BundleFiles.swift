@@ -246,7 +246,7 @@ extension BundleFiles {
   }
 
   private static func writing<Result>(_ body: () throws(SystemError) -> Result) throws(HostError) -> Result {
-    try HostError.wrapping(.storage, "the bundle cannot be copied", body)
+    try HostError.wrapping(.storage, "the bundle cannot be copied", body())
   }
 
   private static func fault(_ place: [[UInt8]], _ reason: String, hint: String? = nil) -> HostError {

@@ -61,10 +61,9 @@ struct HomeFiles: Sendable {
   /// are not ours and are left out.
   func names(in place: String) throws(HostError) -> [String] {
     guard let directory = try open(place) else { return [] }
-    return try HostError.wrapping(.storage, "\(VisibleText.quoted(path(place))) cannot be read") {
-      () throws(SystemError) in
-      try directory.directory.names().compactMap { String(validating: $0, as: UTF8.self) }.sorted()
-    }
+    return try HostError.wrapping(
+      .storage, "\(VisibleText.quoted(path(place))) cannot be read",
+      directory.directory.names().compactMap { String(validating: $0, as: UTF8.self) }.sorted())
   }
 
   /// Creates a directory and its missing parents, private to this user.
@@ -165,7 +164,7 @@ struct HomeFiles: Sendable {
     _ action: String, _ place: String, _ body: () throws(SystemError) -> Result
   ) throws(HostError) -> Result {
     try observer?("\(action) \(place)")
-    return try HostError.wrapping(.storage, "cannot \(action) \(VisibleText.quoted(path(place)))", body)
+    return try HostError.wrapping(.storage, "cannot \(action) \(VisibleText.quoted(path(place)))", body())
   }
 
   static func split(_ place: String) -> (parent: String, name: String) {

@@ -25,9 +25,9 @@ extension InstalledApp {
       // A container that its owner has closed is not read, even by root.
       guard ContainerContents.isOpen(status), let root = try files.open(container) else { return true }
       let links = Set(try preferenceLinks().map(\.file))
-      return try HostError.wrapping(.container, "the container of \(identifier) cannot be examined") {
-        () throws(SystemError) in try ContainerContents(ignoring: links).holdsData(root)
-      }
+      return try HostError.wrapping(
+        .container, "the container of \(identifier) cannot be examined",
+        ContainerContents(ignoring: links).holdsData(root))
     }
   }
 
@@ -84,9 +84,7 @@ extension InstalledApp {
   }
 
   static func randomName() throws(HostError) -> String {
-    try HostError.wrapping(.storage, "no name can be generated") { () throws(SystemError) in
-      try SystemRandom.bytes(8).hexadecimal
-    }
+    try HostError.wrapping(.storage, "no name can be generated", SystemRandom.bytes(8).hexadecimal)
   }
 }
 

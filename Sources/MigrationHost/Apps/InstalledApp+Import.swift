@@ -58,9 +58,9 @@ extension InstalledApp {
   package func synchronizeData() throws(HostError) {
     for place in [container] + bundle.allGroups.map({ "groups/\($0)" }) {
       guard let directory = try files.open(place) else { continue }
-      try HostError.wrapping(.storage, "the data of \(identifier) cannot be made durable") { () throws(SystemError) in
-        try directory.directory.descriptor.synchronizeFileSystem()
-      }
+      try HostError.wrapping(
+        .storage, "the data of \(identifier) cannot be made durable",
+        directory.directory.descriptor.synchronizeFileSystem())
     }
   }
 

@@ -201,11 +201,12 @@ package final class CredentialVault: CredentialStorage {
   }
 
   private func storePlace(_ folder: SharedDirectory) throws(VaultError) -> StoreKey.Place {
-    try VaultError.wrapping("\(VisibleText.quoted(self.folder.home)) cannot be examined") { () throws(SystemError) in
+    func place() throws(SystemError) -> StoreKey.Place {
       let status = try folder.directory.status()
       let path = try Directory.open(self.folder.home).canonicalPath()
       return StoreKey.Place(path: path, device: status.device, inode: status.inode)
     }
+    return try VaultError.wrapping("\(VisibleText.quoted(self.folder.home)) cannot be examined", place())
   }
 
   /// A list's entry for one item; it has no secret.

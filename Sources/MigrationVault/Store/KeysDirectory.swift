@@ -47,8 +47,7 @@ struct KeysDirectory: Sendable {
       SharedDescriptor(try found.directory.openChild(name, .nonBlocking))
     }
     guard let file else { return nil }
-    return try VaultError.wrapping("the key in \(shown) cannot be read") {
-      () throws(SystemError) -> Result<[UInt8], VaultError> in
+    func content() throws(SystemError) -> Result<[UInt8], VaultError> {
       let status = try file.descriptor.status()
       guard status.kind == .regular, status.mode & 0o077 == 0, status.owner == CurrentProcess.effectiveUserID else {
         return .failure(
@@ -57,27 +56,27 @@ struct KeysDirectory: Sendable {
             hint: "If other users have read it, remove the credentials; otherwise: chmod 600"))
       }
       return .success(try file.descriptor.readAll(limit: limit))
-    }.get()
+    }
+    return try VaultError.wrapping("the key in \(shown) cannot be read", content()).get()
   }
 
   /// Writes a file, and makes the directory if it is missing; durable when it returns, with all
   /// directories above it.
   func write(_ name: String, _ bytes: [UInt8]) throws(VaultError) {
     try observer?("write the key")
-    let made = try VaultError.wrapping("\(shown) cannot be made") { () throws(SystemError) in
-      SharedDirectory(try Directory.openOrMake(path, mode: 0o700))
-    }
+    let made = try VaultError.wrapping(
+      "\(shown) cannot be made", SharedDirectory(try Directory.openOrMake(path, mode: 0o700)))
     try check(made)
-    try VaultError.wrapping("the key in \(shown) cannot be written") { () throws(SystemError) in
+    func put() throws(SystemError) {
       try made.directory.replaceFile(Array(name.utf8), with: bytes)
       try made.directory.descriptor.synchronizeFileSystem()
     }
+    try VaultError.wrapping("the key in \(shown) cannot be written", put())
   }
 
   private func check(_ directory: SharedDirectory) throws(VaultError) {
-    let (status, canonical) = try VaultError.wrapping("\(shown) cannot be examined") { () throws(SystemError) in
-      (try directory.directory.status(), try directory.directory.canonicalPath())
-    }
+    let (status, canonical) = try VaultError.wrapping(
+      "\(shown) cannot be examined", (try directory.directory.status(), try directory.directory.canonicalPath()))
     guard status.owner == CurrentProcess.effectiveUserID, status.mode & 0o022 == 0 else {
       throw VaultError(
         .unavailable, "other users may change \(shown), which has the key of the credentials",
