@@ -47,32 +47,26 @@ enum Devices {
     switch command {
     case .list(let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        let store = try store()
-        do throws(Fault) {
-          let devices = try store.devices()
-          return json ? devices.map(\.line).reduce(Rendering(), +) : table(devices)
-        } catch {
-          throw error.failure
-        }
+        let store = try TransferStore.ofUser()
+        let devices = try Fault.mapped(store.devices()) { $0.failure }
+        return json ? devices.map(\.line).reduce(Rendering(), +) : table(devices)
       }
     case .name(let typed, let name, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        let device = try store().name(typed, name)
+        let device = try TransferStore.ofUser().name(typed, name)
         return json
           ? device.line
           : Rendering(standardError: "\(VisibleText.of(device.label)) is called \(VisibleText.of(name)) now.\n")
       }
     case .forget(let typed, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        let device = try store().forgetDevice(typed)
+        let device = try TransferStore.ofUser().forgetDevice(typed)
         return json
           ? device.line
           : Rendering(standardError: "\(VisibleText.of(device.shownName)) needs a code from now on.\n")
       }
     }
   }
-
-  private static func store() throws(TransferFailure) -> TransferStore { TransferStore(home: try Home.path()) }
 
   private static func table(_ devices: [KnownDevice]) -> Rendering {
     guard !devices.isEmpty else { return Rendering(standardError: "There are no known devices.\n") }

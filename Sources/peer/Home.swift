@@ -50,6 +50,11 @@ enum Home {
   }
 }
 
+extension TransferStore {
+  /// The records in the directory of the program's state.
+  static func ofUser() throws(TransferFailure) -> TransferStore { TransferStore(home: try Home.path()) }
+}
+
 extension TransferFailure {
   /// The user's failure for an error with an app on this device.
   init(_ error: HostError) {

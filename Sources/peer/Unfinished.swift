@@ -55,20 +55,16 @@ enum Unfinished {
   /// Lists the unfinished transfers, newest first.
   static func list(json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(TransferFailure) in
-      let store = try store()
-      do throws(Fault) {
-        let listing = try store.listEverything()
-        return json ? listing.lines : listing.table(now: Timestamp.coarseNow().seconds)
-      } catch {
-        throw error.failure
-      }
+      let store = try TransferStore.ofUser()
+      let listing = try Fault.mapped(store.listEverything()) { $0.failure }
+      return json ? listing.lines : listing.table(now: Timestamp.coarseNow().seconds)
     }
   }
 
   /// Forgets one.
   static func forget(_ prefix: String, json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(TransferFailure) in
-      let forgotten = try store().forget(prefix)
+      let forgotten = try TransferStore.ofUser().forget(prefix)
       return json ? forgotten.line : forgotten.sentence
     }
   }
@@ -76,7 +72,7 @@ enum Unfinished {
   /// Forgets those without a connection for so many seconds, and old data without a record.
   static func forget(olderThan age: Double, json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(TransferFailure) in
-      let forgotten = try store().forget(before: Timestamp.coarseNow().seconds - Int64(age))
+      let forgotten = try TransferStore.ofUser().forget(before: Timestamp.coarseNow().seconds - Int64(age))
       if json { return forgotten.map(\.line).reduce(Rendering(), +) }
       let none = Rendering(standardError: "No unfinished transfer is that old.\n")
       return forgotten.isEmpty ? none : forgotten.map(\.sentence).reduce(Rendering(), +)
@@ -110,8 +106,6 @@ enum Unfinished {
           + "PEER_HOME that began it, and 'peer forget \(VisibleText.of($0.dropFirst(6).prefix(8)))' removes it"
       }
   }
-
-  private static func store() throws(TransferFailure) -> TransferStore { TransferStore(home: try Home.path()) }
 }
 
 extension TransferStore.Listing {

@@ -256,21 +256,20 @@ extension TransferStore {
   package func name(_ typed: String, _ name: String) throws(TransferFailure) -> KnownDevice {
     var device = try only(typed)
     device.name = name
-    let others: [KnownDevice]
-    do throws(Fault) { others = try devices().filter { $0.peer != device.peer } } catch { throw error.failure }
+    let others = try Fault.mapped(devices()) { $0.failure }.filter { $0.peer != device.peer }
     // A receiver may keep their data apart by these names.
     guard !others.contains(where: { $0.name == name }) else {
       throw TransferFailure(
         .usage, "another known device is called \(VisibleText.quoted(Array(name.utf8)))", hint: "Write another name.")
     }
-    do throws(Fault) { try write(device) } catch { throw error.failure }
+    try Fault.mapped(write(device)) { $0.failure }
     return device
   }
 
   /// Forgets a device: it needs a code from now on.
   package func forgetDevice(_ typed: String) throws(TransferFailure) -> KnownDevice {
     let device = try only(typed)
-    do throws(Fault) { try remove(device) } catch { throw error.failure }
+    try Fault.mapped(remove(device)) { $0.failure }
     return device
   }
 
@@ -285,8 +284,7 @@ extension TransferStore {
   /// The only device that the user can mean: by its whole name or label, or the first digits of its
   /// key.
   private func only(_ typed: String) throws(TransferFailure) -> KnownDevice {
-    let known: [KnownDevice]
-    do throws(Fault) { known = try devices() } catch { throw error.failure }
+    let known = try Fault.mapped(devices()) { $0.failure }
     var found = known.filter { $0.name == typed }
     if found.isEmpty { found = known.filter { $0.label == typed } }
     if found.isEmpty, typed.count >= Self.shortestPrefix { found = known.filter { $0.identifier.hasPrefix(typed) } }

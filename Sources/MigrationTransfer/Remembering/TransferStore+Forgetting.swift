@@ -81,15 +81,9 @@ extension TransferStore {
 
   /// The directories of the only transfer with a prefix; nil if there is none.
   private func named(_ prefix: String) throws(TransferFailure) -> (transfers: SharedDirectory, names: [[UInt8]])? {
-    let transfers: SharedDirectory?
-    var found: [[UInt8]] = []
-    do {
-      transfers = try openIfThere()
-      if let transfers { found = try names(transfers).filter { $0.starts(with: prefix.utf8) } }
-    } catch {
-      throw error.failure
-    }
-    guard let transfers, !found.isEmpty else { return nil }
+    guard let transfers = try Fault.mapped(openIfThere(), { $0.failure }) else { return nil }
+    let found = try Fault.mapped(names(transfers)) { $0.failure }.filter { $0.starts(with: prefix.utf8) }
+    if found.isEmpty { return nil }
     try Self.checkOnly(Set(found.map { $0.prefix(32) }).count, prefix)
     return (transfers, found)
   }

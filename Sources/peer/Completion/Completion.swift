@@ -152,7 +152,7 @@ extension Completion {
   }
 
   private static func transfers() throws -> [Candidate] {
-    try TransferStore(home: try Home.path()).list().candidates
+    try TransferStore.ofUser().list().candidates
   }
 
   private static func devices() throws -> [Candidate] {
