@@ -67,11 +67,8 @@ extension PeerSender.Target {
   /// Reads the address of a device, as `peer send --to` does: `HOST`, `HOST:PORT`, `[IPv6]:PORT`.
   public init(_ text: String) throws(PeerError) {
     let hint = "Use the address that the other device shows."
-    let place: HostAndPort
-    do throws(HostAndPort.ParseError) {
-      place = try HostAndPort.parse(text, defaultPort: Limits.defaultPort)
-    } catch {
-      throw PeerError(.usage, error.description, hint: hint)
+    let place = try HostAndPort.ParseError.mapped(HostAndPort.parse(text, defaultPort: Limits.defaultPort)) {
+      PeerError(.usage, $0.description, hint: hint)
     }
     guard let host = place.host else { throw PeerError(.usage, "missing host", hint: hint) }
     self = .host(host, port: place.port)

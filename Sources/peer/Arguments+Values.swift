@@ -11,10 +11,8 @@ extension Arguments {
     by parse: (String, UInt16) throws(HostAndPort.ParseError) -> HostAndPort
   ) throws(TransferFailure) -> HostAndPort? {
     guard let text = try text(option) else { return nil }
-    do {
-      return try parse(text, Limits.defaultPort)
-    } catch {
-      throw .usage("\(option): \(error)", hint: hint)
+    return try HostAndPort.ParseError.mapped(parse(text, Limits.defaultPort)) {
+      TransferFailure.usage("\(option): \($0)", hint: hint)
     }
   }
 

@@ -119,12 +119,8 @@ enum CodeEntry {
   private static func firstLine(
     _ raw: CInt, _ name: String, _ interruptions: [CInt]
   ) throws(TransferFailure) -> [UInt8]? {
-    let line = try opening { () throws(SystemError) in
-      do throws(SystemError) {
-        return try Terminal.readLine(from: raw, unless: interruptions)
-      } catch {
-        throw error.about(name)
-      }
+    let line = try SystemError.mapped(Terminal.readLine(from: raw, unless: interruptions)) {
+      TransferFailure(.failed, $0.about(name).description)
     }
     return try taken(line)
   }

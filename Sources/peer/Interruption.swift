@@ -16,12 +16,8 @@ final class Interruption: Sendable {
   let early = StopSignal()
 
   init() throws(TransferFailure) {
-    do throws(SystemError) {
-      signals = try SignalSource()
-      noticed = try Wakeup()
-    } catch {
-      throw TransferFailure(.failed, error.description)
-    }
+    signals = try SystemError.mapped(SignalSource()) { TransferFailure(.failed, $0.description) }
+    noticed = try SystemError.mapped(Wakeup()) { TransferFailure(.failed, $0.description) }
   }
 
   /// A descriptor that becomes readable when the first signal is noticed.
@@ -52,8 +48,8 @@ final class Interruption: Sendable {
 
   /// Starts to watch for signals.
   func watch() throws(TransferFailure) {
-    do throws(SystemError) {
-      _ = try OwnerThread(name: "signals") { [self] in
+    _ = try SystemError.mapped(
+      OwnerThread(name: "signals") { [self] in
         let kind = wait()
         let stop = state.withLock { state in
           state.kind = kind
@@ -64,9 +60,7 @@ final class Interruption: Sendable {
         noticed.signal()
         Peer.exit(wait().rawValue)
       }
-    } catch {
-      throw TransferFailure(.failed, error.description)
-    }
+    ) { TransferFailure(.failed, $0.description) }
   }
 
   private func wait() -> TransferFailure.Kind {

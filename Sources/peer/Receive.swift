@@ -290,13 +290,11 @@ func makeImporter(
   }
   var wanted = app.importing
   wanted.most = most
-  do {
-    return try AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted, until: stop) { news in
+  return try HostError.mapped(
+    AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted, until: stop) { news in
       if let event = TransferEvent(news) { tell(event) }
     }
-  } catch {
-    throw TransferFailure(error)
-  }
+  ) { TransferFailure($0) }
 }
 
 /// Confines the writes of this process to PEER_HOME, where an app's data is too, and to the
@@ -329,11 +327,7 @@ private func receivesAtHome(_ options: ReceiveOptions) -> Bool {
 /// boundary of writes.
 private func destination(_ options: ReceiveOptions) throws(TransferFailure) -> Directory {
   let place = try options.place
-  do {
-    return try StagingArea.openOrMake(place)
-  } catch {
-    throw TransferFailure(error)
-  }
+  return try ArchiveError.mapped(StagingArea.openOrMake(place)) { TransferFailure($0) }
 }
 
 /// Confines the writes of the receiving process to some directories, if the process can still write

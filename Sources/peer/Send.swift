@@ -342,12 +342,9 @@ extension Selection {
   private static func lines(
     _ name: String, by open: () throws(SystemError) -> Descriptor
   ) throws(TransferFailure) -> [UInt8] {
-    let text: [UInt8]
-    do {
-      text = try open().readToEnd(limit: longestFile)
-    } catch {
-      throw .usage(
-        "--exclude-from: \(name) cannot be read: \(error.words)",
+    let text = try SystemError.mapped(open().readToEnd(limit: longestFile)) {
+      TransferFailure.usage(
+        "--exclude-from: \(name) cannot be read: \($0.words)",
         hint: "Name a file that has one pattern on each line, or '-' for standard input.")
     }
     guard !text.contains(0) else {

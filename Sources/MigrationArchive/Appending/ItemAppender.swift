@@ -84,10 +84,8 @@ package final class ItemAppender {
   }
 
   private func check(_ path: [UInt8]) throws(ArchiveError) -> ArchivePath {
-    do {
-      return try ArchivePath(path)
-    } catch {
-      throw ArchiveError(.path, "\(VisibleText.quoted(path)) is not a valid path for an item", name: path)
+    try Violation.mapped(ArchivePath(path)) { _ in
+      ArchiveError(.path, "\(VisibleText.quoted(path)) is not a valid path for an item", name: path)
     }
   }
 

@@ -77,10 +77,8 @@ package struct FolderImport {
     // Durable with the items, if they are on one file system. A record that is lost counts as a change
     // here.
     try recordArrivals()
-    do {
-      try destination.synchronize()
-    } catch {
-      throw ArchiveError(.importFailed, "the imported items cannot be made durable", cause: error)
+    try SystemError.mapped(destination.synchronize()) {
+      ArchiveError(.importFailed, "the imported items cannot be made durable", cause: $0)
     }
     try checkPlacedRoots()
     try staging.refuseStaged(notStored)

@@ -203,10 +203,8 @@ package final class Staging: Sendable {
   /// Unless the importer completes, a later recovery checks the items byte by byte before they
   /// count.
   package func expose() throws(ArchiveError) {
-    do {
-      try journal.appendDurably([.exposed])
-    } catch {
-      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
+    try SystemError.mapped(journal.appendDurably([.exposed])) {
+      ArchiveError(.storage, "the journal cannot be written", cause: $0)
     }
   }
 
@@ -214,30 +212,23 @@ package final class Staging: Sendable {
   /// this process; a power loss may take it, and then the next run finds every item in its place.
   package func finishImport() throws(ArchiveError) {
     guard case .concluded(let total) = stage else { return }
-    do {
-      try journal.append([.imported])
-    } catch {
-      throw ArchiveError(.importFailed, "the imported items cannot be made durable", cause: error)
+    try SystemError.mapped(journal.append([.imported])) {
+      ArchiveError(.importFailed, "the imported items cannot be made durable", cause: $0)
     }
     shared.withLock { $0.stage = .imported(total) }
   }
 
   /// Makes the record of the import durable, where no other record says the same.
   package func makeImportDurable() throws(ArchiveError) {
-    do {
-      try journal.file.synchronize()
-    } catch {
-      throw ArchiveError(.importFailed, "the imported items cannot be made durable", cause: error)
+    try SystemError.mapped(journal.file.synchronize()) {
+      ArchiveError(.importFailed, "the imported items cannot be made durable", cause: $0)
     }
   }
 
   /// Removes the staging directory, durably; the ledger remains.
   package func remove() throws(ArchiveError) {
-    do {
-      try disk.remove()
-    } catch {
-      let name = VisibleText.quoted(disk.name)
-      throw ArchiveError(.storage, "the staging directory \(name) cannot be removed", cause: error)
+    try SystemError.mapped(disk.remove()) {
+      ArchiveError(.storage, "the staging directory \(VisibleText.quoted(disk.name)) cannot be removed", cause: $0)
     }
   }
 

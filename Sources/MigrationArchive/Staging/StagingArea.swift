@@ -50,10 +50,8 @@ package final class StagingArea: Sendable {
 
   /// The directory's status, by which other processes recognise it.
   package func status() throws(ArchiveError) -> FileStatus {
-    do {
-      return try destination.directory.directory.status()
-    } catch {
-      throw ArchiveError(.destination, "the destination cannot be examined", name: destination.path, cause: error)
+    try SystemError.mapped(destination.directory.directory.status()) {
+      ArchiveError(.destination, "the destination cannot be examined", name: destination.path, cause: $0)
     }
   }
 

@@ -106,11 +106,7 @@ extension Staging {
   }
 
   private func kind(of path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) -> FileKind? {
-    do {
-      return try places.kind(of: path)
-    } catch {
-      throw ArchiveError("examining", path, error)
-    }
+    try SystemError.mapped(places.kind(of: path)) { ArchiveError("examining", path, $0) }
   }
 
   private func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(ArchiveError) {

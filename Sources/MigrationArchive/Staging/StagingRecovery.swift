@@ -88,10 +88,8 @@ extension Staging {
 
   /// Records a changed setting for taken names, for later runs.
   private func noteExisting() throws(ArchiveError) {
-    do {
-      try journal.appendDurably([.existing(existing)])
-    } catch {
-      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
+    try SystemError.mapped(journal.appendDurably([.existing(existing)])) {
+      ArchiveError(.storage, "the journal cannot be written", cause: $0)
     }
   }
 

@@ -109,12 +109,9 @@ struct Dial {
     _ keys: PairingKeys, _ dialing: Dialing, _ addresses: [SocketAddress], _ wakeup: Wakeup, _ setup: SenderSetup
   ) throws(DialFailure) -> MetReceiver {
     let isReached = AtomicFlag()
-    var connection: Connection
-    do throws(ConnectionError) {
-      connection = try dialing.connect(to: addresses, wakeup: wakeup, isReached: isReached)
-    } catch {
-      throw DialFailure(unreached: error, isReached: isReached.isSet)
-    }
+    var connection = try ConnectionError.mapped(
+      dialing.connect(to: addresses, wakeup: wakeup, isReached: isReached)
+    ) { DialFailure(unreached: $0, isReached: isReached.isSet) }
     let meeting = try? connection.meetingSecret()
     let receiver: KeyFingerprint
     do throws(ConnectionError) {

@@ -75,14 +75,10 @@ struct Dialing: Sendable {
   }
 
   private func reach(_ addresses: [SocketAddress], _ wakeup: Wakeup) throws(ConnectionError) -> StreamSocket {
-    do throws(Race.Failure) {
-      return try Race(
-        addresses: addresses, hasSmallSegments: hasSmallSegments, port: relay == nil ? .any : .shareable,
-        patience: ReadyLimits.pairing, wakeup: wakeup, isStopped: isStopped
-      ).run()
-    } catch {
-      throw ConnectionError(error)
-    }
+    let race = Race(
+      addresses: addresses, hasSmallSegments: hasSmallSegments, port: relay == nil ? .any : .shareable,
+      patience: ReadyLimits.pairing, wakeup: wakeup, isStopped: isStopped)
+    return try Race.Failure.mapped(race.run()) { ConnectionError($0) }
   }
 }
 

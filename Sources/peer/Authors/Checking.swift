@@ -180,13 +180,9 @@ enum Checking {
     guard abilities.contains(.exports) else {
       return output.say(.notice("the extension does not export, so no export is tried"))
     }
-    let export: DryExport
-    do {
-      export = try check.export(
-        platform: options.platform, options: options.options, idleLimit: options.idleLimit, until: stop)
-    } catch {
-      throw failure(error, as: .exportFailed)
-    }
+    let export = try ArchiveError.mapped(
+      check.export(platform: options.platform, options: options.options, idleLimit: options.idleLimit, until: stop)
+    ) { failure($0, as: .exportFailed) }
     output.say(.archive(export))
     for notice in export.notices(on: check.data) { output.say(.notice(notice)) }
   }
