@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct AllAppsTests {
   private let apps = AllApps(
-    [AppState(identifier: "org.example.notes", version: "1.0", name: "Notes")], [],
+    installed: [AppState(identifier: "org.example.notes", version: "1.0", name: "Notes")], damaged: [],
     files: [
       (
         MovableApp(.described, identifier: "openssh", name: "OpenSSH", flags: [.secret, .runsByItself]),

@@ -23,8 +23,8 @@ import Testing
 
   private func arrivals(replacing: Bool = false) throws -> KeyedArrivals {
     KeyedArrivals(
-      try StagingArea(at: scratch.at("home")), home: SharedDirectory(try Directory.open(scratch.path("home"))),
-      knowing: KnownApps(records: scratch.at("records"), isElsewhere: true), replacingApps: replacing)
+      area: try StagingArea(at: scratch.at("home")), home: SharedDirectory(try Directory.open(scratch.path("home"))),
+      known: KnownApps(records: scratch.at("records"), isElsewhere: true), replacesApps: replacing)
   }
 
   private func part(_ app: String, _ keys: String...) -> Part {

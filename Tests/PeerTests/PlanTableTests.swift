@@ -27,7 +27,8 @@ import Testing
   }
 
   private func text(columns: Int) -> [String] {
-    PlanTable(inventory, PlanChoice(inventory)).text(columns: columns).split(separator: "\n").map(String.init)
+    PlanTable(inventory: inventory, choice: PlanChoice(inventory)).text(columns: columns).split(separator: "\n").map(
+      String.init)
   }
 
   @Test func `at 200 columns, each entry has one line with its figures and notes`() {
@@ -69,13 +70,13 @@ import Testing
   @Test func `500 entries have a number each`() throws {
     for number in 0..<500 { scratch.write("file \(number)", "x") }
     let inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: [])
-    let table = PlanTable(inventory, PlanChoice(inventory)).text(columns: 40).split(separator: "\n")
+    let table = PlanTable(inventory: inventory, choice: PlanChoice(inventory)).text(columns: 40).split(separator: "\n")
     #expect(table.contains { $0.hasPrefix(" 502   'file 99'") && $0.hasSuffix("…") })
     #expect(table.suffix(2).joined(separator: " ") == "To move: 502 entries, at least 0 items, 0 B")
   }
 
   @Test func `programs get the exact names, and what is chosen`() {
-    let text = PlanTable(inventory, PlanChoice(inventory)).json.json.text
+    let text = PlanTable(inventory: inventory, choice: PlanChoice(inventory)).json.json.text
     #expect(text.contains(#"{"number":1,"chosen":false,"kind":"flatpak","name":"Signal","identifier":"org.signal"#))
     #expect(
       text.contains(
@@ -110,7 +111,7 @@ import Testing
 
 @Suite struct MigrationTableTests {
   private let table = MigrationTable(
-    [
+    rows: [
       .init(name: "Firefox", state: .done, items: 1204, bytes: 225_000_000, seconds: 3.2),
       .init(
         name: "Notes", state: .failed, reason: "the app is running", hint: "Close it, and run the same commands again."),

@@ -89,19 +89,6 @@ struct GroupOwner: Equatable, Sendable {
   let app: String
   let clip: String
 
-  init(app: String, clip: String) {
-    self.app = app
-    self.clip = clip
-  }
-
-  /// Parses the result of `encoded`; nil for any other text.
-  init?(_ bytes: [UInt8]) {
-    let words = String(decoding: bytes, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
-    guard words.count == 2, words[1].hasSuffix("\n") else { return nil }
-    (app, clip) = (String(words[0]), String(words[1].dropLast()))
-    guard AppName.isWellFormed(app), AppName.isWellFormed(clip) else { return nil }
-  }
-
   var encoded: [UInt8] { Array("\(app) \(clip)\n".utf8) }
 
   /// Whether a bundle is one of the two.
@@ -124,5 +111,15 @@ struct GroupOwner: Equatable, Sendable {
     guard name.hasPrefix("."), name.hasSuffix(suffix) else { return nil }
     let group = String(name.dropFirst().dropLast(suffix.count))
     return AppName.isWellFormed(group) ? group : nil
+  }
+}
+
+extension GroupOwner {
+  /// Parses the result of `encoded`; nil for any other text.
+  init?(_ bytes: [UInt8]) {
+    let words = String(decoding: bytes, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 2, words[1].hasSuffix("\n") else { return nil }
+    (app, clip) = (String(words[0]), String(words[1].dropLast()))
+    guard AppName.isWellFormed(app), AppName.isWellFormed(clip) else { return nil }
   }
 }

@@ -15,17 +15,8 @@ struct HomeFiles: Sendable {
   /// The absolute path; it needs no encoding in a URL.
   let path: String
   let root: SharedDirectory
-  private let renaming: RenameMethod
-  private let observer: Observer?
-
-  init(
-    path: String, root: SharedDirectory, renaming: RenameMethod = .preferred, observer: Observer? = nil
-  ) {
-    self.path = path
-    self.root = root
-    self.renaming = renaming
-    self.observer = observer
-  }
+  var renaming = RenameMethod.preferred
+  var observer: Observer?
 
   /// The absolute path of a place.
   func path(_ place: String) -> String { "\(path)/\(place)" }

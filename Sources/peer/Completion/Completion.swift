@@ -56,36 +56,6 @@ struct Completion: Equatable {
     }
   }
 
-  /// Finds the completions of the last word.
-  init(_ words: [[UInt8]]) {
-    let words = words.map { VisibleText.of($0) }
-    let typed = words.last ?? ""
-    let before = Array(words.dropLast())
-    guard let first = before.first else {
-      self.init(offer: .words(Self.isOption(typed) ? Self.candidates(Overview.options) : Self.commands(in: nil)))
-      return
-    }
-    if before == ["--version"] {
-      self.init(offer: .words(Self.candidates([Overview.verbose])))
-      return
-    }
-    guard let verb = Overview.help.names.contains(first) ? .help : Verb(before) else {
-      self.init(offer: .words([]))
-      return
-    }
-    let rest = before.dropFirst(verb.length)
-    switch verb {
-    case .appRun: self = Self.ofRun(Array(rest), typed)
-    case .app, .credentials, .account, .code: self = Self.ofGroup(verb, isNamed: !rest.isEmpty, typed)
-    default: self = ArgumentsSoFar(rest, of: verb).completion(typed)
-    }
-  }
-
-  init(prefix: String = "", offer: Offer) {
-    self.prefix = prefix
-    self.offer = offer
-  }
-
   /// After the app's identifier, all words are the app's.
   private static func ofRun(_ rest: [String], _ typed: String) -> Completion {
     let words = rest.first == "--" ? Array(rest.dropFirst()) : rest
@@ -115,6 +85,31 @@ struct Completion: Equatable {
 extension Completion {
   /// The seconds of a search for devices while a person waits for the list.
   private static let lookingTime = 1.0
+
+  /// Finds the completions of the last word.
+  init(_ words: [[UInt8]]) {
+    let words = words.map { VisibleText.of($0) }
+    let typed = words.last ?? ""
+    let before = Array(words.dropLast())
+    guard let first = before.first else {
+      self.init(offer: .words(Self.isOption(typed) ? Self.candidates(Overview.options) : Self.commands(in: nil)))
+      return
+    }
+    if before == ["--version"] {
+      self.init(offer: .words(Self.candidates([Overview.verbose])))
+      return
+    }
+    guard let verb = Overview.help.names.contains(first) ? .help : Verb(before) else {
+      self.init(offer: .words([]))
+      return
+    }
+    let rest = before.dropFirst(verb.length)
+    switch verb {
+    case .appRun: self = Self.ofRun(Array(rest), typed)
+    case .app, .credentials, .account, .code: self = Self.ofGroup(verb, isNamed: !rest.isEmpty, typed)
+    default: self = ArgumentsSoFar(rest, of: verb).completion(typed)
+    }
+  }
 
   /// The kind of the offer (`words`, `files` or `directories`), a tab, and the prefix.
   var firstLine: String {

@@ -9,37 +9,11 @@ import MigrationWire
 /// `peer app list --all`: the apps of every kind of which this user has data.
 struct AllApps {
   /// The apps with an extension.
-  private let installed: [AppState]
-  private let damaged: [AppHome.Damaged]
+  let installed: [AppState]
+  let damaged: [AppHome.Damaged]
   /// The apps of files, and their sizes.
-  private let files: [(app: MovableApp, size: EntrySize?)]
-  private let notes: [String]
-
-  init(
-    _ installed: [AppState], _ damaged: [AppHome.Damaged], files: [(app: MovableApp, size: EntrySize?)],
-    notes: [String] = []
-  ) {
-    self.installed = installed
-    self.damaged = damaged
-    self.files = files
-    self.notes = notes
-  }
-
-  /// Looks for the apps of files in the home of this user, and measures their data.
-  init(_ installed: [AppState], _ damaged: [AppHome.Damaged], records: [UInt8]) throws(TransferFailure) {
-    let path = try Home.ofUser(hint: "Set HOME.")
-    do {
-      let home = SharedDirectory(try Directory.open(path))
-      let (apps, notes) = KnownApps(records: records).apps(in: home.directory)
-      var inventory = try Inventory(of: home, apps: apps, records: [records])
-      try inventory.measure(until: StopSignal(), only: { $0.app != nil })
-      self.init(
-        installed, damaged, files: inventory.entries.compactMap { entry in entry.app.map { ($0, entry.size) } },
-        notes: notes)
-    } catch {
-      throw TransferFailure(.failed, "the home \(VisibleText.quoted(path)) cannot be read: \(error)")
-    }
-  }
+  let files: [(app: MovableApp, size: EntrySize?)]
+  var notes: [String] = []
 
   /// For a person: a table.
   var table: Rendering {
@@ -80,5 +54,24 @@ struct AllApps {
     }
     let notes = Rendering(standardError: notes.map { "peer: note: \($0)\n" }.joined())
     return files.reduce(AppState.lines(installed, damaged) + notes, +)
+  }
+}
+
+extension AllApps {
+  /// Looks for the apps of files in the home of this user, and measures their data.
+  init(_ installed: [AppState], _ damaged: [AppHome.Damaged], records: [UInt8]) throws(TransferFailure) {
+    let path = try Home.ofUser(hint: "Set HOME.")
+    do {
+      let home = SharedDirectory(try Directory.open(path))
+      let (apps, notes) = KnownApps(records: records).apps(in: home.directory)
+      var inventory = try Inventory(of: home, apps: apps, records: [records])
+      try inventory.measure(until: StopSignal(), only: { $0.app != nil })
+      self.init(
+        installed: installed, damaged: damaged,
+        files: inventory.entries.compactMap { entry in entry.app.map { ($0, entry.size) } },
+        notes: notes)
+    } catch {
+      throw TransferFailure(.failed, "the home \(VisibleText.quoted(path)) cannot be read: \(error)")
+    }
   }
 }

@@ -52,10 +52,10 @@ final class EverythingImporters: Importers {
     area = folders.area
     self.folders = folders
     keyed = KeyedArrivals(
-      folders.area, home: home, knowing: known, replacingApps: options.replaces || folders.existing == .replace,
-      store: store, settings: settings)
+      area: folders.area, home: home, known: known,
+      replacesApps: options.replaces || folders.existing == .replace, store: store, settings: settings)
     begun = KeyedArrivals(
-      folders.area, home: home, knowing: known, replacingApps: true, settings: settings
+      area: folders.area, home: home, known: known, replacesApps: true, settings: settings
     ) { observer(.notice($0)) }
     self.apps = apps
     self.permissions = permissions

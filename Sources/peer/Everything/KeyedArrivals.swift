@@ -7,30 +7,17 @@ import MigrationWire
 /// The importers of the parts whose roots are keys: folders of a home, and apps of files. This device
 /// alone knows where a key lies and what an app's data is.
 struct KeyedArrivals {
-  private let area: StagingArea
-  private let home: SharedDirectory
-  private let known: KnownApps
+  let area: StagingArea
+  /// The directory of the staging area.
+  let home: SharedDirectory
+  let known: KnownApps
   /// Whether the existing data of apps is set aside.
-  private let replacesApps: Bool
+  let replacesApps: Bool
   /// Knows what has arrived before.
-  private let store: TransferStore?
-  private let settings: SettingsLoader?
-  private let tell: @Sendable (String) -> Void
-
-  /// The home is the directory of the staging area. `tell` gets clauses for the user.
-  init(
-    _ area: StagingArea, home: SharedDirectory, knowing known: KnownApps, replacingApps replacesApps: Bool,
-    store: TransferStore? = nil, settings: SettingsLoader? = nil,
-    tell: @escaping @Sendable (String) -> Void = { _ in }
-  ) {
-    self.settings = settings
-    self.tell = tell
-    self.area = area
-    self.home = home
-    self.known = known
-    self.replacesApps = replacesApps
-    self.store = store
-  }
+  var store: TransferStore?
+  var settings: SettingsLoader?
+  /// Gets clauses for the user.
+  var tell: @Sendable (String) -> Void = { _ in }
 
   /// The importer of a part; nil for a part of another kind, and for an app that this device does not
   /// know.

@@ -46,7 +46,7 @@ struct MigrationRecord: Sendable {
   /// The table of a plan of several parts, none otherwise. `command` is the command line of this
   /// device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
-    parts.isEmpty ? nil : MigrationTable(rows, leftOut: leftOut, next: next(command) + advice)
+    parts.isEmpty ? nil : MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
   }
 
   /// The parts that have arrived.

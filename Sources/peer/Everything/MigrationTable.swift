@@ -28,17 +28,11 @@ struct MigrationTable {
     var missing: UInt64 = 0
   }
 
-  private let rows: [Row]
-  private let leftOut: [Omission]
-  private let next: [String]
-
-  /// `next` has sentences that say what to do next; a command to copy comes last in its sentence,
-  /// after the only colon.
-  init(_ rows: [Row], leftOut: [Omission] = [], next: [String] = []) {
-    self.rows = rows
-    self.leftOut = leftOut
-    self.next = next
-  }
+  let rows: [Row]
+  var leftOut: [Omission] = []
+  /// Sentences that say what to do next; a command to copy comes last in its sentence, after the
+  /// only colon.
+  var next: [String] = []
 
   /// How many names are shown before the rest is only counted.
   private static let shownNames = 20

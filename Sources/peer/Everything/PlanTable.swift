@@ -4,13 +4,8 @@ import MigrationWire
 
 /// What a home has to move, with the choice of its user: for the sender.
 struct PlanTable {
-  private let inventory: Inventory
-  private let choice: PlanChoice
-
-  init(_ inventory: Inventory, _ choice: PlanChoice) {
-    self.inventory = inventory
-    self.choice = choice
-  }
+  let inventory: Inventory
+  let choice: PlanChoice
 
   /// The table for a terminal. Entries that do not move have their number in parentheses.
   func text(columns: Int) -> String { texts(columns: columns).joined() }
@@ -201,23 +196,17 @@ extension Part {
 
 /// A table that a terminal shows at once, and whose sizes change in place.
 struct WholeTable {
-  private let choice: PlanChoice
-  private let columns: Int
-  private let rows: Int
+  let choice: PlanChoice
+  let columns: Int
+  /// The height of the terminal.
+  let rows: Int
   /// How many lines are shown above the cursor; nil before the first ones.
-  private var drawn: Int?
-
-  /// `rows` is the height of the terminal.
-  init(_ choice: PlanChoice, columns: Int, rows: Int) {
-    self.choice = choice
-    self.columns = columns
-    self.rows = rows
-  }
+  var drawn: Int?
 
   /// Draws the table anew, with a line below that tells which entry is measured next; false if it has
   /// no room. Once it is shown it stays, also if notes make it longer.
   mutating func draw(_ inventory: Inventory, measuring next: Int?) -> Bool {
-    let text = PlanTable(inventory, choice).text(columns: columns)
+    let text = PlanTable(inventory: inventory, choice: choice).text(columns: columns)
     let lines = text.utf8.count { $0 == UInt8(ascii: "\n") }
     guard drawn != nil || lines + 4 < rows else { return false }
     let count = inventory.entries.count

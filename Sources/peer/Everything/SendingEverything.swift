@@ -136,7 +136,7 @@ struct ChosenEverything {
     }
     var (shown, time) = (0, BootInstant.now())
     let rows = table && isShown ? Terminal.height(StandardStream.error.rawValue) ?? 0 : 0
-    var whole = WholeTable(choice, columns: columns, rows: rows)
+    var whole = WholeTable(choice: choice, columns: columns, rows: rows)
     if isShown, !whole.draw(inventory, measuring: 1) { show([], measuring: 1) }
     do throws(ArchiveError) {
       try inventory.measure(until: stop) { index, inventory in
@@ -146,7 +146,8 @@ struct ChosenEverything {
         time = now
         if whole.draw(inventory, measuring: index + 2) { return }
         // Apps that make their data themselves are not measured.
-        show(table ? PlanTable(inventory, choice).texts(columns: columns)[shown...index] : [], measuring: index + 2)
+        let all = table ? PlanTable(inventory: inventory, choice: choice).texts(columns: columns) : []
+        show(table ? all[shown...index] : [], measuring: index + 2)
         shown = index + 1
       }
     } catch {
@@ -154,7 +155,7 @@ struct ChosenEverything {
       throw error.code == .stopped ? TransferFailure(.interrupted, "interrupted") : TransferFailure(error)
     }
     if whole.draw(inventory, measuring: nil) { return }
-    let rest = table ? PlanTable(inventory, choice).texts(columns: columns)[shown...] : []
+    let rest = table ? PlanTable(inventory: inventory, choice: choice).texts(columns: columns)[shown...] : []
     if isShown {
       show(rest, measuring: nil)
     } else if table {
@@ -165,7 +166,7 @@ struct ChosenEverything {
   /// Measures the entries, and tells a program what there is and the size of each as soon as it is
   /// known.
   mutating func measure(telling questioner: ProgramQuestioner, until stop: StopSignal) throws(TransferFailure) {
-    questioner.tell("inventory", PlanTable(inventory, choice).json)
+    questioner.tell("inventory", PlanTable(inventory: inventory, choice: choice).json)
     do throws(ArchiveError) {
       try inventory.measure(until: stop) { index, inventory in
         guard let size = inventory.entries[index].size?.tally else { return }
@@ -358,7 +359,7 @@ struct ChosenEverything {
       var everything = try ChosenEverything(options, records: records)
       _ = try everything.choose(continuing: TransferStore(home: records))
       try ArchiveError.mapped(everything.inventory.measure(until: StopSignal())) { TransferFailure($0) }
-      let table = PlanTable(everything.inventory, everything.choice)
+      let table = PlanTable(inventory: everything.inventory, choice: everything.choice)
       let notes = Rendering(standardError: everything.notes.map { "peer: note: \($0)\n" }.joined())
       if options.json { return notes + .event("inventory", table.json) }
       let columns = Terminal.width(StandardStream.output.rawValue) ?? 80

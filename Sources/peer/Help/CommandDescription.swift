@@ -88,50 +88,39 @@ struct Option: Equatable, Sendable {
   /// The name as it is typed, dashes included.
   let name: String
   /// A short name that can be typed instead.
-  let short: String?
+  var short: String?
   /// The name of its value in help texts; nil for an option without a value.
   let value: String?
   /// The kind of its value.
   let kind: ValueKind
   /// Whether it may be repeated.
-  let isRepeatable: Bool
+  var isRepeatable = false
   /// Its effect, in sentences. Where there is little room, only the first clause is shown.
   let text: String
 
-  private init(
-    _ name: String, short: String? = nil, _ value: String?, _ kind: ValueKind, isRepeatable: Bool, _ text: String
-  ) {
-    self.name = name
-    self.short = short
-    self.value = value
-    self.kind = kind
-    self.isRepeatable = isRepeatable
-    self.text = text
-  }
-
   /// An option without a value.
   static func flag(_ name: String, short: String? = nil, _ text: String) -> Option {
-    Option(name, short: short, nil, .text, isRepeatable: false, text)
+    Option(name: name, short: short, value: nil, kind: .text, text: text)
   }
 
   /// An option with a value.
   static func value(_ name: String, _ value: String, _ kind: ValueKind, _ text: String) -> Option {
-    Option(name, value, kind, isRepeatable: false, text)
+    Option(name: name, value: value, kind: kind, text: text)
   }
 
   /// An option with a value for which a shell offers nothing.
   static func value(_ name: String, _ value: String, _ text: String) -> Option {
-    Option(name, value, .text, isRepeatable: false, text)
+    Option(name: name, value: value, kind: .text, text: text)
   }
 
   /// An option with a value that may be repeated.
   static func repeatable(_ name: String, _ value: String, _ kind: ValueKind, _ text: String) -> Option {
-    Option(name, value, kind, isRepeatable: true, text)
+    Option(name: name, value: value, kind: kind, isRepeatable: true, text: text)
   }
 
   /// A repeatable option with a value for which a shell offers nothing.
   static func repeatable(_ name: String, _ value: String, _ text: String) -> Option {
-    Option(name, value, .text, isRepeatable: true, text)
+    Option(name: name, value: value, kind: .text, isRepeatable: true, text: text)
   }
 
   /// The option and the name of its value: `--limit RATE`.
