@@ -61,7 +61,7 @@ extension CommandDescription {
           the bundle is invalid or conflicts with an installed one, the app or its clip is in use, or PEER_HOME cannot
           hold apps
           """),
-      .init(number: 6, meaning: "not enough space")))
+      .noSpaceLeft))
 
   static let appList = CommandDescription(
     usage: "app list", summary: "list installed apps",
@@ -75,9 +75,7 @@ extension CommandDescription {
         """)
     ],
     options: [.flag("--all", "Also list Flatpaks and described apps with data."), .json, .help],
-    exitCodes: ExitCodes(
-      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
-      .init(number: 4, meaning: "PEER_HOME cannot hold apps")))
+    exitCodes: ExitCodes(.emptyList, .failed, .wrongCommand, .init(number: 4, meaning: "PEER_HOME cannot hold apps")))
 
   static let appRun = CommandDescription(
     usage: "app run ID [ARGS...]", summary: "start an app",
@@ -164,7 +162,7 @@ extension CommandDescription {
           invalid command line, no folder in which to create DIR, no such PATH, or no package at the default PATH
           """),
       .init(number: 4, meaning: "DIR is not empty or has an invalid name, or PATH does not contain AppMigrationKit"),
-      .init(number: 6, meaning: "not enough space")))
+      .noSpaceLeft))
 }
 
 extension ExitCodes.Code {

@@ -41,9 +41,7 @@ extension CommandDescription {
           the bundle is invalid, the extension does not start or has no abilities, the app is in use, or PEER_HOME cannot be
           used
           """),
-      .init(number: 6, meaning: "not enough space"),
-      .init(number: 9, meaning: "the exporter failed"), .init(number: 130, meaning: "interrupted by Ctrl-C"),
-      .init(number: 143, meaning: "terminated by SIGTERM")))
+      .noSpaceLeft, .init(number: 9, meaning: "the exporter failed"), .interrupted, .terminated))
 
   static let appMigrate = CommandDescription(
     usage: "app migrate ID", summary: "try a migration on this device",
@@ -96,10 +94,9 @@ extension CommandDescription {
       .init(
         number: 4,
         meaning: "an app is in use, its bundle or a PEER_HOME cannot be used, or the receiving app already has data"),
-      .init(number: 6, meaning: "not enough space"),
-      .init(number: 7, meaning: "the importer failed"), .init(number: 8, meaning: "some items did not arrive"),
-      .init(number: 9, meaning: "the exporter failed"), .init(number: 130, meaning: "interrupted by Ctrl-C"),
-      .init(number: 143, meaning: "terminated by SIGTERM")))
+      .noSpaceLeft, .init(number: 7, meaning: "the importer failed"),
+      .init(number: 8, meaning: "some items did not arrive"), .init(number: 9, meaning: "the exporter failed"),
+      .interrupted, .terminated))
 
   private static let platform = Option.value(
     "--platform", "NAME", .word(platforms), "The destination's platform for the exporter (default: linux).")

@@ -27,8 +27,7 @@ extension CommandDescription {
     examples: ["peer credentials list org.example.notes"],
     exitCodes: ExitCodes(
       .init(number: 0, meaning: "done, also if the list is empty or a credential cannot be opened"),
-      .failed, .wrongCommand,
-      .init(number: 4, meaning: Surroundings.unfitHome)))
+      .failed, .wrongCommand, .unfitHome))
 
   static let credentialsRemove = CommandDescription(
     usage: "credentials remove OWNER", summary: "remove credentials",
@@ -52,8 +51,7 @@ extension CommandDescription {
     examples: ["peer credentials remove org.example.notes@Clip"],
     exitCodes: ExitCodes(
       .done, .init(number: 1, meaning: "failed, also if the labels cannot be read"),
-      .init(number: 2, meaning: "invalid command line, or no such credentials"),
-      .init(number: 4, meaning: Surroundings.unfitHome)))
+      .init(number: 2, meaning: "invalid command line, or no such credentials"), .unfitHome))
 }
 
 extension CommandDescription {
@@ -104,9 +102,7 @@ extension CommandDescription {
     forms: [Form(.others)],
     blocks: [.text("Lists the records: the app or clip, the user, and the state (authorized or revoked).")],
     options: [.json, .help],
-    exitCodes: ExitCodes(
-      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
-      .init(number: 4, meaning: Surroundings.unfitHome)))
+    exitCodes: .listing)
 
   private static let appOfUser = Option.value("--app", "ID", .app, "The app or clip.")
 }
@@ -114,5 +110,4 @@ extension CommandDescription {
 extension ExitCodes.Code {
   fileprivate static let refusedRecord = Self(
     number: 4, meaning: "the app's bundle is damaged, its record is full, or PEER_HOME cannot be used")
-  fileprivate static let noSpaceLeft = Self(number: 6, meaning: "not enough space")
 }

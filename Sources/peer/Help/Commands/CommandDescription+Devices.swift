@@ -19,9 +19,7 @@ extension CommandDescription {
         """),
       .help,
     ],
-    exitCodes: ExitCodes(
-      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
-      .init(number: 130, meaning: "interrupted by Ctrl-C"), .init(number: 143, meaning: "terminated by SIGTERM")))
+    exitCodes: ExitCodes(.emptyList, .failed, .wrongCommand, .interrupted, .terminated))
 }
 
 extension CommandDescription {
@@ -52,9 +50,7 @@ extension CommandDescription {
         """)
     ],
     options: [.json, .help],
-    exitCodes: ExitCodes(
-      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
-      .init(number: 4, meaning: Surroundings.unfitHome)))
+    exitCodes: .listing)
 
   static let deviceName = CommandDescription(
     usage: "device name DEVICE NAME", summary: "name a known device",
@@ -68,9 +64,7 @@ extension CommandDescription {
         """)
     ],
     options: [.json, .help],
-    exitCodes: ExitCodes(
-      .done, .failed, .init(number: 2, meaning: "invalid command line, or no device or several devices match DEVICE"),
-      .init(number: 4, meaning: Surroundings.unfitHome)))
+    exitCodes: ExitCodes(.done, .failed, .noDevice, .unfitHome))
 
   static let deviceForget = CommandDescription(
     usage: "device forget DEVICE", summary: "forget a known device",
@@ -84,9 +78,7 @@ extension CommandDescription {
         """)
     ],
     options: [.json, .help],
-    exitCodes: ExitCodes(
-      .done, .failed, .init(number: 2, meaning: "invalid command line, or no device or several devices match DEVICE"),
-      .init(number: 4, meaning: Surroundings.unfitHome)))
+    exitCodes: ExitCodes(.done, .failed, .noDevice, .unfitHome))
 
   static let resume = CommandDescription(
     usage: "resume list", summary: "list unfinished transfers",
@@ -101,9 +93,7 @@ extension CommandDescription {
         """)
     ],
     options: [.json, .help],
-    exitCodes: ExitCodes(
-      .init(number: 0, meaning: "done, also if the list is empty"), .failed, .wrongCommand,
-      .init(number: 4, meaning: Surroundings.unfitHome)))
+    exitCodes: .listing)
 
   static let forget = CommandDescription(
     usage: "forget ID", summary: "forget an unfinished transfer",
@@ -131,11 +121,23 @@ extension CommandDescription {
       .init(number: 4, meaning: "the transfer is in use, or \(Surroundings.unfitHome)")))
 }
 
+extension ExitCodes {
+  /// The codes of a command that lists what is in PEER_HOME.
+  static let listing = ExitCodes(.emptyList, .failed, .wrongCommand, .unfitHome)
+}
+
 extension ExitCodes.Code {
   static let done = Self(number: 0, meaning: "done")
+  static let emptyList = Self(number: 0, meaning: "done, also if the list is empty")
   static let failed = Self(number: 1, meaning: "failed")
   static let unwritten = Self(number: 1, meaning: "standard output could not be written")
   static let wrongCommand = Self(number: 2, meaning: "invalid command line")
+  fileprivate static let noDevice = Self(
+    number: 2, meaning: "invalid command line, or no device or several devices match DEVICE")
+  static let unfitHome = Self(number: 4, meaning: Surroundings.unfitHome)
+  static let noSpaceLeft = Self(number: 6, meaning: "not enough space")
+  static let interrupted = Self(number: 130, meaning: "interrupted by Ctrl-C")
+  static let terminated = Self(number: 143, meaning: "terminated by SIGTERM")
 }
 
 extension CommandDescription {

@@ -76,7 +76,5 @@ extension CommandDescription {
       .flag("--no-browser", "Print the address, and open no browser."),
       .help,
     ],
-    exitCodes: ExitCodes(
-      .done, .failed, .wrongCommand, .init(number: 4, meaning: Surroundings.unfitHome),
-      .init(number: 130, meaning: "interrupted by Ctrl-C"), .init(number: 143, meaning: "terminated by SIGTERM")))
+    exitCodes: ExitCodes(.done, .failed, .wrongCommand, .unfitHome, .interrupted, .terminated))
 }
