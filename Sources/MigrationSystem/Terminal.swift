@@ -11,8 +11,6 @@ package enum Terminal {
     case endOfInput
     /// One of the other descriptors became readable first.
     case interrupted
-    /// The deadline passed first.
-    case timedOut
   }
 
   /// Lines that people type are shorter; the rest would count as the next line.
@@ -36,29 +34,10 @@ package enum Terminal {
   }
 
   /// Waits for a line, byte by byte, so that no input behind it is consumed.
-  ///
-  /// Without `echo` a terminal shows only the end of the line, and gets its former settings back
-  /// afterwards.
   /// - Parameter interruptions: descriptors that end the wait when they become readable, such as a
   ///   `SignalSource`.
   package static func readLine(
-    from raw: CInt = STDIN_FILENO, echo: Bool = true, unless interruptions: [CInt] = [],
-    until deadline: BootInstant? = nil
-  ) throws(SystemError) -> Line {
-    var saved = termios()
-    let isHidden = unsafe !echo && tcgetattr(raw, &saved) == 0
-    if isHidden {
-      var hidden = saved
-      hidden.c_lflag = hidden.c_lflag & ~tcflag_t(ECHO) | tcflag_t(ECHONL)
-      unsafe tcsetattr(raw, TCSAFLUSH, &hidden)
-    }
-    // Input that has been typed ahead was meant for the next line.
-    defer { if isHidden { unsafe tcsetattr(raw, TCSANOW, &saved) } }
-    return try readBytes(from: raw, unless: interruptions, until: deadline)
-  }
-
-  static func readBytes(
-    from raw: CInt, unless interruptions: [CInt], until deadline: BootInstant?
+    from raw: CInt = STDIN_FILENO, unless interruptions: [CInt] = []
   ) throws(SystemError) -> Line {
     var poller = try Poller()
     var interests = [Poller.Interest(raw, .readable)] + interruptions.map { Poller.Interest($0, .readable) }
@@ -66,7 +45,7 @@ package enum Terminal {
     // A line that grows would leave copies of its bytes, and it may be a code.
     line.reserveCapacity(longestLine)
     while line.count < longestLine {
-      guard try poller.wait(&interests, until: deadline) else { return .timedOut }
+      _ = try poller.wait(&interests)
       if interests.dropFirst().contains(where: { !$0.ready.isEmpty }) { return .interrupted }
       var byte: UInt8 = 0
       let count: Int
@@ -125,7 +104,7 @@ package enum Terminal {
       // process.
       guard isInForeground(raw) else { continue }
       do throws(SystemError) {
-        return try readBytes(from: raw, unless: interruptions, until: nil)
+        return try readLine(from: raw, unless: interruptions)
       } catch {
         guard error.errno == EIO, !isInForeground(raw) else { throw error }
       }

@@ -128,7 +128,7 @@ enum CodeEntry {
   private static func taken(_ line: Terminal.Line) throws(TransferFailure) -> [UInt8]? {
     switch line {
     case .line(let bytes): return bytes
-    case .endOfInput, .timedOut: return nil
+    case .endOfInput: return nil
     case .interrupted: throw TransferFailure(.interrupted, "interrupted before the code was entered")
     }
   }

@@ -96,7 +96,7 @@ enum ChoiceEntry {
     for _ in 0..<tries {
       switch try next() {
       case .interrupted: throw TransferFailure(.interrupted, "interrupted before a device was chosen")
-      case .endOfInput, .timedOut: throw TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")
+      case .endOfInput: throw TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")
       case .line(let bytes):
         let typed = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
         if let number = Int(typed), (1...count).contains(number) { return number - 1 }
@@ -149,7 +149,7 @@ struct ConsentEntry: Sendable {
     for _ in 0..<tries {
       switch next() {
       case .interrupted: return nil
-      case .endOfInput, .timedOut: return false
+      case .endOfInput: return false
       case .line(let line):
         switch String(decoding: line, as: UTF8.self).lowercased().filter({ !$0.isWhitespace }) {
         case "y", "yes": return true
@@ -221,7 +221,7 @@ enum RestartEntry {
   static func answer(_ line: Terminal.Line) -> Bool? {
     switch line {
     case .line: true
-    case .endOfInput, .timedOut: false
+    case .endOfInput: false
     case .interrupted: nil
     }
   }

@@ -81,7 +81,7 @@ struct EverythingConsent: Sendable {
     for _ in 0..<tries {
       switch next() {
       case .interrupted: return nil
-      case .endOfInput, .timedOut: return .no
+      case .endOfInput: return .no
       case .line(let line):
         switch String(decoding: line, as: UTF8.self).lowercased().filter({ !$0.isWhitespace }) {
         case "y", "yes": return .yes(without: special)

@@ -115,7 +115,7 @@ extension Via {
         if let token = RelayToken(typed: text) { return token }
         mistake = "That is not a token: a token has 32 hexadecimal digits."
       case .interrupted?: throw TransferFailure(.interrupted, "interrupted before the token was entered")
-      case .endOfInput?, .timedOut?, nil: throw .usage("no token was entered", hint: Self.file.hint)
+      case .endOfInput?, nil: throw .usage("no token was entered", hint: Self.file.hint)
       }
     }
     throw .usage("no valid token was entered", hint: Self.file.hint)
