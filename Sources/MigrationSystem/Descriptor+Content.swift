@@ -33,37 +33,25 @@ extension Descriptor {
   }
 
   /// Writes all bytes at an offset.
-  func write(at offset: Int64, _ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    var done = 0
-    while done < bytes.count {
-      done += try calling("write") {
-        unsafe pwrite(raw, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + done)
-      }
-    }
-  }
-
-  /// Writes all bytes at an offset.
   package func write(at offset: Int64, _ bytes: Span<UInt8>) throws(SystemError) {
-    try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe write(at: offset, buffer) }
-  }
-
-  /// Writes all bytes at the position where the last write or read without an offset ended.
-  func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    var done = 0
-    while done < bytes.count {
-      done += try calling("write") { unsafe Glibc.write(raw, bytes.baseAddress! + done, bytes.count - done) }
+    try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in
+      var done = 0
+      while done < buffer.count {
+        done += try calling("write") {
+          unsafe pwrite(raw, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + done)
+        }
+      }
     }
   }
 
   /// Writes all bytes at the position where the last write or read without an offset ended.
   package func append(_ bytes: Span<UInt8>) throws(SystemError) {
-    try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe append(buffer) }
-  }
-
-  /// Reads as many bytes as one call returns, from the position where the last one ended; 0 at the
-  /// end. Also works on pipes.
-  func readNext(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    try calling("read") { unsafe Glibc.read(raw, buffer.baseAddress, buffer.count) }
+    try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in
+      var done = 0
+      while done < buffer.count {
+        done += try calling("write") { unsafe Glibc.write(raw, buffer.baseAddress! + done, buffer.count - done) }
+      }
+    }
   }
 
   /// Reads as many bytes as one call returns, from the position where the last one ended; 0 at the
@@ -71,7 +59,7 @@ extension Descriptor {
   package func readNext(into bytes: inout [UInt8]) throws(SystemError) -> Int {
     var memory = bytes.mutableSpan
     return try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in
-      try unsafe readNext(into: buffer)
+      try calling("read") { unsafe Glibc.read(raw, buffer.baseAddress, buffer.count) }
     }
   }
 
