@@ -110,13 +110,26 @@ final class ReceiverPerformer: Performer {
 
     case .weigh(let number, let id, let plan, let parts, let client):
       setup.tell(.transfer(id), of: id)
-      return setup.weigh(plan, parts, number, of: transfer(id), from: client)
+      return setup.staging("weighing", number, of: transfer(id)) {
+        try $0.weigh(plan, parts, from: client)
+      } failing: {
+        .weighed(number, .failure($0), session: 0)
+      }
     case .record(let number, let record):
-      return setup.record(record, port: entrance?.address.port ?? 0, number, of: transfer(record.transfer))
+      let port = entrance?.address.port ?? 0
+      return setup.staging("record", number, of: transfer(record.transfer)) {
+        try $0.record(record, port: port)
+      } failing: {
+        .recorded(number, $0)
+      }
     case .stage(let number, let order):
       let counts = streams[number] ?? StreamCounts()
       streams[number] = counts
-      return setup.stage(order, counts, number, of: transfer(order.transfer))
+      return setup.staging("staging", number, of: transfer(order.transfer)) {
+        try $0.stage(order, counts)
+      } failing: {
+        .staged(number, .failure($0))
+      }
     case .readLedger(let number):
       return inSession(number, orElse: .ledger(number, .failure(Self.forgotten))) { $0.readLedger() }
     case .dropItems(let number, let marks):

@@ -111,39 +111,14 @@ extension ReceiverSetup {
     }
   }
 
-  func weigh(
-    _ plan: Plan, _ parts: [UInt16], _ number: SessionNumber, of transfer: ReceivingTransfer,
-    from client: KeyFingerprint
+  /// Weighs a plan, records it, or stages a part of it, for a session.
+  func staging(
+    _ name: String, _ number: SessionNumber, of transfer: ReceivingTransfer,
+    _ body: @escaping @Sendable (StagingWorker) throws -> ReceiverPerformer.WorkerReport,
+    failing failed: @escaping @Sendable (Fault) -> ReceiverPerformer.Event
   ) -> ReceiverWorker {
     let worker = StagingWorker(setup: self, session: number, transfer: transfer)
-    return ReceiverWorker("weighing") {
-      try worker.weigh(plan, parts, from: client)
-    } failing: {
-      .weighed(number, .failure($0), session: 0)
-    }
-  }
-
-  func record(
-    _ record: ReceiverEngine.PlanRecord, port: UInt16, _ number: SessionNumber, of transfer: ReceivingTransfer
-  ) -> ReceiverWorker {
-    let worker = StagingWorker(setup: self, session: number, transfer: transfer)
-    return ReceiverWorker("record") {
-      try worker.record(record, port: port)
-    } failing: {
-      .recorded(number, $0)
-    }
-  }
-
-  func stage(
-    _ order: ReceiverEngine.StagingOrder, _ streams: StreamCounts, _ number: SessionNumber,
-    of transfer: ReceivingTransfer
-  ) -> ReceiverWorker {
-    let worker = StagingWorker(setup: self, session: number, transfer: transfer)
-    return ReceiverWorker("staging") {
-      try worker.stage(order, streams)
-    } failing: {
-      .staged(number, .failure($0))
-    }
+    return ReceiverWorker(name, { try body(worker) }, failing: failed)
   }
 
   func importItems(
