@@ -9,7 +9,7 @@ enum Command: Equatable, Sendable {
   case receive(ReceiveOptions)
   case send(SendOptions)
   /// Show the page on which people move to a new computer.
-  case assistant(AssistantOptions)
+  case assistant(opensBrowser: Bool)
   /// List the waiting devices on the network.
   case discover(DiscoverOptions)
   /// Join other devices.
@@ -80,7 +80,9 @@ extension Command {
         switch verb {
         case .receive: self = .receive(try ReceiveOptions(arguments))
         case .send: self = .send(try SendOptions(arguments))
-        case .assistant: self = .assistant(try AssistantOptions(arguments))
+        case .assistant:
+          try arguments.refuseOperands()
+          self = .assistant(opensBrowser: !arguments.has("--no-browser"))
         case .discover: self = .discover(try DiscoverOptions(arguments))
         case .relay: self = .relay(try RelayOptions(arguments))
         case .resume: self = try Self.resume(arguments)

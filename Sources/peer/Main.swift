@@ -59,7 +59,7 @@ import PeerTransfer
     case .send(let options):
       let output = Output(.sender, json: options.json)
       return perform(output) { () throws(TransferFailure) in try runSend(options, output) }
-    case .assistant(let options): return Assistant.perform(options)
+    case .assistant(let opensBrowser): return Assistant.perform(opensBrowser: opensBrowser)
     case .discover(let options): return Discover.perform(options)
     case .relay(let options): return RelayCommand.perform(options)
     case .resumeList(let json): return Unfinished.list(json: json)

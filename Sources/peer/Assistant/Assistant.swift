@@ -4,20 +4,6 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// The options of `peer assistant`.
-struct AssistantOptions: Equatable, Sendable {
-  /// Whether the address is opened in the user's browser.
-  var opensBrowser = true
-}
-
-extension AssistantOptions {
-  /// Parses the words after `peer assistant`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
-    try arguments.refuseOperands()
-    opensBrowser = !arguments.has("--no-browser")
-  }
-}
-
 /// `peer assistant`: the page on which people move to a new computer.
 enum Assistant {
   /// The file in PEER_HOME that the running assistant has locked. It has its port and its secret.
@@ -25,15 +11,15 @@ enum Assistant {
   private static let longestFile = 256
 
   /// Serves the page, or opens another one of the assistant that runs. Returns the exit code.
-  static func perform(_ options: AssistantOptions) -> Int32 {
+  static func perform(opensBrowser: Bool) -> Int32 {
     do {
-      return try run(options)
+      return try run(opensBrowser)
     } catch {
       return Output(.sender, json: false).fail(error)
     }
   }
 
-  private static func run(_ options: AssistantOptions) throws(TransferFailure) -> Int32 {
+  private static func run(_ opensBrowser: Bool) throws(TransferFailure) -> Int32 {
     guard let page = ShippedFolder.find("page", source: "Sources/MigrationPage/Page") else {
       throw TransferFailure(
         .failed, "the files of the page are not installed", hint: "Install peer again: they are in share/peer/page.")
@@ -44,14 +30,14 @@ enum Assistant {
       let signals = try SignalSource()
       let file = try Directory.openOrMake(home, mode: 0o700).openOrCreateFile(fileName)
       guard try file.lockOnceFree() else {
-        try open(try addressOfOther(file), options)
+        try open(try addressOfOther(file), opensBrowser)
         return ExitCode.done
       }
       let program = try AssistantProgram(page: page)
       var server = try PageServer(program)
       try file.truncate(to: 0)
       try file.write(at: 0, Array("\(server.port) \(server.secret)\n".utf8).span)
-      try open(try server.newAddress(), options)
+      try open(try server.newAddress(), opensBrowser)
       let isStopped = try server.run(until: signals.raw)
       try file.truncate(to: 0)
       program.end()
@@ -67,9 +53,9 @@ enum Assistant {
   }
 
   /// Prints an address, and opens it in the browser that the user has chosen.
-  private static func open(_ address: String, _ options: AssistantOptions) throws(SystemError) {
+  private static func open(_ address: String, _ opensBrowser: Bool) throws(SystemError) {
     StandardStream.output.write("The page for moving to a new computer: \(address)\n")
-    guard options.opensBrowser else { return }
+    guard opensBrowser else { return }
     do throws(SystemError) {
       let browser = try UserProgram("xdg-open", [address])
       // A browser may run as long as this program.
