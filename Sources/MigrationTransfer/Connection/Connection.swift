@@ -47,12 +47,10 @@ struct Connection: ~Copyable {
     _ socket: consuming StreamSocket, _ context: TLSContext, wakeup: Wakeup,
     isStopped: @escaping @Sendable () -> Bool = { true }
   ) throws(ConnectionError) {
-    try ConnectionError.system { () throws(SystemError) in
-      try socket.setNoDelay()
-      try socket.setUserTimeout(.seconds(Int(Heartbeat.silence)))
-    }
-    let poller = try ConnectionError.system { () throws(SystemError) in try Poller() }
-    let session = try ConnectionError.tls { () throws(TLSError) in try TLSSession(context) }
+    try ConnectionError.system(socket.setNoDelay())
+    try ConnectionError.system(socket.setUserTimeout(.seconds(Int(Heartbeat.silence))))
+    let poller = try ConnectionError.system(Poller())
+    let session = try ConnectionError.tls(TLSSession(context))
     remoteAddress = socket.remoteAddress
     self.wakeup = wakeup
     self.isStopped = isStopped
@@ -72,25 +70,25 @@ struct Connection: ~Copyable {
 
   /// The values that tie a pairing to this connection.
   func channelBinding() throws(ConnectionError) -> [UInt8] {
-    try ConnectionError.tls { () throws(TLSError) in try session.channelBinding() }
+    try ConnectionError.tls(session.channelBinding())
   }
 
   /// The secret by which the ends of a pairing meet at relays.
   func meetingSecret() throws(ConnectionError) -> [UInt8] {
-    try ConnectionError.tls { () throws(TLSError) in try session.meetingSecret() }
+    try ConnectionError.tls(session.meetingSecret())
   }
 
   /// Ends the kernel's time limit for acknowledgements. A slow disk may stop a data stream for as long as the control
   /// connection lives (Protocol §7.4), and the kernel would take a receiver without room for a dead
   /// one.
   func allowStalls() throws(ConnectionError) {
-    try ConnectionError.system { () throws(SystemError) in try socket.setUserTimeout(.zero) }
+    try ConnectionError.system(socket.setUserTimeout(.zero))
   }
 
   /// Keeps bytes that cannot be sent yet out of the kernel: bytes in its buffer cannot move to
   /// another connection, and they precede more urgent ones.
   func keepUnsentLow() throws(ConnectionError) {
-    try ConnectionError.system { () throws(SystemError) in try socket.setUnsentLimit(bytes: 256 << 10) }
+    try ConnectionError.system(socket.setUnsentLimit(bytes: 256 << 10))
   }
 
   /// How many bytes the other end's kernel does not have yet.
@@ -113,7 +111,7 @@ struct Connection: ~Copyable {
   }
 
   private mutating func decrypt(into target: inout [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int? {
-    let step = try ConnectionError.tls { () throws(TLSError) in try session.read(into: &target, range) }
+    let step = try ConnectionError.tls(session.read(into: &target, range))
     try bound.check(session.silent, now: .now())
     switch step {
     case .bytes(let count): return count
@@ -129,9 +127,7 @@ struct Connection: ~Copyable {
   ) throws(ConnectionError) -> Int {
     var next = range.lowerBound
     while next < range.upperBound {
-      let step = try ConnectionError.tls { () throws(TLSError) in
-        try session.write(source.span.extracting(next..<range.upperBound))
-      }
+      let step = try ConnectionError.tls(session.write(source.span.extracting(next..<range.upperBound)))
       if case .bytes(let count) = step { next += count }
       if isMore, next == range.upperBound { break }
       guard try flush() else { break }
@@ -144,15 +140,14 @@ struct Connection: ~Copyable {
   mutating func flush() throws(ConnectionError) -> Bool {
     while session.pendingOutput > 0 {
       var isFull = false
-      _ = try ConnectionError.system { () throws(SystemError) in
-        try session.send { (bytes) throws(SystemError) in
+      _ = try ConnectionError.system(
+        session.send { (bytes) throws(SystemError) in
           guard let count = try socket.send(bytes) else {
             isFull = true
             return 0
           }
           return count
-        }
-      }
+        })
       if isFull { return false }
     }
     return true
@@ -177,12 +172,12 @@ struct Connection: ~Copyable {
   /// last bytes. A close with unread bytes resets the socket, and sent bytes may be lost.
   mutating func stepClosing() throws(ConnectionError) -> ClosingStep {
     if ending == .notBegun {
-      try ConnectionError.tls { () throws(TLSError) in try session.close() }
+      try ConnectionError.tls(session.close())
       ending = .said
     }
     if ending == .said {
       guard try flush() else { return .waits }
-      try ConnectionError.system { () throws(SystemError) in try socket.shutdownWrite() }
+      try ConnectionError.system(socket.shutdownWrite())
       ending = .sent
     }
     var rest = [UInt8](repeating: 0, count: 16 << 10)
@@ -206,15 +201,14 @@ struct Connection: ~Copyable {
     guard !isAtEnd, session.inputSpace > 0 else { return false }
     var isEmpty = false
     let room = try bound.room(session.inputSpace)
-    let count = try ConnectionError.system { () throws(SystemError) in
-      try session.receive(atMost: room) { (memory) throws(SystemError) in
+    let count = try ConnectionError.system(
+      session.receive(atMost: room) { (memory) throws(SystemError) in
         guard let count = try socket.receive(into: &memory) else {
           isEmpty = true
           return 0
         }
         return count
-      }
-    }
+      })
     bound.took(count)
     if count == 0, !isEmpty {
       isAtEnd = true
@@ -233,9 +227,7 @@ struct Connection: ~Copyable {
   /// without end.
   mutating func wait(until deadline: BootInstant?, isReading: Bool = true) throws(ConnectionError) -> Awakening {
     var interests = [interest(isReading: isReading), Poller.Interest(wakeup.raw, .readable)]
-    let isReady = try ConnectionError.system { () throws(SystemError) in
-      try poller.wait(&interests, until: deadline)
-    }
+    let isReady = try ConnectionError.system(poller.wait(&interests, until: deadline))
     guard interests[1].ready.isEmpty else {
       wakeup.clear()
       return .wakeup

@@ -88,23 +88,29 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
 
   /// Runs something that the kernel may refuse.
   static func system<Result: ~Copyable>(
-    _ body: () throws(SystemError) -> Result
+    _ body: @autoclosure () throws(SystemError) -> Result
   ) throws(ConnectionError) -> Result {
     try SystemError.mapped(body()) { ConnectionError($0) }
   }
 
   /// Runs something that TLS may refuse.
-  static func tls<Result: ~Copyable>(_ body: () throws(TLSError) -> Result) throws(ConnectionError) -> Result {
+  static func tls<Result: ~Copyable>(
+    _ body: @autoclosure () throws(TLSError) -> Result
+  ) throws(ConnectionError) -> Result {
     try TLSError.mapped(body()) { ConnectionError($0) }
   }
 
   /// Computes a part of a proof.
-  static func proof<Result: ~Copyable>(_ body: () throws(TLSError) -> Result) throws(ConnectionError) -> Result {
+  static func proof<Result: ~Copyable>(
+    _ body: @autoclosure () throws(TLSError) -> Result
+  ) throws(ConnectionError) -> Result {
     try TLSError.mapped(body()) { ConnectionError(.unproved, $0.description) }
   }
 
   /// Reads something that may break the protocol.
-  static func wire<Result: ~Copyable>(_ body: () throws(Violation) -> Result) throws(ConnectionError) -> Result {
+  static func wire<Result: ~Copyable>(
+    _ body: @autoclosure () throws(Violation) -> Result
+  ) throws(ConnectionError) -> Result {
     try Violation.mapped(body()) { ConnectionError($0) }
   }
 }

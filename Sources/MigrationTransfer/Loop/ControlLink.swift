@@ -158,7 +158,7 @@ final class ControlLink {
   }
 
   private func nextMessage() throws(ConnectionError) -> ControlMessage? {
-    try ConnectionError.wire { () throws(Violation) in try channel.next() }
+    try ConnectionError.wire(channel.next())
   }
 
   private func end(now: Double, _ deadline: Double) -> [Event] {

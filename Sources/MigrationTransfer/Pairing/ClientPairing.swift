@@ -40,12 +40,11 @@ enum ClientPairing {
     let binding = try connection.channelBinding()
     // The AAD needs the answer to the hello, the share does not; so one round trip serves both.
     let answer = PairingFrame.serverHello(version: PairingFrame.version, mode: .pair).bytes
-    let exchange = try ConnectionError.proof { () throws(TLSError) in
-      try Spake2(
+    let exchange = try ConnectionError.proof(
+      Spake2(
         role: .a, secret: secret, idA: PairingBinding.identityA(client: own, channelBinding: binding),
         idB: PairingBinding.identityB(server: server, channelBinding: binding),
-        aad: PairingBinding.associatedData(clientHello: hello.bytes, serverHello: answer))
-    }
+        aad: PairingBinding.associatedData(clientHello: hello.bytes, serverHello: answer)))
     try connection.say(hello, .pairA(exchange.share), until: deadline)
     let (serverHello, bytes) = try connection.pairingFrame(until: deadline)
     guard case .serverHello = serverHello, bytes == answer else { throw otherHello }
@@ -77,9 +76,9 @@ extension Connection {
   /// The next frame. An ABORT is thrown.
   mutating func pairingFrame(until deadline: BootInstant) throws(ConnectionError) -> (PairingFrame, bytes: [UInt8]) {
     let header = try readExactly(PairingFrame.headerSize, until: deadline)
-    let length = try ConnectionError.wire { () throws(Violation) in try PairingFrame.length(header.span) }
+    let length = try ConnectionError.wire(PairingFrame.length(header.span))
     let body = length > header.count ? try readExactly(length - header.count, until: deadline) : []
-    let frame = try ConnectionError.wire { () throws(Violation) in try PairingFrame((header + body).span) }
+    let frame = try ConnectionError.wire(PairingFrame((header + body).span))
     if case .abort(let reason, let details) = frame { throw ConnectionError(reason, details) }
     if frame == .ready { passReady() }
     return (frame, header + body)

@@ -123,7 +123,7 @@ struct RelayCalling: Sendable {
   func run(
     on socket: borrowing StreamSocket, wakeup: Wakeup, isStopped: () -> Bool, until deadline: BootInstant
   ) throws(ConnectionError) -> Way {
-    var poller = try ConnectionError.system { () throws(SystemError) in try Poller() }
+    var poller = try ConnectionError.system(Poller())
     var reader = RelayReader()
     while true {
       do throws(RelayTrouble) {
@@ -135,9 +135,7 @@ struct RelayCalling: Sendable {
         throw ConnectionError(error, at: access.shown)
       }
       var interests = [Poller.Interest(socket.raw, .readable), Poller.Interest(wakeup.raw, .readable)]
-      let isReady = try ConnectionError.system { () throws(SystemError) in
-        try poller.wait(&interests, until: deadline)
-      }
+      let isReady = try ConnectionError.system(poller.wait(&interests, until: deadline))
       if !isReady { throw ConnectionError(.timedOut, "the relay \(access.shown) does not answer") }
       if !interests[1].ready.isEmpty {
         wakeup.clear()

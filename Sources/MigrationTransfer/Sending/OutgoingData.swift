@@ -187,7 +187,7 @@ struct OutgoingData: ~Copyable {
     while let message = try nextMessage() {
       switch message {
       case .ack(let ack):
-        let count = try ConnectionError.wire { () throws(Violation) in try stream.received(ack) }
+        let count = try ConnectionError.wire(stream.received(ack))
         pace.wrote(Int(count), now: Self.now)
         queue.written(count, on: number)
       case .close(let close): throw ConnectionError(told: close)
@@ -198,11 +198,13 @@ struct OutgoingData: ~Copyable {
 
   /// The next message that has arrived. Frames of later versions that may be ignored are skipped.
   private mutating func nextMessage() throws(ConnectionError) -> StreamMessage? {
-    try ConnectionError.wire { () throws(Violation) in
+    do throws(Violation) {
       while let frame = try decoder.next() {
         if let message = try StreamMessage(frame.type, decoder.bytes.span, frame.body) { return message }
       }
       return nil
+    } catch {
+      throw ConnectionError(error)
     }
   }
 }
