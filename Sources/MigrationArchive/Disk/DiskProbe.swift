@@ -3,7 +3,7 @@ package import MigrationWire
 
 /// Finds out the abilities of a file system by trying them in a directory of its own.
 ///
-/// It needs no space, and about forty calls on a file system with all abilities; a few more on
+/// It needs no space, and about thirty calls on a file system with all abilities; a few more on
 /// others. It never fails.
 struct DiskProbe: ~Copyable {
   /// The name of the probe's directory; a crash leaves at most this directory behind.
@@ -22,7 +22,6 @@ struct DiskProbe: ~Copyable {
     defer { try? place.removeTree(ifThere: name) }
     guard let directory = try? place.openChildDirectory(name) else { return DiskAbilities() }
     var probe = DiskProbe(in: directory)
-    probe.lookAtDirectory()
     if let file = try? probe.directory.createFile(Self.file) { probe.look(at: file) }
     probe.lookAtRenaming()
     probe.lookAtSymbolicLinks()
@@ -31,8 +30,8 @@ struct DiskProbe: ~Copyable {
     return probe.abilities
   }
 
-  /// Whether a directory has no more than a killed probe can leave: no directory, and no file that is longer than
-  /// those of a probe.
+  /// Whether a directory has no more than a killed probe can leave: no directory, and no file that is
+  /// longer than those of a probe.
   static func canHaveLeft(_ directory: borrowing Directory) -> Bool {
     var isLeft = true
     try? directory.forEachEntry { (name, _) throws(SystemError) in
@@ -45,7 +44,6 @@ struct DiskProbe: ~Copyable {
 
   private static let file = Array("file".utf8)
   private static let other = Array("other".utf8)
-  private static let link = Array("link".utf8)
 
   /// Whether an operation is possible. A failure for a reason other than a missing ability counts
   /// as possible.
@@ -57,35 +55,13 @@ struct DiskProbe: ~Copyable {
     }
   }
 
-  private func manages(_ body: () throws(SystemError) -> Void) -> Bool {
-    can { () throws(SystemError) in
-      try body()
-      return true
-    }
-  }
-
-  private mutating func lookAtDirectory() {
-    abilities.locks = manages { () throws(SystemError) in
-      if try directory.descriptor.lock() { try directory.descriptor.unlock() }
-    }
-    abilities.synchronizesDirectories = manages { () throws(SystemError) in try directory.synchronize() }
-  }
-
   private mutating func look(at file: borrowing Descriptor) {
     abilities.largestFile = Self.largestFile(by: file)
     lookAtTimes(of: file)
     lookAtRights(of: file)
-    abilities.keepsAttributes = manages { () throws(SystemError) in
-      try file.setAttribute(Array("user.peer".utf8), [1])
-    }
-    abilities.extendsFiles = manages { () throws(SystemError) in try file.truncate(to: Self.hole) }
-    if abilities.extendsFiles {
-      abilities.keepsHoles = can { () throws(SystemError) in try file.status().allocatedBytes < Self.hole }
-    } else {
-      abilities.keepsHoles = false
-    }
   }
 
+  // Probes of earlier versions extended a file to this size.
   private static var hole: Int64 { 65_536 }
 
   private static func largestFile(by file: borrowing Descriptor) -> UInt64? {
@@ -136,19 +112,8 @@ struct DiskProbe: ~Copyable {
 
   private mutating func lookAtRenaming() {
     guard let before = try? directory.status(Self.file) else { return }
-    abilities.renamesWithoutReplacing = manages { () throws(SystemError) in
-      try directory.rename(Self.file, to: directory, as: Self.other, noReplace: true)
-    }
-    let name = (try? directory.status(Self.other)) == nil ? Self.file : Self.other
-    abilities.makesHardLinks = manages { () throws(SystemError) in
-      try directory.makeHardLink(name, in: directory, as: Self.link)
-    }
-    if name == Self.file { try? directory.rename(Self.file, to: directory, as: Self.other, noReplace: false) }
+    try? directory.rename(Self.file, to: directory, as: Self.other, noReplace: false)
     if let after = try? directory.status(Self.other) { abilities.keepsNumbers = after.inode == before.inode }
-    guard (try? directory.createFile(Self.file)) != nil else { return }
-    abilities.exchangesNames = manages { () throws(SystemError) in
-      try directory.exchange(Self.file, with: directory, Self.other)
-    }
   }
 
   private mutating func lookAtSymbolicLinks() {
@@ -262,11 +227,6 @@ struct DiskProbe: ~Copyable {
 /// An ability that the probe could not test counts as present: the first use that fails shows that
 /// it is missing.
 package struct DiskAbilities: Equatable, Sendable {
-  /// Whether one rename can give an item a name and fail if the name is taken.
-  package var renamesWithoutReplacing = true
-  /// Whether one call can exchange two names.
-  package var exchangesNames = true
-  package var makesHardLinks = true
   package var keepsSymbolicLinks = true
   /// The most bytes in a symbolic link's target; nil if every target that a sender can send fits.
   package var longestTarget: Int?
@@ -284,16 +244,6 @@ package struct DiskAbilities: Equatable, Sendable {
   package var keepsTimes = true
   /// The permissions of every item if they cannot be set; nil if they can.
   package var fixedRights: FixedRights?
-  /// Whether files have extended attributes of the user namespace.
-  package var keepsAttributes = true
-  /// Whether a directory can be locked.
-  package var locks = true
-  /// Whether the names in a directory can be made durable on their own.
-  package var synchronizesDirectories = true
-  /// Whether a file can be extended without writing to it.
-  package var extendsFiles = true
-  /// Whether ranges that were never written take no space.
-  package var keepsHoles = true
   /// Whether a file keeps its inode number when it is renamed.
   package var keepsNumbers = true
 
