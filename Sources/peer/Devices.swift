@@ -42,14 +42,15 @@ enum DeviceCommand: Equatable, Sendable {
 }
 
 /// `peer device`: the devices that need no code.
-enum Devices {
-  static func perform(_ command: DeviceCommand) -> Int32 {
-    switch command {
+extension DeviceCommand {
+  /// Performs the command, and returns the program's exit code.
+  func perform() -> Int32 {
+    switch self {
     case .list(let json):
       Answer.give(json: json) { () throws(TransferFailure) in
         let store = try TransferStore.ofUser()
         let devices = try Fault.mapped(store.devices()) { $0.failure }
-        return json ? devices.map(\.line).reduce(Rendering(), +) : table(devices)
+        return json ? devices.map(\.line).reduce(Rendering(), +) : Self.table(devices)
       }
     case .name(let typed, let name, let json):
       Answer.give(json: json) { () throws(TransferFailure) in

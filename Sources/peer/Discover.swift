@@ -30,12 +30,12 @@ extension DiscoverOptions {
 }
 
 /// `peer discover`: the devices on the network that wait for a transfer.
-enum Discover {
+extension DiscoverOptions {
   /// Searches for the given time, and shows the devices found.
-  static func perform(_ options: DiscoverOptions) -> Int32 {
-    Answer.give(json: options.json) { () throws(TransferFailure) in
-      let found = try look(for: options.time)
-      return options.json ? lines(found) : table(found)
+  func perform() -> Int32 {
+    Answer.give(json: json) { () throws(TransferFailure) in
+      let found = try Self.look(for: time)
+      return json ? Self.lines(found) : Self.table(found)
     }
   }
 

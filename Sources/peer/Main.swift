@@ -60,15 +60,15 @@ import PeerTransfer
       let output = Output(.sender, json: options.json)
       return perform(output) { () throws(TransferFailure) in try runSend(options, output) }
     case .assistant(let opensBrowser): return Assistant.perform(opensBrowser: opensBrowser)
-    case .discover(let options): return Discover.perform(options)
-    case .relay(let options): return RelayCommand.perform(options)
+    case .discover(let options): return options.perform()
+    case .relay(let options): return options.perform()
     case .resumeList(let json): return Unfinished.list(json: json)
     case .forgetOlder(let age, let json): return Unfinished.forget(olderThan: age, json: json)
     case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)
-    case .device(let command): return Devices.perform(command)
-    case .app(let command): return Apps.perform(command)
-    case .credentials(let command): return Credentials.perform(command)
-    case .account(let command): return Accounts.perform(command)
+    case .device(let command): return command.perform()
+    case .app(let command): return command.perform()
+    case .credentials(let command): return command.perform()
+    case .account(let command): return command.perform()
     case .newCode(let file): return NewCode.make(in: file)
     }
   }

@@ -74,18 +74,18 @@ import Testing
 
   @Test func `accounts are listed`() {
     let entries = [
-      Accounts.Entry(owner: notes, record: .init(user: "001", state: .revoked)),
-      Accounts.Entry(owner: clip, record: .init(user: "a\u{202E}", state: .authorized)),
+      AccountCommand.Entry(owner: notes, record: .init(user: "001", state: .revoked)),
+      AccountCommand.Entry(owner: clip, record: .init(user: "a\u{202E}", state: .authorized)),
     ]
-    #expect(Accounts.table([], []) == Rendering(standardError: "No sign-ins are recorded.\n"))
-    let rows = Accounts.table(entries, []).standardOutput.split(separator: "\n").map(String.init)
+    #expect(AccountCommand.table([], []) == Rendering(standardError: "No sign-ins are recorded.\n"))
+    let rows = AccountCommand.table(entries, []).standardOutput.split(separator: "\n").map(String.init)
     #expect(rows[0].split(separator: " ") == ["OWNER", "USER", "STATE"])
     #expect(rows[1].split(separator: " ") == ["org.example.notes", "001", "revoked"])
     #expect(!rows[2].unicodeScalars.contains("\u{202E}") && rows[2].hasSuffix("authorized"))
     let damaged = [(owner: notes, error: VaultError(.damaged, "the record is damaged"))]
-    #expect(Accounts.table([], damaged) == Rendering(standardError: "peer: note: the record is damaged\n"))
+    #expect(AccountCommand.table([], damaged) == Rendering(standardError: "peer: note: the record is damaged\n"))
     #expect(
-      Accounts.lines([entries[0]], damaged).standardOutput == """
+      AccountCommand.lines([entries[0]], damaged).standardOutput == """
         {"event":"account","owner":"org.example.notes","user":"001","state":"revoked"}
         {"event":"damaged","id":"org.example.notes","message":"the record is damaged"}
 

@@ -27,7 +27,7 @@ import Testing
 
   @Test func `the table has each device with its most useful address, and cannot control the terminal`() {
     #expect(
-      Discover.table(receivers)
+      DiscoverOptions.table(receivers)
         == Rendering(
           standardOutput: """
             NAME              ADDRESS
@@ -38,16 +38,16 @@ import Testing
   }
 
   @Test func `without devices, standard error has a sentence and a hint`() {
-    let rendering = Discover.table([])
+    let rendering = DiscoverOptions.table([])
     #expect(rendering.standardOutput.isEmpty)
     #expect(
       rendering.standardError.hasPrefix("No waiting device found on this network.\npeer: hint: Run 'peer receive'"))
-    #expect(Discover.lines([]) == Rendering())
+    #expect(DiscoverOptions.lines([]) == Rendering())
   }
 
   @Test func `a program gets all facts about a device on a line`() {
     #expect(
-      Discover.lines(receivers)
+      DiscoverOptions.lines(receivers)
         == Rendering(
           standardOutput: #"""
             {"event":"receiver","label":"desk","addresses":["192.0.2.7","2001:db8::7"],"port":47470,"instance":"000000000000beef"}

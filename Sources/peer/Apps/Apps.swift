@@ -22,17 +22,19 @@ enum AppCommand: Equatable, Sendable {
 }
 
 /// `peer app`: the apps of this device.
-enum Apps {
+extension AppCommand {
   /// Performs the command, and returns the program's exit code.
-  static func perform(_ command: AppCommand) -> Int32 {
-    switch command {
+  func perform() -> Int32 {
+    switch self {
     case .install(let bundle, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
         let installation = try withApps { home throws(HostError) in try home.install(bundle) }
         return json ? installation.line : installation.sentence
       }
     case .list(let all, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in try all ? listAll(json: json) : list(json: json) }
+      Answer.give(json: json) { () throws(TransferFailure) in
+        try all ? Self.listAll(json: json) : Self.list(json: json)
+      }
     case .remove(let identifier, let credentials, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
         var left = try withApps { home throws(HostError) in
@@ -41,17 +43,17 @@ enum Apps {
           return left
         }
         if credentials { try left.remove() }
-        return removed(left, json: json)
+        return Self.removed(left, json: json)
       }
     case .status(let identifier, let clear, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        try status(identifier, clear: clear, json: json)
+        try Self.state(of: identifier, clear: clear, json: json)
       }
     case .new(let options):
-      Answer.give(json: options.json) { () throws(TransferFailure) in try NewApp.make(options) }
+      Answer.give(json: options.json) { () throws(TransferFailure) in try options.make() }
     case .run(let identifier, let arguments):
-      Answer.give(json: false) { () throws(TransferFailure) in throw run(identifier, arguments) }
-    case .check(let options): Checking.perform(options)
+      Answer.give(json: false) { () throws(TransferFailure) in throw Self.run(identifier, arguments) }
+    case .check(let options): options.perform()
     case .migrate(let options): Migrating.perform(options)
     }
   }
@@ -77,7 +79,7 @@ enum Apps {
     return json ? apps.lines : apps.table
   }
 
-  private static func status(_ identifier: String, clear: Bool, json: Bool) throws(TransferFailure) -> Rendering {
+  private static func state(of identifier: String, clear: Bool, json: Bool) throws(TransferFailure) -> Rendering {
     try withApps { home throws(HostError) in
       guard clear else {
         let state = try AppState(try home.app(identifier))

@@ -107,25 +107,25 @@ extension MigrateOptions {
 }
 
 /// `peer app check`: a check of a bundle for its author, before it is published.
-enum Checking {
+extension CheckOptions {
   /// Performs the check, and returns the program's exit code.
-  static func perform(_ options: CheckOptions) -> Int32 {
-    let output = CheckOutput(json: options.json)
+  func perform() -> Int32 {
+    let output = CheckOutput(json: json)
     do {
-      try check(options, output)
+      try check(output)
       return output.end
     } catch {
       return output.fail(error)
     }
   }
 
-  private static func check(_ options: CheckOptions, _ output: CheckOutput) throws(TransferFailure) {
+  private func check(_ output: CheckOutput) throws(TransferFailure) {
     let interruption = try Interruption()
     try prepareProcess()
     let home = try Home.path()
     try interruption.watch()
     output.heed(interruption)
-    let bundle = try examine(options.bundle, output)
+    let bundle = try Self.examine(self.bundle, output)
     guard bundle.migrationExtension != nil else {
       output.say(.bundle(bundle, nil))
       return output.say(.checked(bundle.identifier))
@@ -133,7 +133,7 @@ enum Checking {
     let check: ExtensionCheck
     do {
       check = try ExtensionCheck(
-        bundle, home: home, container: options.container, isConfined: options.isConfined
+        bundle, home: home, container: container, isConfined: isConfined
       ) { news in
         switch news {
         case .output(let line): output.say(.output(line))
@@ -147,7 +147,7 @@ enum Checking {
     }
     output.say(.bundle(bundle, check.data))
     try interruption.honoured { () throws(TransferFailure) in
-      try run(check, bundle, options, interruption.early, output)
+      try run(check, bundle, interruption.early, output)
     }
     output.say(.checked(bundle.identifier))
   }
@@ -165,11 +165,11 @@ enum Checking {
     return bundle
   }
 
-  private static func run(
-    _ check: ExtensionCheck, _ bundle: AppBundle, _ options: CheckOptions, _ stop: StopSignal, _ output: CheckOutput
+  private func run(
+    _ check: ExtensionCheck, _ bundle: AppBundle, _ stop: StopSignal, _ output: CheckOutput
   ) throws(TransferFailure) {
-    let abilities = try ArchiveError.mapped(check.abilities(idleLimit: options.idleLimit, until: stop)) {
-      failure($0, as: .refused, hint: ExtensionCheck.hint(for: $0))
+    let abilities = try ArchiveError.mapped(check.abilities(idleLimit: idleLimit, until: stop)) {
+      Self.failure($0, as: .refused, hint: ExtensionCheck.hint(for: $0))
     }
     output.say(.abilities(abilities))
     guard !abilities.isEmpty else {
@@ -181,8 +181,8 @@ enum Checking {
       return output.say(.notice("the extension does not export, so no export is tried"))
     }
     let export = try ArchiveError.mapped(
-      check.export(platform: options.platform, options: options.options, idleLimit: options.idleLimit, until: stop)
-    ) { failure($0, as: .exportFailed) }
+      check.export(platform: platform, options: options, idleLimit: idleLimit, until: stop)
+    ) { Self.failure($0, as: .exportFailed) }
     output.say(.archive(export))
     for notice in export.notices(on: check.data) { output.say(.notice(notice)) }
   }

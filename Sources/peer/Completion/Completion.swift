@@ -151,7 +151,7 @@ extension Completion {
   }
 
   private static func devices() throws -> [Candidate] {
-    try Discover.look(for: lookingTime).compactMap { device in
+    try DiscoverOptions.look(for: lookingTime).compactMap { device in
       device.addresses.first.map { address in
         Candidate(
           word: Invitation.target(address.hostDescription, address.port), meaning: VisibleText.of(device.label))

@@ -40,7 +40,7 @@ enum AccountCommand: Equatable, Sendable {
 }
 
 /// `peer account`: the recorded sign-in of users, for apps.
-enum Accounts {
+extension AccountCommand {
   /// A user of an app or clip, with the record.
   struct Entry: Equatable {
     let owner: CredentialOwner
@@ -48,18 +48,18 @@ enum Accounts {
   }
 
   /// Performs the command, and returns the program's exit code.
-  static func perform(_ command: AccountCommand) -> Int32 {
-    switch command {
+  func perform() -> Int32 {
+    switch self {
     case .list(let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        let (entries, damaged) = try list()
-        return json ? lines(entries, damaged) : table(entries, damaged)
+        let (entries, damaged) = try Self.list()
+        return json ? Self.lines(entries, damaged) : Self.table(entries, damaged)
       }
     case .record(let state, let user, let app, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        let owner = try owner(app, state, user)
+        let owner = try Self.owner(app, state, user)
         try withVault { vault throws(VaultError) in try vault.accounts.record(state, of: user, for: owner) }
-        if json { return lines([Entry(owner: owner, record: .init(user: user, state: state))], []) }
+        if json { return Self.lines([Entry(owner: owner, record: .init(user: user, state: state))], []) }
         let sentence = state == .authorized ? "is authorized for" : "is no longer authorized for"
         return Rendering(standardError: "\(VisibleText.of(user)) \(sentence) \(owner.name).\n")
       }

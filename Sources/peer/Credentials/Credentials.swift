@@ -35,13 +35,13 @@ enum CredentialsCommand: Equatable, Sendable {
 }
 
 /// `peer credentials`: lists the stored credentials without their secrets, and removes them.
-enum Credentials {
+extension CredentialsCommand {
   /// Performs the command, and returns the program's exit code.
-  static func perform(_ command: CredentialsCommand) -> Int32 {
-    switch command {
+  func perform() -> Int32 {
+    switch self {
     case .list(let app, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        try keepSecrets()
+        try Self.keepSecrets()
         let listing = try withVault { vault throws(VaultError) in
           try vault.list { app == nil || [$0.app, $0.identifier, $0.name].contains(app) }
         }
@@ -49,7 +49,7 @@ enum Credentials {
       }
     case .remove(let owner, let label, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        let count = try remove(owner, label)
+        let count = try Self.remove(owner, label)
         if json { return .event("credentialsRemoved", ["owner": owner.name, "label": label, "count": count]) }
         let sentence = count == 1 ? "One credential of \(owner.name) is" : "\(count) credentials of \(owner.name) are"
         return Rendering(standardError: "\(sentence) removed.\n")

@@ -35,17 +35,17 @@ extension NewAppOptions {
 }
 
 /// `peer app new`: the package of a new app.
-enum NewApp {
+extension NewAppOptions {
   /// Creates the package, and tells the next steps.
-  static func make(_ options: NewAppOptions) throws(TransferFailure) -> Rendering {
+  func make() throws(TransferFailure) -> Rendering {
     let program = try SystemError.mapped(ShippedFolder.program()) { TransferFailure(.failed, "\($0)") }
-    let kit = try KitSources.find(options.package, program: program)
-    let folder = try NewAppFolder.open(options.directory)
+    let kit = try KitSources.find(self.package, program: program)
+    let folder = try NewAppFolder.open(directory)
     try KitSources.check(kit, for: folder.folderName)
-    let names = NewAppNames(folder: folder.folderName, identifier: options.identifier)
+    let names = NewAppNames(folder: folder.folderName, identifier: identifier)
     try folder.write(NewAppFile.all(names, kit: kit))
-    return options.json
-      ? line(names, at: folder.path, kit: kit) : text(names, at: folder.path, typed: options.directory)
+    return json
+      ? Self.line(names, at: folder.path, kit: kit) : Self.text(names, at: folder.path, typed: directory)
   }
 
   private static func line(_ names: NewAppNames, at path: [UInt8], kit: String) -> Rendering {

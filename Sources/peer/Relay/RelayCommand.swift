@@ -45,26 +45,26 @@ extension RelayOptions {
 }
 
 /// `peer relay`: a relay for other devices.
-enum RelayCommand {
+extension RelayOptions {
   /// Runs the relay until a signal, and returns the program's exit code.
-  static func perform(_ options: RelayOptions) -> Int32 {
+  func perform() -> Int32 {
     do throws(TransferFailure) {
-      try run(options)
+      try run()
       return ExitCode.done
     } catch {
-      return Answer.give(json: options.json) { () throws(TransferFailure) in throw error }
+      return Answer.give(json: json) { () throws(TransferFailure) in throw error }
     }
   }
 
-  private static func run(_ options: RelayOptions) throws(TransferFailure) {
-    let settings = try settings(options)
+  private func run() throws(TransferFailure) {
+    let settings = try self.settings()
     do throws(SystemError) {
       // This must precede all other threads.
       let signals = try SignalSource()
       let limit = try CurrentProcess.raiseDescriptorLimit()
       CurrentProcess.keepLittleMemory()
-      let socket = try ListeningSocket(host: options.listen.host, port: options.listen.port)
-      let log = RelayLog(json: options.json)
+      let socket = try ListeningSocket(host: listen.host, port: listen.port)
+      let log = RelayLog(json: json)
       log.write(listening: socket.reachableAddresses.map(\.hostDescription), socket.port)
       if limit < UInt64(RelayLoop.descriptors) {
         log.write(
@@ -78,16 +78,16 @@ enum RelayCommand {
     } catch {
       let hint =
         error.isAddressInUse
-        ? "Another program uses port \(options.listen.port); choose another with --listen." : nil
+        ? "Another program uses port \(listen.port); choose another with --listen." : nil
       throw TransferFailure(.failed, error.description, hint: hint)
     }
   }
 
-  private static func settings(_ options: RelayOptions) throws(TransferFailure) -> RelaySettings {
-    var settings = RelaySettings(tokens: try tokens(options.tokenFile))
-    (settings.names, settings.rate) = (options.names, options.rate)
-    settings.daily = options.daily ?? settings.daily
-    settings.monthly = options.monthly ?? settings.monthly
+  private func settings() throws(TransferFailure) -> RelaySettings {
+    var settings = RelaySettings(tokens: try Self.tokens(tokenFile))
+    (settings.names, settings.rate) = (names, rate)
+    settings.daily = daily ?? settings.daily
+    settings.monthly = monthly ?? settings.monthly
     return settings
   }
 
