@@ -9,7 +9,6 @@ package struct AppCatalogue: Sendable {
   /// The descriptions that are not used.
   package let mistakes: [DescriptionError]
   private let flatpaks: Flatpaks
-  /// The folders with programs.
   private let programs: [[UInt8]]
   private let packages: InstalledPackages
   /// The path of the folder with what every new home has.
@@ -124,7 +123,6 @@ package struct AppCatalogue: Sendable {
     }
   }
 
-  /// Whether a packaging of an app is installed.
   private func isInstalled(_ packaging: AppDescription.Packaging, of app: AppDescription) -> Bool {
     switch packaging {
     case .native:

@@ -16,11 +16,9 @@ package struct ArrivingData: Sendable {
     self.tell = tell
   }
 
-  /// The longest file in which paths are replaced.
   private static let longestFile = 1 << 20
   /// The longest file in which paths are counted.
   private static let smallFile = 64 << 10
-  /// The most files that are looked at.
   private static let mostFiles = 5000
   /// How many names are told.
   private static let namedFiles = 3

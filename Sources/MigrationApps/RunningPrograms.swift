@@ -44,7 +44,6 @@ package struct RunningPrograms: Sendable {
     return nil
   }
 
-  /// The most entries of a folder in which a lock is looked for.
   private static let mostEntries = 1000
 
   private func holder(of lock: ArraySlice<[UInt8]>, in folder: borrowing Directory) -> String? {

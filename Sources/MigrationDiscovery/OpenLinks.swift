@@ -2,7 +2,6 @@ import MigrationSystem
 
 /// The sockets of the links, which follow the interfaces as they come and go.
 struct OpenLinks {
-  /// A link's socket.
   private final class OpenLink {
     let socket: MulticastSocket
 

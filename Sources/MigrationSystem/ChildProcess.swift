@@ -95,7 +95,6 @@ package struct ChildProcess: ~Copyable, Sendable {
   package let id: CInt
   private let process: Descriptor
   private let limits: Limits
-  /// Its calls that this process makes for it.
   private let calls: AttributeCalls?
 
   /// Starts a process from the calling thread; the process ends with that thread. A confined

@@ -38,7 +38,6 @@ struct DeviceFolder: Equatable, Sendable {
     throw ArchiveError(.destination, "--into gives no folder for this device")
   }
 
-  /// A name as one component of a path.
   private static func component(_ name: String) -> String { name.replacing("/", with: "_") }
 
   /// The folders, by the names in a store.

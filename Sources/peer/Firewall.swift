@@ -18,7 +18,6 @@ enum Firewall: Equatable, Sendable {
     return isActive("nftables") ? .nftables : .unknown
   }
 
-  /// Whether systemd runs a service.
   private static func isActive(_ service: String) -> Bool {
     (try? Directory.open(Array("/run/systemd/units".utf8)).status(Array("invocation:\(service).service".utf8))) != nil
   }

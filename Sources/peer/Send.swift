@@ -204,7 +204,6 @@ extension SendOptions {
     return operands
   }
 
-  /// The last component of a path.
   private static func lastName(of typed: [UInt8]) throws(TransferFailure) -> ArraySlice<UInt8> {
     guard !typed.isEmpty else {
       throw .usage("one of the paths is an empty string", hint: "A variable in the command line may have no value.")

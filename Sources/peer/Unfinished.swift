@@ -109,7 +109,6 @@ enum Unfinished {
 }
 
 extension TransferStore.Listing {
-  /// The unfinished transfers.
   private var unfinished: [TransferStore.Listed] { transfers.filter { !$0.remembered.isDone } }
 
   /// For a person: a table.
@@ -252,7 +251,6 @@ extension RememberedTransfer {
     if case .app(let app) = plan.parts[0].contents, plan.parts.count == 1 { app.bundleIdentifier } else { nil }
   }
 
-  /// The paths of the sources.
   fileprivate var paths: [[UInt8]] {
     (sources ?? []).filter { $0.first == UInt8(ascii: "/") }
   }

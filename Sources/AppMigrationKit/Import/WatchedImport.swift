@@ -20,7 +20,6 @@ final class WatchedImport: Sendable {
     var shown: UInt32 = 0
   }
 
-  /// A progress that the property returned.
   private struct Returned {
     let progress: Progress
     /// Its fraction at that time.

@@ -71,7 +71,6 @@ package final class FolderSource: ItemSource {
     return summary
   }
 
-  /// The number of mount points that are named.
   private static let namedMountPoints = 5
 
   private func noteMountPoints(of tree: SourceTree) {

@@ -134,7 +134,6 @@ package struct PresentItems: Equatable, Sendable {
     }
   }
 
-  /// Whether a name in a directory has companions there, or is one.
   private static func belongs(_ name: [UInt8], in directory: borrowing Directory) throws(SystemError) -> Bool {
     let others =
       Together.companions(of: name[...]) + [Together.base(of: name[...]).map { Array($0) }].compactMap(\.self)

@@ -258,7 +258,6 @@ package final class Staging: Sendable {
   package var renamed: [RenamedItem] { shared.withLock { $0.renamed } }
   package var renamedCount: UInt64 { shared.withLock { $0.renamedCount } }
 
-  /// The most renamed items that are kept.
   private static let mostRenamed = 10_000
 
   /// Notes an item that the import has renamed.

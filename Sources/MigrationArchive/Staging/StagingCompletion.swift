@@ -325,7 +325,6 @@ extension Staging {
 }
 
 extension AccessEntry {
-  /// Whether it is about a user or group by number.
   fileprivate var isNumbered: Bool { subject == .user || subject == .group }
 }
 

@@ -144,7 +144,6 @@ extension ReceiverEngine {
     say(plan, number)
   }
 
-  /// Says the verdict.
   private mutating func say(_ plan: Plan, _ number: SessionNumber) {
     guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
     let parts: [Verdict.Part] = plan.parts.indices.map { index in

@@ -56,7 +56,6 @@ extension ReceiverEngine {
 
   // MARK: The conversation
 
-  /// The session on a connection, while it is in conversation.
   private func talking(on id: ConnectionID) -> SessionNumber? {
     conversations.first { $0.value.connection == id && $0.value.isTalking }?.key
   }

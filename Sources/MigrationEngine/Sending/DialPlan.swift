@@ -47,7 +47,6 @@ struct DialPlan: Sendable {
   /// Whether the user knows that the sender looks for devices.
   private var isLookTold = false
   private var backoff: Backoff
-  /// Whether the user knows the address that is tried.
   private var isAddressTold: Bool
   /// Whether the user knows that the sender tries again.
   private var isTrialTold: Bool

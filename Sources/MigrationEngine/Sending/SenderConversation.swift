@@ -22,7 +22,6 @@ struct SenderConversation: Sendable {
   /// Whether a transfer begins with a known device.
   private let isGreeting: Bool
   private var session: SenderSession
-  /// The receiver's greeting.
   private var peer: Greeting?
   private var verdict: Verdict?
   /// Nil until the receiver has sent a ledger.

@@ -311,7 +311,6 @@ final class ReceiverPerformer: Performer {
     }
   }
 
-  /// Discards an empty transfer.
   private func discard(_ identifier: TransferID) -> ReceiverWorker {
     setup.tend(remove(identifier)) { transfer, setup in
       transfer.removeStaging(setup.importers.area, in: setup.store)

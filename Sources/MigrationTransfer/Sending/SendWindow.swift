@@ -26,10 +26,8 @@ package struct SendWindow: Sendable {
   /// The memory of almost every frame.
   private let capacity: Int
   private var free: [FrameBuffer] = []
-  /// The memory of all frames.
   private var memory: UInt64 = 0
   private var lastNumber: UInt64 = 0
-  /// The frames that are being filled.
   private var filling: Set<UInt64> = []
   /// Filled frames that no stream has sent.
   private var ready: [FrameBuffer] = []
@@ -192,7 +190,6 @@ package struct SendWindow: Sendable {
     return nil
   }
 
-  /// Removes and returns the stream that has waited longest.
   private mutating func wake() -> StreamNumber? { idle.isEmpty ? nil : idle.removeFirst() }
 
   /// Removes and returns all waiting streams.

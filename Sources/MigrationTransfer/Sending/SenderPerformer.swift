@@ -52,7 +52,6 @@ final class SenderPerformer: Performer {
   private var answers: [Event] = []
   var controls = ControlConnections(LoopClock())
   var result: TransferOutcome?
-  /// Ends the walk when it is set.
   private let walkStop = StopSignal()
   /// Ends the running worker of `look`, `probe` or `dial` when it is set.
   private var dialStop: StopSignal?

@@ -16,7 +16,6 @@ package struct DestinationTraits: Equatable, Sendable {
     package static let noTrailingSpace = NameRules(rawValue: 8)
     /// Names that differ in case or normalisation alone may be one.
     package static let foldsNames = NameRules(rawValue: 16)
-    /// There are no symbolic links.
     fileprivate static let noSymbolicLinks = NameRules(rawValue: 32)
     /// A name must be ASCII.
     package static let asciiOnly = NameRules(rawValue: 64)

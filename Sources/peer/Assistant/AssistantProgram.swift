@@ -101,7 +101,6 @@ final class AssistantProgram: PageProgram {
 
   // MARK: Processes
 
-  /// A line about the state of the assistant.
   private static func line(_ state: String, _ members: JSONMembers = [:]) -> String {
     let about: JSONMembers = ["state": state, "label": ThisDevice.label(nil), "version": Version.current]
     return String(Rendering.event("assistant", about + members).standardOutput.dropLast())

@@ -166,7 +166,6 @@ struct ArgumentsSoFar {
   private let verb: Verb
   private var given: Set<String> = []
   private var operands: [String] = []
-  /// Whether `--` has ended the options.
   private var hasEnded = false
   /// The option that waits for its value.
   private var open: Option?

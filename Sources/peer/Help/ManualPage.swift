@@ -22,7 +22,6 @@ enum ManualPage: String, CaseIterable, Sendable {
     return title + ".nh\n.ad l\n" + sections.filter { !$0.body.isEmpty }.map { ".SH \($0.title)\n\($0.body)" }.joined()
   }
 
-  /// All pages except peer(1).
   private static var others: [ManualPage] { allCases.filter { $0 != .peer } }
 
   /// The reference to this page on other pages.
@@ -31,7 +30,6 @@ enum ManualPage: String, CaseIterable, Sendable {
   /// The page's only command; nil if it has several.
   private var verb: Verb? { Verb(rawValue: rawValue).flatMap { $0.members.isEmpty ? $0 : nil } }
 
-  /// The commands of the page, if it has several.
   private var commands: [Verb] {
     verb == nil ? Overview.commands.filter { ManualPage(of: $0) == self } : []
   }

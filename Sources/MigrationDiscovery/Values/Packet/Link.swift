@@ -21,9 +21,7 @@ package struct Source: Hashable, Sendable {
 
 /// The links of this device, as given by the caller.
 extension [Link: [IPAddress]] {
-  /// The most interfaces that are used.
   private static let mostInterfaces = 64
-  /// The most addresses of an interface that are used.
   private static let mostAddresses = 16
 
   /// The usable links, each with the addresses of its interface that may be announced there,
