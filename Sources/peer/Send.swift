@@ -301,13 +301,8 @@ func appSource(
   }
   do throws(HostError) {
     guard let home = try AppHome.ifThere(home) else { throw HostError.notInstalled(app) }
-    guard let edition else {
-      return try AppSource(
-        app: app, home: home, claim: options.claim, idleLimit: options.idleLimit, isConfined: options.isConfined,
-        until: stop, observer: observer)
-    }
     return try AppSource(
-      edition: edition, home: home, claim: options.claim, idleLimit: options.idleLimit,
+      app: app, edition: edition, home: home, claim: options.claim, idleLimit: options.idleLimit,
       isConfined: options.isConfined, until: stop, observer: observer)
   } catch {
     throw TransferFailure(error)

@@ -79,16 +79,21 @@ import Testing
     let home = try AppHome(home: Array("\(device.scratch.path)/home".utf8))
     let new = try AppDevice(program: "OnlyImporting")
     do {
-      let source = try AppSource(edition: other.app.bundle, home: home) { [news] in news.note($0) }
+      let source = try AppSource(app: AppDevice.identifier, edition: other.app.bundle, home: home) { [news] in
+        news.note($0)
+      }
       #expect(throws: HostError.self, "it is locked") { try device.app.lock(.running) }
       try Migration(from: source).arrive(at: try new.importer())
     }
     _ = try device.app.lockOnceFree(.running)
     #expect(content("\(new.app.containerPath)/Documents/arrived") == "yes")
     let none = try AppHome(home: Array("\(device.scratch.path)/empty".utf8))
-    let error = thrown { _ = try AppSource(edition: other.app.bundle, home: none) { _ in } } as? HostError
+    let error = thrown { _ = try AppSource(app: "", edition: other.app.bundle, home: none) { _ in } } as? HostError
     #expect(error?.code == .notInstalled)
-    let unfit = thrown { _ = try AppSource(edition: device.app.bundle, home: home) { _ in } } as? HostError
+    let unfit =
+      thrown {
+        _ = try AppSource(app: AppDevice.identifier, edition: device.app.bundle, home: home) { _ in }
+      } as? HostError
     #expect(unfit?.hint?.contains("'peer app check") == true, "\(String(describing: unfit))")
   }
 

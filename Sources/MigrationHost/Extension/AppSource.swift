@@ -30,27 +30,21 @@ package final class AppSource: ItemSource {
   /// the app's extension, and fails if it cannot be started, or cannot export.
   ///
   /// - Parameters:
+  ///   - edition: another edition of the app, which need not be installed: the extension in its
+  ///     bundle exports the installed app's data.
   ///   - claim: the claimed origin of the data; nil for the origin in the app's bundle.
   ///   - idleLimit: how long the exporter may append nothing.
   ///   - isConfined: whether the extension is confined as docs/Apps.md describes.
   ///   - stop: ends the start, which then throws `HostError.Code.stopped`.
   package convenience init(
-    app identifier: String, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
-    isConfined: Bool = true, until stop: StopSignal = StopSignal(), observer: @escaping @Sendable (HostNews) -> Void
+    app identifier: String, edition: AppBundle? = nil, home: AppHome, claim: SourceClaim? = nil,
+    idleLimit: IdleLimit = .standard, isConfined: Bool = true, until stop: StopSignal = StopSignal(),
+    observer: @escaping @Sendable (HostNews) -> Void
   ) throws(HostError) {
-    var site = try home.site(of: identifier, observer: observer)
-    site.isConfined = isConfined
-    try self.init(site, claim: claim, idleLimit: idleLimit, until: stop, observer: observer)
-  }
-
-  /// The same for another edition of the app, which need not be installed: the extension in its
-  /// bundle exports the installed app's data.
-  package convenience init(
-    edition bundle: AppBundle, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
-    isConfined: Bool = true, until stop: StopSignal = StopSignal(), observer: @escaping @Sendable (HostNews) -> Void
-  ) throws(HostError) {
-    let place = try CheckedPlace(bundle, installedIn: home, observer: observer)
-    var site = place.site
+    let place = try edition.map { bundle throws(HostError) in
+      try CheckedPlace(bundle, installedIn: home, observer: observer)
+    }
+    var site = if let place { place.site } else { try home.site(of: identifier, observer: observer) }
     site.isConfined = isConfined
     try self.init(site, at: place, claim: claim, idleLimit: idleLimit, until: stop, observer: observer)
   }
