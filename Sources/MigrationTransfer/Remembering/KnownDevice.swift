@@ -346,10 +346,7 @@ extension TransferStore {
 
   private static func identity(in folder: SharedDirectory) throws(SystemError) -> [UInt8]? {
     do throws(SystemError) {
-      let file = try folder.directory.openChild(identityFile)
-      var bytes = [UInt8](repeating: 0, count: min(Int(try file.status().size), 4096))
-      let count = try file.readFully(at: 0, into: &bytes)
-      return Array(bytes[..<count])
+      return try folder.directory.openChild(identityFile).readAll(limit: 4096)
     } catch {
       if error.isNotFound { return nil }
       throw error
