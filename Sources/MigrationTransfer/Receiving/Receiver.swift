@@ -80,7 +80,7 @@ package final class Receiver: Sendable {
     /// run.
     package var restart: RestartAsker?
     /// Makes this device known on its networks; without it, senders have to be told an address.
-    package var announcer: (any Announcer)?
+    package var announcer: Announcing?
 
     package init() {}
   }

@@ -1,6 +1,6 @@
 import MigrationArchive
 package import MigrationEngine
-package import MigrationSystem
+import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
@@ -148,14 +148,3 @@ package typealias ConsentAsker = @Sendable (_ question: ConsentQuestion, _ until
 ///
 /// The answer is not needed any more when the descriptor becomes readable; then there is none.
 package typealias RestartAsker = @Sendable (_ until: CInt) -> Bool?
-
-/// Announces a receiver on its networks (Protocol §4.5). No transfer depends on its success.
-///
-/// The loop calls it: both return at once.
-package protocol Announcer: Sendable {
-  /// Senders may pair or come back: this is where the receiver listens, an address of all of this
-  /// device's included.
-  func announce(_ address: SocketAddress)
-  /// They may not any more.
-  func withdraw()
-}
