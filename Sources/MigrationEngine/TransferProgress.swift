@@ -1,7 +1,7 @@
 package import MigrationWire
 
 /// The name of a part of a transfer, the same on both sides.
-package enum TransferPhase: String, Sendable {
+package enum TransferPhase: String, CaseIterable, Sendable {
   case pairing
   case checking
   case sending

@@ -158,26 +158,13 @@ public struct PeerProgress: Equatable, Sendable {
   public let phaseFraction: Double?
 
   package init(_ progress: TransferProgress) {
-    phase = Phase(progress.phase)
+    // The names are the same.
+    phase = Phase(rawValue: progress.phase.rawValue) ?? .sending
     bytes = progress.bytes
     totalBytes = progress.totalBytes
     items = progress.items
     totalItems = progress.totalItems
     phaseFraction = progress.phaseFraction
-  }
-}
-
-extension PeerProgress.Phase {
-  init(_ phase: TransferPhase) {
-    self =
-      switch phase {
-      case .pairing: .pairing
-      case .checking: .checking
-      case .sending: .sending
-      case .receiving: .receiving
-      case .verifying: .verifying
-      case .importing: .importing
-      }
   }
 }
 
