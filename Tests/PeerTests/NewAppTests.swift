@@ -70,7 +70,7 @@ import Testing
       ("/ü", #""/ü""#),
     ])
   func `the path in Package swift is exact`(path: String, literal: String) throws {
-    #expect(SwiftLiteral.of(path) == literal)
+    #expect(NewAppFile.literal(path) == literal)
     let manifest = NewAppFile.manifest(names("a"), kit: path).text
     #expect(manifest.contains(".package(name: \"peer\", path: \(literal))"))
   }
@@ -79,7 +79,7 @@ import Testing
     ("a&\u{301}b", "a&amp;\u{301}b"), ("<\u{338}", "&lt;\u{338}"), ("<&>", "&lt;&amp;&gt;"), ("ü", "ü"),
   ])
   func `text in XML is exact`(text: String, escaped: String) {
-    #expect(Array(XMLText.escaped(text).unicodeScalars) == Array(escaped.unicodeScalars))
+    #expect(Array(NewAppFile.xml(text).unicodeScalars) == Array(escaped.unicodeScalars))
   }
 
   @Test(arguments: ["AAA", "APz", "Aq", "Zoo", "Test"])

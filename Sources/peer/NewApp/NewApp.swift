@@ -136,10 +136,9 @@ struct NewAppNames: Equatable, Sendable {
   private static func extensionIdentifier(of identifier: String) -> String { identifier + extensionSuffix }
 }
 
-/// Text in Swift's source code.
-enum SwiftLiteral {
-  /// The string literal of a text.
-  static func of(_ text: String) -> String {
+extension NewAppFile {
+  /// The string literal of a text in Swift's source code.
+  static func literal(_ text: String) -> String {
     var literal = "\""
     for scalar in text.unicodeScalars {
       switch scalar {
@@ -150,12 +149,9 @@ enum SwiftLiteral {
     }
     return literal + "\""
   }
-}
 
-/// Text in XML.
-enum XMLText {
-  /// The text between two tags.
-  static func escaped(_ text: String) -> String {
+  /// A text between two tags of XML.
+  static func xml(_ text: String) -> String {
     // This works on scalars: a combining mark after one of these characters makes another character
     // of it.
     text.unicodeScalars.map { scalar in
@@ -167,9 +163,7 @@ enum XMLText {
       }
     }.joined()
   }
-}
 
-extension NewAppFile {
   /// Lines with imports, in the order of swift-format.
   static func imports(_ modules: String...) -> String {
     modules.sorted().map { "import \($0)" }.joined(separator: "\n")

@@ -27,7 +27,7 @@ extension NewAppFile {
         let package = Package(
           name: "\#(names.package)",
           dependencies: [
-            .package(name: "peer", path: \#(SwiftLiteral.of(kit)))
+            .package(name: "peer", path: \#(literal(kit)))
           ],
           targets: [
             .target(name: "\#(names.data)"),
@@ -130,7 +130,7 @@ extension NewAppFile {
             <key>CFBundleIdentifier</key>
             <string>\#(names.identifier)</string>
             <key>CFBundleDisplayName</key>
-            <string>\#(XMLText.escaped(names.title))</string>
+            <string>\#(xml(names.title))</string>
             <key>CFBundleExecutable</key>
             <string>\#(names.app)</string>
             <key>CFBundleShortVersionString</key>
