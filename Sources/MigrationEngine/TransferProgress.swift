@@ -87,7 +87,7 @@ package struct ExpectedTotal: Equatable, Sendable {
   func correction(_ actual: UInt64, of contents: Offer.Contents) -> String? {
     guard isEstimate, case .app(let app) = contents else { return nil }
     guard Offer.isEstimate(tally.bytes, offFrom: actual) else { return nil }
-    let sizes = [tally.bytes, actual].map { ReadableNumber.size($0) }
+    let sizes = [tally.bytes, actual].map { Figures.size($0) }
     return "the extension of \(VisibleText.of(app.bundleIdentifier)) estimated its export at \(sizes[0]), and it has "
       + "\(sizes[1]): the remaining room and time are computed from resourcesSizeEstimate"
   }

@@ -1,17 +1,13 @@
 import FoundationEssentials
 import MigrationWire
 
-/// Formats numbers for people.
-enum Figures {
-  /// A size in decimal units: `999 B`, `3.2 GB`, `225 MB`.
-  static func size(_ bytes: UInt64) -> String { ReadableNumber.size(bytes) }
-
+extension Figures {
   /// A part of a total, in the total's unit: `0.3/3.2 GB`. The width is the same for every part.
   static func share(_ bytes: UInt64, of total: UInt64) -> String {
-    let unit = ReadableNumber.unit(of: max(bytes, total))
-    let whole = ReadableNumber.digits(total, in: unit)
-    let part = ReadableNumber.digits(min(bytes, total), in: unit, whole.contains("."))
-    return padded(part, to: whole.count) + "/\(whole) \(ReadableNumber.name(of: unit))"
+    let unit = unit(of: max(bytes, total))
+    let whole = digits(total, in: unit)
+    let part = digits(min(bytes, total), in: unit, whole.contains("."))
+    return padded(part, to: whole.count) + "/\(whole) \(name(of: unit))"
   }
 
   /// A rate, as a size per second.
@@ -19,11 +15,10 @@ enum Figures {
     size(whole(bytesPerSecond)) + "/s"
   }
 
-  /// A number with a comma after each third digit.
-  static func count(_ number: UInt64) -> String { ReadableNumber.count(number) }
-
-  /// A number with its noun: `1 item`, `1,204 items`.
-  static func count(_ number: UInt64, _ noun: String) -> String { ReadableNumber.count(number, noun) }
+  /// A number with its noun, whose plural is given.
+  static func count(_ number: UInt64, _ noun: String, _ plural: String) -> String {
+    "\(count(number)) \(number == 1 ? noun : plural)"
+  }
 
   /// A duration: `0.4 s`, `14.2 s`, `2 min 5 s`, `3 h 12 min`.
   static func duration(_ seconds: Double) -> String {

@@ -1,5 +1,6 @@
 import MigrationEngine
 import MigrationTransfer
+import MigrationWire
 
 /// The rate of a transfer, and the moments to show it: samples in, figures out; the caller passes
 /// the time.

@@ -1,3 +1,4 @@
+import MigrationWire
 import Testing
 
 @testable import peer

@@ -55,12 +55,12 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
 
   package var description: String {
     if bytes.isShort {
-      let kept = reserve > 0 ? " (including a reserve of \(ReadableNumber.size(reserve)))" : ""
+      let kept = reserve > 0 ? " (including a reserve of \(Figures.size(reserve)))" : ""
       return "not enough space: \(bytes.sizes.needed)\(kept) needed, \(bytes.sizes.available) available"
     }
     guard let items else { return "not enough space" }
-    return "not enough file system entries: \(ReadableNumber.count(items.needed)) needed, "
-      + "\(ReadableNumber.count(items.available)) available"
+    return "not enough file system entries: \(Figures.count(items.needed)) needed, "
+      + "\(Figures.count(items.available)) available"
   }
 }
 
@@ -116,7 +116,7 @@ package struct MostBytes: Equatable, Sendable {
   /// Fails if a session is about to bring more.
   func check(coming: UInt64) throws(ArchiveError) {
     guard coming.addingClamped(others) > bytes else { return }
-    throw refusal("the session exceeds \(ReadableNumber.size(bytes)), the most that the receiver takes")
+    throw refusal("the session exceeds \(Figures.size(bytes)), the most that the receiver takes")
   }
 
   private func refusal(_ message: String) -> ArchiveError {

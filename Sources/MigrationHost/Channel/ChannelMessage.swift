@@ -81,7 +81,7 @@ package struct ExportDescription: Equatable, Sendable {
     if estimate < 0 { return "estimates its export at \(estimate) bytes, which is negative" }
     guard version.utf8.count > Limits.identifier else { return nil }
     return "names a version of its data (resourcesVersion) that is longer than "
-      + ReadableNumber.count(UInt64(Limits.identifier), "byte")
+      + Figures.count(UInt64(Limits.identifier), "byte")
   }
 }
 

@@ -131,7 +131,7 @@ extension ChildProcess.End {
   var words: String {
     switch self {
     case .exited(let code): "ended with status \(code)"
-    case .excessive(.threads(let limit)): "had more than \(ReadableNumber.count(limit, "thread")) and was ended"
+    case .excessive(.threads(let limit)): "had more than \(Figures.count(limit, "thread")) and was ended"
     case .excessive(.memory(let limit)): "took more than \(limit >> 30) GiB of memory and was ended"
     case .signalled(let number): "was ended by signal \(number)\(Self.names[number].map { " (\($0))" } ?? "")"
     }

@@ -176,7 +176,7 @@ struct ScratchGrowth: Equatable {
   func notice(of app: String) -> String? {
     guard bytes > Self.unremarkable else { return nil }
     return
-      "the extension of \(app) has left \(ReadableNumber.count(items, "item")) in its temporary directory, "
-      + "\(ReadableNumber.size(bytes)): files that are appended unchanged need no copy"
+      "the extension of \(app) has left \(Figures.count(items, "item")) in its temporary directory, "
+      + "\(Figures.size(bytes)): files that are appended unchanged need no copy"
   }
 }

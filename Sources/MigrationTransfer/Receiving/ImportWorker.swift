@@ -70,7 +70,7 @@ struct ImportWorker: Sendable {
     guard items.count > 0 else { return }
     let names = items.paths.map { VisibleText.quoted($0) }.joined(separator: ", ")
     let others = UInt64(items.count - items.paths.count)
-    notice("\(clause): \(names)" + (others > 0 ? ", and \(ReadableNumber.count(others)) more" : ""))
+    notice("\(clause): \(names)" + (others > 0 ? ", and \(Figures.count(others)) more" : ""))
   }
 
   /// Verifies that everything has arrived, and makes it durable. Returns the staging directory, the

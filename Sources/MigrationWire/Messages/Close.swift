@@ -147,14 +147,14 @@ package struct Close: Error, Equatable, Sendable {
 extension Close.Space {
   /// Both figures as sizes for people, or as exact numbers if the sizes would be equal.
   package var sizes: (needed: String, available: String) {
-    let sizes = (ReadableNumber.size(needed), ReadableNumber.size(available))
+    let sizes = (Figures.size(needed), Figures.size(available))
     guard sizes.0 == sizes.1 else { return sizes }
-    return ("\(ReadableNumber.count(needed)) bytes", "\(ReadableNumber.count(available)) bytes")
+    return ("\(Figures.count(needed)) bytes", "\(Figures.count(available)) bytes")
   }
 
   /// Both figures as counts of file system entries.
   package var entries: (needed: String, available: String) {
-    ("\(ReadableNumber.count(needed)) file system entries", ReadableNumber.count(available))
+    ("\(Figures.count(needed)) file system entries", Figures.count(available))
   }
 
   /// Whether there is less than is needed.

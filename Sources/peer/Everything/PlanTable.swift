@@ -74,13 +74,6 @@ struct PlanTable {
   }
 }
 
-extension Figures {
-  /// A number with its noun, whose plural is given.
-  static func count(_ number: UInt64, _ noun: String, _ plural: String) -> String {
-    "\(count(number)) \(number == 1 ? noun : plural)"
-  }
-}
-
 extension Inventory.Entry {
   /// The heading above it.
   fileprivate var group: String {

@@ -1,3 +1,5 @@
+import MigrationWire
+
 /// The help texts, made from the descriptions for a terminal of eighty columns.
 enum HelpText {
   /// The text for a command, or for the whole program.

@@ -1,5 +1,5 @@
 /// Sizes and counts as texts for people.
-package enum ReadableNumber {
+package enum Figures {
   private static let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"]
 
   /// A size in decimal units: `999 B`, `3.2 GB`, `225 MB`.
