@@ -324,14 +324,6 @@ private struct DescriptionReader {
   }
 }
 
-extension UInt8 {
-  /// Whether it is an ASCII letter or digit.
-  var isLetterOrDigit: Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
-      || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
-  }
-}
-
 /// A path in which `*` stands for any one folder.
 package struct PathPattern: Equatable, Sendable {
   static let any = Array("*".utf8)

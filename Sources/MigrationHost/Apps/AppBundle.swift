@@ -296,7 +296,7 @@ extension BundleProperties {
     let bytes = Array(text.utf8)
     guard bytes.count > length + 1, bytes[length] == UInt8(ascii: ".") else { return nil }
     let isPrefix = bytes[..<length].allSatisfy { byte in
-      AppName.isLetterOrDigit(byte) && !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+      byte.isLetterOrDigit && !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
     }
     return isPrefix ? String(decoding: bytes[(length + 1)...], as: UTF8.self) : nil
   }

@@ -141,7 +141,7 @@ package final class AppHome: Sendable {
   /// The first byte of a path that changes in a URL.
   static func firstStray(in path: [UInt8]) -> UInt8? {
     let others = Array("!$&'()*+,-./:;=@_~".utf8)
-    return path.first { !AppName.isLetterOrDigit($0) && !others.contains($0) }
+    return path.first { !$0.isLetterOrDigit && !others.contains($0) }
   }
 
   static let draftPrefix = ".installing-"

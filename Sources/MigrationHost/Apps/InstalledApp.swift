@@ -102,23 +102,13 @@ package enum AppName {
 
   /// Whether a text has this form.
   package static func isWellFormed(_ text: String) -> Bool {
-    guard let first = text.utf8.first, isLetterOrDigit(first), text.utf8.count <= longest else { return false }
+    guard let first = text.utf8.first, first.isLetterOrDigit, text.utf8.count <= longest else { return false }
     let (dot, hyphen) = (UInt8(ascii: "."), UInt8(ascii: "-"))
     var last = first
     for byte in text.utf8.dropFirst() {
-      guard isLetterOrDigit(byte) || byte == hyphen || byte == dot && last != dot else { return false }
+      guard byte.isLetterOrDigit || byte == hyphen || byte == dot && last != dot else { return false }
       last = byte
     }
     return true
-  }
-
-  /// Whether a byte is one of ASCII's letters or digits.
-  package static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: false
-    }
   }
 }

@@ -189,3 +189,11 @@ package enum VisibleText {
     appendHexadecimal(value, digits: digits, to: &shown)
   }
 }
+
+extension UInt8 {
+  /// Whether it is an ASCII letter or digit.
+  package var isLetterOrDigit: Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
+      || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
+  }
+}

@@ -104,7 +104,7 @@ struct NewAppNames: Equatable, Sendable {
   /// The words of a name, with only letters and digits that every tool accepts.
   private static func words(_ text: String) -> [String] {
     let scalars = text.unicodeScalars.filter { !($0.properties.isAlphabetic && !$0.isASCII) }
-    return scalars.split { !AppName.isLetterOrDigit(UInt8(truncatingIfNeeded: $0.value)) || !$0.isASCII }
+    return scalars.split { !UInt8(truncatingIfNeeded: $0.value).isLetterOrDigit || !$0.isASCII }
       .map { String(String.UnicodeScalarView($0)) }
   }
 
