@@ -52,7 +52,7 @@ import PeerTransfer
     case .complete(let request): return show(request.answer)
     case .receive(let options):
       let output = Output(
-        .receiver, json: options.json, app: options.app?.identifier, isOfEverything: options.takesEverything,
+        .receiver, json: options.json, app: options.app, isOfEverything: options.takesEverything,
         isVerbose: options.isVerbose, keeps: options.transfer.keeps, atOnce: options.transfer.atOnce)
       return perform(output) { () throws(TransferFailure) in try runReceive(options, output) }
     case .send(let options) where options.everything?.isDry == true: return ChosenEverything.show(options)

@@ -11,10 +11,10 @@ struct ReceiveOptions: Equatable, Sendable {
   /// The destination; nil for the current directory.
   var directory: [UInt8]?
   /// The app whose data is received, instead of folders.
-  var app: AppReceiveOptions?
+  var app: String?
   /// Whether folders and the data of all installed apps are received.
   var takesEverything = false
-  /// The options of the apps' imports, if everything is received.
+  /// The options of the imports of the app, or of all apps.
   var importing = AppImporter.Options()
   /// Whether the person at the terminal has to accept the offer.
   var asks = false
@@ -54,12 +54,6 @@ struct ReceiveOptions: Equatable, Sendable {
   var json = false
 }
 
-/// The options of `peer receive --app`.
-struct AppReceiveOptions: Equatable, Sendable {
-  var identifier: String
-  var importing = AppImporter.Options()
-}
-
 extension ReceiveOptions {
   /// Parses the words after `peer receive`.
   init(_ arguments: Arguments) throws(TransferFailure) {
@@ -73,7 +67,7 @@ extension ReceiveOptions {
         "the directory to receive into is an empty string", hint: "Name a directory, or omit it for the current one.")
     }
     takesEverything = arguments.has("--everything")
-    if takesEverything { try takeEverything(arguments) } else { app = try AppReceiveOptions(arguments) }
+    if takesEverything { try takeEverything(arguments) } else { try takeApp(arguments) }
     asks = arguments.has("--ask")
     takesRunning = arguments.has("--take-running")
     takesSecrets = arguments.has("--take-secrets")
@@ -154,19 +148,17 @@ extension ReceiveOptions {
 
   /// What is kept of owners.
   var preserved: Preserved { Preserved(owners: owners, setIDBits: setIDBits, map: ownerMap) }
-}
 
-extension AppReceiveOptions {
-  /// The options of `peer receive` about an app; nil without an app.
-  init?(_ arguments: Arguments) throws(TransferFailure) {
-    guard let app = try arguments.app() else {
+  /// Reads the options about an app.
+  private mutating func takeApp(_ arguments: Arguments) throws(TransferFailure) {
+    app = try arguments.app()
+    guard app != nil else {
       for option in ["--platform", "--option", "--replace"]
       where arguments.has(option) || arguments.bytes(option) != nil {
         throw .usage("\(option) requires --app", hint: "Add --app ID, or remove \(option).")
       }
-      return nil
+      return
     }
-    identifier = app
     importing.platform = try arguments.platform() ?? importing.platform
     importing.replaces = arguments.has("--replace")
     importing.requested = try arguments.requestOptions(.receive)
@@ -288,10 +280,10 @@ func makeImporter(
       existing: options.existing, refusingRunning: refusesRunning,
       folders: options.into?.folders(by: TransferStore(home: home)))
   }
-  var wanted = app.importing
+  var wanted = options.importing
   wanted.most = most
   return try HostError.mapped(
-    AppImporter(app: app.identifier, home: try AppHome(home: home), options: wanted, until: stop) { news in
+    AppImporter(app: app, home: try AppHome(home: home), options: wanted, until: stop) { news in
       if let event = TransferEvent(news) { tell(event) }
     }
   ) { TransferFailure($0) }

@@ -137,14 +137,14 @@ import Testing
         == SendOptions(
           sources: [], apps: ["org.example"], appsInFront: 1, idleLimit: .seconds(120),
           transfer: Sender.Options(target: .host(HostAndPort(host: "h", port: 47470)))))
-    var options = AppReceiveOptions(identifier: "org.example")
+    var options = ReceiveOptions(app: "org.example")
     options.importing.platform = "android"
     options.importing.requested = [.init(name: "a", value: Array("b=c".utf8)), .init(name: "d", value: [])]
     options.importing.replaces = true
     #expect(
       try parse(
         "receive", "--app=org.example", "--option", "a=b=c", "--platform", "android", "--option=d=", "--replace")
-        == .receive(ReceiveOptions(app: options)))
+        == .receive(options))
   }
 
   @Test func `the code comes from the prompt, a file or standard input`() throws {

@@ -45,8 +45,8 @@ import Testing
     let receiving = options.receiving(as: "b", from: Array("/b".utf8))
     #expect(receiving.transfer.listen == HostAndPort(host: "127.0.0.1", port: 0) && !receiving.isAnnounced)
     #expect(
-      receiving.app?.identifier == "b" && receiving.app?.importing.replaces == true
-        && receiving.app?.importing.isConfined == false && receiving.app?.importing.platform == "other")
+      receiving.app == "b" && receiving.importing.replaces && !receiving.importing.isConfined
+        && receiving.importing.platform == "other")
     #expect(options.sending.apps == ["a"] && !options.sending.isConfined)
   }
 

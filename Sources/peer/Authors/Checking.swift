@@ -94,14 +94,14 @@ extension MigrateOptions {
   /// The options of the importing end: it listens only on this device, at a port that the kernel
   /// chooses.
   func receiving(as identifier: String, from bundle: [UInt8]) -> ReceiveOptions {
-    var app = AppReceiveOptions(identifier: identifier)
-    app.importing.draft = bundle
-    app.importing.platform = platform
-    app.importing.requested = options
-    app.importing.replaces = replaces
-    app.importing.isConfined = isConfined
+    var importing = AppImporter.Options()
+    importing.draft = bundle
+    importing.platform = platform
+    importing.requested = options
+    importing.replaces = replaces
+    importing.isConfined = isConfined
     return ReceiveOptions(
-      app: app, isAnnounced: false,
+      app: identifier, importing: importing, isAnnounced: false,
       transfer: Receiver.Options(listen: HostAndPort(host: BothEnds.host, port: 0)))
   }
 }
