@@ -177,8 +177,10 @@ package final class Handover<Value: ~Copyable & Sendable>: Sendable {
 
   /// Takes the value out. Called once.
   package func take() -> Value {
-    let taken = value.withLock { $0.take() }
-    guard let taken else { preconditionFailure("a handover happens only once") }
+    guard let taken = takeIfThere() else { preconditionFailure("a handover happens only once") }
     return taken
   }
+
+  /// Takes the value out; nil if it was taken before.
+  package func takeIfThere() -> Value? { value.withLock { $0.take() } }
 }

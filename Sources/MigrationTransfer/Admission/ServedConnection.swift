@@ -66,16 +66,6 @@ final class ServedConnection: Sendable {
   var noted: Pairing { pairing.withLock { $0 } }
 }
 
-/// A connection on its way from one thread to another.
-final class RestingConnection: Sendable {
-  private let connection: Mutex<Connection?>
-
-  init(_ connection: consuming Connection) { self.connection = Mutex(connection) }
-
-  /// Removes and returns the connection; nil when another thread has taken it.
-  func take() -> Connection? { connection.withLock { $0.take() } }
-}
-
 /// Limits the number of threads that compute at the same time the costly answers to strangers.
 final class ComputeGate: Sendable {
   private let free: Condition<Int>

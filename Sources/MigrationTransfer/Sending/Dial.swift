@@ -165,7 +165,7 @@ struct PairingKeys: Sendable {
 
 /// A receiver that a dial has reached.
 struct MetReceiver: Sendable {
-  let connection: RestingConnection
+  let connection: Handover<Connection>
   let transfer: SendingTransfer
   /// The TLS context and the address of the connection, which data streams use too.
   let context: TLSContext
@@ -183,7 +183,7 @@ struct MetReceiver: Sendable {
     self.context = context
     address = connection.remoteAddress
     own = connection.own
-    self.connection = RestingConnection(connection)
+    self.connection = Handover(connection)
   }
 }
 

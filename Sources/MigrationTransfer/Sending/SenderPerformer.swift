@@ -97,7 +97,7 @@ final class SenderPerformer: Performer {
     case .dial(let purpose, let place): return dial(purpose, at: place)
     case .stopDialing: dialStop?.set()
 
-    case .converse(let id): if let connection = met?.connection.take() { controls.add(id, connection) }
+    case .converse(let id): if let connection = met?.connection.takeIfThere() { controls.add(id, connection) }
     case .say(let id, let message): controls.say(id, message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
 
