@@ -10,21 +10,12 @@ package enum StandardStream: CInt, Sendable {
   /// The time that a reader has after a stop, in milliseconds.
   private static let moment: CInt = 250
 
-  /// Writes all bytes; waits if a non-blocking terminal or pipe is full.
+  /// Writes all of a text; waits if a non-blocking terminal or pipe is full.
   ///
-  /// - Parameter took: called after each piece that is written.
   /// - Returns: false if there is no reader any more, or writing fails. Output for the user is
   ///   never worth ending a transfer for.
   @discardableResult
-  package func write(_ bytes: Span<UInt8>, took: () -> Void = {}) -> Bool {
-    Self.write(bytes, to: rawValue, took: took)
-  }
-
-  /// Writes a text.
-  @discardableResult
-  package func write(_ text: String, took: () -> Void = {}) -> Bool {
-    write(text.utf8.span, took: took)
-  }
+  package func write(_ text: String) -> Bool { Self.write(text.utf8.span, to: rawValue) }
 
   /// Whether it is a pipe or a connection whose other end is closed.
   package var hasLostReader: Bool {
@@ -33,7 +24,8 @@ package enum StandardStream: CInt, Sendable {
   }
 
   /// Writes to a descriptor as `write` does to one of the streams. Once the descriptor `stop` is
-  /// readable, a reader that takes nothing has only a moment more.
+  /// readable, a reader that takes nothing has only a moment more. `took` is called after each piece
+  /// that is written.
   package static func write(
     _ bytes: Span<UInt8>, to raw: CInt, until stop: CInt = -1, took: () -> Void = {}
   ) -> Bool {
