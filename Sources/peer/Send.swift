@@ -239,17 +239,18 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     home: home, output, asksProgram: options.asks, unless: [interruption.raw])
   transfer.migration = everything?.migration
   while true {
-    let repetition = Repetition(tries > 1)
+    // Whether notices have been told before: those that come while the sources of another try are made.
+    let isAgain = Condition(tries > 1)
     let parts = try interruption.honoured { () throws(TransferFailure) in
       let tell = { @Sendable (event: TransferEvent) in
-        if case .notice = event, repetition.isOn.withLock({ $0 }) { return }
+        if case .notice = event, isAgain.withLock({ $0 }) { return }
         output.handle(event)
       }
       if let everything { return try SendingParts(everything, telling: tell) }
       return try SendingParts(
         options, selecting: selection, home: home, until: interruption.early, telling: tell)
     }
-    repetition.isOn.withLock { $0 = false }
+    isAgain.withLock { $0 = false }
     output.list(in: listFile) { event in parts.folders.map { event.namingWriter(at: $0) } ?? event }
     // A stop that ends the program early may keep the sources longer than this function.
     defer { parts.end() }
@@ -279,13 +280,6 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
       output.handle(.notice("the code did not match, and nothing was sent"))
     }
   }
-}
-
-/// Whether notices have been told before: those that come while the sources of another try are made.
-private final class Repetition: Sendable {
-  let isOn: Mutex<Bool>
-
-  init(_ isOn: Bool) { self.isOn = Mutex(isOn) }
 }
 
 /// The app as the source; a missing home is not created.
