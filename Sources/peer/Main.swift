@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 import PeerTransfer
 
 /// The program.

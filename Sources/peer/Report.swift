@@ -4,12 +4,6 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// The end of the transfer that this device is.
-enum Role: Equatable, Sendable {
-  case sender
-  case receiver
-}
-
 /// The moment of an event, as a report needs it.
 struct Moment: Equatable, Sendable {
   /// Seconds on a monotonic clock.

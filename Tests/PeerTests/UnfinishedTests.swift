@@ -10,7 +10,7 @@ import Testing
     _ subject: RememberedTransfer.Subject, inUse: Bool = false, isDone: Bool = false
   ) throws -> TransferStore.Listed {
     let identity = try Identity.generate()
-    let role: MigrationWire.Role = if case .sources = subject { .sender } else { .receiver }
+    let role: Role = if case .sources = subject { .sender } else { .receiver }
     var remembered = RememberedTransfer(
       transfer: 0x0123_4567 << 96, role: role, identity: try identity.encoded(), peer: identity.fingerprint,
       label: "old\u{1B} laptop", address: "192.0.2.7:1", started: 0, lastSeen: 1_000,

@@ -1,5 +1,6 @@
 import MigrationHost
 import MigrationTransfer
+import MigrationWire
 
 /// The description of the program as a whole.
 enum Overview {
