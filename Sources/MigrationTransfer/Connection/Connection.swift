@@ -6,7 +6,7 @@ import MigrationWire
 /// A TLS session on a socket. One thread owns it. Only `wait`, and the methods that use it, block.
 ///
 /// The owner signals from outside by the wakeup: it ends every wait.
-struct Connection: ~Copyable {
+struct Connection: ~Copyable, Sendable {
   /// The most reads of one step of closing.
   private static let readsAtTheEnd = 16
 
