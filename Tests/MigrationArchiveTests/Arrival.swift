@@ -46,6 +46,13 @@ struct Arrival {
   var journal: String { "destination/\(String(decoding: staging.disk.name, as: UTF8.self))/journal" }
 }
 
+extension StagingArea {
+  /// Removes the staged data of a transfer.
+  func clear(_ transfer: TransferID, _ keys: TransferKeys) throws {
+    _ = try Self.discard(transfer, keys, from: try place())
+  }
+}
+
 extension Staging {
   /// The whole ledger as the sender receives it: marks ascending, then the incomplete files.
   var report: (marks: [Mark], partials: [Partial], held: Tally) {

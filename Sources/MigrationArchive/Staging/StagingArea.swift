@@ -192,14 +192,9 @@ package final class StagingArea: Sendable {
 
   // MARK: Removing staged data
 
-  /// Removes the staged data that an earlier run of a transfer left. After a power loss, too, it is
-  /// gone: the record of the transfer, which would tell of it, may be removed next.
-  package func clear(_ transfer: TransferID, _ keys: TransferKeys) throws(ArchiveError) {
-    _ = try Found(transfer, keys, in: destination.directory).remove()
-  }
-
   /// Removes all staged data of a transfer from a directory. Returns a clause about the
-  /// part that may be left, if any.
+  /// part that may be left, if any. After a power loss, too, it is gone: the record of the transfer,
+  /// which would tell of it, may be removed next.
   package static func discard(
     _ transfer: TransferID, _ keys: TransferKeys, from path: [UInt8]
   ) throws(ArchiveError) -> String? {
