@@ -87,7 +87,8 @@ public actor AppMigrationTester {
   ) async rethrows -> Result {
     let configuration = TesterConfiguration(
       type, bundleIdentifier: bundleIdentifier, container: container, groups: groups)
-    defer { configuration.keptObjects.remove() }
+    // Now, even if a task of the test still refers to one of them.
+    defer { for directory in configuration.kept.withLock({ exchange(&$0, with: []) }) { directory.remove() } }
     return try await SharedPreferences.holding(groups.keys) {
       try await TesterConfiguration.$ofTask.withValue(configuration) {
         try await AppPlaces.$ofTester.withValue(configuration.surroundings) {

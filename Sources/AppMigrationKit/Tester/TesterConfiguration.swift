@@ -14,7 +14,7 @@ struct TesterConfiguration: Sendable {
   var idleLimit: IdleLimit { Self.idleLimitOfTask ?? environmentsLimit }
   private var environmentsLimit = IdleLimit.standard
   /// The testers' files, which stay as long as this configuration.
-  let keptObjects = KeptObjects()
+  let kept = Condition<[TemporaryDirectory]>([])
 
   /// The configuration of the current task.
   @TaskLocal static var ofTask: TesterConfiguration?
@@ -55,7 +55,7 @@ struct TesterConfiguration: Sendable {
       container: try environment.container ?? directory.container("app"), groups: environment.groups)
     configuration.heed(environment)
     configuration.isEmpty = environment.container == nil
-    configuration.keptObjects.keep(directory)
+    configuration.kept.withLock { $0.append(directory) }
     let registeredNow = registered.withLock { registered in
       // Another task may have been faster.
       if let registered { return registered }
@@ -102,18 +102,6 @@ extension TemporaryDirectory {
     _ = try directory("\(name)/Documents")
     _ = try directory("\(name)/Library/Application Support")
     return try directory(name)
-  }
-}
-
-/// Directories that stay as long as this object.
-final class KeptObjects: Sendable {
-  private let directories = Mutex<[TemporaryDirectory]>([])
-
-  func keep(_ directory: TemporaryDirectory) { directories.withLock { $0.append(directory) } }
-
-  /// Removes the directories now, even if a task of the test still refers to one of them.
-  func remove() {
-    for directory in directories.withLock({ exchange(&$0, with: []) }) { directory.remove() }
   }
 }
 

@@ -18,7 +18,7 @@ final class TesterSession: Sendable {
   /// only URLs.
   func directory() throws -> TemporaryDirectory {
     let directory = try TemporaryDirectory()
-    configuration.keptObjects.keep(directory)
+    configuration.kept.withLock { $0.append(directory) }
     return directory
   }
 
