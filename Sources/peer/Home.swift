@@ -81,6 +81,15 @@ extension TransferEvent {
   }
 }
 
+extension HostNews {
+  /// Tells the user's part of the news.
+  static func telling(_ tell: @escaping @Sendable (TransferEvent) -> Void) -> @Sendable (HostNews) -> Void {
+    return { news in
+      if let event = TransferEvent(news) { tell(event) }
+    }
+  }
+}
+
 /// Works with the apps of PEER_HOME, and turns an error into the user's failure.
 func withApps<Value>(_ body: (AppHome) throws(HostError) -> Value) throws(TransferFailure) -> Value {
   let path = try Home.path()

@@ -283,9 +283,8 @@ func makeImporter(
   var wanted = options.importing
   wanted.most = most
   return try HostError.mapped(
-    AppImporter(app: app, home: try AppHome(home: home), options: wanted, until: stop) { news in
-      if let event = TransferEvent(news) { tell(event) }
-    }
+    AppImporter(
+      app: app, home: try AppHome(home: home), options: wanted, until: stop, observer: HostNews.telling(tell))
   ) { TransferFailure($0) }
 }
 

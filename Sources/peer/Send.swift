@@ -290,14 +290,11 @@ func appSource(
   _ app: String, _ options: SendOptions, home: [UInt8], edition: AppBundle? = nil,
   until stop: StopSignal = StopSignal(), telling tell: @escaping @Sendable (TransferEvent) -> Void
 ) throws(TransferFailure) -> AppSource {
-  let observer = { @Sendable (news: HostNews) in
-    if let event = TransferEvent(news) { tell(event) }
-  }
   do throws(HostError) {
     guard let home = try AppHome.ifThere(home) else { throw HostError.notInstalled(app) }
     return try AppSource(
       app: app, edition: edition, home: home, claim: options.claim, idleLimit: options.idleLimit,
-      isConfined: options.isConfined, until: stop, observer: observer)
+      isConfined: options.isConfined, until: stop, observer: HostNews.telling(tell))
   } catch {
     throw TransferFailure(error)
   }

@@ -100,10 +100,8 @@ extension EverythingImporters {
     self.init(
       folders: folders, home: directory, knowing: KnownApps(records: home), apps: apps,
       store: TransferStore(home: home),
-      options: importing, allowing: permissions, settings: settings, until: stop
-    ) { news in
-      if let event = TransferEvent(news) { tell(event) }
-    }
+      options: importing, allowing: permissions, settings: settings, until: stop,
+      observer: HostNews.telling(tell))
   }
 }
 

@@ -43,9 +43,8 @@ struct SendingParts: Sendable {
   ) throws(TransferFailure) -> AppPart {
     do throws(HostError) {
       guard let home = try AppHome.ifThere(home) else { throw HostError.notInstalled(app) }
-      return try AppPart(app: app, home: home, claim: options.claim, idleLimit: options.idleLimit) { news in
-        if let event = TransferEvent(news) { tell(event) }
-      }
+      return try AppPart(
+        app: app, home: home, claim: options.claim, idleLimit: options.idleLimit, observer: HostNews.telling(tell))
     } catch {
       throw TransferFailure(error)
     }
