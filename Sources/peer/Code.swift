@@ -5,7 +5,8 @@ import MigrationWire
 
 /// A file with a code that a script has created for both devices.
 enum CodeFile {
-  private static let file = SecretFile(
+  /// What the file has to be.
+  static let file = SecretFile(
     option: "--code-file", content: "a code", hint: "Create one with 'peer code new --code-file FILE'.")
 
   /// Reads the code in the first line of a file.
@@ -18,24 +19,18 @@ enum CodeFile {
     return try CodeEntry.check(line, from: VisibleText.quoted(path), hint: file.hint).code
   }
 
-  /// The failure for a file that cannot be opened.
-  static func unreadable(_ path: [UInt8], _ error: SystemError) -> TransferFailure { file.unreadable(path, error) }
-
   /// Writes a new code to a new file that only its owner can read; an existing file is not changed.
   static func make(_ path: [UInt8], _ code: PairingCode) throws(TransferFailure) {
     try SecretFile.make(
       path, "\(code.shown)\n", orElse: "Name another file, or remove this one: a code is for one transfer.")
   }
-}
 
-/// `peer code new`: a code for a script that starts both devices.
-enum NewCode {
-  /// Creates the code, and returns the program's exit code.
-  static func make(in file: [UInt8]?) -> Int32 {
+  /// `peer code new`: creates a code, in a file if one is named, and returns the program's exit code.
+  static func perform(_ file: [UInt8]?) -> Int32 {
     Answer.give(json: false) { () throws(TransferFailure) in
       let code = PairingCode.random()
       guard let file else { return Rendering(standardOutput: "\(code.shown)\n") }
-      try CodeFile.make(file, code)
+      try make(file, code)
       return Rendering()
     }
   }

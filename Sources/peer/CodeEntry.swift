@@ -39,7 +39,7 @@ enum CodeEntry {
       return try check(line, from: "standard input", isAtRelay: device.isRelay)
     case .file(let path):
       let name = VisibleText.quoted(path)
-      let file = try SystemError.mapped(Descriptor.openThroughLinks(path)) { CodeFile.unreadable(path, $0) }
+      let file = try SystemError.mapped(Descriptor.openThroughLinks(path)) { CodeFile.file.unreadable(path, $0) }
       var line = try firstLine(file.raw, name, interruptions)
       defer { cleanse(&line) }
       return try check(line, from: name, isAtRelay: device.isRelay)

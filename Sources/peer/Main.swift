@@ -70,7 +70,7 @@ import PeerTransfer
     case .app(let command): return command.perform()
     case .credentials(let command): return command.perform()
     case .account(let command): return command.perform()
-    case .newCode(let file): return NewCode.make(in: file)
+    case .newCode(let file): return CodeFile.perform(file)
     }
   }
 
