@@ -193,16 +193,7 @@ extension Offer {
 }
 
 extension Root {
-  fileprivate var members: JSONMembers {
-    let kind =
-      switch kind {
-      case .directory: "directory"
-      case .file: "file"
-      case .symbolicLink: "symbolicLink"
-      case .hardLink: "hardLink"
-      }
-    return ["name": FileName(name), "kind": kind]
-  }
+  fileprivate var members: JSONMembers { ["name": FileName(name), "kind": "\(kind)"] }
 }
 
 extension AppIdentity {
