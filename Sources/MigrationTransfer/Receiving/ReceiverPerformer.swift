@@ -158,8 +158,9 @@ final class ReceiverPerformer: Performer {
       return importItems(id, part, finish, withheld)
     case .interruptImport(let id): transfer(id).interruptImport()
     case .note(let id): return setup.tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
-    case .forget(let id): return forget(id)
-    case .discard(let id): return discard(id)
+    case .forget(let id): return forget(transfer(id))
+    // An empty transfer.
+    case .discard(let id): return forget(remove(id))
     case .release(let id): return release(id)
     case .retake(let id): return setup.retake(id)
     }
@@ -302,19 +303,12 @@ final class ReceiverPerformer: Performer {
   }
 
   /// The sender knows the result of each part: nothing of one that has failed is needed.
-  private func forget(_ identifier: TransferID) -> ReceiverWorker {
-    defer { transfers[identifier] = nil }
-    return setup.tend(transfer(identifier)) { transfer, setup in
+  private func forget(_ transfer: ReceivingTransfer) -> ReceiverWorker {
+    transfers[transfer.identifier] = nil
+    return setup.tend(transfer) { transfer, setup in
       transfer.removeStaging(setup.importers.area, in: setup.store)
       transfer.forget(in: setup.store)
       if setup.options.keeps { CurrentProcess.returnFreeMemory() }
-    }
-  }
-
-  private func discard(_ identifier: TransferID) -> ReceiverWorker {
-    setup.tend(remove(identifier)) { transfer, setup in
-      transfer.removeStaging(setup.importers.area, in: setup.store)
-      transfer.forget(in: setup.store)
     }
   }
 
