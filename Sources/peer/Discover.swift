@@ -64,11 +64,7 @@ extension DiscoverOptions {
   ) throws(SystemError) -> TransferFailure.Kind? {
     var poller = try Poller()
     while try !poller.wait(for: .readable, on: signals.raw, until: end).isEmpty {
-      switch try signals.next() {
-      case .interrupt: return .interrupted
-      case .terminate, .hangUp: return .terminated
-      case nil: continue
-      }
+      if let signal = try signals.next() { return signal.kind }
     }
     return nil
   }

@@ -65,17 +65,20 @@ final class Interruption: Sendable {
 
   private func wait() -> TransferFailure.Kind {
     while true {
-      if let kind = next() { return kind }
+      if let signal = try? signals.next() { return signal.kind }
       var poller = try? Poller()
       _ = try? poller?.wait(for: .readable, on: signals.raw)
     }
   }
 
-  private func next() -> TransferFailure.Kind? {
-    guard let signal = try? signals.next() else { return nil }
-    switch signal {
-    case .interrupt: return .interrupted
-    case .terminate, .hangUp: return .terminated
+}
+
+extension SignalSource.Signal {
+  /// The failure of a run that the signal ends.
+  var kind: TransferFailure.Kind {
+    switch self {
+    case .interrupt: .interrupted
+    case .terminate, .hangUp: .terminated
     }
   }
 }

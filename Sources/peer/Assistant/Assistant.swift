@@ -41,15 +41,11 @@ enum Assistant {
       let isStopped = try server.run(until: signals.raw)
       try file.truncate(to: 0)
       program.end()
-      return isStopped ? try code(of: signals) : ExitCode.done
+      guard isStopped else { return ExitCode.done }
+      return (try signals.next()?.kind ?? .terminated).rawValue
     } catch {
       throw TransferFailure(.failed, error.description)
     }
-  }
-
-  private static func code(of signals: borrowing SignalSource) throws(SystemError) -> Int32 {
-    let kind: TransferFailure.Kind = try signals.next() == .interrupt ? .interrupted : .terminated
-    return kind.rawValue
   }
 
   /// Prints an address, and opens it in the browser that the user has chosen.
