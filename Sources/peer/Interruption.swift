@@ -70,7 +70,6 @@ final class Interruption: Sendable {
       _ = try? poller?.wait(for: .readable, on: signals.raw)
     }
   }
-
 }
 
 extension SignalSource.Signal {

@@ -166,13 +166,9 @@ extension ReceiveOptions {
 }
 
 /// Waits for another device and receives what it sends.
-func runReceive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
-  var options = options
+func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
+  var options = given
   if let file = options.ownerMapFile { options.ownerMap = try OwnerMapFile.read(file) }
-  return try receive(options, output)
-}
-
-private func receive(_ options: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
   let interruption = try Interruption()
   try prepareProcess()
   let home = try Home.forRecords()
