@@ -55,8 +55,6 @@ package struct MovableApp: Equatable, Sendable {
   package let identifier: String
   /// For people.
   package let name: String
-  package let version: String
-  package let store: String
   /// The files, by key; empty for an app with an extension.
   package let places: [Place]
   /// What does not move of them, relative to each.
@@ -74,16 +72,14 @@ package struct MovableApp: Equatable, Sendable {
   package let settings: DesktopSettings?
 
   package init(
-    _ kind: Kind, identifier: String, name: String, version: String = "", store: String = "", places: [Place] = [],
-    exclusions: [[UInt8]] = [], flags: Part.Flags = [], isIdentity: Bool = false, needs: [String] = [],
-    size: EntrySize? = nil, inUse: String? = nil, settings: DesktopSettings? = nil
+    _ kind: Kind, identifier: String, name: String, places: [Place] = [], exclusions: [[UInt8]] = [],
+    flags: Part.Flags = [], isIdentity: Bool = false, needs: [String] = [], size: EntrySize? = nil,
+    inUse: String? = nil, settings: DesktopSettings? = nil
   ) {
     self.settings = settings
     self.kind = kind
     self.identifier = identifier
     self.name = name
-    self.version = version
-    self.store = store
     self.places = places
     self.exclusions = exclusions
     self.flags = flags

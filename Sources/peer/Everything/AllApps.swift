@@ -29,7 +29,7 @@ struct AllApps {
     }
     rows += files.map { app, size in
       [
-        app.identifier, app.kind.rawValue, VisibleText.of(app.version), VisibleText.of(app.name),
+        app.identifier, app.kind.rawValue, "", VisibleText.of(app.name),
         size.map { Figures.size($0.tally.bytes) } ?? "", app.inUse.map { "in use (\(VisibleText.of($0)))" } ?? "",
       ]
     }

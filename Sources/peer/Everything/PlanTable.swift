@@ -104,8 +104,8 @@ extension Inventory.Entry {
       case .folder(let folder, _): ["kind": "folder", "name": FileName(name), "key": folder.rawValue]
       case .app(let app):
         [
-          "kind": app.kind.rawValue, "name": app.name, "identifier": app.identifier, "version": app.version,
-          "store": app.store, "identity": app.isIdentity, "inUse": IfGiven(app.inUse),
+          "kind": app.kind.rawValue, "name": app.name, "identifier": app.identifier, "version": "",
+          "store": "", "identity": app.isIdentity, "inUse": IfGiven(app.inUse),
         ]
       }
     if let linkTarget { members = members + ["linkTarget": FileName(linkTarget)] }
