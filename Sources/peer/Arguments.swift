@@ -46,6 +46,9 @@ struct Arguments: Equatable {
   /// An option's value as typed.
   func bytes(_ option: String) -> [UInt8]? { settings.first { $0.option == option }?.value }
 
+  /// Whether an option was given, with a value or without one.
+  func isGiven(_ option: String) -> Bool { has(option) || bytes(option) != nil }
+
   /// The values of a repeatable option, in their order.
   func all(_ option: String) -> [[UInt8]] { settings.filter { $0.option == option }.map(\.value) }
 

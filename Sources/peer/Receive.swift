@@ -153,8 +153,7 @@ extension ReceiveOptions {
   private mutating func takeApp(_ arguments: Arguments) throws(TransferFailure) {
     app = try arguments.app()
     guard app != nil else {
-      for option in ["--platform", "--option", "--replace"]
-      where arguments.has(option) || arguments.bytes(option) != nil {
+      for option in ["--platform", "--option", "--replace"] where arguments.isGiven(option) {
         throw .usage("\(option) requires --app", hint: "Add --app ID, or remove \(option).")
       }
       return

@@ -171,7 +171,7 @@ extension SendOptions {
 
   private static func checkNothingIsExcluded(_ arguments: Arguments) throws(TransferFailure) {
     for option in ["--exclude", "--exclude-from", "--exclude-caches", "--one-file-system"]
-    where arguments.has(option) || arguments.bytes(option) != nil {
+    where arguments.isGiven(option) {
       throw .usage(
         "\(option) cannot be used with --app alone", hint: "Remove it: the app's exporter chooses the data.")
     }

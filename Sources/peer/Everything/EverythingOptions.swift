@@ -11,10 +11,7 @@ extension EverythingOptions {
   /// Reads the options of `peer send --everything`; nil without it.
   init?(_ arguments: Arguments, apps: [String]) throws(TransferFailure) {
     guard arguments.has("--everything") else {
-      for option in ["--home", "--skip"] where arguments.bytes(option) != nil {
-        throw .usage("\(option) requires --everything", hint: "Add --everything, or remove \(option).")
-      }
-      for option in ["--dry-run", "--wait"] where arguments.has(option) {
+      for option in ["--home", "--skip", "--dry-run", "--wait"] where arguments.isGiven(option) {
         throw .usage("\(option) requires --everything", hint: "Add --everything, or remove \(option).")
       }
       return nil
@@ -25,7 +22,7 @@ extension EverythingOptions {
         hint: "Leave items out with --skip, or name another home with --home.")
     }
     for option in ["--exclude", "--exclude-from", "--exclude-caches", "--one-file-system", "--owners"]
-    where arguments.has(option) || arguments.bytes(option) != nil {
+    where arguments.isGiven(option) {
       throw .usage("\(option) cannot be used with --everything", hint: "Leave items out with --skip.")
     }
     home = arguments.bytes("--home")
@@ -40,7 +37,7 @@ extension ReceiveOptions {
   /// Reads the options of `peer receive --everything`.
   mutating func takeEverything(_ arguments: Arguments) throws(TransferFailure) {
     takesEverything = true
-    for option in ["--app", "--platform", "--option"] where arguments.bytes(option) != nil {
+    for option in ["--app", "--platform", "--option"] where arguments.isGiven(option) {
       throw .usage("\(option) cannot be used with --everything", hint: "Remove one of them.")
     }
     if arguments.has("--keep") {
