@@ -234,21 +234,6 @@ package enum RenameMethod: Sendable {
   case plain
 }
 
-extension PathBytes where Self: ~Escapable {
-  /// Lends a name, with the checks of `callingName`, to a call that takes two names.
-  @discardableResult
-  func withCheckedName<Result>(
-    for operation: String, _ body: (UnsafePointer<CChar>) throws(SystemError) -> Result
-  ) throws(SystemError) -> Result {
-    try unsafe withCString(for: operation) { (text) throws(SystemError) -> Result in
-      guard unsafe PathShape.isName(text[...]) else {
-        throw SystemError(errno: EINVAL, operation: operation, subject: escapedText)
-      }
-      return try unsafe body(UnsafePointer(text.baseAddress!))
-    }
-  }
-}
-
 extension Descriptor {
   /// The process that holds a lock by `lock` on the same file, if the kernel reports it.
   package func lockHolder() -> CInt? {

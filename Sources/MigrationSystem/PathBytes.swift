@@ -80,12 +80,21 @@ extension PathBytes where Self: ~Escapable {
   func callingName<Result: FixedWidthInteger & SignedInteger>(
     _ operation: String, _ body: (UnsafePointer<CChar>) -> Result
   ) throws(SystemError) -> Result {
+    try unsafe withCheckedName(for: operation) { (name) throws(SystemError) -> Result in
+      try calling(operation, escapedText) { unsafe body(name) }
+    }
+  }
+
+  /// Lends a name, with the checks of `callingName`, to a call that takes two names.
+  @discardableResult
+  func withCheckedName<Result>(
+    for operation: String, _ body: (UnsafePointer<CChar>) throws(SystemError) -> Result
+  ) throws(SystemError) -> Result {
     try unsafe withCString(for: operation) { (text) throws(SystemError) -> Result in
       guard unsafe PathShape.isName(text[...]) else {
         throw SystemError(errno: EINVAL, operation: operation, subject: escapedText)
       }
-      let pointer = unsafe UnsafePointer(text.baseAddress!)
-      return try calling(operation, escapedText) { unsafe body(pointer) }
+      return try unsafe body(UnsafePointer(text.baseAddress!))
     }
   }
 
