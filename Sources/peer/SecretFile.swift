@@ -27,15 +27,8 @@ struct SecretFile {
       throw unfit("other users can access \(name)", hint: "Remove their rights: chmod 600 \(VisibleText.listed(path))")
     }
     guard status.size <= Self.sizeLimit else { throw unfit("\(name) is too long to contain \(content)") }
-    var bytes = [UInt8](repeating: 0, count: Int(status.size))
-    do throws(SystemError) {
-      let count = try file.readFully(at: 0, into: &bytes)
-      // Shortened in place: a copy would not be cleansed.
-      bytes.removeSubrange(count...)
-      return bytes
-    } catch {
-      throw TransferFailure(.failed, "\(error)")
-    }
+    // This shortens its bytes in place: a copy would not be cleansed.
+    return try SystemError.mapped(file.readAll(limit: Self.sizeLimit)) { TransferFailure(.failed, "\($0)") }
   }
 
   private func open(_ path: [UInt8]) throws(TransferFailure) -> Descriptor {
