@@ -48,11 +48,9 @@ extension RelayOptions {
 extension RelayOptions {
   /// Runs the relay until a signal, and returns the program's exit code.
   func perform() -> Int32 {
-    do throws(TransferFailure) {
+    Answer.give(json: json) { () throws(TransferFailure) in
       try run()
-      return ExitCode.done
-    } catch {
-      return Answer.give(json: json) { () throws(TransferFailure) in throw error }
+      return Rendering()
     }
   }
 
