@@ -6,8 +6,8 @@ import MigrationWire
 /// the time.
 ///
 /// Times are seconds on any monotonic clock.
-struct ProgressMeter: Equatable, Sendable {
-  private struct Sample: Equatable, Sendable {
+struct ProgressMeter: Sendable {
+  private struct Sample: Sendable {
     let time: Double
     let bytes: UInt64
   }
@@ -23,10 +23,6 @@ struct ProgressMeter: Equatable, Sendable {
   private(set) var latest: TransferProgress?
   private var samples: [Sample] = []
   private var shown: (time: Double, progress: TransferProgress)?
-
-  static func == (left: ProgressMeter, right: ProgressMeter) -> Bool {
-    left.latest == right.latest && left.samples == right.samples && left.shown?.time == right.shown?.time
-  }
 
   /// Adds a sample. A new phase, or fewer bytes than before, restarts the rate.
   mutating func note(_ progress: TransferProgress, at time: Double) {
