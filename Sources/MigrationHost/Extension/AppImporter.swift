@@ -121,7 +121,7 @@ package final class AppImporter: Importer {
     }
     let transfer = staging.transfer.hexadecimal
     var isAside = false
-    try hosting { () throws(HostError) in
+    try InstalledApp.importing { () throws(HostError) in
       isAside = try app.holdsData
       if isAside { try app.setContainerAside() }
       try app.beginImport(transfer: transfer)
@@ -164,7 +164,7 @@ package final class AppImporter: Importer {
       try staging.expose()
       return try launch.start(.importing(from: directory), until: stop)
     } catch {
-      try hosting { () throws(HostError) in try app.abandonImport() }
+      try InstalledApp.importing { () throws(HostError) in try app.abandonImport() }
       if error.code == .stopped { throw ArchiveError(.cancelled, "the import of \(app.identifier) was cancelled") }
       throw ArchiveError(error.code == .noSpace ? .noSpace : .importFailed, error.description, hint: error.hint)
     }
@@ -172,7 +172,7 @@ package final class AppImporter: Importer {
 
   /// Makes the imported data, or the failure, durable.
   private func conclude(_ failure: ReportedError?) throws(ArchiveError) {
-    try hosting { () throws(HostError) in
+    try InstalledApp.importing { () throws(HostError) in
       if failure == nil { try app.synchronizeData() }
       try app.endImport(ImportRecord(failure: failure, transfer: nil, date: Timestamp.coarseNow().seconds))
     }
@@ -187,10 +187,6 @@ package final class AppImporter: Importer {
   package static var grace: Double { ExportWatch.grace }
 
   package var graceAtTheEnd: Double { Self.grace }
-
-  private func hosting<Result>(_ body: () throws(HostError) -> Result) throws(ArchiveError) -> Result {
-    try InstalledApp.importing(body)
-  }
 }
 
 extension AppImport.End {
