@@ -7,16 +7,12 @@ package struct RelaySettings: Equatable, Sendable {
   /// The names under which devices know it; every name, if there is none.
   package var names: Set<String> = []
   /// The most bytes for one token in a day, and in a month, of UTC.
-  package var daily: UInt64
-  package var monthly: UInt64
+  package var daily: UInt64 = 100_000_000_000
+  package var monthly: UInt64 = 1_000_000_000_000
   /// The most bytes a second for one token; nil for no limit.
   package var rate: UInt64?
 
-  package init(tokens: [RelayToken], daily: UInt64 = 100_000_000_000, monthly: UInt64 = 1_000_000_000_000) {
-    self.tokens = tokens
-    self.daily = daily
-    self.monthly = monthly
-  }
+  package init(tokens: [RelayToken]) { self.tokens = tokens }
 }
 
 /// The limits of Protocol §16.4.

@@ -5,7 +5,7 @@ import MigrationWire
 final class DirectoryPlaces: StagingPlaces {
   private let tree: SharedDirectory
   /// The mode for new directories, and for directories that this process could not enter otherwise.
-  private let directoryMode: UInt32
+  private static let directoryMode: UInt32 = 0o777
   /// Whether the disk treats some different names as equal.
   private let foldsNames: Bool
   /// On such a disk: the directories that are known to have exactly these paths.
@@ -15,10 +15,9 @@ final class DirectoryPlaces: StagingPlaces {
 
   /// Opens a tree. In staging, directories without a record get the default permissions at the end;
   /// until then the staging directory keeps other users out.
-  init(tree: SharedDirectory, directoryMode: UInt32 = 0o777, foldsNames: Bool = false) {
+  init(tree: SharedDirectory, foldsNames: Bool = false) {
     self.foldsNames = foldsNames
     self.tree = tree
-    self.directoryMode = directoryMode
   }
 
   func createFile(_ path: ArchivePath, mode: UInt32) throws(SystemError) -> any StagedFile {
@@ -176,7 +175,7 @@ final class DirectoryPlaces: StagingPlaces {
     guard let path else { return tree }
     let parent = try existingParent(of: path)
     if try parent.directory.status(path.name).mode & 0o700 != 0o700 {
-      try parent.directory.setMode(path.name, directoryMode)
+      try parent.directory.setMode(path.name, Self.directoryMode)
     }
     return SharedDirectory(try parent.directory.openChildDirectory(path.name))
   }
@@ -211,7 +210,7 @@ final class DirectoryPlaces: StagingPlaces {
     if foldsNames, !exact.contains(path) {
       for place in path.lineage where !exact.contains(place) { try makeExactly(place) }
     }
-    return SharedDirectory(try tree.directory.makeDirectories(path.bytes, mode: directoryMode))
+    return SharedDirectory(try tree.directory.makeDirectories(path.bytes, mode: Self.directoryMode))
   }
 
   /// Creates one directory in its parent, which exists. Fails if the disk finds another directory
@@ -223,7 +222,7 @@ final class DirectoryPlaces: StagingPlaces {
         SharedDirectory(try tree.directory.openDirectoryBeneath(bytes))
       } ?? tree
     do {
-      try above.directory.makeDirectory(path.name, mode: directoryMode)
+      try above.directory.makeDirectory(path.name, mode: Self.directoryMode)
     } catch {
       guard error.isAlreadyExisting, try above.directory.lists(path.name) else { throw error }
     }
