@@ -61,11 +61,7 @@ extension AppMigrationTester {
     ///
     /// It changes nothing else: a failure empties no container.
     public func registerImportCompletion(with status: MigrationStatus) async throws {
-      let failure: ReportedError? =
-        switch status {
-        case .success: nil
-        case .failure(let error): ReportedError(error)
-        }
+      let failure: ReportedError? = if case .failure(let error) = status { ReportedError(error) } else { nil }
       let record = ImportRecord(failure: failure, transfer: nil, date: Int64(Date().timeIntervalSince1970))
       (session.configuration.surroundings.status as? StatusMemory)?.write(record)
     }
