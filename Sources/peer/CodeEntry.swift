@@ -33,8 +33,8 @@ enum CodeEntry {
             try questioner.ask(.code, ["label": IfGiven(device.name), "address": device.host], mistake: mistake))
         }, say: { mistake = $0 })
     case .standardInput:
-      if Terminal.isTerminal(Self.standardInput) { return try prompt(device, output, interruptions) }
-      var line = try firstLine(Self.standardInput, "standard input", interruptions)
+      if Terminal.isTerminal(0) { return try prompt(device, output, interruptions) }
+      var line = try firstLine(0, "standard input", interruptions)
       defer { cleanse(&line) }
       return try check(line, from: "standard input", isAtRelay: device.isRelay)
     case .file(let path):
@@ -89,8 +89,6 @@ enum CodeEntry {
       .pairing, "the code in \(name) has no place in front of it, as 577 in 577-4829-1367",
       hint: "Write the whole number that the other device shows.")
   }
-
-  private static let standardInput: CInt = 0
 
   /// The question to the person.
   static func question(_ device: DeviceAddress) -> String { "Code shown on \(device.shown): " }
