@@ -26,7 +26,7 @@ import Testing
     let asked = Mutex<[ConsentQuestion]>([])
     let receiver = try RunningReceiver(destination) { question, _ in
       asked.withLock { $0.append(question) }
-      return true
+      return .yes()
     }
     let sender = try send(to: receiver)
     #expect(sender.failure() == nil && receiver.failure() == nil)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `a rejected offer is not written, and both ends say so`() throws {
-    let receiver = try RunningReceiver(destination) { _, _ in false }
+    let receiver = try RunningReceiver(destination) { _, _ in .no }
     let sender = try send(to: receiver)
     #expect(sender.failure()?.kind == .refused)
     #expect(receiver.failure()?.kind == .refused)
@@ -52,7 +52,7 @@ import Testing
       destination, keepsPairings: true, knownDevices: .migrating(isKept: false), store: store
     ) { _, _ in
       #expect((try? store.devices(as: .receiver).count) == 1)
-      return false
+      return .no
     }
     #expect(try send(to: receiver).failure()?.kind == .refused)
     #expect(receiver.failure()?.kind == .refused)

@@ -79,7 +79,7 @@ extension TransferResult {
       destination,
       consent: { _, _ in
         think("answer")
-        return true
+        return .yes()
       })
     let sender = Sender(
       Sender.Options(to: try receiver.port()), sources: [try FolderSource(paths: [source.at("file")])]

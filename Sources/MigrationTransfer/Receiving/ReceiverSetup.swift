@@ -129,12 +129,10 @@ package struct ConsentQuestion: Sendable {
 }
 
 /// The user's answer about a new transfer.
-package enum ConsentAnswer: Equatable, Sendable, ExpressibleByBooleanLiteral {
+package enum ConsentAnswer: Equatable, Sendable {
   case no
   /// Accepts it, without the parts of these numbers.
   case yes(without: Set<UInt16> = [])
-
-  package init(booleanLiteral isAccepted: Bool) { self = isAccepted ? .yes() : .no }
 }
 
 /// Asks the user of this device whether to take a new transfer, on a thread that may wait. A
