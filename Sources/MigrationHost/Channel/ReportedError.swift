@@ -95,11 +95,9 @@ extension ReportedError {
 
   /// Numbers of `CocoaError.Code`.
   package enum Cocoa: Int, Sendable {
-    case fileNoSuchFile = 4
     case fileReadUnknown = 256
     case fileReadNoPermission = 257
     case fileReadNoSuchFile = 260
-    case fileReadUnsupportedScheme = 262
     case fileWriteInvalidFileName = 514
     case fileWriteFileExists = 516
   }
