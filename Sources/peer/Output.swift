@@ -79,7 +79,7 @@ final class Output: Sendable {
       state.broadcast()
     }
     // A stopped reader does not delay a question to the user, nor the end.
-    _ = state.wait(until: .now().advanced(by: OutputPatience.still)) {
+    _ = state.wait(until: .now().advanced(by: OutputState.still)) {
       if case .granted = $0.hold { true } else { $0.hurriedAt == nil ? nil : true }
     }
     return try body()
@@ -111,9 +111,9 @@ final class Output: Sendable {
   private func end(_ word: TransferOutcome) {
     let hasWriter = state.withLock { state in
       startWriter(&state)
-      let patience = state.writer == nil ? OutputPatience.wholeInHurry : OutputPatience.whole
+      let patience = state.writer == nil ? OutputState.wholeInHurry : OutputState.whole
       let now = BootInstant.now()
-      state.end(with: word, by: now.advanced(by: patience), notBefore: now.advanced(by: OutputPatience.shortest))
+      state.end(with: word, by: now.advanced(by: patience), notBefore: now.advanced(by: OutputState.shortest))
       return state.writer != nil
     }
     state.broadcast()
@@ -129,7 +129,7 @@ final class Output: Sendable {
     if !state.withLock({ $0.isInHurriedWrite }) { noteMove() }
     while true {
       let deadline = state.withLock { $0.ending?.deadline ?? .now() }
-      let end = deadline.advanced(by: OutputPatience.lastWord)
+      let end = deadline.advanced(by: OutputState.lastWord)
       let move = lastMove.load(ordering: .relaxed)
       let still = state.withLock { $0.endOfStandstill(since: BootInstant(nanoseconds: move)) }
       let isOver = state.wait(until: min(still, end)) { state -> Bool? in

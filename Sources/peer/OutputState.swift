@@ -4,8 +4,10 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// How long the program waits at the end for the readers of its output.
-enum OutputPatience {
+/// The shared state of the threads that report events and the thread that writes them.
+struct OutputState: Sendable {
+  // How long the program waits at the end for the readers of its output.
+
   /// For a reader that takes nothing.
   static let still = Duration.seconds(1)
   /// For the whole queue.
@@ -18,10 +20,7 @@ enum OutputPatience {
   static let wholeInHurry = Duration.milliseconds(300)
   /// For output of the last moment.
   static let shortest = Duration.milliseconds(150)
-}
 
-/// The shared state of the threads that report events and the thread that writes them.
-struct OutputState: Sendable {
   struct Ending: Sendable {
     let word: TransferOutcome
     /// The time by which the queue must be written; then the last word comes.
@@ -103,8 +102,8 @@ struct OutputState: Sendable {
 
   /// When a reader that last took something at `move` is waited for no more.
   func endOfStandstill(since move: BootInstant) -> BootInstant {
-    guard let hurriedAt else { return move.advanced(by: OutputPatience.still) }
-    return max(move, hurriedAt).advanced(by: OutputPatience.stillInHurry)
+    guard let hurriedAt else { return move.advanced(by: Self.still) }
+    return max(move, hurriedAt).advanced(by: Self.stillInHurry)
   }
 
   /// Ends with a last word, by a deadline or by the earlier deadline of a hurry, but not before
@@ -120,7 +119,7 @@ struct OutputState: Sendable {
   }
 
   /// The deadline for the queue after the user's wish.
-  private var hurriedDeadline: BootInstant? { hurriedAt?.advanced(by: OutputPatience.wholeInHurry) }
+  private var hurriedDeadline: BootInstant? { hurriedAt?.advanced(by: Self.wholeInHurry) }
 }
 
 extension TransferPhase {
