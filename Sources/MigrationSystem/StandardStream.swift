@@ -24,8 +24,8 @@ package enum StandardStream: CInt, Sendable {
   }
 
   /// Writes to a descriptor as `write` does to one of the streams. Once the descriptor `stop` is
-  /// readable, a reader that takes nothing has only a moment more. `took` is called after each piece
-  /// that is written.
+  /// readable, a reader that takes nothing has only a moment more. `took` is called after each
+  /// piece that is written.
   package static func write(
     _ bytes: Span<UInt8>, to raw: CInt, until stop: CInt = -1, took: () -> Void = {}
   ) -> Bool {

@@ -25,7 +25,8 @@ enum CodeFile {
       path, "\(code.shown)\n", orElse: "Name another file, or remove this one: a code is for one transfer.")
   }
 
-  /// `peer code new`: creates a code, in a file if one is named, and returns the program's exit code.
+  /// `peer code new`: creates a code, in a file if one is named, and returns the program's exit
+  /// code.
   static func perform(_ file: [UInt8]?) -> Int32 {
     Answer.give(json: false) { () throws(TransferFailure) in
       let code = PairingCode.random()

@@ -239,7 +239,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     home: home, output, asksProgram: options.asks, unless: [interruption.raw])
   transfer.migration = everything?.migration
   while true {
-    // Whether notices have been told before: those that come while the sources of another try are made.
+    // Whether notices have been told before: those that come while the sources of another try are
+    // made.
     let isAgain = Condition(tries > 1)
     let parts = try interruption.honoured { () throws(TransferFailure) in
       let tell = { @Sendable (event: TransferEvent) in

@@ -192,8 +192,8 @@ package final class StagingArea: Sendable {
 
   // MARK: Removing staged data
 
-  /// Removes all staged data of a transfer from a directory. Returns a clause about the
-  /// part that may be left, if any. After a power loss, too, it is gone: the record of the transfer,
+  /// Removes all staged data of a transfer from a directory. Returns a clause about the part that
+  /// may be left, if any. After a power loss, too, the data is gone: the record of the transfer,
   /// which would tell of it, may be removed next.
   package static func discard(
     _ transfer: TransferID, _ keys: TransferKeys, from path: [UInt8]

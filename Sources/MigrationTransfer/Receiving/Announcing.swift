@@ -2,8 +2,8 @@ import MigrationDiscovery
 package import MigrationEngine
 import MigrationSystem
 
-/// Announces this device on its networks for as long as its receiver wants that (Protocol §4.5), and
-/// reports the outcome to the user. No transfer depends on its success.
+/// Announces this device on its networks for as long as its receiver wants that (Protocol §4.5),
+/// and reports the outcome to the user. No transfer depends on its success.
 ///
 /// The receiver's loop calls `announce` and `withdraw`: both return at once.
 package final class Announcing: Sendable {
