@@ -1,3 +1,5 @@
+import Glibc
+
 /// What a report of an error says about the machine, without names, paths and addresses.
 package enum SystemDescription {
   /// The name and version of the distribution, as its own file has them.
@@ -65,5 +67,58 @@ package enum SystemDescription {
       let bytes = try? file.readToEnd(limit: 1 << 20)
     else { return nil }
     return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// The users and groups of this system. Its list of them may be on a server.
+package enum SystemAccounts {
+  /// The name of a user.
+  package static func name(ofUser id: UInt32) -> [UInt8]? {
+    unsafe find(passwd(), by: { unsafe getpwuid_r(id, $0, $1, $2, $3) }, { unsafe bytes($0.pw_name) })
+  }
+
+  /// The name of a group.
+  package static func name(ofGroup id: UInt32) -> [UInt8]? {
+    unsafe find(Glibc.group(), by: { unsafe getgrgid_r(id, $0, $1, $2, $3) }, { unsafe bytes($0.gr_name) })
+  }
+
+  /// The number of a user.
+  package static func user(named name: [UInt8]) -> UInt32? {
+    let name = name.map { CChar(bitPattern: $0) } + [0]
+    return unsafe find(passwd(), by: { unsafe getpwnam_r(name, $0, $1, $2, $3) }, { unsafe $0.pw_uid })
+  }
+
+  /// The number of a group.
+  package static func group(named name: [UInt8]) -> UInt32? {
+    let name = name.map { CChar(bitPattern: $0) } + [0]
+    return unsafe find(Glibc.group(), by: { unsafe getgrnam_r(name, $0, $1, $2, $3) }, { unsafe $0.gr_gid })
+  }
+
+  /// The bytes that an entry may need: a group may have many members.
+  private static let sizes = [1 << 10, 1 << 14, 1 << 18, 1 << 22]
+
+  /// Looks an entry up, with growing memory, and takes a value of it.
+  private static func find<Entry, Value>(
+    _ empty: Entry,
+    by look: (
+      UnsafeMutablePointer<Entry>, UnsafeMutablePointer<CChar>, Int, UnsafeMutablePointer<UnsafeMutablePointer<Entry>?>
+    ) -> CInt, _ value: (Entry) -> Value?
+  ) -> Value? {
+    for size in sizes {
+      let memory = UnsafeMutablePointer<CChar>.allocate(capacity: size)
+      defer { unsafe memory.deallocate() }
+      var entry = empty
+      var found: UnsafeMutablePointer<Entry>?
+      var code: CInt
+      repeat { code = unsafe look(&entry, memory, size, &found) } while code == EINTR
+      if code == ERANGE { continue }
+      return unsafe found == nil ? nil : value(entry)
+    }
+    return nil
+  }
+
+  private static func bytes(_ text: UnsafeMutablePointer<CChar>?) -> [UInt8]? {
+    guard let text = unsafe text else { return nil }
+    return unsafe Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
   }
 }
