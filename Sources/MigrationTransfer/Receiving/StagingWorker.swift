@@ -20,10 +20,13 @@ struct StagingWorker: Sendable {
     var weighing: ReceiverEngine.Weighing = [:]
     var taken = transfer.finishedBytes
     var rooms: [UInt64: Tally] = [:]
+    // Items of a part that is done may still be named.
+    for (number, part) in plan.parts.enumerated() {
+      transfer.keep(importers.places(of: part), ofPart: UInt16(number))
+    }
     for number in parts {
       do {
         let part = plan.parts[Int(number)]
-        transfer.keep(importers.places(of: part), ofPart: number)
         let examination = try weigh(part, number, by: importers, besides: &rooms)
         try setup.importers.area.most?.besides(taken).check(total: part.bytes ?? 0)
         taken = taken.addingClamped(part.bytes ?? 0)

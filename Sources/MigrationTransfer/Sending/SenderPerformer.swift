@@ -237,6 +237,7 @@ final class SenderPerformer: Performer {
     case .pair:
       guard let pairing else { preconditionFailure("the secret is derived before there is a connection") }
       keys = .pairing(pairing)
+      met?.transfer.letOthersIn()
     case .resume(let id):
       if let id { setup.observer(.transfer(id)) }
       guard let transfer = id.map({ transfers[$0] }) ?? met?.transfer else {

@@ -102,6 +102,9 @@ final class SendingTransfer: Sendable {
     keepOthersAway(store)
   }
 
+  /// The key serves no more.
+  func letOthersIn() { hold.withLock { $0 = nil } }
+
   /// Keeps other processes from using the key, if the device is known by now.
   func keepOthersAway(_ store: TransferStore?) {
     hold.withLock { hold in
