@@ -1,0 +1,338 @@
+/// One root of a part.
+package struct Root: Equatable, Sendable {
+  package let kind: ItemKind
+  /// A single valid component; a key, where the part has an identifier.
+  package let name: [UInt8]
+
+  package init(kind: ItemKind, name: [UInt8]) {
+    self.kind = kind
+    self.name = name
+  }
+
+  /// Whether it begins with a dot: in a home directory, programs run what some such items contain.
+  package var isRunning: Bool { name.first == UInt8(ascii: ".") }
+}
+
+/// Where a folder of the sender's user is on the sender's device: the home, or a folder of its role.
+package struct HomePath: Equatable, Sendable {
+  package let key: [UInt8]
+  /// Absolute.
+  package let path: [UInt8]
+
+  package init(key: [UInt8], path: [UInt8]) {
+    self.key = key
+    self.path = path
+  }
+
+  /// Whether it can be told.
+  fileprivate var isValid: Bool {
+    Part.isKey(key) && path.first == UInt8(ascii: "/") && path.count <= Limits.homePath && !path.contains(0)
+  }
+}
+
+/// An app's identity, as its sender states it.
+package struct AppIdentity: Equatable, Sendable {
+  package let bundleIdentifier: String
+  package let store: String
+  package let platform: String
+  package let version: String
+  /// The names of the options that the app's exporter knows, in ascending order of their bytes; nil
+  /// if they are not told.
+  package let options: [String]?
+  private var unknown = Fields()
+
+  package init(bundleIdentifier: String, store: String, platform: String, version: String, options: [String]? = nil) {
+    self.bundleIdentifier = bundleIdentifier
+    self.options = options
+    self.store = store
+    self.platform = platform
+    self.version = version
+  }
+
+  fileprivate init(of identifier: String, _ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "a part's app"
+    let fields = try Fields(bytes, range, of: subject)
+    bundleIdentifier = identifier
+    store = try fields.text(1, limit: Limits.identifier, subject)
+    platform = try fields.text(2, limit: Limits.identifier, subject)
+    version = try fields.text(3, limit: Limits.identifier, subject)
+    options = try fields.read(4, subject, OptionNames.read)
+    unknown = fields.unknown(besides: 1...4)
+  }
+
+  fileprivate func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    fields.append(1, Array(store.utf8))
+    fields.append(2, Array(platform.utf8))
+    fields.append(3, Array(version.utf8))
+    if let options { fields.append(4) { OptionNames.write(options, to: &$0) } }
+    fields.write(with: unknown, to: &writer)
+  }
+
+  /// Whether it is the same app, from the same store and platform; the version and the options may
+  /// differ.
+  fileprivate func isSame(as other: AppIdentity) -> Bool {
+    bundleIdentifier == other.bundleIdentifier && store == other.store && platform == other.platform
+      && unknown == other.unknown
+  }
+
+  fileprivate var unknownSize: Int { unknown.length }
+}
+
+/// Protocol §6.2: what arrives, or fails, by itself.
+package struct Part: Equatable, Sendable {
+  package enum Contents: Equatable, Sendable {
+    /// In ascending order of their names.
+    case folders([Root])
+    /// Folders of a role, such as those of a home; the roots are keys.
+    case role(String, [Root])
+    /// An app with an extension.
+    case app(AppIdentity)
+    /// An app of files; the roots are keys.
+    case files(of: String, [Root])
+    /// A kind that this program does not know, with any of the fields of the others.
+    case unknown(UInt8, identifier: String? = nil, roots: [Root] = [], app: AppIdentity? = nil)
+  }
+
+  package struct Flags: OptionSet, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The part starts programs by itself.
+    package static let runsByItself = Flags(rawValue: 1)
+    package static let secret = Flags(rawValue: 2)
+  }
+
+  /// What the sender tells of a part besides its contents and its size.
+  package struct Label: Equatable, Sendable {
+    /// For people.
+    package let name: String
+    package let flags: Flags
+    /// For an app of files: where the sender's home and its folders are, by ascending keys.
+    package var homePaths: [HomePath] = []
+    /// The packages that the sender's user has installed, by ascending names. They inform.
+    package var packages: [String] = []
+
+    package init(name: String, flags: Flags = []) {
+      self.name = name
+      self.flags = flags
+    }
+  }
+
+  /// The role of the folders of a home.
+  package static let home = "home"
+
+  package let contents: Contents
+  private let label: Label
+  /// The estimates, nil where the sender has none.
+  package let bytes: UInt64?
+  package let items: UInt64?
+  /// The files' space on a disk.
+  package let allocated: UInt64?
+  private var unknown = Fields()
+
+  package init(
+    _ contents: Contents, _ label: Label, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil
+  ) {
+    self.contents = contents
+    self.label = label
+    self.bytes = bytes
+    self.items = items
+    self.allocated = allocated
+  }
+
+  package init(
+    _ contents: Contents, name: String, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil,
+    flags: Flags = [], homePaths: [HomePath] = [], packages: [String] = []
+  ) {
+    var label = Label(name: name, flags: flags)
+    (label.homePaths, label.packages) = (homePaths, packages)
+    self.init(contents, label, bytes: bytes, items: items, allocated: allocated)
+  }
+
+  package var name: String { label.name }
+  package var flags: Flags { label.flags }
+  package var homePaths: [HomePath] { label.homePaths }
+  package var packages: [String] { label.packages }
+
+  /// The roots; empty for an app with an extension.
+  package var roots: [Root] {
+    switch contents {
+    case .folders(let roots), .role(_, let roots), .files(_, let roots), .unknown(_, _, let roots, _): roots
+    case .app: []
+    }
+  }
+
+  /// The fields that tell the contents, besides the roots.
+  private var identity: (kind: UInt8, identifier: String?, app: AppIdentity?) {
+    switch contents {
+    case .folders: (1, nil, nil)
+    case .role(let role, _): (1, role, nil)
+    case .app(let app): (2, app.bundleIdentifier, app)
+    case .files(let app, _): (3, app, nil)
+    case .unknown(let kind, let identifier, _, let app): (kind, identifier, app)
+    }
+  }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "a part of the plan"
+    let fields = try Fields(bytes, range, of: subject)
+    let kind: UInt8 = try fields.requiredNumber(1, subject)
+    let identifier = try fields.optionalName(2, subject)
+    let roots = try fields.read(4, subject, Self.readRoots)
+    let app = try fields.read(5, subject) { reader, bytes throws(Violation) in
+      try AppIdentity(of: identifier ?? "", bytes, try reader.take(reader.remaining))
+    }
+    switch (kind, identifier, roots, app) {
+    case (1, nil, let roots?, nil): contents = .folders(try Self.components(roots))
+    case (1, let role?, let roots?, nil): contents = .role(role, try Self.keys(roots))
+    case (2, _?, nil, let app?): contents = .app(app)
+    case (3, let app?, let roots?, nil): contents = .files(of: app, try Self.keys(roots))
+    case (1...3, _, _, _): throw Violation(.field, subject)
+    default: contents = .unknown(kind, identifier: identifier, roots: roots ?? [], app: app)
+    }
+    guard let name = try fields.optionalName(3, subject) else { throw Violation(.field, subject) }
+    self.bytes = try fields.total(6, subject)
+    items = try fields.total(7, subject)
+    var label = Label(name: name, flags: Flags(rawValue: try fields.requiredNumber(8, subject)))
+    allocated = try fields.total(9, subject)
+    label.homePaths = try fields.read(10, subject, Self.readHomePaths) ?? []
+    guard label.homePaths.isEmpty || kind != 1 && kind != 2 else { throw Violation(.field, subject) }
+    label.packages = try fields.read(11, subject, Self.readPackages) ?? []
+    self.label = label
+    unknown = fields.unknown(besides: 1...11)
+  }
+
+  private static func readPackages(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [String] {
+    let subject = "a part's packages"
+    let names = try reader.names(of: subject, bytes, atMost: Limits.packages, where: isPackage)
+    guard !names.isEmpty else { throw Violation(.value, subject) }
+    return names
+  }
+
+  /// Whether a text can be the name of a Debian package.
+  package static func isPackage(_ name: String) -> Bool {
+    func isSmall(_ byte: UInt8) -> Bool { (97...122).contains(byte) || (48...57).contains(byte) }
+    guard (2...Limits.packageName).contains(name.utf8.count), let first = name.utf8.first, isSmall(first) else {
+      return false
+    }
+    return name.utf8.allSatisfy { isSmall($0) || "+-.".utf8.contains($0) }
+  }
+
+  private static func readHomePaths(
+    _ reader: inout ByteReader, _ bytes: Span<UInt8>
+  ) throws(Violation) -> [HomePath] {
+    let subject = "a part's paths of a home"
+    var paths: [HomePath] = []
+    while !reader.isAtEnd {
+      let key = try reader.array(bytes, Int(try reader.u8(bytes)))
+      let path = HomePath(key: key, path: try reader.array(bytes, Int(try reader.u16(bytes))))
+      guard path.isValid, paths.last?.key.lexicographicallyPrecedes(key) ?? true else {
+        throw Violation(.value, subject)
+      }
+      paths.append(path)
+      guard paths.count <= Limits.homePaths else { throw Violation(.limit, subject) }
+    }
+    guard !paths.isEmpty else { throw Violation(.value, subject) }
+    return paths
+  }
+
+  private static func readRoots(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [Root] {
+    let subject = "a part's roots"
+    var roots: [Root] = []
+    while !reader.isAtEnd {
+      guard let kind = ItemKind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+      let name = try reader.array(bytes, Int(try reader.u8(bytes)))
+      guard !name.isEmpty else { throw Violation(.value, subject) }
+      roots.append(Root(kind: kind, name: name))
+      guard roots.count <= Limits.roots else { throw Violation(.limit, subject) }
+    }
+    for (one, next) in zip(roots, roots.dropFirst()) where !one.name.lexicographicallyPrecedes(next.name) {
+      throw Violation(.value, subject)
+    }
+    guard !roots.isEmpty else { throw Violation(.value, subject) }
+    return roots
+  }
+
+  /// Checks that the names of roots are components of paths.
+  private static func components(_ roots: [Root]) throws(Violation) -> [Root] {
+    for root in roots { try ArchivePath.checkComponent(root.name.span) }
+    return roots
+  }
+
+  /// Checks that the names of roots are keys.
+  private static func keys(_ roots: [Root]) throws(Violation) -> [Root] {
+    for root in roots { guard isKey(root.name) else { throw Violation(.value, "a part's key") } }
+    return roots
+  }
+
+  fileprivate static func isKey(_ name: [UInt8]) -> Bool {
+    let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+    return name.count <= Limits.key && name.first.map(letters.contains) == true
+      && name.allSatisfy {
+        letters.contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "-")
+      }
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    let (kind, identifier, app) = identity
+    fields.append(1, [kind])
+    if let identifier { fields.append(2, Array(identifier.utf8)) }
+    fields.append(3, Array(name.utf8))
+    if !roots.isEmpty {
+      fields.append(4) { writer in
+        for root in roots {
+          writer.u8(root.kind.rawValue)
+          writer.u8(UInt8(root.name.count))
+          writer.array(root.name)
+        }
+      }
+    }
+    if let app { fields.append(5) { app.write(to: &$0) } }
+    if let bytes { fields.append(6) { $0.u64(bytes) } }
+    if let items { fields.append(7) { $0.u64(items) } }
+    fields.append(8) { $0.u32(flags.rawValue) }
+    if let allocated { fields.append(9) { $0.u64(allocated) } }
+    if !homePaths.isEmpty {
+      fields.append(10) { writer in
+        for path in homePaths {
+          writer.u8(UInt8(path.key.count))
+          writer.array(path.key)
+          writer.u16(UInt16(path.path.count))
+          writer.array(path.path)
+        }
+      }
+    }
+    if !packages.isEmpty { fields.append(11) { $0.names(packages) } }
+    fields.write(with: unknown, to: &writer)
+  }
+
+  /// Whether a later plan may have this part in the place of another: the estimates, the kinds of
+  /// roots, the version of an app and the packages may differ.
+  func isSame(as other: Part) -> Bool {
+    var told = other.label
+    told.packages = label.packages
+    guard label == told, unknown == other.unknown else { return false }
+    let (mine, others) = (identity, other.identity)
+    let isSameApp =
+      switch (mine.app, others.app) {
+      case (let app?, let other?): app.isSame(as: other)
+      case (nil, nil): true
+      default: false
+      }
+    return isSameApp && mine.kind == others.kind && mine.identifier == others.identifier
+      && roots.map(\.name) == other.roots.map(\.name)
+  }
+
+  var unknownSize: Int { unknown.length + (identity.app?.unknownSize ?? 0) }
+}
+
+extension Fields {
+  /// A text of 1 to 255 bytes, nil where it is absent.
+  fileprivate func optionalName(_ tag: UInt8, _ subject: String) throws(Violation) -> String? {
+    guard let name = try optionalText(tag, limit: Limits.name, subject) else { return nil }
+    guard !name.isEmpty else { throw Violation(.value, subject) }
+    return name
+  }
+}
