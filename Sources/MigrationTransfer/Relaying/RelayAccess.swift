@@ -36,10 +36,11 @@ package struct RelayAccess: Equatable, Sendable {
   static func isAddress(_ address: String) -> Bool { address.hasPrefix("through ") }
 }
 
-/// Reads the frames of a relay, and not one byte behind a frame: those behind JOINED are the other
-/// device's.
+/// Reads the frames of a relay, the challenge first and once, and not one byte behind a frame: those
+/// behind JOINED are the other device's.
 struct RelayReader: Sendable {
   private var input: [UInt8] = []
+  private var isChallenged = false
 
   /// The next frame, once it is whole.
   ///
@@ -64,7 +65,12 @@ struct RelayReader: Sendable {
     }
     defer { input = [] }
     let bytes = input
-    return try Self.wire { () throws(Violation) in try RelayFrame(bytes.span) }
+    let frame = try Self.wire { () throws(Violation) in try RelayFrame(bytes.span) }
+    if case .refused = frame { return frame }
+    let isChallenge = if case .challenge = frame { true } else { false }
+    guard isChallenge != isChallenged else { throw .foreign }
+    isChallenged = true
+    return frame
   }
 
   private var missing: Int {

@@ -15,6 +15,13 @@ final class RelayLink: Sendable {
     case arrived(Handover<StreamSocket>, SocketAddress, OwnWays?)
     /// A sender was reached past the relay.
     case reached(Handover<StreamSocket>)
+
+    var isOfPlace: Bool {
+      switch self {
+      case .placed, .unplaced: true
+      case .arrived, .reached: false
+      }
+    }
   }
 
   private struct State {
@@ -68,13 +75,19 @@ final class RelayLink: Sendable {
     return state.withLock { exchange(&$0.news, with: []) }
   }
 
+  /// News of the place replaces that before it, which says nothing any more.
   func add(_ news: News) {
-    state.withLock { $0.news.append(news) }
+    state.withLock { state in
+      if news.isOfPlace { state.news.removeAll(where: \.isOfPlace) }
+      state.news.append(news)
+    }
     noticed.signal()
   }
 
   fileprivate var wakeup: Wakeup { changed }
   fileprivate var isOver: Bool { state.withLock { $0.isOver } }
+  /// How much news the loop has not taken yet.
+  fileprivate var untaken: Int { state.withLock { $0.news.count } }
   fileprivate var wanted: (listening: SocketAddress?, meetings: [RelayMeeting]) {
     state.withLock { ($0.wanted, $0.meetings) }
   }
@@ -85,11 +98,8 @@ private struct RelayLine: ~Copyable {
   /// The most meetings of a registration, and the most calls that are answered at a time.
   static let mostMeetings = 64
   private static let mostAnswers = 16
-  /// In seconds: the pauses between two tries to register, the time to connect and for an answer, a
-  /// sign of life, and silence.
-  private static let (firstPause, longestPause) = (1.0, 30.0)
-  private static let patience = 10.0
-  private static let (heartbeat, silence) = (20.0, 60.0)
+  /// The most frames of a registration in a turn, and the seconds to the next turn behind so many.
+  private static let (mostFrames, rest) = (16, 0.05)
 
   /// A connection on which a relay is asked for something.
   private final class Asking {
@@ -131,11 +141,10 @@ private struct RelayLine: ~Copyable {
 
   private let link: RelayLink
   private var poller: Poller
-  private var registration: Asking?
-  private var isPlaced = false
-  private var told: [RelayMeeting] = []
-  private var (heardAt, saidAt) = (0.0, 0.0)
-  private var (pause, nextTry) = (RelayLine.firstPause, 0.0)
+  private var registration: (asking: Asking, state: RelayRegistration)?
+  /// When the registration, or the next try, has its turn.
+  private var nextTurn = 0.0
+  private var pauses = RelayPauses()
   private var answers: [Asking] = []
 
   init(_ link: RelayLink, _ poller: consuming Poller) {
@@ -148,10 +157,10 @@ private struct RelayLine: ~Copyable {
       let (listening, meetings) = link.wanted
       let now = BootInstant.now().seconds
       if listening == nil {
-        (registration, isPlaced, nextTry) = (nil, false, 0)
+        (registration, nextTurn) = (nil, 0)
       } else if registration == nil {
-        if now >= nextTry { register() }
-      } else if isPlaced {
+        if now >= nextTurn { register() }
+      } else {
         keep(meetings, now)
       }
       wait()
@@ -162,26 +171,29 @@ private struct RelayLine: ~Copyable {
   /// Waits for the next thing to do.
   private mutating func wait() {
     var moments = answers.map(\.until)
-    if let registration {
-      moments.append(isPlaced ? min(saidAt + Self.heartbeat, heardAt + Self.silence) : registration.until)
-    } else if link.wanted.listening != nil {
-      moments.append(nextTry)
-    }
     var interests = [Poller.Interest(link.wakeup.raw, .readable)]
-    interests += (answers + [registration].compactMap { $0 }).compactMap(\.interest)
+    if let registration {
+      moments.append(registration.state.nextMoment)
+      if nextTurn > BootInstant.now().seconds {
+        moments.append(nextTurn)
+      } else {
+        interests += [registration.asking].compactMap(\.interest)
+      }
+    } else if link.wanted.listening != nil {
+      moments.append(nextTurn)
+    }
+    interests += answers.compactMap(\.interest)
     _ = try? poller.wait(&interests, until: moments.min().map { BootInstant(seconds: $0) })
     link.wakeup.clear()
   }
 
   private mutating func step() {
     let now = BootInstant.now().seconds
-    if let registration {
-      do throws(RelayTrouble) {
-        while let frame = try advance(registration) { try take(frame, now) }
-        if now >= (isPlaced ? heardAt + Self.silence : registration.until) { throw .lost("it does not answer") }
-      } catch {
-        lose(error, now)
-      }
+    do throws(RelayTrouble) {
+      if let asking = registration?.asking, now >= nextTurn { try read(asking, now) }
+      if let silentAt = registration?.state.silentAt, now >= silentAt { throw .lost("it does not answer") }
+    } catch {
+      lose(error, now)
     }
     answers = answers.filter { isOpen($0, now) }
   }
@@ -191,69 +203,62 @@ private struct RelayLine: ~Copyable {
   /// Connects. Blocks while the relay's name is looked up and its addresses are tried: there is
   /// nothing else to do.
   private mutating func register() {
-    let now = BootInstant.now().seconds
     do {
       let addresses = try Dialing.addresses(of: link.access.place)
       let link = link
       let socket = try Race(
-        addresses: addresses, patience: Self.patience, wakeup: link.wakeup, isStopped: { link.isOver }
+        addresses: addresses, patience: RelayRegistration.patience, wakeup: link.wakeup, isStopped: { link.isOver }
       ).run()
-      let asking = Asking(socket, .register, until: BootInstant.now().seconds + Self.patience)
-      (asking.isConnected, isPlaced, told) = (true, false, [])
-      registration = asking
+      let now = BootInstant.now().seconds
+      let asking = Asking(socket, .register, until: now + RelayRegistration.patience)
+      asking.isConnected = true
+      registration = (asking, RelayRegistration(now: now))
     } catch let error as TransferFailure {
-      lose(.lost(error.message), now)
+      lose(.lost(error.message))
     } catch Race.Failure.lost(_, _, let error) {
-      lose(.lost("\(error)"), now)
+      lose(.lost("\(error)"))
     } catch {
-      lose(.lost("it cannot be reached"), now)
+      lose(.lost("it cannot be reached"))
     }
   }
 
   /// Says what is due on the registration.
   private mutating func keep(_ meetings: [RelayMeeting], _ now: Double) {
     do throws(RelayTrouble) {
-      for meeting in meetings where !told.contains(meeting) { try say(.meet(meeting), now) }
-      told = meetings
-      if now >= saidAt + Self.heartbeat { try say(.ping, now) }
+      for frame in registration?.state.due(meetings, now: now) ?? [] { try registration?.asking.send(frame.bytes) }
     } catch {
       lose(error, now)
     }
   }
 
-  private mutating func say(_ frame: RelayFrame, _ now: Double) throws(RelayTrouble) {
-    try registration?.send(frame.bytes)
-    saidAt = now
-  }
-
-  private mutating func take(_ frame: RelayFrame, _ now: Double) throws(RelayTrouble) {
-    heardAt = now
-    switch frame {
-    case .place(let place):
-      (isPlaced, saidAt, pause) = (true, now, Self.firstPause)
-      link.add(.placed(place))
-    case .ring(let call, let caller): answer(call, caller, now)
-    case .pong: break
-    default: throw .foreign
+  /// Reads what the relay says, so much in a turn that a flood of it leaves the thread idle.
+  private mutating func read(_ asking: Asking, _ now: Double) throws(RelayTrouble) {
+    for _ in 0..<Self.mostFrames {
+      guard let frame = try advance(asking) else { return }
+      switch try registration?.state.take(frame, now: now) {
+      case .placed(let place): link.add(.placed(place))
+      case .rung(let call, let caller): answer(call, caller, now)
+      case nil: break
+      }
     }
+    nextTurn = now + Self.rest
   }
 
-  private mutating func lose(_ trouble: RelayTrouble, _ now: Double) {
-    (registration, isPlaced) = (nil, false)
-    var wait = pause
-    if case .refused(_, let seconds) = trouble { wait = max(wait, min(Double(seconds), Self.longestPause)) }
-    nextTry = now + wait * Double.random(in: 0.75...1)
-    pause = min(pause * 2, Self.longestPause)
+  private mutating func lose(_ trouble: RelayTrouble, _ now: Double = BootInstant.now().seconds) {
+    let pause = pauses.take(behind: trouble, stood: registration?.state.age(now: now) ?? 0)
+    (registration, nextTurn) = (nil, now + pause * Double.random(in: 0.75...1))
     link.add(.unplaced(trouble.clause))
   }
 
   // MARK: Calls
 
   private mutating func answer(_ call: RelayCall, _ caller: Way, _ now: Double) {
-    guard answers.count < Self.mostAnswers, let address = registration?.socket?.remoteAddress,
+    guard answers.count + link.untaken < Self.mostAnswers,
+      let address = registration?.asking.socket?.remoteAddress,
       let socket = try? StreamSocket.connect(to: address, from: .shareable)
     else { return }
-    answers.append(Asking(socket, .answer(call), until: now + Self.patience, caller: SocketAddress(caller)))
+    answers.append(
+      Asking(socket, .answer(call), until: now + RelayRegistration.patience, caller: SocketAddress(caller)))
   }
 
   /// Takes a step of a call; false once it is joined, or has failed.
@@ -273,19 +278,14 @@ private struct RelayLine: ~Copyable {
     }
   }
 
-  /// The next frame, behind the challenge; nil if there is none yet.
+  /// The next frame behind the challenge, which is answered; nil if there is none yet.
   private func advance(_ asking: Asking) throws(RelayTrouble) -> RelayFrame? {
-    while let frame = try asking.next() {
-      switch frame {
-      case .challenge(let challenge):
-        guard let request = try? link.access.request(asking.errand, challenge: challenge) else {
-          throw .lost("there is no chance")
-        }
-        try asking.send(request)
-      case .refused(let reason, let wait): throw .refused(reason, wait: wait)
-      default: return frame
-      }
+    let frame = try asking.next()
+    guard case .challenge(let challenge)? = frame else { return frame }
+    guard let request = try? link.access.request(asking.errand, challenge: challenge) else {
+      throw .lost("there is no chance")
     }
+    try asking.send(request)
     return nil
   }
 }

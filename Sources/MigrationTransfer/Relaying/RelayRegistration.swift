@@ -1,0 +1,83 @@
+import MigrationWire
+
+/// What a device and its relay have said to each other on a registration (Protocol §16.2): the relay
+/// gives one place, and answers each sign of life once.
+///
+/// A value. Times are seconds that count sleep.
+struct RelayRegistration: Equatable, Sendable {
+  /// What the device is told.
+  enum News: Equatable, Sendable {
+    case placed(RelayPlace)
+    case rung(RelayCall, Way)
+  }
+
+  /// In seconds: the time to answer, a sign of life, and silence.
+  static let patience = 10.0
+  private static let (heartbeat, silence) = (20.0, 60.0)
+
+  private let begun: Double
+  private var place: RelayPlace?
+  private var told: [RelayMeeting] = []
+  private var (heardAt, saidAt): (Double, Double)
+  private var unanswered = 0
+
+  /// The connection stands since now.
+  init(now: Double) { (begun, heardAt, saidAt) = (now, now, now) }
+
+  /// Takes a frame behind the challenge.
+  mutating func take(_ frame: RelayFrame, now: Double) throws(RelayTrouble) -> News? {
+    switch frame {
+    case .place(let place) where self.place == nil:
+      self.place = place
+      (heardAt, saidAt) = (now, now)
+      return .placed(place)
+    case .ring(let call, let caller) where place != nil:
+      heardAt = now
+      return .rung(call, caller)
+    case .pong where unanswered > 0:
+      unanswered -= 1
+      heardAt = now
+      return nil
+    case .refused(let reason, let wait): throw .refused(reason, wait: wait)
+    default: throw .foreign
+    }
+  }
+
+  /// What is due to be said now: the meetings that the relay does not know, or a sign of life.
+  mutating func due(_ meetings: [RelayMeeting], now: Double) -> [RelayFrame] {
+    guard place != nil else { return [] }
+    var frames = meetings.filter { !told.contains($0) }.map { RelayFrame.meet($0) }
+    told = meetings
+    if frames.isEmpty, now >= saidAt + Self.heartbeat {
+      unanswered += 1
+      frames = [.ping]
+    }
+    if !frames.isEmpty { saidAt = now }
+    return frames
+  }
+
+  /// When something is due, or the relay has been silent for too long.
+  var nextMoment: Double { place == nil ? silentAt : min(saidAt + Self.heartbeat, silentAt) }
+
+  /// When the relay has been silent for too long.
+  var silentAt: Double { place == nil ? begun + Self.patience : heardAt + Self.silence }
+
+  /// For how long the device has had a place, or has waited for it.
+  func age(now: Double) -> Double { now - begun }
+}
+
+/// The pauses between two tries to register. They grow, until a registration has stood for as long as
+/// the longest of them: a relay that gives and takes places has the device come back no faster.
+struct RelayPauses: Equatable, Sendable {
+  private static let (first, longest) = (1.0, 30.0)
+
+  private var next = RelayPauses.first
+
+  /// The seconds to the next try, of which chance takes a part.
+  mutating func take(behind trouble: RelayTrouble, stood: Double) -> Double {
+    if stood >= Self.longest { next = Self.first }
+    defer { next = min(next * 2, Self.longest) }
+    guard case .refused(_, let wait) = trouble else { return next }
+    return max(next, min(Double(wait), Self.longest))
+  }
+}

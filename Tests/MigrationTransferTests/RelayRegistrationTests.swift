@@ -1,0 +1,73 @@
+import MigrationSystem
+import MigrationWire
+import Testing
+
+@testable import MigrationTransfer
+
+/// What a receiver believes of its relay, and how often it comes back to one.
+@Suite struct RelayRegistrationTests {
+  private static let meeting = RelayMeeting(ofSecret: [UInt8](repeating: 7, count: RelayMeeting.secretSize))
+
+  private static func placed(now: Double = 0) throws -> RelayRegistration {
+    var registration = RelayRegistration(now: now)
+    let place = try #require(RelayPlace(withoutCheck: 12))
+    #expect(try registration.take(.place(place), now: now) == .placed(place))
+    return registration
+  }
+
+  @Test func `a relay gives one place, and rings only behind it`() throws {
+    let (place, call) = (try #require(RelayPlace(withoutCheck: 12)), RelayCall([UInt8](repeating: 1, count: 16)))
+    let caller = Way(address: [192, 0, 2, 7], port: 40_001)
+    var registration = RelayRegistration(now: 0)
+    #expect(throws: RelayTrouble.foreign) { try registration.take(.ring(call, caller), now: 0) }
+    registration = try Self.placed()
+    #expect(try registration.take(.ring(call, caller), now: 1) == .rung(call, caller))
+    #expect(throws: RelayTrouble.foreign) { try registration.take(.place(place), now: 1) }
+  }
+
+  @Test func `a relay answers each sign of life once`() throws {
+    var registration = try Self.placed()
+    #expect(throws: RelayTrouble.foreign) { try registration.take(.pong, now: 1) }
+    #expect(registration.due([], now: 19) == [] && registration.due([], now: 20) == [.ping])
+    #expect(try registration.take(.pong, now: 21) == nil)
+    #expect(throws: RelayTrouble.foreign) { try registration.take(.pong, now: 21) }
+  }
+
+  @Test func `a registration ends without a place, and without a sign of life`() throws {
+    #expect(RelayRegistration(now: 5).nextMoment == 15)
+    var registration = try Self.placed()
+    #expect((registration.nextMoment, registration.silentAt) == (20, 60))
+    #expect(registration.due([Self.meeting], now: 8) == [.meet(Self.meeting)])
+    #expect(registration.due([Self.meeting], now: 9) == [] && registration.nextMoment == 28)
+    _ = registration.due([], now: 28)
+    _ = try registration.take(.pong, now: 30)
+    #expect((registration.nextMoment, registration.silentAt) == (48, 90))
+  }
+
+  @Test func `the challenge of a relay comes first, and once`() throws {
+    func read(_ frames: [RelayFrame]) throws(RelayTrouble) {
+      var (reader, bytes) = (RelayReader(), frames.flatMap(\.bytes))
+      while !bytes.isEmpty {
+        _ = try reader.next { (memory) throws(SystemError) in
+          let count = min(memory.count, bytes.count)
+          for index in 0..<count { memory[index] = bytes[index] }
+          bytes.removeFirst(count)
+          return count
+        }
+      }
+    }
+    let challenge = RelayFrame.challenge([UInt8](repeating: 3, count: RelayFrame.challengeSize))
+    try read([challenge, .pong, .ping])
+    try read([.refused(.ending)])
+    #expect(throws: RelayTrouble.foreign) { try read([.pong]) }
+    #expect(throws: RelayTrouble.foreign) { try read([challenge, challenge]) }
+  }
+
+  @Test func `a device comes back to a relay that gives and takes places ever more slowly`() {
+    var pauses = RelayPauses()
+    #expect((0..<6).map { _ in pauses.take(behind: .foreign, stood: 1) } == [1, 2, 4, 8, 16, 30])
+    #expect(pauses.take(behind: .lost(""), stood: 29) == 30 && pauses.take(behind: .lost(""), stood: 30) == 1)
+    #expect(pauses.take(behind: .refused(.busy, wait: 10), stood: 0) == 10)
+    #expect(pauses.take(behind: .refused(.busy, wait: 3_600), stood: 0) == 30)
+  }
+}
