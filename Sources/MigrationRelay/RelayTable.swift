@@ -34,6 +34,8 @@ package struct RelayTable: Sendable {
     /// When it came, or when something of it was last heard.
     var heard: Double
     var token = 0
+
+    var share: Share { Share(token: token, network: network) }
   }
 
   private struct Registration {
@@ -55,18 +57,30 @@ package struct RelayTable: Sendable {
     }
   }
 
+  /// A token's connections from one network.
+  private struct Share: Hashable {
+    let token: Int
+    let network: String
+  }
+
   /// How many connections of one kind there are.
   private struct Count {
     private var ofNetwork: [String: Int] = [:]
     private var ofToken: [Int: Int] = [:]
+    private var ofShare: [Share: Int] = [:]
     private(set) var all = 0
 
     mutating func change(_ visitor: Visitor, by step: Int) {
       all += step
       ofToken[visitor.token, default: 0] += step
       ofNetwork[visitor.network, default: 0] += step
+      ofShare[visitor.share, default: 0] += step
       if ofNetwork[visitor.network] == 0 { ofNetwork[visitor.network] = nil }
+      if ofShare[visitor.share] == 0 { ofShare[visitor.share] = nil }
     }
+
+    func count(ofToken token: Int) -> Int { ofToken[token, default: 0] }
+    func count(_ share: Share) -> Int { ofShare[share, default: 0] }
 
     func hasRoom(_ visitor: Visitor, _ limit: RelayLimits.Limit) -> Bool {
       all < limit.all && isBelow(limit.ofNetwork, network: visitor.network)
@@ -240,29 +254,44 @@ package struct RelayTable: Sendable {
   private mutating func register(_ id: ID, _ random: [UInt8], _ now: Double) {
     guard let visitor = visitors[id] else { return }
     let limit = RelayLimits.registrations
-    if !registered.isBelow(limit.ofNetwork, network: visitor.network) {
-      giveWay { $0.network == visitor.network }
-    } else if !registered.isBelow(limit.ofToken, token: visitor.token) {
-      giveWay { $0.token == visitor.token }
-    } else if registered.all >= limit.all {
-      giveWay { _ in true }
+    let hasNetworkRoom = registered.isBelow(limit.ofNetwork, network: visitor.network)
+    let hasTokenRoom = registered.isBelow(limit.ofToken, token: visitor.token)
+    let hasRoom = registered.all < limit.all
+    registered.change(visitor, by: 1)
+    let counts = registered
+    if !hasNetworkRoom {
+      giveWay(to: visitor, { $0.network == visitor.network }, by: { counts.count($0.share) })
+    } else if !hasTokenRoom {
+      giveWay(to: visitor, { $0.token == visitor.token }, by: { counts.count($0.share) })
+    } else if !hasRoom {
+      giveWay(to: visitor, { _ in true }, by: { counts.count(ofToken: $0.token) })
     }
     let place = freePlace(random)
     prove(id, .registered)
-    registered.change(visitor, by: 1)
     registrations[id] = Registration(place: place, lastCall: now)
     places[place] = id
     takenOfLength[String(place.number).utf8.count, default: 0] += 1
     actions.append(.say(id, .place(place)))
   }
 
-  /// The registration without a call for the longest time makes room, of those that are meant.
-  private mutating func giveWay(_ isMeant: (Visitor) -> Bool) {
-    let oldest = registrations.filter { id, _ in visitors[id].map(isMeant) ?? false }
-      .min { ($0.value.lastCall, $0.key) < ($1.value.lastCall, $1.key) }
-    guard let oldest else { return }
+  /// One of those that are meant makes room for a newcomer that is already counted: one of the
+  /// largest share, of equal ones the newcomer's, and of this the one without a call for longest.
+  private mutating func giveWay(
+    to newcomer: Visitor, _ isMeant: (Visitor) -> Bool, by share: (Visitor) -> Int
+  ) {
+    typealias Rank = (size: Int, isOthers: Int, sizeThere: Int, lastCall: Double, id: ID)
+    var first: Rank?
+    for (id, registration) in registrations {
+      guard let visitor = visitors[id], isMeant(visitor) else { continue }
+      let rank: Rank = (
+        -share(visitor), visitor.token == newcomer.token ? 0 : 1, -registered.count(visitor.share),
+        registration.lastCall, id
+      )
+      if first.map({ rank < $0 }) ?? true { first = rank }
+    }
+    guard let first else { return }
     counted.dropped += 1
-    refuse(oldest.key, .busy, wait: RelayLimits.missPause)
+    refuse(first.id, .busy, wait: RelayLimits.missPause)
   }
 
   /// The first free place behind a random one, of the fewest digits of which enough are free.

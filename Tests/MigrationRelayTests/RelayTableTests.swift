@@ -246,6 +246,36 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     #expect(refusal(Array(script.ask(9_002, .register, third, at: "b").prefix(2)), of: 1) == .busy)
   }
 
+  @Test func `the largest share gives way, by token and by network`() throws {
+    let third = RelayToken([UInt8](repeating: 5, count: 16))
+    var script = Script { $0.tokens.append(third) }
+    func dropped(_ id: RelayTable.ID, _ token: RelayToken, at network: String) -> RelayTable.ID? {
+      script.now += 0.01
+      return script.ask(id, .register, token, at: network).lazy
+        .compactMap { if case .say(let id, .refused(.busy, _)) = $0 { id } else { nil } }.first
+    }
+    // The honest ones of a third token are the oldest, and never called.
+    for id in 1...100 { #expect(dropped(RelayTable.ID(id), third, at: "honest \(id)") == nil) }
+    // Two others have as many networks as they like: their own gives way, also to an honest newcomer.
+    for id in 1_000..<2_998 { #expect(dropped(RelayTable.ID(id), Script.token, at: "n\(id)") == nil) }
+    for id in 3_000..<4_998 { #expect(dropped(RelayTable.ID(id), Script.other, at: "n\(id)") == nil) }
+    #expect(script.table.counters.places == 4_096)
+    for id in 5_000..<5_020 {
+      #expect(try #require(dropped(RelayTable.ID(id), Script.token, at: "n\(id)")) >= 1_000)
+      #expect(try #require(dropped(RelayTable.ID(id + 20), third, at: "honest \(id)")) >= 1_000)
+    }
+    // In one network, too, that of the other token stays.
+    var shared = Script()
+    _ = try shared.register(1, at: "shared")
+    for id in 2...64 { _ = try shared.register(RelayTable.ID(id), at: "shared", Script.other) }
+    #expect(refusal(Array(shared.ask(65, .register, Script.other, at: "shared").prefix(2)), of: 2) == .busy)
+    // And of one token, that of another network.
+    var one = Script()
+    for id in 1...2_016 { _ = try one.register(RelayTable.ID(id), at: "n\(id)") }
+    for id in 2_017...2_048 { _ = try one.register(RelayTable.ID(id), at: "many") }
+    #expect(refusal(Array(one.ask(3_000, .register, at: "another").prefix(2)), of: 2_017) == .busy)
+  }
+
   @Test func `a place has sixteen waiting calls at most`() throws {
     var script = Script()
     let place = try script.register(1)
