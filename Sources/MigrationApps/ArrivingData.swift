@@ -19,7 +19,9 @@ package struct ArrivingData: Sendable {
   private static let longestFile = 1 << 20
   /// The longest file in which paths are counted.
   private static let smallFile = 64 << 10
+  /// The most files that are looked at, and bytes in which paths are counted.
   private static let mostFiles = 5000
+  private static let mostBytes = 64 << 20
   /// How many names are told.
   private static let namedFiles = 3
 
@@ -61,7 +63,7 @@ package struct ArrivingData: Sendable {
   }
 
   private func look(at files: StagedFiles) {
-    var looked = 0
+    var (looked, bytes) = (0, 0)
     var (naming, foreign): ([ArchivePath], [ArchivePath]) = ([], [])
     var newest: Version?
     files.forEachFile { path in
@@ -71,12 +73,13 @@ package struct ArrivingData: Sendable {
       } else if paths != nil || arrival.written != nil, !arrival.homeFiles.contains(path),
         let content = files.content(of: path, atMost: Self.smallFile), !content.contains(0)
       {
+        bytes += content.count
         if paths?.stands(in: content) == true { naming.append(path) }
         if let version = arrival.written?.version(in: content, of: path), newest.map({ $0 < version }) ?? true {
           newest = version
         }
       }
-      return looked < Self.mostFiles
+      return looked < Self.mostFiles && bytes < Self.mostBytes
     }
     if let paths, !naming.isEmpty {
       tell(

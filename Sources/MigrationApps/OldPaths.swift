@@ -2,17 +2,11 @@ package import MigrationWire
 
 /// The paths of another home that stand for this one in some files: a path stands there as a whole,
 /// plainly or in a `file://` address.
-package struct OldPaths: Equatable, Sendable {
-  /// A folder of the old home, and the same folder of this one.
-  struct Pair: Equatable, Sendable {
-    let old: [UInt8]
-    let new: [UInt8]
-  }
-
-  /// The longest old path first.
-  let pairs: [Pair]
+package struct OldPaths: Sendable {
   /// The old home, for messages.
   package let home: [UInt8]
+  private let forms: [Form]
+  private let finder: TextFinder
 
   /// Nil where nothing can be replaced: nothing has moved, the home is no path of two names or more,
   /// or a path would change again in a second pass.
@@ -26,17 +20,22 @@ package struct OldPaths: Equatable, Sendable {
     guard let old = told.first(where: { $0.key == Self.homeKey })?.path, Self.isPlain(old), Self.isPlain(home),
       old.split(separator: slash).count >= 2
     else { return nil }
-    var pairs = [Pair(old: old, new: home)]
+    var pairs = [(old: old, new: home)]
     for folder in told {
       guard let place = folders[String(decoding: folder.key, as: UTF8.self)], Self.isPlain(folder.path),
         folder.path.starts(with: old + [slash])
       else { continue }
       let new = home + [slash] + place
-      if Self.isPlain(new) { pairs.append(Pair(old: folder.path, new: new)) }
+      if Self.isPlain(new) { pairs.append((folder.path, new)) }
     }
-    pairs.sort { $0.old.count > $1.old.count }
-    self.pairs = pairs
     self.home = old
+    forms = pairs.flatMap { pair in
+      [
+        Form(old: Self.scheme + Self.encoded(pair.old), new: Self.scheme + Self.encoded(pair.new), isAddress: true),
+        Form(old: pair.old, new: pair.new, isAddress: false),
+      ]
+    }
+    finder = TextFinder(forms.map(\.old))
     // An import that was killed may have replaced some files already.
     guard pairs.contains(where: { $0.old != $0.new }), pairs.allSatisfy({ replaced(in: $0.new)?.content == nil })
     else { return nil }
@@ -56,22 +55,16 @@ package struct OldPaths: Equatable, Sendable {
 
   /// The content with the new paths, and how many; nil if it has no old one that changes.
   package func replaced(in content: [UInt8]) -> (content: [UInt8], count: Int)? {
-    let forms = forms
     var result: [UInt8] = []
-    var (count, index, copied) = (0, 0, 0)
-    while index < content.count {
-      guard content[index] == UInt8(ascii: "/") || content[index] == UInt8(ascii: "f"),
-        let form = forms.first(where: { content[index...].starts(with: $0.old) && $0.isWhole(in: content, at: index) })
-      else {
-        index += 1
-        continue
-      }
-      let end = index + form.old.count
-      if form.old != form.new {
-        result += content[copied..<index] + form.new
-        (copied, count) = (end, count + 1)
-      }
-      index = end
+    var (count, end, copied) = (0, 0, 0)
+    let found = finder.occurrences(in: content) { forms[$0].isWhole(in: content, at: $1) }
+    for (start, text) in found where start >= end {
+      let form = forms[text]
+      end = start + form.old.count
+      if form.old == form.new { continue }
+      result += content[copied..<start]
+      result += form.new
+      (copied, count) = (end, count + 1)
     }
     return count == 0 ? nil : (result + content[copied...], count)
   }
@@ -100,15 +93,6 @@ package struct OldPaths: Equatable, Sendable {
 
   /// The address of a path begins with this.
   private static let scheme = Array("file://".utf8)
-
-  private var forms: [Form] {
-    pairs.flatMap { pair in
-      [
-        Form(old: Self.scheme + Self.encoded(pair.old), new: Self.scheme + Self.encoded(pair.new), isAddress: true),
-        Form(old: pair.old, new: pair.new, isAddress: false),
-      ]
-    }
-  }
 
   /// A path as addresses have it.
   private static func encoded(_ path: [UInt8]) -> [UInt8] {
