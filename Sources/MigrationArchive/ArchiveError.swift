@@ -70,6 +70,18 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     self.cause = cause
   }
 
+  /// The same error, with what else went wrong after it.
+  func adding(_ clause: String?) -> ArchiveError {
+    guard let clause else { return self }
+    return ArchiveError(copying: self, "\(description); \(clause)")
+  }
+
+  private init(copying error: ArchiveError, _ description: String) {
+    (code, name, cause, hint) = (error.code, error.name, error.cause, error.hint)
+    (shortage, refusal) = (error.shortage, error.refusal)
+    self.description = description
+  }
+
   /// The destination has too little space for an offer.
   init(_ shortage: SpaceShortage) {
     self.init(

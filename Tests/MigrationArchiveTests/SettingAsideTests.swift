@@ -158,6 +158,63 @@ import Testing
     #expect(failures > 15)
   }
 
+  @Test func `giving a transfer up brings all old data back, wherever its import has died`() throws {
+    var (last, changes) = (0, 0)
+    var hasDied = true
+    while hasDied {
+      last += 1
+      let ground = try SettingAsideTests()
+      let (_, staging, mortal) = try ground.interrupted()
+      mortal.life.withLock { life in
+        life.operations = 0
+        life.last = (last + 1) / 2
+        life.diesAfter = last % 2 == 0
+      }
+      var moves = FolderImport(staging, to: mortal, at: ground.places)
+      _ = thrown { try moves.run { _ in } }
+      hasDied = mortal.hasDied
+      // A kill brings nothing back.
+      guard hasDied else { continue }
+      if ground.asides("destination/.config", "app") != [] { changes += 1 }
+      #expect(try StagingArea.discard(0xABC, testKeys, from: ground.scratch.at("destination")) == nil, "\(last)")
+      #expect(ground.isOld() && !ground.scratch.exists("destination/.apprc"), "\(last)")
+      #expect(ground.scratch.names("destination").filter { $0.hasPrefix(".peer-") } == [], "\(last)")
+    }
+    #expect(changes > 10)
+  }
+
+  @Test func `a transfer is not given up while old data cannot come back, or what arrived was changed here`() throws {
+    let (_, staging, mortal) = try interrupted()
+    // All roots are in place, and nothing says so yet.
+    var moves = FolderImport(staging, to: mortal, at: places)
+    try moves.run { _ in }
+    scratch.letSettle()
+    let own = "destination/.config/app/settings"
+    scratch.write(own, Array("own".utf8))
+    scratch.setTime(own, 1_400_000_000)
+    for _ in 1...2 {
+      let failure = thrown { _ = try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) }
+      #expect("\(try #require(failure))".contains(".config/app/settings' was changed here"))
+      #expect(text(".config/app/settings") == "own" && text(".app/new") == "new" && asides("destination", ".app") != [])
+    }
+    scratch.remove(own)
+    #expect(rmdir(scratch.path("destination/.config/app")) == 0)
+    scratch.write("destination/.config/app", Array("of another".utf8))
+    for _ in 1...2 {
+      let failure = thrown { _ = try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) }
+      let aside = try #require(asides("destination/.config", "app").first)
+      #expect("\(try #require(failure))".contains("'.config/app', now '.config/\(aside)', cannot be brought back"))
+      #expect(scratch.text("destination/.config/\(aside)/settings") == "old" && text(".config/app") == "of another")
+    }
+    let name = staging.disk.name
+    #expect(
+      try StagingArea.setAside(by: name, in: scratch.open("destination")).count == 1,
+      "the other has come back")
+    scratch.remove("destination/.config/app")
+    #expect(try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) == nil)
+    #expect(isOld())
+  }
+
   @Test(
     arguments: [
       (0, "1970-01-01"), (86_399, "1970-01-01"), (86_400, "1970-01-02"), (951_782_400, "2000-02-29"),

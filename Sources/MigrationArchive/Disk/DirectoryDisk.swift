@@ -20,7 +20,7 @@ package final class DirectoryDisk: StagingDisk {
   /// The directory at the destination that the import has entered.
   let entered = Mutex<(path: ArchivePath, directory: SharedDirectory)?>(nil)
 
-  private static let journalName = Array("journal".utf8)
+  static let journalName = Array("journal".utf8)
   private static let treeName = Array("tree".utf8)
 
   private init(

@@ -45,15 +45,77 @@ extension FolderImport {
   }
 
   /// Gives the old entries their names again: where no new item is in place, or after a failure
-  /// all of them. What cannot be brought back stays beside its place; another run continues from
-  /// there.
-  mutating func bringBack(afterFailure: Bool) {
+  /// all of them. Returns a clause about what cannot be brought back, and stays beside its place; nil
+  /// if that is nothing. Another run continues from there.
+  mutating func bringBack(afterFailure: Bool) -> String? {
+    var clauses: [String] = []
     for (item, aside, isOurs) in changed.reversed() {
-      if (try? isStaged(item.path, item)) != true {
-        guard afterFailure, !isOurs || (try? destination.takeBack(item.target, to: item.path)) != nil else { continue }
+      do throws(SystemError) {
+        if try destination.occupant(ofStaged: item.path) == nil {
+          guard afterFailure else { continue }
+          if isOurs { try destination.takeBack(item.target, to: item.path) }
+        }
+        if let aside { try destination.rename(aside, to: item.target) }
+      } catch {
+        // A run before has brought it back, or another program has taken it away.
+        if error.isNotFound, aside.map({ (try? destination.occupant(at: $0)) == .some(nil) }) ?? true { continue }
+        let names = aside.map { "\(VisibleText.quoted(item.target)), now \(VisibleText.quoted($0))," }
+        clauses.append("\(names ?? VisibleText.quoted(item.target)) cannot be brought back: \(error.words)")
       }
-      if let aside { try? destination.rename(aside, to: item.target) }
     }
+    return clauses.isEmpty ? nil : clauses.joined(separator: "; ")
+  }
+
+  // MARK: Giving up
+
+  /// Undoes an import that has set old entries aside and is not complete, before its staged data is
+  /// removed. Fails, and changes nothing, if what is in place was touched since: it would go with the
+  /// staged data.
+  static func undo(_ transfer: TransferID, _ keys: TransferKeys, on disk: DirectoryDisk) throws(ArchiveError) {
+    do {
+      let survey = try JournalSurvey(of: disk.journal, keys: keys, transfer: transfer)
+      guard case .concluded(let total) = survey.stage, !survey.asides.isEmpty else { return }
+      let offer = Offer(
+        contents: .folders([]), items: total.items, bytes: total.bytes, allocated: total.bytes, flags: .estimated)
+      let staging = try Staging.recover(from: disk, for: offer, transfer: transfer, keys: keys)
+      var moves = FolderImport(staging, to: disk)
+      moves.noteEarlierChanges()
+      if let touched = try moves.touched() {
+        throw ArchiveError(
+          .importFailed, "\(VisibleText.quoted(touched)) was changed here after it had arrived, and would be lost",
+          hint: "Run both commands again to complete the transfer, or move it to another place first.",
+          name: touched.bytes)
+      }
+      if let left = moves.bringBack(afterFailure: true) { throw ArchiveError(.importFailed, left) }
+      try disk.synchronize()
+    } catch let error as ArchiveError {
+      throw error
+    } catch {
+      throw ArchiveError(.importFailed, "an import cannot be undone", cause: error as? SystemError)
+    }
+  }
+
+  /// Something that arrived at the place of an old entry, and was changed after that had been set
+  /// aside; nil if nothing was. The old entry has the time of its last renaming.
+  private func touched() throws(SystemError) -> ArchivePath? {
+    var times: [ArchivePath: Timestamp] = [:]
+    for case (let item, let aside?, _) in changed { times[item.path] = try destination.occupant(at: aside)?.changed }
+    for case (let item, _, true) in changed {
+      guard let moved = times[item.path] ?? times.values.min() else { continue }
+      var pending = [item.target]
+      while let path = pending.popLast() {
+        guard let there = try destination.occupant(at: path) else { continue }
+        // The renaming itself is the last change of a root.
+        let last = path == item.target ? there.modified : there.changed
+        guard let last, last <= moved else { return path }
+        guard there.kind == .directory else { continue }
+        for name in try destination.names(in: path) ?? [] {
+          guard let child = try? path.appending(name.span) else { return path }
+          pending.append(child)
+        }
+      }
+    }
+    return nil
   }
 }
 

@@ -67,10 +67,9 @@ package struct FolderImport {
     do throws(ArchiveError) {
       try move(tally, progress)
     } catch {
-      bringBack(afterFailure: true)
-      throw error
+      throw error.adding(bringBack(afterFailure: true))
     }
-    bringBack(afterFailure: false)
+    if let left = bringBack(afterFailure: false) { throw ArchiveError(.importFailed, left) }
     for merging in merged.sorted(by: { Staging.deeperFirst($0.item.path, $1.item.path) }) {
       try setMetadata(of: merging)
     }

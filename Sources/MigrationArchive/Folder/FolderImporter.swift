@@ -164,8 +164,7 @@ package final class FolderImporter: Importer {
     do throws(ArchiveError) {
       try completing?()
     } catch {
-      moves.bringBack(afterFailure: true)
-      throw error
+      throw error.adding(moves.bringBack(afterFailure: true))
     }
     try staging.finishImport()
     return staging.losses

@@ -76,15 +76,16 @@ struct JournalReader {
 
   private let block: Int
   private let file: any StagedFile
-  private let key: UInt128
+  private let key: UInt128?
   private let end: UInt64
   private var bytes: [UInt8] = []
   /// The position of `bytes` in the file, and the number of bytes in use.
   private var start: UInt64
   private var used = 0
 
-  /// Reads from `start`, where a record begins, up to `end`, in blocks of `block` bytes.
-  init(_ file: any StagedFile, key: UInt128, end: UInt64, start: UInt64 = 0, block: Int = 1 << 20) {
+  /// Reads from `start`, where a record begins, up to `end`, in blocks of `block` bytes. Without a key,
+  /// every record counts as authentic.
+  init(_ file: any StagedFile, key: UInt128?, end: UInt64, start: UInt64 = 0, block: Int = 1 << 20) {
     self.file = file
     self.key = key
     self.end = end
@@ -112,6 +113,7 @@ struct JournalReader {
   /// The greatest position that an authentic sync mark vouches for, behind the position where
   /// `next` ended.
   mutating func laterSyncMark() throws(SystemError) -> UInt64? {
+    guard let key else { return nil }
     var greatest: UInt64?
     repeat {
       let found = JournalRecord.greatestSyncMark(bytes.span.extracting(used...), position: position, key: key)

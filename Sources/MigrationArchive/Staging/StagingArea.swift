@@ -195,8 +195,11 @@ package final class StagingArea: Sendable {
   /// Removes all staged data of a transfer from a directory. Returns a clause about the part that
   /// may be left, if any. After a power loss, too, the data is gone: the record of the transfer,
   /// which would tell of it, may be removed next.
+  ///
+  /// An import that has set old data aside is undone first, unless the transfer is known to be
+  /// finished. If that is impossible, the call fails, and the staged data stays.
   package static func discard(
-    _ transfer: TransferID, _ keys: TransferKeys, from path: [UInt8]
+    _ transfer: TransferID, _ keys: TransferKeys, from path: [UInt8], isFinished: Bool = false
   ) throws(ArchiveError) -> String? {
     let directory: SharedDirectory
     do {
@@ -206,7 +209,39 @@ package final class StagingArea: Sendable {
       throw ArchiveError(
         .storage, "the staged data in \(VisibleText.quoted(path)) cannot be removed", name: path, cause: error)
     }
-    return try Found(transfer, keys, in: directory).remove()
+    let found = try Found(transfer, keys, in: directory)
+    if !isFinished { for disk in found.own { try FolderImport.undo(transfer, keys, on: disk) } }
+    return try found.remove()
+  }
+
+  /// The names that old data has now, which the import of a staging directory in `directory` has set
+  /// aside without coming to its end. For a directory whose key is lost: its journal is believed, since
+  /// only this user can have written it.
+  package static func setAside(
+    by name: [UInt8], in directory: SharedDirectory
+  ) throws(SystemError) -> [ArchivePath] {
+    let journal: DiskFile
+    do throws(SystemError) {
+      journal = DiskFile(try directory.directory.openChildDirectory(name).openChild(DirectoryDisk.journalName))
+    } catch  where error.isNotFound {
+      return []
+    }
+    var reader = JournalReader(journal, key: nil, end: try journal.size())
+    var asides: [ArchivePath] = []
+    while case .record(let record, _) = try reader.next() {
+      if case .aside(_, _, let aside) = record { asides.append(aside) }
+      if case .imported = record { asides = [] }
+    }
+    var there: [ArchivePath] = []
+    for path in asides {
+      do throws(SystemError) {
+        let isFree = try DirectoryDisk.directory(of: path, in: directory).directory.isFree(path.name)
+        if !isFree { there.append(path) }
+      } catch {
+        guard error.isNotFound || error.isNotDirectory else { throw error }
+      }
+    }
+    return there
   }
 }
 

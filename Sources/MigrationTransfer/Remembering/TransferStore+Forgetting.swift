@@ -119,7 +119,8 @@ extension TransferStore {
       guard let begun = part.begun else { continue }
       let identifier = remembered.transfer.ofPart(UInt16(number))
       let clause = try ArchiveError.mapped(
-        StagingArea.discard(identifier, begun.keys, from: begun.elsewhere ?? destination)
+        StagingArea.discard(
+          identifier, begun.keys, from: begun.elsewhere ?? destination, isFinished: part.finished != nil)
       ) { TransferFailure($0) }
       left = clause ?? left
     }

@@ -99,13 +99,22 @@ extension TransferStore {
     return found.count
   }
 
-  /// Removes one, unless a receiver of this store is at work there.
+  /// Removes one, unless a receiver of this store is at work there, or its import has set old data
+  /// aside: without its record, nothing can bring that back.
   func remove(_ leftover: Leftover) throws(TransferFailure) {
     do {
-      let directory = try Directory.open(leftover.destination)
-      let hold = try lock(try directory.status(), at: leftover.destination)
-      try directory.removeTree(leftover.name)
-      try directory.synchronize()
+      let directory = SharedDirectory(try Directory.open(leftover.destination))
+      let hold = try lock(try directory.directory.status(), at: leftover.destination)
+      if let aside = try StagingArea.setAside(by: leftover.name, in: directory).first {
+        throw Fault(
+          .importFailed,
+          "\(VisibleText.quoted(leftover.name)) has new data for old data that is set aside as "
+            + VisibleText.quoted(aside),
+          hint: "Give the old data its name back, or another one, and forget the transfer again.",
+          about: TransferFailure.Subject(name: aside.bytes))
+      }
+      try directory.directory.removeTree(leftover.name)
+      try directory.directory.synchronize()
       extendLifetime(hold)
     } catch let error as SystemError {
       throw Fault(store: "\(VisibleText.quoted(leftover.name)) cannot be removed", error).failure
