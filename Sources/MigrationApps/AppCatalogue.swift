@@ -11,6 +11,8 @@ package struct AppCatalogue: Sendable {
   private let flatpaks: Flatpaks
   private let programs: [[UInt8]]
   private let packages: InstalledPackages
+  /// The path of the folder with a folder for each snap.
+  private let snaps: [UInt8]
   /// The path of the folder with what every new home has.
   package let skeleton: [UInt8]
 
@@ -18,7 +20,8 @@ package struct AppCatalogue: Sendable {
   /// counts.
   package init(
     folders: [[UInt8]], programs: [[UInt8]] = [], flatpaks: Flatpaks = Flatpaks(),
-    packages: InstalledPackages = InstalledPackages(), skeleton: [UInt8] = Array("/etc/skel".utf8)
+    packages: InstalledPackages = InstalledPackages(), snaps: [UInt8] = Array("/snap".utf8),
+    skeleton: [UInt8] = Array("/etc/skel".utf8)
   ) {
     var descriptions: [String: AppDescription] = [:]
     var mistakes: [DescriptionError] = []
@@ -37,6 +40,7 @@ package struct AppCatalogue: Sendable {
     self.flatpaks = flatpaks
     self.programs = programs
     self.packages = packages
+    self.snaps = snaps
     self.skeleton = skeleton
   }
 
@@ -131,7 +135,7 @@ package struct AppCatalogue: Sendable {
           programs.contains { (try? Directory.status(of: $0 + Array("/\(program)".utf8)))?.kind == .regular }
         }
     case .flatpak(let identifier): flatpaks.has(identifier)
-    case .snap(let name): FileContent.isDirectory(Array("/snap/\(name)/current".utf8))
+    case .snap(let name): FileContent.isDirectory(snaps + Array("/\(name)/current".utf8))
     }
   }
 

@@ -10,10 +10,10 @@ package struct RunningPrograms: Sendable {
   /// None.
   package init() { user = nil }
 
-  /// The processes of a user, as the kernel lists them now.
-  package init(of user: UInt32) {
+  /// The processes of a user, as the kernel lists them now below `folder`.
+  package init(of user: UInt32, in folder: [UInt8] = Array("/proc".utf8)) {
     self.user = user
-    guard let list = try? Directory.open(Array("/proc".utf8)) else { return }
+    guard let list = try? Directory.open(folder) else { return }
     try? list.forEachEntry { (name, _) throws(SystemError) in
       let process = String(decoding: [UInt8](copying: name), as: UTF8.self)
       guard process.utf8.allSatisfy({ (48...57).contains($0) }), (try? list.status(name))?.owner == user,

@@ -30,7 +30,17 @@ def pytest_addoption(parser):
     parser.addoption("--require", action="store_true", help="takes a check that is skipped for one that failed")
 
 
+def leave_this_computer_out():
+    """Lets the programs see no description, program, package, process or setting of this computer's user
+    but those that a check lays: below PEER_SYSTEM, in a home, or in a variable."""
+    for name in list(os.environ):
+        if name.startswith(("XDG_", "DBUS_")) or name in ("DCONF_PROFILE", "PEER_HOME", "PEER_RELAY"):
+            del os.environ[name]
+    os.environ["PEER_SYSTEM"] = "/nonexistent"
+
+
 def pytest_configure(config):
+    leave_this_computer_out()
     for mark in ("needs(probe, ...): what a check needs that is not everywhere", "takes(seconds): about how long a check lasts",
                  "option(name): a check that is made where this option is given"):
         config.addinivalue_line("markers", mark)

@@ -136,6 +136,15 @@ def test_a_running_app(work):
     equal((new.read(".browser/a/kept"), new.read(".browser/a/session")), ("new", "closed"), "what arrived")
 
 
+def lay_program(work, name):
+    """A folder with a program."""
+    folder = work.folder(work.memory)
+    with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n")
+    os.chmod(f"{folder}/{name}", 0o755)
+    return folder
+
+
 def test_another_packaging(work):
     """described apps: Firefox's profile of one packaging arrives where the new computer's packaging looks"""
     with open(f"{ROOT}/Sources/MigrationApps/Descriptions/org.mozilla.firefox.app", encoding="utf-8") as file:
@@ -145,6 +154,8 @@ def test_another_packaging(work):
     os.makedirs(installed)
     with open(f"{installed}/metadata", "w", encoding="utf-8") as file:
         file.write("[Application]\nname=org.mozilla.firefox\n")
+    # A program that this computer has is none of the new one.
+    work.environment["PATH"] = f"{lay_program(work, 'firefox')}:{os.environ['PATH']}"
     old.write(".mozilla/firefox/profiles.ini", "[Profile0]\nPath=a.default\n")
     old.write(".mozilla/firefox/a.default/places.sqlite", "a bookmark")
     old.write(".mozilla/firefox/a.default/cache2/entry", "made again")

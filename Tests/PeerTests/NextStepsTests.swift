@@ -16,7 +16,7 @@ import Testing
   }
 
   private func sentences(_ steps: NextSteps) -> [String] {
-    steps.sentences(Catalogue(lists: scratch.path("lists"), flatpaks: [scratch.at("flatpak")]))
+    steps.sentences(Catalogue(lists: scratch.at("lists"), flatpaks: [scratch.at("flatpak")]))
   }
 
   @Test func `a program enters a command only if this computer's catalogue has it`() {

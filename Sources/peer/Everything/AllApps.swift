@@ -81,53 +81,53 @@ struct KnownApps {
   let catalogue: AppCatalogue
   /// The user's programs that run now; none for a home from elsewhere.
   let running: RunningPrograms
-  /// The folders with installations of Flatpaks; none for a home from elsewhere.
-  let installations: [[UInt8]]
+  /// What this computer's packagers offer.
+  let offered: Catalogue
   /// The packages of this device; none for a home from elsewhere.
   let packages: InstalledPackages
   /// What reads the settings of this user; nil for a home from elsewhere.
   private let dconf: Dconf?
   private let isElsewhere: Bool
+  private let system: SystemFolder
 
   /// Reads the descriptions, and looks for this user's programs and Flatpaks. `records` is PEER_HOME.
   ///
   /// - Parameter isElsewhere: whether the home is not that of this user here: then nothing of the
   ///   running system counts.
   init(records: [UInt8], isElsewhere: Bool = false, variable: (String) -> [UInt8]? = Environment.bytes) {
-    self.isElsewhere = isElsewhere
+    let system = SystemFolder(variable)
+    (self.isElsewhere, self.system) = (isElsewhere, system)
     func folder(_ name: String, _ rest: String) -> [[UInt8]] {
       guard let value = variable(name), value.first == UInt8(ascii: "/") else { return [] }
       return [value + Array(rest.utf8)]
     }
     let all =
-      folder("XDG_DATA_HOME", "/flatpak") + folder("HOME", "/.local/share/flatpak") + [Array("/var/lib/flatpak".utf8)]
+      folder("XDG_DATA_HOME", "/flatpak") + folder("HOME", "/.local/share/flatpak") + [system.path("/var/lib/flatpak")]
     packages =
       isElsewhere
       ? InstalledPackages()
-      : InstalledPackages(Array("/var/lib/dpkg/status".utf8), automatic: Array("/var/lib/apt/extended_states".utf8))
-    let shipped = ShippedFolder.find("known-apps", source: "Sources/MigrationApps/Descriptions")
+      : InstalledPackages(
+        system.path("/var/lib/dpkg/status"), automatic: system.path("/var/lib/apt/extended_states"))
     catalogue = AppCatalogue(
-      folders: [records + Array("/descriptions".utf8), Array("/etc/peer/apps".utf8)] + [shipped].compactMap(\.self),
+      folders: [records + Array("/descriptions".utf8), system.path("/etc/peer/apps")]
+        + [system.descriptions].compactMap(\.self),
       programs: isElsewhere
         ? []
-        : (variable("PATH") ?? []).split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map(
-          Array.init),
+        : (variable("PATH") ?? []).split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map {
+          system.path($0)
+        },
       flatpaks: isElsewhere
         ? Flatpaks()
         : Flatpaks(installations: all, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first),
-      packages: packages)
-    installations = isElsewhere ? [] : all
+      packages: packages, snaps: system.path("/snap"), skeleton: system.path("/etc/skel"))
+    offered = Catalogue(lists: system.path("/var/lib/apt/lists"), flatpaks: isElsewhere ? [] : all)
     dconf = isElsewhere ? nil : Dconf()
-    running = Self.running(isElsewhere)
-  }
-
-  private static func running(_ isElsewhere: Bool) -> RunningPrograms {
-    isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID)
+    running = system.running(isElsewhere)
   }
 
   /// The program that uses the data of an app of files at this moment, for people.
   func use(of app: MovableApp, in home: borrowing Directory) -> String? {
-    catalogue.use(of: app, in: home) { Self.running(isElsewhere) }
+    catalogue.use(of: app, in: home) { system.running(isElsewhere) }
   }
 
   /// The apps of which a home has data, and a note for each description or place that is not used.
@@ -136,5 +136,29 @@ struct KnownApps {
     var apps = catalogue.apps(in: home, running: running, mistakes: &mistakes)
     if let settings = dconf?.settings() { apps += catalogue.apps(with: settings) }
     return (apps.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }, mistakes.map(\.description))
+  }
+}
+
+/// The files of this computer's administrator and packagers, and its processes: below `/`, or below the
+/// folder that PEER_SYSTEM names.
+private struct SystemFolder {
+  /// Empty for `/`.
+  private let root: [UInt8]
+
+  init(_ variable: (String) -> [UInt8]?) { root = variable("PEER_SYSTEM") ?? [] }
+
+  func path(_ absolute: String) -> [UInt8] { root + Array(absolute.utf8) }
+  func path(_ absolute: ArraySlice<UInt8>) -> [UInt8] { root + absolute }
+
+  /// The descriptions that come with this program.
+  var descriptions: [UInt8]? {
+    root.isEmpty
+      ? ShippedFolder.find("known-apps", source: "Sources/MigrationApps/Descriptions")
+      : path("/usr/share/peer/known-apps")
+  }
+
+  /// The user's programs that run; none for a home from elsewhere.
+  func running(_ isElsewhere: Bool) -> RunningPrograms {
+    isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID, in: path("/proc"))
   }
 }

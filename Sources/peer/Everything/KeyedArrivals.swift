@@ -93,7 +93,7 @@ struct KeyedArrivals {
       others: named.isEmpty ? [] : named.subtracting(known.packages.names),
       aside: parts.flatMap { setAside(by: $0) }.map { place + [UInt8(ascii: "/")] + $0 },
       unlabelled: hasLabels ? place : nil)
-    return steps.sentences(Catalogue(flatpaks: known.installations))
+    return steps.sentences(known.offered)
   }
 
   private func arrival(of app: String) -> Arrival? {

@@ -103,8 +103,8 @@ struct Catalogue {
   private let flatpaks: [[UInt8]]
 
   /// `lists` is the folder of APT's lists of packages, and `flatpaks` are installations.
-  init(lists: String = "/var/lib/apt/lists", flatpaks: [[UInt8]]) {
-    self.lists = Array(lists.utf8)
+  init(lists: [UInt8], flatpaks: [[UInt8]]) {
+    self.lists = lists
     self.flatpaks = flatpaks
   }
 
