@@ -112,6 +112,7 @@ package struct AppCatalogue: Sendable {
       String(decoding: $0, as: UTF8.self)
     }
     let taken = others.flatMap { $0.places.map(\.path) }
+    let running = flatpaks.running()
     return identifiers.filter(Flatpaks.isIdentifier).compactMap { identifier in
       let base = Array(".var/app/\(identifier)/".utf8)
       guard !taken.contains(where: { $0.starts(with: base) }), descriptions[identifier] == nil else { return nil }
@@ -123,7 +124,7 @@ package struct AppCatalogue: Sendable {
         .flatpak, identifier: identifier, name: flatpaks.name(of: identifier) ?? identifier, places: places,
         exclusions: Flatpaks.exclusions,
         flags: places.contains { $0.root == Array(Flatpaks.overrides.utf8) } ? .runsByItself : [],
-        inUse: use(of: .flatpak(identifier)))
+        inUse: running[identifier].map { "process \($0)" })
     }
   }
 

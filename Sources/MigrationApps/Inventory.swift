@@ -52,7 +52,7 @@ package struct Inventory: Sendable {
   /// word. The number that a person sees is the position and one.
   package private(set) var entries: [Entry] = []
   package private(set) var leftOut: [Omission] = []
-  /// The paths that belong to one entry, and to no folder above them.
+  /// The paths that belong to one entry, and to no folder above them, sorted.
   private var taken: [[UInt8]] = []
   private let home: SharedDirectory
 
@@ -76,6 +76,7 @@ package struct Inventory: Sendable {
       throw ArchiveError(.source, "the home directory cannot be read", cause: error)
     }
     taken = apps.flatMap { $0.places.map(\.path) } + Array(folders.places.values) + leftOut.map(\.path)
+    taken.sort { $0.lexicographicallyPrecedes($1) }
     leftOut.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }
 
@@ -129,10 +130,20 @@ package struct Inventory: Sendable {
     selection.isWithoutCaches = true
     selection.isOnOneFileSystem = true
     for pattern in Omission.patterns + exclusions { selection.exclusions.append(pattern) }
-    for path in taken {
-      for place in places { if let path = place.archivePath(of: path) { selection.leaveOut(path) } }
+    for place in places {
+      for path in taken(below: place) { selection.leaveOut(place.root + path.dropFirst(place.path.count)) }
     }
     return selection
+  }
+
+  private func taken(below place: Place) -> ArraySlice<[UInt8]> {
+    let beginning = place.path + [UInt8(ascii: "/")]
+    var (first, end) = (0, taken.count)
+    while first < end {
+      let middle = (first + end) / 2
+      if taken[middle].lexicographicallyPrecedes(beginning) { first = middle + 1 } else { end = middle }
+    }
+    return taken[first...].prefix { $0.starts(with: beginning) }
   }
 }
 

@@ -12,13 +12,6 @@ package struct Place: Equatable, Sendable {
     self.path = path
     self.kind = kind
   }
-
-  /// The path in the archive of a path below the item; nil for a path elsewhere, and for the item
-  /// itself.
-  func archivePath(of other: [UInt8]) -> [UInt8]? {
-    guard other.starts(with: path + [UInt8(ascii: "/")]) else { return nil }
-    return root + other.dropFirst(path.count)
-  }
 }
 
 /// The measured size of what moves.

@@ -23,7 +23,7 @@ package struct PlanChoice: Equatable, Sendable {
 
   /// The names of the apps that do not move, although the data of an entry that moves needs them.
   package func unmetNeeds(of entry: Int, in inventory: Inventory) -> [String] {
-    guard chosen[entry], let needs = inventory.entries[entry].app?.needs else { return [] }
+    guard chosen[entry], let needs = inventory.entries[entry].app?.needs, !needs.isEmpty else { return [] }
     return apps.filter { !chosen[$0] }.compactMap { inventory.entries[$0].app }
       .filter { needs.contains($0.identifier) }.map(\.name)
   }
@@ -64,6 +64,7 @@ package struct PlanChoice: Equatable, Sendable {
   /// Takes of all apps only these, in this order; `all` takes every app.
   package mutating func take(apps names: [String], in inventory: Inventory) throws(ChoiceError) {
     var order: [Int] = []
+    var isTaken = [Bool](repeating: false, count: chosen.count)
     let apps = apps.sorted()
     for name in names {
       let found = apps.filter { name == "all" || inventory.entries[$0].app?.identifier == name }
@@ -72,10 +73,13 @@ package struct PlanChoice: Equatable, Sendable {
           description: "there is no app \(VisibleText.quoted(name)) to move",
           hint: "'peer send --everything --dry-run' lists the apps.")
       }
-      order += found.filter { !order.contains($0) }
+      for app in found where !isTaken[app] {
+        order.append(app)
+        isTaken[app] = true
+      }
     }
-    for app in apps { chosen[app] = order.contains(app) }
-    self.apps = order + apps.filter { !order.contains($0) }
+    for app in apps { chosen[app] = isTaken[app] }
+    self.apps = order + apps.filter { !isTaken[$0] }
   }
 
   /// What moves together, in the order in which it moves: apps, what runs by itself, the user's

@@ -199,6 +199,8 @@ struct WholeTable {
   /// Draws the table anew, with a line below that tells which entry is measured next; false if it has
   /// no room. Once it is shown it stays, also if notes make it longer.
   mutating func draw(_ inventory: Inventory, measuring next: Int?) -> Bool {
+    // Each entry has a line or more.
+    guard drawn != nil || inventory.entries.count + 4 < rows else { return false }
     let text = PlanTable(inventory: inventory, choice: choice).text(columns: columns)
     let lines = text.utf8.count { $0 == UInt8(ascii: "\n") }
     guard drawn != nil || lines + 4 < rows else { return false }

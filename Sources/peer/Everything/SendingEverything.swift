@@ -36,8 +36,8 @@ struct ChosenEverything {
   let notes: [String]
   private(set) var inventory: Inventory
   private(set) var choice: PlanChoice
-  /// The origins of the parts of an earlier run that is to go on, in the order of its plan.
-  private var earlier: [[UInt8]] = []
+  /// The origins of the parts of an earlier run that is to go on, with their positions in its plan.
+  private var earlier: [[UInt8]: Int] = [:]
 
   /// Lists the home, and applies what the command line says.
   init(_ options: SendOptions, records: [UInt8]) throws(TransferFailure) {
@@ -97,12 +97,13 @@ struct ChosenEverything {
 
   private mutating func take(_ origins: [[UInt8]]?) -> Bool {
     guard let origins else { return false }
+    let earlier = Dictionary(zip(origins, origins.indices)) { first, _ in first }
     let words = inventory.entries.enumerated().map { index, entry in
       let names = names(entry.app, entry.places)
-      return "\(names.allSatisfy(origins.contains) ? "+" : "")\(index + 1)"
+      return "\(names.allSatisfy { earlier[$0] != nil } ? "+" : "")\(index + 1)"
     }
     guard (try? choice.apply(words.joined(separator: ","))) != nil else { return false }
-    earlier = origins
+    self.earlier = earlier
     return true
   }
 
@@ -119,7 +120,7 @@ struct ChosenEverything {
       case .app(let app), .settings(let app, _): app
       case .files, .folders, .home: nil
       }
-    return names(app, part.places).compactMap { earlier.firstIndex(of: $0) }.min() ?? .max
+    return names(app, part.places).compactMap { earlier[$0] }.min() ?? .max
   }
 
   private func path(of place: MigrationApps.Place) -> [UInt8] { homePath + [UInt8(ascii: "/")] + place.path }
@@ -134,16 +135,19 @@ struct ChosenEverything {
       let line = next.map { "Measuring \(min($0, count)) of \(count)" } ?? ""
       StandardStream.error.write("\r\u{1B}[2K\(pieces.joined())\(line)")
     }
-    var (shown, time) = (0, BootInstant.now())
+    var (shown, next) = (0, BootInstant.now() + Self.pause)
     let rows = table && isShown ? Terminal.height(StandardStream.error.rawValue) ?? 0 : 0
     var whole = WholeTable(choice: choice, columns: columns, rows: rows)
     if isShown, !whole.draw(inventory, measuring: 1) { show([], measuring: 1) }
     do throws(ArchiveError) {
       try inventory.measure(until: stop) { index, inventory in
-        // A long table takes time to write, which people do not see.
-        let now = BootInstant.now()
-        guard isShown, now.seconds(since: time) >= Self.pause else { return }
-        time = now
+        let began = BootInstant.now()
+        guard isShown, began >= next else { return }
+        // A long table takes time to make and to write, which people do not see.
+        defer {
+          let ended = BootInstant.now()
+          next = ended + max(Self.pause, began.duration(to: ended))
+        }
         if whole.draw(inventory, measuring: index + 2) { return }
         // Apps that make their data themselves are not measured.
         let all = table ? PlanTable(inventory: inventory, choice: choice).texts(columns: columns) : []
@@ -194,8 +198,8 @@ struct ChosenEverything {
     throw .usage("nothing was chosen", hint: "Choose with --skip and --app.")
   }
 
-  /// The pause between two looks at the sizes, in seconds.
-  private static let pause = 0.1
+  /// The shortest pause between two looks at the sizes.
+  private static let pause = Duration.milliseconds(100)
   /// The number of answers with a mistake.
   private static let tries = 3
 
@@ -230,7 +234,9 @@ struct ChosenEverything {
       throw .usage("nothing is chosen that could move", hint: "'peer send --everything --dry-run' lists what there is.")
     }
     // A plan goes on only in its own order, also if other apps are in use by now.
-    if !earlier.isEmpty { parts.sort { order(of: $0) < order(of: $1) } }
+    if !earlier.isEmpty {
+      parts = parts.map { (order(of: $0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    }
     // One part tells the packages: folders are refused least.
     let teller =
       parts.firstIndex { if case .home = $0.contents { true } else { false } }
