@@ -66,6 +66,22 @@ import Testing
     #expect(asides("destination", ".apprc").count == 1)
   }
 
+  @Test(arguments: ["n", "\u{E9}"]) func `old data with the longest name gets a shorter one`(letter: String) throws {
+    let name = String(String(repeating: letter, count: 255).utf8.prefix(254))!
+    scratch.write("destination/\(name)/old", Array("old".utf8))
+    for number in 1...2 {
+      let export = try Export([scratch.at("source/data")])
+      let arrival = try Arrival(
+        scratch, export.offer, existing: .setAside, places: try RootPlaces(["data": Array(name.utf8)]))
+      try arrival.write(export.outlet.frames)
+      try arrival.finish(export.result.finish)
+      let asides = scratch.names("destination").filter { $0.contains(".before-") }
+      let first = try #require(asides.first { !$0.hasSuffix("-2") })
+      #expect(asides.count == number && asides.allSatisfy { $0.utf8.count > 250 && $0.hasPrefix(letter) })
+      #expect(text("\(name)/new") == "new" && scratch.text("destination/\(first)/old") == "old")
+    }
+  }
+
   @Test func `a failure brings all old data back`() throws {
     var (at, failures) = (0, 0)
     var isOver = false

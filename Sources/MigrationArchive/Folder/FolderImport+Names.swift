@@ -125,6 +125,11 @@ struct ListedNames {
     return prefix(of: stem, room) + mark + ending
   }
 
+  /// A name with a suffix: `NAME.before-2026-11-25`. The name is shortened if both would be too long.
+  static func ending(_ name: ArraySlice<UInt8>, in suffix: [UInt8]) -> [UInt8] {
+    prefix(of: name, Limits.component - suffix.count) + suffix
+  }
+
   /// The name without its last extension, and the extension with its dot. A name has no extension
   /// if its only dot is its first character, if nothing follows the last dot, or if the text behind
   /// the dot is longer than extensions are.

@@ -13,7 +13,8 @@ extension FolderImport {
   func setAside(_ item: Item) throws(ArchiveError) -> ArchivePath? {
     for number in 1...Self.besideNames {
       let suffix = ".before-\(CivilDate.text(Timestamp.coarseNow()))" + (number > 1 ? "-\(number)" : "")
-      guard let aside = sibling(of: item.target, Array(item.target.name) + Array(suffix.utf8)) else { break }
+      let name = ListedNames.ending(item.target.name, in: Array(suffix.utf8))
+      guard let aside = sibling(of: item.target, name) else { break }
       let old = try importing(item.path) { () throws(SystemError) in try destination.occupant(at: item.target) }
       guard let old else { return nil }
       if try importing(item.path, { () throws(SystemError) in try destination.occupant(at: aside) }) != nil { continue }
