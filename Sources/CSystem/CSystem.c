@@ -136,15 +136,18 @@ static struct timespec time_of(struct statx_timestamp stamp) {
 
 // The status by statx, as `flags` say; with `how` of them, fstatat replaces it where it is missing.
 static int status_by_statx(
-    int directory, const char *name, int flags, int how, struct stat *status, uint64_t *attributes) {
+    int directory, const char *name, int flags, int how, struct stat *status, uint64_t *attributes, uint64_t *mount) {
   struct statx found;
   *attributes = 0;
-  if (statx(directory, name, flags, STATX_BASIC_STATS, &found) == -1) {
+  *mount = 0;
+  if (statx(directory, name, flags, STATX_BASIC_STATS | STATX_MNT_ID, &found) == -1) {
     // Kernels before 4.11 do not have the call, and some sandboxes forbid it.
     if (errno == ENOSYS || errno == EPERM || errno == EINVAL) return fstatat(directory, name, status, how);
     return -1;
   }
   *attributes = found.stx_attributes & found.stx_attributes_mask;
+  // Kernels before 5.8 do not say.
+  if (found.stx_mask & STATX_MNT_ID) *mount = found.stx_mnt_id;
   memset(status, 0, sizeof *status);
   status->st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);
   status->st_ino = found.stx_ino;
@@ -162,13 +165,20 @@ static int status_by_statx(
 }
 
 int csystem_fresh_status(int descriptor, struct stat *status) {
-  uint64_t flags;
-  return status_by_statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, AT_EMPTY_PATH, status, &flags);
+  uint64_t flags, mount;
+  return status_by_statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, AT_EMPTY_PATH, status, &flags, &mount);
 }
 
 int csystem_flagged_status(int directory, const char *name, struct stat *status, uint64_t *flags) {
+  uint64_t mount;
   return status_by_statx(
-      directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, AT_SYMLINK_NOFOLLOW, status, flags);
+      directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, AT_SYMLINK_NOFOLLOW, status, flags, &mount);
+}
+
+int csystem_mounted_status(int directory, const char *name, struct stat *status, uint64_t *mount) {
+  uint64_t flags;
+  int how = AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH);
+  return status_by_statx(directory, name, how | AT_NO_AUTOMOUNT, how, status, &flags, mount);
 }
 
 int csystem_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }

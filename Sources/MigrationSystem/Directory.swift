@@ -117,6 +117,24 @@ package struct Directory: ~Copyable, Sendable {
     return (FileStatus(status), FileFlags(rawValue: flags))
   }
 
+  /// The same, with the mount that has the item: no name is moved from one mount to another, even if
+  /// both show one file system.
+  package func mountedStatus(
+    _ name: some PathBytes & ~Escapable
+  ) throws(SystemError) -> (status: FileStatus, mount: MountIdentity) {
+    var (status, mount) = (stat(), UInt64(0))
+    try unsafe name.callingName("examine") { unsafe csystem_mounted_status(raw, $0, &status, &mount) }
+    let found = FileStatus(status)
+    return (found, MountIdentity(device: found.device, number: mount))
+  }
+
+  /// The mount that has the directory.
+  package func mount() throws(SystemError) -> MountIdentity {
+    var (status, mount) = (stat(), UInt64(0))
+    try perform("examine") { unsafe csystem_mounted_status(raw, "", &status, &mount) }
+    return MountIdentity(device: UInt64(status.st_dev), number: mount)
+  }
+
   /// The target of a symbolic link, of any length.
   package func readLink(_ name: some PathBytes & ~Escapable) throws(SystemError) -> [UInt8] {
     var capacity = 256

@@ -94,6 +94,18 @@ package struct FileStatus: Equatable, Sendable {
   }
 }
 
+/// A file system at one of the places where it is mounted.
+package struct MountIdentity: Equatable, Sendable {
+  package let device: UInt64
+  /// The kernel's number of the mount, or zero if it does not say.
+  package let number: UInt64
+
+  package init(device: UInt64, number: UInt64 = 0) {
+    self.device = device
+    self.number = number
+  }
+}
+
 /// Flags that a file system keeps for a file or directory, and that chattr(1) sets.
 package struct FileFlags: OptionSet, Sendable {
   package let rawValue: UInt64

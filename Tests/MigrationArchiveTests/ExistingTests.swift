@@ -283,11 +283,18 @@ import Testing
     #expect(ground.broken(.replace, isWhole: true) == [])
   }
 
-  @Test(.enabled(if: canMount, "no file system can be mounted here"))
-  func `a mount point in the destination is named and left unchanged`() throws {
+  /// Mounts another file system, or another folder of the same one, at a path.
+  private func cover(_ place: String, with folder: String?) throws {
+    if let folder { try #require(mkdir(folder, 0o700) == 0) }
+    let flags = folder == nil ? 0 : UInt(MS_BIND)
+    try #require(mount(folder ?? "tmpfs", place, "tmpfs", flags, folder == nil ? "size=1m" : nil) == 0)
+  }
+
+  @Test(.enabled(if: canMount, "no file system can be mounted here"), arguments: [false, true])
+  func `a mount point in the destination is named and left unchanged`(isSame: Bool) throws {
     let ground = try PreparedGround()
     let place = "\(ground.scratch.path)/destination/photos/sub"
-    try #require(mount("tmpfs", place, "tmpfs", 0, "size=1m") == 0)
+    try cover(place, with: isSame ? ground.scratch.path("bound") : nil)
     defer { umount2(place, CInt(MNT_DETACH)) }
     let arrival = try ground.arrive(.replace)
     do {
@@ -300,6 +307,18 @@ import Testing
     #expect(umount2(place, CInt(MNT_DETACH)) == 0)
     try ground.goOn(.replace)
     #expect(ground.broken(.replace, isWhole: true) == [])
+  }
+
+  @Test(.enabled(if: canMount, "no file system can be mounted here"), arguments: [false, true])
+  func `where folders are merged, a folder arrives beside a mount point with its name`(isSame: Bool) throws {
+    let ground = try PreparedGround(for: .merge)
+    let place = "\(ground.scratch.path)/destination/photos/sub"
+    try cover(place, with: isSame ? ground.scratch.path("bound") : nil)
+    defer { umount2(place, CInt(MNT_DETACH)) }
+    let arrival = try ground.arrive(.merge)
+    try arrival.finish(ground.export.result.finish)
+    #expect(ground.scratch.names("destination/photos/sub") == [])
+    #expect(ground.scratch.names("destination/photos/sub (2)") == ground.scratch.names("source/photos/sub"))
   }
 
   @Test func `a transfer continues in its first mode unless another is requested`() throws {

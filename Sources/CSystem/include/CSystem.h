@@ -69,6 +69,9 @@ int csystem_fresh_status(int descriptor, struct stat *status);
 // The result of fstatat for a name, without following a link, and the flags of the file system, as
 // statx has them; none where it has no statx.
 int csystem_flagged_status(int directory, const char *name, struct stat *status, uint64_t *flags);
+// The result of fstatat for a name, without following a link, and the number of the mount that has
+// it; zero where the kernel does not say. An empty name is the directory itself.
+int csystem_mounted_status(int directory, const char *name, struct stat *status, uint64_t *mount);
 
 // All of these close on exec; sockets and event descriptors do not block.
 int csystem_duplicate(int descriptor);

@@ -19,7 +19,8 @@ extension DirectoryDisk: ImportDestination {
     -> ExistingEntry?
   {
     do {
-      return ExistingEntry(try directory.directory.status(name))
+      let (status, mount) = try directory.directory.mountedStatus(name)
+      return ExistingEntry(status, on: mount)
     } catch  where error.isNotFound {
       return nil
     }
@@ -124,11 +125,12 @@ extension DirectoryDisk: ImportDestination {
 }
 
 extension ExistingEntry {
-  init(_ status: FileStatus) {
+  init(_ status: FileStatus, on mount: MountIdentity? = nil) {
     self.init(
       kind: status.kind, mode: status.mode, device: status.device, inode: status.inode,
       size: status.kind == .regular ? UInt64(clamping: status.size) : 0, modified: status.modified,
-      changed: status.changed, owner: ItemRecord.Owner(user: status.owner, group: status.group))
+      changed: status.changed, owner: ItemRecord.Owner(user: status.owner, group: status.group),
+      mount: mount)
   }
 }
 

@@ -16,11 +16,14 @@ package struct ExistingEntry: Equatable, Sendable {
   package let changed: Timestamp?
   /// Its owner, if known.
   package let owner: ItemRecord.Owner?
+  /// The mount that has it: items are moved only within one.
+  package let mount: MountIdentity
 
   package init(
     kind: FileKind, mode: UInt32, device: UInt64, inode: UInt64, size: UInt64 = 0, modified: Timestamp? = nil,
-    changed: Timestamp? = nil, owner: ItemRecord.Owner? = nil
+    changed: Timestamp? = nil, owner: ItemRecord.Owner? = nil, mount: MountIdentity? = nil
   ) {
+    self.mount = mount ?? MountIdentity(device: device)
     self.kind = kind
     self.mode = mode
     self.device = device

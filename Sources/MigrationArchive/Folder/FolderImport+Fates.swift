@@ -78,7 +78,7 @@ extension FolderImport {
       guard isDirectory, occupant.kind == .directory else {
         return isPresent(item) ? .isPresent(at: item.target, nil) : try beside(item)
       }
-      guard try occupant.device == stagedOccupant(path).device else { return try beside(item) }
+      guard try occupant.mount == stagedOccupant(path).mount else { return try beside(item) }
       guard try isWhole(item) else { return .merges(occupant) }
       return try holdsAll(of: item) ? .isPresent(at: item.target, occupant) : beside(item)
     case .replace:
@@ -174,10 +174,10 @@ extension FolderImport {
   /// Why nothing can arrive at the place of a root.
   private func hindrance(of item: Item) throws(ArchiveError) -> SystemError? {
     guard places != nil, item.path.parent == nil else { return nil }
-    let device = try stagedOccupant(item.path).device
+    let mount = try stagedOccupant(item.path).mount
     let hindrance = try importing(item.path) { () throws(SystemError) in
-      try RootPlaces.hindrance(at: item.target, isDirectory: item.kind == .directory, device: device) {
-        (path) throws(SystemError) in try destination.occupant(at: path).map { ($0.kind, $0.device) }
+      try RootPlaces.hindrance(at: item.target, isDirectory: item.kind == .directory, mount: mount) {
+        (path) throws(SystemError) in try destination.occupant(at: path).map { ($0.kind, $0.mount) }
       }
     }
     return hindrance.map { SystemError(reason: $0, operation: "import") }
@@ -186,7 +186,7 @@ extension FolderImport {
   /// Items are not renamed from one file system to another: an import that meets a mount point in
   /// the destination names it and leaves it unchanged.
   func checkFileSystem(of directory: Item, _ there: ExistingEntry) throws(ArchiveError) {
-    guard try there.device != stagedOccupant(directory.path).device else { return }
+    guard try there.mount != stagedOccupant(directory.path).mount else { return }
     throw ArchiveError(
       .importFailed,
       "\(VisibleText.quoted(directory.target)) in the destination is a mount point; "

@@ -103,13 +103,13 @@ package struct PresentItems: Equatable, Sendable {
   private static func walk(
     _ roots: [Place], _ destination: SharedDirectory, splitting isSplit: Bool, _ visit: Visit
   ) throws(SystemError) {
-    let device = try destination.directory.status().device
+    let mount = try destination.directory.mount()
     var pending: [Place] = []
     for root in roots {
       do throws(SystemError) {
         let parent = try DirectoryDisk.directory(of: root.place, in: destination)
         if !isSplit, try belongs(Array(root.place.name), in: parent.directory) { continue }
-        try look(at: root, in: parent.directory, device, &pending, visit)
+        try look(at: root, in: parent.directory, mount, &pending, visit)
       } catch {
         guard error.isOutOfReach else { throw error }
       }
@@ -124,7 +124,7 @@ package struct PresentItems: Equatable, Sendable {
           guard let child = try? path.appending(name.span), let childPlace = try? place.appending(name.span) else {
             continue
           }
-          try look(at: (child, childPlace), in: directory, device, &pending, visit)
+          try look(at: (child, childPlace), in: directory, mount, &pending, visit)
         }
       } catch {
         // A directory that cannot be listed, or has been removed, is not reported: the import meets
@@ -144,17 +144,17 @@ package struct PresentItems: Equatable, Sendable {
   }
 
   private static func look(
-    at item: Place, in directory: borrowing Directory, _ device: UInt64, _ pending: inout [Place], _ visit: Visit
+    at item: Place, in directory: borrowing Directory, _ mount: MountIdentity, _ pending: inout [Place], _ visit: Visit
   ) throws(SystemError) {
-    let status: FileStatus
+    let (status, own): (FileStatus, MountIdentity)
     do {
-      status = try directory.status(item.place.name)
+      (status, own) = try directory.mountedStatus(item.place.name)
     } catch  where error.isNotFound {
       return
     }
     let target = status.kind == .symbolicLink ? try? directory.readLink(item.place.name) : nil
     visit(item.path, status, target)
-    if status.kind == .directory, status.device == device { pending.append(item) }
+    if status.kind == .directory, own == mount { pending.append(item) }
   }
 }
 

@@ -46,19 +46,20 @@ package struct RootPlaces: Equatable, Sendable {
     return places.contains { $0.key != root && ($0.value.isWithin(place) || place.isWithin($0.value)) }
   }
 
-  /// An entry on the way to a place: its type and its file system.
-  typealias Look = (kind: FileKind, device: UInt64)
+  /// An entry on the way to a place: its type and its mount.
+  typealias Look = (kind: FileKind, mount: MountIdentity)
 
   /// Why nothing can arrive at a place, as a clause about it; nil if it can be used, or made. `look`
   /// finds an entry of the destination, without following links.
   static func hindrance(
-    at place: ArchivePath, isDirectory: Bool, device: UInt64, _ look: (ArchivePath) throws(SystemError) -> Look?
+    at place: ArchivePath, isDirectory: Bool, mount: MountIdentity, _ look: (ArchivePath) throws(SystemError) -> Look?
   ) throws(SystemError) -> String? {
     for path in place.lineage {
       guard let there = try look(path) else { return nil }
       let name = VisibleText.quoted(path)
       switch there.kind {
-      case .directory where there.device != device: return "\(name) is on another file system"
+      case .directory where there.mount.device != mount.device: return "\(name) is on another file system"
+      case .directory where there.mount != mount: return "\(name) is a mount point"
       case .directory: continue
       // A file can arrive beside another one.
       case .regular where path == place && !isDirectory, .symbolicLink where path == place && !isDirectory:
@@ -91,13 +92,13 @@ extension FolderImporter {
         continue
       }
       do throws(SystemError) {
-        let device = try directory.directory.status().device
-        let hindrance = try RootPlaces.hindrance(at: place, isDirectory: root.kind == .directory, device: device) {
+        let mount = try directory.directory.mount()
+        let hindrance = try RootPlaces.hindrance(at: place, isDirectory: root.kind == .directory, mount: mount) {
           (path) throws(SystemError) in
           let parent = try DirectoryDisk.directory(of: path, in: directory)
           guard try !parent.directory.isFree(path.name) else { return nil }
-          let status = try parent.directory.status(path.name)
-          return (status.kind, status.device)
+          let (status, mount) = try parent.directory.mountedStatus(path.name)
+          return (status.kind, mount)
         }
         if let hindrance {
           found.append(
