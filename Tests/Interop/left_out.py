@@ -52,7 +52,7 @@ def reason(item, held, accepted, gone, is_whole):
             equal = wire.mark_of_symlink(accepted.hashKey, os.readlink(item.place), item.path)
         else:
             grain = known.get("granularity", 1)
-            moment = item.status.st_mtime_ns // grain * grain
+            moment = traits.within(item.status.st_mtime_ns, known) // grain * grain
             equal = wire.mark_of_file(accepted.hashKey, item.status.st_size, divmod(moment, 10**9), item.path)
         is_taken = wire.mark_of_path(accepted.hashKey, item.path) in held[wire.THERE]
         if equal in held[wire.THERE_EQUAL] and (is_taken or not is_whole):

@@ -21,6 +21,13 @@ def name_is_allowed(name, rules):
     return not (rules & LOWER and text != text.lower())
 
 
+def within(moment, traits):
+    """A time in nanoseconds as the destination keeps it."""
+    if moment < (traits.get("earliest", -2**63) + 1) * 10**9:
+        return traits.get("earliest", -2**63) * 10**9
+    return min(moment, traits.get("latest", 2**63) * 10**9)
+
+
 def refusal(item, traits, gone):
     """The reason (§6.6) to leave an item out, or None. `gone` has the reasons of earlier paths."""
     rules = traits.get("rules", 0)

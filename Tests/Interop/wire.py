@@ -75,7 +75,8 @@ FAILURE = {"code": (1, U16), "message": (2, Text(high=1024)), **DETAILS}
 JUDGED = Fields(code=(1, U16), message=(2, Text(high=1024), False), **DETAILS, without=(9, Each(Row(U32, U16), key=lambda root: root[0]), False))
 """The verdict on a part."""
 TRAITS = Fields(largestFile=(1, U64, False), rules=(2, Number(4, low=1), False), longestTarget=(3, U16, False),
-                longestName=(4, U8, False), granularity=(5, Number(4, low=2), False))
+                longestName=(4, U8, False), granularity=(5, Number(4, low=2), False),
+                earliest=(6, Number(8, signed=True), False), latest=(7, Number(8, signed=True), False))
 class Way:
     """An address of 4 or 16 bytes behind its family, and a port."""
 

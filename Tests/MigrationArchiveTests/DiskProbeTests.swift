@@ -55,6 +55,7 @@ import Testing
     expected.longestTarget = 1023
     expected.largestFile = abilities.largestFile
     expected.timeGranularity = 1_000_000_000
+    (expected.earliestTime, expected.latestTime) = (-1 << 31, 1 << 31 - 1)
     #expect(abilities == expected)
     let largest = try #require(abilities.largestFile)
     let file = try disk.directory.directory.createFile("large")

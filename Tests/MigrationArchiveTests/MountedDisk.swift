@@ -59,6 +59,9 @@ final class MountedDisk {
     directory = SharedDirectory(try Directory.open(point))
   }
 
+  /// Its path.
+  var path: String { point }
+
   deinit {
     umount2(point, CInt(MNT_DETACH))
     if let loop { _ = try? Self.run(["/usr/sbin/losetup", "--detach", loop]) }

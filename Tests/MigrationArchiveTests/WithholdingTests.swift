@@ -148,6 +148,36 @@ import Testing
     #expect(try leftOut(DestinationTraits()) == (granularity == 1 ? LeftOut(present: 3) : LeftOut(differing: 3)))
   }
 
+  @Test(.enabled(if: MountedDisk.Kind.ext4.isHere, "no ext4 can be mounted here"))
+  func `a time beyond those that the destination keeps is a loss, and arrives once`() throws {
+    let scratch = try Scratch.withFolders()
+    // With inodes of this size, times are of 32 bits.
+    let disk = try MountedDisk(.ext4, options: ["-I", "128"])
+    let point = scratch.path("destination")
+    try #require(mount(disk.path, point, nil, UInt(MS_BIND), nil) == 0)
+    defer { umount2(point, CInt(MNT_DETACH)) }
+    for (name, time) in [("early", -3_000_000_000), ("late", 4_000_000_000), ("plain", 1_600_000_000)] {
+      scratch.write("source/root/\(name)", pattern(100))
+      scratch.setTime("source/root/\(name)", time)
+    }
+    scratch.setTime("source/root", 1_600_000_000)
+    scratch.letSettle()
+    func pass(_ existing: Existing, _ number: TransferID) throws -> (LeftOut, [Done.Loss]) {
+      let offer = try Export([scratch.at("source/root")]).offer
+      let arrival = try Arrival(scratch, offer, transfer: number, existing: existing)
+      let present = try arrival.importer.present(offer, for: arrival.staging, after: arrival.judgement)
+      var held = HeldItems()
+      held.add(Held(kind: .present, marks: present.present))
+      held.add(Held(kind: .taken, marks: present.taken))
+      let export = try Export([scratch.at("source/root")], held: held, traits: arrival.staging.disk.traits)
+      try arrival.write(export.outlet.frames)
+      return (export.result.finish.leftOut, try arrival.finish(export.result.finish))
+    }
+    #expect(try pass(.skip, 1).1 == [Done.Loss(kind: .time, count: 2)])
+    #expect(try pass(.skip, 2).0 == LeftOut(present: 3))
+    #expect(try pass(.merge, 3).0 == LeftOut(present: 3) && scratch.names("destination/root").count == 3)
+  }
+
   @Test func `rounded times and fixed permissions are counted once each`() throws {
     let scratch = try Scratch.withFolders()
     var abilities = DiskAbilities()

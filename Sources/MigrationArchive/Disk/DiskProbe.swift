@@ -88,9 +88,31 @@ struct DiskProbe: ~Copyable {
     }
     if let granularity = ItemTime.granularity(of: kept) {
       abilities.timeGranularity = granularity
+      abilities.earliestTime = Self.end(-Self.distant, of: file)
+      abilities.latestTime = Self.end(Self.distant, of: file)
     } else {
       abilities.keepsTimes = false
     }
+  }
+
+  /// A number of seconds that some file systems keep, and more than others can.
+  private static var distant: Int64 { 1 << 40 }
+
+  /// The second at which a file system puts a distant time; nil if it keeps that, or refuses it.
+  private static func end(_ seconds: Int64, of file: borrowing Descriptor) -> Int64? {
+    func kept(_ seconds: Int64) -> Int64? {
+      do throws(SystemError) {
+        try file.setTimes(modified: Timestamp(seconds: seconds, nanoseconds: 0))
+        return try file.status().modified.seconds
+      } catch {
+        return nil
+      }
+    }
+    // One that makes another time of it keeps no end.
+    guard let end = kept(seconds), end != seconds, (end < 0) == (seconds < 0) || end == 0, kept(end) == end else {
+      return nil
+    }
+    return end
   }
 
   /// Odd and even seconds, and fractions that a coarser clock cannot represent.
@@ -240,7 +262,11 @@ package struct DiskAbilities: Equatable, Sendable {
   package var foldsNormalisation = false
   /// The file system keeps times in multiples of this many nanoseconds, rounded down.
   package var timeGranularity: UInt32 = 1
-  /// Whether the file system keeps the times that are set, possibly rounded.
+  /// The first and the last second of the times that it keeps: others are put there. Nil without a
+  /// limit.
+  package var earliestTime: Int64?
+  package var latestTime: Int64?
+  /// Whether the file system keeps the times that are set, possibly rounded or put at an end.
   package var keepsTimes = true
   /// The permissions of every item if they cannot be set; nil if they can.
   package var fixedRights: FixedRights?
@@ -268,6 +294,7 @@ package struct DiskAbilities: Equatable, Sendable {
     traits.nameRules = foldsCase || foldsNormalisation ? nameRules.union(.foldsNames) : nameRules
     traits.longestName = longestName
     traits.timeGranularity = timeGranularity
+    (traits.earliestTime, traits.latestTime) = (earliestTime, latestTime)
     return traits
   }
 }

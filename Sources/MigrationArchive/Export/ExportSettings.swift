@@ -88,6 +88,6 @@ package struct ExportSettings: Sendable {
     let modified = ItemTime(status.modified)
     if status.kind == .directory { return keys.presentMark(directory: path, modified: modified) }
     let size = status.kind == .regular ? UInt64(status.size) : 0
-    return keys.presentMark(path: path, size: size, modified: modified.rounded(to: traits.timeGranularity))
+    return keys.presentMark(path: path, size: size, modified: traits.kept(modified))
   }
 }

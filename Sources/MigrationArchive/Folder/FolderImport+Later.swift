@@ -54,7 +54,7 @@ extension FolderImport {
     case .isKnown: return .isKnown
     case .staysAway: return .staysAway
     case .isNew: return nil
-    case .replaces: return try isOnOneFileSystem(item, earlier.target) ? .replaces(at: earlier.target) : nil
+    case .replaces: return try isOnOneMount(item, earlier.target) ? .replaces(at: earlier.target) : nil
     }
   }
 
@@ -75,12 +75,12 @@ extension FolderImport {
     // A unit is replaced whole, or not at all: what the sender has removed in it must not stay.
     guard try isWhole(directory) else { return nil }
     if try isUnchanged(directory, earlier) { return .isKnown }
-    guard isUntouched(earlier), try isOnOneFileSystem(directory, earlier.target) else { return nil }
+    guard isUntouched(earlier), try isOnOneMount(directory, earlier.target) else { return nil }
     return .setsAside(at: earlier.target)
   }
 
-  private func isOnOneFileSystem(_ item: Item, _ target: ArchivePath) throws(ArchiveError) -> Bool {
-    try (try? destination.occupant(at: target))?.device == stagedOccupant(item.path).device
+  private func isOnOneMount(_ item: Item, _ target: ArchivePath) throws(ArchiveError) -> Bool {
+    try (try? destination.occupant(at: target))?.mount == stagedOccupant(item.path).mount
   }
 
   // MARK: What was moved or removed
@@ -292,7 +292,7 @@ extension FolderImport {
         path: record.path, target: target, kind: .symbolicLink, modified: record.modified ?? Self.noTime,
         content: content, entry: entry)
     case .file(let size):
-      guard let modified = record.modified?.rounded(to: staging.abilities.timeGranularity) else { return nil }
+      guard let modified = record.modified.map({ staging.abilities.traits.kept($0) }) else { return nil }
       return file(record.path, target, size, modified, there, entry)
     case .hardLink(let other):
       // It has the size and the time of the other name.

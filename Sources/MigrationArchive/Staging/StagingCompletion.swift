@@ -303,7 +303,7 @@ extension Staging {
 
   /// Whether the file system keeps a time unchanged.
   private func keeps(_ time: ItemTime) -> Bool {
-    abilities.keepsTimes && time.rounded(to: abilities.timeGranularity) == time
+    abilities.keepsTimes && abilities.traits.kept(time) == time
   }
 
   /// Counts the parts of a record that are not kept because the user does not ask for them, or

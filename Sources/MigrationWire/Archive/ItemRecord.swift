@@ -30,6 +30,14 @@ package struct ItemTime: Equatable, Sendable {
       seconds: Int64(clamping: (rounded - fraction) / second), nanoseconds: UInt32(truncatingIfNeeded: fraction))
   }
 
+  /// The nearest time that a file system keeps, which reaches from one second to another and puts other
+  /// times at its ends; nil for no end.
+  package func clamped(from earliest: Int64?, to latest: Int64?) -> ItemTime {
+    if let earliest, seconds <= earliest { return ItemTime(seconds: earliest, nanoseconds: 0) }
+    if let latest, seconds >= latest { return ItemTime(seconds: latest, nanoseconds: 0) }
+    return self
+  }
+
   /// The finest granularity of a known file system that explains the kept times; nil if none does.
   package static func granularity(of kept: [(set: ItemTime, got: ItemTime)]) -> UInt32? {
     granularities.first { granularity in kept.allSatisfy { $0.set.rounded(to: granularity) == $0.got } }

@@ -33,6 +33,9 @@ package struct DestinationTraits: Equatable, Sendable {
   package var longestName: Int?
   /// The granularity of times in nanoseconds.
   package var timeGranularity: UInt32 = 1
+  /// The first and the last second of the times that it keeps; nil without a limit.
+  package var earliestTime: Int64?
+  package var latestTime: Int64?
   private var unknown = Fields()
 
   package init() {}
@@ -47,7 +50,9 @@ package struct DestinationTraits: Equatable, Sendable {
     longestTarget = (try fields.number(3, subject) as UInt16?).map(Int.init)
     longestName = (try fields.number(4, subject) as UInt8?).map(Int.init)
     timeGranularity = try fields.number(5, subject) ?? 1
-    unknown = fields.unknown(besides: 1...5)
+    earliestTime = try (fields.number(6, subject) as UInt64?).map { Int64(bitPattern: $0) }
+    latestTime = try (fields.number(7, subject) as UInt64?).map { Int64(bitPattern: $0) }
+    unknown = fields.unknown(besides: 1...7)
     // Default values are not encoded.
     guard rules != 0, fields.value(5) == nil || timeGranularity > 1 else { throw Violation(.value, subject) }
   }
@@ -60,7 +65,14 @@ package struct DestinationTraits: Equatable, Sendable {
     if let longestTarget { fields.append(3) { $0.u16(UInt16(clamping: longestTarget)) } }
     if let longestName { fields.append(4) { $0.u8(UInt8(clamping: longestName)) } }
     if timeGranularity > 1 { fields.append(5) { $0.u32(timeGranularity) } }
+    if let earliestTime { fields.append(6) { $0.u64(UInt64(bitPattern: earliestTime)) } }
+    if let latestTime { fields.append(7) { $0.u64(UInt64(bitPattern: latestTime)) } }
     fields.write(with: unknown, to: &writer)
+  }
+
+  /// The time that the destination keeps for one that is set.
+  package func kept(_ time: ItemTime) -> ItemTime {
+    time.clamped(from: earliestTime, to: latestTime).rounded(to: timeGranularity)
   }
 
   /// An ability that an item needs and the destination lacks; the first one if there are several.

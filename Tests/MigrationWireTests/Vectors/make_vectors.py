@@ -120,8 +120,9 @@ def openings():
     yield "offer-unknown", "OFFER with the unknown field 200", frame("OFFER", part=3, **{**totals, "flags": 2**32 - 1}, unknown={200: LATER})
 
     yield "accept", "ACCEPT", frame("ACCEPT", hashKey=HASH_KEY)
-    traits = {"largestFile": 2**32 - 1, "rules": 63, "longestTarget": 1023, "longestName": 255, "granularity": 2_000_000_000}
-    yield "accept-traits", "ACCEPT with traits: files below 4 GiB, targets of 1023 bytes, all rules of names, 2 s", frame(
+    traits = {"largestFile": 2**32 - 1, "rules": 63, "longestTarget": 1023, "longestName": 255, "granularity": 2_000_000_000,
+              "earliest": -2**31, "latest": 2**31 - 1}
+    yield "accept-traits", "ACCEPT with traits: files below 4 GiB, targets of 1023 bytes, all rules of names, 2 s, 1901 to 2038", frame(
         "ACCEPT", hashKey=HASH_KEY, traits=traits)
     yield "accept-able", "ACCEPT with traits without a bound", frame("ACCEPT", hashKey=HASH_KEY, traits={})
     yield "accept-absent", "ACCEPT that wants to know what the sender does not have", frame("ACCEPT", hashKey=HASH_KEY, flags=1)
