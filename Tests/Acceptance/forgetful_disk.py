@@ -29,7 +29,7 @@ def call(name, *arguments):
 class ForgetfulDisk:
     """Mounted at a folder, until it is closed."""
 
-    def __init__(self, behind, folder):
+    def __init__(self, behind, folder, server=None):
         self.folder = folder
         device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
@@ -37,7 +37,7 @@ class ForgetfulDisk:
         self.child = os.fork()
         if self.child == 0:
             try:
-                Server(device, behind).serve()
+                (server or Server)(device, behind).serve()
             finally:
                 os._exit(0)
         os.close(device)
@@ -251,6 +251,21 @@ class Server:
         return struct.pack(
             "<QQQQQIIII6I", space.f_blocks, space.f_bfree, space.f_bavail, space.f_files, space.f_ffree, space.f_bsize, 255,
             space.f_frsize, 0, *[0] * 6)
+
+
+class Lying(Server):
+    """Says that each file is one hole."""
+
+    def __init__(self, device, behind):
+        super().__init__(device, behind)
+        self.answers[46] = self.seek
+
+    @staticmethod
+    def seek(_, rest):
+        _, offset, whence = struct.unpack_from("<QQI", rest)
+        if whence == os.SEEK_DATA:
+            raise OSError(errno.ENXIO, "")
+        return struct.pack("<Q", offset)
 
 
 def wait_until_there(folder):

@@ -106,11 +106,16 @@ final class LargeFile<File: SourceFile>: Sendable {
     return pieces > 512 ? pieces : 0
   }
 
+  /// Whether the file has holes that only its bytes tell.
+  var hasUntoldHoles: Bool { !file.tellsHoles && before.allocatedBytes < before.size }
+
   /// The data or the hole at a position inside the file. A file without holes is one extent and
   /// costs no call.
   private func extent(from position: UInt64) throws(SystemError) -> Part {
     let size = record.size
-    guard before.allocatedBytes < before.size else { return Part(range: position..<size, isHole: false) }
+    guard file.tellsHoles, before.allocatedBytes < before.size else {
+      return Part(range: position..<size, isHole: false)
+    }
     let data = try file.nextData(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
     if data > position { return Part(range: position..<data, isHole: true) }
     let start = position + min(shortestData, size - position)
@@ -176,7 +181,8 @@ extension ArchiveReader {
         at: Int64(next), length: Int64(min(UInt64(packer.sizes.chunk), part.range.upperBound - next)))
     }
     do {
-      let isThere = try packer.addChunk(place(of: range, in: file)) { memory throws(SystemError) in
+      let isThere = try packer.addChunk(place(of: range, in: file), orHole: file.hasUntoldHoles) {
+        memory throws(SystemError) in
         try file.file.readFully(at: Int64(range.lowerBound), into: &memory) == memory.count
       }
       if isThere { file.note(frame: packer.frameNumber) } else { file.end(.changed) }

@@ -132,9 +132,9 @@ final class FramePacker {
   }
 
   /// Adds one chunk of a large file. `read` stores its bytes in place; false if `read` reports them
-  /// as unusable.
+  /// as unusable. With `orHole`, zeros become a hole.
   func addChunk(
-    _ place: ChunkPlace, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
+    _ place: ChunkPlace, orHole: Bool = false, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
   ) throws(ArchiveError) -> Bool {
     let size = place.range.count
     let lead = 1 + 2 + 16 + 8 + 4 + 8 + place.path.bytes.count
@@ -142,6 +142,10 @@ final class FramePacker {
       guard try frame.withFreeSpace(at: lead, length: size, read) else { return false }
     } catch {
       throw ArchiveError("reading", place.path, error)
+    }
+    if orHole, frame.withFreeSpan(at: lead, length: size, { bytes in bytes.indices.allSatisfy { bytes[$0] == 0 } }) {
+      addHole(ChunkPlace(path: place.path, generation: place.generation, range: place.range, isHole: true))
+      return true
     }
     prefix.removeAll()
     EntryWriter.place(place, check(place, lead, size), to: &prefix)

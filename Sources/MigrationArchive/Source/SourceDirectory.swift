@@ -58,12 +58,15 @@ package protocol SourceFile: AnyObject, Sendable {
   func fetch(at offset: Int64, length: Int64)
   /// The first offset with data at or after `offset`; nil if only a hole remains.
   func nextData(from offset: Int64) throws(SystemError) -> Int64?
+  /// Whether what the file system says of holes is known to be right.
+  var tellsHoles: Bool { get }
   /// The first offset in a hole at or after `offset`, where the end of the file counts as a hole;
   /// nil at or behind the end.
   func nextHole(from offset: Int64) throws(SystemError) -> Int64?
 }
 
 extension SourceFile {
+  package var tellsHoles: Bool { true }
   package func fetch(at offset: Int64, length: Int64) {}
 }
 
@@ -144,10 +147,12 @@ package final class RealFile: SourceFile {
   private let descriptor: Descriptor
   /// Whether the kernel returns its cached data of the file unless told not to.
   private let isRemembered: Bool
+  package let tellsHoles: Bool
 
-  init(_ descriptor: consuming Descriptor, isRemembered: Bool = false) {
+  init(_ descriptor: consuming Descriptor, isRemembered: Bool = false, tellsHoles: Bool = true) {
     self.descriptor = descriptor
     self.isRemembered = isRemembered
+    self.tellsHoles = tellsHoles
   }
 
   package func status() throws(SystemError) -> FileStatus {

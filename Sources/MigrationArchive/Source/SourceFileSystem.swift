@@ -5,6 +5,7 @@ struct SourceFileSystem: Sendable {
   private let device: UInt64
   private let identifier: UInt64
   private let stamps: StampKeeping
+  private let tellsHoles: Bool
   private let clocks: SourceClocks
 
   /// Reads it from an open file.
@@ -13,6 +14,7 @@ struct SourceFileSystem: Sendable {
     let name = try? descriptor.fileSystem()
     identifier = name?.identifier ?? 0
     stamps = name.map { StampKeeping(fileSystemType: $0.type) } ?? .unknown
+    tellsHoles = name.map { Self.tellHoles.contains($0.type) } ?? false
     self.clocks = clocks
   }
 
@@ -41,8 +43,15 @@ struct SourceFileSystem: Sendable {
   /// A file of this file system. The kernel's cached data of a file behind a server or daemon may
   /// be out of date.
   func file(_ descriptor: consuming Descriptor) -> RealFile {
-    RealFile(descriptor, isRemembered: stamps != .ownClock)
+    RealFile(descriptor, isRemembered: stamps != .ownClock, tellsHoles: tellsHoles)
   }
+
+  /// The kernel's type numbers of file systems whose SEEK_HOLE is right, also for data that is not on
+  /// the disk yet: ext4, XFS, btrfs, F2FS, tmpfs. Some versions of ZFS are wrong; a daemon or a server
+  /// answers as it likes, and may be below overlayfs.
+  private static let tellHoles: Set<UInt64> = [
+    0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994,
+  ]
 
   /// The kernel's type numbers of file systems that have the state of this device and no files:
   /// proc, sysfs, devpts, cgroup and cgroup2, debugfs, tracefs, securityfs, bpf, pstore, configfs,
