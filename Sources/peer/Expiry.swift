@@ -49,8 +49,7 @@ final class Expiry: Sendable {
   }
 
   private func look() {
-    let now = Timestamp.coarseNow().seconds
-    for one in (try? store.expire(keeping, at: destination, now: now)) ?? [] { tell(one.sentence) }
+    for one in (try? store.expire(keeping, at: destination, at: store.time())) ?? [] { tell(one.sentence) }
   }
 }
 

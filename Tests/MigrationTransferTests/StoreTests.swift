@@ -74,18 +74,59 @@ import Testing
     }
     try store.leave(try receiving(9 << 112, into: Array("/elsewhere".utf8)))
     func left() throws -> [TransferID] { try store.list().transfers.map { $0.remembered.transfer >> 112 }.sorted() }
-    #expect(try store.expire(Keeping(), at: place, now: 1 << 40) == [] && left() == [1, 2, 3, 4, 9])
-    let old = try store.expire(Keeping(longest: 100), at: place, now: 250)
+    #expect(try store.expire(Keeping(), at: place, at: StoreTime(1 << 40)) == [] && left() == [1, 2, 3, 4, 9])
+    let old = try store.expire(Keeping(longest: 100), at: place, at: StoreTime(250))
     #expect(
       old.map(\.transfer) == [1 << 112] && old.allSatisfy { $0.isOld && $0.held == 10 && $0.device == "192.0.2.9:1" })
     #expect(try left() == [2, 3, 4, 9])
-    #expect(try store.expire(Keeping(most: 20), at: place, now: 250) == [])
+    #expect(try store.expire(Keeping(most: 20), at: place, at: StoreTime(250)) == [])
     // What a process works on stays, and counts.
     let held = try store.open(2 << 112, role: .receiver)
-    let much = try store.expire(Keeping(longest: 1000, most: 10), at: place, now: 350)
+    let much = try store.expire(Keeping(longest: 1000, most: 10), at: place, at: StoreTime(350))
     #expect(much.map(\.transfer) == [3 << 112] && much.allSatisfy { !$0.isOld })
-    #expect(try store.expire(Keeping(longest: 1), at: place, now: 350) == [] && left() == [2, 4, 9])
+    #expect(try store.expire(Keeping(longest: 1), at: place, at: StoreTime(350)) == [] && left() == [2, 4, 9])
     extendLifetime(held)
+  }
+
+  @Test(
+    arguments: [
+      // An hour later, twice, and a week off.
+      ([(1_000_000, 100), (1_003_600, 3_700), (1_007_300, 7_400), (1_600_000, 50)], true),
+      // The clock is set: ahead, back, at the start, by a kill of the machine; and back to the right time.
+      ([(1_000_000, 100), (9_000_000, 200)], false), ([(1_000_000, 100), (9_000, 200), (1_000_100, 300)], false),
+      ([(1_000_000, 100), (2_000_000, 5)], false), ([(1_000_000, 100), (200_000, 5), (1_100_000, 60)], false),
+      // A first look, and a clock without a year.
+      ([(1_000_000, 100)], false), ([(0, 5), (1_700_000_000, 20)], false),
+      ([(.min, 5), (.max, 20)], false), ([(.max, 5), (.min, 20)], false),
+    ] as [([(Int64, Int64)], Bool)])
+  func `nothing is too old right after a step of the clock that no waiting explains`(
+    looks: [(now: Int64, uptime: Int64)], isOver: Bool
+  ) throws {
+    var time = isOver ? StoreTime(looks[0].now - 10, uptime: looks[0].uptime - 10) : nil
+    for look in looks { time = .next(after: time, now: look.now, uptime: look.uptime) }
+    let last = try #require(time)
+    #expect(try StoreTime(encoded: last.encoded) == last)
+    #expect(last.isOver(50, since: 0) == isOver && last.isOver(50, since: .min) == isOver)
+    // It is once that much time has passed.
+    let later = StoreTime.next(after: last, now: min(last.now, .max - 60) + 60, uptime: last.uptime + 60)
+    #expect(later.isOver(50, since: .min) == (last.now < .max - 60))
+  }
+
+  @Test func `the store remembers the clock, and deletes nothing at a first look`() throws {
+    let place = scratch.at("destination")
+    var remembered = try receiving(1 << 112, into: place)
+    remembered.lastSeen = 100
+    try store.leave(remembered)
+    for _ in 1...2 { #expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()) == []) }
+    // As if the last look had been made before the clock was set.
+    let clock = StoreTime(100, uptime: 1).encoded
+    scratch.write("home/clock", Data(clock))
+    #expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()) == [])
+    // As if that were long ago.
+    let uptime = Int64(BootInstant.now().seconds)
+    let steady = StoreTime(Timestamp.coarseNow().seconds, uptime: uptime).encoded
+    scratch.write("home/clock", Data(steady))
+    #expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()).count == 1)
   }
 
   @Test func `as many names as a session may have are remembered`() throws {
@@ -149,7 +190,7 @@ import Testing
     let known = try #require(try receiving(received, into: destination).offer(ofPart: 0))
     _ = try StagingArea(at: destination).stage(
       known, on: TransferTerms(transfer: received, keys: TransferKeys(hashKey: 6), existing: .refuse))
-    try store.purge(now: 1 << 40)
+    try store.purge(at: StoreTime(1 << 40))
     let listing = try store.list()
     #expect(listing.transfers.isEmpty && listing.damaged.map(\.identifier) == [sent, received].map(\.hexadecimal))
     #expect(listing.damaged.allSatisfy { $0.reason.contains("an older peer began it") })
@@ -236,7 +277,7 @@ import Testing
     let listing = try store.list()
     #expect(listing.transfers.map(\.remembered.transfer) == [whole])
     #expect(listing.damaged.map(\.identifier) == [spoilt.hexadecimal])
-    try store.purge(now: 1 << 40)
+    try store.purge(at: StoreTime(1 << 40))
     #expect(try store.list().damaged.count == 1)
     let forgotten = try store.forget("1111")
     #expect(forgotten.transfer == spoilt && forgotten.notice?.contains(".peer-1111") == true)
@@ -340,9 +381,9 @@ import Testing
   @Test func `a tombstone is kept for a week`() throws {
     try store.leave(try receiving(1, into: Array("/d".utf8), done: 1_000_000))
     try store.leave(try receiving(2, into: Array("/d".utf8)))
-    try store.purge(now: 1_000_000 + 7 * 86_400)
+    try store.purge(at: StoreTime(1_000_000 + 7 * 86_400))
     #expect(try store.list().transfers.count == 2)
-    try store.purge(now: 1_000_001 + 7 * 86_400)
+    try store.purge(at: StoreTime(1_000_001 + 7 * 86_400))
     #expect(try store.list().transfers.map(\.remembered.transfer) == [2])
   }
 }

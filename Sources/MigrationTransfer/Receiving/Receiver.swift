@@ -118,7 +118,7 @@ package final class Receiver: Sendable {
   /// on are left to it.
   private static func known(to store: TransferStore?, at area: StagingArea) throws -> [RememberedTransfer] {
     guard let store else { return [] }
-    try store.purge(now: Timestamp.coarseNow().seconds)
+    try store.purge(at: store.time())
     return try store.remembered(at: try area.place()).map(\.remembered)
   }
 

@@ -319,7 +319,7 @@ final class ReceiverPerformer: Performer {
     setup.tend(remove(identifier)) { transfer, setup in
       transfer.releaseStaging()
       _ = transfer.releaseEntry()
-      try? setup.store?.purge(now: Timestamp.coarseNow().seconds)
+      if let store = setup.store { try? store.purge(at: store.time()) }
       CurrentProcess.returnFreeMemory()
     }
   }

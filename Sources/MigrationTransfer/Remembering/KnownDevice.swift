@@ -219,11 +219,12 @@ extension TransferStore {
   }
 
   /// Removes the known devices whose time is over, with what is recorded of them.
-  func purgeDevices(now: Int64) throws(Fault) {
+  func purgeDevices(at time: StoreTime) throws(Fault) {
     guard let folder = try openFolder(Self.devicesFolder) else { return }
     for name in try names(folder) {
       guard let directory = try? folder.directory.openChildDirectory(name), let bytes = try? Self.read(directory),
-        let until = (try? KnownDevice(encoded: bytes))?.until, until <= now
+        let device = try? KnownDevice(encoded: bytes), let until = device.until, until <= time.now,
+        time.isOver(max(0, until - device.lastUsed), since: device.lastUsed)
       else { continue }
       try? folder.directory.removeTree(name)
     }

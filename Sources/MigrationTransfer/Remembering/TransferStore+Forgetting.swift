@@ -159,16 +159,17 @@ extension TransferStore {
 
   /// Forgets the unfinished transfers of a destination that are too old or, from the one with the
   /// oldest connection on, too much; those that a process works on stay.
-  package func expire(_ keeping: Keeping, at destination: [UInt8], now: Int64) throws(Fault) -> [Expired] {
+  package func expire(_ keeping: Keeping, at destination: [UInt8], at time: StoreTime) throws(Fault) -> [Expired] {
     guard keeping.isLimited else { return [] }
     var (kept, expired): (UInt64, [Expired]) = (0, [])
     let unfinished = try remembered(at: destination).filter { !$0.remembered.isDone }
     // What is in use counts first, since it stays.
     for listed in unfinished.filter(\.isInUse) + unfinished.filter({ !$0.isInUse }) {
       let remembered = listed.remembered
-      let isOld = keeping.longest.map { Double(now - remembered.lastSeen) > $0 } ?? false
+      let isOld = keeping.longest.map { time.isOver(Int64($0), since: remembered.lastSeen) } ?? false
       kept = kept.addingClamped(remembered.held.bytes)
       guard !listed.isInUse, isOld || kept > keeping.most ?? .max,
+        // What cannot be removed stays, and counts.
         (try? forget(remembered.transfer.hexadecimal)) != nil
       else { continue }
       kept -= remembered.held.bytes

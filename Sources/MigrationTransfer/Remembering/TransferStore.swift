@@ -125,8 +125,8 @@ package final class TransferStore: Sendable {
   }
 
   /// Removes tombstones that are old enough, and the incomplete records of a crash.
-  package func purge(now: Int64) throws(Fault) {
-    try purgeDevices(now: now)
+  package func purge(at time: StoreTime) throws(Fault) {
+    try purgeDevices(at: time)
     guard let transfers = try openIfThere() else { return }
     for name in try names(transfers) {
       guard let directory = try? transfers.directory.openChildDirectory(name),
@@ -137,7 +137,8 @@ package final class TransferStore: Sendable {
         // The user is to see damaged ones.
         let bytes = try Self.read(directory)
         let remembered = try? Self.remembered(bytes, name, allowsOlder: true)
-        isOver = remembered.flatMap { old in old.doneAt.map { now - $0 > Self.tombstoneLife(old.role) } } ?? false
+        isOver =
+          remembered.flatMap { old in old.doneAt.map { time.isOver(Self.tombstoneLife(old.role), since: $0) } } ?? false
       } catch {
         isOver = error.isNotFound
       }

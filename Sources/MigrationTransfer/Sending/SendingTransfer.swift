@@ -37,7 +37,7 @@ final class SendingTransfer: Sendable {
   /// for this process; and the known devices.
   static func lookUp(_ setup: SenderSetup) throws -> SenderPerformer.WorkerReport {
     guard let store = setup.store else { return Report(.lookedUp(.success([])), bringing: .unfinished([:])) }
-    try store.purge(now: Timestamp.coarseNow().seconds)
+    try store.purge(at: store.time())
     var known: [SenderEngine.UnfinishedTransfer] = []
     var transfers: [TransferID: SendingTransfer] = [:]
     for listed in try store.unfinishedSends(of: try setup.origin()) {
