@@ -196,6 +196,30 @@ def test_a_killed_migration(work):
     equal(new.read(".config/one/data"), "one", "the file of the app of files")
 
 
+def test_another_computer(work):
+    """moving: an unfinished move stays, and its sender moves to a freshly installed computer, then to the first one"""
+    old, new = computers(work, [])
+    random_file(f"{old.home}/large", 24 * MIB)
+    receiver = new.receive()
+    way = work.slow_link(receiver.port)
+    sender = old.send(way.port, receiver.pairing_code, "--everything")
+    wait_for("some data", PATIENCE, lambda: way.passed > 4 * MIB or not sender.is_running())
+    for process in (sender, receiver):
+        process.signal(signal.SIGKILL)
+        process.wait()
+    for again in range(2):
+        _, other = computers(work, [])
+        receiver = other.receive()
+        sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+        end_well(sender, receiver)
+        require(os.path.getsize(f"{other.home}/large") == 24 * MIB, f"the file of computer {again}")
+    receiver = new.receive(is_inviting=False)
+    sender = old.send(receiver.port, None, "--everything")
+    end_well(sender, receiver)
+    require(sender.events("done")[0]["sentBytes"] < 22 * MIB, f"sent again: {sender.events('done')}")
+    require(os.path.getsize(f"{new.home}/large") == 24 * MIB, "the file of the first computer")
+
+
 def test_the_last_pass(work):
     """moving: the same commands again, without a code, bring what has changed since, and change nothing of the user"""
     old, new = computers(work, [])

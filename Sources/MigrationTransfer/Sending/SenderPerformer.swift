@@ -77,10 +77,7 @@ final class SenderPerformer: Performer {
     case .walk: return walk()
     case .lookUpUnfinished: return lookUp()
     case .choose(let found): setup.caller.ask(.choose(found))
-    case .askCode(let device):
-      // From now on other processes may take the transfers of earlier runs.
-      transfers = [:]
-      setup.caller.ask(.askCode(device))
+    case .askCode(let device): setup.caller.ask(.askCode(device))
     case .stopPreparing:
       walkStop.set()
       setup.caller.stopAsking()
@@ -93,7 +90,10 @@ final class SenderPerformer: Performer {
     case .finish(let result): self.result = result
 
     case .look: return look()
-    case .probe(let place): return probe(place)
+    case .probe(let place):
+      // No earlier transfer continues: other processes may take them, and this one may greet their devices.
+      transfers = [:]
+      return probe(place)
     case .dial(let purpose, let place): return dial(purpose, at: place)
     case .stopDialing: dialStop?.set()
 
