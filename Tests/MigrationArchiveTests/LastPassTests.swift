@@ -67,16 +67,6 @@ import Testing
       stayed: arrival.staging.arrivals?.stayed.paths.map { String($0.text.dropFirst(5)) } ?? [])
   }
 
-  @Test(arguments: [
-    (FolderImport.Since.untouched, false, FolderImport.Later.isKnown), (.untouched, true, .replaces),
-    (.touched, false, .isKnown), (.touched, true, .isNew), (.gone, false, .isKnown), (.gone, true, .staysAway),
-  ])
-  func `what changed here and there decides`(
-    _ since: FolderImport.Since, _ isChanged: Bool, _ later: FolderImport.Later
-  ) {
-    #expect(FolderImport.Later(since, isChanged: isChanged) == later)
-  }
-
   @Test func `untouched means the same inode, size, time and change, or where these prove nothing the content`() throws
   {
     let time = Timestamp(seconds: 5, nanoseconds: 7)
@@ -245,6 +235,43 @@ import Testing
     scratch.remove("source/root/work/.git/refs")
     #expect(try pass().sent == ["work/a"])
     #expect(text("work (2)/a") == "third" && text("work (2)/.git/refs") == nil)
+  }
+
+  @Test
+  func `what became something else on the old computer takes the place of what was not touched, and of nothing else`()
+    throws
+  {
+    for name in ["folder/in", "mine/in", "moved/in", "file", "edited", "link to be"] {
+      write("source", name, "first \(name)")
+    }
+    scratch.makeLink("source/root/link", to: "there")
+    try pass()
+    for name in ["folder", "mine", "moved"] {
+      scratch.move("source/root/\(name)", to: "gone \(name)")
+      scratch.makeLink("source/root/\(name)", to: "/elsewhere")
+    }
+    for name in ["file", "edited", "link", "link to be"] { scratch.remove("source/root/\(name)") }
+    for name in ["file/in", "edited/in"] { write("source", name, "second") }
+    write("source", "link", "second")
+    scratch.makeLink("source/root/link to be", to: "there")
+    write("destination", "mine/own", "own")
+    write("destination", "edited", "own")
+    // The user has moved it to another disk.
+    scratch.move("destination/root/moved", to: "destination/away")
+    scratch.makeLink("destination/root/moved", to: "../away")
+    #expect(try pass().refused == [])
+    func aside(_ name: String) -> String {
+      scratch.names("destination/root").first { $0.hasPrefix("\(name).before-") } ?? "nothing"
+    }
+    #expect(text("\(aside("folder"))/in") == "first folder/in" && text("\(aside("file"))") == "first file")
+    #expect(text("\(aside("link to be"))") == "first link to be" && text("file/in") == "second")
+    #expect(text("link") == "second" && text("mine/own") == "own" && text("edited") == "own")
+    #expect(text("edited (2)/in") == "second" && scratch.text("destination/away/in") == "first moved/in")
+    let names = scratch.names("destination/root")
+    #expect(
+      names.contains("mine (2)") && names.count { $0.contains(".before-") } == 4 && names.count == 14,
+      "\(names.sorted())")
+    #expect(try pass().sent == [] && scratch.names("destination/root").count == names.count)
   }
 
   @Test func `a database and its companions arrive beside if they changed, and never again without a change`() throws {

@@ -21,12 +21,15 @@ extension FolderImport {
     case replaces(at: ArchivePath)
     /// The existing entry at this path gets another name, and the item gets its name.
     case setsAside(at: ArchivePath)
-    /// This directory exists; the contents of the staged directory are moved into it.
-    case merges(ExistingEntry)
+    /// A directory exists at this path; the contents of the staged directory are moved into it. Where
+    /// the directory follows, it gets the metadata that came.
+    case merges(at: ArchivePath, ExistingEntry, follows: Bool = false)
     /// An existing entry is kept, and the item is not imported.
     case stays
     /// The sender has nothing newer than what has arrived before.
     case isKnown
+    /// It was moved or removed here.
+    case isRemoved
     /// An earlier version was moved or removed here, and this one is not stored.
     case staysAway
     /// The item has both names.
@@ -55,41 +58,78 @@ extension FolderImport {
   /// The number of names to try for an item that is imported next to an existing one.
   static let besideNames = 10_000
 
-  /// Decides how to import an item.
+  /// Finds out how to import an item: gathers the facts for `NameFacts`.
   mutating func fate(of item: Item) throws(ArchiveError) -> Fate {
-    let (path, isDirectory) = (item.path, item.kind == .directory)
     if let hindrance = try hindrance(of: item) { return .cannotBeStored(.other, hindrance) }
     if let fate = try fateInCompany(of: item) { return fate }
-    if let fate = try fateOfLater(item) { return fate }
+    // A run before has set an earlier version aside.
+    if earlier(item) != nil, let target = staging.shared.withLock({ $0.moving[item.path]?.target }),
+      case .free = try look(at: target, for: item.path)
+    {
+      return .arrives(at: target)
+    }
+    var facts = try facts(of: item)
+    if let earlier = facts.earlier, earlier.isAway, facts.kind != .leaf, earlier.source != .kind {
+      try keepAway(item, removing: earlier.hasNew)
+    }
+    guard facts.fate == .unclear else {
+      return try fate(facts.fate, of: item, at: earlier(item)?.target ?? item.target)
+    }
     let occupant: ExistingEntry
-    switch try look(at: item.target, for: path) {
+    switch try look(at: item.target, for: item.path) {
     case .found(let found): occupant = found
     case .free: return .arrives(at: item.target)
     case .refused(let reason, let cause): return .cannotBeStored(reason, cause)
     }
     if try hasRival(item, occupant) { return .cannotBeStored(.nameTaken, nil) }
-    if !isDirectory, occupant.isSame(as: try stagedOccupant(path)) { return .isThere }
-    switch existing {
-    case .refuse: throw taken(path)
-    case .keepBoth: return try beside(item)
-    case .setAside: return item.path.parent == nil ? .setsAside(at: item.target) : try beside(item)
-    case .skip: return isDirectory && occupant.kind == .directory ? .merges(occupant) : .stays
-    case .merge:
-      guard isDirectory, occupant.kind == .directory else {
-        return isPresent(item) ? .isPresent(at: item.target, nil) : try beside(item)
-      }
-      guard try occupant.mount == stagedOccupant(path).mount else { return try beside(item) }
-      guard try isWhole(item) else { return .merges(occupant) }
-      return try holdsAll(of: item) ? .isPresent(at: item.target, occupant) : beside(item)
-    case .replace:
-      switch occupant.kind {
-      case .directory where isDirectory: return .merges(occupant)
-      case .regular where !isDirectory, .symbolicLink where !isDirectory: return .replaces(at: item.target)
-      // Entries of other types are kept: a file's new content cannot restore them.
-      case .directory, .regular, .symbolicLink, .fifo, .socket, .blockDevice, .characterDevice:
-        return try beside(item)
-      }
+    facts.own = try own(item, occupant, &facts.kind)
+    return try fate(facts.fate, of: item, at: item.target)
+  }
+
+  /// What has the item's own name, as far as the fate depends on it.
+  private mutating func own(
+    _ item: Item, _ occupant: ExistingEntry, _ kind: inout NameFacts.Kind
+  ) throws(ArchiveError) -> NameFacts.Own {
+    guard item.kind == .directory else {
+      if try occupant.isSame(as: stagedOccupant(item.path)) { return .itself }
+      if existing == .merge || existing == .skip, isPresent(item) { return .equal }
+      return occupant.kind == .regular || occupant.kind == .symbolicLink ? .entry : .other
     }
+    guard occupant.kind == .directory else { return .other }
+    guard existing == .merge else { return .folder }
+    guard try occupant.mount == stagedOccupant(item.path).mount else { return .mount }
+    guard try isWhole(item) else { return .folder }
+    kind = .whole
+    return try holdsAll(of: item) ? .equalFolder : .folder
+  }
+
+  /// How a fate is performed; `target` is where the earlier version lies, or the item's own name.
+  private mutating func fate(
+    _ fate: NameFacts.Fate, of item: Item, at target: ArchivePath
+  ) throws(ArchiveError) -> Fate {
+    switch fate {
+    case .arrives: .arrives(at: target)
+    case .beside: try beside(item)
+    case .replaces: .replaces(at: target)
+    case .setsAside: .setsAside(at: target)
+    case .merges, .mergesFollowing:
+      .merges(at: target, try occupant(at: target, for: item), follows: fate == .mergesFollowing)
+    case .follows, .known: .isKnown
+    case .present: .isPresent(at: target, item.kind == .directory ? try occupant(at: target, for: item) : nil)
+    case .isThere: .isThere
+    case .removedHere: .isRemoved
+    case .keptAway: .staysAway
+    case .kept: .stays
+    case .refused: throw taken(item.path)
+    case .unclear, .stays, .nothing: preconditionFailure("an item that came has a fate")
+    }
+  }
+
+  private func occupant(at target: ArchivePath, for item: Item) throws(ArchiveError) -> ExistingEntry {
+    guard case .found(let there) = try look(at: target, for: item.path) else {
+      throw failed(item.path, SystemError(noSuchFile: "open"))
+    }
+    return there
   }
 
   /// Imports the item under the next free name next to the taken one. A name that another item of
@@ -230,10 +270,9 @@ extension FolderImport {
   }
 
   /// Records an item that is not stored because an existing item keeps its name, with all items
-  /// below it. A file or link that is present, and need not have come, counts as stored.
+  /// below it.
   mutating func stays(_ item: Item) {
     left.insert(item.path)
-    guard !isPresent(item) else { return }
     notStored[item.path] = (.other, "an existing item has this name and is kept")
   }
 

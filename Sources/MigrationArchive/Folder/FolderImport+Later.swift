@@ -1,82 +1,51 @@
 package import MigrationSystem
 import MigrationWire
 
-/// Imports later versions of what the same device has brought before, in the last pass of a migration.
-///
-/// Nothing that was touched here since is replaced, and nothing that was moved or removed here comes
-/// back. Doubt means touched.
+/// Gathers the facts of a later pass of a migration: what the same source has brought before, and what
+/// became of it. `NameFacts` decides. Nothing that was touched here since is replaced, and nothing that
+/// was moved or removed here comes back. Doubt means touched.
 extension FolderImport {
-  /// What has become of an item of an earlier migration.
-  enum Since: Equatable {
-    case untouched
-    case touched
-    /// Moved or removed.
-    case gone
-  }
-
-  /// What happens to an item of which an earlier version has arrived.
-  enum Later: Equatable {
-    /// Nothing: the sender has nothing new.
-    case isKnown
-    /// It replaces the earlier version.
-    case replaces
-    /// As if nothing had arrived: beside what is there.
-    case isNew
-    /// It is not stored, since the earlier version was moved or removed here.
-    case staysAway
-
-    init(_ since: Since, isChanged: Bool) {
-      switch (since, isChanged) {
-      case (_, false): self = .isKnown
-      case (.untouched, true): self = .replaces
-      case (.touched, true): self = .isNew
-      case (.gone, true): self = .staysAway
-      }
-    }
-  }
-
   static var isAway: String { "it was moved or removed here after an earlier version had arrived" }
 
-  /// The fate of an item of which an earlier version has arrived; nil for any other one.
-  mutating func fateOfLater(_ item: Item) throws(ArchiveError) -> Fate? {
-    guard let arrived, let earlier = arrived.item(at: item.path) else { return nil }
-    if existing == .setAside { return try item.path.parent == nil ? fateOfApp(item, earlier) : nil }
-    guard existing == .merge else { return nil }
-    // A run before has set the earlier version aside.
-    if let target = staging.shared.withLock({ $0.moving[item.path]?.target }),
-      case .free = try look(at: target, for: item.path)
-    {
-      return .arrives(at: target)
+  /// What is known of an item before anything looks at its own name.
+  mutating func facts(of item: Item) throws(ArchiveError) -> NameFacts {
+    let isRoot = item.path.parent == nil
+    guard let earlier = earlier(item) else {
+      return NameFacts(item.kind == .directory ? .folder : .leaf, existing: existing, isRoot: isRoot)
     }
-    let since = since(earlier)
-    if item.kind == .directory { return earlier.kind == .directory ? try fate(ofLater: item, earlier, since) : nil }
-    switch Later(since, isChanged: isChanged(item, earlier)) {
-    case .isKnown: return .isKnown
-    case .staysAway: return .staysAway
-    case .isNew: return nil
-    case .replaces: return try isOnOneMount(item, earlier.target) ? .replaces(at: earlier.target) : nil
-    }
+    var kind = item.kind == .directory ? NameFacts.Kind.folder : .leaf
+    if existing == .setAside { kind = .whole } else if kind == .folder, try isWhole(item) { kind = .whole }
+    return NameFacts(kind, try facts(of: item, kind, earlier), existing: existing, isRoot: isRoot)
   }
 
-  /// The data of an app comes whole each time: what is the same on both sides stays as it is.
-  private mutating func fateOfApp(_ root: Item, _ earlier: ArrivedItem) throws(ArchiveError) -> Fate? {
-    let isUnchanged = try root.kind == .directory ? isUnchanged(root, earlier) : !isChanged(root, earlier)
-    return isUnchanged && isUntouched(earlier) ? .isKnown : nil
+  /// The record of an item of which an earlier version has arrived, where that counts.
+  func earlier(_ item: Item) -> ArrivedItem? {
+    guard existing == .merge || existing == .setAside && item.path.parent == nil else { return nil }
+    return arrived?.item(at: item.path)
   }
 
-  private mutating func fate(
-    ofLater directory: Item, _ earlier: ArrivedItem, _ since: Since
-  ) throws(ArchiveError) -> Fate? {
-    if since == .gone {
-      let isWanted = try holdsWanted(directory)
-      try keepAway(directory, removing: isWanted)
-      return isWanted ? nil : .isKnown
+  private mutating func facts(
+    of item: Item, _ kind: NameFacts.Kind, _ earlier: ArrivedItem
+  ) throws(ArchiveError) -> NameFacts.Earlier {
+    let isSameKind = earlier.kind.fileKind == item.kind
+    var since = since(earlier)
+    if since == .untouched {
+      // A unit is replaced whole, or not at all: what the sender has removed in it must not stay.
+      let isWhole = kind == .whole || !isSameKind && earlier.kind == .directory
+      if isWhole, !isUntouched(earlier) { since = .touched }
+      if kind != .folder || !isSameKind, try !isOnOneMount(item, earlier.target) { since = .touched }
     }
-    // A unit is replaced whole, or not at all: what the sender has removed in it must not stay.
-    guard try isWhole(directory) else { return nil }
-    if try isUnchanged(directory, earlier) { return .isKnown }
-    guard isUntouched(earlier), try isOnOneMount(directory, earlier.target) else { return nil }
-    return .setsAside(at: earlier.target)
+    var source = NameFacts.Source.content
+    if !isSameKind {
+      source = .kind
+    } else if item.kind != .directory {
+      if !isChanged(item, earlier) { source = .same }
+    } else if kind == .whole, try isUnchanged(item, earlier) {
+      source = .same
+    }
+    var facts = NameFacts.Earlier(source, since)
+    if facts.isAway, kind != .leaf, isSameKind { facts.hasNew = try holdsWanted(item) }
+    return facts
   }
 
   private func isOnOneMount(_ item: Item, _ target: ArchivePath) throws(ArchiveError) -> Bool {
@@ -89,7 +58,7 @@ extension FolderImport {
   /// moved or removed with it.
   private mutating func holdsWanted(_ directory: Item) throws(ArchiveError) -> Bool {
     for item in try entries(of: directory) {
-      guard let earlier = arrived?.item(at: item.path), since(earlier) == .gone else { return true }
+      guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed else { return true }
       if item.kind == .directory, try holdsWanted(item) { return true }
     }
     return false
@@ -97,10 +66,10 @@ extension FolderImport {
 
   /// Names the newer versions of what was moved or removed with a directory, and takes out of staging
   /// what is not to arrive beside the rest.
-  private mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(ArchiveError) {
+  mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(ArchiveError) {
     if isRemoved { try unlock(directory.path) }
     for item in try entries(of: directory) {
-      guard let earlier = arrived?.item(at: item.path), since(earlier) == .gone else { continue }
+      guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed else { continue }
       if item.kind == .directory {
         try keepAway(item, removing: isRemoved)
         if isRemoved { _ = try importing(item.path) { () throws(SystemError) in try staged.removeIfEmpty(item.path) } }
@@ -114,15 +83,16 @@ extension FolderImport {
   // MARK: Comparing
 
   /// What has become of an item of an earlier migration.
-  func since(_ earlier: ArrivedItem) -> Since {
+  func since(_ earlier: ArrivedItem) -> NameFacts.Since {
     let there: ExistingEntry?
     do {
       there = try destination.occupant(at: earlier.target)
     } catch {
       // The way to it leads elsewhere now.
-      return error.isNotFound || error.isNotDirectory || error.isSymbolicLink ? .gone : .touched
+      return error.isNotFound || error.isNotDirectory || error.isSymbolicLink ? .removed : .touched
     }
-    guard let there else { return .gone }
+    guard let there else { return .removed }
+    guard there.kind == earlier.kind.fileKind else { return .displaced }
     let isUntouched = earlier.isUntouched(
       there, tellsEntriesApart: staging.abilities.tellsEntriesApart, mayHaveChanged: replaced.contains(there.inode)
     ) { destination.digest(of: earlier.target) }
@@ -332,13 +302,18 @@ extension FolderImport {
     try arrived.visit { item in
       guard staging.roots?.contains(Array(item.path.root)) != false else { return }
       let isAbsent = mark(item).map { absent.contains($0) } ?? false
-      guard since(item) == .gone else {
-        if isAbsent { arrived.noteStayed(item.target) }
-        return
+      let earlier = NameFacts.Earlier(isAbsent ? .gone : .same, since(item))
+      switch NameFacts(item.kind == .directory ? .folder : .leaf, earlier, existing: .merge).fate {
+      case .stays: arrived.noteStayed(item.target)
+      case .removedHere:
+        if let parent = item.path.parent, let above = arrived.item(at: parent),
+          [.removed, .displaced].contains(since(above))
+        {
+          return
+        }
+        arrived.noteAway(item.target)
+      default: break
       }
-      if isAbsent { return }
-      if let parent = item.path.parent, let above = arrived.item(at: parent), since(above) == .gone { return }
-      arrived.noteAway(item.target)
     }
   }
 }

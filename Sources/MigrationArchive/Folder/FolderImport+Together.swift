@@ -113,7 +113,14 @@ extension FolderImport {
     for name in Together.markNames {
       if let path = try? directory.path.appending(name.span), try isStaged(path, directory) { return true }
       guard let target = try? directory.target.appending(name.span) else { continue }
-      if case .found = try look(at: target, for: directory.path) { return true }
+      do throws(SystemError) {
+        if try destination.occupant(at: target) != nil { return true }
+      } catch {
+        // Nothing, or something else, has the directory's own name.
+        guard error.isNotFound || error.isNotDirectory || error.isSymbolicLink || error.isTooLong else {
+          throw failed(directory.path, error)
+        }
+      }
     }
     return false
   }

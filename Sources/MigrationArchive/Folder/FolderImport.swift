@@ -251,12 +251,13 @@ package struct FolderImport {
       changed.append((item, try setAside(item), true))
       try place(item, at: target)
     case .replaces(let target): try replace(target, with: item)
-    case .merges(let there):
+    case .merges(let target, let there, let follows):
+      let item = item.renamed(target)
       pending.append((item, there))
-      notePlaced(item, at: item.target, there)
-      if existing == .replace { merged.append((item, there)) }
+      notePlaced(item, at: target, there)
+      if existing == .replace || follows { merged.append((item, there)) }
     case .stays: stays(item)
-    case .isKnown: left.insert(item.path)
+    case .isKnown, .isRemoved: left.insert(item.path)
     case .staysAway: notStored[item.path] = (.other, Self.isAway)
     case .isPresent(let target, let there):
       left.insert(item.path)
@@ -396,8 +397,9 @@ package struct FolderImport {
     let kept = staging.setOwnMetadata(of: folder, record)
     staging.setTime(of: folder, record)
     let sent = staging.mode(of: record, kept)
-    // Without a sticky bit, more users could remove the items in it.
-    let mode = sent & (merging.there.mode | 0o7000) | merging.there.mode & 0o1000
+    // Without a sticky bit, more users could remove the items in it. A directory that this device has
+    // from the same source, untouched, is as the source has it.
+    let mode = existing == .merge ? sent : sent & (merging.there.mode | 0o7000) | merging.there.mode & 0o1000
     if mode != sent { staging.lost(.mode) }
     staging.keep(.mode) { () throws(SystemError) in try folder.setMode(mode) }
   }

@@ -72,14 +72,15 @@ final class FramePacker {
   func leaveOut(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil, isWanted: Bool) -> Bool {
     let size = status.kind == .regular ? UInt64(status.size) : 0
     let isTaken = held.isTaken(keys.takenMark(path: path))
-    if held.isPresent(settings.presentMark(path, status, target: target)), isTaken || !isWanted {
-      leaveOut(size: size)
-    } else if isTaken {
+    let isPresent = held.isPresent(settings.presentMark(path, status, target: target))
+    let own: NameFacts.Own = isPresent ? .equal : isTaken ? .entry : .free
+    switch NameFacts(.leaf, own: own, existing: isTaken ? .skip : .merge).fate {
+    case .present where isTaken || !isWanted: leaveOut(size: size)
+    case .kept:
       sum.leftOut.differing += 1
       listener.unsent(Unsent(path: path.bytes, reason: .differing))
       listener.skipped(items: 1, bytes: size)
-    } else {
-      return false
+    default: return false
     }
     return true
   }

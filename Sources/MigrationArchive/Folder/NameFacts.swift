@@ -1,0 +1,232 @@
+import MigrationWire
+
+/// The facts about one name when a source is moved once more, and the only place that decides what
+/// becomes of it. The sender asks with what the ledger tells, the import with what it finds; nothing
+/// else decides.
+///
+/// **An item of the source that arrived here before** (its own record says so; `merge` only):
+///
+/// | at the source | here | file or link | folder | what belongs together |
+/// | --- | --- | --- | --- | --- |
+/// | the same | untouched, touched | known | merged | known |
+/// | the same | removed | removed here | removed here | removed here |
+/// | other metadata | untouched | follows | merged, and follows | known |
+/// | other metadata | touched | known | merged | known |
+/// | other metadata | removed | removed here | removed here | removed here |
+/// | other content | untouched | replaced | merged, and follows | set aside |
+/// | other content | touched | as new | merged | as new |
+/// | other content | removed | kept away | removed here | removed here |
+/// | another kind | untouched | set aside | set aside | set aside |
+/// | another kind | touched | as new | as new | as new |
+/// | another kind | removed | kept away | as new | as new |
+/// | no more | untouched, touched | stays | stays | stays |
+/// | no more | removed | nothing | nothing | nothing |
+///
+/// *Removed* includes moved. Where something of another kind lies in its place, the item counts as
+/// removed, and newer content of a file is *as new*. A folder that was removed here, and has something
+/// new in it, is *as new*, and so is everything that was removed here if the user wants it again. A
+/// folder is untouched for *another kind*, and for what belongs together, only with everything in it.
+/// The data of an app comes whole: it is *known* if it is the same and untouched, and otherwise as new.
+///
+/// **Every other item, and what is *as new***:
+///
+/// | its name here | refuse | keep-both | set aside | skip | merge | replace |
+/// | --- | --- | --- | --- | --- | --- | --- |
+/// | is free | arrives | arrives | arrives | arrives | arrives | arrives |
+/// | is its own, from a run that died | there | there | there | there | there | there |
+/// | a folder, for a folder | refused | beside | set aside | merged | merged | merged |
+/// | the same for what belongs together, equal | refused | beside | set aside | merged | present | merged |
+/// | the same, not equal | refused | beside | set aside | merged | beside | merged |
+/// | a folder of another file system | refused | beside | set aside | merged | beside | merged |
+/// | an equal file or link | refused | beside | set aside | present | present | replaced |
+/// | another file or link, for one | refused | beside | set aside | kept | beside | replaced |
+/// | anything else | refused | beside | set aside | kept | beside | beside |
+///
+/// Only the root of an app is set aside; what lies deeper goes beside. What another source has brought
+/// in this run is never replaced: the item arrives beside it, or is present if it is equal.
+///
+/// Two things hold for every line (`NameFactsTests` has all of them): no byte that a user made is
+/// overwritten unless the user said `replace`, and nothing is called known, present or there that does
+/// not lie here.
+struct NameFacts: Equatable, Sendable {
+  /// What the source has under the name now.
+  enum Kind: CaseIterable, Sendable {
+    /// A file or a symbolic link.
+    case leaf
+    case folder
+    /// A folder that is treated as one item: under version control, or an app's data.
+    case whole
+  }
+
+  /// How the source's item compares with the arrived item.
+  enum Source: CaseIterable, Sendable {
+    case same
+    /// Equal content, and another mode, owner or attribute.
+    case metadata
+    case content
+    /// A folder where there was a file or link, a link where there was a file, and so on.
+    case kind
+    case gone
+  }
+
+  /// What became of the arrived item here. Doubt means touched.
+  enum Since: CaseIterable, Sendable {
+    case untouched
+    case touched
+    /// Something of another kind lies in its place.
+    case displaced
+    /// Moved or removed.
+    case removed
+  }
+
+  /// What has the item's own name here.
+  enum Own: CaseIterable, Sendable {
+    case free
+    /// The item: a run that died had given it this name.
+    case itself
+    /// A folder, where the item is one.
+    case folder
+    /// A folder that equals the item, where the item belongs together.
+    case equalFolder
+    /// A folder of another file system.
+    case mount
+    /// A file of equal size and time, or a link with an equal target.
+    case equal
+    /// Another file or link, where the item is one.
+    case entry
+    case other
+  }
+
+  enum Fate: CaseIterable, Sendable {
+    /// The facts do not suffice: what has the item's own name is to be found out.
+    case unclear
+    case arrives
+    case beside
+    /// In one step, in the place of the earlier version or of the existing entry.
+    case replaces
+    /// The earlier version, or the existing entry, gets another name, and the item its name.
+    case setsAside
+    case merges
+    /// Merged, and the folder gets the metadata that came.
+    case mergesFollowing
+    /// The metadata that came is set.
+    case follows
+    /// The source has nothing newer, and what arrived, or what became of it, lies here.
+    case known
+    /// An equal item lies here.
+    case present
+    case isThere
+    /// It arrived, and was moved or removed here: counted apart.
+    case removedHere
+    /// A newer version of what was moved or removed here: not stored, and named.
+    case keptAway
+    /// An existing item is kept: this one is not stored, and named.
+    case kept
+    /// The whole transfer is refused.
+    case refused
+    /// The source has it no more, and it stays here: named.
+    case stays
+    case nothing
+  }
+
+  var kind: Kind
+  /// Nil if nothing has arrived from this source under this name.
+  var earlier: Earlier?
+  /// Nil as long as nothing has looked.
+  var own: Own?
+  var existing: Existing
+  /// Whether it is a root of the archive.
+  var isRoot = false
+  /// Whether another source has brought, in this run, what has the item's own name.
+  var isOthers = false
+
+  struct Earlier: Equatable, Sendable {
+    var source: Source
+    var since: Since
+    /// Whether a removed folder has anything at the source that was not removed with it.
+    var hasNew = false
+    /// Whether the user wants again what was removed here.
+    var isWantedAgain = false
+
+    init(_ source: Source, _ since: Since, hasNew: Bool = false, isWantedAgain: Bool = false) {
+      self.source = source
+      self.since = since
+      self.hasNew = hasNew
+      self.isWantedAgain = isWantedAgain
+    }
+
+    /// Whether the item does not lie where it arrived.
+    var isAway: Bool { since == .removed || since == .displaced }
+  }
+
+  init(
+    _ kind: Kind, _ earlier: Earlier? = nil, own: Own? = nil, existing: Existing, isRoot: Bool = false,
+    isOthers: Bool = false
+  ) {
+    self.kind = kind
+    self.earlier = earlier
+    self.own = own
+    self.existing = existing
+    self.isRoot = isRoot
+    self.isOthers = isOthers
+  }
+
+  var fate: Fate {
+    if let earlier, let fate = fate(since: earlier) { return fate }
+    guard let own else { return .unclear }
+    return fate(besides: own)
+  }
+
+  /// The first table; nil for what is as new.
+  private func fate(since earlier: Earlier) -> Fate? {
+    switch existing {
+    case .merge: break
+    case .setAside: return isRoot && (earlier.source, earlier.since) == (.same, .untouched) ? .known : nil
+    case .refuse, .keepBoth, .skip, .replace: return nil
+    }
+    if earlier.source == .gone { return earlier.isAway ? .nothing : .stays }
+    guard earlier.isAway else {
+      if earlier.source == .kind { return earlier.since == .untouched ? .setsAside : nil }
+      return fate(isUntouched: earlier.since == .untouched, earlier.source)
+    }
+    if earlier.isWantedAgain { return nil }
+    switch (kind, earlier.source) {
+    case (.leaf, .same), (.leaf, .metadata): return .removedHere
+    case (.leaf, _): return earlier.since == .removed ? .keptAway : nil
+    case (_, .kind): return nil
+    case (_, _): return earlier.hasNew ? nil : .removedHere
+    }
+  }
+
+  /// The lines of what lies here.
+  private func fate(isUntouched: Bool, _ source: Source) -> Fate? {
+    switch (kind, isUntouched, source) {
+    case (.folder, true, .metadata), (.folder, true, .content): .mergesFollowing
+    case (.folder, _, _): .merges
+    case (.leaf, true, .metadata): .follows
+    case (.leaf, true, .content): .replaces
+    case (.whole, true, .content): .setsAside
+    case (_, false, .content): nil
+    case (_, _, _): .known
+    }
+  }
+
+  /// The second table.
+  private func fate(besides own: Own) -> Fate {
+    switch (own, existing) {
+    case (.free, _): .arrives
+    case (.itself, _): .isThere
+    case (_, .refuse): .refused
+    case (_, .keepBoth): .beside
+    case (_, .setAside): isRoot ? .setsAside : .beside
+    case (.folder, .merge): kind == .whole ? .beside : .merges
+    case (.equalFolder, .merge), (.equal, .merge), (.equal, .skip): .present
+    case (.mount, .merge): .beside
+    case (.folder, _), (.equalFolder, _), (.mount, _): .merges
+    case (_, .skip): .kept
+    case (.equal, .replace): isOthers ? .present : .replaces
+    case (.entry, .replace): isOthers ? .beside : .replaces
+    case (.entry, .merge), (.other, .merge), (.other, .replace): .beside
+    }
+  }
+}
