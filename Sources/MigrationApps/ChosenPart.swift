@@ -73,14 +73,14 @@ package struct ChosenPart: Sendable {
     }
   }
 
-  /// Opens the places in their home, without following a link; those in one directory share its
+  /// Opens the places in their home; those in one directory share its
   /// descriptor, also with other parts.
   package func roots(
     in home: SharedDirectory, sharing parents: inout [[UInt8]: SharedDirectory]
   ) throws(ArchiveError) -> [SourceRoot] {
     var roots: [SourceRoot] = []
     for place in places {
-      roots.append(try SourceRoot(place.path, beneath: home, as: place.root, sharing: &parents))
+      roots.append(try place.source(in: home, sharing: &parents))
     }
     return roots
   }

@@ -30,38 +30,77 @@ package enum HomeFolder: String, CaseIterable, Sendable {
 /// The places of the user's folders in a home, as `user-dirs.dirs` has them: paths relative to the
 /// home.
 ///
-/// A place that is the home itself, outside of it or below a dot name is none. Of several folders
-/// with the same place, the first has it.
+/// A place that is the home itself or below a dot name is none. Of several folders with the same
+/// place, the first has it.
 package struct HomeFolders: Equatable, Sendable {
   package private(set) var places: [HomeFolder: [UInt8]] = [:]
+  /// Where those lead that are links, or outside of the home: absolute paths without links.
+  package private(set) var targets: [HomeFolder: [UInt8]] = [:]
 
-  /// The folders that exist in a home. No link is followed.
-  package init(in home: borrowing Directory) {
+  /// The folders that exist in a home.
+  ///
+  /// - Parameter isElsewhere: whether the home is that of another computer, whose links lead nowhere
+  ///   here: none is followed.
+  package init(in home: borrowing Directory, isElsewhere: Bool = false) {
     let configured = Self.configured(in: home)
     for folder in HomeFolder.allCases {
-      guard case .some(let path?) = configured[folder] ?? .some(folder.usualName), !places.values.contains(path),
-        (try? home.openDirectoryBeneath(path)) != nil
-      else { continue }
-      places[folder] = path
+      guard case .some(let path?) = configured[folder] ?? .some(folder.usualName) else { continue }
+      if !Self.isAbsolute(path), (try? home.openDirectoryBeneath(path)) != nil {
+        if !places.values.contains(path) { places[folder] = path }
+      } else if !isElsewhere, let target = Self.target(of: path, from: home), !targets.values.contains(target) {
+        // A path outside has the folder's usual name, unless another item has it.
+        let isNamed = Self.isAbsolute(path) && (try? home.isFree(folder.usualName)) == true
+        places[folder] = isNamed ? folder.usualName : path
+        targets[folder] = target
+      }
     }
   }
 
+  private static func isAbsolute(_ path: [UInt8]) -> Bool { path.first == UInt8(ascii: "/") }
+
+  /// Where a path leads, through links; nil if that is no directory, or contains the home.
+  private static func target(of path: [UInt8], from home: borrowing Directory) -> [UInt8]? {
+    guard let base = try? home.canonicalPath(),
+      let target = try? Directory.open(isAbsolute(path) ? path : base + [UInt8(ascii: "/")] + path).canonicalPath(),
+      target.count > 1, !(base + [UInt8(ascii: "/")]).starts(with: target + [UInt8(ascii: "/")])
+    else { return nil }
+    return target
+  }
+
   /// A place for each folder, which need not exist: where the home has no place for it, the usual
-  /// name.
+  /// name. A link that leads to a folder of the user in the home stands for that folder.
   package static func receiving(in home: borrowing Directory) -> HomeFolders {
     let configured = configured(in: home)
     var folders = HomeFolders()
-    for case (let folder, let path?) in configured.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-    where !folders.places.values.contains(path) {
-      folders.places[folder] = path
+    for case (let folder, let path?) in configured.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      if isAbsolute(path) {
+        folders.targets[folder] = path
+        continue
+      }
+      let place = led(path, in: home)
+      if !folders.places.values.contains(place) { folders.places[folder] = place }
     }
     for folder in HomeFolder.allCases where folders.places[folder] == nil {
-      var name = folder.usualName
+      var name = led(folder.usualName, in: home)
       // Two folders in one place cannot be told apart later.
+      if folders.places.values.contains(name) { name = folder.usualName }
       while folders.places.values.contains(name) { name += Array("-2".utf8) }
       folders.places[folder] = name
     }
     return folders
+  }
+
+  /// The place to which a link leads in the home, if that is a folder of the user's own, and else the
+  /// path itself.
+  private static func led(_ path: [UInt8], in home: borrowing Directory) -> [UInt8] {
+    guard (try? home.openDirectoryBeneath(path)) == nil, let base = try? home.canonicalPath(),
+      let target = target(of: path, from: home), target.starts(with: base + [UInt8(ascii: "/")])
+    else { return path }
+    let place = Array(target.dropFirst(base.count + 1))
+    guard let status = try? home.openDirectoryBeneath(place).status(), (try? home.status().device) == status.device,
+      status.owner == CurrentProcess.effectiveUserID
+    else { return path }
+    return place
   }
 
   private init() {}
@@ -69,6 +108,13 @@ package struct HomeFolders: Equatable, Sendable {
   /// The places by key, as an importer takes them.
   package var map: [String: [UInt8]] {
     Dictionary(uniqueKeysWithValues: places.map { ($0.key.rawValue, $0.value) })
+  }
+
+  /// Where the folders are, by key, in a home that has this path.
+  package func paths(in home: [UInt8]) -> [(key: [UInt8], path: [UInt8])] {
+    places.map { folder, place in
+      (folder.key, Self.isAbsolute(place) ? place : home + [UInt8(ascii: "/")] + place)
+    }
   }
 
   /// The folder at a path relative to the home.
@@ -84,8 +130,9 @@ package struct HomeFolders: Equatable, Sendable {
     return read(text, home: (try? home.canonicalPath()) ?? [])
   }
 
-  /// The places in the text of `user-dirs.dirs`; nil for a folder whose place is none. `home` is the
-  /// home's own path, which may stand in the place of `$HOME`.
+  /// The places in the text of `user-dirs.dirs`: relative to the home, absolute where they are outside of
+  /// it; nil for a folder whose place is none. `home` is the home's own path, which may stand in the
+  /// place of `$HOME`.
   static func read(_ text: [UInt8], home: [UInt8]) -> [HomeFolder: [UInt8]?] {
     var places: [HomeFolder: [UInt8]?] = [:]
     for line in text.split(separator: UInt8(ascii: "\n")) {
@@ -98,7 +145,7 @@ package struct HomeFolders: Equatable, Sendable {
     return places
   }
 
-  /// The relative path in a value such as `"$HOME/Documents"`; nil if it is no place for a folder.
+  /// The path in a value such as `"$HOME/Documents"`; nil if it is no place for a folder.
   private static func place(quoted value: ArraySlice<UInt8>, home: [UInt8]) -> [UInt8]? {
     let (quote, backslash, slash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"))
     guard value.first == quote else { return nil }
@@ -113,11 +160,19 @@ package struct HomeFolders: Equatable, Sendable {
       path.append(escaped)
     }
     let base = path.starts(with: Array("$HOME".utf8)) ? Array("$HOME".utf8) : home
-    guard !base.isEmpty, path.starts(with: base), path.dropFirst(base.count).first == slash else { return nil }
+    guard !base.isEmpty, path.starts(with: base), path.dropFirst(base.count).first == slash || path == base else {
+      return outside(path)
+    }
     let components = path.dropFirst(base.count).split(separator: slash)
     guard !components.isEmpty, components.allSatisfy({ $0.first != UInt8(ascii: ".") }),
       let place = try? ArchivePath(Array(components.joined(separator: CollectionOfOne(slash))))
     else { return nil }
     return place.bytes
+  }
+
+  /// An absolute path of names; nil for any other.
+  private static func outside(_ path: [UInt8]) -> [UInt8]? {
+    guard isAbsolute(path), let place = try? ArchivePath(Array(path.dropFirst())) else { return nil }
+    return [UInt8(ascii: "/")] + place.bytes
   }
 }

@@ -18,7 +18,8 @@ package struct Inventory: Sendable {
     package let flags: Part.Flags
     /// Whether it moves unless the user says otherwise.
     package let isTicked: Bool
-    /// The target, if it is a symbolic link: the link moves, and not its target.
+    /// The target of a symbolic link: that of a folder of the user is followed, any other link moves
+    /// itself.
     package let linkTarget: [UInt8]?
     /// Nil until it is measured.
     package fileprivate(set) var size: EntrySize?
@@ -58,10 +59,10 @@ package struct Inventory: Sendable {
 
   /// Lists the names of a home. `records` are the absolute paths of peer's own records.
   package init(
-    of home: SharedDirectory, apps: [MovableApp], records: [[UInt8]] = []
+    of home: SharedDirectory, apps: [MovableApp], records: [[UInt8]] = [], isElsewhere: Bool = false
   ) throws(ArchiveError) {
     self.home = home
-    let folders = HomeFolders(in: home.directory)
+    let folders = HomeFolders(in: home.directory, isElsewhere: isElsewhere)
     do {
       let base = try home.directory.canonicalPath() + [UInt8(ascii: "/")]
       let own = records.map { (try? Directory.open($0).canonicalPath()) ?? $0 }.filter { $0.starts(with: base) }
@@ -76,6 +77,10 @@ package struct Inventory: Sendable {
       throw ArchiveError(.source, "the home directory cannot be read", cause: error)
     }
     taken = apps.flatMap { $0.places.map(\.path) } + Array(folders.places.values) + leftOut.map(\.path)
+    // A folder of the home to which a link leads moves once.
+    if let base = try? home.directory.canonicalPath() + [UInt8(ascii: "/")] {
+      taken += folders.targets.values.filter { $0.starts(with: base) }.map { Array($0.dropFirst(base.count)) }
+    }
     taken.sort { $0.lexicographicallyPrecedes($1) }
     leftOut.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }
@@ -102,13 +107,14 @@ package struct Inventory: Sendable {
     until stop: StopSignal, progress: (Int, Inventory) -> Void = { _, _ in },
     only isMeant: (Entry) -> Bool = { _ in true }
   ) throws(ArchiveError) {
+    var parents: [[UInt8]: SharedDirectory] = [:]
     for index in entries.indices where !entries[index].places.isEmpty && isMeant(entries[index]) {
       let places = entries[index].places
       let selection = selection(for: places, exclusions: entries[index].app?.exclusions ?? [])
       var size = EntrySize(Tally(), allocated: 0)
       for place in places {
         do {
-          let root = try SourceRoot(place.path, beneath: home, as: place.root)
+          let root = try place.source(in: home, sharing: &parents)
           let tree = try SourceWalk.walk([root], selecting: selection, isStopped: { stop.isSet })
           size = size.adding(EntrySize(tree.total, allocated: tree.allocated))
           leftOut += tree.mountPoints.map { Omission(place.path + $0.dropFirst(place.root.count), .otherFileSystem) }
@@ -164,8 +170,9 @@ private struct Items {
     self.folders = folders
     self.device = device
     for (folder, path) in folders.places {
-      let place = Place(root: folder.key, path: path, kind: .directory)
-      keyed[folder] = Inventory.Entry(subject: .folder(folder, place), flags: [], isTicked: true, linkTarget: nil)
+      let target = folders.targets[folder]
+      let place = Place(root: folder.key, path: path, kind: .directory, target: target)
+      keyed[folder] = Inventory.Entry(subject: .folder(folder, place), flags: [], isTicked: true, linkTarget: target)
     }
   }
 
@@ -184,7 +191,11 @@ private struct Items {
 
   mutating func list(_ home: borrowing Directory) throws(SystemError) {
     let taken = Set(apps.flatMap { $0.places.map(\.path) })
-    for name in try home.names() where !known.contains(name) && !taken.contains(name) && folders.folder(at: name) == nil
+    let targets = folders.targets.values.map { FileContent.split($0) }
+    let path = try home.canonicalPath()
+    for name in try home.names()
+    where !known.contains(name) && !taken.contains(name) && folders.folder(at: name) == nil
+      && !targets.contains(where: { $0.directory == path && $0.name == name })
     {
       do {
         try add(name, try home.status(name), in: home)

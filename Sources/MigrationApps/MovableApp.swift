@@ -1,3 +1,5 @@
+import MigrationArchive
+import MigrationSystem
 package import MigrationWire
 
 /// An item of a home: its name in the archive, which is a key in a part with keys, and its path
@@ -6,11 +8,26 @@ package struct Place: Equatable, Sendable {
   package let root: [UInt8]
   package let path: [UInt8]
   package let kind: ItemKind
+  /// Where it is, as an absolute path, if the path is a link that is followed, or is not of the home.
+  package let target: [UInt8]?
 
-  package init(root: [UInt8], path: [UInt8], kind: ItemKind) {
+  package init(root: [UInt8], path: [UInt8], kind: ItemKind, target: [UInt8]? = nil) {
     self.root = root
     self.path = path
     self.kind = kind
+    self.target = target
+  }
+
+  /// Opens it in a home. Those in one directory share its descriptor.
+  func source(
+    in home: SharedDirectory, sharing parents: inout [[UInt8]: SharedDirectory]
+  ) throws(ArchiveError) -> SourceRoot {
+    guard let target else { return try SourceRoot(path, beneath: home, as: root, sharing: &parents) }
+    let (folder, name) = FileContent.split(target)
+    let directory = try SystemError.mapped(Directory.open(folder)) {
+      ArchiveError(.source, "the source \(VisibleText.quoted(target)) cannot be read", name: target, cause: $0)
+    }
+    return try SourceRoot(name, beneath: SharedDirectory(directory), as: root)
   }
 }
 

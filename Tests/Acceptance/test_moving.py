@@ -168,6 +168,36 @@ def test_everything(work):
     equal(new.read("Music/song"), "Musik/song", "the folder that is there now")
 
 
+def test_linked_folders(work):
+    """moving: a folder of the user that is a link moves with all that it leads to, and arrives where the new one's link leads"""
+    old, new = computers(work, [])
+    disk = work.folder(work.memory)
+    random_file(f"{disk}/photo", MIB)
+    os.symlink(disk, f"{old.home}/Pictures")
+    old.write("Documents/letter", "a letter")
+    new.write("Cloud/Mine/own", "own")
+    os.symlink("Cloud/Mine", f"{new.home}/Documents")
+    os.symlink("/usr", f"{new.home}/Videos")
+    old.write("Videos/film", "a film")
+    inventory = json.loads(old.peer("send", "--everything", "--dry-run", "--json"))
+    [pictures] = [entry for entry in inventory["entries"] if entry["name"] == "Pictures"]
+    equal((pictures["linkTarget"], pictures["bytes"]), (disk, MIB), "the plan")
+    for number in range(2):
+        receiver = new.receive(is_inviting=not number)
+        sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+        equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-600:]}")
+        equal(os.path.getsize(f"{new.home}/Pictures/photo"), MIB, "the photo")
+        equal((new.read("Cloud/Mine/letter"), os.readlink(f"{new.home}/Documents")), ("a letter", "Cloud/Mine"), "the letter")
+        [root] = [event for event in receiver.events("part") if event.get("root")]
+        require("'Videos' is a link" in root["message"] and "folder of your own" in root["hint"], f"said: {root}")
+    # The hint is followed.
+    os.remove(f"{new.home}/Videos")
+    os.mkdir(f"{new.home}/Videos")
+    receiver = new.receive(is_inviting=False)
+    end_well(old.send(receiver.port, None, "--everything"), receiver)
+    equal(new.read("Videos/film"), "a film", "the film")
+
+
 def test_a_killed_migration(work):
     """moving: everything continues after a kill of either end, without a code, and finished parts stay"""
     old, new = computers(work, APPS)

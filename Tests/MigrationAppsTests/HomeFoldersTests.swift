@@ -28,17 +28,50 @@ import Testing
   }
 
   @Test(arguments: [
-    "\"$HOME\"", "\"$HOME/\"", "\"/srv/music\"", "\"/home/anna2/Music\"", "\"$HOME/../eva/Music\"", "\"$HOME/.music\"",
+    "\"$HOME\"", "\"$HOME/\"", "\"/home/anna\"", "\"/\"", "\"/srv/../music\"", "\"$HOME/../eva/Music\"", "\"$HOME/.music\"",
     "\"$HOME/Data/.hidden/Music\"", "\"Music\"", "$HOME/Music", "\"$HOME/Music\\", "", "\"$HOMEMusic\"",
   ])
-  func `a place that is the home, outside of it or below a dot name is none`(_ value: String) {
+  func `a place that is the home, no path of names or below a dot name is none`(_ value: String) {
     #expect(read("XDG_MUSIC_DIR=\(value)") == [.music: nil])
+  }
+
+  @Test(arguments: ["/srv/music", "/home/anna2/Music"])
+  func `a place outside of the home is an absolute path`(_ path: String) {
+    #expect(read("XDG_MUSIC_DIR=\"\(path)\"") == [.music: path])
+  }
+
+  @Test func `links and places outside are followed to folders that do not contain the home`() throws {
+    let (scratch, outside) = (try Scratch(), try Scratch())
+    for name in ["home/Cloud/Docs", "home/Videos"] { scratch.makeDirectory(name) }
+    for name in ["Photos", "Music"] { outside.makeDirectory(name) }
+    scratch.write("home/.config/user-dirs.dirs", "XDG_MUSIC_DIR=\"\(outside.path)/Music\"\n")
+    for (link, target) in [
+      ("Documents", "Cloud/Docs"), ("Pictures", "\(outside.path)/Photos"), ("Public", "\(outside.path)/Photos"),
+      ("Desktop", scratch.path), ("Templates", "nowhere"), ("Downloads", "."),
+    ] { scratch.makeLink("home/\(link)", to: target) }
+    let home = try Directory.open(scratch.path("home"))
+    let folders = HomeFolders(in: home)
+    #expect(
+      folders.map.mapValues { String(decoding: $0, as: UTF8.self) } == [
+        "documents": "Documents", "pictures": "Pictures", "music": "Music", "videos": "Videos",
+      ])
+    #expect(
+      folders.targets.mapValues { String(decoding: $0, as: UTF8.self) } == [
+        .documents: scratch.path("home/Cloud/Docs"), .pictures: "\(outside.path)/Photos",
+        .music: "\(outside.path)/Music",
+      ])
+    #expect(HomeFolders(in: home, isElsewhere: true).targets == [:], "the links of another computer's home")
+    // The receiver uses what is in its home, and the link's own name where nothing of it is.
+    let places = HomeFolders.receiving(in: home).map.mapValues { String(decoding: $0, as: UTF8.self) }
+    #expect(
+      ["documents", "pictures", "music", "desktop"].map { places[$0] } == ["Cloud/Docs", "Pictures", "Music", "Desktop"]
+    )
   }
 
   @Test func `a home without a configuration has the folders with the usual names that exist`() throws {
     let scratch = try Scratch()
     for name in ["Documents", "Public", "outside"] { scratch.makeDirectory(name) }
-    scratch.makeLink("Pictures", to: "outside")
+    scratch.makeLink("Pictures", to: "nowhere")
     scratch.write("Music", "a file")
     let folders = HomeFolders(in: scratch.directory)
     #expect(folders.places == [.documents: Array("Documents".utf8), .public: Array("Public".utf8)])

@@ -97,6 +97,17 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     #expect(inventory.entries.allSatisfy { $0.size == nil })
   }
 
+  @Test func `a link to a folder of the user is followed, and what it leads to moves once`() throws {
+    let scratch = try germanHome()
+    scratch.write("Projekte/film", [UInt8](repeating: 1, count: 7))
+    scratch.makeLink("Videos", to: "Projekte")
+    var inventory = try inventory(scratch)
+    let videos = try #require(inventory.entries.first { $0.answers(to: Array("videos".utf8)) })
+    #expect(videos.linkTarget == scratch.at("Projekte") && !inventory.entries.contains { $0.name == Array("Projekte".utf8) })
+    try inventory.measure(until: StopSignal())
+    #expect(inventory.entries.first { $0.linkTarget != nil }?.size?.tally.bytes == 13)
+  }
+
   @Test func `a link moves as a link, and its target is told`() throws {
     let scratch = try germanHome()
     scratch.makeLink("Videos", to: "/srv/videos")
@@ -108,14 +119,15 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     #expect(inventory.entries.first { $0.linkTarget != nil }?.size?.tally == Tally(items: 1, bytes: 0))
   }
 
-  @Test func `no link on the way to a folder is followed`() throws {
+  @Test func `no link on the way to a folder of another computer is followed`() throws {
     let scratch = try germanHome()
     let outside = try Scratch()
     outside.makeDirectory("Musik")
     scratch.write(".config/user-dirs.dirs", "XDG_MUSIC_DIR=\"$HOME/out/Musik\"\n")
     scratch.makeLink("out", to: outside.path)
-    #expect(try inventory(scratch).entries.allSatisfy { !$0.answers(to: Array("music".utf8)) })
     let home = SharedDirectory(try Directory.open(scratch.path))
+    #expect(
+      try Inventory(of: home, apps: [], isElsewhere: true).entries.allSatisfy { !$0.answers(to: Array("music".utf8)) })
     #expect(throws: ArchiveError.self) {
       try SourceRoot(Array("out/Musik".utf8), beneath: home, as: Array("music".utf8))
     }

@@ -79,14 +79,14 @@ import Testing
     scratch.makeLink("destination/Bilder", to: scratch.path("outside"))
     let places = try Self.places(["documents": "Dokumente", "music": "Medien/Musik", "pictures": "Bilder"])
     let reasons = [
-      "music": "'Medien' is not a folder", "pictures": "'Bilder' is a symbolic link, and links are not followed",
+      "music": "'Medien' is not a folder", "pictures": "'Bilder' is a link, and leads to no folder of yours in this directory",
     ]
     let importer = try FolderImporter(scratch, existing: .merge, places: places)
     let roots = ["documents", "music", "other", "pictures"].map { Root(kind: .directory, name: Array($0.utf8)) }
     #expect(
       try importer.unplaceable(roots).map { "\($0.root) \($0.reason)" } == [
-        "1 'music' cannot arrive: \(reasons["music"] ?? "")", "2 this device has no place for 'other'",
-        "3 'pictures' cannot arrive: \(reasons["pictures"] ?? "")",
+        "1 nothing can arrive at 'Medien/Musik': \(reasons["music"] ?? "")", "2 this device has no place for 'other'",
+        "3 nothing can arrive at 'Bilder': \(reasons["pictures"] ?? "")",
       ])
     #expect(
       try migrate(.merge, places) == [

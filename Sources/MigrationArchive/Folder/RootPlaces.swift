@@ -64,7 +64,8 @@ package struct RootPlaces: Equatable, Sendable {
       // A file can arrive beside another one.
       case .regular where path == place && !isDirectory, .symbolicLink where path == place && !isDirectory:
         return nil
-      case .symbolicLink: return "\(name) is a symbolic link, and links are not followed"
+      case .symbolicLink:
+        return "\(name) is a link, and leads to no folder of yours in this directory"
       case .regular, .fifo, .socket, .blockDevice, .characterDevice: return "\(name) is not a folder"
       }
     }
@@ -102,7 +103,12 @@ extension FolderImporter {
         }
         if let hindrance {
           found.append(
-            (index, ArchiveError(.destination, "\(name) cannot arrive: \(hindrance)", name: root.name)))
+            (
+              index,
+              ArchiveError(
+                .destination, "nothing can arrive at \(VisibleText.quoted(place)): \(hindrance)",
+                hint: Self.ownFolder, name: root.name)
+            ))
         }
       } catch {
         found.append((index, ArchiveError(.destination, "\(name) cannot arrive", name: root.name, cause: error)))
@@ -110,6 +116,9 @@ extension FolderImporter {
     }
     return found
   }
+
+  private static let ownFolder =
+    "Make it a folder of your own, on the same disk as the directory, and run both commands again."
 
   /// Fails if no root can arrive, or if one root would replace items of another one.
   func checkPlaces(of roots: [Root], _ existing: Existing) throws(ArchiveError) {

@@ -87,7 +87,13 @@ extension Inventory.Entry {
   /// What a person has to know about it.
   fileprivate var note: String? {
     var words: [String] = []
-    if let linkTarget { words.append("a link to \(VisibleText.quoted(linkTarget)), which moves as a link") }
+    if let linkTarget {
+      let isFollowed = if case .folder = subject { true } else { false }
+      words.append(
+        isFollowed
+          ? "leads to \(VisibleText.quoted(linkTarget)), which moves"
+          : "a link to \(VisibleText.quoted(linkTarget)), which moves as a link")
+    }
     if let app {
       if app.isIdentity { words.append("makes this computer itself: link the app anew, or add it") }
       if app.flags.contains(.secret) { words.append("has secrets") }

@@ -57,7 +57,9 @@ struct ChosenEverything {
     let found = known.apps(in: home.directory)
     notes = found.notes
     let apps = (everything.home == nil ? Self.apps(in: records) : []) + found.apps
-    inventory = try ArchiveError.mapped(Inventory(of: home, apps: apps, records: [records])) { TransferFailure($0) }
+    inventory = try ArchiveError.mapped(
+      Inventory(of: home, apps: apps, records: [records], isElsewhere: everything.home != nil)
+    ) { TransferFailure($0) }
     choice = PlanChoice(inventory)
   }
 
@@ -123,7 +125,9 @@ struct ChosenEverything {
     return names(app, part.places).compactMap { earlier[$0] }.min() ?? .max
   }
 
-  private func path(of place: MigrationApps.Place) -> [UInt8] { homePath + [UInt8(ascii: "/")] + place.path }
+  private func path(of place: MigrationApps.Place) -> [UInt8] {
+    place.target ?? homePath + [UInt8(ascii: "/")] + place.path
+  }
 
   /// Measures the entries. At a terminal it shows how far that is, and with `table` the sizes as they
   /// become known: in place, if the terminal has room for the whole table, and else line by line.
@@ -287,8 +291,9 @@ struct ChosenEverything {
           case .folders, .app, .settings: .folders(roots)
           }
         }, notice: { tell(.notice($0)) })
+      let named = part.places.filter { $0.path.first != UInt8(ascii: "/") }
       let places = try? RootPlaces(
-        Dictionary(part.places.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
+        Dictionary(named.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
       guard case .files(let app, _) = part.contents else { return LabelledSource(source, label, places: places) }
       var label = label
       label.homePaths = homePaths
@@ -333,9 +338,8 @@ struct ChosenEverything {
   /// had there, if that is known.
   private var homePaths: [HomePath] {
     guard let path = options.everything?.home == nil ? homePath : formerPath else { return [] }
-    let folders = HomeFolders(in: home.directory).map.map { key, place in
-      HomePath(key: Array(key.utf8), path: path + [UInt8(ascii: "/")] + place)
-    }
+    let folders = HomeFolders(in: home.directory, isElsewhere: formerPath != nil).paths(in: path)
+      .map { HomePath(key: $0.key, path: $0.path) }
     return ([HomePath(key: OldPaths.homeKey, path: path)] + folders)
       .filter { $0.path.count <= Limits.homePath }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
   }
