@@ -144,15 +144,14 @@ final class ReceivingTransfer: Sendable {
     if entry == nil, let stored = try? store?.open(identifier, role: .receiver) {
       state.withLock { $0 = State(stored) }
     }
-    let (newest, begun) = state.withLock { state in
-      (state.newest.take(), state.begun.filter { state.finished[$0.key] == nil })
+    let begun = state.withLock { state in
+      _ = state.newest.take()
+      return state.begun.filter { state.finished[$0.key] == nil }
     }
     for (part, begun) in begun {
-      if let newest, newest.part == part {
-        try? newest.1.staging.remove()
-      } else if let place = begun.elsewhere ?? place {
-        _ = try? StagingArea.discard(identifier.ofPart(part), begun.keys, from: place)
-      }
+      guard let place = begun.elsewhere ?? place else { continue }
+      // What cannot be removed stays, and 'peer resume list' names it.
+      _ = try? StagingArea.discard(identifier.ofPart(part), begun.keys, from: place)
     }
   }
 

@@ -259,7 +259,8 @@ struct RecoveryWorker: Sendable {
       do {
         if let keys = part.begun?.keys {
           let place = try part.begun?.elsewhere ?? setup.importers.area.place()
-          _ = try StagingArea.discard(transfer.identifier.ofPart(UInt16(number)), keys, from: place)
+          _ = try StagingArea.discard(
+            transfer.identifier.ofPart(UInt16(number)), keys, from: place, isFinished: true)
         }
       } catch {
         guard setup.options.keeps else { throw error }
