@@ -85,3 +85,14 @@ final class LeftData: Sendable {
     return TransferFailure(failure.kind, failure.message, hint: hint, about: failure.subject)
   }
 }
+
+extension TransferEvent {
+  /// Whether it is the end of what an earlier run has put in place.
+  var isOfEarlierImport: Bool {
+    switch plain {
+    case .done(let result): result.concludedAt != nil
+    case .partEnded(let end): if case .success(let result) = end.result { result.concludedAt != nil } else { false }
+    default: false
+    }
+  }
+}

@@ -226,11 +226,14 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
     let notices = Unfinished.damage(sending: false, store) + (try Unfinished.notices(in: destination(options), store))
     for notice in notices { output.handle(.notice(notice)) }
   }
-  let (expiry, left) = (try options.expiry(store, output), LeftData())
+  let (expiry, left, verifies) = (try options.expiry(store, output), LeftData(), transfer.verifies)
   do {
     return try PeerReceiver.receive(
       transfer, into: importers, memory: store, isAnnounced: options.isAnnounced, with: helpers
     ) {
+      if verifies, $0.isOfEarlierImport {
+        output.handle(.notice("it had arrived in an earlier run, and --verify does not read it again"))
+      }
       output.handle(left.advising($0))
       expiry?.note($0)
       if case .listening = $0 { ServiceManager.tell("READY=1") }

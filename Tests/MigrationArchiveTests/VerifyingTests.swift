@@ -57,6 +57,15 @@ import Testing
     #expect(Set(scratch.names("destination/source")) == ["empty", "long", "whole"])
   }
 
+  @Test func `a hole that has bytes is not stored`() throws {
+    scratch.cut("source/long", to: 3_000_000)
+    let (_, refused) = try send(verifying: true) { tree in
+      let file = open(scratch.path("\(tree)/source/long"), O_WRONLY)
+      precondition(pwrite(file, "x", 1, 2_999_999) == 1 && close(file) == 0)
+    }
+    #expect(refused == ["source/long: differs"])
+  }
+
   @Test func `everything that reads as it was sent is stored`() throws {
     #expect(try send(verifying: true) { _ in }.1 == [])
     #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])

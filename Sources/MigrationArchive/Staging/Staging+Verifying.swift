@@ -17,7 +17,9 @@ extension Staging {
     mutating func difference(_ place: ChunkPlace, _ check: ChunkCheck) -> String? {
       do {
         let file = try open(place.path)
-        if place.isHole { return nil }
+        if place.isHole {
+          return try isZero(place.range, of: file) ? nil : "it was read again, and has bytes where a hole was sent"
+        }
         let count = place.range.count
         if data.count < count { data = [UInt8](repeating: 0, count: count) }
         let isSame =
@@ -27,6 +29,20 @@ extension Staging {
       } catch {
         return "it cannot be read again: \(error.words)"
       }
+    }
+
+    private mutating func isZero(_ range: Range<UInt64>, of file: any StagedFile) throws(SystemError) -> Bool {
+      var position = range.lowerBound
+      while position < range.upperBound {
+        let count = Int(min(range.upperBound - position, UInt64(Limits.chunk)))
+        if data.count < count { data = [UInt8](repeating: 0, count: count) }
+        guard try file.read(at: position, into: &data, 0..<count) == count, data[..<count].allSatisfy({ $0 == 0 })
+        else {
+          return false
+        }
+        position += UInt64(count)
+      }
+      return true
     }
 
     private mutating func open(_ path: ArchivePath) throws(SystemError) -> any StagedFile {

@@ -82,6 +82,9 @@ struct ImportWorker: Sendable {
       }
       switch staging.stage {
       case .concluded(let total), .imported(let total):
+        if setup.options.verifies {
+          notice("everything had arrived before this run, and --verify does not read it again")
+        }
         return (staging, total, transfer.entry?.remembered.parts[Int(part)].withheld ?? 0)
       case .receiving: throw ArchiveError(.storage, "the staging directory is incomplete")
       }

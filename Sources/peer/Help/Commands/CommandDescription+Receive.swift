@@ -141,7 +141,8 @@ extension CommandDescription {
       "--verify",
       """
       Before a file is put in place, read it again from the disk, and compare it with the sender's checks. One that
-      differs is not stored, and both devices name it (exit code 8).
+      differs is not stored, and both devices name it (exit code 8). What an earlier run has put in place is not
+      read again; that is said.
       """),
     .flag(
       "--remember",
