@@ -253,6 +253,69 @@ class Server:
             space.f_frsize, 0, *[0] * 6)
 
 
+class Losing(Server):
+    """Keeps what is written in memory until it is synced: `lose_unsynced` drops it, as the end of a
+    daemon's computer does. A log beside the folder has a line for each sync."""
+
+    def __init__(self, device, behind):
+        super().__init__(device, behind)
+        self.log = open(f"{behind}.log", "ab", buffering=0)  # pylint: disable=consider-using-with
+
+    def note(self, kind, path):
+        self.log.write(f"{kind} {os.lstat(path).st_size} {path}\n".encode())
+
+    def write(self, node, rest):
+        self.note("write", self.path(node))
+        return super().write(node, rest)
+
+    def sync(self, node, rest):
+        answer = super().sync(node, rest)
+        self.note("file", self.path(node))
+        return answer
+
+    def sync_directory(self, node, *_):
+        self.note("folder", self.path(node))
+        return b""
+
+    def move(self, node, other, flags, names):
+        path, target = self.path(node, names[0]), self.path(other, names[1])
+        answer = super().move(node, other, flags, names)
+        self.log.write(f"move 0 {path}\nto 0 {target}\n".encode())
+        return answer
+
+
+def events(behind):
+    """The kinds of the log of a losing disk, with sizes and paths."""
+    with open(f"{behind}.log", encoding="utf-8") as file:
+        return [(kind, int(size), path) for kind, size, path in (line.rstrip("\n").split(" ", 2) for line in file)]
+
+
+def lose_unsynced(behind):
+    """Cuts each file to what was synced of it; returns how many were cut."""
+    synced, lost, source = {}, set(), None
+    for kind, size, path in events(behind):
+        if kind == "write":
+            lost.add(path)
+        elif kind == "file":
+            synced[path] = size
+            lost.discard(path)
+        elif kind == "move":
+            source = path
+        elif kind == "to":
+            for known in [known for known in {*synced, *lost} if known == source or known.startswith(source + "/")]:
+                other = path + known[len(source):]
+                if known in lost:
+                    lost.discard(known)
+                    lost.add(other)
+                if known in synced:
+                    synced[other] = synced.pop(known)
+    lost = {path for path in lost if os.path.isfile(path)}
+    for path in lost:
+        os.truncate(path, min(synced.get(path, 0), os.path.getsize(path)))
+    os.unlink(f"{behind}.log")
+    return len(lost)
+
+
 class Lying(Server):
     """Says that each file is one hole."""
 

@@ -10,7 +10,7 @@ import pytest
 from devices import PATIENCE, Receiver, end_well, random_file, sender, small_file
 from disks import KINDS, Disk, FailingDisk, failing_disk, needed, tell
 from forgetful_disk import ForgetfulDisk, Lying, wait_until_there
-from needs import needs
+from needs import fuse, needs
 from outside import MIB, equal, require, run_script, wait_for
 
 SIZE = 24 * MIB
@@ -32,7 +32,8 @@ def prepared(disk):
     return old
 
 
-@needs(needed("bind"))
+@pytest.mark.takes(3)
+@needs(fuse)
 def test_a_file_system_that_tells_of_holes_where_data_is(work):
     """holes of a file system that is not known to tell them right: the bytes count, and stay holes"""
     old, new = work.place(on_disk=True)

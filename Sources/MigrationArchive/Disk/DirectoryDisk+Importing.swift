@@ -39,29 +39,40 @@ extension DirectoryDisk: ImportDestination {
     try rename(path, to: target, noReplace: false)
   }
 
+  package func exchange(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
+    let from = try Self.directory(of: path, in: tree)
+    noteChange(at: target)
+    try from.directory.exchange(path.name, with: arrival(of: target).directory, target.name)
+  }
+
   private func rename(_ path: ArchivePath, to target: ArchivePath, noReplace: Bool) throws(SystemError) {
     let from = try Self.directory(of: path, in: tree)
+    noteChange(at: target)
     try from.directory.rename(
       path.name, to: arrival(of: target).directory, as: target.name, noReplace: noReplace)
   }
 
   package func rename(_ target: ArchivePath, to name: ArchivePath) throws(SystemError) {
+    noteChange(at: target)
     try arrival(of: target).directory.renameAmongOwn(
       target.name, to: try arrival(of: name).directory, as: name.name)
   }
 
   package func takeBack(_ target: ArchivePath, to path: ArchivePath) throws(SystemError) {
+    noteChange(at: target)
     try arrival(of: target).directory.renameAmongOwn(
       target.name, to: try Self.directory(of: path, in: tree).directory, as: path.name)
   }
 
   package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
     let from = try Self.directory(of: path, in: tree)
+    noteChange(at: target)
     try from.directory.makeHardLink(
       path.name, in: arrival(of: target).directory, as: target.name)
   }
 
   package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
+    noteChange(at: target)
     let directory = try arrival(of: target)
     guard isDirectory else { return ExistingEntry(try directory.directory.createFile(target.name).status()) }
     try directory.directory.makeDirectory(target.name)
@@ -88,6 +99,8 @@ extension DirectoryDisk: ImportDestination {
   }
 
   package func open(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile {
+    // Its metadata is about to be set.
+    noteChange(at: target, itself: true)
     let directory = try arrival(of: target).directory.openChildDirectory(target.name)
     try check(target, directory, seen)
     return DiskFile(directory.release())

@@ -15,10 +15,14 @@ package final class DirectoryDisk: StagingDisk {
   let tree: SharedDirectory
   /// Whether the directory had no `tree` when it was opened.
   let hadNoTree: Bool
-  private let own: Directory
+  let own: Directory
   private let probed = Mutex<DiskAbilities?>(nil)
   /// The directory at the destination that the import has entered.
   let entered = Mutex<(path: ArchivePath, directory: SharedDirectory)?>(nil)
+  package let syncsEach: Bool
+  /// Where each item is synced: the folders of the destination in which names have changed since the
+  /// last sync; nil is the destination itself.
+  let changedFolders = Mutex<Set<ArchivePath?>>([])
 
   static let journalName = Array("journal".utf8)
   private static let treeName = Array("tree".utf8)
@@ -39,6 +43,7 @@ package final class DirectoryDisk: StagingDisk {
     }
     tree = SharedDirectory(try own.openChildDirectory(Self.treeName))
     self.own = own
+    syncsEach = !FileSystemSync.reachesData(of: tree.directory.descriptor)
   }
 
   /// Creates the staging directory, private, with an empty journal; EEXIST if the name is taken. A
@@ -148,8 +153,6 @@ package final class DirectoryDisk: StagingDisk {
     }
   }
 
-  package func synchronize() throws(SystemError) { try tree.directory.descriptor.synchronizeFileSystem() }
-
   package func space() -> FileSystemSpace? { try? FileSystemSpace.of(tree.directory.descriptor) }
 
   package var destination: (any ImportDestination)? { self }
@@ -236,4 +239,7 @@ package final class DiskFile: StagedFile {
   package func setTimes(modified: Timestamp) throws(SystemError) { try descriptor.setTimes(modified: modified) }
 
   package func synchronize() throws(SystemError) { try descriptor.synchronizeData() }
+
+  /// Returns when content and metadata are durable.
+  func synchronizeWhole() throws(SystemError) { try descriptor.synchronize() }
 }

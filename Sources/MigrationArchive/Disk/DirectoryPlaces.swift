@@ -118,6 +118,15 @@ final class DirectoryPlaces: StagingPlaces {
     }
   }
 
+  func size(of path: ArchivePath) throws(SystemError) -> UInt64? {
+    do {
+      let status = try existingParent(of: path).directory.status(path.name)
+      return status.kind == .regular ? UInt64(clamping: status.size) : nil
+    } catch  where error.isNotFound || error.isNotDirectory || error.isSymbolicLink {
+      return nil
+    }
+  }
+
   func readLink(_ path: ArchivePath) throws(SystemError) -> [UInt8] {
     try existingParent(of: path).directory.readLink(path.name)
   }

@@ -70,6 +70,9 @@ package protocol ImportDestination {
   /// Replaces an item at the destination with a staged item of the same type, in one step: every
   /// lookup finds either the old or the new item. A directory replaces only an empty directory.
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError)
+  /// Gives an item at the destination and a staged one each other's name, in one step. A file system
+  /// that cannot refuses (`isRenameFlagRefused`), and nothing has changed.
+  func exchange(_ target: ArchivePath, with path: ArchivePath) throws(SystemError)
   /// Gives an entry at the destination another name there; EEXIST if the name is taken.
   func rename(_ target: ArchivePath, to name: ArchivePath) throws(SystemError)
   /// Moves an entry at the destination back to a staged name; EEXIST if that is taken.
@@ -107,6 +110,9 @@ extension ImportDestination {
     throw .unsupported("claim")
   }
   package func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) { throw .unsupported("release") }
+  package func exchange(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
+    throw .unsupported("exchange")
+  }
   package func rename(_ target: ArchivePath, to name: ArchivePath) throws(SystemError) { throw .unsupported("rename") }
   package func takeBack(_ target: ArchivePath, to path: ArchivePath) throws(SystemError) {
     throw .unsupported("take back")

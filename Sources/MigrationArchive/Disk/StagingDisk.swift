@@ -12,8 +12,15 @@ package protocol StagingDisk: Sendable {
   var journal: any StagedFile { get }
   /// Access to the tree for one thread.
   func places() -> any StagingPlaces
-  /// Returns when everything written before the call, in the tree and in the journal, is durable.
+  /// Returns when everything written before the call, in the tree and in the journal, is durable; with
+  /// `syncsEach`, as far as the file system knows.
   func synchronize() throws(SystemError)
+  /// Whether `synchronize` is not known to reach the data, so that each item must be synced too.
+  var syncsEach: Bool { get }
+  /// Returns when some staged items, and the folders above them, are durable; missing ones are fine.
+  func synchronize(_ paths: Set<ArchivePath>) throws(SystemError)
+  /// Returns when all staged folders are durable, with their metadata and names.
+  func synchronizeFolders() throws(SystemError)
   /// The space on its file system; nil if unknown.
   func space() -> FileSystemSpace?
   /// The abilities of its file system.
@@ -29,6 +36,9 @@ extension StagingDisk {
   package var abilities: DiskAbilities { DiskAbilities() }
   package var destination: (any ImportDestination)? { nil }
   package func remove() throws(SystemError) {}
+  package var syncsEach: Bool { false }
+  package func synchronize(_ paths: Set<ArchivePath>) throws(SystemError) {}
+  package func synchronizeFolders() throws(SystemError) {}
   /// The traits of its file system.
   package var traits: DestinationTraits { abilities.traits }
 }
@@ -60,6 +70,8 @@ package protocol StagingPlaces: AnyObject {
   func remove(_ path: ArchivePath) throws(SystemError)
   /// Removes a directory if it is empty. Returns whether it no longer exists.
   func removeIfEmpty(_ path: ArchivePath) throws(SystemError) -> Bool
+  /// The length of a file; nil if there is none.
+  func size(of path: ArchivePath) throws(SystemError) -> UInt64?
   /// The type of the entry with a name; nil if there is none.
   func kind(of path: ArchivePath) throws(SystemError) -> FileKind?
   func readLink(_ path: ArchivePath) throws(SystemError) -> [UInt8]
@@ -119,6 +131,9 @@ package protocol StagedFile: AnyObject, Sendable {
 }
 
 extension StagingPlaces {
+  package func size(of path: ArchivePath) throws(SystemError) -> UInt64? {
+    try kind(of: path) == .regular ? openToRead(path).size() : nil
+  }
   package func openToRead(_ path: ArchivePath) throws(SystemError) -> any StagedFile { try openFile(path) }
 }
 

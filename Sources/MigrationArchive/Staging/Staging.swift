@@ -85,6 +85,8 @@ package final class Staging: Sendable {
   let preserved: Preserved
   let owners: LocalOwners
   let shared: GuardedLedger
+  /// Where each item is synced: the position in the journal up to which that was done.
+  let syncedEach = Mutex<UInt64>(0)
   private let syncFailure = Mutex<ArchiveError?>(nil)
   private let record = Mutex<ArrivedItems?>(nil)
 
@@ -243,6 +245,7 @@ package final class Staging: Sendable {
     if let failure = syncFailure.withLock({ $0 }) { throw failure }
     let position = journal.position
     do {
+      if disk.syncsEach { try synchronizeEach(upTo: position, andFolders: !records.isEmpty) }
       try disk.synchronize()
       // Written as one: a power loss keeps no record without the mark before it.
       try journal.appendDurably([.synced(upTo: position)] + records)
@@ -251,6 +254,23 @@ package final class Staging: Sendable {
       syncFailure.withLock { $0 = failure }
       throw failure
     }
+  }
+
+  /// Syncs each item that the journal claims and did not claim before, and its folders.
+  private func synchronizeEach(upTo end: UInt64, andFolders hasEnded: Bool) throws(SystemError) {
+    let start = syncedEach.withLock { $0 }
+    var paths: Set<ArchivePath> = []
+    var reader = JournalReader(journal.file, key: journal.key, end: end, start: start)
+    while case .record(let record, _) = try reader.next() {
+      switch record {
+      case .item(let item, _), .sealed(let item): paths.insert(item.path)
+      case .range(let place, _): paths.insert(place.path)
+      default: break
+      }
+    }
+    try disk.synchronize(paths)
+    if hasEnded { try disk.synchronizeFolders() }
+    syncedEach.withLock { $0 = end }
   }
 
   /// The items that the import has renamed so far, because their names were taken: the first ones,

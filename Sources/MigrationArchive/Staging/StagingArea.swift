@@ -245,8 +245,11 @@ package final class StagingArea: Sendable {
   }
 }
 
-/// Compares the tree with the claims, by names only: unclaimed items are removed, and missing items
-/// are no longer held. It opens no file.
+/// Compares the tree with the claims, by names and lengths: unclaimed items are removed, and missing
+/// items are no longer held. It opens no file.
+///
+/// A file system may have said that a file is durable, and have lost it: a file of another length than
+/// claimed counts as missing, also where a mark vouches for it.
 struct StagingSweep {
   private let staging: Staging
   private let places: any StagingPlaces
@@ -270,7 +273,7 @@ struct StagingSweep {
       if isListed {
         guard let path else { continue }
         // An unclaimed directory stays as long as it contains a claimed item.
-        if !take(path, isDirectory: true) { _ = try places.removeIfEmpty(path) }
+        if try !take(path, isDirectory: true) { _ = try places.removeIfEmpty(path) }
         continue
       }
       pending.append((path, true))
@@ -278,18 +281,36 @@ struct StagingSweep {
         let child = try path?.appending(entry.name.span) ?? ArchivePath(entry.name)
         if entry.kind == .directory {
           pending.append((child, false))
-        } else if !take(child, isDirectory: false) {
+        } else if try !take(child, isDirectory: false) {
           try places.remove(child)
         }
       }
     }
   }
 
-  private mutating func take(_ path: ArchivePath, isDirectory: Bool) -> Bool {
+  private mutating func take(_ path: ArchivePath, isDirectory: Bool) throws(SystemError) -> Bool {
     let hash = EarlierItems.hash(path, staging.journal.key)
     guard let claim = missing[hash], claim.isDirectory == isDirectory else { return false }
+    if claim.size != nil { guard try claim.allows(places.size(of: path)) else { return false } }
     missing[hash] = nil
     return true
+  }
+
+  /// Fails if a file that an import has not moved yet has another length than claimed.
+  func checkSizes() throws {
+    var pending: [ArchivePath?] = [nil]
+    while let directory = pending.popLast() {
+      for entry in try places.entries(of: directory) {
+        let path = try directory?.appending(entry.name.span) ?? ArchivePath(entry.name)
+        if entry.kind == .directory { pending.append(path) }
+        guard entry.kind == .regular, let claim = missing[EarlierItems.hash(path, staging.journal.key)],
+          try !claim.allows(places.size(of: path))
+        else { continue }
+        throw ArchiveError(
+          .journal, "the file system has lost data that it had made durable: \(VisibleText.quoted(path))",
+          name: path.bytes)
+      }
+    }
   }
 
   /// Forgets the claimed items that are missing, as if they had never arrived.

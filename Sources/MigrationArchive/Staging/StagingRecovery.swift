@@ -48,6 +48,8 @@ extension Staging {
         shared: Shared(
           ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving,
           asides: survey.asides, earlierPlacing: survey.placing))
+      // A mark vouches for what was synced.
+      staging.syncedEach.withLock { $0 = survey.trusted }
       // The rest of a record that was cut short may follow the end.
       if survey.stage == .receiving { try disk.journal.truncate(to: survey.end) }
       var replay = StagingReplay(staging, survey)
@@ -60,6 +62,10 @@ extension Staging {
         // False claims must be marked durably before the next sync mark vouches for the records
         // before it.
         try staging.synchronize()
+      }
+      // An app's data may have been changed before it moves.
+      if case .concluded = survey.stage, survey.existing != .setAside {
+        try StagingSweep(staging, claimed: replay.claimed).checkSizes()
       }
       // The earlier process may have died before this record was durable, and the moves of an
       // import may outlive it.
@@ -229,10 +235,19 @@ struct StagingReplay {
   /// The claims about the tree, by the hash of the path.
   private(set) var claimed: [UInt64: Claim] = [:]
 
-  /// The position of an item's claim, and the type of entry that must exist.
+  /// The position of an item's claim, and the entry that must exist.
   struct Claim {
     let position: UInt64
     let isDirectory: Bool
+    /// The length of a file; the least one while it is incomplete.
+    var size: UInt64?
+    var isWhole = true
+
+    /// Whether a file with a length may be the claimed one.
+    func allows(_ length: UInt64?) -> Bool {
+      guard let size else { return true }
+      return length.map { isWhole ? $0 == size : $0 >= size } ?? false
+    }
   }
 
   init(_ staging: Staging, _ survey: JournalSurvey) {
@@ -261,7 +276,7 @@ struct StagingReplay {
         guard !survey.isVoid(place.path, place.generation, at: position) else { return }
         if try isTrusted || holds(place, check) {
           let completed = try staging.shared.withLock { try $0.ledger.restore(place) }
-          claim(place.path, position)
+          claim(place.path, position, completed, least: place.range.upperBound)
           if let completed { try complete(completed, position, isTrusted) }
         } else {
           untrue.append(.void(at: position))
@@ -269,7 +284,7 @@ struct StagingReplay {
       case .sealed(let item):
         guard !survey.isVoid(item.path, item.generation, at: position) else { return }
         let completed = try staging.shared.withLock { try $0.ledger.restore(sealed: item) }
-        claim(item.path, position)
+        claim(item.path, position, completed)
         if let completed { try complete(completed, position, isTrusted) }
       case .refused(let path, let generation, let size, let reason):
         guard !survey.isVoid(at: position) else { return }
@@ -286,11 +301,15 @@ struct StagingReplay {
     // A hard link is created at the end; an existing one was created by a completion that failed.
     guard item.kind != .hardLink else { return }
     claimed[EarlierItems.hash(item.path, staging.journal.key)] = Claim(
-      position: position, isDirectory: item.kind == .directory)
+      position: position, isDirectory: item.kind == .directory, size: item.kind == .file ? item.size : nil)
   }
 
-  private mutating func claim(_ path: ArchivePath, _ position: UInt64) {
-    claimed[EarlierItems.hash(path, staging.journal.key)] = Claim(position: position, isDirectory: false)
+  private mutating func claim(
+    _ path: ArchivePath, _ position: UInt64, _ completed: ItemRecord?, least: UInt64 = 0
+  ) {
+    let hash = EarlierItems.hash(path, staging.journal.key)
+    let size = completed?.size ?? max(least, claimed[hash]?.size ?? 0)
+    claimed[hash] = Claim(position: position, isDirectory: false, size: size, isWhole: completed != nil)
   }
 
   private mutating func complete(_ record: ItemRecord, _ position: UInt64, _ isTrusted: Bool) throws {
