@@ -31,7 +31,7 @@ extension InstalledApp {
     precondition(former == nil, "an interrupted import is settled first")
     // The result of an earlier attempt at the same transfer must not be taken for the result of
     // this one.
-    if importRecord?.transfer == transfer { try files.remove(status) }
+    if try decidedImport?.transfer == transfer { try files.remove(status) }
     try write(ImportMark(transfer: transfer))
   }
 
@@ -76,7 +76,7 @@ extension InstalledApp {
       try sweepTrash()
       return false
     }
-    if let record = importRecord, record.transfer == mark.transfer {
+    if let record = try decidedImport, record.transfer == mark.transfer {
       try finish(mark, record)
       return record.failure != nil
     }

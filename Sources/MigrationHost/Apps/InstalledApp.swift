@@ -77,6 +77,18 @@ package final class InstalledApp: Sendable {
   /// The result of the last import; nil if there was none, or the app has cleared it.
   package var importRecord: ImportRecord? { ImportRecord.read(from: statusPath) }
 
+  /// The same, where data depends on it: fails if there is a record that cannot be read.
+  var decidedImport: ImportRecord? {
+    get throws(HostError) {
+      guard try files.kind(of: status) != nil else { return nil }
+      if let record = importRecord { return record }
+      throw HostError(
+        .storage, "the result of the last import of \(identifier) cannot be read",
+        hint: "If the app has its new data, remove the file; an interrupted import is then undone: "
+          + VisibleText.listed(Array(statusPath.utf8)))
+    }
+  }
+
   /// Removes the result of the last import, as the app itself can do.
   package func clearImportRecord() throws(HostError) {
     try files.remove(status)
