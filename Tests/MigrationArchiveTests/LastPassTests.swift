@@ -139,8 +139,11 @@ import Testing
     return outcome
   }
 
-  /// A second pass with everything that may happen, which dies at an operation. Returns whether it did.
-  private func secondPass(dyingAt last: Int?, isBehind: Bool) throws -> Bool {
+  /// A second pass with everything that may happen, which dies at an operation, or meets another program
+  /// there. Returns whether it got so far.
+  private func secondPass(
+    dyingAt last: Int?, isBehind: Bool, meeting stranger: (at: Int, act: @Sendable () -> Void)? = nil
+  ) throws -> Bool {
     for name in ["changed", "both", "f/g/b", "work/.git/refs", "work/a"] { write("source", name, "first \(name)") }
     write("destination", "taken", "own")
     write("source", "taken", "first")
@@ -161,19 +164,20 @@ import Testing
       let disk = try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination"))
       let mortal = MortalDisk(disk, dyingAt: nil, diesAfter: isBehind)
       let staging = try Staging.recover(from: mortal, for: export.offer, transfer: 0xABC, keys: testKeys)
-      mortal.life.withLock { ($0.operations, $0.last) = (0, last) }
+      mortal.life.withLock { ($0.operations, $0.last, $0.stranger) = (0, last, stranger) }
       staging.arrivals = try arrived()
       var moves = FolderImport(staging, to: mortal)
       do {
         try moves.run { _ in }
         try staging.finishImport()
+        #expect(staging.refusals(from: 0).map(\.path.text) == ["root/f/g/b"])
       } catch {
         #expect(mortal.hasDied, "\(error)")
       }
-      return mortal.hasDied
+      return mortal.life.withLock { life in life.isOver || stranger.map { life.operations >= $0.at } ?? false }
     }
     let hasDied = try goOn(dyingAt: last)
-    if hasDied { #expect(try !goOn(dyingAt: nil)) }
+    if hasDied, stranger == nil { #expect(try !goOn(dyingAt: nil)) }
     try arrival.clear()
     return hasDied
   }
@@ -195,6 +199,29 @@ import Testing
       let found = one.outcome
       #expect(found == expected, "died at \(last)")
       return hasDied && found == expected
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a file that is saved here while its later version comes is kept`(isRenamed: Bool) throws {
+    var at = 1 - Rounds.step
+    repeat { at += Rounds.step } while try meets(at: at)
+    #expect(at > 15)
+    func meets(at: Int) throws -> Bool {
+      let one = try LastPassTests()
+      let place = "destination/root/changed"
+      let hasMet = try one.secondPass(
+        dyingAt: nil, isBehind: false,
+        meeting: (
+          at,
+          { [scratch = one.scratch] in
+            scratch.write(isRenamed ? "\(place).new" : place, Array("saved here".utf8))
+            if isRenamed { scratch.move("\(place).new", to: place) }
+          }
+        ))
+      let found = one.outcome.values
+      #expect(found.contains("saved here") || !hasMet, "at \(at)")
+      return hasMet && found.contains("second changed")
     }
   }
 

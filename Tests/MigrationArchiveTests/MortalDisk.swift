@@ -132,6 +132,12 @@ extension MortalDisk {
       try disk.link(path, to: target)
     }
   }
+  func exchange(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
+    try operate { () throws(SystemError) in
+      guard renaming == .promising else { throw SystemError(errno: EINVAL, operation: "rename") }
+      try disk.exchange(target, with: path)
+    }
+  }
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
     try operate { () throws(SystemError) in
       if renaming == .claimingFreshly, try disk.occupant(at: target)?.kind == .directory {

@@ -68,13 +68,25 @@ extension FolderImport {
   /// what is not to arrive beside the rest.
   mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(ArchiveError) {
     if isRemoved { try unlock(directory.path) }
-    for item in try entries(of: directory) {
+    let items = try entries(of: directory)
+    if isRemoved {
+      // In the journal first: what is not staged any more counts as moved after a crash.
+      var away: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
+      for item in items where item.kind != .directory {
+        guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed, isChanged(item, earlier) else {
+          continue
+        }
+        away[item.path] = (.other, Self.isAway)
+      }
+      try staging.refuseStaged(away)
+    }
+    for item in items {
       guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed else { continue }
       if item.kind == .directory {
         try keepAway(item, removing: isRemoved)
         if isRemoved { _ = try importing(item.path) { () throws(SystemError) in try staged.removeIfEmpty(item.path) } }
       } else {
-        if isChanged(item, earlier) { notStored[item.path] = (.other, Self.isAway) }
+        if !isRemoved, isChanged(item, earlier) { notStored[item.path] = (.other, Self.isAway) }
         if isRemoved { try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) } }
       }
     }

@@ -31,17 +31,37 @@ extension FolderImport {
   }
 
   /// Notes what an import before this one has moved, and set aside, and not brought back.
-  mutating func noteEarlierChanges() {
+  mutating func noteEarlierChanges() throws(ArchiveError) {
     let (moves, asides) = staging.shared.withLock { ($0.moving, $0.asides) }
     for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
-      let old = asides[path].flatMap { aside -> ArchivePath? in
-        guard let there = try? destination.occupant(at: aside.target) else { return nil }
-        return there.inode == aside.inode || !tellsEntriesApart ? aside.target : nil
+      var old: ArchivePath?
+      if let aside = asides[path], let there = try occupant(at: aside.target, for: path),
+        there.inode == aside.inode || !tellsEntriesApart
+      {
+        old = aside.target
       }
       guard old != nil || existing == .setAside && path.parent == nil else { continue }
-      let there = try? destination.occupant(at: move.target)
-      let isOurs = there.map { (try? hasMoved(path, move, $0)) == true } ?? false
+      let there = try occupant(at: move.target, for: path)
+      let isOurs = if let there { try hasMoved(path, move, there) } else { false }
       changed.append((Item(path: path, target: move.target, kind: .directory), old, isOurs))
+    }
+  }
+
+  private func occupant(at target: ArchivePath, for path: ArchivePath) throws(ArchiveError) -> ExistingEntry? {
+    try importing(path) { () throws(SystemError) in
+      do throws(SystemError) {
+        return try destination.occupant(at: target)
+      } catch  where error.isNotFound || error.isNotDirectory {
+        return nil
+      }
+    }
+  }
+
+  /// The places of the old entries that have other names now, and these names.
+  var setAside: [(place: ArchivePath, name: ArchivePath)] {
+    changed.compactMap { item, aside, _ in
+      // Another program may have taken it away meanwhile.
+      aside.flatMap { (try? destination.occupant(at: $0)) == .some(nil) ? nil : (item.target, $0) }
     }
   }
 
@@ -80,7 +100,7 @@ extension FolderImport {
         contents: .folders([]), items: total.items, bytes: total.bytes, allocated: total.bytes, flags: .estimated)
       let staging = try Staging.recover(from: disk, for: offer, transfer: transfer, keys: keys)
       var moves = FolderImport(staging, to: disk)
-      moves.noteEarlierChanges()
+      try moves.noteEarlierChanges()
       if let touched = try moves.touched() {
         throw ArchiveError(
           .importFailed, "\(VisibleText.quoted(touched)) was changed here after it had arrived, and would be lost",

@@ -63,7 +63,7 @@ package struct FolderImport {
   /// `Staging.finishImport` records the success.
   package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
     guard case .concluded(let tally) = staging.stage else { return }
-    noteEarlierChanges()
+    try noteEarlierChanges()
     do throws(ArchiveError) {
       try move(tally, progress)
     } catch {
@@ -85,6 +85,7 @@ package struct FolderImport {
 
   private mutating func move(_ tally: Tally, _ progress: (ImportProgress) -> Void) throws(ArchiveError) {
     try settleEarlierPlacing()
+    try settleEarlierExchanges()
     try finishEarlierMoves()
     let roots = try entries(of: nil)
     try checkPresence(of: roots)
@@ -198,7 +199,7 @@ package struct FolderImport {
         items = items.dropFirst(Self.together)
         let fates = try fates(of: next)
         // Together, so that they share one wait for the disk.
-        try announce(upcoming.filter { $0.target != home(of: $0.path) })
+        try announce(upcoming.filter { $0.target != home(of: $0.path) } + exchanges(next, fates))
         for (item, fate) in zip(next, fates) {
           try perform(fate, on: item)
           done += 1
@@ -276,13 +277,27 @@ package struct FolderImport {
     try announceDetour(item, target)
     let entry = try stagedOccupant(item.path)
     if arrived != nil, let there = try? destination.occupant(at: target) { replaced.insert(there.inode) }
-    do {
-      try destination.replace(target, with: item.path)
+    let isReplaced: Bool
+    do throws(SystemError) {
+      if existing == .merge {
+        isReplaced = try replaceEarlier(target, with: item)
+      } else {
+        try destination.replace(target, with: item.path)
+        isReplaced = true
+      }
     } catch {
       return try refuse(item, error)
     }
+    guard isReplaced else { return try perform(try fate(of: item), on: item) }
     if target != item.target { staging.noteRenamed(item.path, target) }
     notePlaced(item, at: target, entry)
+  }
+
+  /// The items that take the places of earlier versions, and these places: a run after this one finds
+  /// the earlier versions staged.
+  private func exchanges(_ items: ArraySlice<Item>, _ fates: [Fate]) -> [(path: ArchivePath, target: ArchivePath)] {
+    guard existing == .merge else { return [] }
+    return zip(items, fates).compactMap { item, fate in fate.replaced.map { (path: item.path, target: $0) } }
   }
 
   /// Records in the journal that an item goes to another path than its own.

@@ -15,6 +15,8 @@ package final class FolderImporter: Importer {
   private let preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)?
   /// Called when everything is in place, and again if the process dies before that is recorded.
   private let completing: (@Sendable () throws(ArchiveError) -> Void)?
+  /// Gets the places of old data that has other names now, and these names.
+  private let settingAside: (@Sendable ([(place: ArchivePath, name: ArchivePath)]) -> Void)?
   /// The folder of the destination for each device.
   private let folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)?
 
@@ -24,8 +26,10 @@ package final class FolderImporter: Importer {
     _ area: StagingArea, existing: Existing? = nil, refusingRunning refusesRunning: Bool = false,
     places: RootPlaces? = nil, folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil,
     preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)? = nil,
-    completing: (@Sendable () throws(ArchiveError) -> Void)? = nil
+    completing: (@Sendable () throws(ArchiveError) -> Void)? = nil,
+    settingAside: (@Sendable ([(place: ArchivePath, name: ArchivePath)]) -> Void)? = nil
   ) {
+    self.settingAside = settingAside
     self.preparing = preparing
     self.completing = completing
     self.area = area
@@ -167,6 +171,7 @@ package final class FolderImporter: Importer {
       throw error.adding(moves.bringBack(afterFailure: true))
     }
     try staging.finishImport()
+    settingAside?(moves.setAside)
     return staging.losses
   }
 

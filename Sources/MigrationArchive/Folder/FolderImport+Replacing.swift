@@ -1,0 +1,62 @@
+import MigrationSystem
+import MigrationWire
+
+/// Replaces files in the last pass of a migration. A file may be saved between the look that found it
+/// untouched and its end: where the file system can, both change their names in one step, and what came
+/// out is looked at once more.
+extension FolderImport {
+  /// Replaces the earlier version of an item. Returns false, with everything as it was, if that was
+  /// touched meanwhile.
+  mutating func replaceEarlier(_ target: ArchivePath, with item: Item) throws(SystemError) -> Bool {
+    guard let earlier = arrived?.item(at: item.path), since(earlier) == .untouched,
+      let before = try destination.occupant(at: target)
+    else { return false }
+    do throws(SystemError) {
+      guard tellsEntriesApart else { throw .unsupported("exchange") }
+      try destination.exchange(target, with: item.path)
+    } catch {
+      guard error.isRenameFlagRefused else { throw error }
+      // The time between the look above and this step is all that is left.
+      try destination.replace(target, with: item.path)
+      return true
+    }
+    guard let displaced = try destination.occupant(ofStaged: item.path), displaced.hasContent(of: before) else {
+      try destination.exchange(target, with: item.path)
+      return false
+    }
+    try staged.remove(item.path)
+    return true
+  }
+
+  /// Ends exchanges that a run before did not live to look at.
+  func settleEarlierExchanges() throws(ArchiveError) {
+    guard existing == .merge, tellsEntriesApart else { return }
+    for (path, move) in staging.shared.withLock({ $0.moving }) {
+      try importing(path) { () throws(SystemError) in
+        guard let displaced = try destination.occupant(ofStaged: path), displaced.inode != move.inode,
+          displaced.kind != .directory, try destination.occupant(at: move.target)?.inode == move.inode
+        else { return }
+        if arrived?.item(at: path)?.isContent(of: displaced) == true {
+          try staged.remove(path)
+        } else {
+          try destination.exchange(move.target, with: path)
+        }
+      }
+    }
+  }
+}
+
+extension ExistingEntry {
+  /// Whether both are one entry with one content; a new name changes the time of change.
+  fileprivate func hasContent(of other: ExistingEntry) -> Bool {
+    isSame(as: other) && mode == other.mode && owner == other.owner
+  }
+}
+
+extension ArrivedItem {
+  /// Whether an entry has the content that arrived, apart from its name.
+  fileprivate func isContent(of there: ExistingEntry) -> Bool {
+    entry?.inode == there.inode && kind.fileKind == there.kind && kind != .directory
+      && (kind != .file || size == there.size && there.modified.map { ItemTime($0) } == modified)
+  }
+}
