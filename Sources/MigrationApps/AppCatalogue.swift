@@ -261,29 +261,6 @@ package struct Arrival: Equatable, Sendable {
   }
 }
 
-extension Arrival {
-  /// The old data beside the places that an import has set aside, relative to the home: each is told
-  /// until its user removes it.
-  package func setAside(in home: borrowing Directory) -> [[UInt8]] {
-    var found: [[UInt8]] = []
-    for place in places.values.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-      let (folder, name) = FileContent.split(place)
-      let prefix = name + Array(".before-".utf8)
-      func look(_ directory: borrowing Directory) {
-        for entry in (try? directory.names()) ?? [] where entry.starts(with: prefix) {
-          found.append(Array(place.dropLast(name.count)) + entry)
-        }
-      }
-      if folder == Array(".".utf8) {
-        look(home)
-      } else if let directory = try? home.openDirectoryBeneath(folder) {
-        look(directory)
-      }
-    }
-    return found.sorted { $0.lexicographicallyPrecedes($1) }
-  }
-}
-
 /// The data of a described app in a home, of one packaging.
 private struct Found {
   let packaging: AppDescription.Packaging

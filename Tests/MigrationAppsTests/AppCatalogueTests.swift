@@ -109,18 +109,6 @@ import Testing
     #expect(arrival(catalogue(), "unknown") == nil)
   }
 
-  @Test func `old data that was set aside is found until it is removed`() throws {
-    for name in [".browser", ".browser.before-2026-11-25", ".browser-old", ".config/browser-extra.before-2026-11-25-2"]
-    {
-      home.makeDirectory(name)
-    }
-    func found() -> [String]? {
-      catalogue().arrival(of: "browser", in: home.directory)?.setAside(in: home.directory)
-        .map { String(decoding: $0, as: UTF8.self) }
-    }
-    #expect(found() == [".browser.before-2026-11-25", ".config/browser-extra.before-2026-11-25-2"])
-  }
-
   @Test func `the receiver says what is to be installed`() throws {
     func missing(_ app: String, _ flatpaks: Flatpaks = Flatpaks()) -> Arrival.Missing? {
       catalogue(flatpaks).arrival(of: app, in: home.directory)?.missing

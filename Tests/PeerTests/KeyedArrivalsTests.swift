@@ -79,7 +79,19 @@ import Testing
     scratch.makeDirectory("home/.config/x")
     #expect(try refusal(part("x", "config")) == "The X has data here already: '.config/x'")
     #expect(try refusal(part("x", "config"), replacing: true) == nil)
-    scratch.makeDirectory("home/.config/x.before-2026-11-25")
-    #expect(try arrivals().setAside(by: part("x", "config")) == [Array(".config/x.before-2026-11-25".utf8)])
+  }
+
+  @Test func `only what an import has set aside is named, with its place`() throws {
+    scratch.makeDirectory("home/.config/x.before-reinstall")
+    let (arrivals, part) = (try arrivals(), part("x", "config"))
+    #expect(arrivals.setAside(by: part) == [])
+    let (place, name) = (
+      try ArchivePath(Array(".config/x".utf8)), try ArchivePath(Array(".config/x.before-2026-11-25".utf8))
+    )
+    var told: [String] = []
+    arrivals.asides.note([], of: "x") { told.append($0) }
+    arrivals.asides.note([(place, name)], of: "x") { told.append($0) }
+    #expect(told == ["what was here before is kept: '.config/x' as '.config/x.before-2026-11-25'"])
+    #expect(arrivals.setAside(by: part) == [Asides.Aside(place: place.bytes, name: name.bytes)])
   }
 }

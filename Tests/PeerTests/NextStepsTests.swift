@@ -46,7 +46,9 @@ import Testing
   }
 
   @Test func `old data can be removed, or brought back, by a command`() {
-    let aside = ["/home/a/.config/x.before-2026-11-25", "/home/a b/y.before-2026-11-25-2"].map { Array($0.utf8) }
+    let aside = [("/.config/x", "/.config/x.before-2026-11-25"), (" b/y", " b/y.before-2026-11-25-2")].map {
+      Asides.Aside(place: Array("/home/a\($0.0)".utf8), name: Array("/home/a\($0.1)".utf8))
+    }
     #expect(
       sentences(NextSteps(aside: aside)) == [
         "What was here before is kept beside the new data. To remove it: "

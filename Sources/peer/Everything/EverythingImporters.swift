@@ -51,11 +51,12 @@ final class EverythingImporters: Importers {
   ) {
     area = folders.area
     self.folders = folders
+    let asides = Asides()
     keyed = KeyedArrivals(
       area: folders.area, home: home, known: known,
-      replacesApps: options.replaces || folders.existing == .replace, store: store, settings: settings)
+      replacesApps: options.replaces || folders.existing == .replace, store: store, settings: settings, asides: asides)
     begun = KeyedArrivals(
-      area: folders.area, home: home, known: known, replacesApps: true, settings: settings
+      area: folders.area, home: home, known: known, replacesApps: true, settings: settings, asides: asides
     ) { observer(.notice($0)) }
     self.apps = apps
     self.permissions = permissions

@@ -16,6 +16,8 @@ struct KeyedArrivals {
   /// Knows what has arrived before.
   var store: TransferStore?
   var settings: SettingsLoader?
+  /// What the imports of this run have set aside.
+  var asides = Asides()
   /// Gets clauses for the user.
   var tell: @Sendable (String) -> Void = { _ in }
 
@@ -33,7 +35,7 @@ struct KeyedArrivals {
       return FolderImporter(
         area, existing: .setAside, places: try RootPlaces(arrival.places),
         preparing: { (files) throws(ArchiveError) in try data.prepare(files) },
-        completing: loading(app, arrival))
+        completing: loading(app, arrival), settingAside: { asides.note($0, of: app, tell) })
     case .role, .folders, .app, .unknown: return nil
     }
   }
@@ -71,10 +73,10 @@ struct KeyedArrivals {
     }
   }
 
-  /// Old data that imports have set aside, by its paths relative to the home.
-  func setAside(by part: Part) -> [[UInt8]] {
+  /// Old data that the import of a part has set aside.
+  func setAside(by part: Part) -> [Asides.Aside] {
     guard case .files(let app, _) = part.contents else { return [] }
-    return arrival(of: app)?.setAside(in: home.directory) ?? []
+    return asides.of(app)
   }
 
   /// What is to be installed so that the data of a part is of use.
@@ -91,7 +93,7 @@ struct KeyedArrivals {
     let steps = NextSteps(
       missing: parts.compactMap { missing(for: $0) },
       others: named.isEmpty ? [] : named.subtracting(known.packages.names),
-      aside: parts.flatMap { setAside(by: $0) }.map { place + [UInt8(ascii: "/")] + $0 },
+      aside: parts.flatMap { setAside(by: $0) }.map { $0.absolute(in: place) },
       unlabelled: hasLabels ? place : nil)
     return steps.sentences(known.offered)
   }

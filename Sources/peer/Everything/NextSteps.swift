@@ -10,8 +10,8 @@ struct NextSteps: Equatable {
   var missing: [Arrival.Missing] = []
   /// The packages that the other device's user has installed, and that are not installed here.
   var others: Set<String> = []
-  /// The absolute paths of old data beside the new one.
-  var aside: [[UInt8]] = []
+  /// The old data beside the new one, by absolute paths.
+  var aside: [Asides.Aside] = []
   /// The home, if files in it need labels that this program does not set.
   var unlabelled: [UInt8]?
 
@@ -80,19 +80,12 @@ struct NextSteps: Equatable {
 
   private var decidingAboutOldData: [String] {
     guard let first = aside.first else { return [] }
-    let all = aside.map { VisibleText.listed($0) }.joined(separator: " ")
-    let place = VisibleText.listed(Self.place(ofAside: first))
+    let all = aside.map { VisibleText.listed($0.name) }.joined(separator: " ")
+    let (place, name) = (VisibleText.listed(first.place), VisibleText.listed(first.name))
     return [
       "What was here before is kept beside the new data. To remove it: rm -rf -- \(all)",
-      "To go back instead, here for the first: rm -rf -- \(place) && mv -- \(VisibleText.listed(first)) \(place)",
+      "To go back instead, here for the first: rm -rf -- \(place) && mv -- \(name) \(place)",
     ]
-  }
-
-  /// The place of data that was set aside: its name without `.before-`, and what follows.
-  private static func place(ofAside path: [UInt8]) -> [UInt8] {
-    let mark = Array(".before-".utf8)
-    let start = path.indices.last { path[$0...].starts(with: mark) }
-    return Array(path[..<(start ?? path.endIndex)])
   }
 }
 
