@@ -36,7 +36,7 @@ package struct ChosenPart: Sendable {
     name = Self.name(of: [Array((app.name.isEmpty ? app.identifier : app.name).utf8)])
     flags = app.flags
     size = entry.size
-    selection = inventory.selection(for: places, exclusions: app.exclusions)
+    selection = inventory.selection(for: places, of: app)
   }
 
   /// The part of some items; nil without items.

@@ -110,7 +110,7 @@ package struct Inventory: Sendable {
     var parents: [[UInt8]: SharedDirectory] = [:]
     for index in entries.indices where !entries[index].places.isEmpty && isMeant(entries[index]) {
       let places = entries[index].places
-      let selection = selection(for: places, exclusions: entries[index].app?.exclusions ?? [])
+      let selection = selection(for: places, of: entries[index].app)
       var size = EntrySize(Tally(), allocated: 0)
       for place in places {
         do {
@@ -118,6 +118,9 @@ package struct Inventory: Sendable {
           let tree = try SourceWalk.walk([root], selecting: selection, isStopped: { stop.isSet })
           size = size.adding(EntrySize(tree.total, allocated: tree.allocated))
           leftOut += tree.mountPoints.map { Omission(place.path + $0.dropFirst(place.root.count), .otherFileSystem) }
+          for path in tree.leftOut where Omission.isTrash(path) {
+            leftOut.append(try trash(place.path + path.dropFirst(place.root.count), stop))
+          }
         } catch {
           guard error.code != .stopped else { throw error }
           leftOut.append(Omission(place.path, .unreadable(error.cause?.words ?? error.description)))
@@ -129,13 +132,21 @@ package struct Inventory: Sendable {
     leftOut.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }
 
-  /// What is sent of some places: not what belongs to other entries, nor caches, nor other file
-  /// systems.
-  func selection(for places: [Place], exclusions: [[UInt8]] = []) -> Selection {
+  /// The trash of a mounted disk, with its size.
+  private func trash(_ path: [UInt8], _ stop: StopSignal) throws(ArchiveError) -> Omission {
+    let root = try SourceRoot(path, beneath: home, as: FileContent.split(path).name)
+    let tree = try SourceWalk.walk([root], isStopped: { stop.isSet })
+    return Omission(path, .trash, size: EntrySize(tree.total, allocated: tree.allocated))
+  }
+
+  /// What is sent of some places: not what belongs to other entries, nor an app's caches, nor other file
+  /// systems. A mark of a cache counts only in an app's data: elsewhere a program may have put it beside
+  /// the user's own files.
+  func selection(for places: [Place], of app: MovableApp? = nil) -> Selection {
     var selection = Selection()
-    selection.isWithoutCaches = true
+    selection.isWithoutCaches = app != nil
     selection.isOnOneFileSystem = true
-    for pattern in Omission.patterns + exclusions { selection.exclusions.append(pattern) }
+    for pattern in Omission.patterns + (app?.exclusions ?? []) { selection.exclusions.append(pattern) }
     for place in places {
       for path in taken(below: place) { selection.leaveOut(place.root + path.dropFirst(place.path.count)) }
     }

@@ -34,10 +34,13 @@ package struct Omission: Equatable, Sendable {
   /// Relative to the home.
   package let path: [UInt8]
   package let reason: Reason
+  /// Nil where it was not measured.
+  package let size: EntrySize?
 
-  package init(_ path: [UInt8], _ reason: Reason) {
+  package init(_ path: [UInt8], _ reason: Reason, size: EntrySize? = nil) {
     self.path = path
     self.reason = reason
+    self.size = size
   }
 }
 
@@ -60,4 +63,10 @@ extension Omission {
   static let patterns = [
     ".peer-" + String(repeating: "[0-9a-f]", count: 32) + "*", ".Trash-[0-9]*/",
   ].map { Array($0.utf8) }
+
+  /// Whether a directory that is left out is the trash of a mounted disk.
+  static func isTrash(_ path: [UInt8]) -> Bool {
+    let name = path.split(separator: UInt8(ascii: "/")).last ?? []
+    return name.starts(with: Array(".Trash-".utf8))
+  }
 }

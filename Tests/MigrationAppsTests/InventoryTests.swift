@@ -66,6 +66,23 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     #expect(inventory.entries[0].size?.tally == Tally(items: 4, bytes: 5))
   }
 
+  @Test func `a folder of the user that is marked as a cache moves, and a disk's trash in one is named`() throws {
+    let scratch = try Scratch()
+    let mark = "Signature: 8a477f597d28d172789f06886806bc55"
+    for name in ["Documents/thesis/CACHEDIR.TAG", ".app/cache/CACHEDIR.TAG"] { scratch.write(name, mark) }
+    for name in ["Documents/thesis/text", ".app/cache/x", "Documents/disk/.Trash-1000/old"] {
+      scratch.write(name, "123")
+    }
+    let app = MovableApp(.described, identifier: "app", name: "App", places: [place("config", ".app")])
+    var inventory = try inventory(scratch, [app])
+    try inventory.measure(until: StopSignal())
+    let documents = try #require(inventory.entries.first { $0.name == Array("Documents".utf8) })
+    #expect(documents.size?.tally == Tally(items: 5, bytes: UInt64(mark.utf8.count) + 3))
+    #expect(inventory.entries[0].size?.tally.items == 3, "an app's cache has only its mark")
+    #expect(leftOut(inventory) == ["Documents/disk/.Trash-1000": .trash])
+    #expect(inventory.leftOut[0].size?.tally == Tally(items: 2, bytes: 3))
+  }
+
   @Test func `a path belongs to one entry: sizes count it once`() throws {
     let scratch = try germanHome()
     scratch.write("Projekte/app/data", [UInt8](repeating: 1, count: 100))
@@ -103,7 +120,8 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     scratch.makeLink("Videos", to: "Projekte")
     var inventory = try inventory(scratch)
     let videos = try #require(inventory.entries.first { $0.answers(to: Array("videos".utf8)) })
-    #expect(videos.linkTarget == scratch.at("Projekte") && !inventory.entries.contains { $0.name == Array("Projekte".utf8) })
+    #expect(
+      videos.linkTarget == scratch.at("Projekte") && !inventory.entries.contains { $0.name == Array("Projekte".utf8) })
     try inventory.measure(until: StopSignal())
     #expect(inventory.entries.first { $0.linkTarget != nil }?.size?.tally.bytes == 13)
   }

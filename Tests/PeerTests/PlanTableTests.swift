@@ -43,7 +43,7 @@ import Testing
         "Only if you add them: programs run by themselves what these contain:",
         "(4)  .bashrc                                                          1       5 B",
         "A number in parentheses does not move; with a plus sign it does, such as: +3",
-        "Left out, also all directories that are marked as caches:",
+        "Left out, also what is marked as a cache in the data of apps:",
         "     .cache: a cache, which programs make again",
         "To move: 2 entries, 3 items, 3.0 kB",
       ])

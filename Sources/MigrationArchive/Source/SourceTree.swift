@@ -49,6 +49,10 @@ package struct SourceTree: Sendable {
   package private(set) var mountPoints: [[UInt8]] = []
   package private(set) var kernelMountPoints: [[UInt8]] = []
 
+  /// The first directories that the selection leaves out.
+  package private(set) var leftOut: [[UInt8]] = []
+  private static let mostLeftOut = 1000
+
   package init() {}
 
   /// The name of a node.
@@ -115,6 +119,10 @@ package struct SourceTree: Sendable {
   }
 
   mutating func note(_ unsent: Unsent) { self.unsent.append(unsent) }
+
+  mutating func note(leftOut path: [UInt8]) {
+    if leftOut.count < Self.mostLeftOut { leftOut.append(path) }
+  }
 
   mutating func note(mountPoint path: [UInt8], isKernels: Bool) {
     if isKernels { kernelMountPoints.append(path) } else { mountPoints.append(path) }

@@ -80,7 +80,9 @@ package struct SourceWalk {
     try directory.forEachEntry { (name, _) throws(SystemError) in
       // Another process may create entries faster than this one lists them.
       if tree.nodes.count % 1024 == 1023, isStopped() { return false }
-      guard let (status, flags) = try Self.status(name, in: directory), selection.takes(name, status.kind) else {
+      guard let (status, flags) = try Self.status(name, in: directory) else { return true }
+      guard selection.takes(name, status.kind) else {
+        if status.kind == .directory { tree.note(leftOut: Self.path(of: name, in: path)) }
         return true
       }
       guard let kind = ItemKind(status.kind) else {

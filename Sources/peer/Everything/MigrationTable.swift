@@ -56,7 +56,7 @@ struct MigrationTable {
       }
     }
     list("Arrived under another name, since an item has the name:", renamed, in: &table)
-    list("Not moved:", leftOut.map { "\(VisibleText.listed($0.path)): \($0.reason.clause)" }, in: &table)
+    list("Not moved:", leftOut.map(\.line), in: &table)
     for sentence in next {
       guard let colon = sentence.firstRange(of: ": ") else {
         table.append(.heading(sentence))

@@ -32,9 +32,9 @@ struct PlanTable {
       rows.append(.heading("A number in parentheses does not move; with a plus sign it does, such as: +3"))
     }
     if !inventory.leftOut.isEmpty {
-      rows.append(.heading("Left out, also all directories that are marked as caches:"))
+      rows.append(.heading("Left out, also what is marked as a cache in the data of apps:"))
       for item in inventory.leftOut {
-        rows.append(.detail("\(VisibleText.listed(item.path)): \(item.reason.clause)"))
+        rows.append(.detail(item.line))
       }
     }
     rows.append(.heading(total))
@@ -124,7 +124,14 @@ extension Inventory.Entry {
 
 extension Omission {
   /// The JSON members of an item that does not move.
-  var members: JSONMembers { ["path": FileName(path), "reason": reason.clause] }
+  var members: JSONMembers {
+    ["path": FileName(path), "reason": reason.clause, "bytes": IfGiven(size?.tally.bytes)]
+  }
+
+  /// The line of a list.
+  var line: String {
+    "\(VisibleText.listed(path)): \(reason.clause)" + (size.map { " (\(Figures.size($0.tally.bytes)))" } ?? "")
+  }
 }
 
 /// The plan of a sender, as the receiver's user sees it.
