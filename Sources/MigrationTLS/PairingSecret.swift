@@ -11,6 +11,7 @@ package final class PairingSecret: Sendable {
   }
 
   private static let salt = Array("peer-pair-v1 scrypt".utf8)
+  private static let checkByteCount = 16
   private static let cost: UInt64 = 1 << 14
   private static let blockSize: UInt64 = 8
   private static let memoryLimit: UInt64 = 32 << 20
@@ -30,11 +31,18 @@ package final class PairingSecret: Sendable {
     }
   }
 
-  /// scrypt over the digits, 48 bytes: 128 bits more than the modulus, so that the remainder is
-  /// almost uniform.
-  static func stretch(_ digits: [UInt8]) throws(TLSError) -> SecretBytes {
+  /// A value by which a record knows a code again, and which does not show it. As slow as the secret.
+  package static func check(ofDigits digits: [UInt8], salt: [UInt8]) throws(TLSError) -> UInt128 {
+    try stretch(digits, salt: salt, byteCount: checkByteCount).copied().reduce(0) { $0 << 8 | UInt128($1) }
+  }
+
+  /// scrypt over the digits; of the secret 48 bytes: 128 bits more than the modulus, so that the
+  /// remainder is almost uniform.
+  static func stretch(
+    _ digits: [UInt8], salt: [UInt8] = salt, byteCount: Int = stretchedByteCount
+  ) throws(TLSError) -> SecretBytes {
     OpenSSL.begin()
-    var stretched = SecretBytes(zeros: stretchedByteCount)
+    var stretched = SecretBytes(zeros: byteCount)
     let done = unsafe stretched.withMutablePointer { out in
       unsafe digits.withUnsafeBytes { digits in
         unsafe EVP_PBE_scrypt(

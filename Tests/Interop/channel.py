@@ -271,8 +271,9 @@ def connect(host, port, identity, pin=None, **options):
     return channel
 
 
-def pair(channel, digits, **versions):
-    """The client's pairing up to READY (§4.2). A CONF_B that does not fit raises Mismatch."""
+def pair(channel, digits, spend=lambda: None, **versions):
+    """The client's pairing up to READY (§4.2). A CONF_B that does not fit raises Mismatch. `spend` is
+    called when the other end has shown its share, and spends a try of the code (§4.3)."""
     hello = wire.early_frame("HELLO_C", mode=wire.PAIR, **{"lowest": 2, "highest": 2, **versions})
     exchange = pairing.Exchange(True, digits)
     channel.write(hello + wire.early_frame("PAIR_A", point=exchange.share))
@@ -280,6 +281,7 @@ def pair(channel, digits, **versions):
     ids = (pairing.identity("client", channel.identity.fingerprint, channel.exported),
            pairing.identity("server", channel.peer, channel.exported))
     aad, share = pairing.hellos(hello, wire.early_frame(said.name, **said)), channel.hear_early("PAIR_B").point
+    spend()
     try:
         keys = exchange.keys(share, *ids, aad)
     except pairing.Mismatch as error:

@@ -8,6 +8,7 @@ Each step of a session is a function, so that a test can call them one by one.
 """
 
 import argparse
+import collections
 import dataclasses
 import json
 import os
@@ -61,6 +62,8 @@ class Sender(Export):
         self.control = self.verdict = self.streams = self.part = self.accepted = self.failure = None
         self.places = []
         """The places in a line that ABORT has told, when they changed."""
+        self.tries = collections.Counter()
+        """The tries that were spent on codes (§4.3)."""
 
     # The way in
 
@@ -68,20 +71,24 @@ class Sender(Export):
         return channel.connect(*self.address, self.identity, pin)
 
     def pair(self, address, code):
-        """Pairs. Tries a busy receiver again for half a minute."""
+        """Pairs. Tries a busy receiver again for half a minute, until it has shown its share."""
         self.address, digits = address, pairing.digits_of(code)
         if digits is None:
             raise pairing.Mismatch("this is no code")
+        if self.tries[digits] == 3:
+            raise pairing.Mismatch("this code is used up")
+        before = self.tries[digits]
         limit, pause = time.monotonic() + 30, 0.1
         while True:
             self.control = self.connect()
             try:
-                channel.pair(self.control, digits)
+                channel.pair(self.control, digits, spend=lambda: self.tries.update([digits]))
+                self.tries[digits] -= 1
                 break
             except channel.Aborted as error:
                 self.control.close()
                 self.places += [place for place in [error.more.get("place")] if place not in (None, *self.places[-1:])]
-                if not error.is_worth_a_try() or time.monotonic() > limit:
+                if not error.is_worth_a_try() or self.tries[digits] > before or time.monotonic() > limit:
                     raise
                 time.sleep(pause)
                 pause = min(1, pause * 1.5)

@@ -81,7 +81,8 @@ import Testing
     #expect(admission.letIn(now: 0.05, isEngaged: false, chance: 0) == nil)
     #expect(admission.nextMoment(now: 0.05, isEngaged: false) == Admission.grace)
     admission.advance(inside[0], to: .secured, now: 0.08)
-    for ticket in inside[2...] { admission.advance(ticket, to: .asking, now: 0) }
+    for ticket in inside[2...] { admission.advance(ticket, to: .proving, now: 0) }
+    admission.advance(inside[1], to: .asking, now: 0)
     let entry = admission.letIn(now: 0.1, isEngaged: false, chance: 3)
     #expect(entry?.0 == newcomer)
     // The connection with the least progress makes room, among those whose moment has passed.

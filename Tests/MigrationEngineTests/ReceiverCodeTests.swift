@@ -94,17 +94,52 @@ import Testing
     #expect(script.feed(.proved(Script.id(4), isRight: true)) == ["turn away 4: codeExpired"])
   }
 
-  @Test func `a delay that begins during an exchange applies to its proof, which spends no try`() {
+  /// A receiver at which three networks have spent a code; a fourth one guesses at the next code at a
+  /// moment, while two more exchanges of it are open: of the first network, and of a new one.
+  private func guessed(at moment: Double) -> Script {
     var script = Script()
     script.open()
-    script.come(1, host: "h")
-    _ = script.ask(1)
-    script.come(2, host: "h")
-    _ = script.ask(2)
-    _ = script.feed(.proved(Script.id(1), isRight: false))
-    #expect(script.feed(.proved(Script.id(2), isRight: true)) == ["turn away 2: busy"])
+    for number in [1, 2, 3] as [UInt64] { _ = guess(&script, number) }
+    _ = script.feed(.codeMade(.success(Script.code)), after: 5)
+    for (number, host) in [(4, "h4"), (5, "h1"), (6, "h6")] as [(UInt64, String)] {
+      script.come(number, host: host)
+      #expect(script.ask(number) == ["exchange \(number) until 15.0"])
+    }
+    script.now = moment
+    _ = script.feed(.proved(Script.id(4), isRight: false))
+    return script
+  }
+
+  @Test func `a proof behind the guess of another network is kept until its delay is over, and judged then`() {
+    for isRight in [true, false] {
+      var script = guessed(at: 6)
+      let kept = ["keep \(isRight ? "right" : "wrong") proof 6 until 6.08"]
+      #expect(script.feed(.proved(Script.id(6), isRight: isRight)) == kept)
+      // A worker may wake early.
+      #expect(script.feed(.proved(Script.id(6), isRight: isRight), after: 0.05) == kept)
+      #expect(
+        script.feed(.proved(Script.id(6), isRight: isRight), after: 0.05)
+          == (isRight
+            ? ["forget code", "confirm 6 until 15.0"]
+            : ["tell wrong code 2/3 from h6, 94 left", "turn away 6: codeMismatch"]))
+    }
+  }
+
+  @Test func `a proof behind a guess of its own network, or without time for the delay, spends no try`() {
+    var script = guessed(at: 14.95)
+    for number in [5, 6] as [UInt64] {
+      #expect(script.feed(.proved(Script.id(number), isRight: true)) == ["turn away \(number): busy"])
+    }
     script.now += 2
-    #expect(guess(&script, 3).first == "tell wrong code 2/3 from h3, 97 left")
+    #expect(guess(&script, 7).first == "tell wrong code 2/3 from h7, 94 left")
+  }
+
+  @Test func `a kept proof ends with its connection, or makes room, and spends no try`() {
+    var script = guessed(at: 6)
+    _ = script.feed(.proved(Script.id(6), isRight: true))
+    #expect(script.feed(.departed(Script.id(6))) == [])
+    script.now += 2
+    #expect(guess(&script, 7).first == "tell wrong code 2/3 from h7, 94 left")
   }
 
   @Test func `a pairing that breaks off after its proof allows another code`() {

@@ -143,6 +143,9 @@ extension ReceiverWalk {
     case .exchange(let id):
       if chance(8) { return end(job, .departed(id), id, nil) }
       end(job, .proved(id, isRight: !chance(3)), id, .resting)
+    case .keepProof(let id, let isRight):
+      if chance(8) { return end(job, .departed(id), id, nil) }
+      end(job, .proved(id, isRight: isRight), id, .resting)
     case .confirm(let id):
       if chance(8) { return end(job, .departed(id), id, nil) }
       end(job, .ready(id, identifier: UInt128(1000 + id.number)), id, .resting)

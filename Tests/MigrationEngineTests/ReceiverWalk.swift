@@ -28,6 +28,7 @@ struct ReceiverWalk {
     case greet(ConnectionID)
     case awaitShare(ConnectionID)
     case exchange(ConnectionID)
+    case keepProof(ConnectionID, isRight: Bool)
     case confirm(ConnectionID)
     case turnAway(ConnectionID)
     case welcome(ConnectionID, ConnectionMode)
@@ -273,6 +274,10 @@ struct ReceiverWalk {
     case .exchange(let id, _):
       move(id, from: [.resting], to: .served, "exchange")
       start(.exchange(id))
+    case .keepProof(let id, let isRight, let until):
+      if until <= now { fail("a proof is kept until a moment that has passed") }
+      move(id, from: [.resting], to: .served, "keep a proof")
+      start(.keepProof(id, isRight: isRight))
     case .confirm(let id, _):
       move(id, from: [.resting], to: .served, "confirm")
       start(.confirm(id))

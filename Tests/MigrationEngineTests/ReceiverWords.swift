@@ -20,6 +20,8 @@ enum Words {
     case .greet(let id, let tls, let hello): "greet \(id.number) until \(tls), \(hello)"
     case .awaitShare(let id, let until): "await share \(id.number) until \(until)"
     case .exchange(let id, let until): "exchange \(id.number) until \(until)"
+    case .keepProof(let id, let isRight, let until):
+      "keep \(isRight ? "right" : "wrong") proof \(id.number) until \(until)"
     case .confirm(let id, let until): "confirm \(id.number) until \(until)"
     case .welcome(let id, let mode, let until): "welcome \(id.number) to \(mode) until \(until)"
     case .turnAway(let id, let reason, let place):

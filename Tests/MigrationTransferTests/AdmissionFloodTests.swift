@@ -144,7 +144,7 @@ import Testing
       case .greeting, .secured:
         admission.advance(ticket, to: stage == .greeting ? .secured : .asking, now: now)
         honest?.stage = stage == .greeting ? .secured : .asking
-      case .asking: return true
+      case .asking, .proving: return true
       }
       honest?.moves = now + Self.roundTrip
       return false

@@ -40,15 +40,48 @@ import Testing
     #expect(sender.failure()?.kind == .refused)
   }
 
-  @Test func `a sender whose code was judged, or may have been, does not try it again`() throws {
+  /// Every answer to a proof but the right one; nil is a connection that ends.
+  private static let answers: [PairingFrame?] =
+    [nil, .confirmB([UInt8](repeating: 1, count: 32)), .abort(.busy, .busy(wait: .later, place: 1)), .ready]
+    + (1...7).compactMap { AbortReason(rawValue: $0).map { .abort(saying: $0) } }
+
+  @Test(arguments: answers)
+  func `a sender whose code was judged, or may have been, does not try it again`(answer: PairingFrame?) throws {
     let receiver = try StrangeReceiver()
     let sender = try RunningSender([source.at("file")], to: receiver.port, giveUpAfter: 60, code: receiver.code)
     var connection = try receiver.accept()
     try receiver.exchangeShares(&connection)
     _ = try connection.pairingFrame(until: soon())
-    connection.close(within: .zero)
+    if let answer { connection.end(with: answer, within: .zero) } else { connection.close(within: .zero) }
     _ = consume connection
-    #expect(sender.failure()?.kind == .pairing)
+    let kind: TransferFailure.Kind =
+      switch answer {
+      case .abort(.unknownPeer, _): .refused
+      case .abort(.version, _): .failed
+      default: .pairing
+      }
+    #expect(sender.failure()?.kind == kind)
+  }
+
+  @Test func `a code answers for three proofs in all runs, and then there is no connection any more`() throws {
+    let (receiver, home) = (try StrangeReceiver(), try Scratch())
+    let store = TransferStore(home: home.at("home"))
+    for _ in 0..<PairingCodes.triesPerCode {
+      let sender = try RunningSender([source.at("file")], to: receiver.port, store: store, code: receiver.code)
+      var connection = try receiver.accept()
+      try receiver.exchangeShares(&connection)
+      _ = try connection.pairingFrame(until: soon())
+      _ = consume connection
+      _ = sender.failure()
+    }
+    let late = try RunningSender([source.at("file")], to: receiver.port, store: store, code: receiver.code)
+    #expect(late.failure()?.message == "this code was tried three times from this device, and is used up")
+    // It has looked whether a receiver is here, and said nothing.
+    let other = try RunningSender([source.at("file")], to: receiver.port, store: store, code: PairingCode(number: 7))
+    var connection = try receiver.accept()
+    _ = try ServerPairing.hello(&connection, until: soon())
+    connection.abort(.notPairing)
+    #expect(other.failure()?.kind == .pairing)
   }
 
   @Test func `a sender that does not want to wait is told at once that the receiver is busy`() throws {

@@ -111,6 +111,22 @@ import Testing
     #expect(codes.mismatched(code) == .wrong(tries: 2))
   }
 
+  @Test func `the guesses of others postpone one until a moment`() {
+    var codes = PairingCodes()
+    for number in 0..<3 {
+      let code = codes.issue(now: 0)
+      _ = codes.attempt(code, from: "\(number)", now: 0)
+      _ = codes.matched(code, from: "")
+      codes.reopen()
+    }
+    let code = codes.issue(now: 0)
+    #expect(codes.attempt(code, from: "2", now: 0) == .delayed)
+    #expect(codes.attempt(code, from: "a", now: 0) == .postponed(until: 0.04))
+    #expect(codes.attempt(code, from: "a", isStated: true, now: 0.1) == .postponed(until: 0.2))
+    #expect(codes.guessesLeft == 96)
+    #expect(codes.attempt(code, from: "a", now: 0.04) == .compare)
+  }
+
   @Test func `a code lives for 600 seconds and not for one moment more`() {
     var codes = PairingCodes()
     let code = codes.issue(now: 100)

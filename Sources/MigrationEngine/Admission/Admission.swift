@@ -42,6 +42,8 @@ package struct Admission: Sendable {
     case secured
     /// Its request has arrived.
     case asking
+    /// It has a share, and may prove a code.
+    case proving
 
     package static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
   }

@@ -8,7 +8,10 @@ struct ReceiverCodes: Sendable {
     /// The proof was wrong. `attempt` is the number of this try of the open code, `left` the number
     /// of guesses that are still judged in this wait.
     case wrong(attempt: Int, left: Int)
+    /// Not judged, and nothing is spent.
     case refused(AbortReason)
+    /// Only the guesses of others delay the judgement, until a moment.
+    case postponed(until: Double)
   }
 
   /// The most addresses, of those that may not pair, that the user is told about.
@@ -108,6 +111,7 @@ struct ReceiverCodes: Sendable {
   ) -> Verdict {
     switch codes.attempt(number, from: remote.guesser, isStated: remote.relay != nil, now: now * speed) {
     case .delayed: return .refused(.busy)
+    case .postponed(let end): return .postponed(until: end / speed)
     case .expired: return .refused(.codeExpired)
     case .compare: break
     }

@@ -16,7 +16,7 @@ struct ReceiverDoor: Sendable {
     case greeting
     /// Its worker reads PAIR_A.
     case sharing
-    /// Its worker reads the proof of a code.
+    /// Its worker reads the proof of a code, or keeps it.
     case exchanging(PairingCodes.Number)
     /// Its code is spent; its worker sends the receiver's proof of the code.
     case confirming
@@ -152,6 +152,13 @@ struct ReceiverDoor: Sendable {
   /// The request of a connection has arrived.
   mutating func ask(_ id: ConnectionID, now: Double) {
     if let visitor = visitors[id] { admission.advance(visitor.ticket, to: .asking, now: now) }
+  }
+
+  /// A connection gets a share for a code. Its sender may spend a try on it, so that it makes room
+  /// later than others.
+  mutating func share(_ id: ConnectionID, _ number: PairingCodes.Number, now: Double) {
+    if let visitor = visitors[id] { admission.advance(visitor.ticket, to: .proving, now: now) }
+    advance(id, to: .exchanging(number))
   }
 
   /// A connection has made progress.

@@ -28,7 +28,7 @@ extension ReceiverEngine {
     /// The first TLS record of a connection in the lobby is complete.
     case spoke(ConnectionID)
     /// A connection in the lobby has ended, or does not speak TLS; or the worker of `greet`,
-    /// `exchange`, `confirm`, `welcome` or `turnAway` has ended without a result. The connection is
+    /// `exchange`, `keepProof`, `confirm`, `welcome` or `turnAway` has ended without a result. The connection is
     /// closed.
     case departed(ConnectionID)
     /// The relay has given this device a place.
@@ -44,8 +44,8 @@ extension ReceiverEngine {
     case asked(ConnectionID, ConnectionMode)
     /// The worker of `awaitShare` has ended: PAIR_A has arrived.
     case shared(ConnectionID)
-    /// The worker of `exchange` has ended: CONF_A has arrived. The engine must not look at
-    /// `isRight` before it has spent a try.
+    /// The worker of `exchange` has ended, since CONF_A has arrived, or that of `keepProof`. The
+    /// engine must not look at `isRight` before it has spent a try.
     case proved(ConnectionID, isRight: Bool)
     /// The worker of `confirm`, or of `welcome` for the mode *resume*, has ended: both ends have
     /// sent READY. `identifier` is a fresh random one, for a transfer that begins.
@@ -304,6 +304,9 @@ extension ReceiverEngine {
     /// A worker does the exchange of Protocol §4.4 after PAIR_A, up to CONF_A, with the newest
     /// code. Leads to `proved` or `departed`.
     case exchange(ConnectionID, until: Double)
+    /// A worker keeps a proof that came too soon, and its connection, until a moment. Leads to
+    /// `proved` or `departed`.
+    case keepProof(ConnectionID, isRight: Bool, until: Double)
     /// A worker sends CONF_B and exchanges READY. Leads to `ready` or `departed`.
     case confirm(ConnectionID, until: Double)
     /// A worker sends HELLO_S and exchanges READY, and for the mode *join* reads JOIN. Leads to

@@ -136,14 +136,15 @@ extension ReceiverEngine {
       // Until the first code is made, which is soon, the sender is told to come again.
       guard isInviting, codes.wasIssued else { throw .busy }
       let number = try codes.open(for: visitor.remote, now: now)
-      door.advance(id, to: .exchanging(number))
+      door.share(id, number, now: now)
       act(.exchange(id, until: visitor.deadline))
     } catch {
       turnAway(id, error)
     }
   }
 
-  /// A code was proved, correctly or not: a try is spent first.
+  /// A code was proved, correctly or not: a try is spent first. Its sender has spent one of its own: where
+  /// others have guessed meanwhile, the proof waits here for its judgement, if its connection has time.
   mutating func proved(_ id: ConnectionID, _ isRight: Bool) {
     guard let visitor = visitor(id), case .exchanging(let number) = visitor.step else { return }
     let remote = visitor.remote
@@ -151,6 +152,8 @@ extension ReceiverEngine {
     // tried again.
     if codes.isOpen(number, now: now), !isInviting { return turnAway(id, .busy) }
     switch codes.judge(number, isRight, from: remote, now: now) {
+    case .postponed(let end) where end < visitor.deadline: act(.keepProof(id, isRight: isRight, until: end))
+    case .postponed: turnAway(id, .busy)
     case .refused(let reason): turnAway(id, reason)
     case .wrong(let attempt, let left):
       tell(.wrongCode(attempt: attempt, allowed: PairingCodes.triesPerCode, from: remote.host, left: left))

@@ -27,8 +27,8 @@ extension ReceiverEngine {
       switch action {
       case .takeBack: self = .takeBack
       case .listen: self = .listen
-      case .greet(let id, _, _), .awaitShare(let id, _), .exchange(let id, _), .confirm(let id, _),
-        .welcome(let id, _, _), .turnAway(let id, _, _), .refuseStream(let id, _):
+      case .greet(let id, _, _), .awaitShare(let id, _), .exchange(let id, _), .keepProof(let id, _, _),
+        .confirm(let id, _), .welcome(let id, _, _), .turnAway(let id, _, _), .refuseStream(let id, _):
         self = .door(id)
       case .makeCode: self = .makeCode
       case .ask: self = .question

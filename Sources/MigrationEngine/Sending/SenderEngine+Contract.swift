@@ -195,7 +195,8 @@ extension SenderEngine {
     case forgotten
     /// This device has stopped it.
     case stopped
-    /// Another attempt would have the same result.
+    /// Another attempt would have the same result, or let the other end test another guess at the
+    /// code.
     case failed(TransferFailure)
   }
 
@@ -253,8 +254,8 @@ extension SenderEngine {
     case choose([DeviceAddress])
     /// The workers of `walk`, `choose` and `askCode` are to end soon. Their events follow.
     case stopPreparing
-    /// A worker computes the slow derivation of Protocol §4.4, before there is a connection. Leads
-    /// to `derived`.
+    /// A worker computes the slow derivation of Protocol §4.4, before there is a connection, unless
+    /// the code has no try left. Leads to `derived`.
     case deriveSecret(PairingCode)
     /// The user of this device is told about an event, in which the items of a part have the paths of
     /// this device.
@@ -338,7 +339,8 @@ extension SenderEngine {
 
   /// The purpose of a dial.
   package enum Purpose: Equatable, Sendable {
-    /// To pair with the derived secret and a fresh key.
+    /// To pair with the derived secret and a fresh key. That spends a try of the code once the
+    /// receiver has shown its share.
     case pair
     /// To come back to a transfer, with its key. A receiver with a key other than the pinned one is
     /// a stranger. Nil names the transfer that was just paired and has no name yet.

@@ -236,6 +236,17 @@ struct Connection: ~Copyable, Sendable {
     return .socket
   }
 
+  /// Waits until a moment, and reads nothing. Fails when the connection is cut meanwhile.
+  mutating func rest(until moment: BootInstant) throws(ConnectionError) {
+    while true {
+      switch try wait(until: moment, isReading: false) {
+      case .deadline: return
+      case .socket: throw ConnectionError(.lost, "the connection was cut")
+      case .wakeup: if isStopped() { throw ConnectionError(.stopped, "a pause was stopped") }
+      }
+    }
+  }
+
   /// Performs the TLS handshake. The gate bounds its costly steps.
   mutating func handshake(
     until deadline: BootInstant, within gate: ComputeGate? = nil

@@ -35,8 +35,6 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
   package let code: Code
   /// A lower-case clause.
   package let description: String
-  /// Whether no end has judged a code: another attempt may succeed.
-  private(set) var isUnjudged = false
   /// Whether the other end has said that another attempt does not help.
   private(set) var isLasting = false
   /// How many senders come first at the other end, if this one has to wait for them; 0 where that is
@@ -73,18 +71,8 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
     }
   }
 
-  /// Runs a step before any end judges a code: an end that is cut or busy may try again.
-  package static func unjudged<Value: ~Copyable>(
-    _ body: () throws(ConnectionError) -> Value
-  ) throws(ConnectionError) -> Value {
-    do {
-      return try body()
-    } catch {
-      var error = error
-      error.isUnjudged = !error.isLasting && [.lost, .closed, .timedOut, .aborted(.busy)].contains(error.code)
-      throw error
-    }
-  }
+  /// Whether another attempt may succeed, as long as none is spent by it.
+  var isPassing: Bool { !isLasting && [.lost, .closed, .timedOut, .aborted(.busy)].contains(code) }
 
   /// Runs something that the kernel may refuse.
   static func system<Result: ~Copyable>(

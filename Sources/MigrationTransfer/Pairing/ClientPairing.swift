@@ -4,38 +4,20 @@ import MigrationWire
 
 /// The sender's side of the frames before READY (Protocol §4.2).
 enum ClientPairing {
-  /// Proves the code, and checks the receiver's proof of it. READY is still to be said.
-  static func pair(
-    _ connection: inout Connection, secret: PairingSecret, own: KeyFingerprint, until deadline: BootInstant
-  ) throws(ConnectionError) -> KeyFingerprint {
+  /// A run of SPAKE2 and the other end's share, which nothing was computed from.
+  struct Shares: ~Copyable {
+    let server: KeyFingerprint
+    fileprivate let exchange: Spake2
+    fileprivate let share: [UInt8]
+  }
+
+  /// Exchanges the shares of both ends: nothing that either end says depends on the code alone.
+  static func exchange(
+    on connection: inout Connection, _ secret: PairingSecret, own: KeyFingerprint, until deadline: BootInstant
+  ) throws(ConnectionError) -> Shares {
     guard let server = connection.peerFingerprint else {
       throw ConnectionError(.refused, "the other device has no key")
     }
-    let keys = try ConnectionError.unjudged { () throws(ConnectionError) in
-      let keys = try exchange(&connection, secret, own, server, until: deadline)
-      try connection.say(.confirmA(keys.confirmA), until: deadline)
-      return keys
-    }
-    let answer: PairingFrame
-    do throws(ConnectionError) {
-      (answer, _) = try connection.pairingFrame(until: deadline)
-    } catch {
-      // A busy receiver has not judged the proof, since others have guessed too often lately.
-      if error.code == .aborted(.busy) { try ConnectionError.unjudged { () throws(ConnectionError) in throw error } }
-      throw error
-    }
-    guard case .confirmB(let confirmation) = answer else {
-      throw ConnectionError(Violation(.state, "a frame before READY"))
-    }
-    guard constantTimeEqual(confirmation, keys.confirmB) else { throw ConnectionError(.codeMismatch) }
-    return server
-  }
-
-  /// Exchanges the shares of both ends. Returns the confirmation that each end will send.
-  private static func exchange(
-    _ connection: inout Connection, _ secret: PairingSecret, _ own: KeyFingerprint, _ server: KeyFingerprint,
-    until deadline: BootInstant
-  ) throws(ConnectionError) -> Spake2Keys {
     let hello = PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair)
     let binding = try connection.channelBinding()
     // The AAD needs the answer to the hello, the share does not; so one round trip serves both.
@@ -51,7 +33,20 @@ enum ClientPairing {
     guard case (.pairB(let share), _) = try connection.pairingFrame(until: deadline) else {
       throw ConnectionError(Violation(.state, "a frame before READY"))
     }
-    return try exchange.keys(with: share)
+    return Shares(server: server, exchange: exchange, share: share)
+  }
+
+  /// Proves the code, and checks the receiver's proof of it. READY is still to be said. Each answer to
+  /// the other end's share, an error too, lets it test one guess.
+  static func prove(
+    _ shares: consuming Shares, on connection: inout Connection, until deadline: BootInstant
+  ) throws(ConnectionError) {
+    let keys = try shares.exchange.keys(with: shares.share)
+    try connection.say(.confirmA(keys.confirmA), until: deadline)
+    guard case (.confirmB(let confirmation), _) = try connection.pairingFrame(until: deadline) else {
+      throw ConnectionError(Violation(.state, "a frame before READY"))
+    }
+    guard constantTimeEqual(confirmation, keys.confirmB) else { throw ConnectionError(.codeMismatch) }
   }
 
   private static let otherHello = ConnectionError(Violation(.value, "the hello"))

@@ -52,6 +52,14 @@ struct PairingWorker: Sendable {
     }
   }
 
+  /// Keeps a proof until it may be judged.
+  func keepProof(_ isRight: Bool, until moment: BootInstant) -> ReceiverPerformer.WorkerReport {
+    goOn { (connection) throws(ConnectionError) in
+      try connection.rest(until: moment)
+      return .proved(served.id, isRight: isRight)
+    }
+  }
+
   /// Proves the code to a sender that has proved it.
   func confirm(until deadline: BootInstant) -> ReceiverPerformer.WorkerReport {
     goOn { (connection) throws(ConnectionError) in

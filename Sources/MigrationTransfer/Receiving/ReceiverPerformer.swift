@@ -91,6 +91,8 @@ final class ReceiverPerformer: Performer {
     case .exchange(let id, let moment):
       guard let secret else { return pair(id) { worker, _ in worker.turnAway(.notPairing) } }
       return pair(id, moment) { $0.exchange(secret, until: $1) }
+    case .keepProof(let id, let isRight, let moment):
+      return pair(id, moment) { $0.keepProof(isRight, until: $1) }
     case .confirm(let id, let moment): return pair(id, moment) { $0.confirm(until: $1) }
     case .welcome(let id, let mode, let moment): return pair(id, moment) { $0.welcome(mode, until: $1) }
     case .turnAway(let id, let reason, let place):

@@ -113,27 +113,42 @@ struct Dial {
       dialing.connect(to: addresses, wakeup: wakeup, isReached: isReached)
     ) { DialFailure(unreached: $0, isReached: isReached.isSet) }
     let meeting = try? connection.meetingSecret()
-    let receiver: KeyFingerprint
+    let deadline = Dialing.deadline
+    let shares: ClientPairing.Shares
     do throws(ConnectionError) {
-      receiver = try ClientPairing.pair(
-        &connection, secret: keys.secret, own: keys.identity.fingerprint, until: Dialing.deadline)
+      shares = try ClientPairing.exchange(
+        on: &connection, keys.secret, own: keys.identity.fingerprint, until: deadline)
+    } catch {
+      throw unpaired(&connection, error, hasProved: false)
+    }
+    let receiver = shares.server
+    try Fault.mapped(keys.tries?.spend()) { DialFailure.failed($0.failure) }
+    do throws(ConnectionError) {
+      try ClientPairing.prove(shares, on: &connection, until: deadline)
       if setup.options.knownDevices != .kept {
         let address = route.relay.map { RelayAccess.address(through: $0.name) } ?? connection.remoteAddress.description
         try? setup.store?.expect(receiver, as: .sender, by: keys.identity, at: address, meeting: meeting)
       }
       try connection.say(.ready, until: Dialing.deadline)
     } catch {
-      // The other end does not know of these.
-      switch error.code {
-      case .aborted(.codeMismatch): connection.abort(.codeMismatch)
-      case .unproved, .violation: connection.abort(.malformed)
-      default: break
-      }
-      throw DialFailure(ofPairing: error)
+      throw unpaired(&connection, error, hasProved: true)
     }
+    // Without this, the code only has one try less.
+    try? keys.tries?.giveBack()
     let transfer = SendingTransfer(keys.identity, receiver: receiver, meeting: meeting)
     transfer.keepOthersAway(setup.store)
     return MetReceiver(connection, transfer, dialing.context, route.relay)
+  }
+
+  /// Ends a connection on which the devices have not paired.
+  private func unpaired(_ connection: inout Connection, _ error: ConnectionError, hasProved: Bool) -> DialFailure {
+    // The other end does not know of these.
+    switch error.code {
+    case .aborted(.codeMismatch): connection.abort(.codeMismatch)
+    case .unproved, .violation: connection.abort(.malformed)
+    default: break
+    }
+    return DialFailure(ofPairing: error, hasProved: hasProved)
   }
 
   private func comeBack(
@@ -161,6 +176,8 @@ struct Dial {
 struct PairingKeys: Sendable {
   let secret: PairingSecret
   let identity: Identity
+  /// The count of the code's tries; nil where this device remembers nothing from run to run.
+  let tries: CodeTries?
 }
 
 /// A receiver that a dial has reached.
@@ -284,13 +301,16 @@ extension SenderEngine.DialFailure {
     }
   }
 
-  /// The devices were not paired on a connection.
-  package init(ofPairing error: ConnectionError) {
-    let failure = TransferFailure(unpaired: error)
-    if let place = error.place {
+  /// The devices were not paired on a connection. Once this end has spent a try of the code, no answer
+  /// of the other one makes it spend another: that would be one more guess.
+  package init(ofPairing error: ConnectionError, hasProved: Bool) {
+    let failure = TransferFailure(unpaired: error, hasProved: hasProved)
+    if hasProved {
+      self = .failed(failure)
+    } else if let place = error.place {
       self = .queued(place: place)
     } else {
-      self = error.isUnjudged ? .turnedAway(failure, reason: failure.message) : .failed(failure)
+      self = error.isPassing ? .turnedAway(failure, reason: failure.message) : .failed(failure)
     }
   }
 
@@ -313,8 +333,12 @@ extension SenderEngine.DialFailure {
 
 extension TransferFailure {
   /// The pairing on a connection has failed.
-  fileprivate init(unpaired error: ConnectionError) {
+  fileprivate init(unpaired error: ConnectionError, hasProved: Bool) {
     switch error.code {
+    case .aborted(.busy) where hasProved:
+      self.init(
+        .pairing, "the other device became busy after it had been shown the proof of the code",
+        hint: "Start again: a code may be tried three times.")
     case .aborted(let reason): self = reason.failure
     case .unproved, .violation: self.init(.pairing, error.description, hint: AbortReason.interference)
     case .lost, .closed, .refused, .violated, .timedOut, .stopped, .told, .stranger, .relay:

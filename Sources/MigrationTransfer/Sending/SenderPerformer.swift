@@ -188,8 +188,10 @@ final class SenderPerformer: Performer {
   }
 
   private func derive(_ code: PairingCode) -> SenderWorker {
-    SenderWorker("derive") {
-      let keys = PairingKeys(secret: try code.stretched(), identity: try Identity.generate())
+    let store = setup.store
+    return SenderWorker("derive") {
+      let tries = try store.map { try CodeTries(of: code, in: $0) }
+      let keys = PairingKeys(secret: try code.stretched(), identity: try Identity.generate(), tries: tries)
       return Report(.derived(nil), bringing: .pairing(keys))
     } failing: {
       .derived($0)

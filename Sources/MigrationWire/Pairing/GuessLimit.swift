@@ -48,10 +48,12 @@ package struct GuessLimit: Equatable, Sendable {
   /// The number of guesses that are left.
   package var left: Int { Self.most - spent }
 
-  /// Whether the next guess from a network has to wait. Only a relay's word may say which network
-  /// it is (Protocol §4.3).
+  /// Whether a network has guessed wrong lately.
+  func hasGuessed(_ network: String) -> Bool { guessers[network] != nil }
+
+  /// Whether the next guess from a network has to wait.
   package func delays(_ network: String, isStated: Bool = false, now: Double) -> Bool {
-    now < end(of: network, isStated)
+    now < delayEnd(of: network, isStated: isStated)
   }
 
   /// Spends one guess, which delays the next guesses. Valid while some are left.
@@ -85,8 +87,9 @@ package struct GuessLimit: Equatable, Sendable {
       .sorted { ($1.count, $0.network) < ($0.count, $1.network) }
   }
 
-  /// When the next guess from a network may be compared.
-  private func end(of network: String, _ isStated: Bool) -> Double {
+  /// When the next guess from a network may be compared. Only a relay's word may say which network
+  /// it is (Protocol §4.3).
+  func delayEnd(of network: String, isStated: Bool) -> Double {
     let guesser = guessers[network]
     let share = isStated || guesser.map { $0.ofThisWait > 0 } == true ? 1 : Self.shareOfOthers
     let own = guesser.map { $0.last + Self.delay(after: $0.count) } ?? -.infinity

@@ -20,8 +20,10 @@ package struct PairingCodes: Equatable, Sendable {
     case compare
     /// The code of this exchange is not valid any more.
     case expired
-    /// Earlier guesses delay this one. Nothing is spent.
+    /// Earlier guesses from the same network delay this one. Nothing is spent.
     case delayed
+    /// Only the guesses of others delay this one, until a moment. Nothing is spent.
+    case postponed(until: Double)
   }
 
   /// The consequence of a wrong confirmation.
@@ -92,7 +94,8 @@ package struct PairingCodes: Equatable, Sendable {
     guard case .open(number, let tries, let expires) = state, now < expires, tries < Self.triesPerCode,
       guesses.left > 0
     else { return .expired }
-    if guesses.delays(network, isStated: isStated, now: now) { return .delayed }
+    let end = guesses.delayEnd(of: network, isStated: isStated)
+    guard now >= end else { return guesses.hasGuessed(network) ? .delayed : .postponed(until: end) }
     guesses.spend(from: network, now: now)
     state = .open(number, tries: tries + 1, expires: expires)
     return .compare

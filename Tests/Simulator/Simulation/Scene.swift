@@ -82,6 +82,8 @@ final class Scene {
   let relay: String?
   var keptAtSender: SimulatedSender.Identity?
   var keptAtReceiver: Set<KeyFingerprint> = []
+  /// The sender's durable count of the tries of codes.
+  var codes = CountedCodes()
   let network: Network
   let disk: SimulatedDisk
   let source: SimulatedSource

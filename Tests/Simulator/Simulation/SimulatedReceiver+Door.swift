@@ -8,6 +8,7 @@ extension SimulatedReceiver {
     case .greet(let id, let tlsUntil, let helloUntil): work("greet", id) { greet($0, $1, tlsUntil, helloUntil) }
     case .awaitShare(let id, let until): work("share", id) { awaitShare($0, $1, until) }
     case .exchange(let id, let until): work("exchange", id) { exchange($0, $1, until) }
+    case .keepProof(let id, let isRight, let until): work("keep a proof", id) { keepProof($0, $1, isRight, until) }
     case .confirm(let id, let until): work("confirm", id) { confirm($0, $1, until) }
     case .welcome(let id, let mode, let until): work("welcome", id) { welcome($0, $1, mode, until) }
     case .turnAway(let id, let reason, _):
@@ -119,6 +120,22 @@ extension SimulatedReceiver {
     connection.send(HandshakeMessage(.pairB).bytes)
     expect(.confirmation, worker, connection, until: until) { [self] value in
       let isRight = code.map { $0.number == value } ?? false
+      done(worker, connection) { [self] in feed(.proved(connection.id, isRight: isRight)) }
+    }
+  }
+
+  private func keepProof(_ worker: Worker, _ connection: SimulatedConnection, _ isRight: Bool, _ until: Double) {
+    var isOver = false
+    let giveUp = { [self] in
+      guard !isOver else { return }
+      isOver = true
+      depart(worker, connection)
+    }
+    worker.whenTold = { [self] in run(after: world.dice.roll(0...500), giveUp) }
+    if worker.mustEnd { worker.whenTold?() }
+    run(after: world.delay(until: until)) { [self] in
+      guard !isOver else { return }
+      isOver = true
       done(worker, connection) { [self] in feed(.proved(connection.id, isRight: isRight)) }
     }
   }

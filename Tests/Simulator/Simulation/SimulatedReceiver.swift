@@ -108,7 +108,8 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
     case .finish(let result): finish(result)
     case .drop(let id): forget(id)
     case .pauseAccepting(let moment): pausedUntil = world.now + world.delay(until: moment)
-    case .greet, .awaitShare, .exchange, .confirm, .welcome, .turnAway, .refuseStream, .dismiss: performAtDoor(action)
+    case .greet, .awaitShare, .exchange, .keepProof, .confirm, .welcome, .turnAway, .refuseStream, .dismiss:
+      performAtDoor(action)
     case .makeCode: makeCode()
     case .forgetCode: scene.shownCode = nil
     case .ask(let asked): ask(asked)

@@ -109,6 +109,7 @@ extension SimulatedSender {
         if mode == .pair { connection.send(HandshakeMessage(.pairA).bytes) }
       case .pairB where mode == .pair:
         step = .proving
+        guard sender.spendTry() else { return fail(.unproved, "the code is used up") }
         connection.send(HandshakeMessage(.confirmation, sender.code).bytes)
       case .ready:
         // The receiver proves the code as well.
@@ -116,6 +117,7 @@ extension SimulatedSender {
           sender.hasMetStranger = true
           return over(.failure(ConnectionError(AbortReason.codeMismatch)))
         }
+        if mode == .pair { sender.scene.codes.giveBack(sender.code) }
         connection.send(HandshakeMessage(.heard).bytes)
         over(.success(connection))
       case .abort:
@@ -280,15 +282,7 @@ extension SimulatedSender {
     switch (handshake.step, error.isCut) {
     case (.connecting, true): return .init(unreached: error, isReached: false)
     case (.reached, true): return .init(unreached: error, isReached: true)
-    case (.proving, true): return .init(ofPairing: error)
-    default:
-      // Until the code is judged, the sender may try again.
-      do throws(ConnectionError) {
-        try ConnectionError.unjudged { () throws(ConnectionError) in throw error }
-        return .stopped
-      } catch {
-        return .init(ofPairing: error)
-      }
+    default: return .init(ofPairing: error, hasProved: handshake.step == .proving)
     }
   }
 }

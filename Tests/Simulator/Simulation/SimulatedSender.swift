@@ -32,6 +32,8 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
   private var refusedGenerations: [ArchivePath: Generation] = [:]
   private var preparers: [Worker] = []
   private(set) var code: UInt64 = 0
+  /// Whether this process has proved a code.
+  private var hasProved = false
   /// Whether another process acts for the same transfer.
   var hasTwin = false
   /// Whether another device had the receiver's address.
@@ -268,9 +270,21 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     let worker = begin("derive")
     run(after: world.dice.roll(1...5_000)) { [self] in
       self.code = code.number
-      let fault = lacksThread ? Fault(.device, "no thread") : nil
+      let fault =
+        lacksThread
+        ? Fault(.device, "no thread")
+        : scene.codes.isUsedUp(code.number) ? Fault(.pairing, "the code is used up") : nil
       end(worker) { [self] in feed(.derived(fault)) }
     }
+  }
+
+  /// Spends a try of the code, unless none is left.
+  func spendTry() -> Bool {
+    guard scene.codes.spend(code) else { return false }
+    world.check(!scene.codes.isBroken, "a code was proved too often")
+    world.check(!hasProved, "one run proves a code twice")
+    hasProved = true
+    return true
   }
 
   // MARK: The control connection

@@ -20,12 +20,17 @@ final class Impostor: Device {
       switch message.kind {
       case .clientHello: connection.send(HandshakeMessage(.serverHello, Self.key).bytes)
       case .pairA: connection.send(HandshakeMessage(.pairB).bytes)
-      case .confirmation where world.dice.one(in: 2):
-        // A proof of another code.
-        connection.send(HandshakeMessage(.ready, message.value &+ 1).bytes)
       case .confirmation:
-        connection.send(HandshakeMessage(.abort, UInt64(AbortReason.codeMismatch.rawValue)).bytes)
-        return connection.close()
+        switch world.dice.roll(0...3) {
+        case 0:
+          // A proof of another code.
+          connection.send(HandshakeMessage(.ready, message.value &+ 1).bytes)
+        case 1: return connection.close()
+        case let number:
+          let reason: AbortReason = number == 2 ? .codeMismatch : .busy
+          connection.send(HandshakeMessage(.abort, UInt64(reason.rawValue)).bytes)
+          return connection.close()
+        }
       default: break
       }
     }
