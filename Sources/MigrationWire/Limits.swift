@@ -37,11 +37,13 @@ package enum Limits {
   package static let fileSize = UInt64(Int64.max)
   package static let incompleteFiles = 256
   package static let marksInFrame = 65_536
-  /// The number of complete items that a ledger may list beyond the announced items: 64 MiB of
-  /// marks.
-  package static let staleMarks: UInt64 = 4_194_304
-  /// The number of files at the destination that a ledger may list.
-  package static let presentMarks: UInt64 = 4_194_304
+  /// The room of a ledger beyond the announced items and a quarter, in marks: 64 MiB.
+  package static let ledgerMargin: UInt64 = 4_194_304
+  /// The room of a ledger after an offer of so many items, in marks (Protocol §11): for these, for
+  /// those of earlier sessions that the source no longer has, for existing items and incomplete files.
+  package static func ledgerRoom(items: UInt64) -> UInt64 { items + items / 4 + ledgerMargin }
+  /// The most marks of each kind of existing items that this program's receiver collects.
+  package static let presentMarks = 4_194_304
   package static let rangesInPartial = 65_536
   package static let streams = 64
   /// The smallest window that a receiver may offer: two frames.

@@ -11,12 +11,13 @@ from devices import Receiver, small_file, sender
 from frozen_disk import FrozenDisk
 from interop import interop
 from needs import disk_image, needs
-from outside import GIB, MIB, equal, require
+from outside import GIB, MIB, equal, mib, require
 from standing import BUSY, refusal
 from strange_receiver import StrangeReceiver
 from strange_sender import StrangeSender
 
 if interop() is None:
+    import channel
     import wire
 
 ITEMS = 1_000_000
@@ -105,6 +106,33 @@ def test_a_sender_that_reads_a_ledger(work, trials):
     ended = end(sending)
     work.figure = f"told and dropped in {took:.1f} s, PONG after {1000 * slowest:.0f} ms at most, ended after {ended:.1f} s"
     require(slowest < took / 2, work.figure)
+
+
+@pytest.mark.takes(15)
+@needs(interop)
+def test_a_ledger_that_fills_a_senders_memory(work):
+    """millions of marks, and files in very many pieces: they share one room, and more is refused"""
+    old = work.place()[0]
+    small_file(f"{old}/file")
+    strange = StrangeReceiver(work)
+    sending = sender(work, [old], strange.port, strange.CODE)
+    strange.pair()
+    strange.judge()
+    strange.accept(is_ending=False)
+    ranges = [(2 * number, 2 * number + 1) for number in range(65_536)]
+    said = None
+    try:
+        for kind in (1, 2, 3):
+            for first in range(0, 1_200_000, 60_000):
+                marks = b"".join(struct.pack(">QQ", number << 40, 1) for number in range(first, first + 60_000))
+                strange.stranger.send(wire.frame_of(wire.TYPES["HELD"], bytes([kind]) + marks))
+        for number in range(256):
+            strange.control.say("PARTIAL", path=b"%d" % number, generation=bytes(16), ranges=ranges)
+    except channel.Cut:
+        said = sending.wait()
+    equal((said, "the ledger exceeds its limit" in sending.error()["message"]), (1, True), "the end")
+    work.figure = f"{mib(sending.peak)} at most"
+    require(sending.peak < 160 * MIB, work.figure)
 
 
 def end(process):

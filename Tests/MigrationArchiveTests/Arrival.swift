@@ -56,7 +56,7 @@ extension StagingArea {
 extension Staging {
   /// The whole ledger as the sender receives it: marks ascending, then the incomplete files.
   var report: (marks: [Mark], partials: [Partial], held: Tally) {
-    var reader = LedgerReader(self, present: PresentItems(), partLength: .max)
+    var reader = LedgerReader(self, present: PresentItems(), room: .max, partLength: .max)
     let part = reader.next()
     return (part.pages.flatMap(\.marks), part.partials, part.end ?? Tally())
   }

@@ -33,8 +33,8 @@ import Testing
       of: [PresentItems.root("there")], in: scratch.open("destination"), keys: testKeys)
   }
 
-  private func parts(length: Int = 1 << 20) -> [LedgerPart] {
-    var reader = LedgerReader(staging, present: present, partLength: length)
+  private func parts(length: Int = 1 << 20, room: UInt64 = .max) -> [LedgerPart] {
+    var reader = LedgerReader(staging, present: present, room: room, partLength: length)
     var parts: [LedgerPart] = []
     repeat { parts.append(reader.next()) } while parts.last?.end == nil && parts.count < 1_000
     return parts
@@ -70,9 +70,22 @@ import Testing
     #expect(parts[..<last].allSatisfy { $0.partials.isEmpty })
   }
 
+  @Test func `a sender with little room hears of all that is staged, and of as many existing items and names`() {
+    let partials = staging.shared.withLock { $0.ledger.partials }
+    let needed = partials.reduce(40) { $0 + $1.ledgerRoom }
+    for (room, each) in [(needed + 21, 10), (needed, 0), (0, 0)] {
+      let parts = parts(room: room)
+      let pages = parts.flatMap(\.pages)
+      func marks(_ kind: Held.Kind) -> [Mark] { pages.filter { $0.kind == kind }.flatMap(\.marks) }
+      #expect(marks(.staged).count == 40 && parts.flatMap(\.partials) == partials)
+      #expect(
+        marks(.present) == Array(present.present.prefix(each)) && marks(.taken) == Array(present.taken.prefix(each)))
+    }
+  }
+
   @Test func `an empty ledger consists of its end`() throws {
     let empty = try Self(whole: 0, partial: 0)
-    var reader = LedgerReader(empty.staging, present: PresentItems())
+    var reader = LedgerReader(empty.staging, present: PresentItems(), room: 0)
     let part = reader.next()
     #expect(part.pages == [] && part.partials == [] && part.end == Tally())
   }

@@ -30,6 +30,7 @@ extension SenderEngine.Action {
     case .say(let connection, let message): "say \(connection.number) \(message.text)"
     case .close(let connection, let until): "close \(connection.number) until \(rounded(until))"
     case .hurryClosing(let connection, let until): "hurry to close \(connection.number) until \(rounded(until))"
+    case .beginLedger(let session): "begin ledger \(session.value)"
     case .keepHeld(let session, let page): "keep \(session.value) held \(page.marks.count)"
     case .keepPartial(let session, let partial):
       "keep \(session.value) partial \(String(decoding: partial.path.bytes, as: UTF8.self))"

@@ -156,6 +156,16 @@ import Testing
     #expect(trial.hear(.failed(Failed(part: 1, full))).suffix(3) == ["say 1 receipt", "stop 1", "close 1 until 102.0"])
   }
 
+  @Test func `a part has its own ledger, also behind one that has failed before its ledger's end`() {
+    var trial = streaming([.taken(), .taken(), .taken()])
+    trial.hear(.failed(Failed(part: 0, full)))
+    #expect(trial.take(.exported(trial.session, .failure(Fixture.cut))) == [offer(1)])
+    #expect(trial.hear(.accept(Fixture.accept)) == ["begin ledger 1"])
+    #expect(trial.hear(.held(Held(kind: .staged, marks: [1]))) == ["keep 1 held 1"])
+    #expect(trial.hear(.failed(Failed(part: 1, full))).last == offer(2))
+    #expect(trial.hear(.accept(Fixture.accept)) == ["begin ledger 1"])
+  }
+
   @Test func `a connection that is lost when every part has its result ends the run with that`() {
     var trial = streaming([.taken()])
     trial.hear(.failed(Failed(part: 0, full)))

@@ -170,7 +170,7 @@ extension SenderTrial {
     #expect(trial.hear(.greeting(Fixture.greeting())) == ["tell \(offer)", "say 2 plan 77 of 1"])
     #expect(trial.hear(.verdict(Fixture.verdict)) == ["record plan 2 77 of 1 for there at host:7"])
     #expect(trial.take(.planRecorded(SessionNumber(2), 77, nil)) == ["say 2 \(offer)"])
-    #expect(trial.hear(.accept(Fixture.accept)) == [])
+    #expect(trial.hear(.accept(Fixture.accept)) == ["begin ledger 2"])
     #expect(
       trial.hear(.heldEnd(HeldEnd(held: Tally(items: 0, bytes: 30)))) == [
         "tell resumed 30", "export 2 77, no app, compressible", "open 2.0",

@@ -34,6 +34,7 @@ extension SenderTable {
     PROGRESS, PROGRESS importing, FAILED of another, RECEIPT
     a session
     stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
+    ACCEPT | begin ledger 1 | conversing
     REFUSED | tell not stored tree/file tooLarge too big | conversing
     DONE | record 7 9/900 refusals 0 | conversing
     another DONE | record 7 1/1 refusals 0 | conversing

@@ -81,7 +81,8 @@ extension SenderWalk {
         expect(!actions.contains { if case .forget = $0 { true } else { false } }, "what is done cannot be forgotten")
       }
     case .readWindow(let number): expect(number == session, "the window of another session is read")
-    case .tell, .tellProgress, .stopPreparing, .stopDialing, .keepHeld, .keepPartial, .moveFrames, .retire,
+    case .tell, .tellProgress, .stopPreparing, .stopDialing, .beginLedger, .keepHeld, .keepPartial, .moveFrames,
+      .retire,
       .forgetStream, .refuse, .finishWindow:
       break
     }

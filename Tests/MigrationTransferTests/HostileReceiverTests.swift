@@ -145,7 +145,7 @@ import Testing
       control.control.say(StrangeReceiver.accept)
       let page = UInt64(Limits.marksInFrame)
       // The rest of the bound, and one page.
-      for number in 0...(Limits.presentMarks / page) {
+      for number in 0...(Limits.ledgerMargin / page) {
         let marks = (number * page..<(number + 1) * page).map { Mark($0) }
         control.control.say(.held(Held(kind: .present, marks: marks)))
         try control.passOn()

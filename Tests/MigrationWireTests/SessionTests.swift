@@ -425,18 +425,30 @@ enum Sample {
     #expect(throws: Violation.self) { try sender.received(.held(pages.last!)) }
   }
 
-  @Test(arguments: [Held.Kind.staged, .present])
-  func `a ledger of more marks than the offer's items and the margin is refused`(kind: Held.Kind) throws {
+  @Test func `the marks of all kinds and the incomplete files of a ledger share its room`() throws {
     var sender = try comparing()
-    let most = kind == .staged ? Sample.totals(0).items * 5 / 4 + Limits.staleMarks : Limits.presentMarks
-    var told: UInt64 = 0
-    while told < most {
-      let count = min(UInt64(Limits.marksInFrame), most - told)
-      _ = try sender.received(.held(Held(kind: kind, marks: (told..<told + count).map { Mark($0) })))
-      told += count
+    var room = Sample.totals(0).items * 5 / 4 + Limits.ledgerMargin
+    func tell(_ kind: Held.Kind, _ count: UInt64) throws {
+      for first in stride(from: 0, to: count, by: Limits.marksInFrame) {
+        let marks = (first..<min(first + UInt64(Limits.marksInFrame), count)).map { Mark($0) }
+        _ = try sender.received(.held(Held(kind: kind, marks: marks)))
+      }
+      room -= count
     }
-    let one = Held(kind: kind, marks: [.max])
-    #expect(throws: Violation(.limit, "the ledger")) { try sender.received(.held(one)) }
+    try tell(.staged, room / 2)
+    try tell(.present, room / 2)
+    var ranges = ByteRanges()
+    for start in 0..<UInt64(1_000) { ranges.insert(2 * start..<2 * start + 1) }
+    let partial = Partial(path: path("a/path/of/33/bytes/in/an/archive."), generation: 1, ranges: ranges)
+    #expect(partial.ledgerRoom == 1_004)
+    _ = try sender.received(.partial(partial))
+    room -= 1_004
+    try tell(.taken, room)
+    var other = sender
+    #expect(throws: Violation(.limit, "the ledger")) {
+      try sender.received(.held(Held(kind: .taken, marks: [.max])))
+    }
+    #expect(throws: Violation(.limit, "the ledger")) { try other.received(.partial(Sample.partial)) }
   }
 
   @Test func `one mark may be held in both ways`() throws {

@@ -62,9 +62,11 @@ package struct HeldItems: Sendable {
 
   /// The held items that were not taken: they no longer exist at the source.
   package var stale: [Mark] {
-    let stale = zip(staged, isCurrent).filter { !$0.1 }.map(\.0)
+    var stale = staged.indices.lazy.filter { !isCurrent[$0] }.map { staged[$0] } as [Mark]
     guard let isMet else { return stale }
-    return (stale + zip(present, isMet).filter { !$0.1 }.map(\.0)).sorted()
+    for index in present.indices where !isMet[index] { stale.append(present[index]) }
+    stale.sort()
+    return stale
   }
 
   private static func index(of mark: Mark, in marks: [Mark]) -> Int? {

@@ -10,6 +10,8 @@ package import MigrationWire
 package struct LedgerReader: Sendable {
   private let staging: Staging
   private let length: Int
+  /// How many marks the sender has room for, those of incomplete files included.
+  private let room: UInt64
   /// The marks of each kind that remain to be sent, in order; those of the staged items are added
   /// first, with the first part.
   private var lists: [(kind: Held.Kind, marks: ArraySlice<Mark>)]
@@ -17,10 +19,12 @@ package struct LedgerReader: Sendable {
   /// The total of the staged data, once it has been looked up.
   private var held: Tally?
 
-  /// Reports on a session that has begun and whose streams do not write yet. A part has at most
-  /// `partLength` bytes on the wire, except for a single incomplete file in very many pieces.
-  package init(_ staging: Staging, present: PresentItems, partLength: Int = 256 << 10) {
+  /// Reports on a session that has begun and whose streams do not write yet, to a sender that has
+  /// room for so many marks. A part has at most `partLength` bytes on the wire, except for a single
+  /// incomplete file in very many pieces.
+  package init(_ staging: Staging, present: PresentItems, room: UInt64, partLength: Int = 256 << 10) {
     self.staging = staging
+    self.room = room
     length = partLength
     lists = [(.present, present.present[...]), (.taken, present.taken[...])]
   }
@@ -59,8 +63,12 @@ package struct LedgerReader: Sendable {
     let ledger = staging.shared.withLock { $0.ledger }
     let marks = ledger.marks
     let held = Tally(items: UInt64(marks.count), bytes: ledger.heldBytes)
-    lists.insert((.staged, marks[...]), at: 0)
     partials = ledger.partials[...]
+    // The sender must know what is staged; of what exists, as much as it has room for.
+    let rest = room.subtractingClamped(partials.reduce(UInt64(marks.count)) { $0 + $1.ledgerRoom })
+    let each = Int(clamping: rest / UInt64(max(1, lists.count { !$0.marks.isEmpty })))
+    for index in lists.indices { lists[index].marks = lists[index].marks.prefix(each) }
+    lists.insert((.staged, marks[...]), at: 0)
     self.held = held
     return held
   }

@@ -137,7 +137,8 @@ extension SenderEngine.Action {
     case .noteFinish(let session, let transfer, _, _): .finishNote(session, transfer)
     case .note(let transfer, _, _, _): .note(transfer)
     case .forget(let transfer): .forget(transfer)
-    case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .hurryClosing, .keepHeld,
+    case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .hurryClosing, .beginLedger,
+      .keepHeld,
       .keepPartial, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow, .stopSession,
       .abandonExport:
       nil

@@ -94,7 +94,9 @@ struct SenderConversation: Sendable {
       }
       planIfReady(&facts, &actions)
     case .take(let verdict): take(verdict, &facts, &actions)
-    case .begin(let accept): self.accept = accept
+    case .begin(let accept):
+      self.accept = accept
+      actions.append(.beginLedger(number))
     case .keepHeld(let page): actions.append(.keepHeld(number, page))
     case .keepPartial(let partial): actions.append(.keepPartial(number, partial))
     case .stream(let held): beginStreaming(held, &facts, now, &actions)

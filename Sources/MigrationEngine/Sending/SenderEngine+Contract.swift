@@ -293,6 +293,8 @@ extension SenderEngine {
 
     // MARK: Workers of a session
 
+    /// A part's ledger begins. That of an earlier part, which has failed before its end, is over.
+    case beginLedger(SessionNumber)
     /// A page of marks of held items, or an incomplete file: the export leaves them out.
     case keepHeld(SessionNumber, Held)
     case keepPartial(SessionNumber, Partial)

@@ -157,7 +157,8 @@ struct StagingWorker: Sendable {
     staging.beginSession(
       order.offer, mayRefuse: order.offer.contents.mayBeRefused, atMost: most)
     let part = ReceivingPart(
-      order.part, of: transfer, staging: staging, ledger: LedgerReader(staging, present: present), streams)
+      order.part, of: transfer, staging: staging,
+      ledger: LedgerReader(staging, present: present, room: Limits.ledgerRoom(items: order.offer.items)), streams)
     return admitted(order, staging, part, refusals)
   }
 

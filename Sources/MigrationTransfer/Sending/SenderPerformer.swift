@@ -101,6 +101,7 @@ final class SenderPerformer: Performer {
     case .say(let id, let message): controls.say(id, message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
 
+    case .beginLedger(let number): held[number] = HeldItems()
     case .keepHeld(let number, let page): held[number, default: HeldItems()].add(page)
     case .keepPartial(let number, let partial): held[number, default: HeldItems()].add(partial)
     case .recordPlan(let number, let record):

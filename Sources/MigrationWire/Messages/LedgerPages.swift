@@ -99,6 +99,9 @@ package struct Partial: Equatable, Sendable {
     unknown = fields.unknown(besides: 1...3)
   }
 
+  /// The room that it takes in a ledger, in marks of 16 bytes (Protocol §11): that of its values.
+  package var ledgerRoom: UInt64 { UInt64(2 + ranges.all.count + (path.bytes.count + unknown.size) / 16) }
+
   func write(to writer: inout ByteWriter) {
     var fields = Fields()
     fields.append(1, path.bytes)

@@ -12,7 +12,7 @@ package struct SenderSession: Equatable, Sendable {
     /// No part runs. Leads to offered, done.
     case between
     /// Leads to comparing, between, settling.
-    case offered(mostStaged: UInt64, Earlier)
+    case offered(ledgerRoom: UInt64, Earlier)
     /// The ledger is being received. Leads to streaming, between, settling.
     case comparing(LedgerOrder)
     /// Leads to finishing, between, settling.
@@ -156,8 +156,8 @@ package struct SenderSession: Equatable, Sendable {
   }
 
   private mutating func accepted(_ accept: Accept) throws(Violation) -> Action {
-    guard case .offered(let mostStaged, _) = state else { throw Violation(.state, "the acceptance") }
-    state = .comparing(LedgerOrder(mostStaged: mostStaged))
+    guard case .offered(let room, _) = state else { throw Violation(.state, "the acceptance") }
+    state = .comparing(LedgerOrder(room: room))
     return .begin(accept)
   }
 
@@ -170,7 +170,7 @@ package struct SenderSession: Equatable, Sendable {
 
   private mutating func toldPartial(_ partial: Partial) throws(Violation) -> Action {
     guard case .comparing(var order) = state else { throw Violation(.state, "an incomplete file") }
-    try order.countPartial()
+    try order.count(partial)
     state = .comparing(order)
     return .keepPartial(partial)
   }
@@ -235,7 +235,7 @@ package struct SenderSession: Equatable, Sendable {
     self.mayRefuse = mayRefuse
     newest = totals.part
     refusals = NamingBudget()
-    state = .offered(mostStaged: totals.mostStaged, continues ? earlier : .notFinished)
+    state = .offered(ledgerRoom: Limits.ledgerRoom(items: totals.items), continues ? earlier : .notFinished)
     return .offer(totals)
   }
 

@@ -49,12 +49,6 @@ extension Part {
   }
 }
 
-extension PartTotals {
-  /// The most complete items that an honest receiver can list after this offer (Protocol §11): the
-  /// announced items, and items of earlier sessions that the source no longer has.
-  var mostStaged: UInt64 { items + items / 4 + Limits.staleMarks }
-}
-
 /// Decides when to send a PING, and when the other end counts as dead (Protocol §7.4). Times are
 /// seconds on a clock that counts sleep.
 package struct Heartbeat: Equatable, Sendable {
@@ -89,34 +83,32 @@ package struct Heartbeat: Equatable, Sendable {
 
 /// The order of a ledger's messages (Protocol §6.4), and their limits (Protocol §11).
 struct LedgerOrder: Equatable, Sendable {
-  private let mostStaged: UInt64
+  private var room: UInt64
   private var last: Held?
   private(set) var staged: UInt64 = 0
-  private var present: UInt64 = 0
-  private var taken: UInt64 = 0
   private var partials = 0
 
-  init(mostStaged: UInt64) { self.mostStaged = mostStaged }
+  init(room: UInt64) { self.room = room }
 
   mutating func check(_ held: Held) throws(Violation) {
     if let last {
       let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind.rawValue < held.kind.rawValue
       guard ascends else { throw Violation(.value, "a page of the ledger") }
     }
-    switch held.kind {
-    case .staged: staged += UInt64(held.marks.count)
-    case .present: present += UInt64(held.marks.count)
-    case .taken: taken += UInt64(held.marks.count)
-    }
-    guard staged <= mostStaged, max(present, taken) <= Limits.presentMarks else {
-      throw Violation(.limit, "the ledger")
-    }
+    try take(UInt64(held.marks.count))
+    if held.kind == .staged { staged += UInt64(held.marks.count) }
     // The next page is compared with the greatest mark only.
     last = Held(kind: held.kind, marks: [held.marks[held.marks.count - 1]])
   }
 
-  mutating func countPartial() throws(Violation) {
+  mutating func count(_ partial: Partial) throws(Violation) {
     partials += 1
     guard partials <= Limits.incompleteFiles else { throw Violation(.limit, "the list of incomplete files") }
+    try take(partial.ledgerRoom)
+  }
+
+  private mutating func take(_ marks: UInt64) throws(Violation) {
+    guard marks <= room else { throw Violation(.limit, "the ledger") }
+    room -= marks
   }
 }

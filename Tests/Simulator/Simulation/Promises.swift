@@ -137,7 +137,7 @@ final class Promises {
 
     init(_ staging: Staging, _ keys: TransferKeys) {
       refused = Set(staging.refusals(from: 0).map { keys.mark(path: $0.path, generation: $0.generation) })
-      var reader = LedgerReader(staging, present: PresentItems(), partLength: .max)
+      var reader = LedgerReader(staging, present: PresentItems(), room: .max, partLength: .max)
       let part = reader.next()
       marks = Set(part.pages.flatMap(\.marks))
       partials = Dictionary(part.partials.map { ($0.path, $0) }) { one, _ in one }

@@ -162,7 +162,7 @@ extension SimulatedReceiver {
     let present = scene.existingItems.marks(staging.keys)
     let ledger = LedgerReader(
       staging, present: PresentItems(present: present.present, taken: present.taken),
-      partLength: world.dice.roll(100...600))
+      room: Limits.ledgerRoom(items: order.offer.items), partLength: world.dice.roll(100...600))
     session.part = ReceiverPartParts(order.part, staging, ledger, now: world.seconds)
     return admitted(order, staging, Array(staging.refusals(from: 0)))
   }

@@ -36,6 +36,7 @@ final class SenderSessionParts {
 extension SimulatedSender {
   func performInSession(_ action: Engine.Action) {
     switch action {
+    case .beginLedger(let number): session(number).held = HeldItems()
     case .keepHeld(let number, let page): if scene.mutation != .ignoreLedger { session(number).held.add(page) }
     case .keepPartial(let number, let partial):
       if scene.mutation != .ignoreLedger { session(number).held.add(partial) }

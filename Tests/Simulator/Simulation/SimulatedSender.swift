@@ -164,7 +164,7 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     case .converse(let id): converse(id, connections[id])
     case .say(let id, let message): links[id]?.say(message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): links[id]?.close(until: deadline)
-    case .keepHeld, .keepPartial, .recordPlan, .export, .abandonExport, .openStream, .moveFrames, .retire,
+    case .beginLedger, .keepHeld, .keepPartial, .recordPlan, .export, .abandonExport, .openStream, .moveFrames, .retire,
       .forgetStream, .refuse, .finishWindow, .stopSession, .noteFinish, .readWindow:
       performInSession(action)
     case .recordDone(let transfer, let part, let done, let refusals): record(transfer, part, done, refusals)
