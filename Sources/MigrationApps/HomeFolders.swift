@@ -124,8 +124,8 @@ package struct HomeFolders: Equatable, Sendable {
   private static let longest = 64 << 10
 
   private static func configured(in home: borrowing Directory) -> [HomeFolder: [UInt8]?] {
-    guard let file = try? home.openBeneath(".config/user-dirs.dirs", .nonBlocking),
-      (try? file.status().kind) == .regular, let text = try? file.readAll(limit: longest)
+    guard let file = try? home.openBeneath(".config/user-dirs.dirs"),
+      let text = try? file.readAll(limit: longest)
     else { return [:] }
     return read(text, home: (try? home.canonicalPath()) ?? [])
   }

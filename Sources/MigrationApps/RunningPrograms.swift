@@ -69,7 +69,7 @@ package struct RunningPrograms: Sendable {
     guard let status = try? folder.status(name) else { return nil }
     switch status.kind {
     case .regular:
-      guard let process = (try? folder.openChild(name, .nonBlocking))?.recordLockHolder() else { return nil }
+      guard let process = (try? folder.openChild(name))?.recordLockHolder() else { return nil }
       return words(ofProcess: "\(process)")
     case .symbolicLink:
       guard let target = try? folder.readLink(name) else { return nil }

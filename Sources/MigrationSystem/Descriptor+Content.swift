@@ -171,14 +171,13 @@ extension Descriptor {
 
 /// Reads small files that the local user or this program named in one piece.
 package enum FileContent {
-  /// Reads a file, following links; refuses a file longer than `limit`.
+  /// Reads a regular file, following links; refuses a file longer than `limit`.
   package static func read(_ path: [UInt8], limit: Int) throws(SystemError) -> [UInt8] {
-    let raw = try unsafe path.callingPath("open") { unsafe Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
-    let file = Descriptor(owning: raw)
-    guard try file.status().kind == .regular else {
-      throw SystemError(reason: "it is not a regular file", operation: "read", subject: path.escapedText)
+    let raw = try unsafe path.callingPath("open") {
+      unsafe Glibc.open($0, OpenFlags.readOnly.kernelFlags | O_NOCTTY)
     }
-    return try file.readAll(limit: limit, subject: path.escapedText)
+    return try Descriptor(owning: raw).refusedUnlessRegular(path.escapedText).readAll(
+      limit: limit, subject: path.escapedText)
   }
 
   /// Whether a path leads to a directory, also through links.

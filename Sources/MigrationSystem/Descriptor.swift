@@ -52,8 +52,8 @@ package struct Descriptor: ~Copyable, Sendable {
     try perform("let go") { csystem_let_go(raw) }
   }
 
-  /// Opens a path, absolute or relative to the current directory. Links in directories are
-  /// followed; a link as the last component is an error.
+  /// Opens a path, absolute or relative to the current directory, whatever its type. Links in
+  /// directories are followed; a link as the last component is an error.
   package static func open(
     _ path: some PathBytes & ~Escapable, _ flags: OpenFlags = .readOnly
   ) throws(SystemError) -> Descriptor {
@@ -63,13 +63,27 @@ package struct Descriptor: ~Copyable, Sendable {
     return Descriptor(owning: raw)
   }
 
-  /// Opens a path from the user, and follows links, so that /dev/stdin and shell substitutions
-  /// work.
+  /// Opens a path from the user, follows links, and waits for the other end of a FIFO, so that
+  /// /dev/stdin and shell substitutions work.
   package static func openThroughLinks(
     _ path: some PathBytes & ~Escapable, _ flags: OpenFlags = .readOnly
   ) throws(SystemError) -> Descriptor {
-    let raw = try unsafe path.callingPath("open") { unsafe Glibc.open($0, flags.kernelFlags | O_NOCTTY) }
+    let raw = try unsafe path.callingPath("open") {
+      unsafe Glibc.open($0, flags.kernelFlags & ~O_NONBLOCK | O_NOCTTY)
+    }
     return Descriptor(owning: raw)
+  }
+
+  /// Refuses a descriptor that leads to anything but a regular file, unless the flags allow it: a FIFO
+  /// or a device that another user has laid under a name. It was opened without waiting, and is asked
+  /// now, since its name may lead elsewhere by now.
+  consuming func refusedUnlessRegular(
+    _ subject: @autoclosure () -> String, opened flags: OpenFlags = .readOnly
+  ) throws(SystemError) -> Descriptor {
+    if flags.isDisjoint(with: [.directory, .anyKind]), try status().kind != .regular {
+      throw SystemError(reason: "it is not a regular file", operation: "open", subject: subject())
+    }
+    return self
   }
 
   /// Standard input, as a new descriptor.

@@ -13,15 +13,15 @@ extension Directory {
     return Descriptor(owning: raw)
   }
 
-  /// Opens a file for reading and writing, and creates it if the name is free. The umask applies to
-  /// the mode.
+  /// Opens a regular file for reading and writing, and creates it if the name is free. The umask
+  /// applies to the mode.
   package func openOrCreateFile(
     _ name: some PathBytes & ~Escapable, mode: UInt32 = 0o600
   ) throws(SystemError) -> Descriptor {
     let raw = try unsafe name.callingName("open") {
-      unsafe openat(self.raw, $0, O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, mode)
+      unsafe openat(self.raw, $0, O_CREAT | OpenFlags.readWrite.kernelFlags | O_NOFOLLOW, mode)
     }
-    return Descriptor(owning: raw)
+    return try Descriptor(owning: raw).refusedUnlessRegular(name.escapedText)
   }
 
   /// Creates a directory. The umask applies to the mode.

@@ -63,14 +63,15 @@ package struct Directory: ~Copyable, Sendable {
     try perform("write to") { unsafe faccessat(raw, ".", W_OK | X_OK, AT_EACCESS) }
   }
 
-  /// Opens a relative path, without following links, and never outside this directory.
+  /// Opens a regular file, or a directory, by a relative path, without following links, and never
+  /// outside this directory.
   package func openBeneath(
     _ path: some PathBytes & ~Escapable, _ flags: OpenFlags = .readOnly, by resolution: PathResolution = .preferred
   ) throws(SystemError) -> Descriptor {
     do {
       return try unsafe path.withCString(for: "open") { (text) throws(SystemError) -> Descriptor in
         try unsafe resolution.open(text, beneath: raw, flags: flags.kernelFlags)
-      }
+      }.refusedUnlessRegular("", opened: flags)
     } catch {
       throw error.about(path.escapedText)
     }
@@ -84,13 +85,13 @@ package struct Directory: ~Copyable, Sendable {
     Directory(owning: try openBeneath(path, .directory, by: resolution))
   }
 
-  /// Opens a file by its name.
+  /// Opens a regular file by its name.
   @specialized(where Name == ArraySlice<UInt8>)
   package func openChild<Name: PathBytes & ~Escapable>(
     _ name: Name, _ flags: OpenFlags = .readOnly
   ) throws(SystemError) -> Descriptor {
     let raw = try unsafe name.callingName("open") { unsafe openat(self.raw, $0, flags.kernelFlags | O_NOFOLLOW) }
-    return Descriptor(owning: raw)
+    return try Descriptor(owning: raw).refusedUnlessRegular(name.escapedText, opened: flags)
   }
 
   /// Opens a directory by its name.

@@ -125,7 +125,8 @@ extension Timestamp {
   }
 }
 
-/// The mode for opening a file. No flag creates a file, or lets the kernel follow a link.
+/// The mode for opening a file. No flag creates a file, lets the kernel follow a link, or has a call
+/// wait for the other end of a FIFO.
 package struct OpenFlags: OptionSet, Sendable {
   package let rawValue: CInt
 
@@ -139,13 +140,13 @@ package struct OpenFlags: OptionSet, Sendable {
   package static let readWrite = OpenFlags(rawValue: O_RDWR)
   /// Every write without an offset goes to the end.
   package static let append = OpenFlags(rawValue: O_APPEND)
-  /// Does not wait for the other end of a fifo.
-  package static let nonBlocking = OpenFlags(rawValue: O_NONBLOCK)
   /// Fails if it is not a directory.
   package static let directory = OpenFlags(rawValue: O_DIRECTORY)
+  /// Also opens an item that is no regular file: the caller looks at its type.
+  package static let anyKind = OpenFlags(rawValue: 1 << 30)
 
   /// The flags for the kernel. The opening functions add the flags that prevent following links.
-  var kernelFlags: CInt { rawValue | O_CLOEXEC }
+  var kernelFlags: CInt { rawValue & ~Self.anyKind.rawValue | O_CLOEXEC | O_NONBLOCK }
 }
 
 /// The space that a file system has for this user.

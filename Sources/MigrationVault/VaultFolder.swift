@@ -78,8 +78,7 @@ struct VaultFolder: Sendable {
   func read(_ name: String, in folder: SharedDirectory, limit: Int) throws(VaultError) -> [UInt8]? {
     let file = "\(VisibleText.quoted(name)) in \(shown)"
     return try VaultError.ifThere("\(file) cannot be read") { () throws(SystemError) -> Result<[UInt8], VaultError> in
-      // Opening a pipe would wait.
-      let descriptor = try folder.directory.openChild(name, .nonBlocking)
+      let descriptor = try folder.directory.openChild(name, .anyKind)
       let status = try descriptor.status()
       guard status.kind == .regular, status.size <= limit else {
         return .failure(VaultError(.damaged, "\(file) is not a file of this program"))

@@ -33,8 +33,7 @@ struct SecretFile {
 
   private func open(_ path: [UInt8]) throws(TransferFailure) -> Descriptor {
     do throws(SystemError) {
-      // Without this, opening a pipe would wait for a writer.
-      return try Descriptor.open(path, [.readOnly, .nonBlocking])
+      return try Descriptor.open(path)
     } catch {
       guard error.isSymbolicLink else { throw unreadable(path, error) }
       throw unfit("\(VisibleText.quoted(path)) is a link; \(content) must be in a regular file")

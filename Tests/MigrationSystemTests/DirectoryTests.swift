@@ -63,6 +63,32 @@ import Testing
     #expect(failure { () throws(SystemError) in _ = try scratch.directory.status("new") } == ENOENT)
   }
 
+  @Test(arguments: ["fifo", "socket", "directory"])
+  func `what is no regular file is refused under its name, and no opening waits for it`(name: String) throws {
+    let scratch = try Scratch()
+    let path = "\(scratch.path)/\(name)"
+    try scratch.directory.makeDirectory("directory")
+    #expect(mkfifo(scratch.path + "/fifo", 0o600) == 0)
+    #expect(mknod(scratch.path + "/socket", S_IFSOCK | 0o600, 0) == 0)
+    let base = scratch.path
+    let opening = try RunningThread("opening") { () -> [String: String?] in
+      let directory = try Directory.open(base)
+      func words(_ body: () throws(SystemError) -> Void) -> String? { thrown(by: body)?.words }
+      return [
+        "child": words { () throws(SystemError) in _ = try directory.openChild(name) },
+        "changed": words { () throws(SystemError) in _ = try directory.openChild(name, .readWrite) },
+        "kernel": words { () throws(SystemError) in _ = try directory.openBeneath(name, by: .kernel) },
+        "walk": words { () throws(SystemError) in _ = try directory.openBeneath(name, by: .walk) },
+        "made": words { () throws(SystemError) in _ = try directory.openOrCreateFile(name) },
+        "read": words { () throws(SystemError) in _ = try FileContent.read(Array(path.utf8), limit: 9) },
+      ]
+    }
+    // Lets a thread that waits end.
+    defer { if !opening.hasEnded(by: .now()) { _ = try? Descriptor.openThroughLinks(path, .readWrite) } }
+    let refusals = try opening.value(until: .now() + .seconds(20))
+    #expect(refusals.values.allSatisfy { $0 != nil }, "\(refusals)")
+  }
+
   @Test func `renaming without replacing refuses to overwrite`() throws {
     let scratch = try Scratch()
     scratch.write("one", "1")

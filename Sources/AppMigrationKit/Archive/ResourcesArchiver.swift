@@ -61,7 +61,7 @@ enum AppendableItem: ~Copyable {
   /// Opens the item at a path; throws a `CocoaError`.
   init(opening path: [UInt8]) throws(CocoaError) {
     do throws(SystemError) {
-      let descriptor = try Descriptor.open(path, .nonBlocking)
+      let descriptor = try Descriptor.open(path)
       let kind = try descriptor.status().kind
       guard kind == .regular || kind == .directory else {
         throw SystemError(reason: "it is neither a file nor a directory nor a link", operation: "append")

@@ -67,10 +67,7 @@ final class DirectoryPlaces: StagingPlaces {
   }
 
   func beginning(of path: ArchivePath, _ count: Int) throws(SystemError) -> [UInt8] {
-    let file = try existingParent(of: path).directory.openChild(path.name, .nonBlocking)
-    guard try file.status().kind == .regular else {
-      throw SystemError(reason: "it is not a regular file", operation: "read")
-    }
+    let file = try existingParent(of: path).directory.openChild(path.name)
     var bytes = [UInt8](repeating: 0, count: min(count, Int(try file.status().size)))
     let read = try file.readFully(at: 0, into: &bytes)
     return Array(bytes.prefix(read))

@@ -71,11 +71,9 @@ extension Directory {
   /// Whether the directory is marked as a cache. If the mark cannot be read, it counts as unmarked.
   fileprivate var isMarkedAsCache: Bool { (try? readCacheTag()) == Self.cacheSignature }
 
-  /// The significant first bytes of the mark; none if it is not a regular file.
+  /// The significant first bytes of the mark.
   private func readCacheTag() throws(SystemError) -> [UInt8] {
-    // The name could belong to a pipe, and opening a pipe would block.
-    let file = try openChild(Self.cacheTag, [.readOnly, .nonBlocking])
-    guard try file.status().kind == .regular else { return [] }
+    let file = try openChild(Self.cacheTag)
     var bytes = [UInt8](repeating: 0, count: Self.cacheSignature.count)
     let count = try file.readFully(at: 0, into: &bytes)
     bytes.removeSubrange(count...)

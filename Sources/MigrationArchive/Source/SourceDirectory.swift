@@ -97,7 +97,7 @@ final class RealDirectory: SourceDirectory {
   private func entry(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> { root.map { $0.entry[...] } ?? name }
 
   func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealFile {
-    fileSystem.file(try directory.directory.openChild(entry(name), .nonBlocking))
+    fileSystem.file(try directory.directory.openChild(entry(name), .anyKind))
   }
 
   func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus {

@@ -215,12 +215,10 @@ extension BundleFiles {
   private static func copyFile(
     _ name: [UInt8], from directory: SharedDirectory, to copy: SharedDirectory, _ place: [[UInt8]]
   ) throws(HostError) {
-    // A named pipe that has replaced the file meanwhile does not block.
     let source = try reading(place) { () throws(SystemError) in
-      SharedDescriptor(try directory.directory.openChild(name, .nonBlocking))
+      SharedDescriptor(try directory.directory.openChild(name))
     }
     let status = try reading(place) { () throws(SystemError) in try source.descriptor.status() }
-    guard status.kind == .regular else { throw fault(place, "it changed while it was copied") }
     let target = try writing { () throws(SystemError) in SharedDescriptor(try copy.directory.createFile(name)) }
     var buffer = [UInt8](repeating: 0, count: chunk)
     var offset: Int64 = 0

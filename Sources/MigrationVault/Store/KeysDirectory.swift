@@ -44,7 +44,7 @@ struct KeysDirectory: Sendable {
     guard let found else { return nil }
     try check(found)
     let file = try VaultError.ifThere("the key in \(shown) cannot be opened") { () throws(SystemError) in
-      SharedDescriptor(try found.directory.openChild(name, .nonBlocking))
+      SharedDescriptor(try found.directory.openChild(name, .anyKind))
     }
     guard let file else { return nil }
     func content() throws(SystemError) -> Result<[UInt8], VaultError> {

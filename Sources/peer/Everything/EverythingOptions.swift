@@ -123,7 +123,7 @@ enum FormerHome {
   private static func homes(below directory: [UInt8]) -> Set<[UInt8]> {
     guard let disk = try? Directory.open(directory),
       let folder = try? disk.openDirectoryBeneath(FileContent.split(list).directory),
-      let content = try? folder.openChild(FileContent.split(list).name, .nonBlocking).readAll(limit: longest)
+      let content = try? folder.openChild(FileContent.split(list).name).readAll(limit: longest)
     else { return [] }
     return Set(
       content.split(separator: UInt8(ascii: "\n")).compactMap { line in

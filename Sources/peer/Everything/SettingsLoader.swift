@@ -73,7 +73,7 @@ final class SettingsLoader: Sendable {
     let place = AppCatalogue.settingsPlace(of: identifier)
     let (folder, name) = FileContent.split(place)
     let directory = try home.openDirectoryBeneath(folder)
-    let content = try directory.openChild(name, .nonBlocking).readAll(limit: DesktopSettings.longest)
+    let content = try directory.openChild(name).readAll(limit: DesktopSettings.longest)
     guard let settings = DesktopSettings(dump: content)?.only(keys), let present = dconf.settings()?.only(keys) else {
       throw SystemError(reason: "dconf or its output cannot be read", operation: "load")
     }
@@ -100,7 +100,7 @@ final class SettingsLoader: Sendable {
       } catch {
         guard error.isAlreadyExisting else { throw error }
         // A load that was interrupted has kept them already.
-        if (try? directory.openChild(name, .nonBlocking).readAll(limit: DesktopSettings.longest)) == content { return }
+        if (try? directory.openChild(name).readAll(limit: DesktopSettings.longest)) == content { return }
       }
     }
   }
