@@ -2,8 +2,8 @@ package import MigrationSystem
 
 /// Decides which requests come from the user's own page.
 ///
-/// The address that a browser is started with can be seen by all users of the machine. It has a
-/// ticket, which works once and for a minute, and which the page exchanges for the secret.
+/// The address of the page has a ticket, which works once and for a minute, and which the page
+/// exchanges for the secret.
 package struct Gate: Sendable {
   /// How long a ticket works.
   package static let lifeOfTicket = Duration.seconds(60)
@@ -33,13 +33,19 @@ package struct Gate: Sendable {
     return ticket
   }
 
-  /// Whether a request was meant for this server, and no other page has made it. A whole name
-  /// counts, so that no other name leads here.
+  /// Whether a ticket still works.
+  package func hasTicket(now: BootInstant) -> Bool { tickets.contains { $0.end > now } }
+
+  /// Whether a request was meant for this server, and no other page has made it, except to show the
+  /// page alone in a window, as the file that leads a browser here does. A whole name counts, so
+  /// that no other name leads here.
   package func isFromHere(_ request: Request) -> Bool {
     guard request.fields["host"] == host else { return false }
     if let origin = request.fields["origin"] { return origin == "http://\(host)" }
     // A browser names the origin of each request that may have an effect.
-    return request.method == .get && ["same-origin", "none", nil].contains(request.fields["sec-fetch-site"])
+    guard request.method == .get else { return false }
+    let isAlone = request.fields["sec-fetch-mode"] == "navigate" && request.fields["sec-fetch-dest"] == "document"
+    return ["same-origin", "none", nil].contains(request.fields["sec-fetch-site"]) || isAlone && request.target == "/"
   }
 
   /// Whether a request has the secret.

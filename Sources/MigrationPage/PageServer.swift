@@ -15,6 +15,8 @@ package struct PageServer: ~Copyable {
   private var connections: [UniqueBox] = []
   /// When it ends if no page is there.
   private var end: BootInstant
+  /// Whether a ticket worked at the last look.
+  private var hadTicket = true
 
   /// A connection that an array can hold.
   private final class UniqueBox {
@@ -65,6 +67,9 @@ package struct PageServer: ~Copyable {
       for (index, box) in connections.enumerated() { step(box, interests[index + 3].ready, now: now) }
       connections.removeAll { $0.connection.isOver }
       if !interests[2].ready.isEmpty { try accept(now: now) }
+      let hasTicket = gate.hasTicket(now: now)
+      if hadTicket, !hasTicket { program.endTickets() }
+      hadTicket = hasTicket
       let isShown = connections.contains { $0.connection.isStream }
       let isNeeded = program.isNeeded(isShown: isShown)
       // A page that came in time has used its ticket.
@@ -88,7 +93,7 @@ package struct PageServer: ~Copyable {
         return
       }
       guard let socket else { return }
-      guard LoopbackConnection.owner(ofPort: socket.remoteAddress.port, to: port) == owner else { continue }
+      guard socket.ownerOfOtherEnd == owner else { continue }
       if connections.count >= Self.mostConnections {
         guard let oldest = connections.firstIndex(where: { !$0.connection.isStream }) else { continue }
         connections.remove(at: oldest)

@@ -76,4 +76,6 @@ package protocol PageProgram: AnyObject, Sendable {
   /// Whether something runs, or has ended and no page has shown it. `isShown` is whether a page reads
   /// the events.
   func isNeeded(isShown: Bool) -> Bool
+  /// Called when no ticket works any more.
+  func endTickets()
 }

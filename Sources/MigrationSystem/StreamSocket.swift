@@ -82,6 +82,13 @@ package struct StreamSocket: ~Copyable, Sendable {
     try unsafe SocketAddress.read("examine a connection") { unsafe getsockname(raw, $0, $1) }.address
   }
 
+  /// The user who owns the other end of an accepted connection from 127.0.0.1 to 127.0.0.1, by the
+  /// kernel. Nil if the kernel does not say, if that end is closed, or if it is at another address.
+  package var ownerOfOtherEnd: UInt32? {
+    var owner: UInt32 = 0
+    return unsafe csystem_other_end_owner(raw, &owner) == 0 ? owner : nil
+  }
+
   /// Sends as many bytes as the kernel accepts; nil if it accepts none without waiting.
   func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
     do {

@@ -47,16 +47,6 @@ package struct UserProgram: Sendable {
   }
 }
 
-/// A connection over this machine's loopback address.
-package enum LoopbackConnection {
-  /// The user who owns the end at `port` of the connection to `other`, by the kernel; nil if it does
-  /// not say.
-  package static func owner(ofPort port: UInt16, to other: UInt16) -> UInt32? {
-    var owner: UInt32 = 0
-    return unsafe csystem_connection_owner(port, other, &owner) == 0 ? owner : nil
-  }
-}
-
 /// The program that has started this one as a service, if it wants to know how it is.
 package enum ServiceManager {
   /// Sends a state such as "READY=1" to the socket that `NOTIFY_SOCKET` names, as sd_notify(3) does.

@@ -21,6 +21,7 @@ import Testing
   @Test func `a ticket works for a minute`() throws {
     var gate = try Gate(port: 80)
     let request = request([Gate.ticketField: try gate.newTicket(now: now)], .post)
+    #expect(gate.hasTicket(now: now) && !gate.hasTicket(now: now + Gate.lifeOfTicket))
     let isTaken = gate.takeTicket(of: request, now: now + Gate.lifeOfTicket)
     #expect(!isTaken)
   }
@@ -59,5 +60,20 @@ import Testing
     #expect(!gate.isFromHere(request(["host": gate.host], .post)))
     #expect(gate.isFromHere(request(["host": gate.host, "origin": "http://\(gate.host)"], .post)))
     #expect(!gate.isFromHere(request(["host": gate.host, "sec-fetch-site": "cross-site"])))
+  }
+
+  @Test func `another document leads to the page alone in a window, and nowhere else`() throws {
+    let gate = try Gate(port: 80)
+    func isTaken(_ method: Request.Method, _ target: String, _ mode: String, _ destination: String) -> Bool {
+      let fields = [
+        "host": gate.host, "sec-fetch-site": "cross-site", "sec-fetch-mode": mode, "sec-fetch-dest": destination,
+      ]
+      return gate.isFromHere(Request(method, target, fields: fields))
+    }
+    #expect(isTaken(.get, "/", "navigate", "document"))
+    #expect(!isTaken(.get, "/", "navigate", "iframe"))
+    #expect(!isTaken(.get, "/", "no-cors", "document"))
+    #expect(!isTaken(.get, "/page.js", "navigate", "document"))
+    #expect(!isTaken(.post, "/", "navigate", "document"))
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import MigrationSystem
 import TestSupport
 import Testing
@@ -11,6 +12,7 @@ import Testing
     let events: PageEvents
     let calls = Mutex<[Call]>([])
     let isRunning = Mutex(true)
+    let ends = Mutex(0)
 
     init() throws { events = try PageEvents() }
 
@@ -22,6 +24,8 @@ import Testing
     }
 
     func isNeeded(isShown: Bool) -> Bool { isRunning.withLock { $0 } }
+
+    func endTickets() { ends.withLock { $0 += 1 } }
   }
 
   /// What a server tells of itself.
@@ -97,6 +101,7 @@ import Testing
     let answer = try served.ask(request)
     #expect(answer.hasSuffix("\r\n\r\n\(served.secret)"))
     #expect(status(try served.ask(request)) == 403)
+    #expect(served.keeper.ends.withLock { $0 } == 1)
   }
 
   @Test func `without the secret there are no events, no effects and no tickets`() throws {
@@ -145,11 +150,37 @@ import Testing
     extendLifetime(sockets)
   }
 
-  @Test func `the kernel names the owner of a connection, and only of one that exists`() throws {
+  @Test func `the kernel names the owner of an open connection from 127.0.0.1, and of no other`() throws {
     let listener = try ListeningSocket(on: .loopback(port: 0))
-    let socket = try StreamSocket.connect(to: .loopback(port: listener.port))
-    let port = try socket.localAddress().port
-    #expect(LoopbackConnection.owner(ofPort: port, to: listener.port) == CurrentProcess.effectiveUserID)
-    #expect(LoopbackConnection.owner(ofPort: port, to: port) == nil)
+    func ownerOfAccepted() throws -> UInt32? {
+      var poller = try Poller()
+      _ = try poller.wait(for: .readable, on: listener.raw, until: .now() + .seconds(30))
+      guard let accepted = try listener.accept() else { throw SystemError(reason: "none", operation: "accept") }
+      return accepted.ownerOfOtherEnd
+    }
+    let first = try StreamSocket.connect(to: .loopback(port: listener.port))
+    #expect(try ownerOfAccepted() == CurrentProcess.effectiveUserID)
+    // Another end with the port of one of the owner's.
+    let other = Descriptor(owning: socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0))
+    func call(
+      _ function: (CInt, UnsafePointer<sockaddr>, socklen_t) -> CInt, _ address: UInt32, _ port: UInt16
+    ) -> CInt {
+      var name = sockaddr_in()
+      name.sin_family = sa_family_t(AF_INET)
+      (name.sin_port, name.sin_addr.s_addr) = (port.bigEndian, address.bigEndian)
+      return unsafe withUnsafePointer(to: &name) { name in
+        unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          unsafe function(other.raw, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+    }
+    try #require(call({ unsafe bind($0, $1, $2) }, 0x7F00_0002, first.localAddress().port) == 0)
+    try #require(call({ unsafe connect($0, $1, $2) }, 0x7F00_0001, listener.port) == 0)
+    #expect(try ownerOfAccepted() == nil)
+    // One that is closed before it is accepted: the kernel calls it root's.
+    _ = try StreamSocket.connect(to: .loopback(port: listener.port))
+    #expect(try ownerOfAccepted() == nil)
+    extendLifetime(first)
+    extendLifetime(other)
   }
 }

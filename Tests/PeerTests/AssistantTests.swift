@@ -1,6 +1,8 @@
+import Glibc
 import MigrationPage
 import MigrationSystem
 import MigrationTransfer
+import TestSupport
 import Testing
 
 @testable import peer
@@ -34,6 +36,28 @@ import Testing
       }
       #expect(options.takesEverything && options.asks && options.json)
     }
+  }
+
+  @Test func `the file with the ticket lies where only its user looks, and browsers do`() throws {
+    let scratch = try Scratch()
+    for (name, mode) in [("open", 0o777), ("own", 0o700), ("taken", 0o700)] as [(String, mode_t)] {
+      try #require(mkdir(scratch.path(name), 0o700) == 0 && chmod(scratch.path(name), mode) == 0)
+    }
+    try #require(mkdir(scratch.path("taken/peer-assistant"), 0o755) == 0)
+    let places = ["open", "missing", "taken", "own"].map { scratch.at($0) }
+    let path = try #require(LeadingFile.write("http://127.0.0.1:9/#0a", in: places))
+    #expect(path == scratch.at("own/peer-assistant/\(CurrentProcess.id).html"))
+    let folder = try Directory.open(scratch.at("own/peer-assistant"))
+    #expect(try folder.status().mode == 0o700)
+    #expect(try folder.status("\(CurrentProcess.id).html").mode == 0o600)
+    #expect(
+      String(decoding: try FileContent.read(path, limit: 1000), as: UTF8.self).contains("url=http://127.0.0.1:9/#0a"))
+    LeadingFile.removeAll(in: places)
+    #expect(scratch.names("own").isEmpty && scratch.names("open").isEmpty)
+    let variables = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "run"].mapValues { Array($0.utf8) }
+    let record = Array("/p".utf8)
+    #expect(LeadingFile.places(record, hasSnaps: true) { variables[$0] } == [Array("/home/a".utf8), record])
+    #expect(LeadingFile.places(record, hasSnaps: false) { variables[$0] } == [record])
   }
 
   @Test(arguments: [

@@ -11,6 +11,6 @@
 // that a terminal does not end it. Returns its number, or -1.
 pid_t csystem_run(const char *program, char *const arguments[], const int descriptors[3], int has_session);
 
-// Asks the kernel which user owns the socket of a connection over 127.0.0.1, by both of its ports.
-// Returns 0; or -1, also if there is no such socket.
-int csystem_connection_owner(uint16_t port, uint16_t to_port, uint32_t *owner);
+// Asks the kernel which user owns the other end of an accepted connection from 127.0.0.1 to 127.0.0.1.
+// Returns 0; or -1, also if that end is closed, or at another address.
+int csystem_other_end_owner(int connection, uint32_t *owner);

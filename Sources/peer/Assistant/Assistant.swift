@@ -25,19 +25,23 @@ enum Assistant {
         .failed, "the files of the page are not installed", hint: "Install peer again: they are in share/peer/page.")
     }
     let home = try Home.forRecords()
+    let places = LeadingFile.places(home)
     do throws(SystemError) {
       // Before all threads.
       let signals = try SignalSource()
       let file = try Directory.openOrMake(home, mode: 0o700).openOrCreateFile(fileName)
       guard try file.lockOnceFree() else {
-        try open(try addressOfOther(file), opensBrowser)
+        open(try addressOfOther(file), opensBrowser, by: places)
         return ExitCode.done
       }
-      let program = try AssistantProgram(page: page)
+      // An assistant that was killed leaves its own.
+      LeadingFile.removeAll(in: places)
+      defer { LeadingFile.removeAll(in: places) }
+      let program = try AssistantProgram(page: page) { LeadingFile.removeAll(in: places) }
       var server = try PageServer(program)
       try file.truncate(to: 0)
       try file.write(at: 0, Array("\(server.port) \(server.secret)\n".utf8).span)
-      try open(try server.newAddress(), opensBrowser)
+      open(try server.newAddress(), opensBrowser, by: places)
       let isStopped = try server.run(until: signals.raw)
       try file.truncate(to: 0)
       program.end()
@@ -48,12 +52,16 @@ enum Assistant {
     }
   }
 
-  /// Prints an address, and opens it in the browser that the user has chosen.
-  private static func open(_ address: String, _ opensBrowser: Bool) throws(SystemError) {
-    StandardStream.output.write("The page for moving to a new computer: \(address)\n")
+  /// Opens the page in the browser that the user has chosen, and prints its address: to a terminal
+  /// with a ticket, and into a log without one.
+  private static func open(_ address: String, _ opensBrowser: Bool, by places: [[UInt8]]) {
+    let file = opensBrowser ? LeadingFile.write(address, in: places) : nil
+    let shown = Terminal.isTerminal(StandardStream.output.rawValue) ? nil : file.map { VisibleText.listed($0) }
+    StandardStream.output.write("The page for moving to a new computer: \(shown ?? address)\n")
     guard opensBrowser else { return }
     do throws(SystemError) {
-      let browser = try UserProgram("xdg-open", [address])
+      guard let file else { return tellToOpen() }
+      let browser = try UserProgram("xdg-open", [String(decoding: file, as: UTF8.self)])
       // A browser may run as long as this program.
       _ = try OwnerThread(name: "browser") { if (try? browser.wait()) != 0 { tellToOpen() } }
     } catch {

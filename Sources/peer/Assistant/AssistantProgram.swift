@@ -35,11 +35,15 @@ final class AssistantProgram: PageProgram {
 
   let events: PageEvents
   private let folder: [UInt8]
+  private let forget: @Sendable () -> Void
   private let state = Condition(State())
 
-  /// - Parameter folder: the page's files.
-  init(page folder: [UInt8]) throws(SystemError) {
+  /// - Parameters:
+  ///   - folder: the page's files.
+  ///   - forget: removes what has a ticket.
+  init(page folder: [UInt8], forgettingTickets forget: @escaping @Sendable () -> Void) throws(SystemError) {
     self.folder = folder
+    self.forget = forget
     events = try PageEvents()
     events.begin(with: Self.line("idle"))
   }
@@ -57,6 +61,8 @@ final class AssistantProgram: PageProgram {
       return state.child != nil || state.isUnseen
     }
   }
+
+  func endTickets() { forget() }
 
   func perform(_ call: Call, _ form: [String: String]) -> Status {
     switch call {

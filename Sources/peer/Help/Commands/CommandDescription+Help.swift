@@ -67,9 +67,10 @@ extension CommandDescription {
         """),
       .text(
         """
-        Prints the page's address, which works once and for a minute, and opens it. Only your own programs on this device
-        reach the page. A transfer goes on if you close the page; start the command again to see it. The command ends ten
-        seconds after the page is closed, if nothing runs. Ctrl-C ends a transfer in order; it can go on later.
+        Opens the page, and prints its address at a terminal; it works once and for a minute. Only your own programs on
+        this device reach the page. A transfer goes on if you close the page; start the command again to see it. The
+        command ends ten seconds after the page is closed, if nothing runs. Ctrl-C ends a transfer in order; it can go on
+        later.
         """),
     ],
     options: [
