@@ -42,7 +42,9 @@ struct KeyFile: Sendable {
   /// Reads a text.
   init(_ text: [UInt8]) throws(Mistake) {
     guard let text = String(validating: text, as: UTF8.self) else { throw Mistake(line: 0, reason: "it is not UTF-8") }
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    // Not by characters: the end of a Windows line is one, and so is a sign with an accent behind it.
+    let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
       let line = line.trimmingBlanks
       if line.isEmpty || line.first == "#" { continue }
       if line.first == "[" {
@@ -62,9 +64,9 @@ struct KeyFile: Sendable {
   func group(_ name: String) -> Group? { groups.first { $0.name == name } }
 }
 
-extension Substring {
+extension Substring.UnicodeScalarView {
   /// Without blanks at both ends, and without the end of a Windows line.
-  fileprivate var trimmingBlanks: Substring {
+  fileprivate var trimmingBlanks: Substring.UnicodeScalarView {
     var text = drop { $0 == " " || $0 == "\t" }
     while let last = text.last, last == " " || last == "\t" || last == "\r" { text.removeLast() }
     return text
@@ -74,6 +76,6 @@ extension Substring {
 extension KeyFile.Entry {
   /// The parts of a list, which semicolons separate.
   var list: [String] {
-    value.split(separator: ";").map { String($0.trimmingBlanks) }.filter { !$0.isEmpty }
+    value.unicodeScalars.split(separator: ";").map { String($0.trimmingBlanks) }.filter { !$0.isEmpty }
   }
 }

@@ -57,6 +57,15 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
       ])
   }
 
+  @Test func `lines may end as on Windows, and a value may begin with an accent`() throws {
+    let lines = ["# a comment", "[Application]", "Id=x", "Name=\u{301}X", "", "[Data]", "a = home/.x ; config/x ;", ""]
+    for end in ["\n", "\r\n"] {
+      let app = try read(lines.joined(separator: end))
+      #expect(Array(app.name.utf8) == Array("\u{301}X".utf8))
+      #expect(app.roots.map { $0.places.map { String(decoding: $0.path, as: UTF8.self) } } == [[".x", ".config/x"]])
+    }
+  }
+
   /// The lines with the data, of which the last one is wrong, and a part of the reason.
   @Test(arguments: [
     ("a=home/../eva", "'..'"), ("a=/etc/shadow", "absolute path"), ("a=~/x", "absolute path"), ("a=home/./x", "'.'"),

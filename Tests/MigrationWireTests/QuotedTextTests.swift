@@ -34,6 +34,15 @@ import Testing
     #expect(VisibleText.message(message) == shown)
   }
 
+  @Test(arguments: [
+    ("no", #""no""#), (#"a "b""#, #""a \"b\"""#), ("\"\u{301} b\"\u{338}", "\"\\\"\u{301} b\\\"\u{338}\""),
+    ("\n", #""\n""#),
+  ])
+  func `no quotation mark in a message ends the quotation, not even one with an accent`(text: String, shown: String) {
+    // Equal by scalars: equal characters would do for texts.
+    #expect(Array(VisibleText.said(text).utf8) == Array(shown.utf8))
+  }
+
   /// Names of every kind that a shell or a terminal could act on.
   private static func names() -> [[UInt8]] {
     var random = Seeded(12)

@@ -29,7 +29,13 @@ package enum VisibleText {
 
   /// A message of the other end in quotation marks, with those inside it escaped.
   package static func said(_ text: String) -> String {
-    "\"" + message(text).replacing("\"", with: "\\\"") + "\""
+    var shown = [UInt8(ascii: "\"")]
+    // Not by characters: a quotation mark with an accent is another character.
+    for scalar in text.unicodeScalars {
+      if scalar == "\"" { shown.append(UInt8(ascii: "\\")) }
+      append(scalar, to: &shown)
+    }
+    return String(decoding: shown, as: UTF8.self) + "\""
   }
 
   /// A path within an archive, made safe to show.
