@@ -186,13 +186,17 @@ def root_installs_only_where_others_change_nothing(folder):
     stage, prefix = f"{folder}/stage", f"{folder}/prefix"
     write(stage, "bin/peer", "new")
     installation.install(prefix, stage)
-    for place, owner, mode in (("", NOBODY, 0o755), ("/bin", NOBODY, 0o755), ("/bin", 0, 0o777)):
-        os.chown(prefix + place, owner, owner)
+    for place, owner, group, mode in (
+            ("", NOBODY, NOBODY, 0o755), ("/bin", NOBODY, NOBODY, 0o755), ("/bin", 0, 0, 0o777), ("/bin", 0, NOBODY, 0o775), ("", 0, NOBODY, 0o775)):
+        os.chown(prefix + place, owner, group)
         os.chmod(prefix + place, mode)
         for action in (installation.install, prefix, stage), (installation.uninstall, prefix):
             require("other users may change" in refused(folder, *action), "another sentence")
         os.chown(prefix + place, 0, 0)
         os.chmod(prefix + place, 0o755)
+    if installation.is_of_root(0):
+        os.chmod(f"{prefix}/bin", 0o775)
+        installation.install(prefix, stage)
     os.symlink(prefix, f"{folder}/link")
     require("a link is not followed" in refused(folder, installation.uninstall, f"{folder}/link"), "another sentence")
 

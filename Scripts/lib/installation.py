@@ -6,14 +6,17 @@ Usage: installation.py check PREFIX            whether this user may install the
 
 PREFIX/share/peer/manifest lists the files, one a line, and with a slash at the end the folders that
 were made. Each folder is opened in the one above it, and through no link below the prefix; for root
-through no link at all, and only if other users cannot change it. Exit codes: 0 done; 1 failed, with
-a sentence.
+through no link at all, and only if no other user and no group with other members can change it. Exit
+codes: 0 done; 1 failed, with a sentence.
 """
 
 import contextlib
 import errno
+import grp
 import os
+import pwd
 import re
+import shlex
 import stat
 import sys
 
@@ -51,13 +54,40 @@ def enter(folder, name, place, made, shown):
             raise
         raise Failure(f"{shown} is not a directory, and a link is not followed",
                       "Name another place, without links: Scripts/install --prefix DIR") from None
-    status = os.fstat(inside)
-    is_open = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
-    if os.geteuid() == 0 and (status.st_uid != 0 or is_open):
+    if os.geteuid() == 0 and may_be_changed(inside):
+        is_own = os.fstat(inside).st_uid == 0
         os.close(inside)
         raise Failure(f"other users may change {shown}, so root neither installs nor removes anything there",
+                      f"Take that right away, or name another folder: chmod go-w {shlex.quote(shown)}" if is_own else
                       "Run this as the owner of that folder, or name another one: Scripts/install --prefix DIR")
     return inside
+
+
+def may_be_changed(folder):
+    """Whether others than root can change an opened folder: the rule of Trust.swift."""
+    status = os.fstat(folder)
+    if status.st_uid != 0 or status.st_mode & stat.S_ISVTX:
+        return status.st_uid != 0
+    by_group = status.st_mode & stat.S_IWGRP and (has_access_list(folder) or not is_of_root(status.st_gid))
+    return bool(status.st_mode & stat.S_IWOTH or by_group)
+
+
+def has_access_list(folder):
+    try:
+        return "system.posix_acl_access" in os.listxattr(folder)
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+        return False
+
+
+def is_of_root(group):
+    """Whether root is the only member of a group; a list of users on a server need not show them all."""
+    try:
+        members = {pwd.getpwnam(name).pw_uid for name in grp.getgrgid(group).gr_mem}
+    except KeyError:
+        return False
+    return members | {user.pw_uid for user in pwd.getpwall() if user.pw_gid == group} == {0}
 
 
 def private_folder():
