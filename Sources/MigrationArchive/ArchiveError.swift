@@ -39,6 +39,8 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     case notAllowed = "not allowed"
     /// The user cancelled an import.
     case cancelled
+    /// Files that belong together changed while they were sent: another session sends them again.
+    case torn
     /// The transfer was stopped during the operation.
     case stopped
   }

@@ -78,6 +78,7 @@ extension ArchiveError.Code {
     case .exportFailed: .exportFailed
     case .source: .source
     case .storage: .storage
+    case .torn: .connection
     // Only this device can do something about these.
     case .journal, .path, .stopped: .device
     }

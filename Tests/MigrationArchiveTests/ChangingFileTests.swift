@@ -107,6 +107,59 @@ import Testing
     #expect(export.outlet.unsent.map(\.path) == [Array("source/file".utf8)])
   }
 
+  /// Passes of one run over `source`, each of which meets a change when everything has been read.
+  private func passes(_ scratch: Scratch, _ change: @escaping @Sendable (Int) -> Void) throws -> (Int) throws ->
+    [String]
+  {
+    scratch.letSettle()
+    let source = try FolderSource(paths: [scratch.at("source")])
+    _ = try source.prepare(until: StopSignal())
+    return { pass in
+      let outlet = Outlet(whenBuffer: { number in if number == 2 { change(pass) } })
+      let result = try source.export(to: outlet)
+      #expect(result.finish.unsent == UInt64(outlet.unsent.count))
+      return outlet.unsent.map { String(decoding: $0.path, as: UTF8.self) }
+    }
+  }
+
+  @Test(arguments: [
+    ("x.db", "x.db-wal"), ("repository/.git/HEAD", "repository/file"), ("level/CURRENT", "level/000005.ldb"),
+    ("mail/Inbox", "mail/Inbox.msf"), ("x", "x-journal"),
+  ])
+  func `what belongs together is sent again if one of it changes behind the other, and named after some tries`(
+    one: String, other: String
+  ) throws {
+    let scratch = try Scratch.withFolders()
+    for name in [one, other, "alone", "x.db-shm"] { scratch.write("source/\(name)", Array(name.utf8)) }
+    let pass = try passes(scratch) { number in
+      scratch.write("source/\(other)", [UInt8](repeating: 1, count: number + 20))
+      scratch.write("source/x.db-shm", [UInt8](repeating: 1, count: number + 20))
+      scratch.write("source/alone", [UInt8](repeating: 1, count: number + 20))
+    }
+    for number in 1...3 {
+      let failure = thrown { _ = try pass(number) } as? ArchiveError
+      #expect(failure?.code == .torn && failure?.name == Array("source/\(other)".utf8), "\(number)")
+    }
+    #expect(try pass(4) == ["source/\(other)"])
+  }
+
+  @Test func `what belongs together and did not change is looked at once more, and sent once`() throws {
+    let scratch = try Scratch.withFolders()
+    for name in ["x.db", "x.db-wal"] { scratch.write("source/\(name)", Array(name.utf8)) }
+    #expect(try passes(scratch) { _ in }(1) == [])
+  }
+
+  @Test func `what is made in a folder that was listed before is named`() throws {
+    let scratch = try Scratch.withFolders()
+    for name in ["folder/a", "other/b"] { scratch.write("source/\(name)", [1]) }
+    let pass = try passes(scratch) { _ in
+      scratch.write("source/folder/new", [1])
+      scratch.makeDirectory("source/sub")
+      scratch.write("source/sub/file", [1])
+    }
+    #expect(try pass(1).sorted() == ["source/folder/new", "source/sub"])
+  }
+
   @Test func `a file that keeps changing is named`() throws {
     let scratch = try Scratch.withFolders()
     // Larger than a frame, so that each reading requests buffers, and each request changes the

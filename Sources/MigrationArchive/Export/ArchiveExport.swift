@@ -50,6 +50,8 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     var links = LinkedNames()
     /// The first item of the archive that could not be sent.
     var firstUnsent: Unsent?
+    /// The states in which items were sent that are captured together with others.
+    var captured: [Int: Generation] = [:]
   }
 
   package let settings: ExportSettings
@@ -270,6 +272,10 @@ extension ArchiveExport {
 
   func sent(_ item: WorkList.Item, _ generation: Generation) {
     state.withLock { $0.batches[item.batch]?.links.sent(item.index, generation) }
+  }
+
+  func captured(_ item: WorkList.Item, _ generation: Generation) {
+    state.withLock { $0.batches[item.batch]?.captured[item.index] = generation }
   }
 
   func released(_ item: WorkList.Item) {

@@ -192,6 +192,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     switch outcome {
     case .sent(let generation):
       if batch.tree.nodes[item.index].isShared { export.sent(item, generation) }
+      if batch.isCaptured(item.index) { export.captured(item, generation) }
       done(item)
     case .withheld:
       if batch.tree.nodes[item.index].isShared { export.released(item) }

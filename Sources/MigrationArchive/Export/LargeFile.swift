@@ -211,6 +211,7 @@ extension ArchiveReader {
       packer.addRecord(of: large.record)
       packer.leaveBehind(large.leftBehind)
       if batch.tree.nodes[item.index].isShared { export.sent(item, large.record.generation) }
+      if batch.isCaptured(item.index) { export.captured(item, large.record.generation) }
       done(item)
     case .changed: changed(item, large.tries, lastFrame: lastFrame, in: batch)
     // Chunks of the file may be on their way; the receiver discards files that never become

@@ -312,6 +312,8 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   /// For each item of the tree, the number of those that belong together with it, or -1; empty if none
   /// does, or if the destination has reported no names.
   private var together: [Int32] = []
+  /// For each item, the number of those that are captured together with it, or -1; empty if none are.
+  private(set) var groups: [Int32] = []
   /// The numbers of those of which the destination needs all.
   private var wanted: Set<Int32> = []
 
@@ -330,6 +332,7 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   func checked(by settings: ExportSettings) -> SourceBatch {
     var batch = self
     batch.lacks = tree.lacks(of: settings.traits, beneath: prefix)
+    batch.groups = tree.together(captured: true)
     if settings.held.hasNames { batch.findTogether(settings) }
     return batch
   }

@@ -9,6 +9,7 @@ package final class FolderSource: ItemSource {
   private let contents: @Sendable ([Root]) -> Offer.Contents
   private let notice: @Sendable (String) -> Void
   private let tree = Mutex<SourceTree?>(nil)
+  private let recaptures = Mutex(0)
 
   /// Opens the targets of the paths; no two may have the same name in the archive. `notice` gets
   /// clauses for the user about what the walk finds.
@@ -106,11 +107,34 @@ package final class FolderSource: ItemSource {
         })
     }
     let export = ArchiveExport<RealDirectory>(settings)
-    _ = export.add(SourceBatch(roots: places, tree: tree, naming: withOwners ? OwnerNames() : nil))
+    let batch = export.add(SourceBatch(roots: places, tree: tree, naming: withOwners ? OwnerNames() : nil))
     begin(export)
     try export.waitUntilRead()
     try check(roots)
+    try lookAgain(at: batch, of: tree, roots, export)
     return export.result
+  }
+
+  /// How often files that belong together are sent again, since one of them has changed.
+  private static let mostRecaptures = 3
+
+  /// Looks once more at what must be of one moment. What was torn is sent again in another session, which
+  /// sends only what has changed; after some tries it is named, as is what was made in a folder after
+  /// that had been listed.
+  private func lookAgain(
+    at batch: WorkList.Batch, of tree: SourceTree, _ roots: [SourceRoot], _ export: ArchiveExport<RealDirectory>
+  ) throws(ArchiveError) {
+    let torn = export.torn(batch).compactMap { (try? tree.path($0))?.bytes }
+    if let first = torn.first, recaptures.withLock({ $0 }) < Self.mostRecaptures {
+      recaptures.withLock { $0 += 1 }
+      throw ArchiveError(
+        .torn, "\(VisibleText.quoted(first)) changed while what belongs to it was sent; it is sent again", name: first)
+    }
+    export.name(torn.map { Unsent(path: $0, reason: .keepsChanging, message: "what belongs to it was sent before") })
+    export.name(
+      tree.newNames(of: roots, selecting: selection).map {
+        Unsent(path: $0, reason: .vanished, message: "it was made after its folder had been listed")
+      })
   }
 
   /// The sources besides those that the receiver leaves out, which are then walked again.

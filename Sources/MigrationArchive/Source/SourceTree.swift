@@ -49,6 +49,9 @@ package struct SourceTree: Sendable {
   package private(set) var mountPoints: [[UInt8]] = []
   package private(set) var kernelMountPoints: [[UInt8]] = []
 
+  /// The times of change that the walked directories had before they were listed, by their nodes; nil
+  /// for one in whose time another change may not show.
+  private(set) var listings: [Int32: Timestamp?] = [:]
   /// The first directories that the selection leaves out.
   package private(set) var leftOut: [[UInt8]] = []
   private static let mostLeftOut = 1000
@@ -119,6 +122,21 @@ package struct SourceTree: Sendable {
   }
 
   mutating func note(_ unsent: Unsent) { self.unsent.append(unsent) }
+
+  /// A directory is about to be listed.
+  mutating func note(listing directory: Int32, _ status: FileStatus) {
+    let age = Timestamp.coarseNow().seconds(since: status.changed)
+    listings[directory] = .some(age > Self.coarsest ? status.changed : nil)
+  }
+
+  /// Whether a walked directory may have changed since it was listed.
+  func mayHaveChanged(_ directory: Int32, _ status: FileStatus) -> Bool {
+    guard case .some(let stamp)? = listings[directory] else { return listings.keys.contains(directory) }
+    return stamp != status.changed
+  }
+
+  /// The seconds for which the coarsest file systems give out one stamp.
+  private static let coarsest = 2.0
 
   mutating func note(leftOut path: [UInt8]) {
     if leftOut.count < Self.mostLeftOut { leftOut.append(path) }

@@ -72,7 +72,9 @@ package struct SourceWalk {
   private mutating func add(
     entriesOf directory: borrowing Directory, to parent: Int32, _ path: ArchivePath?
   ) throws(SystemError) {
-    let device = try directory.status().device
+    let listed = try directory.status()
+    let device = listed.device
+    if parent >= 0 { tree.note(listing: parent, listed) }
     var subdirectories: [([UInt8], FileStatus, FileFlags)] = []
     var selection = DirectorySelection(selection, in: directory, path)
     let isDeepest = path.map { $0.depth >= Limits.depth } ?? false
@@ -110,6 +112,22 @@ package struct SourceWalk {
       }
       pending.append(node)
     }
+  }
+
+  /// The names of a source's directory that would be sent, and are not among those that were listed.
+  static func newNames(
+    in directory: borrowing Directory, _ path: ArchivePath, besides known: Set<[UInt8]>, selecting selection: Selection
+  ) throws(SystemError) -> [[UInt8]] {
+    var new: [[UInt8]] = []
+    var selection = DirectorySelection(selection, in: directory, path)
+    try directory.forEachEntry { (name, _) throws(SystemError) in
+      guard !known.contains([UInt8](copying: name)), let (status, _) = try Self.status(name, in: directory),
+        selection.takes(name, status.kind), ItemKind(status.kind) != nil
+      else { return true }
+      new.append([UInt8](copying: name))
+      return true
+    }
+    return new
   }
 
   private mutating func note(_ name: Span<UInt8>, in path: ArchivePath?, _ reason: Unsent.Reason) {

@@ -17,8 +17,27 @@ enum Together {
     return name.dropLast(ending.count)
   }
 
+  /// A file of shared memory, which a database makes anew.
+  static func isMemory(_ name: ArraySlice<UInt8>) -> Bool { name.suffix(4) == Array("-shm".utf8)[...] }
+
   /// The names that the companions of a file may have.
   static func companions(of base: ArraySlice<UInt8>) -> [[UInt8]] { endings.map { base + $0 } }
+
+  /// Whether the entries of a folder with such an entry are captured together: LevelDB names its newest
+  /// state in CURRENT, and a message of a Maildir moves from `new` to `cur`.
+  static func isCapturedMark(_ name: ArraySlice<UInt8>, _ kind: ItemKind) -> Bool {
+    switch kind {
+    case .file: name == Array("CURRENT".utf8)[...]
+    case .directory: name == Array("cur".utf8)[...]
+    case .symbolicLink, .hardLink: false
+    }
+  }
+
+  /// The mailbox whose index has this name.
+  static func mailbox(ofIndex name: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    let ending = Array(".msf".utf8)
+    return name.count > ending.count && name.suffix(ending.count) == ending[...] ? name.dropLast(ending.count) : nil
+  }
 
   /// Whether a folder with an entry of this name is under version control.
   static func isMark(_ name: ArraySlice<UInt8>) -> Bool {
@@ -42,12 +61,18 @@ extension SourceTree {
 
   /// For each item, the number of one of those that it belongs together with; -1 for one that
   /// belongs to none. Empty if none does. A folder under version control belongs to its contents.
-  func together() -> [Int32] {
+  ///
+  /// What is captured together has more: the folders of LevelDB and of a Maildir, and a mailbox with its
+  /// index.
+  func together(captured isCaptured: Bool = false) -> [Int32] {
     var folders: Set<Int32> = []
     var companions: [Name: [Int]] = [:]
     for (index, node) in nodes.enumerated() {
       let name = name(node)
-      if Together.isMark(name) { folders.insert(node.parent) }
+      if Together.isMark(name) || isCaptured && Together.isCapturedMark(name, node.kind) { folders.insert(node.parent) }
+      if isCaptured, node.kind == .file, let mailbox = Together.mailbox(ofIndex: name) {
+        companions[Name(parent: max(node.parent, -1), name: mailbox), default: []].append(index)
+      }
       guard node.kind != .directory, let base = Together.base(of: name) else { continue }
       companions[Name(parent: max(node.parent, -1), name: base), default: []].append(index)
     }

@@ -329,6 +329,8 @@ struct SenderConversation: Sendable {
     let exported: ExportResult
     switch result {
     case .success(let result): exported = result
+    // Another session continues.
+    case .failure(let fault) where fault.isReconnectable: throw fault
     case .failure(let fault):
       isWorking = false
       actions.append(.say(connection, session.fail(fault.close)))
