@@ -27,6 +27,9 @@ package import MigrationWire
   /// The fingerprint of the peer's key, once the handshake has finished.
   package private(set) var peerFingerprint: KeyFingerprint?
 
+  /// The key of a peer that was refused because another one is pinned.
+  package var stranger: KeyFingerprint? { unsafe transport.pointee.stranger }
+
   /// How often our sending key has been renewed.
   package private(set) var keyUpdates = 0
 
@@ -41,16 +44,17 @@ package import MigrationWire
 
   /// Makes a session that has not shaken hands.
   ///
+  /// A peer that shows another key than the pinned one is refused, and a client shows it no key.
   /// `bufferSize` bounds the input. It is also the mark from which on `write` takes no more
   /// plaintext.
   package init(
-    _ context: TLSContext, bufferSize: Int = defaultBufferSize, recordsPerKey: Int = defaultRecordsPerKey
+    _ context: TLSContext, pinned: KeyFingerprint? = nil, bufferSize: Int = defaultBufferSize, recordsPerKey: Int = defaultRecordsPerKey
   ) throws(TLSError) {
     precondition(bufferSize > 0 && recordsPerKey > 0)
     let connection = try unsafe context.makeConnection()
     let transport = UnsafeMutablePointer<Transport>.allocate(capacity: 1)
     unsafe transport.initialize(
-      to: Transport(inputLimit: bufferSize, outputLimit: bufferSize + Self.outputReserve))
+      to: Transport(inputLimit: bufferSize, outputLimit: bufferSize + Self.outputReserve, pinned: pinned))
     do {
       let bio = try unsafe Transport.makeBIO(on: transport)
       unsafe SSL_set_bio(connection, bio, bio)

@@ -73,14 +73,17 @@ extension TLSContext {
   }
 }
 
-/// Whether the peer shows one certificate, with a P-256 key. The rest of the certificate is not
-/// judged.
+/// Whether the peer shows one certificate, with a P-256 key, and the pinned one where there is such a
+/// key. The rest of the certificate is not judged.
+///
+/// A client is asked before it shows its own certificate.
 private func judge(_ store: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
   if unsafe peer_sk_X509_num(X509_STORE_CTX_get0_untrusted(store)) == 1,
-    let certificate = unsafe X509_STORE_CTX_get0_cert(store),
-    (try? unsafe KeyFingerprint(ofCertificate: certificate)) != nil
+    let certificate = unsafe X509_STORE_CTX_get0_cert(store), let transport = unsafe Transport.judged(in: store),
+    let key = try? unsafe KeyFingerprint(ofCertificate: certificate)
   {
-    return 1
+    if unsafe transport.pointee.pinned.map({ $0 == key }) ?? true { return 1 }
+    unsafe transport.pointee.stranger = key
   }
   unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REJECTED)
   return 0
@@ -89,7 +92,7 @@ private func judge(_ store: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int3
 /// The settings that all TLS sessions of one role and one identity share.
 ///
 /// TLS 1.3 only, certificates on both sides, no resumption and no early data. The certificates
-/// carry keys and prove nothing: the caller decides by the session's `peerFingerprint`.
+/// carry keys and prove nothing: the session's pin decides, or the caller by `peerFingerprint`.
 ///
 /// `@unchecked`: the pointer is set once, and nothing changes the settings after that.
 @safe package final class TLSContext: @unchecked Sendable {

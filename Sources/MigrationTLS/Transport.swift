@@ -1,4 +1,5 @@
 import COpenSSL
+import MigrationWire
 
 /// The ciphertext of one session in both directions. OpenSSL uses it like a socket.
 struct Transport: ~Copyable {
@@ -10,9 +11,14 @@ struct Transport: ~Copyable {
   var inputEnded = false
   /// The peer's messages without plaintext since `tally` was last set to zero.
   var tally = SilentTally()
+  /// The only key that the peer may show, if there is one.
+  let pinned: KeyFingerprint?
+  /// Another key that the peer has shown.
+  var stranger: KeyFingerprint?
 
   /// Makes both queues empty.
-  init(inputLimit: Int, outputLimit: Int) {
+  init(inputLimit: Int, outputLimit: Int, pinned: KeyFingerprint?) {
+    self.pinned = pinned
     input = ByteQueue(limit: inputLimit)
     output = ByteQueue(limit: outputLimit)
   }
@@ -49,6 +55,12 @@ struct Transport: ~Copyable {
   }
 
   private static let method = Method()
+
+  /// The transport of the connection whose peer's certificate is judged.
+  static func judged(in store: OpaquePointer?) -> UnsafeMutablePointer<Transport>? {
+    let connection = unsafe X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx())
+    return unsafe connection.map { unsafe transport(of: SSL_get_rbio(OpaquePointer($0))) }
+  }
 
   fileprivate var hasEnded: Bool { inputEnded && input.count == 0 }
 }

@@ -1,21 +1,27 @@
 """Receivers and relays that do not know the code, and test a guess at it with each confirmation: a
-code is three guesses, over all runs of the command."""
+code is three guesses, over all runs of the command. And strangers at a receiver's address, which see
+no key of the sender."""
 
 import contextlib
 import os
+import signal
+import socket
+import threading
 
 import pytest
 
-from devices import Process, Receiver, end_well, small_file
+from devices import PATIENCE, Process, Receiver, end_well, random_file, sender, small_file
 from interop import interop
 from needs import needs
-from outside import equal, require
+from outside import MIB, equal, require, wait_for
 from strange import Together
 
 if interop() is None:
     import guesser
     import pairing
     import relays
+    import tls
+    from OpenSSL import SSL
     ANSWERS = [*guesser.ANSWERS, guesser.SILENCE, guesser.CUT]
 else:
     ANSWERS = []
@@ -107,3 +113,54 @@ def test_a_code_that_was_guessed_at_still_pairs(work):
         end_well(trial.send("--to", f"127.0.0.1:{receiver.port}"), receiver)
     trial.run(false)
     equal((trial.run(false).error()["message"], len(false.tested)), (USED_UP, TRIES), "the end of the next run, and the guesses")
+
+
+class StrangerServer(threading.Thread):
+    """A TLS server at a port, which wants certificates and keeps those that it sees."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.listening = socket.create_server(("127.0.0.1", port))
+        self.context = tls.context(tls.Identity())
+        self.certificates, self.hellos = [], 0
+        self.context.set_verify(SSL.VERIFY_PEER, lambda _, certificate, *more: self.certificates.append(certificate) or True)
+        self.start()
+
+    def run(self):
+        with contextlib.suppress(OSError):
+            while True:
+                plain = self.listening.accept()[0]
+                plain.settimeout(None)
+                one = SSL.Connection(self.context, plain)
+                one.set_accept_state()
+                with contextlib.suppress(SSL.Error), plain:
+                    try:
+                        one.do_handshake()
+                        one.recv(1)
+                    finally:
+                        self.hellos += one.client_random() != bytes(32)
+
+    def close(self):
+        self.listening.shutdown(socket.SHUT_RDWR)
+        self.listening.close()
+
+
+@needs(interop)
+def test_a_stranger_sees_no_key(work):
+    """a sender that resumes meets another device at the receiver's address, and shows it no certificate"""
+    old, new = work.place()
+    random_file(f"{old}/file", 8 * MIB)
+    receiver = Receiver(work, new)
+    first = Process(work, ["send", f"{old}/file", "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--limit", "2M"],
+                    receiver.pairing_code + "\n")
+    wait_for("progress", PATIENCE, lambda: any(event["bytes"] > 0 for event in first.events("progress")))
+    for one in (first, receiver):
+        one.signal(signal.SIGKILL)
+        one.wait()
+    stranger = work.undone.enter_context(contextlib.closing(StrangerServer(receiver.port)))
+    again = sender(work, [f"{old}/file"], receiver.port, None)
+    require(again.wait() != 0, "the sender has sent something to a stranger")
+    require(stranger.hellos > 0, "the sender did not come to the stranger")
+    equal(len(stranger.certificates), 0, "certificates that the stranger saw")
+    back = Receiver(work, new, port=0, is_inviting=False)
+    end_well(sender(work, [f"{old}/file"], back.port, None), back)

@@ -106,6 +106,24 @@ import Testing
     #expect(seen == (nil, nil))
   }
 
+  @Test func `a client with a pin shows a stranger no certificate, and knows the stranger's key`() throws {
+    let (own, stranger) = (try Identity.generate(), try Identity.generate())
+    let server = try TLSContext(role: .server, identity: stranger)
+    for pinned in [try Identity.generate().fingerprint, stranger.fingerprint] {
+      var link = Link(
+        try TLSSession(TLSContext(role: .client, identity: own), pinned: pinned), try TLSSession(server))
+      let errors = link.handshakeErrors()
+      let isRight = pinned == stranger.fingerprint
+      #expect(errors.client?.code == (isRight ? nil : .certificateUnacceptable))
+      #expect(errors.server?.code == (isRight ? nil : .handshakeRefused))
+      let known = (link.client.peerFingerprint, link.client.stranger, link.server.peerFingerprint)
+      #expect(known == (isRight ? (pinned, nil, own.fingerprint) : (nil, stranger.fingerprint, nil)))
+      var hasCertificate = false
+      link.server.withPointer { hasCertificate = SSL_get0_peer_certificate($0) != nil }
+      #expect(hasCertificate == isRight)
+    }
+  }
+
   @Test(arguments: [TLSContext.Role.client, .server])
   func `the context has every setting of the protocol`(role: TLSContext.Role) throws {
     try TLSContext(role: role, identity: .generate()).withPointer { context in

@@ -99,7 +99,7 @@ import Testing
     let receiver = try RunningReceiver(try Scratch())
     let port = try receiver.port()
     let context = try TLSContext(role: .client, showing: nil)
-    let dialing = Dialing(context: context) { false }
+    let dialing = Dialing(context: context, pinned: nil) { false }
     // The client's handshake finishes before the server has judged it, so the client hears the
     // refusal.
     #expect(throws: ConnectionError.self) {

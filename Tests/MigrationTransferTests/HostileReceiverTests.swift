@@ -175,7 +175,8 @@ import Testing
   @Test func `another key behind a data stream stops everything, in the words for people`() throws {
     let failure = try answer { receiver, control in
       try accept(&control)
-      _ = try? receiver.accept(as: try Identity.generate())
+      // The sender shows it none.
+      #expect(throws: ConnectionError.self) { _ = try receiver.accept(as: try Identity.generate()) }
     }
     #expect(failure?.message == "The other device's key is not the one you paired with. Stopped.")
   }

@@ -100,7 +100,7 @@ import Testing
   @Test func `a device that shows our own key is refused`() throws {
     let receiver = try StrangeReceiver()
     let context = try TLSContext(role: .client, identity: receiver.identity)
-    let dialing = Dialing(context: context) { false }
+    let dialing = Dialing(context: context, pinned: nil) { false }
     let server = try RunningThread("server") { _ = try? receiver.accept() }
     #expect(throws: ConnectionError.self) {
       _ = try dialing.connect(to: [.loopback(port: receiver.port)], wakeup: try Wakeup())

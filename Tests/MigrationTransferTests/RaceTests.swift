@@ -154,7 +154,7 @@ import Testing
       _ = try deaf.acceptNext()
     }
     let server = try RunningThread("server") { _ = try receiver.accept() }
-    let dialing = Dialing(context: try TLSContext(role: .client, identity: try Identity.generate())) { false }
+    let dialing = Dialing(context: try TLSContext(role: .client, identity: try Identity.generate()), pinned: nil) { false }
     let isReached = AtomicFlag()
     let address: SocketAddress
     do {

@@ -97,7 +97,7 @@ struct StrangeClient: ~Copyable {
 
   /// Comes back to a transfer that this identity has paired for.
   consuming func comeBack() throws -> StrangeSender {
-    try ClientPairing.come(back: .resume, on: &connection, to: connection.peerFingerprint!, until: soon())
+    try ClientPairing.come(back: .resume, on: &connection, until: soon())
     let identity = identity
     return StrangeSender(control: BlockingLink(connection, pace: .patient), identity: identity)
   }
@@ -201,7 +201,7 @@ struct StrangeSender: ~Copyable {
   /// Joins a data stream.
   func join(_ port: UInt16, _ join: Join, as other: Identity? = nil) throws -> StrangeClient {
     var client = try StrangeClient(port: port, identity: other ?? identity)
-    try ClientPairing.come(back: .join, on: &client.connection, to: client.connection.peerFingerprint!, until: soon())
+    try ClientPairing.come(back: .join, on: &client.connection, until: soon())
     try client.say(StreamMessage.join(join).frame())
     return client
   }

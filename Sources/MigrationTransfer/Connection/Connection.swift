@@ -41,16 +41,16 @@ struct Connection: ~Copyable, Sendable {
     case sent
   }
 
-  /// Takes over a connected socket. `isStopped` says whether a wakeup means that the owner is to
+  /// Takes over a connected socket. The other end must have the pinned key, if there is one. `isStopped` says whether a wakeup means that the owner is to
   /// give up, as long as it waits for something of the other end.
   init(
-    _ socket: consuming StreamSocket, _ context: TLSContext, wakeup: Wakeup,
+    _ socket: consuming StreamSocket, _ context: TLSContext, pinned: KeyFingerprint? = nil, wakeup: Wakeup,
     isStopped: @escaping @Sendable () -> Bool = { true }
   ) throws(ConnectionError) {
     try ConnectionError.system(socket.setNoDelay())
     try ConnectionError.system(socket.setUserTimeout(.seconds(Int(Heartbeat.silence))))
     let poller = try ConnectionError.system(Poller())
-    let session = try ConnectionError.tls(TLSSession(context))
+    let session = try ConnectionError.tls(TLSSession(context, pinned: pinned))
     remoteAddress = socket.remoteAddress
     self.wakeup = wakeup
     self.isStopped = isStopped
@@ -263,7 +263,7 @@ struct Connection: ~Copyable, Sendable {
       } catch {
         // The alert tells the other end why.
         _ = try? flush()
-        throw ConnectionError(error)
+        throw session.stranger.map { .stranger($0) } ?? ConnectionError(error)
       }
       try flush()
       if step == .finished { return }

@@ -26,8 +26,8 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
     case told(Close)
     /// The proof of a code cannot be computed.
     case unproved
-    /// The other device's key is not the key of the pairing.
-    case stranger
+    /// The other device's key is this one, and not the key of the pairing.
+    case stranger(KeyFingerprint)
     /// A relay does not join the connection with the other device.
     case relay(RelayRefusal)
   }
@@ -61,7 +61,9 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
 
   package init(told close: Close) { self.init(.told(close), Fault(told: close).message) }
 
-  package static let stranger = ConnectionError(.stranger, Fault.otherKey.message)
+  package static func stranger(_ key: KeyFingerprint) -> ConnectionError {
+    ConnectionError(.stranger(key), Fault.otherKey.message)
+  }
 
   /// Whether the connection has ended without a message that says why.
   package var isCut: Bool {

@@ -51,12 +51,11 @@ enum ClientPairing {
 
   private static let otherHello = ConnectionError(Violation(.value, "the hello"))
 
-  /// Comes back to a receiver that is known by its key: to resume, or to join a data stream.
-  /// Nothing is sent to another device.
+  /// Comes back to a receiver that is known by its key: to resume, or to join a data stream. TLS has
+  /// refused every other device.
   static func come(
-    back mode: ConnectionMode, on connection: inout Connection, to pinned: KeyFingerprint, until deadline: BootInstant
+    back mode: ConnectionMode, on connection: inout Connection, until deadline: BootInstant
   ) throws(ConnectionError) {
-    guard connection.peerFingerprint == pinned else { throw .stranger }
     let versions = PairingFrame.version...PairingFrame.version
     try connection.say(.clientHello(versions: versions, mode: mode), until: deadline)
     guard case (.serverHello(PairingFrame.version, mode), _) = try connection.pairingFrame(until: deadline) else {

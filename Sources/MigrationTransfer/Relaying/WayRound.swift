@@ -39,9 +39,8 @@ struct WayRound: Sendable {
   /// Shakes hands; nil if it is another device.
   private func greet(_ socket: consuming StreamSocket, _ wakeup: Wakeup) -> Connection? {
     do throws(ConnectionError) {
-      var connection = try Connection(socket, context, wakeup: wakeup, isStopped: isStopped)
+      var connection = try Connection(socket, context, pinned: receiver, wakeup: wakeup, isStopped: isStopped)
       try connection.handshake(until: .now().advanced(by: .seconds(Self.patience)))
-      guard connection.peerFingerprint == receiver else { return nil }
       return connection
     } catch {
       return nil

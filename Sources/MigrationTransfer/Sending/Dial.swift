@@ -77,16 +77,16 @@ struct Dial {
   }
 
   private func dialing(_ keys: FoundKeys) throws(DialFailure) -> Dialing {
-    let (identity, hasSmallSegments) =
+    let (identity, pinned, hasSmallSegments): (Identity, KeyFingerprint?, Bool) =
       switch keys {
-      case .pairing(let keys): (keys.identity, false)
-      case .transfer(let transfer): (transfer.identity, transfer.hasFallenSilent.isSet)
+      case .pairing(let keys): (keys.identity, nil, false)
+      case .transfer(let transfer): (transfer.identity, transfer.receiver, transfer.hasFallenSilent.isSet)
       }
     let relay = try calling(keys)
     do throws(TLSError) {
       let stop = stop
       let context = try TLSContext(role: .client, identity: identity)
-      return Dialing(context: context, hasSmallSegments: hasSmallSegments, relay: relay) { stop.isSet }
+      return Dialing(context: context, pinned: pinned, hasSmallSegments: hasSmallSegments, relay: relay) { stop.isSet }
     } catch {
       throw .failed(Fault(error).failure)
     }
@@ -162,9 +162,8 @@ struct Dial {
       if case .device = keys, error.code == .relay(.absent) { throw .forgotten }
       throw DialFailure(ofReturn: error)
     }
-    if let key = connection.peerFingerprint, key != transfer.receiver { throw .stranger(key) }
     do throws(ConnectionError) {
-      try ClientPairing.come(back: .resume, on: &connection, to: transfer.receiver, until: Dialing.deadline)
+      try ClientPairing.come(back: .resume, on: &connection, until: Dialing.deadline)
     } catch {
       throw DialFailure(ofReturn: error)
     }
@@ -318,6 +317,7 @@ extension SenderEngine.DialFailure {
   package init(ofReturn error: ConnectionError) {
     switch error.code {
     case .stopped: self = .stopped
+    case .stranger(let key): self = .stranger(key)
     case .aborted(.busy) where error.place != nil: self = .queued(place: error.place ?? 0)
     // The receiver has no room, or has not noticed yet that the last session has ended.
     case .aborted(.busy) where !error.isLasting: self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")

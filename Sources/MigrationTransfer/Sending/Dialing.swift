@@ -14,6 +14,8 @@ struct Dialing: Sendable {
   static var deadline: BootInstant { BootInstant.now().advanced(by: patience) }
 
   let context: TLSContext
+  /// The receiver's key, where it is known: no other device is shown this one's.
+  let pinned: KeyFingerprint?
   /// Whether larger packets may vanish on the way to the receiver.
   var hasSmallSegments = false
   /// How a relay joins the connection with the receiver, if the addresses are a relay's.
@@ -56,8 +58,10 @@ struct Dialing: Sendable {
       do throws(ConnectionError) {
         return try secure(socket, wakeup, Self.deadline)
       } catch {
-        if error.code == .stopped { throw error }
-        failure = error
+        switch error.code {
+        case .stopped, .stranger: throw error
+        default: failure = error
+        }
       }
     }
     throw failure ?? ConnectionError(.lost, "the other device has no address")
@@ -67,7 +71,7 @@ struct Dialing: Sendable {
     _ socket: consuming StreamSocket, _ wakeup: Wakeup, _ deadline: BootInstant
   ) throws(ConnectionError) -> Connection {
     let seen = try relay?.run(on: socket, wakeup: wakeup, isStopped: isStopped, until: deadline)
-    var connection = try Connection(socket, context, wakeup: wakeup, isStopped: isStopped)
+    var connection = try Connection(socket, context, pinned: pinned, wakeup: wakeup, isStopped: isStopped)
     connection.seen = seen
     // A relay has taken its own time.
     try connection.handshake(until: relay == nil ? deadline : Self.deadline)

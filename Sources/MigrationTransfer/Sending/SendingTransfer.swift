@@ -192,7 +192,7 @@ struct SendingSession: Sendable {
     var hasJoined = road == .asControl
     do throws(ConnectionError) {
       var connection = try connect(by: road, wakeup)
-      try ClientPairing.come(back: .join, on: &connection, to: transfer.receiver, until: Dialing.deadline)
+      try ClientPairing.come(back: .join, on: &connection, until: Dialing.deadline)
       hasJoined = true
       setup.post(
         .streamJoined(number, join.stream, by: road == .asControl ? nil : Way(connection.remoteAddress)))
@@ -213,13 +213,16 @@ struct SendingSession: Sendable {
   private func connect(by road: SenderEngine.Road, _ wakeup: Wakeup) throws(ConnectionError) -> Connection {
     let hasSmallSegments = transfer.hasFallenSilent.isSet
     let isStopped = { @Sendable in queue.isStopped }
+    let dialing = { (relay: RelayCalling?) in
+      Dialing(
+        context: context, pinned: transfer.receiver, hasSmallSegments: hasSmallSegments, relay: relay,
+        isStopped: isStopped)
+    }
     switch road {
     case .asControl:
-      return try Dialing(context: context, hasSmallSegments: hasSmallSegments, relay: relay, isStopped: isStopped)
-        .connect(to: [address], wakeup: wakeup)
+      return try dialing(relay).connect(to: [address], wakeup: wakeup)
     case .way(let way):
-      return try Dialing(context: context, hasSmallSegments: hasSmallSegments, isStopped: isStopped)
-        .connect(to: [SocketAddress(way)], wakeup: wakeup)
+      return try dialing(nil).connect(to: [SocketAddress(way)], wakeup: wakeup)
     case .round(let ways):
       return try WayRound(
         context: context, receiver: transfer.receiver, hasSmallSegments: hasSmallSegments, port: port ?? 0,

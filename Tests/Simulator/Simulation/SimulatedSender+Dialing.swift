@@ -102,7 +102,7 @@ extension SimulatedSender {
         step = .secured
         if mode != .pair, other != identity.receiver {
           sender.hasMetStranger = true
-          return over(.failure(.stranger))
+          return over(.failure(.stranger(KeyFingerprint(number: other))))
         }
         connection.send(HandshakeMessage(.finished).bytes)
         connection.send(HandshakeMessage(.mode, UInt64(mode.rawValue)).bytes)
@@ -276,9 +276,7 @@ extension SimulatedSender {
 
   /// The dial failure that a worker derives from an error, at each step of the handshake.
   private func failure(_ error: ConnectionError, _ handshake: Handshake, _ mode: ConnectionMode) -> Engine.DialFailure {
-    guard mode == .pair else {
-      return error.code == .stranger ? .stranger(KeyFingerprint(number: handshake.other)) : .init(ofReturn: error)
-    }
+    guard mode == .pair else { return .init(ofReturn: error) }
     switch (handshake.step, error.isCut) {
     case (.connecting, true): return .init(unreached: error, isReached: false)
     case (.reached, true): return .init(unreached: error, isReached: true)
