@@ -1,48 +1,19 @@
 #define _GNU_SOURCE
 
-#include "CCalls.h"
+#include "CFilter.h"
 
 #include <asm/ioctls.h>
 #include <asm/unistd.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#if defined(__x86_64__)
-#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
-#endif
-
-#ifdef OUR_ARCHITECTURE
-
-// The newest call that was considered here. Later ones do not exist for the process: ENOSYS makes
-// programs use what they used before.
-enum { last_considered = 469 };
-
-// Calls that the headers of older distributions lack; their numbers are the same on all
-// architectures.
-enum {
-  call_clone3 = 435, call_close_range, call_openat2,
-  call_faccessat2 = 439,
-  call_epoll_pwait2 = 441,
-  call_landlock_create_ruleset = 444, call_landlock_add_rule, call_landlock_restrict_self,
-  call_futex_waitv = 449,
-  call_cachestat = 451, call_fchmodat2, call_map_shadow_stack, call_futex_wake, call_futex_wait, call_futex_requeue,
-  call_mseal = 462, call_setxattrat, call_getxattrat, call_listxattrat, call_removexattrat,
-  call_file_getattr = 468, call_file_setattr,
-  call_io_uring_setup = 425, call_io_uring_enter, call_io_uring_register,
-};
+#if defined(__x86_64__) || defined(__aarch64__)
 
 // Calls about the process itself, its memory and threads, and the files that it has or may open.
 static const short allowed[] = {
@@ -138,29 +109,6 @@ static const short without_access[] = {
     __NR_inotify_add_watch, __NR_fanotify_init, __NR_fanotify_mark,
 };
 
-// Conditions for an argument of a call.
-enum condition {
-  // Zero, or the number of this process.
-  itself,
-  value,
-  not_value,
-  any_bit_of,
-  not_all_bits_of,
-  // One of the commands, one of the options.
-  command,
-  option,
-  // Flags of opening: a file that is truncated is opened for writing.
-  truncates_only_to_write,
-};
-
-struct rule {
-  short call;
-  short argument;
-  enum condition condition;
-  uint32_t value;
-  int error;
-};
-
 // The ioctl commands of files, pipes and sockets that only ask, or concern only a descriptor or a
 // file that was opened for writing. Others change attributes, or have signals sent to other
 // processes.
@@ -182,177 +130,73 @@ static const uint32_t options[] = {
     50, 51, 54, 55, 56, 60, 61, 63, 64, 65, 66,
 };
 
-static const struct rule rules[] = {
+static const struct csystem_call_rule rules[] = {
     // The lock: all holders of the descriptor share it, and each could release it for all. A copy
     // of the descriptor would have another number.
-    {__NR_flock, 0, not_value, LOCK_DESCRIPTOR, EPERM},
-    {__NR_dup, 0, not_value, LOCK_DESCRIPTOR, EPERM},
-    {__NR_dup3, 0, not_value, LOCK_DESCRIPTOR, EPERM},
+    RULE(__NR_flock, 0, not_value, LOCK_DESCRIPTOR, EPERM),
+    RULE(__NR_dup, 0, not_value, LOCK_DESCRIPTOR, EPERM),
+    RULE(__NR_dup3, 0, not_value, LOCK_DESCRIPTOR, EPERM),
 #ifdef __x86_64__
-    {__NR_dup2, 0, not_value, LOCK_DESCRIPTOR, EPERM},
+    RULE(__NR_dup2, 0, not_value, LOCK_DESCRIPTOR, EPERM),
 #endif
-    {__NR_fcntl, 0, not_value, LOCK_DESCRIPTOR, EPERM},
+    RULE(__NR_fcntl, 0, not_value, LOCK_DESCRIPTOR, EPERM),
     // Signals that are sent when a descriptor becomes readable. Leases hold up other processes.
-    {__NR_fcntl, 1, not_value, F_SETOWN, EPERM},
-    {__NR_fcntl, 1, not_value, 15 /* F_SETOWN_EX */, EPERM},
-    {__NR_fcntl, 1, not_value, 1024 /* F_SETLEASE */, EPERM},
-    {__NR_fcntl, 1, not_value, 1026 /* F_NOTIFY */, EPERM},
-    {__NR_ioctl, 1, command, 0, ENOTTY},
-    {__NR_prctl, 0, option, 0, EINVAL},
+    RULE(__NR_fcntl, 1, not_value, F_SETOWN, EPERM),
+    RULE(__NR_fcntl, 1, not_value, 15 /* F_SETOWN_EX */, EPERM),
+    RULE(__NR_fcntl, 1, not_value, 1024 /* F_SETLEASE */, EPERM),
+    RULE(__NR_fcntl, 1, not_value, 1026 /* F_NOTIFY */, EPERM),
+    ONE_OF(__NR_ioctl, 1, ~0U, commands, ENOTTY),
+    ONE_OF(__NR_prctl, 0, ~0U, options, EINVAL),
     // Before version 3, Landlock lets a file be truncated that is opened for reading.
-    {__NR_openat, 2, truncates_only_to_write, 0, EACCES},
+    RULE(__NR_openat, 2, truncates_only_to_write, 0, EACCES),
 #ifdef __x86_64__
-    {__NR_open, 1, truncates_only_to_write, 0, EACCES},
+    RULE(__NR_open, 1, truncates_only_to_write, 0, EACCES),
 #endif
     // Shared memory without a file: no limit of the process counts it.
-    {__NR_mmap, 3, not_all_bits_of, MAP_SHARED | MAP_ANONYMOUS, EACCES},
+    RULE(__NR_mmap, 3, not_all_bits_of, MAP_SHARED | MAP_ANONYMOUS, EACCES),
     // Threads, but no processes.
-    {__NR_clone, 0, any_bit_of, 0x10000 /* CLONE_THREAD */, EPERM},
-    {__NR_kill, 0, itself, 0, EPERM},
-    {__NR_tgkill, 0, itself, 0, EPERM},
-    {__NR_rt_sigqueueinfo, 0, itself, 0, EPERM},
-    {__NR_rt_tgsigqueueinfo, 0, itself, 0, EPERM},
-    {__NR_prlimit64, 0, itself, 0, EPERM},
+    RULE(__NR_clone, 0, any_bit_of, 0x10000 /* CLONE_THREAD */, EPERM),
+    RULE(__NR_kill, 0, itself, 0, EPERM),
+    RULE(__NR_tgkill, 0, itself, 0, EPERM),
+    RULE(__NR_rt_sigqueueinfo, 0, itself, 0, EPERM),
+    RULE(__NR_rt_tgsigqueueinfo, 0, itself, 0, EPERM),
+    RULE(__NR_prlimit64, 0, itself, 0, EPERM),
     // Scheduling: a thread of its own has another number, which a filter does not know; only the
     // calling thread can be named, as 0.
-    {__NR_sched_setparam, 0, itself, 0, EPERM},
-    {__NR_sched_setscheduler, 0, itself, 0, EPERM},
-    {__NR_sched_setattr, 0, itself, 0, EPERM},
-    {__NR_sched_setaffinity, 0, itself, 0, EPERM},
-    {__NR_setpriority, 0, value, PRIO_PROCESS, EPERM},
-    {__NR_setpriority, 1, itself, 0, EPERM},
-    {__NR_ioprio_set, 0, value, 1 /* IOPRIO_WHO_PROCESS */, EPERM},
-    {__NR_ioprio_set, 1, itself, 0, EPERM},
+    RULE(__NR_sched_setparam, 0, itself, 0, EPERM),
+    RULE(__NR_sched_setscheduler, 0, itself, 0, EPERM),
+    RULE(__NR_sched_setattr, 0, itself, 0, EPERM),
+    RULE(__NR_sched_setaffinity, 0, itself, 0, EPERM),
+    RULE(__NR_setpriority, 0, value, PRIO_PROCESS, EPERM),
+    RULE(__NR_setpriority, 1, itself, 0, EPERM),
+    RULE(__NR_ioprio_set, 0, value, 1 /* IOPRIO_WHO_PROCESS */, EPERM),
+    RULE(__NR_ioprio_set, 1, itself, 0, EPERM),
     // Only the question.
-    {__NR_personality, 0, value, 0xffffffff, EPERM},
+    RULE(__NR_personality, 0, value, 0xffffffff, EPERM),
 };
-
-// Writing instructions
-
-static void put(struct csystem_calls *filter, uint16_t code, uint8_t if_true, uint8_t if_false, uint32_t operand) {
-  filter->code[filter->length++] = (struct sock_filter){code, if_true, if_false, operand};
-}
-
-static void load(struct csystem_calls *filter, size_t offset) {
-  put(filter, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
-}
-
-static void compare(struct csystem_calls *filter, uint16_t how, uint32_t with, uint8_t if_true, uint8_t if_false) {
-  put(filter, (uint16_t)(BPF_JMP | how | BPF_K), if_true, if_false, with);
-}
-
-static void give(struct csystem_calls *filter, uint32_t verdict) { put(filter, BPF_RET | BPF_K, 0, 0, verdict); }
-
-// Skips the instruction after these for each of the values.
-static void put_values(struct csystem_calls *filter, const uint32_t *values, size_t count) {
-  for (size_t index = 0; index < count; index++) compare(filter, BPF_JEQ, values[index], (uint8_t)(count - index), 0);
-}
-
-static void put_condition(struct csystem_calls *filter, const struct rule *rule) {
-  // The kernel reads only the lower half of each of these arguments; both architectures are
-  // little-endian.
-  load(filter, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)rule->argument);
-  switch (rule->condition) {
-  case itself:
-    compare(filter, BPF_JEQ, 0, 2, 0);
-    compare(filter, BPF_JEQ, OWN_PROCESS, 1, 0);
-    break;
-  case value: compare(filter, BPF_JEQ, rule->value, 1, 0); break;
-  case not_value: compare(filter, BPF_JEQ, rule->value, 0, 1); break;
-  case any_bit_of: compare(filter, BPF_JSET, rule->value, 1, 0); break;
-  case not_all_bits_of:
-    put(filter, BPF_ALU | BPF_AND | BPF_K, 0, 0, rule->value);
-    compare(filter, BPF_JEQ, rule->value, 0, 1);
-    break;
-  case command: put_values(filter, commands, sizeof commands / sizeof commands[0]); break;
-  case option: put_values(filter, options, sizeof options / sizeof options[0]); break;
-  case truncates_only_to_write:
-    compare(filter, BPF_JSET, O_TRUNC, 0, 4);
-    put(filter, BPF_ALU | BPF_AND | BPF_K, 0, 0, O_ACCMODE);
-    compare(filter, BPF_JEQ, O_WRONLY, 2, 0);
-    compare(filter, BPF_JEQ, O_RDWR, 1, 0);
-    break;
-  }
-  give(filter, SECCOMP_RET_ERRNO | (uint32_t)rule->error);
-}
-
-// The rules of one call, which are all that decides about it. Returns the index of the next call's.
-static size_t put_rules(struct csystem_calls *filter, size_t first) {
-  size_t begin = filter->length, count = sizeof rules / sizeof rules[0], index = first;
-  compare(filter, BPF_JEQ, (uint32_t)rules[first].call, 0, 0);
-  for (; index < count && rules[index].call == rules[first].call; index++) put_condition(filter, &rules[index]);
-  give(filter, SECCOMP_RET_ALLOW);
-  filter->code[begin].jf = (uint8_t)(filter->length - begin - 1);
-  return index;
-}
-
-static void set(uint32_t *verdicts, const short *calls, size_t count, uint32_t verdict) {
-  for (size_t index = 0; index < count; index++) verdicts[calls[index]] = verdict;
-}
-
-#define SET(verdicts, calls, verdict) set(verdicts, calls, sizeof calls / sizeof calls[0], verdict)
 
 int csystem_write_calls(struct csystem_calls *filter, int ways) {
   const uint32_t refused = SECCOMP_RET_ERRNO | EPERM, absent = SECCOMP_RET_ERRNO | ENOSYS;
-  *filter = (struct csystem_calls){.ways = ways};
-  load(filter, offsetof(struct seccomp_data, arch));
-  compare(filter, BPF_JEQ, OUR_ARCHITECTURE, 1, 0);
-  give(filter, SECCOMP_RET_KILL_PROCESS);
-  load(filter, offsetof(struct seccomp_data, nr));
-  for (size_t index = 0; index < sizeof rules / sizeof rules[0];) index = put_rules(filter, index);
-
-  uint32_t verdicts[last_considered + 1];
-  for (int call = 0; call <= last_considered; call++) verdicts[call] = refused;
+  *filter = (struct csystem_calls){.has_listener = ways != 0};
+  uint32_t verdicts[LAST_CONSIDERED + 1];
+  for (int call = 0; call <= LAST_CONSIDERED; call++) verdicts[call] = refused;
   const uint32_t change = ways & csystem_calls_ask ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
-  SET(verdicts, allowed, SECCOMP_RET_ALLOW);
-  SET(verdicts, asked, change);
-  SET(verdicts, missing, absent);
-  SET(verdicts, without_access, SECCOMP_RET_ERRNO | EACCES);
+  SET_VERDICTS(verdicts, allowed, SECCOMP_RET_ALLOW);
+  SET_VERDICTS(verdicts, asked, change);
+  SET_VERDICTS(verdicts, missing, absent);
+  SET_VERDICTS(verdicts, without_access, SECCOMP_RET_ERRNO | EACCES);
   // The flags of openat2 are in memory, where a filter cannot read them.
   const int asks_truncating = ways & csystem_calls_ask_truncating;
   verdicts[__NR_truncate] = asks_truncating ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
   verdicts[call_openat2] = asks_truncating ? absent : SECCOMP_RET_ALLOW;
-
-  // Runs of numbers with the same verdict.
-  for (int first = 0, last; first <= last_considered; first = last + 1) {
-    for (last = first; last < last_considered && verdicts[last + 1] == verdicts[first];) last++;
-    if (verdicts[first] == refused) continue;
-    compare(filter, BPF_JGE, (uint32_t)first, 0, 2);
-    compare(filter, BPF_JGT, (uint32_t)last, 1, 0);
-    give(filter, verdicts[first]);
-  }
-  // As well the numbers of the second interface of x86-64, which begin at 0x40000000.
-  compare(filter, BPF_JGT, last_considered, 0, 1);
-  give(filter, absent);
-  give(filter, refused);
-  return 0;
+  return csystem_write_filter(filter, rules, sizeof rules / sizeof rules[0], verdicts, refused);
 }
 
 #else
 
 int csystem_write_calls(struct csystem_calls *filter, int ways) {
-  *filter = (struct csystem_calls){.ways = ways};
+  *filter = (struct csystem_calls){.has_listener = ways != 0};
   return -1;
 }
 
 #endif
-
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
-#endif
-
-int csystem_filter_calls(struct csystem_calls *filter) {
-  if (filter->length == 0) return 0;
-  for (size_t index = 0; index < filter->length; index++) {
-    if (filter->code[index].k == OWN_PROCESS) filter->code[index].k = (uint32_t)getpid();
-  }
-  struct sock_fprog program = {.len = (unsigned short)filter->length, .filter = filter->code};
-  if (filter->ways == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-  // A signal must not interrupt a call that is being made, and have it made twice.
-  const unsigned long listens = SECCOMP_FILTER_FLAG_NEW_LISTENER;
-  long listener = syscall(
-      SYS_seccomp, SECCOMP_SET_MODE_FILTER, listens | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
-  // Before Linux 5.19 there was no such flag.
-  if (listener == -1 && errno == EINVAL) listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, listens, &program);
-  return (int)listener;
-}

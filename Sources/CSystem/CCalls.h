@@ -1,25 +1,26 @@
 #pragma once
 
-// Within CSystem: the filter of a confined process's system calls. Also compiled on its own, for
-// other architectures, by the check that evaluates the filter.
+// Within CSystem: the filters of the system calls of confined processes. Also compiled on their own,
+// for other architectures, by the check that evaluates the filters.
 
 #include <linux/filter.h>
 #include <stddef.h>
 
-// The number that the descriptor of the lock has in the process.
+// The number that the descriptor of the lock has in an extension's process.
 #define LOCK_DESCRIPTOR 4
 
-// A placeholder in the filter: the number of the process, which only the process itself knows.
+// A placeholder in a filter: the number of the process, which only the process itself knows.
 #define OWN_PROCESS 0xfffffffe
 
 struct csystem_calls {
   // 0 on an architecture without a filter.
   size_t length;
-  int ways;
+  // Whether a listener answers some calls.
+  int has_listener;
   struct sock_filter code[1024];
 };
 
-// Ways of filtering, to be combined.
+// Ways of filtering an extension's calls, to be combined.
 enum {
   // Calls that change modes, owners, times and attributes of files are put to the filter's
   // listener, instead of being allowed.
@@ -28,8 +29,12 @@ enum {
   csystem_calls_ask_truncating = 2,
 };
 
-// Writes the filter. -1 if this architecture has none.
+// Writes the filter of an extension, which lists what is allowed. -1 if this architecture has none.
 int csystem_write_calls(struct csystem_calls *filter, int ways);
+
+// Writes the filter of a receiver, which lists what is refused: the calls by which it could act in
+// other programs. `reaches_services` leaves it the sockets of this machine's services.
+int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services);
 
 // Filters the calls of this thread from now on; before, it has given up the right to gain rights.
 // Returns the listener's descriptor if the filter was written to ask, otherwise 0; -1 on failure,

@@ -38,6 +38,7 @@ enum {
   rights_of_devices = 1 << 6 | 1 << 11,
   rights_of_files = right_execute | right_write_file | right_read_file | right_truncate,
   connections = 3,
+  // Sockets without a path, and signals.
   scopes = 3,
 };
 
@@ -45,6 +46,9 @@ int csystem_landlock_version(void) {
   long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
   return version > 0 ? (int)version : 0;
 }
+
+// The bytes of a ruleset that a kernel knows.
+static size_t size_for(int version) { return version >= 6 ? sizeof(struct ruleset) : version >= 4 ? 16 : 8; }
 
 static uint64_t known_rights(int version) {
   uint64_t rights = rights_of_version_1;
@@ -82,8 +86,7 @@ int csystem_confine_files(const struct csystem_rule *rules, size_t rule_count) {
   int version = csystem_landlock_version();
   if (version == 0) return 0;
   struct ruleset attribute = {.handled_access_fs = known_rights(version), connections, scopes};
-  size_t size = version >= 6 ? sizeof attribute : version >= 4 ? 16 : 8;
-  int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, size, 0);
+  int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, size_for(version), 0);
   if (ruleset == -1) return -1;
   for (size_t index = 0; index < rule_count; index++) {
     if (allow(ruleset, &rules[index], attribute.handled_access_fs) == -1) return -1;
@@ -93,8 +96,9 @@ int csystem_confine_files(const struct csystem_rule *rules, size_t rule_count) {
 
 static int confine_writing(int version, const char *const *directories, size_t count) {
   const uint64_t changing = rights_for(csystem_access_write) & ~rights_for(csystem_access_read);
-  struct ruleset attribute = {.handled_access_fs = (changing | rights_of_devices) & known_rights(version)};
-  int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, 8, 0);
+  struct ruleset attribute = {
+      .handled_access_fs = (changing | rights_of_devices) & known_rights(version), .scoped = scopes};
+  int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, size_for(version), 0);
   if (ruleset == -1) return -1;
   static const char *const devices[] = {"/dev/null", "/dev/tty"};
   enum { device_count = sizeof devices / sizeof devices[0] };

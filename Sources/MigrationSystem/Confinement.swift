@@ -62,6 +62,9 @@ package struct Confinement: Sendable {
   /// Prevents the calling thread, and the threads that it starts afterwards, permanently from
   /// creating, changing and removing items outside some directories. False if the kernel cannot.
   ///
+  /// Where the kernel can restrict that, they also signal only their own processes, and reach no
+  /// socket of another program that has no path.
+  ///
   /// Not covered: permissions, owners, times and attributes of items outside, and open files.
   package static func keepWriting(within directories: [[UInt8]]) throws(SystemError) -> Bool {
     var texts = CTexts()
@@ -72,6 +75,15 @@ package struct Confinement: Sendable {
     }
     if result == -1 { throw SystemError(errno: errno, operation: "confine writing") }
     return result == 1
+  }
+
+  /// Keeps the calling thread, and the threads and processes that it starts afterwards, permanently from
+  /// other programs: from the sockets of this machine's services, from memory and objects of the kernel
+  /// that others use, and from the input of the terminal. False if this machine cannot.
+  ///
+  /// - Parameter reachesServices: leaves it the sockets of services that have a path.
+  package static func leaveOthers(reachesServices: Bool) throws(SystemError) -> Bool {
+    try calling("confine calls") { csystem_leave_others(reachesServices ? 1 : 0) } == 1
   }
 
   /// The parts that this machine can enforce.

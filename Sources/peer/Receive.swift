@@ -181,6 +181,7 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
   let settings =
     options.takesEverything
     ? SettingsLoader.start(for: KnownApps(records: home), home: try options.place) : nil
+  let manager = ServiceManager()
   // This must precede all other threads.
   try confine(options, home: home, output)
   var helpers = Receiver.Helpers()
@@ -236,7 +237,7 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
       }
       output.handle(left.advising($0))
       expiry?.note($0)
-      if case .listening = $0 { ServiceManager.tell("READY=1") }
+      if case .listening = $0 { manager.tellReady() }
     } stopping: { stop in
       interruption.tell { kind in
         output.hurry()
@@ -287,12 +288,13 @@ func makeImporter(
 }
 
 /// Confines the writes of this process to PEER_HOME, where an app's data is too, and to the
-/// destination of folders.
+/// destination of folders, and keeps it from other programs.
 private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output) throws(TransferFailure) {
   do {
     var directories = [try Directory.openOrMake(home, mode: 0o700).canonicalPath()]
     if options.app == nil { directories.insert(try destination(options).canonicalPath(), at: 0) }
-    output.handle(try ReceiverConfinement().apply(to: directories))
+    let confinement = ReceiverConfinement(looksUsersUp: options.owners)
+    for event in try confinement.apply(to: directories) { output.handle(event) }
   } catch let error as TransferFailure {
     throw error
   } catch {
@@ -320,8 +322,10 @@ private func destination(_ options: ReceiveOptions) throws(TransferFailure) -> D
 }
 
 /// Confines the writes of the receiving process to some directories, if the process can still write
-/// to them.
+/// to them, and keeps it from other programs.
 struct ReceiverConfinement {
+  /// Whether users are looked up by their names, which a service of this machine may know.
+  var looksUsersUp = false
   /// Tests whether the process could still write to the directories.
   var trial: ([[UInt8]]) -> ConfinementTrial.Outcome = { ConfinementTrial().outcome(within: $0, in: $0) }
   /// Confines the process for good; false where the kernel cannot.
@@ -329,8 +333,18 @@ struct ReceiverConfinement {
     try Confinement.keepWriting(within: directories)
   }
 
-  /// Confines the process if nothing prevents it; returns the event for the user.
-  func apply(to directories: [[UInt8]]) throws(SystemError) -> TransferEvent {
+  /// Keeps the process from other programs for good; false where that is not possible.
+  var leave: (Bool) throws(SystemError) -> Bool = { services throws(SystemError) in
+    try Confinement.leaveOthers(reachesServices: services)
+  }
+
+  /// Confines the process as far as nothing prevents it; returns the events for the user.
+  func apply(to directories: [[UInt8]]) throws(SystemError) -> [TransferEvent] {
+    let event = try confineWriting(to: directories)
+    return try leave(looksUsersUp) ? [event] : [event, .notice(Self.noFilter)]
+  }
+
+  private func confineWriting(to directories: [[UInt8]]) throws(SystemError) -> TransferEvent {
     if case .refuses(let refused) = trial(directories) {
       return .unconfined(reason: Self.reason(refused), directories: refused)
     }
@@ -338,6 +352,7 @@ struct ReceiverConfinement {
     return .confined(directories: directories)
   }
 
+  private static let noFilter = "this computer cannot keep the receiver from its other programs"
   private static let noLandlock = "this kernel cannot confine the receiver to its directory"
 
   private static func reason(_ directories: [[UInt8]]) -> String {

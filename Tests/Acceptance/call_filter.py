@@ -38,15 +38,16 @@ class Architecture:
         return {name: number for name, number in found.items() if number is not None and name not in NO_CALLS}
 
     def filters(self, folder):
-        """The filters for each way of filtering, as lists of instructions."""
+        """The filters by their numbers (print_calls.c), as lists of instructions."""
         program = f"{folder}/print-{self.name}"
         subprocess.run(
             [*self.compiler, "-Wall", "-Wextra", "-Werror", "-I", SOURCES, "-o", program,
-             f"{SOURCES}/CCalls.c", f"{ROOT}/Tests/Acceptance/print_calls.c"], check=True)
+             f"-I{SOURCES}/include", *(f"{SOURCES}/{name}.c" for name in ("CCalls", "CFilter", "CReceiverCalls")),
+             f"{ROOT}/Tests/Acceptance/print_calls.c"], check=True)
         output = subprocess.run([*self.starter, program], capture_output=True, text=True, check=True, timeout=60).stdout
-        parts = re.split(r"^ways (\d)\n", output, flags=re.MULTILINE)[1:]
-        return {int(ways): [tuple(map(int, line.split())) for line in part.splitlines()]
-                for ways, part in zip(parts[::2], parts[1::2])}
+        parts = re.split(r"^filter (\d)\n", output, flags=re.MULTILINE)[1:]
+        return {int(number): [tuple(map(int, line.split())) for line in part.splitlines()]
+                for number, part in zip(parts[::2], parts[1::2])}
 
 
 NO_CALLS = ("syscalls", "arch_specific_syscall", "sync_file_range2")

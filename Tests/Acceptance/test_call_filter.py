@@ -1,5 +1,5 @@
-"""The filter of an extension's system calls on each architecture, without running it in a
-kernel."""
+"""The filters of an extension's and of a receiver's system calls on each architecture, without running
+them in a kernel."""
 
 import errno
 import fcntl
@@ -75,8 +75,11 @@ JUDGED = {
 """Calls that are judged by their arguments."""
 
 
-@pytest.mark.parametrize("machine", [
+machines = pytest.mark.parametrize("machine", [
     pytest.param(X86, id="x86-64", marks=needs(x86_compiler)), pytest.param(ARM, id="64-bit ARM", marks=needs(arm_compiler))])
+
+
+@machines
 def test_each_call_has_its_verdict(work, machine):
     """the filter of system calls: every call in the kernel's headers has the verdict that is
     documented"""
@@ -105,3 +108,45 @@ def test_each_call_has_its_verdict(work, machine):
         equal(verdict(filters[ways], 0x40000003, 1), "killed", "a call of another architecture")
         require(len(filters[ways]) < 600, f"{len(filters[ways])} instructions")
     work.figure = f"{len(numbers)} calls, {len(filters[3])} instructions"
+
+
+REFUSED_TO_RECEIVERS = {
+    EACCES: """add_key request_key keyctl shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv
+        msgctl mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr""",
+    ENOSYS: "io_uring_setup io_uring_enter io_uring_register",
+    EPERM: "ptrace process_vm_writev pidfd_getfd perf_event_open bpf userfaultfd",
+}
+"""Calls that are refused with any arguments, by error. All others are left to a receiver."""
+
+JUDGED_FOR_RECEIVERS = {
+    # IPv4, IPv6 and netlink; packets, Bluetooth, the kernel's ciphers, virtual machines.
+    **{("socket", family): ALLOW for family in (2, 10, 16, 0x7_0000_0002)},
+    **{("socket", family): EACCES for family in (0, 17, 31, 38, 40)},
+    # Streams and sequences of packets, also with flags; datagrams.
+    **{("socketpair", 1, kind): ALLOW for kind in (1, 5, 0o2000005)},
+    **{("socketpair", 1, kind): EACCES for kind in (2, 3, 0o2000002, 0x22)},
+    # TIOCSTI, TIOCLINUX, TIOCGWINSZ.
+    ("ioctl", 0, 0x5412): EPERM, ("ioctl", 0, 0x541C): EPERM, ("ioctl", 0, 0x7_0000_5412): EPERM, ("ioctl", 0, 0x5413): ALLOW,
+}
+"""Calls that are judged by their arguments; the family of this machine's sockets apart."""
+
+
+@machines
+def test_each_call_of_a_receiver_has_its_verdict(work, machine):
+    """the filter of a receiver's system calls: every call in the kernel's headers has the verdict
+    that is documented"""
+    numbers, filters = machine.numbers(), machine.filters(work.path)
+    errors = {name: error for error, names in REFUSED_TO_RECEIVERS.items() for name in names.split()}
+    for filter_number, local in ((4, EACCES), (5, ALLOW)):
+        def judge(name, *arguments, program=filters[filter_number]):
+            return verdict(program, machine.audit, numbers[name], arguments)
+
+        for name in set(numbers) - {"socket", "socketpair", "ioctl"}:
+            equal(judge(name), ENOSYS if numbers[name] > NEWEST else errors.get(name, ALLOW), f"{name} of {machine.name}")
+        for case, expected in JUDGED_FOR_RECEIVERS.items():
+            equal(judge(*case), ALLOW if case[0] == "socket" and local == ALLOW else expected, f"{case} of {machine.name}")
+        equal(judge("socket", 1), local, f"a socket of this machine on {machine.name}")
+        for number in (NEWEST + 1, 600, 0x40000000, 0x40000029, -1):
+            equal(verdict(filters[filter_number], machine.audit, number), ENOSYS, f"call {number:#x}")
+        equal(verdict(filters[filter_number], 0x40000003, 1), "killed", "a call of another architecture")
+    work.figure = f"{len(numbers)} calls, {len(filters[4])} instructions"

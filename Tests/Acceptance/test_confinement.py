@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 
 import pytest
 
@@ -32,6 +33,20 @@ def test_an_ordinary_disk(work):
     receiver = move(work, new)
     equal([len(receiver.events(name)) for name in ("confined", "unconfined")], [1, 0], "events")
     equal(os.listdir(new), ["tree"], "the destination")
+
+
+@needs(landlock)
+@pytest.mark.parametrize("options", [[], ["--owners"]], ids=["usual", "owners"])
+def test_other_programs(work, options):
+    """the receiver's calls are filtered, and it cannot gain rights"""
+    _, new = work.place()
+    receiver = Receiver(work, new, options=options)
+    with open(f"/proc/{receiver.process.pid}/status", encoding="ascii") as file:
+        facts = dict(line.split(":\t") for line in file.read().splitlines() if ":\t" in line)
+    equal([facts["Seccomp"], facts["Seccomp_filters"], facts["NoNewPrivs"]], ["2", "1", "1"], "the kernel's facts")
+    equal(receiver.events("notice"), [], "notices")
+    receiver.signal(signal.SIGINT)
+    receiver.wait()
 
 
 @pytest.mark.takes(5)

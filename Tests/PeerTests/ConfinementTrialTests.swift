@@ -58,7 +58,9 @@ import Testing
       Issue.record("the process was confined")
       return true
     }
-    guard case .unconfined(let reason, let refused) = try confinement.apply(to: directories) else {
+    confinement.leave = { _ in true }
+    let events = try confinement.apply(to: directories)
+    guard case .unconfined(let reason, let refused) = events.first, events.count == 1 else {
       Issue.record("it does not say so")
       return
     }
@@ -71,10 +73,21 @@ import Testing
       var confinement = ReceiverConfinement()
       confinement.trial = { [trial] in trial.outcome(within: $0, in: $0) }
       confinement.keep = { _ in isKept }
-      switch try confinement.apply(to: directories) {
+      confinement.looksUsersUp = isKept
+      confinement.leave = { services in
+        #expect(services == isKept)
+        return isKept
+      }
+      let events = try confinement.apply(to: directories)
+      switch events.first {
       case .confined(let kept): #expect(isKept && kept == directories)
       case .unconfined(_, let refused): #expect(!isKept && refused.isEmpty)
       default: Issue.record("it says something else")
+      }
+      if case .notice(let words) = events.last {
+        #expect(!isKept && words.contains("programs"))
+      } else {
+        #expect(isKept)
       }
     }
   }

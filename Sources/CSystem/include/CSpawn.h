@@ -58,10 +58,17 @@ int csystem_landlock_version(void);
 int csystem_has_call_filter(void);
 
 // From now on this thread, and the threads that it starts, can create, change and remove items only
-// in these directories, and can write to the few devices that every program writes to. Returns 0 if
-// the kernel cannot do that without forbidding moves between directories; 1 on success, -1 on
-// failure. Open files are not affected.
+// in these directories, and can write to the few devices that every program writes to; where the
+// kernel can restrict that, it can signal only its own processes, and reach no socket of another
+// program that has no path. Returns 0 if the kernel cannot do that without forbidding moves between
+// directories; 1 on success, -1 on failure. Open files are not affected.
 int csystem_confine_writing(const char *const *directories, size_t count);
+
+// From now on this thread, and the threads and processes that it starts, cannot reach other programs:
+// by the sockets of this machine's services (unless it may reach those), by their memory, by queues
+// and keys of the kernel, or by the terminal's input. Tried in another process first: 0 if that
+// fails; 1 on success, -1 on failure. Open sockets are not affected.
+int csystem_leave_others(int reaches_services);
 
 // Whether a process can be given private mounts here. Tries it, in a process.
 int csystem_has_own_mounts(void);

@@ -69,7 +69,7 @@ extension RelayOptions {
           notice: "this process may have only \(limit) files open, and a busy relay needs \(RelayLoop.descriptors)")
       }
       let loop = try RelayLoop(settings, on: socket, until: signals) { log.counters = $0 }
-      ServiceManager.tell("READY=1")
+      ServiceManager().tellReady()
       try log.start()
       try loop.run()
       log.end()

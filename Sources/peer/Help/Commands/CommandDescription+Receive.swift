@@ -52,8 +52,9 @@ extension CommandDescription {
         While the process waits and receives, it can create, change and remove files only in DIR and PEER_HOME. This
         takes Landlock 2 or later (Linux 5.19), and both file systems must support it, which is tested first. Permissions
         and times of other files are not covered. With --json, the event 'confined' reports this. A process that is not
-        confined says so by a note and by the event 'unconfined'. A missing DIR is created at once. With --app, the data
-        is in PEER_HOME; the app's extension is confined further.
+        confined says so by a note and by the event 'unconfined'. Nor can the process reach other programs, such as the
+        session's bus; with --owners it can reach services, which may know users. A missing DIR is created at once. With
+        --app, the data is in PEER_HOME; the app's extension is confined further.
         """),
     ],
     options: receiveOptions,

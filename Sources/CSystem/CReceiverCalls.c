@@ -1,0 +1,100 @@
+#define _GNU_SOURCE
+
+#include "CFilter.h"
+#include "CSpawn.h"
+
+#include <asm/ioctls.h>
+#include <asm/unistd.h>
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+// Calls that reach into other processes. It reads the memory of an extension, which is its child:
+// Landlock keeps it from that of others.
+static const short refused[] = {
+    __NR_ptrace, __NR_process_vm_writev, call_pidfd_getfd, __NR_perf_event_open, __NR_bpf, __NR_userfaultfd,
+};
+
+// Keys, shared memory, queues of other programs.
+static const short without_access[] = {
+    __NR_add_key, __NR_request_key, __NR_keyctl, __NR_shmget, __NR_shmat, __NR_shmctl, __NR_shmdt, __NR_semget,
+    __NR_semop, __NR_semtimedop, __NR_semctl, __NR_msgget, __NR_msgsnd, __NR_msgrcv, __NR_msgctl, __NR_mq_open,
+    __NR_mq_unlink, __NR_mq_timedsend, __NR_mq_timedreceive, __NR_mq_notify, __NR_mq_getsetattr,
+};
+
+// Queues of calls that no filter sees.
+static const short missing[] = {call_io_uring_setup, call_io_uring_enter, call_io_uring_register};
+
+// The network, and the kernel's answers about it.
+static const uint32_t families[] = {AF_INET, AF_INET6, AF_NETLINK};
+
+// The kinds of pairs that stay connected. A datagram socket can reach any other socket by its path.
+static const uint32_t pairs[] = {SOCK_STREAM, SOCK_SEQPACKET};
+enum { kind_of_socket = 0xf };
+
+// The last ones put words into the terminal, as if its user had typed them.
+static const struct csystem_call_rule rules[] = {
+    ONE_OF(__NR_socketpair, 1, kind_of_socket, pairs, EACCES),
+    RULE(__NR_ioctl, 1, not_value, TIOCSTI, EPERM),
+    RULE(__NR_ioctl, 1, not_value, TIOCLINUX, EPERM),
+    ONE_OF(__NR_socket, 0, ~0U, families, EACCES),
+};
+enum { rule_count = sizeof rules / sizeof rules[0] };
+
+int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services) {
+  *filter = (struct csystem_calls){.length = 0};
+  uint32_t verdicts[LAST_CONSIDERED + 1];
+  for (int call = 0; call <= LAST_CONSIDERED; call++) verdicts[call] = SECCOMP_RET_ALLOW;
+  SET_VERDICTS(verdicts, refused, SECCOMP_RET_ERRNO | EPERM);
+  SET_VERDICTS(verdicts, without_access, SECCOMP_RET_ERRNO | EACCES);
+  SET_VERDICTS(verdicts, missing, SECCOMP_RET_ERRNO | ENOSYS);
+  // The rule about sockets is the last one.
+  return csystem_write_filter(filter, rules, rule_count - (reaches_services != 0), verdicts, SECCOMP_RET_ALLOW);
+}
+
+#else
+
+int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services) {
+  (void)reaches_services;
+  *filter = (struct csystem_calls){.length = 0};
+  return -1;
+}
+
+#endif
+
+static int leave_others(struct csystem_calls *filter) {
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ? -1 : csystem_filter_calls(filter);
+}
+
+// Whether a socket of a family can be made. A kernel may lack the family.
+static int can_make(int family) {
+  int made = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (made != -1) close(made);
+  return made != -1 || errno == EAFNOSUPPORT;
+}
+
+// Tries the filter in another process: where a program is translated for another processor, a filter
+// for its own ends it.
+static int works(struct csystem_calls *filter, int reaches_services) {
+  pid_t child = fork();
+  if (child == 0) {
+    if (leave_others(filter) == -1) _exit(1);
+    _exit(can_make(AF_INET) && can_make(AF_INET6) && can_make(AF_UNIX) == reaches_services ? 0 : 1);
+  }
+  int status = 1;
+  while (child != -1 && waitpid(child, &status, 0) == -1 && errno == EINTR) continue;
+  return child != -1 && status == 0;
+}
+
+int csystem_leave_others(int reaches_services) {
+  struct csystem_calls filter;
+  if (csystem_write_receiver_calls(&filter, reaches_services) == -1) return 0;
+  if (!works(&filter, reaches_services)) return 0;
+  return leave_others(&filter) == -1 ? -1 : 1;
+}
