@@ -111,7 +111,7 @@ class Server:
     def packed(status):
         times = [divmod(time, 10**9) for time in (status.st_atime_ns, status.st_mtime_ns, status.st_ctime_ns)]
         return struct.pack(
-            "<QQQQQQIIIIIIIIII", status.st_ino, status.st_size, status.st_blocks, *(seconds for seconds, _ in times),
+            "<QQQqqqIIIIIIIIII", status.st_ino, status.st_size, status.st_blocks, *(seconds for seconds, _ in times),
             *(rest for _, rest in times), status.st_mode, status.st_nlink, status.st_uid, status.st_gid, status.st_rdev, 4096, 0)
 
     def moved(self, path, other):
@@ -142,7 +142,7 @@ class Server:
         return struct.pack("<QII", 0, 0, 0) + self.packed(status)
 
     def change(self, node, rest):
-        valid, _, _, size, _, accessed, modified, _, a_rest, m_rest, _, mode, _, user, group, _ = struct.unpack_from("<IIQQQQQQIIIIIIII", rest)
+        valid, _, _, size, _, accessed, modified, _, a_rest, m_rest, _, mode, _, user, group, _ = struct.unpack_from("<IIQQQqqqIIIIIIII", rest)
         path = self.path(node)
         if valid & 1:
             os.chmod(path, mode & 0o7777)
@@ -261,8 +261,11 @@ class Losing(Server):
         super().__init__(device, behind)
         self.log = open(f"{behind}.log", "ab", buffering=0)  # pylint: disable=consider-using-with
 
-    def note(self, kind, path):
-        self.log.write(f"{kind} {os.lstat(path).st_size} {path}\n".encode())
+    def note(self, kind, path, size=None):
+        if size is None:
+            with contextlib.suppress(FileNotFoundError):
+                size = os.lstat(path).st_size
+        self.log.write(os.fsencode(f"{kind} {size or 0} {path}\n"))
 
     def write(self, node, rest):
         self.note("write", self.path(node))
@@ -280,13 +283,14 @@ class Losing(Server):
     def move(self, node, other, flags, names):
         path, target = self.path(node, names[0]), self.path(other, names[1])
         answer = super().move(node, other, flags, names)
-        self.log.write(f"move 0 {path}\nto 0 {target}\n".encode())
+        self.note("move", path, 0)
+        self.note("to", target, 0)
         return answer
 
 
 def events(behind):
     """The kinds of the log of a losing disk, with sizes and paths."""
-    with open(f"{behind}.log", encoding="utf-8") as file:
+    with open(f"{behind}.log", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         return [(kind, int(size), path) for kind, size, path in (line.rstrip("\n").split(" ", 2) for line in file)]
 
 

@@ -115,8 +115,11 @@ import Testing
     let source = try FolderSource(paths: [scratch.at("source")])
     _ = try source.prepare(until: StopSignal())
     return { pass in
-      let outlet = Outlet(whenBuffer: { number in if number == 2 { change(pass) } })
-      let result = try source.export(to: outlet)
+      let outlet = Outlet()
+      let result = try source.export(ExportSettings(outlet), for: nil) { export in
+        outlet.read(export)
+        change(pass)
+      }
       #expect(result.finish.unsent == UInt64(outlet.unsent.count))
       return outlet.unsent.map { String(decoding: $0.path, as: UTF8.self) }
     }

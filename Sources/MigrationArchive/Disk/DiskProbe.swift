@@ -96,7 +96,7 @@ struct DiskProbe: ~Copyable {
   }
 
   /// A number of seconds that some file systems keep, and more than others can.
-  private static var distant: Int64 { 1 << 40 }
+  private static var distant: Int64 { 1 << 34 }
 
   /// The second at which a file system puts a distant time; nil if it keeps that, or refuses it.
   private static func end(_ seconds: Int64, of file: borrowing Descriptor) -> Int64? {

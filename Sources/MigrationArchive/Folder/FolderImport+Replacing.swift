@@ -8,8 +8,9 @@ extension FolderImport {
   /// Replaces the earlier version of an item. Returns false, with everything as it was, if that was
   /// touched meanwhile.
   mutating func replaceEarlier(_ target: ArchivePath, with item: Item) throws(SystemError) -> Bool {
-    guard let earlier = arrived?.item(at: item.path), since(earlier) == .untouched,
-      let before = try destination.occupant(at: target)
+    // In this order: a change behind the first look shows in one of the next two.
+    guard let earlier = arrived?.item(at: item.path), let before = try destination.occupant(at: target),
+      since(earlier) == .untouched
     else { return false }
     do throws(SystemError) {
       guard tellsEntriesApart else { throw .unsupported("exchange") }

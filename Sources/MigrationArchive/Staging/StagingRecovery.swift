@@ -276,7 +276,8 @@ struct StagingReplay {
         guard !survey.isVoid(place.path, place.generation, at: position) else { return }
         if try isTrusted || holds(place, check) {
           let completed = try staging.shared.withLock { try $0.ledger.restore(place) }
-          claim(place.path, position, completed, least: place.range.upperBound)
+          // A hole at the end has not made the file longer yet.
+          claim(place.path, position, completed, least: place.isHole ? 0 : place.range.upperBound)
           if let completed { try complete(completed, position, isTrusted) }
         } else {
           untrue.append(.void(at: position))
