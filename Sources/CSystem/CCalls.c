@@ -15,6 +15,11 @@
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
+// As of Linux 5.19.
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
 // Calls about the process itself, its memory and threads, and the files that it has or may open.
 static const short allowed[] = {
     // Bytes of open files.
@@ -177,7 +182,12 @@ static const struct csystem_call_rule rules[] = {
 
 int csystem_write_calls(struct csystem_calls *filter, int ways) {
   const uint32_t refused = SECCOMP_RET_ERRNO | EPERM, absent = SECCOMP_RET_ERRNO | ENOSYS;
-  *filter = (struct csystem_calls){.has_listener = ways != 0};
+  *filter = (struct csystem_calls){.length = 0};
+  if (ways != 0) {
+    filter->flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // A signal must not interrupt a call that is being made, and have it made twice.
+    filter->optional_flags = SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+  }
   uint32_t verdicts[LAST_CONSIDERED + 1];
   for (int call = 0; call <= LAST_CONSIDERED; call++) verdicts[call] = refused;
   const uint32_t change = ways & csystem_calls_ask ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
@@ -195,7 +205,8 @@ int csystem_write_calls(struct csystem_calls *filter, int ways) {
 #else
 
 int csystem_write_calls(struct csystem_calls *filter, int ways) {
-  *filter = (struct csystem_calls){.has_listener = ways != 0};
+  (void)ways;
+  *filter = (struct csystem_calls){.length = 0};
   return -1;
 }
 

@@ -15,8 +15,8 @@
 struct csystem_calls {
   // 0 on an architecture without a filter.
   size_t length;
-  // Whether a listener answers some calls.
-  int has_listener;
+  // Those of seccomp(2), and those that an older kernel does without.
+  unsigned long flags, optional_flags;
   struct sock_filter code[1024];
 };
 

@@ -7,7 +7,6 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -106,22 +105,13 @@ int csystem_write_filter(
   return 0;
 }
 
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
-#endif
-
 int csystem_filter_calls(struct csystem_calls *filter) {
   if (filter->length == 0) return 0;
   for (size_t index = 0; index < filter->length; index++) {
     if (filter->code[index].k == OWN_PROCESS) filter->code[index].k = (uint32_t)getpid();
   }
   struct sock_fprog program = {.len = (unsigned short)filter->length, .filter = filter->code};
-  if (!filter->has_listener) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-  // A signal must not interrupt a call that is being made, and have it made twice.
-  const unsigned long listens = SECCOMP_FILTER_FLAG_NEW_LISTENER;
-  long listener = syscall(
-      SYS_seccomp, SECCOMP_SET_MODE_FILTER, listens | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
-  // Before Linux 5.19 there was no such flag.
-  if (listener == -1 && errno == EINVAL) listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, listens, &program);
-  return (int)listener;
+  long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, filter->flags | filter->optional_flags, &program);
+  if (result == -1 && errno == EINVAL) result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, filter->flags, &program);
+  return (int)result;
 }
