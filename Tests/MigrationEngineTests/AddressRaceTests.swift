@@ -35,6 +35,30 @@ import Testing
     #expect(race.loss(now: 10.2) == nil)
   }
 
+  /// Of a thousand rounds: attempts end in each way, at once, before the next one, and behind it.
+  @Test func `in a round nothing that an address does moves an attempt, or the end`() {
+    let outcomes: [AddressRace.Obstacle?] = [nil, .refused, .silent, .noWay, .forbidden, .other("it is its own")]
+    var courses: Set<[Double]> = []
+    for number in 0..<1_000 {
+      var race = AddressRace(count: 3, now: 100, patience: 5, isRound: true)
+      var (moments, now) = ([Double](), 100.0)
+      while race.loss(now: now) == nil {
+        while let place = race.begin(now: now) {
+          moments.append(now)
+          // At once, before the next attempt, and behind it; a connection is no result of a round.
+          let after = Double(number / 6 % 50) * 0.01
+          switch outcomes[number % 6] {
+          case nil: race.taken(place)
+          case let obstacle?: race.failed(place, by: obstacle, now: now + after)
+          }
+        }
+        now = race.nextMoment
+      }
+      courses.insert(moments + [now])
+    }
+    #expect(courses == [[100, 100.25, 100.5, 105]])
+  }
+
   @Test func `the race is lost when all addresses have failed`() {
     var race = AddressRace(count: 2, now: 10, patience: 5)
     #expect(begin(&race, 10) == [0])

@@ -63,8 +63,10 @@ struct ReceiverScript {
   }
 
   /// A known sender comes back; its control connection is at READY.
-  mutating func resume(_ number: UInt64, key: UInt8, isOfDevice: Bool = false, beginning transfer: TransferID = 200) {
-    come(number, key: key, isOfDevice: isOfDevice)
+  mutating func resume(
+    _ number: UInt64, key: UInt8, isOfDevice: Bool = false, beginning transfer: TransferID = 200, own: OwnWays? = nil
+  ) {
+    come(number, key: key, isOfDevice: isOfDevice, own: own)
     _ = feed(.asked(Self.id(number), .resume))
     _ = feed(.ready(Self.id(number), identifier: transfer))
   }

@@ -35,6 +35,38 @@ import Testing
     #expect(script.say(.ways(WayFixture.ways)) == [])
   }
 
+  @Test func `all sessions of a sender share the addresses of an hour`() {
+    var settings = Script.settings()
+    settings.greeting.features = .ways
+    settings.giveUpAfter = 600
+    var script = Script(settings)
+    script.open()
+    let ways = Ways(listening: (1...16).map { Way(address: [10, 0, 0, $0], port: 4000) }, dialling: [])
+    var rounds: [Int] = []
+    for number in 1...4 as ClosedRange<UInt64> {
+      if number == 1 {
+        script.pair(own: WayFixture.own)
+        script.plan(features: .ways)
+      } else {
+        if number == 4 { script.now += 3_000 }
+        _ = script.feed(.broke(Script.id(number - 1), Script.cut))
+        _ = script.feed(.closed(Script.id(number - 1)))
+        script.resume(number, key: 1, own: WayFixture.own)
+        script.plan(Script.plan(Script.transfer), on: number, features: .ways)
+      }
+      script.take(number, on: number)
+      rounds.append(0)
+      for _ in 1...4 {
+        script.now += 100
+        if script.say(.ways(ways), on: number).contains(where: { $0.hasPrefix("dial \(number)") }) {
+          rounds[rounds.count - 1] += 1
+        }
+        _ = script.feed(.dialed(SessionNumber(number)))
+      }
+    }
+    #expect(rounds == [3, 3, 0, 3])
+  }
+
   @Test func `the end of the session ends a round`() {
     var script = Self.relayed()
     script.take()

@@ -54,7 +54,10 @@ struct StreamPlanTrial {
 
   mutating func tell(_ ways: Ways) { plan.told(ways) }
 
-  mutating func tryWays() -> [String] { did { plan, now, actions in plan.tryWays(now, &actions) } }
+  mutating func tryWays() -> [String] {
+    var budget = WayBudget()
+    return did { plan, now, actions in plan.tryWays(within: &budget, now, &actions) }
+  }
 
   mutating func finish() -> [String] { did { plan, _, actions in plan.finish(&actions) } }
 

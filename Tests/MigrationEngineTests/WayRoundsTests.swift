@@ -5,43 +5,54 @@ import Testing
 
 @Suite struct WayRoundsTests {
   @Test func `a session has three rounds, one at a time`() {
-    var rounds = WayRounds()
-    #expect(rounds.due == nil && rounds.begin(now: 0) == nil)
+    var (rounds, budget) = (WayRounds(), WayBudget())
+    #expect(rounds.due == nil && rounds.begin(within: &budget, now: 0) == nil)
     rounds.told(WayFixture.ways)
-    #expect(rounds.begin(now: 10) == [WayFixture.open, WayFixture.seen])
-    #expect(rounds.due == nil && rounds.begin(now: 99) == nil)
+    #expect(rounds.begin(within: &budget, now: 10) == [WayFixture.open, WayFixture.seen])
+    #expect(rounds.due == nil && rounds.begin(within: &budget, now: 99) == nil)
     rounds.ended(now: 100)
-    #expect(rounds.due == 105 && rounds.begin(now: 104) == nil)
-    #expect(rounds.begin(now: 105) != nil)
+    #expect(rounds.due == 105 && rounds.begin(within: &budget, now: 104) == nil)
+    #expect(rounds.begin(within: &budget, now: 105) != nil)
     rounds.ended(now: 110)
-    #expect(rounds.due == 140 && rounds.begin(now: 140) != nil)
+    #expect(rounds.due == 140 && rounds.begin(within: &budget, now: 140) != nil)
     rounds.ended(now: 150)
-    #expect(rounds.due == nil && rounds.begin(now: 1e9) == nil)
+    #expect(rounds.due == nil && rounds.begin(within: &budget, now: 1e9) == nil)
   }
 
   @Test func `the other end decides when a round begins in which this end takes part, and not how many`() {
-    var rounds = WayRounds()
-    #expect(rounds.join(WayFixture.ways, now: 1) == [WayFixture.open, WayFixture.seen])
-    #expect(rounds.join(WayFixture.ways, now: 2) == nil)
+    var (rounds, budget) = (WayRounds(), WayBudget())
+    #expect(rounds.join(WayFixture.ways, within: &budget, now: 1) == [WayFixture.open, WayFixture.seen])
+    #expect(rounds.join(WayFixture.ways, within: &budget, now: 2) == nil)
     for moment in [3.0, 4] {
       rounds.ended(now: moment)
-      #expect(rounds.join(WayFixture.ways, now: moment) != nil)
+      #expect(rounds.join(WayFixture.ways, within: &budget, now: moment) != nil)
     }
     rounds.ended(now: 9)
-    #expect(rounds.join(WayFixture.ways, now: 1e9) == nil)
+    #expect(rounds.join(WayFixture.ways, within: &budget, now: 1e9) == nil)
   }
 
   @Test func `without an address that may be dialled there is no round`() {
-    var rounds = WayRounds()
-    #expect(rounds.join(Ways(listening: [WayFixture.loopback], dialling: []), now: 1) == nil)
+    var (rounds, budget) = (WayRounds(), WayBudget())
+    #expect(rounds.join(Ways(listening: [WayFixture.loopback], dialling: []), within: &budget, now: 1) == nil)
     #expect(rounds.due == nil)
   }
 
-  @Test func `a patient race goes on until its end`() {
-    var race = AddressRace(count: 1, now: 0, patience: 5, isPatient: true)
-    #expect(race.begin(now: 0) == 0)
-    race.failed(0, by: .refused, now: 0.1)
-    #expect(race.loss(now: 4.9) == nil && race.nextMoment == 5)
-    #expect(race.loss(now: 5) == AddressRace.Loss(place: 0, obstacle: .refused))
+  @Test func `a round without an address in the budget is over, and the next one waits for its time`() {
+    var (rounds, budget) = (WayRounds(), WayBudget())
+    #expect(budget.take(WayBudget.most - 1, now: 0) == WayBudget.most - 1)
+    #expect(rounds.join(WayFixture.ways, within: &budget, now: 1) == [WayFixture.open])
+    rounds.ended(now: 6)
+    #expect(rounds.begin(within: &budget, now: 11) == nil)
+    #expect(rounds.due == 41)
+    #expect(rounds.begin(within: &budget, now: 3_600) == [WayFixture.open, WayFixture.seen])
+  }
+
+  @Test func `a budget is that of an hour, and whole behind it`() {
+    var budget = WayBudget()
+    #expect(budget.isWhole(now: 0))
+    for moment in stride(from: 0.0, to: 60, by: 10) { #expect(budget.take(16, now: moment) == 16) }
+    #expect(budget.take(16, now: 60) == 0 && budget.take(1, now: 3_599) == 0)
+    #expect(budget.take(32, now: 3_610) == 32)
+    #expect(!budget.isWhole(now: 7_209) && budget.isWhole(now: 7_210))
   }
 }

@@ -46,7 +46,8 @@ import Testing
     let door = try ListeningSocket(on: .loopback(port: 0))
     let (address, deadline) = (door.address, soon())
     var course = try Race.Course(
-      Race(addresses: [.loopback(port: closed.number)], patience: 0.2, wakeup: Wakeup()) { false }, with: door)
+      Race(addresses: [.loopback(port: closed.number)], isRound: true, patience: 0.2, wakeup: Wakeup()) { false },
+      with: door)
     #expect(throws: Race.Failure.self) {
       while BootInstant.now() < deadline {
         let stranger = try StreamSocket.toThisMachine(address.port, from: "127.0.0.2")
@@ -68,7 +69,8 @@ import Testing
     #expect(throws: SystemError.self) { while try !socket.finishConnecting() {} }
     let door = try ListeningSocket(host: nil, port: own.port, sharesPort: true)
     var course = try Race.Course(
-      Race(addresses: [other], port: .shared(own.port), patience: 60, wakeup: Wakeup()) { false }, with: door)
+      Race(addresses: [other], isRound: true, port: .shared(own.port), patience: 60, wakeup: Wakeup()) { false },
+      with: door)
     // The other end reaches the door, although the address has failed here.
     let reached = try Race(addresses: [own], port: .shared(other.port), patience: 60, wakeup: Wakeup()) { false }.run()
     #expect(try course.next().remoteAddress == other && reached.remoteAddress == own)
@@ -154,7 +156,9 @@ import Testing
       _ = try deaf.acceptNext()
     }
     let server = try RunningThread("server") { _ = try receiver.accept() }
-    let dialing = Dialing(context: try TLSContext(role: .client, identity: try Identity.generate()), pinned: nil) { false }
+    let dialing = Dialing(context: try TLSContext(role: .client, identity: try Identity.generate()), pinned: nil) {
+      false
+    }
     let isReached = AtomicFlag()
     let address: SocketAddress
     do {

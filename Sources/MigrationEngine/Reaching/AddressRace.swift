@@ -1,7 +1,10 @@
 /// Decides when each of a device's addresses is tried, and which failure is reported, as in RFC
 /// 8305. The attempts start one after the other in short steps, and each lasts as long as there is
-/// time. The first address that answers wins. In a patient race the other end may dial too: it goes
-/// on until its end, also when every address has failed.
+/// time. The first address that answers wins.
+///
+/// In a round the other end has named the addresses, and dials too. No attempt waits for another one or
+/// follows it sooner, and the round lasts until its end: the other end learns nothing of an address
+/// that is not its own.
 ///
 /// A value: it names addresses by their positions in a list. Times are seconds on one clock.
 package struct AddressRace: Equatable, Sendable {
@@ -40,7 +43,7 @@ package struct AddressRace: Equatable, Sendable {
   package static let step = 0.25
 
   private let count: Int
-  private let isPatient: Bool
+  private let isRound: Bool
   /// When all addresses that have not answered count as silent.
   private let deadline: Double
   private var nextStart: Double
@@ -49,9 +52,9 @@ package struct AddressRace: Equatable, Sendable {
 
   /// Begins with the first of `count` addresses, at least one; every attempt ends `patience`
   /// seconds from now at the latest.
-  package init(count: Int, now: Double, patience: Double, isPatient: Bool = false) {
+  package init(count: Int, now: Double, patience: Double, isRound: Bool = false) {
     precondition(count > 0, "a race needs an address")
-    self.isPatient = isPatient
+    self.isRound = isRound
     self.count = count
     deadline = now + patience
     nextStart = now
@@ -62,14 +65,14 @@ package struct AddressRace: Equatable, Sendable {
   package mutating func begin(now: Double) -> Int? {
     guard begun < count, now >= nextStart, now < deadline else { return nil }
     defer { begun += 1 }
-    nextStart = now + Self.step
+    nextStart = (isRound ? nextStart : now) + Self.step
     return begun
   }
 
-  /// The attempt at an address has failed: the next one need not wait.
+  /// The attempt at an address has failed: the next one need not wait, except in a round.
   package mutating func failed(_ place: Int, by obstacle: Obstacle, now: Double) {
     obstacles[place] = obstacle
-    nextStart = min(nextStart, now)
+    if !isRound { nextStart = min(nextStart, now) }
   }
 
   /// The attempt at an address has led to a connection, and the race goes on.
@@ -80,7 +83,7 @@ package struct AddressRace: Equatable, Sendable {
 
   /// The result where no address can win any more; nil while one can.
   package func loss(now: Double) -> Loss? {
-    guard now >= deadline || !isPatient && obstacles.count == count else { return nil }
+    guard now >= deadline || !isRound && obstacles.count == count else { return nil }
     let losses = (0..<max(1, begun)).map { Loss(place: $0, obstacle: obstacles[$0] ?? .silent) }
     // The first of the most informative failures.
     return losses.reduce(losses[0]) { $1.obstacle.weight > $0.obstacle.weight ? $1 : $0 }

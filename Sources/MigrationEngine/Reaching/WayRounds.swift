@@ -26,12 +26,18 @@ package struct WayRounds: Sendable {
   /// When the next round is due; nil where none is.
   package var due: Double? { mayBegin ? next : nil }
 
-  /// Begins a round that is due; returns the addresses to try, in their order.
-  package mutating func begin(now: Double) -> [Way]? {
+  /// Begins a round that is due; returns the addresses to try, in their order. A round for which the
+  /// budget has none left is over.
+  package mutating func begin(within budget: inout WayBudget, now: Double) -> [Way]? {
     guard let due, now >= due, let ways else { return nil }
-    isGoingOn = true
     begun += 1
-    return ways.dialable
+    let taken = Array(ways.dialable.prefix(budget.take(ways.dialable.count, now: now)))
+    isGoingOn = !taken.isEmpty
+    guard isGoingOn else {
+      ended(now: now)
+      return nil
+    }
+    return taken
   }
 
   /// A round has ended, or a way by which it had succeeded has broken.
@@ -41,12 +47,40 @@ package struct WayRounds: Sendable {
   }
 
   /// The other end has asked for a round now. Returns the addresses to try, if this end takes part.
-  package mutating func join(_ ways: Ways, now: Double) -> [Way]? {
+  package mutating func join(_ ways: Ways, within budget: inout WayBudget, now: Double) -> [Way]? {
     told(ways)
     next = now
-    return begin(now: now)
+    return begin(within: &budget, now: now)
   }
 
   /// Whether the other end accepts further connections at an address.
   package func accepts(_ way: Way) -> Bool { ways?.listening.contains(way) == true }
+}
+
+/// How many addresses of one paired device's choosing this one dials within an hour, over all of its
+/// sessions (Protocol §6.9). Times are seconds on one clock.
+package struct WayBudget: Equatable, Sendable {
+  private struct Round: Equatable, Sendable {
+    let begun: Double
+    let count: Int
+  }
+
+  /// The rounds of two sessions.
+  package static let most = 96
+  private static let length = 3600.0
+
+  private var rounds: [Round] = []
+
+  package init() {}
+
+  /// Takes as many of some addresses as are left, and returns how many.
+  package mutating func take(_ wanted: Int, now: Double) -> Int {
+    rounds.removeAll { $0.begun + Self.length <= now }
+    let taken = min(wanted, Self.most - rounds.reduce(0) { $0 + $1.count })
+    if taken > 0 { rounds.append(Round(begun: now, count: taken)) }
+    return taken
+  }
+
+  /// Whether nothing was taken within the last hour.
+  package func isWhole(now: Double) -> Bool { rounds.allSatisfy { $0.begun + Self.length <= now } }
 }

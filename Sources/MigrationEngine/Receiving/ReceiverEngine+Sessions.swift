@@ -285,8 +285,13 @@ extension ReceiverEngine {
   mutating func reach(_ ways: Ways, _ number: SessionNumber) {
     guard let conversation = conversations[number], conversation.isTalking, conversation.streams != nil,
       !workers.contains(.dial(number)), let own = own(of: conversation),
-      let round = conversations[number]?.rounds.join(ways, now: now)
+      let client = transfers[of: conversation.transfer]?.client
     else { return }
+    var budget = self.ways[client] ?? WayBudget()
+    let round = conversations[number]?.rounds.join(ways, within: &budget, now: now)
+    self.ways = self.ways.filter { !$0.value.isWhole(now: now) }
+    self.ways[client] = budget
+    guard let round else { return }
     act(.dial(number, round, from: own.port))
   }
 

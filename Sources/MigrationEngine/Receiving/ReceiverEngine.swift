@@ -63,6 +63,8 @@ package struct ReceiverEngine: Engine {
   /// Whether the last code could not be made.
   var lacksCode = false
   var line = ReceiverLine()
+  /// How many addresses of each sender's choosing may still be dialled.
+  var ways: [KeyFingerprint: WayBudget] = [:]
   /// The transfers that have given way, and until when they leave others their turn.
   var yielding: [TransferID: Double] = [:]
   var question: StandingQuestion?

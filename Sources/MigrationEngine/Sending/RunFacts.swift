@@ -9,6 +9,8 @@ extension SenderEngine {
     var transfer = Transfer()
     /// The receivers that need no code, newest first; those that were tried are left out.
     var devices: [KnownDevice] = []
+    /// How many addresses of the receiver's choosing may still be dialled.
+    var ways = WayBudget()
     /// The relay of which the user was told last.
     private var toldRelay: String?
     private var isPlainTold = false

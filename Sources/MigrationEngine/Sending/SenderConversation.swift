@@ -430,10 +430,12 @@ struct SenderConversation: Sendable {
   }
 
   /// Tries to reach the receiver past the relay, if it is time for that.
-  private mutating func tryWays(_ now: Double, _ actions: inout [SenderEngine.Action]) {
+  private mutating func tryWays(
+    within budget: inout WayBudget, _ now: Double, _ actions: inout [SenderEngine.Action]
+  ) {
     guard session.isStreaming, let ownWays else { return }
     var round: [SenderEngine.Action] = []
-    streams?.tryWays(now, &round)
+    streams?.tryWays(within: &budget, now, &round)
     if !round.isEmpty { actions += [.say(connection, .ways(ownWays))] + round }
   }
 
@@ -461,10 +463,12 @@ struct SenderConversation: Sendable {
   }
 
   /// Does the work that only waits for time.
-  mutating func moveOn(_ now: Double, _ actions: inout [SenderEngine.Action]) throws(Fault) {
+  mutating func moveOn(
+    _ facts: inout SenderEngine.RunFacts, _ now: Double, _ actions: inout [SenderEngine.Action]
+  ) throws(Fault) {
     if let failure, now >= failure.until { throw failure.fault }
     streams?.moveOn(isSending: session.isStreaming, now, &actions)
-    tryWays(now, &actions)
+    tryWays(within: &facts.ways, now, &actions)
     if session.isStreaming, now >= nextProgress {
       nextProgress = now + Self.progressPause
       actions.append(.tellProgress(number, .sending, total: total, fraction: nil))

@@ -252,7 +252,9 @@ extension SenderEngine {
     case .waiting(let plan, let moment) where now >= moment:
       dial(plan, &actions)
     case .conversing:
-      converse(now, &actions) { (conversation, _, actions) throws(Fault) in try conversation.moveOn(now, &actions) }
+      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+        try conversation.moveOn(&facts, now, &actions)
+      }
       return !actions.isEmpty
     // After the user has stopped the run, the ends of the session and of the run share one
     // deadline.

@@ -261,8 +261,8 @@ struct StreamPlan: Sendable {
   private var mayTry: Bool { !isOver && passage == nil && streams.count < limit }
 
   /// Begins a round of tries, if one is due: a stream that takes the first way that answers.
-  mutating func tryWays(_ now: Double, _ actions: inout [Action]) {
-    guard mayTry, let ways = rounds.begin(now: now) else { return }
+  mutating func tryWays(within budget: inout WayBudget, _ now: Double, _ actions: inout [Action]) {
+    guard mayTry, let ways = rounds.begin(within: &budget, now: now) else { return }
     let stream = Stream(
       number: takeNumber(), replaces: nil, attempts: 0, stays: true, state: .joining, road: .round(ways))
     streams.append(stream)

@@ -88,10 +88,11 @@ struct Entrance: ~Copyable {
     (add(socket), names.remote(at: caller, through: relay, own))
   }
 
-  /// Takes a connection that this device has made into the lobby.
+  /// Takes a connection that this device has made into the lobby. The device at its other end has not
+  /// come by itself, and so neither pairs nor wants a turn.
   mutating func add(reached socket: consuming StreamSocket) -> (ConnectionID, Remote) {
     let address = socket.remoteAddress
-    return (add(socket), names.remote(at: address))
+    return (add(socket), names.remote(at: address, hasCome: false))
   }
 
   private mutating func add(_ socket: consuming StreamSocket) -> ConnectionID {
@@ -122,12 +123,12 @@ struct RemoteNames {
 
   init(mayPair ranges: [AddressRange]) { self.ranges = ranges }
 
-  /// The other end of a connection.
-  mutating func remote(at address: SocketAddress) -> Remote {
+  /// The other end of a connection; whether it has come, or was dialled.
+  mutating func remote(at address: SocketAddress, hasCome: Bool = true) -> Remote {
     Remote(
       host: address.hostDescription, address: address.description,
       network: address.network(onLink: isOnLink(address)).description,
-      mayPair: ranges.isEmpty || ranges.contains(address))
+      mayPair: hasCome && (ranges.isEmpty || ranges.contains(address)))
   }
 
   /// The other end of a connection that a relay has joined: all of one relay share its network.

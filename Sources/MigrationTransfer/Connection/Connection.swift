@@ -251,6 +251,11 @@ struct Connection: ~Copyable, Sendable {
   mutating func handshake(
     until deadline: BootInstant, within gate: ComputeGate? = nil
   ) throws(ConnectionError) {
+    while try !goOnShakingHands(within: gate) { try waitToGoOn(until: deadline, "the TLS handshake") }
+  }
+
+  /// Continues the TLS handshake as far as that needs no wait. Returns whether it has finished.
+  mutating func goOnShakingHands(within gate: ComputeGate? = nil) throws(ConnectionError) -> Bool {
     while true {
       let step: HandshakeStep
       do {
@@ -263,12 +268,12 @@ struct Connection: ~Copyable, Sendable {
       } catch {
         // The alert tells the other end why.
         _ = try? flush()
-        throw session.stranger.map { .stranger($0) } ?? ConnectionError(error)
+        if let key = session.stranger { throw .stranger(key) }
+        throw ConnectionError(error)
       }
       try flush()
-      if step == .finished { return }
-      try waitToGoOn(until: deadline, "the TLS handshake")
-      _ = try receive()
+      if step == .finished { return true }
+      guard try receive() else { return false }
     }
   }
 

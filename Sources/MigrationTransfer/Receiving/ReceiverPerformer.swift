@@ -256,13 +256,13 @@ final class ReceiverPerformer: Performer {
     let (relay, stop) = (relay, StopSignal())
     dials[number] = stop
     return ReceiverWorker("dial") {
-      let (wakeup, addresses) = (try Wakeup(), ways.others)
+      let wakeup = try Wakeup()
       let waking = stop.waking(wakeup)
       defer { extendLifetime(waking) }
       let race = Race(
-        addresses: addresses, port: .shared(port), patience: WayRounds.length, wakeup: wakeup, isStopped: { stop.isSet }
-      )
-      if !addresses.isEmpty, !stop.isSet, var course = try? Race.Course(race) {
+        addresses: ways.map { SocketAddress($0) }, isRound: true, port: .shared(port), patience: WayRounds.length,
+        wakeup: wakeup, isStopped: { stop.isSet })
+      if !stop.isSet, var course = try? Race.Course(race) {
         while let socket = try? course.next() { relay?.add(.reached(Handover(socket))) }
       }
       return Report(.dialed(number))

@@ -17,38 +17,58 @@ struct WayRound: Sendable {
   let isStopped: @Sendable () -> Bool
 
   /// The first connection on which the receiver has shown its key. Blocks as long as a round.
+  ///
+  /// All handshakes go on at the same time: one that hangs delays no dial.
   func run(_ ways: [Way], _ wakeup: Wakeup) throws(ConnectionError) -> Connection {
     let race = Race(
-      addresses: ways.others, hasSmallSegments: hasSmallSegments, port: .shared(port), patience: WayRounds.length,
-      wakeup: wakeup, isStopped: isStopped)
-    guard !race.addresses.isEmpty else { throw ConnectionError(.lost, "the other device has no address") }
+      addresses: ways.map { SocketAddress($0) }, isRound: true, hasSmallSegments: hasSmallSegments,
+      port: .shared(port), patience: WayRounds.length, wakeup: wakeup, isStopped: isStopped)
     // Without it, the receiver must be the end that is reached.
     let door = try? ListeningSocket(host: nil, port: port, sharesPort: true)
     do throws(Race.Failure) {
       var course = try Race.Course(race, with: door)
+      var greetings: [Greeting] = []
       while true {
-        let socket = try course.next()
-        if let connection = greet(socket, wakeup) { return connection }
-        if isStopped() { throw .stopped }
+        while let socket = try course.take() {
+          if let greeting = greeting(on: socket, wakeup) { greetings.append(greeting) }
+        }
+        greetings.removeAll { !$0.goOn() }
+        if let done = greetings.first(where: \.isDone), let connection = done.connection.take() { return connection }
+        try course.wait(or: greetings.compactMap(\.interest))
       }
     } catch {
       throw ConnectionError(error)
     }
   }
 
-  /// Shakes hands; nil if it is another device.
-  private func greet(_ socket: consuming StreamSocket, _ wakeup: Wakeup) -> Connection? {
+  private func greeting(on socket: consuming StreamSocket, _ wakeup: Wakeup) -> Greeting? {
     do throws(ConnectionError) {
-      var connection = try Connection(socket, context, pinned: receiver, wakeup: wakeup, isStopped: isStopped)
-      try connection.handshake(until: .now().advanced(by: .seconds(Self.patience)))
-      return connection
+      return Greeting(
+        try Connection(socket, context, pinned: receiver, wakeup: wakeup, isStopped: isStopped))
     } catch {
       return nil
     }
   }
 
-  /// How many seconds a device has that answers.
-  private static let patience = 2.0
+  /// A handshake that has not finished.
+  private final class Greeting {
+    var connection: Connection?
+    private(set) var isDone = false
+
+    init(_ connection: consuming Connection) { self.connection = consume connection }
+
+    /// Continues as far as that needs no wait; false if it is another device, or none of these.
+    func goOn() -> Bool {
+      do throws(ConnectionError) {
+        isDone = try connection?.goOnShakingHands() ?? false
+        return true
+      } catch {
+        return false
+      }
+    }
+
+    var interest: Poller.Interest? { connection?.interest(isReading: true) }
+  }
 }
 
 extension SocketAddress {
@@ -57,14 +77,6 @@ extension SocketAddress {
 
 extension Way {
   init(_ address: SocketAddress) { self.init(address: address.bytes, port: address.port) }
-}
-
-extension [Way] {
-  /// Without the addresses of this device, which another network may use for the other one.
-  var others: [SocketAddress] {
-    let own = Set((try? SocketAddress.localAddresses(port: 0))?.map(\.bytes) ?? [])
-    return filter { !own.contains($0.address) }.map { SocketAddress($0) }
-  }
 }
 
 extension OwnWays {

@@ -17,6 +17,9 @@ struct Race: Sendable {
 
   /// In the order in which they are tried; at least one.
   let addresses: [SocketAddress]
+  /// Whether it is a round, whose addresses the other end has named: this device's own ones are not
+  /// dialled, and keep their places.
+  var isRound = false
   var hasSmallSegments = false
   /// The port of this end.
   var port = StreamSocket.LocalPort.any
@@ -63,31 +66,37 @@ extension Race {
     private var race: AddressRace
     private var attempts: [Attempt] = []
     private var errors: [Int: SystemError] = [:]
+    private let own: Set<[UInt8]>
 
-    /// With a door, it goes on until its time is over, also when all addresses have failed.
     init(_ plan: Race, with door: consuming ListeningSocket? = nil) throws(Failure) {
       self.plan = plan
       poller = try Race.system { () throws(SystemError) in try Poller() }
-      let isPatient = door != nil
+      own = plan.isRound ? Set((try? SocketAddress.localAddresses(port: 0))?.map(\.bytes) ?? []) : []
       race = AddressRace(
-        count: plan.addresses.count, now: clock.now, patience: plan.patience, isPatient: isPatient)
+        count: plan.addresses.count, now: clock.now, patience: plan.patience, isRound: plan.isRound)
       self.door = door
     }
 
     /// The next connection that is made. Blocks until then, or until none can be made any more.
     mutating func next() throws(Failure) -> StreamSocket {
       while true {
-        begin()
-        if let winner = winner(), let socket = winner.socket.take() { return socket }
-        // Before what comes to the door: that may never end.
-        if let loss = race.loss(now: clock.now) { throw lost(loss) }
-        if let socket = try? door?.accept() { return socket }
+        if let socket = try take() { return socket }
         try wait()
       }
     }
 
-    private mutating func wait() throws(Failure) {
-      var interests = [Poller.Interest(plan.wakeup.raw, .readable)]
+    /// A connection that is made; nil while there is none, and one may still be made.
+    mutating func take() throws(Failure) -> StreamSocket? {
+      begin()
+      if let winner = winner(), let socket = winner.socket.take() { return socket }
+      // Before what comes to the door: that may never end.
+      if let loss = race.loss(now: clock.now) { throw lost(loss) }
+      return try? door?.accept()
+    }
+
+    /// Waits until `take` may have a result, or for something else.
+    mutating func wait(or others: [Poller.Interest] = []) throws(Failure) {
+      var interests = [Poller.Interest(plan.wakeup.raw, .readable)] + others
       if let raw = door?.raw { interests.append(Poller.Interest(raw, .readable)) }
       interests += attempts.compactMap { $0.raw.map { Poller.Interest($0, .writable) } }
       let moment = clock.instant(race.nextMoment)
@@ -100,6 +109,7 @@ extension Race {
 
     private mutating func begin() {
       while let place = race.begin(now: clock.now) {
+        if own.contains(plan.addresses[place].bytes) { continue }
         do throws(SystemError) {
           let socket = try StreamSocket.connect(
             to: plan.addresses[place], hasSmallSegments: plan.hasSmallSegments, from: plan.port)

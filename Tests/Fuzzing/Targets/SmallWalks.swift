@@ -8,7 +8,8 @@ func walkRace(_ bytes: InputBytes) {
   let count = 1 + input.number(below: 8)
   let patience = input.seconds()
   var (now, begun, failed) = (0.0, 0, Set<Int>())
-  var race = AddressRace(count: count, now: 0, patience: patience)
+  let isRound = input.flag()
+  var race = AddressRace(count: count, now: 0, patience: patience, isRound: isRound)
   var backoff = Backoff(now: 0, patience: patience, longest: input.flag() ? input.seconds() : nil)
   while !input.isEmpty {
     switch input.byte() % 4 {
@@ -30,7 +31,8 @@ func walkRace(_ bytes: InputBytes) {
       }
     }
     let loss = race.loss(now: now)
-    promise((loss != nil) == (now >= patience || failed.count == count), "a race is lost too early, or never")
+    promise(
+      (loss != nil) == (now >= patience || !isRound && failed.count == count), "a race is lost too early, or never")
     promise(loss.map { $0.place < max(1, begun) } ?? true, "an address lost that was not tried")
   }
 }
