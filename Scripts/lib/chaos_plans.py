@@ -71,7 +71,7 @@ class PlanRound(Round):
         return not glob.glob(f"{self.homes['sender']}/devices/*/state")
 
     def words(self, role):
-        return [{"receiver": "receive", "sender": "send"}[role], "--everything"]
+        return ["receive", "--everything", "--take-apps"] if role == "receiver" else ["send", "--everything"]
 
     def heard(self, run, event):
         super().heard(run, event)

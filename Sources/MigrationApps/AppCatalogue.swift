@@ -72,7 +72,7 @@ package struct AppCatalogue: Sendable {
       apps.append(
         MovableApp(
           .described, identifier: description.identifier, name: description.name, places: found.places,
-          exclusions: description.exclusions, flags: description.flags, isIdentity: description.isIdentity,
+          exclusions: description.exclusions, hasSecrets: description.hasSecrets, isIdentity: description.isIdentity,
           needs: description.needs,
           inUse: use(of: description, found.packaging, at: found.places.map(\.path), in: home, running)))
     }
@@ -98,7 +98,7 @@ package struct AppCatalogue: Sendable {
       if own.isEmpty { return nil }
       let bytes = UInt64(own.dump.count)
       return MovableApp(
-        .settings, identifier: description.identifier, name: description.name, flags: description.flags,
+        .settings, identifier: description.identifier, name: description.name, hasSecrets: description.hasSecrets,
         isIdentity: description.isIdentity, needs: description.needs,
         size: EntrySize(Tally(items: 1, bytes: bytes), allocated: bytes), settings: own)
     }.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }
@@ -122,9 +122,7 @@ package struct AppCatalogue: Sendable {
       guard places.contains(where: { $0.kind == .directory }) else { return nil }
       return MovableApp(
         .flatpak, identifier: identifier, name: flatpaks.name(of: identifier) ?? identifier, places: places,
-        exclusions: Flatpaks.exclusions,
-        flags: places.contains { $0.root == Array(Flatpaks.overrides.utf8) } ? .runsByItself : [],
-        inUse: running[identifier].map { "process \($0)" })
+        exclusions: Flatpaks.exclusions, inUse: running[identifier].map { "process \($0)" })
     }
   }
 
@@ -142,6 +140,11 @@ package struct AppCatalogue: Sendable {
 
   // MARK: The receiver
 
+  /// The places of all data with secrets, of every packaging, relative to a home.
+  package var secretPlaces: [[UInt8]] {
+    descriptions.values.filter { $0.hasSecrets || $0.isIdentity }.flatMap { $0.roots.flatMap(\.places) }.map(\.path)
+  }
+
   /// Where the data of an app goes here; nil if this device knows no such app. Only this device's own
   /// descriptions decide: a key of the sender that is unknown here has no place.
   package func arrival(
@@ -150,7 +153,7 @@ package struct AppCatalogue: Sendable {
     if let description = descriptions[identifier], !description.settings.isEmpty {
       return Arrival(
         name: description.name, places: [Self.settingsKey: Self.settingsPlace(of: identifier)],
-        flags: description.flags, isIdentity: description.isIdentity, missing: nil, inUse: nil, homeFiles: [],
+        hasSecrets: description.hasSecrets, isIdentity: description.isIdentity, missing: nil, inUse: nil, homeFiles: [],
         written: nil, installed: nil, settings: description.settings)
     }
     if let description = descriptions[identifier] {
@@ -164,7 +167,7 @@ package struct AppCatalogue: Sendable {
         if let place = present ?? own.first { places[root.key] = place.path }
       }
       return Arrival(
-        name: description.name, places: places, flags: description.flags, isIdentity: description.isIdentity,
+        name: description.name, places: places, hasSecrets: description.hasSecrets, isIdentity: description.isIdentity,
         missing: installed == nil ? Self.missing(packaging, description.packages) : nil,
         inUse: use(of: description, packaging, at: Array(places.values), in: home, running),
         homeFiles: description.homeFiles, written: description.written,
@@ -173,7 +176,7 @@ package struct AppCatalogue: Sendable {
     }
     guard Flatpaks.isIdentifier(identifier) else { return nil }
     return Arrival(
-      name: flatpaks.name(of: identifier) ?? identifier, places: Flatpaks.places(of: identifier), flags: [],
+      name: flatpaks.name(of: identifier) ?? identifier, places: Flatpaks.places(of: identifier), hasSecrets: false,
       isIdentity: false, missing: flatpaks.has(identifier) ? nil : .flatpak(identifier),
       inUse: use(of: .flatpak(identifier)), homeFiles: [], written: nil, installed: nil)
   }
@@ -232,7 +235,7 @@ package struct Arrival: Equatable, Sendable {
   package let name: String
   /// By key, relative to the home.
   package let places: [String: [UInt8]]
-  package let flags: Part.Flags
+  package let hasSecrets: Bool
   package let isIdentity: Bool
   package let missing: Missing?
   /// The program that uses the data there now, for people.
@@ -259,6 +262,11 @@ package struct Arrival: Equatable, Sendable {
   ) -> [[UInt8]] {
     present(of: keys, in: home).filter { !home.isSame(as: skeleton, at: $0) }
   }
+}
+
+extension Arrival {
+  /// What the data is.
+  package var kind: ArrivalClasses { hasSecrets || isIdentity ? .secrets : .apps }
 }
 
 /// The data of a described app in a home, of one packaging.

@@ -52,7 +52,7 @@ package struct AppDescription: Equatable, Sendable {
   package let homeFiles: [ArchivePath]
   /// Where the data says which version has written it, if an older one refuses it.
   package let written: WrittenVersion?
-  package let flags: Part.Flags
+  package let hasSecrets: Bool
   /// Whether the data makes a device itself.
   package let isIdentity: Bool
   /// The identifiers of apps without whose data a part of this app's data is lost, such as a keyring.
@@ -134,16 +134,16 @@ private struct DescriptionReader {
     guard (1...Limits.name).contains(name.value.utf8.count) else {
       throw Mistake(line: name.line, reason: "the Name is too long")
     }
-    var flags: Part.Flags = []
-    if try isSet("Runs") { flags.insert(.runsByItself) }
-    if try isSet("Secret") { flags.insert(.secret) }
+    // Earlier versions asked which data programs run by themselves. Now that of every app counts so.
+    _ = try isSet("Runs")
     let (locks, roots) = (try locks(), try roots())
     return AppDescription(
       identifier: identifier.value, name: name.value, packages: try words("Application", "Packages"),
       programs: try words("Application", "Programs"), roots: roots,
       settings: try settings(),
       exclusions: try exclusions() + locks.map(\.exclusion), processes: try words("Running", "Processes"), locks: locks,
-      homeFiles: try homeFiles(roots), written: try written(roots), flags: flags, isIdentity: try isSet("Identity"),
+      homeFiles: try homeFiles(roots), written: try written(roots), hasSecrets: try isSet("Secret"),
+      isIdentity: try isSet("Identity"),
       needs: try words("Application", "Needs"), file: file)
   }
 

@@ -20,6 +20,7 @@ package struct ChosenPart: Sendable {
   package let contents: Contents
   /// For people, at most 255 bytes.
   package let name: String
+  /// What the sender says of it, which decides nothing.
   package let flags: Part.Flags
   /// Nil if an entry of it is not measured.
   package let size: EntrySize?
@@ -34,7 +35,7 @@ package struct ChosenPart: Sendable {
         app.kind == .withExtension ? .app(app) : .files(app, places)
       }
     name = Self.name(of: [Array((app.name.isEmpty ? app.identifier : app.name).utf8)])
-    flags = app.flags
+    flags = app.hasSecrets ? [.runsByItself, .secret] : .runsByItself
     size = entry.size
     selection = inventory.selection(for: places, of: app)
   }

@@ -1,6 +1,6 @@
 package import MigrationArchive
 package import MigrationSystem
-package import MigrationWire
+import MigrationWire
 
 /// What a home has to move, and what is left out: names first, sizes when they are measured.
 package struct Inventory: Sendable {
@@ -15,7 +15,8 @@ package struct Inventory: Sendable {
     }
 
     package let subject: Subject
-    package let flags: Part.Flags
+    /// Whether programs may run what it has, in a home.
+    package let mayRun: Bool
     /// Whether it moves unless the user says otherwise.
     package let isTicked: Bool
     /// The target of a symbolic link: that of a folder of the user is followed, any other link moves
@@ -94,11 +95,6 @@ package struct Inventory: Sendable {
         ? try? home.directory.isFree(name) : try? home.directory.openDirectoryBeneath(directory).isFree(name)
       if isFree == false { leftOut.append(item) }
     }
-  }
-
-  /// Whether programs may run what an item of a home contains, by its name.
-  package static func runsByItself(_ name: [UInt8]) -> Bool {
-    name.first == UInt8(ascii: ".") || name == Array("bin".utf8)
   }
 
   /// Measures the entries in their order, on a thread that may wait for a disk, until the signal is
@@ -183,7 +179,8 @@ private struct Items {
     for (folder, path) in folders.places {
       let target = folders.targets[folder]
       let place = Place(root: folder.key, path: path, kind: .directory, target: target)
-      keyed[folder] = Inventory.Entry(subject: .folder(folder, place), flags: [], isTicked: true, linkTarget: target)
+      keyed[folder] = Inventory.Entry(
+        subject: .folder(folder, place), mayRun: false, isTicked: true, linkTarget: target)
     }
   }
 
@@ -191,7 +188,7 @@ private struct Items {
   var entries: [Inventory.Entry] {
     let apps = apps.map { app in
       Inventory.Entry(
-        subject: .app(app), flags: app.flags, isTicked: !app.isIdentity, linkTarget: nil, size: app.size)
+        subject: .app(app), mayRun: true, isTicked: !app.isIdentity, linkTarget: nil, size: app.size)
     }
     return apps + HomeFolder.allCases.compactMap { keyed[$0] } + Self.sorted(visible) + Self.sorted(running)
   }
@@ -222,12 +219,10 @@ private struct Items {
     if Staging.isName(name) { return leftOut.append(Omission(name, .unfinishedTransfer)) }
     guard let kind = ItemKind(status.kind) else { return leftOut.append(Omission(name, .notSendable)) }
     if status.device != device { return leftOut.append(Omission(name, .otherFileSystem)) }
-    // Data of snaps is of use only where their descriptions put it.
-    let runs = Inventory.runsByItself(name)
-    let isTicked = !runs && name != Array("snap".utf8)
+    let mayRun = ArrivalRule.mayRun(name)
     let entry = Inventory.Entry(
-      subject: .item(Place(root: name, path: name, kind: kind)), flags: runs ? .runsByItself : [], isTicked: isTicked,
+      subject: .item(Place(root: name, path: name, kind: kind)), mayRun: mayRun, isTicked: !mayRun,
       linkTarget: kind == .symbolicLink ? try home.readLink(name) : nil)
-    if isTicked { visible.append(entry) } else { running.append(entry) }
+    if !mayRun { visible.append(entry) } else { running.append(entry) }
   }
 }

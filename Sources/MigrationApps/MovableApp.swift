@@ -69,7 +69,7 @@ package struct MovableApp: Equatable, Sendable {
   package let places: [Place]
   /// What does not move of them, relative to each.
   package let exclusions: [[UInt8]]
-  package let flags: Part.Flags
+  package let hasSecrets: Bool
   /// Whether its data makes this device itself: two devices with the data would disturb each other.
   package let isIdentity: Bool
   /// The identifiers of apps without whose data a part of this data is lost.
@@ -83,7 +83,7 @@ package struct MovableApp: Equatable, Sendable {
 
   package init(
     _ kind: Kind, identifier: String, name: String, places: [Place] = [], exclusions: [[UInt8]] = [],
-    flags: Part.Flags = [], isIdentity: Bool = false, needs: [String] = [], size: EntrySize? = nil,
+    hasSecrets: Bool = false, isIdentity: Bool = false, needs: [String] = [], size: EntrySize? = nil,
     inUse: String? = nil, settings: DesktopSettings? = nil
   ) {
     self.settings = settings
@@ -92,7 +92,7 @@ package struct MovableApp: Equatable, Sendable {
     self.name = name
     self.places = places
     self.exclusions = exclusions
-    self.flags = flags
+    self.hasSecrets = hasSecrets
     self.isIdentity = isIdentity
     self.needs = needs
     self.size = size

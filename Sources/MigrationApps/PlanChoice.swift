@@ -92,8 +92,8 @@ package struct PlanChoice: Equatable, Sendable {
     }
     let items = inventory.entries.indices.filter { chosen[$0] && inventory.entries[$0].app == nil }
       .map { inventory.entries[$0] }
-    let running = items.filter { $0.flags.contains(.runsByItself) }
-    let others = items.filter { !$0.flags.contains(.runsByItself) }
+    let running = items.filter(\.mayRun)
+    let others = items.filter { !$0.mayRun }
     let keyed = others.filter { if case .folder = $0.subject { true } else { false } }
     let named = others.filter { if case .item = $0.subject { true } else { false } }
     let folders = [

@@ -19,6 +19,13 @@ package enum CurrentProcess {
     return unsafe Array(UnsafeRawBufferPointer(start: home, count: strlen(home)))
   }
 
+  /// The shell of the effective user's logins, as the system's list of users has it; for the start of a
+  /// process, when it has one thread.
+  package static var loginShell: [UInt8]? {
+    guard let entry = unsafe getpwuid(geteuid()), let shell = unsafe entry.pointee.pw_shell else { return nil }
+    return unsafe Array(UnsafeRawBufferPointer(start: shell, count: strlen(shell)))
+  }
+
   /// The name of a user, as the system's list of users has it; for the start of a process, when it
   /// has one thread.
   package static func name(ofUser user: UInt32) -> [UInt8]? {

@@ -162,12 +162,12 @@ extension FolderImporter {
   package convenience init(
     into directory: [UInt8], preserving preserved: Preserved, atMost most: MostBytes?,
     existing: MigrationWire.Existing?,
-    refusingRunning refusesRunning: Bool = false,
+    judging rule: ArrivalRule? = nil,
     folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil
   ) throws(TransferFailure) {
     do throws(ArchiveError) {
       let area = try StagingArea(at: directory, preserving: preserved, atMost: most)
-      self.init(area, existing: existing, refusingRunning: refusesRunning, folders: folders)
+      self.init(area, existing: existing, judging: rule, folders: folders)
     } catch {
       throw TransferFailure(error)
     }

@@ -230,10 +230,7 @@ extension TransferResult {
 
 extension Part {
   /// The JSON members of a part of a plan, as its sender describes it.
-  fileprivate var members: JSONMembers { members(flags) }
-
-  /// The JSON members of a part of a plan that is this for the reader.
-  func members(_ flags: Part.Flags) -> JSONMembers {
+  var members: JSONMembers {
     let contents: JSONMembers =
       switch contents {
       case .folders(let roots): ["kind": "folders", "roots": roots.map(\.members)]
@@ -243,8 +240,7 @@ extension Part {
       case .unknown: ["kind": "unknown"]
       }
     return ["part": name] + contents + [
-      "items": IfGiven(items), "bytes": IfGiven(bytes), "runsByItself": flags.contains(.runsByItself),
-      "secret": flags.contains(.secret),
+      "items": IfGiven(items), "bytes": IfGiven(bytes),
     ]
   }
 }

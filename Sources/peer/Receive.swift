@@ -1,3 +1,4 @@
+import MigrationApps
 import MigrationArchive
 import MigrationEngine
 import MigrationHost
@@ -18,10 +19,8 @@ struct ReceiveOptions: Equatable, Sendable {
   var importing = AppImporter.Options()
   /// Whether the person at the terminal has to accept the offer.
   var asks = false
-  /// Whether a home directory takes items that begin with a dot without a question.
-  var takesRunning = false
-  /// Whether secrets are taken without a question.
-  var takesSecrets = false
+  /// What is taken without a question.
+  var permissions: ArrivalClasses = .files
   /// The file with the code that the sender has too; nil to show a code.
   var codeFile: [UInt8]?
   /// Whether the sender's owners and groups are kept.
@@ -69,11 +68,15 @@ extension ReceiveOptions {
     takesEverything = arguments.has("--everything")
     if takesEverything { try takeEverything(arguments) } else { try takeApp(arguments) }
     asks = arguments.has("--ask")
-    takesRunning = arguments.has("--take-running")
-    takesSecrets = arguments.has("--take-secrets")
-    if takesSecrets, !takesEverything {
-      throw .usage("--take-secrets requires --everything", hint: "Add --everything, or remove --take-secrets.")
+    if arguments.has("--take-apps") { permissions.insert(.apps) }
+    if arguments.has("--take-secrets") { permissions.insert(.secrets) }
+    if permissions.contains(.secrets), !permissions.contains(.apps) {
+      throw .usage(
+        "--take-secrets requires --take-apps",
+        hint: "Add --take-apps: secrets are apps' data, which may hold what programs run.")
     }
+    // The app that the user names is the answer.
+    if app != nil { permissions = .all }
     if app != nil, directory != nil {
       throw .usage("unexpected argument \(VisibleText.quoted(directory ?? [])): --app takes no directory", .receive)
     }
@@ -104,7 +107,7 @@ extension ReceiveOptions {
     if app != nil, existing != nil {
       throw .usage("--existing cannot be used with --app", hint: "Use --replace to set aside the app's existing data.")
     }
-    if app != nil, let option = ["--owners", "--set-id-bits", "--take-running"].first(where: arguments.has) {
+    if app != nil, let option = ["--owners", "--set-id-bits", "--take-apps"].first(where: arguments.has) {
       throw .usage("\(option) cannot be used with --app", .receive)
     }
     let listen = try arguments.hostAndPort(
@@ -178,49 +181,36 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
   try options.checkOwner()
   // The file may be outside the directories that the process is about to be confined to.
   output.list(in: try ItemListFile(options.report, in: home, .receiver))
-  let settings =
-    options.takesEverything
-    ? SettingsLoader.start(for: KnownApps(records: home), home: try options.place) : nil
+  let known = options.takesEverything ? KnownApps(records: home) : nil
+  let arrivals = try options.arrivals(knowing: known, home: home)
+  let place = try options.place
+  let settings = known.flatMap { SettingsLoader.start(for: $0, home: place) }
   let manager = ServiceManager()
   // This must precede all other threads.
   try confine(options, home: home, output)
+  if let notice = arrivals?.notice { output.handle(.notice(notice)) }
+  let rule = arrivals.map { ArrivalRule($0.facts) }
   var helpers = Receiver.Helpers()
   // A code from a file is never replaced by a new one.
   if transfer.code == nil {
     helpers.restart = RestartEntry.asker(json: options.json, unless: interruption.raw)
   }
-  let isOfProgram = options.asks && options.json && options.takesEverything
-  if options.asks, !isOfProgram { try ConsentEntry.check() }
-  let (isHome, canAsk) = (receivesAtHome(options), isOfProgram || (try? Questioner()) != nil)
-  let permissions = EverythingImporters.Permissions(secrets: options.takesSecrets, running: options.takesRunning)
-  if !options.takesEverything, options.asks || isHome && canAsk {
-    let entry = ConsentEntry(
-      output: output, interruption: interruption.raw, asksAlways: options.asks, isHome: isHome)
-    helpers.consent = { entry.ask($0, until: $1) }
-  }
+  transfer.permissions = options.permissions
+  helpers.consent = try options.consent(output, unless: interruption)
   // Threads may start after this.
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
   let importers = try interruption.honoured { () throws(TransferFailure) -> any Importers in
-    if options.takesEverything {
-      // The question comes before anything of a plan is taken.
-      let everything = try EverythingImporters(
-        options, home: home, allowing: canAsk ? .all : permissions, settings: settings, until: interruption.early
-      ) {
-        output.handle($0)
-      }
-      output.advise(by: everything.nextSteps)
-      if canAsk {
-        let consent = EverythingConsent(
-          output: output, interruption: interruption.raw, permissions: permissions, flags: everything.flags,
-          isOfProgram: isOfProgram)
-        helpers.consent = { consent.ask($0, until: $1) }
-      }
-      return everything
+    guard options.takesEverything, let rule else {
+      return try makeImporter(options, home: home, judging: rule, until: interruption.early) { output.handle($0) }
     }
-    return try makeImporter(options, home: home, refusingRunning: isHome && !canAsk, until: interruption.early) {
+    let everything = try EverythingImporters(
+      options, home: home, judging: rule, settings: settings, until: interruption.early
+    ) {
       output.handle($0)
     }
+    output.advise(by: everything.nextSteps)
+    return everything
   }
   let store = TransferStore(home: home)
   if options.app == nil {
@@ -265,10 +255,9 @@ extension ReceiveOptions {
   }
 }
 
-/// The importer of folders or of an app. In a home directory without a user to ask, folders that
-/// can run commands are refused.
+/// The importer of folders or of an app.
 func makeImporter(
-  _ options: ReceiveOptions, home: [UInt8], refusingRunning refusesRunning: Bool = false,
+  _ options: ReceiveOptions, home: [UInt8], judging rule: ArrivalRule? = nil,
   until stop: StopSignal = StopSignal(), telling tell: @escaping @Sendable (TransferEvent) -> Void
 ) throws(TransferFailure) -> any Importer {
   let most = options.mostBytes.map { MostBytes($0) }
@@ -276,7 +265,7 @@ func makeImporter(
     return try FolderImporter(
       into: try options.place,
       preserving: options.preserved, atMost: most,
-      existing: options.existing, refusingRunning: refusesRunning,
+      existing: options.existing, judging: rule,
       folders: options.into?.folders(by: TransferStore(home: home)))
   }
   var wanted = options.importing
@@ -302,15 +291,34 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
   }
 }
 
-/// Whether folders go into this user's home directory, and the user has not said that items that
-/// can run commands are welcome there.
-private func receivesAtHome(_ options: ReceiveOptions) -> Bool {
-  guard options.app == nil, options.into == nil, !options.takesEverything, !options.takesRunning,
-    let status = try? destination(options).status()
-  else { return false }
-  return [Environment.bytes("HOME"), CurrentProcess.homeDirectory].contains { home in
-    guard let home, let other = try? Directory.status(of: home) else { return false }
-    return (other.device, other.inode) == (status.device, status.inode)
+extension ReceiveOptions {
+  /// What tells which items programs may run, or are secrets; nil for an app, which its user has named.
+  fileprivate func arrivals(
+    knowing known: KnownApps?, home: [UInt8]
+  ) throws(TransferFailure) -> ArrivalFacts? {
+    guard app == nil else { return nil }
+    let folders = KnownApps.described(records: home)
+    let page = ShippedFolder.find("page", source: "Sources/MigrationPage/Page")
+    let directory = try destination(self)
+    let place = try SystemError.mapped(directory.canonicalPath()) { TransferFailure(.failed, "\($0)") }
+    return ArrivalFacts(
+      destination: place, own: folders + [page].compactMap(\.self) + [home],
+      secrets: (known?.catalogue ?? AppCatalogue(folders: folders)).secretPlaces,
+      asksShell: !permissions.contains(.apps))
+  }
+
+  /// Asks the person at the terminal, or the program that reads the output; nil without one that can
+  /// answer.
+  fileprivate func consent(
+    _ output: Output, unless interruption: borrowing Interruption
+  ) throws(TransferFailure) -> ConsentAsker? {
+    let isOfProgram = asks && json
+    if asks, !isOfProgram { try ConsentEntry.check() }
+    guard asks || app == nil, isOfProgram || (try? Questioner()) != nil else { return nil }
+    let entry = ConsentEntry(
+      output: output, interruption: interruption.raw, permissions: permissions,
+      asksAlways: asks || takesEverything, isOfProgram: isOfProgram)
+    return { entry.ask($0, until: $1) }
   }
 }
 

@@ -265,7 +265,7 @@ extension RememberedTransfer {
     if plan.parts.count == 1 { return [] }
     return zip(plan.parts, parts).map { part, known in
       let state: PartState =
-        known.finished != nil ? .done : known.isDeclined ? .declined : known.begun != nil ? .begun : .waiting
+        known.finished != nil ? .done : consent.refuses(part) ? .declined : known.begun != nil ? .begun : .waiting
       return (part.name, state)
     }
   }

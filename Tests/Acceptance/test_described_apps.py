@@ -32,7 +32,8 @@ Locks=*/.lock
 Files=places
 """
 SETTINGS = "[Application]\nId=colours\nName=Colours\n[Settings]\nKeys=/org/example/colours/;/org/example/size\n"
-SHELL = "[Application]\nId=shell\nName=Shell\nRuns=yes\n[Data]\nrc=home/.shrc\n"
+SHELL = "[Application]\nId=shell\nName=Shell\n[Data]\nrc=home/.shrc\n"
+VAULT = "[Application]\nId=vault\nName=Vault\nSecret=yes\n[Data]\nrc=home/.vault\n"
 
 
 def described(work, *descriptions):
@@ -50,9 +51,9 @@ def described(work, *descriptions):
     return old, new
 
 
-def move(old, new, *options, sending=()):
-    """Moves everything; returns both ends."""
-    receiver = new.receive(*options)
+def move(old, new, *options, sending=(), taking=("--take-apps",)):
+    """Moves everything, with apps' data unless it is said otherwise; returns both ends."""
+    receiver = new.receive(*taking, *options)
     sender = old.send(receiver.port, receiver.pairing_code, "--everything", *sending)
     return sender, receiver
 
@@ -167,17 +168,21 @@ def test_another_packaging(work):
 
 
 def test_what_needs_a_word(work):
-    """described apps: what runs by itself by the receiver's own description needs its user's word"""
-    old, new = described(work, SHELL.replace("Runs=yes\n", ""))
-    with open(f"{new.peer_home}/descriptions/shell.app", "w", encoding="utf-8") as file:
-        file.write(SHELL)
+    """described apps: data of every app needs the receiver's user's word, and secrets by its own description one more"""
+    old, new = described(work, SHELL, VAULT.replace("Secret=yes\n", ""))
+    with open(f"{new.peer_home}/descriptions/vault.app", "w", encoding="utf-8") as file:
+        file.write(VAULT)
     old.write(".shrc", "echo\n")
-    sender, receiver = move(old, new)
-    equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-    require("can run commands" in part(receiver, "Shell")["message"], f"said: {part(receiver, 'Shell')}")
-    equal(new.read(".shrc"), None, "what arrived")
-    end_well(*move(old, new, "--take-running"))
-    equal(new.read(".shrc"), "echo\n", "what arrived")
+    old.write(".vault", "keys")
+    # Each word of the command line holds for its run.
+    for taking, code, arrived in (((), 8, []), (("--take-apps",), 8, [".shrc"]), ((), 8, [".shrc"])):
+        sender, receiver = move(old, new, taking=taking)
+        equal((sender.wait(), receiver.wait()), (code, code), f"the exit codes: {sender.text()[-300:]}")
+        equal([name for name in (".shrc", ".vault") if new.read(name)], arrived, "what arrived")
+        require("has secrets" in part(receiver, "Vault")["message"], f"said: {part(receiver, 'Vault')}")
+        old.write(".shrc", "echo changed\n")
+    end_well(*move(old, new, "--existing", "replace", taking=("--take-apps", "--take-secrets")))
+    equal((new.read(".shrc"), new.read(".vault")), ("echo changed\n", "keys"), "what arrived")
 
 
 def test_a_killed_import(work):
@@ -187,7 +192,7 @@ def test_a_killed_import(work):
     random_file(f"{old.home}/.browser/a/large", 12 * MIB)
     port = own_port()
     for number in range(3):
-        receiver = new.receive("--existing", "replace", port=port, is_inviting=number == 0)
+        receiver = new.receive("--take-apps", "--existing", "replace", port=port, is_inviting=number == 0)
         way = receiver if number == 2 else work.slow_link(port)
         sender = old.send(way.port, receiver.pairing_code, "--everything")
         if number == 2:
@@ -239,7 +244,7 @@ def test_settings(work):
         there("write", "/org/example/size", "uint32 9")
         there("write", "/org/example/mine", "true")
         work.environment.update(of_new)
-        receiver = new.receive()
+        receiver = new.receive("--take-apps")
         work.environment.update(of_old)
         sender = old.send(receiver.port, receiver.pairing_code, "--everything")
         end_well(sender, receiver)
@@ -267,7 +272,7 @@ def test_a_hostile_sender(work):
     # No catalogue has these names.
     names = [b"0--purge", b"x--not-there"]
     report = f"{work.path}/report.json"
-    receiver = new.receive("--report", report)
+    receiver = new.receive("--take-apps", "--report", report)
     made = paired(receiver, [Part(
         {"profile": place, "autostart": place, "places": f"{place}/places"}, kind=wire.APP_OF_FILES, identifier="org.example.browser",
         homePaths=paths, packages=names), Part([f"{old.home}/Documents/letter"])])
@@ -295,7 +300,7 @@ def test_hostile_settings(work):
         work.environment.update(variables)
 
         def brought(source, app, code, *options):
-            receiver = new.receive(*options)
+            receiver = new.receive("--take-apps", *options)
             made = paired(receiver, [Part({"dconf": f"{old.home}/{source}"}, kind=wire.APP_OF_FILES, identifier=app)])
             made.session()
             equal([made_part.code for made_part in made.parts], [code], f"the code for {source}")

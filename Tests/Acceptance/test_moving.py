@@ -46,7 +46,7 @@ def test_folders_and_apps_under_one_code(work):
     old, new = computers(work, apps)
     for folder in FOLDERS:
         old.write(f"{folder}/inner/{folder}.txt", folder)
-    receiver = new.receive()
+    receiver = new.receive("--take-apps")
     paths = [f"{old.home}/{folder}" for folder in FOLDERS]
     sender = old.send(receiver.port, receiver.pairing_code, *words(apps[:5]), *paths, *words(apps[5:]))
     end_well(sender, receiver)
@@ -77,7 +77,7 @@ def test_a_part_that_fails(work):
     app = new.start("app", "run", running, "stay")
     wait_for("the app", PATIENCE, lambda: "here" in app.text())
     command = [*words(apps), f"{old.home}/Documents"]
-    receiver = new.receive()
+    receiver = new.receive("--take-apps")
     sender = old.send(receiver.port, receiver.pairing_code, *command)
     equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
     reasons = {running: "is running", throwing: "the author's own words", large: "not enough space", taken: "has data on the receiving device"}
@@ -98,7 +98,7 @@ def test_a_part_that_fails(work):
     os.remove(old.document(throwing, "behaviour"))
     os.remove(old.document(large, "estimate"))
     new.peer("app", "run", taken, "write", "Documents/kept", "own")
-    again = new.receive("--replace")
+    again = new.receive("--take-apps", "--replace")
     sender = old.send(again.port, None, *command)
     equal((sender.wait(), again.wait()), (0, 0), f"the exit codes: {sender.text()[-600:]}")
     equal(arrived(new, apps), apps, "the apps that arrived")
@@ -106,18 +106,22 @@ def test_a_part_that_fails(work):
 
 
 def test_what_the_receiver_does_not_allow(work):
-    """moving: without a terminal, what runs by itself is refused and named, unless it is allowed"""
+    """moving: without a terminal, what programs may run is refused and named, unless it is allowed"""
     old, new = computers(work, [])
     old.write(".profile", "echo hello\n")
     old.write("Music/song", "la")
-    names = [f"{old.home}/.profile"], [f"{old.home}/Music"]
+    profile, music = f"{old.home}/.profile", f"{old.home}/Music"
     receiver = new.receive()
-    sender = old.send(receiver.port, receiver.pairing_code, *names[0])
+    sender = old.send(receiver.port, receiver.pairing_code, profile)
     equal((sender.wait(), receiver.wait()), (4, 4), "the exit codes")
-    require("can run commands" in sender.error()["message"], f"said: {sender.error()}")
+    require("may hold what programs run" in sender.error()["message"], f"said: {sender.error()}")
     equal(os.listdir(new.home), [], "what arrived")
-    receiver = new.receive("--take-running")
-    sender = old.send(receiver.port, receiver.pairing_code, *names[0])
+    receiver = new.receive()
+    sender = old.send(receiver.port, receiver.pairing_code, profile, music)
+    equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
+    equal(os.listdir(new.home), ["Music"], "what arrived")
+    receiver = new.receive("--take-apps")
+    sender = old.send(receiver.port, receiver.pairing_code, profile)
     end_well(sender, receiver)
     equal(new.read(".profile"), "echo hello\n", "what arrived")
 
@@ -138,7 +142,7 @@ def test_everything(work):
         require(name in shown, f"{name} is not listed: {shown}")
     with open(old.document(APPS[0], "behaviour"), "w", encoding="utf-8") as file:
         file.write("throw")
-    receiver = new.receive()
+    receiver = new.receive("--take-apps")
     sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", "Videos")
     equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-600:]}")
     equal(arrived(new, APPS), APPS[1:], "the apps that arrived")
@@ -156,13 +160,13 @@ def test_everything(work):
     # Its place is free now. What has failed goes on without a code, and then comes what was left out.
     os.remove(f"{new.home}/Music")
     os.remove(old.document(APPS[0], "behaviour"))
-    receiver = new.receive()
+    receiver = new.receive("--take-apps")
     sender = old.send(receiver.port, None, "--everything", "--skip", "Videos")
     equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-600:]}")
     equal(arrived(new, APPS), APPS, "the apps that arrived")
     for process in (sender, receiver):
         equal(process.events("done")[0]["failedParts"], 1, "the folder that is still missing")
-    receiver = new.receive("--replace")
+    receiver = new.receive("--take-apps", "--replace")
     sender = old.send(receiver.port, None, "--everything", "--skip", "Videos")
     end_well(sender, receiver)
     equal(new.read("Music/song"), "Musik/song", "the folder that is there now")
@@ -207,7 +211,7 @@ def test_a_killed_migration(work):
     old.write(".config/one/data", "one")
     port = own_port()
     for number, kill in enumerate((0, 1, None)):
-        receiver = new.receive(port=port, is_inviting=number == 0)
+        receiver = new.receive("--take-apps", port=port, is_inviting=number == 0)
         way = receiver if kill is None else work.slow_link(port)
         sender = old.send(way.port, receiver.pairing_code, "--everything")
         if kill is None:
@@ -307,14 +311,14 @@ def test_the_last_pass_of_an_app(work):
     describe(old, new, *apps)
     for name in apps:
         old.write(f".config/{name}/data", name)
-    receiver = new.receive()
+    receiver = new.receive("--take-apps")
     sender = old.send(receiver.port, receiver.pairing_code, "--everything")
     end_well(sender, receiver)
     equal([new.read(f".config/{name}/data") for name in apps], list(apps), "the data")
     for name in apps[1:]:
         old.write(f".config/{name}/data", f"second {name}")
     new.write(".config/three/data", "touched")
-    receiver = new.receive()
+    receiver = new.receive("--take-apps")
     sender = old.send(receiver.port, None, "--everything")
     equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
     equal({name: end["state"] for name, end in ends(sender).items()},
@@ -331,7 +335,7 @@ def test_a_running_app_with_an_extension(work):
     old.write("Documents/letter", "letter")
     running = old.start("app", "run", app, "stay")
     wait_for("the app", PATIENCE, lambda: "here" in running.text())
-    receiver = new.receive()
+    receiver = new.receive("--take-apps")
     sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--wait")
     said = f"{app} is in use by process {running.pid}: close it"
     wait_for("a word about the app", PATIENCE, lambda: any(said in event["message"] for event in sender.events("notice")) or not sender.is_running())
@@ -358,19 +362,19 @@ def test_homes_of_other_users(work):
     equal(new.read("Documents/letter"), "a letter", "what arrived")
     equal(os.readlink(f"{new.home}/Documents/link"), "/etc", "the link")
     os.chown(new.home, user, user)
-    said = new.peer("receive", "--everything", "--take-running", new.home, code=4)
-    command = f"setpriv --reuid {user} --regid {user} --clear-groups env HOME={new.home} peer receive --everything --take-running {new.home}"
+    said = new.peer("receive", "--everything", "--take-apps", new.home, code=4)
+    command = f"setpriv --reuid {user} --regid {user} --clear-groups env HOME={new.home} peer receive --everything --take-apps {new.home}"
     require(f"belongs to user {user}" in said and said.endswith(command), f"said: {said}")
 
 
 def test_a_program_answers(work):
-    """moving: a program answers what a terminal asks: what moves, the code, and which parts are taken"""
+    """moving: a program answers what a terminal asks: what moves, the code, and which parts are taken; what is no answer is asked again"""
     old, new = computers(work, [])
     for name in ("Documents/a", "Pictures/b", ".secretly"):
         old.write(name)
     inventory = json.loads(old.peer("send", "--everything", "--dry-run", "--json"))
     numbers = {entry["name"]: entry["number"] for entry in inventory["entries"]}
-    receiver = new.start("receive", "--everything", "--listen", "127.0.0.1:0", "--json", "--ask", text="all without 1\n")
+    receiver = new.start("receive", "--everything", "--listen", "127.0.0.1:0", "--json", "--ask", text="all without 1 2\nall without 3\nall without 1\n")
     port = wait_for("a port", PATIENCE, lambda: receiver.events("listening"))[0]["port"]
     code = wait_for("a code", PATIENCE, lambda: receiver.events("code"))[0]["code"]
     sender = old.start(
@@ -383,5 +387,6 @@ def test_a_program_answers(work):
     measured = {event["number"] for event in sender.events("measured")}
     equal(measured, set(numbers.values()), "the entries that are measured")
     consent = receiver.events("question")
-    equal([[part["runsByItself"] for part in question["parts"]] for question in consent], [[True, False]], "the parts")
+    equal([[part["classes"] for part in question["parts"]] for question in consent], [[["apps"], ["files"]]] * 3, "the parts")
+    equal(["mistake" in question for question in consent], [False, True, True], "the mistakes")
     equal((new.read("Documents/a"), new.read("Pictures/b"), new.read(".secretly")), ("content\n", None, None), "what arrived")

@@ -103,7 +103,7 @@ def test_a_token_that_a_program_answers(work):
     with open(relay.token_file, encoding="ascii") as file:
         token = file.read().strip()
     via = ["--json", "--ask", "--via", f"127.0.0.1:{relay.port}"]
-    receiver = new.start("receive", "--everything", *via, text=f"0123\n{token}\na\n")
+    receiver = new.start("receive", "--everything", *via, text=f"0123\n{token}\ny\n")
     code = wait_for("a code", PATIENCE, lambda: receiver.events("code"))[0]["code"]
     sender = old.start("send", "--everything", *via, text=f"\n{token}\n{code.partition('-')[2]}\n{code}\n")
     end_well(sender, receiver)

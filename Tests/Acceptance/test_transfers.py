@@ -250,7 +250,7 @@ def test_a_name_that_is_taken(work):
 
 @needs(terminals)
 def test_a_home(work):
-    """items that begin with a dot arrive in a home with --take-running, or if its user agrees; a
+    """items that begin with a dot arrive in a home with --take-apps, or if its user agrees; a
     script's receiver refuses them"""
     old, new = work.place()
     for name in (".bashrc", "plain"):
@@ -260,8 +260,8 @@ def test_a_home(work):
     sending = sender(work, [f"{old}/.bashrc"], receiver.port, receiver.pairing_code)
     equal((sending.wait(), receiver.wait()), (4, 4), "exit codes")
     error = receiver.error()
-    require("'.bashrc'" in error["message"] and "--take-running" in error["hint"], error)
-    for name, options in (("plain", []), (".bashrc", ["--take-running"])):
+    require(".bashrc may hold" in error["message"] and "--take-apps" in error["hint"], error)
+    for name, options in (("plain", []), (".bashrc", ["--take-apps"])):
         receiver = Receiver(work, new, options=options)
         end_well(sender(work, [f"{old}/{name}"], receiver.port, receiver.pairing_code), receiver)
     os.remove(f"{new}/.bashrc")
@@ -272,7 +272,7 @@ def test_a_home(work):
         sending = sender(work, [f"{old}/.bashrc"], port, shown)
         wait_for("end of both", PATIENCE, lambda: not (sending.is_running() | receiving.pump()))
         equal((sending.wait(), receiving.wait()), (code, code), "exit codes")
-        require("next login:\n  .bashrc\n" in receiving.text().replace("\r", ""), receiving.text())
+        require("Apps' data, which may hold what programs run:\n 1   .bashrc" in receiving.text().replace("\r", ""), receiving.text())
         equal(sorted(os.listdir(new)), found, "the home has")
 
 

@@ -84,7 +84,7 @@ import Testing
     #expect(described(installFlatpak()) == [[place("profile", ".var/app/org.example.browser/.browser")]])
     scratch.write("bin/browser", "program")
     #expect(described(installFlatpak()) == [native])
-    #expect(apps(catalogue()).apps.first?.flags == .secret)
+    #expect(apps(catalogue()).apps.first?.hasSecrets == true)
     #expect(apps(catalogue()).apps.first?.exclusions == [Array("lock".utf8)])
   }
 

@@ -40,7 +40,7 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
       """)
     #expect(app.name == "The X")
     #expect(app.packages == ["x11", "x-utils"])
-    #expect(app.flags == .runsByItself)
+    #expect(!app.hasSecrets)
     #expect(app.isIdentity)
     #expect(app.needs == ["keyring"])
     #expect(app.processes == ["x", "x-bin"])

@@ -41,7 +41,7 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     let inventory = try inventory(try germanHome())
     #expect(names(inventory) == ["Dokumente", "Dokumente/Musik", "Projekte", "notes.txt", ".bashrc", ".config", "bin"])
     #expect(inventory.entries.map(\.isTicked) == [true, true, true, true, false, false, false])
-    #expect(inventory.entries.map(\.flags.isEmpty) == [true, true, true, true, false, false, false])
+    #expect(inventory.entries.map(\.mayRun) == [false, false, false, false, true, true, true])
     #expect(inventory.entries[1].subject == .folder(.music, place("music", "Dokumente/Musik")))
   }
 

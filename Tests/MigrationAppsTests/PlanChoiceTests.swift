@@ -72,7 +72,7 @@ import Testing
     try choice.apply("+8")
     let parts = choice.parts(of: inventory)
     #expect(parts.map(\.name) == ["Notes", "Vim", ".bashrc", "Dokumente and 1 more", "Projekte and 1 more"])
-    #expect(parts.map(\.flags) == [[], [], .runsByItself, [], []])
+    #expect(parts.map(\.flags) == [.runsByItself, .runsByItself, .runsByItself, [], []])
     #expect(parts.map { $0.size?.tally.bytes } == [nil, 6, 5, 1500, 1])
     #expect(
       parts[3].contents

@@ -35,19 +35,13 @@ private let shipped = AppCatalogue(folders: [folder])
     }
   }
 
-  @Test func `secrets, identities and what runs by itself are named as what they are`() {
+  @Test func `secrets and identities are named as what they are`() {
     func identifiers(_ isMeant: (AppDescription) -> Bool) -> Set<String> {
       Set(shipped.descriptions.values.filter(isMeant).map(\.identifier))
     }
-    #expect(
-      identifiers { $0.flags.contains(.runsByItself) } == [
-        "autostart", "bash", "emacs", "fish", "git", "gnome-commands", "io.mpv.Mpv", "neovim", "openssh",
-        "systemd-user", "tmux", "vim",
-        "zsh",
-      ])
     #expect(identifiers(\.isIdentity) == ["kdeconnect", "org.signal.Signal", "org.telegram.desktop", "syncthing"])
     #expect(
-      identifiers { $0.flags.contains(.secret) } == [
+      identifiers(\.hasSecrets) == [
         "com.google.Chrome", "git-credentials", "gnome-keyring", "gnupg", "kdeconnect", "kwallet", "openssh",
         "org.chromium.Chromium", "org.filezillaproject.Filezilla", "org.mozilla.Thunderbird", "org.mozilla.firefox",
         "org.signal.Signal", "org.telegram.desktop", "pidgin", "syncthing",
@@ -64,7 +58,7 @@ private let shipped = AppCatalogue(folders: [folder])
         + app.settings.map { "`\($0.path)`" }
       let left = app.exclusions.map { "`\(String(decoding: $0, as: UTF8.self))`" }
       let words = [
-        app.flags.contains(.runsByItself) ? "runs by itself" : nil, app.flags.contains(.secret) ? "secret" : nil,
+        app.hasSecrets ? "secret" : nil,
         app.isIdentity ? "identity" : nil,
       ].compactMap { $0 }
       let cells = [places, left, words].map { $0.isEmpty ? "–" : $0.joined(separator: ", ") }

@@ -83,17 +83,6 @@ import Testing
     try importer.judge(offer([".peer-notes", ".peer-0123456789abcdef", ".peer" + name.dropFirst(6)]))
   }
 
-  @Test func `in a home without a user to ask, roots that begin with a dot are refused`() throws {
-    let scratch = try Scratch.withFolders()
-    let area = try StagingArea(at: scratch.at("destination"))
-    let error = #expect(throws: ArchiveError.self) {
-      try FolderImporter(area, refusingRunning: true).judge(offer([".bashrc", "a"]))
-    }
-    #expect(error?.name == Array(".bashrc".utf8) && error?.hint?.contains("--take-running") == true)
-    try FolderImporter(area, refusingRunning: true).judge(offer(["a."]))
-    try FolderImporter(area).judge(offer([".bashrc"]))
-  }
-
   @Test func `a missing destination is created`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["new", "new/", "destination/deeper///"] {

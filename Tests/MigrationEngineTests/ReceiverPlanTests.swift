@@ -171,22 +171,6 @@ import Testing
     #expect(script.feed(.answered(false)).first == "say 1 verdict 100 900 32M 16: refused 5, refused 7, refused 5")
   }
 
-  @Test func `parts that the user does not want are refused in every session, and another run knows that`() {
-    var settings = Script.settings()
-    settings.asksConsent = true
-    var script = Script.paired(settings)
-    script.plan(Script.plan(parts: 2))
-    _ = script.feed(Script.weighed(1, [0, 1]))
-    #expect(script.feed(.answered(true, without: [1])).first?.hasPrefix("record 1:") == true)
-    #expect(script.feed(.recorded(first, nil)).first == "say 1 verdict 100 900 32M 16: taken, refused 5")
-    _ = script.feed(.broke(Script.id(1), Script.cut))
-    _ = script.feed(.closed(Script.id(1)))
-    script.resume(2, key: 1)
-    script.plan(Script.plan(100, parts: 2), on: 2)
-    #expect(script.agree(2, [0, 1]).first == "say 2 verdict 100 900 32M 16: taken, refused 5")
-    #expect(script.engine.transfers[0].declined == [1])
-  }
-
   @Test func `another plan takes the place of one without data, and the user is asked about it`() {
     var settings = Script.settings()
     settings.asksConsent = true

@@ -31,7 +31,7 @@ enum Words {
     case .makeCode: "make code"
     case .forgetCode: "forget code"
     case .ask(.restart): "ask restart"
-    case .ask(.consent(let parts, let label, let address, _)):
+    case .ask(.consent(let parts, let label, let address, _, _)):
       "ask consent to "
         + parts.map { part in
           "\(part.offer.items), \(part.room.availableBytes.map { "\($0)" } ?? "?") free"

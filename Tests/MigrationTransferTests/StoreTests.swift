@@ -55,7 +55,11 @@ import Testing
     var elsewhere = try receiving(4, into: [0x2F])
     elsewhere.parts[0].begun?.elsewhere = [0x2F, 0xFE]
     elsewhere.parts[0].begun?.folder = try ArchivePath(Array("laptop/2026-11-27".utf8))
-    elsewhere.parts[0].isDeclined = true
+    elsewhere.parts[0].begun?.taken = [.files, .apps]
+    elsewhere.consent = Consent([
+      Consent.Subject(part: "role home", kind: .files, places: [[0x64], [0xFF]]): true,
+      Consent.Subject(part: "app x", kind: .secrets, places: []): false,
+    ])
     elsewhere.parts[0].unplaced = 3
     elsewhere.meeting = [UInt8](0..<32)
     for remembered in [

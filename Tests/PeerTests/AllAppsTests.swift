@@ -9,7 +9,7 @@ import Testing
     installed: [AppState(identifier: "org.example.notes", version: "1.0", name: "Notes")], damaged: [],
     files: [
       (
-        MovableApp(.described, identifier: "openssh", name: "OpenSSH", flags: [.secret, .runsByItself]),
+        MovableApp(.described, identifier: "openssh", name: "OpenSSH", hasSecrets: true),
         EntrySize(Tally(items: 3, bytes: 1500), allocated: 4096)
       ),
       (
@@ -37,8 +37,8 @@ import Testing
     #expect(
       lines[1]
         == #"{"event":"fileApp","id":"openssh","name":"OpenSSH","kind":"described","bytes":1500,"inUse":null,"#
-        + #""runsByItself":true,"secret":true,"identity":false}"#)
+        + #""secret":true,"identity":false}"#)
     #expect(
-      lines[2].hasSuffix(#""bytes":null,"inUse":"process 7","runsByItself":false,"secret":false,"identity":true}"#))
+      lines[2].hasSuffix(#""bytes":null,"inUse":"process 7","secret":false,"identity":true}"#))
   }
 }

@@ -60,7 +60,7 @@ import Testing
     #expect(try !sending("a", "--to=h").owners)
     #expect(try parse("receive", "--owners") == .receive(ReceiveOptions(owners: true)))
     #expect(try parse("receive", "--set-id-bits") == .receive(ReceiveOptions(setIDBits: true)))
-    #expect(try parse("receive", "--take-running") == .receive(ReceiveOptions(takesRunning: true)))
+    #expect(try parse("receive", "--take-apps") == .receive(ReceiveOptions(permissions: [.files, .apps])))
   }
 
   @Test func `data is compressed when that is faster, unless an option decides otherwise`() throws {
@@ -123,11 +123,11 @@ import Testing
   }
 
   @Test func `everything is received with the home as the default, and with equal items counted as there`() throws {
-    guard case .receive(let options) = try parse("receive", "--everything", "--take-running", "--replace") else {
+    guard case .receive(let options) = try parse("receive", "--everything", "--take-apps", "--replace") else {
       Issue.record("another command")
       return
     }
-    #expect(options.takesEverything && options.takesRunning && !options.takesSecrets)
+    #expect(options.takesEverything && options.permissions == [.files, .apps])
     #expect(options.existing == EverythingImporters.existing && options.importing.replaces)
   }
 

@@ -59,12 +59,4 @@ import Testing
     #expect(LeadingFile.places(record, hasSnaps: true) { variables[$0] } == [Array("/home/a".utf8), record])
     #expect(LeadingFile.places(record, hasSnaps: false) { variables[$0] } == [record])
   }
-
-  @Test(arguments: [
-    ("y", ConsentAnswer.yes(without: [1])), ("a", .yes()), ("n", .no), ("", .no),
-    ("all without 2,5", .yes(without: [1, 4])), ("all without 0", .no), ("all without x", .no),
-  ])
-  func `a program leaves out parts by their numbers`(line: String, answer: ConsentAnswer) {
-    #expect(EverythingConsent.answer(besides: [1], isOfProgram: true) { .line(Array(line.utf8)) } == answer)
-  }
 }

@@ -6,74 +6,121 @@ import Testing
 
 @testable import peer
 
+/// What a person, or a program, answers about the other device's plan.
 @Suite struct ConsentEntryTests {
-  private func answer(_ lines: Terminal.Line...) -> Bool? {
-    var lines = lines[...]
-    return ConsentEntry.answer { lines.popFirst() ?? .endOfInput }
-  }
+  private static let bashrc = Array(".bashrc".utf8)
 
-  private func line(_ text: String) -> Terminal.Line { .line(Array(text.utf8)) }
-
-  @Test func `only yes accepts an offer`() {
-    for text in ["y", "Y", "yes", " YES\r"] { #expect(answer(line(text)) == true) }
-    for text in ["n", "No", "", "  "] { #expect(answer(line(text)) == false) }
-    #expect(answer(.endOfInput) == false)
-    #expect(answer(line("what?"), line("y")) == true)
-    #expect(answer(line("a"), line("b"), line("c"), line("y")) == false)
-  }
-
-  @Test func `an interruption does not answer the question`() {
-    #expect(answer(.interrupted) == nil)
-  }
-
-  @Test func `the whole offer is shown, and cannot control the terminal`() {
-    let roots = [
-      Root(kind: .directory, name: Array("a\u{1B}[2J".utf8)), Root(kind: .file, name: [0xFF]),
-      Root(kind: .symbolicLink, name: Array("l".utf8)),
+  /// Folders with a start file, an app, and an app with secrets.
+  private static func plan(_ options: ArrivalClasses = .files, _ answers: Consent = Consent()) -> IncomingPlan {
+    let arrivals = [
+      PartArrival(name: "notes, .bashrc", roots: [.files, .apps], places: [.apps: [bashrc]]),
+      PartArrival(name: "LibreOffice", roots: [.apps]), PartArrival(name: "Firefox", roots: [.secrets]),
     ]
-    let offer = Offer(contents: .folders(roots), items: 1234, bytes: 5_000_000, allocated: 0, flags: [])
-    let room = ReceiverEngine.Examination(availableBytes: 7_000_000_000)
-    let question = ConsentQuestion(
-      parts: [ReceiverEngine.WantedPart(0, Samples.parts[0], offer: offer, room: room)], label: "evil\u{202E}\n",
-      address: "192.0.2.7")
-    let text = ConsentEntry.text(question)
+    let parts = [
+      Part(.folders([Root(kind: .file, name: bashrc), Root(kind: .directory, name: Array("notes".utf8))]), name: "a"),
+      Part(.files(of: "x", [Root(kind: .directory, name: [0x63])]), name: "Wedding\u{202E}", bytes: 10, items: 2),
+      Part(.files(of: "y", [Root(kind: .directory, name: [0x63])]), name: "Firefox"),
+    ]
+    let wanted = parts.indices.compactMap { number in
+      Offer(estimated: parts[number]).map { offer in
+        ReceiverEngine.WantedPart(
+          UInt16(number), parts[number], offer: offer,
+          room: ReceiverEngine.Examination(availableBytes: 7_000_000_000, arrival: arrivals[number]))
+      }
+    }
+    return IncomingPlan(
+      ConsentQuestion(parts: wanted, label: "old\u{1B}", address: "192.0.2.7", answers: answers), allowing: options)
+  }
+
+  /// The answer of these lines, and the mistakes that stood with the questions.
+  private static func answer(_ plan: IncomingPlan, _ lines: [String]) -> (ConsentAnswer?, mistakes: Int, secrets: Int) {
+    var (lines, mistakes, secrets) = (lines[...], 0, 0)
+    let answer = ConsentEntry.answer(plan) { subject, _, mistake in
+      if mistake != nil { mistakes += 1 }
+      if subject == .secrets { secrets += 1 }
+      return lines.popFirst().map { .line(Array($0.utf8)) } ?? .endOfInput
+    }
+    return (answer, mistakes, secrets)
+  }
+
+  private static let files: [UInt16: ArrivalClasses] = [0: .files, 1: [], 2: []]
+  private static let apps: [UInt16: ArrivalClasses] = [0: [.files, .apps], 1: .apps, 2: []]
+  private static let all: [UInt16: ArrivalClasses] = [0: [.files, .apps], 1: .apps, 2: .secrets]
+
+  @Test(arguments: [
+    (["y", "n"], ConsentAnswer.yes(taking: apps)), (["yes", ""], .yes(taking: apps)),
+    (["Y\r", "y"], .yes(taking: all)),
+    (["all", "yes"], .yes(taking: all)), (["files"], .yes(taking: files)), (["n"], .no), ([""], .no), (["  "], .no),
+    ([], .no), (["y"], .yes(taking: apps)), (["files without 1"], .yes(taking: [1: [], 2: []])),
+    (["y without 1, 3"], .yes(taking: [1: .apps])), (["all  without 2 , 1", "y"], .yes(taking: [2: .secrets])),
+    (["y", "y without 3"], .yes(taking: apps)),
+  ])
+  func `each documented answer means what it says`(lines: [String], answer: ConsentAnswer) {
+    let (found, mistakes, _) = Self.answer(Self.plan(), lines)
+    #expect(found == answer && mistakes == 0)
+  }
+
+  @Test(arguments: [
+    "all without 2 3", "all without", "all without ", "a", "without 2", "all without 4", "all without 0",
+    "all without 02x",
+    "all without +2", "all without 2,", "all without ,", "all without 2;3", "y 2", "n without 1", "all without 2-3",
+    "yy",
+    "all without 99999999999999999999", "all without ２",
+  ])
+  func `anything else is asked for again`(line: String) {
+    let plan = Self.plan()
+    #expect(plan.answer(Array(line.utf8)) == nil)
+    #expect(Self.answer(plan, [line, "files"]) == (.yes(taking: Self.files), 1, 0))
+    #expect(Self.answer(plan, [line, line, line, "y"]) == (.no, 2, 0))
+    // A second answer that is none takes no secret.
+    #expect(Self.answer(plan, ["y", line, line, line]) == (.yes(taking: Self.apps), 2, 3))
+  }
+
+  @Test func `an interruption answers neither question`() {
+    #expect(ConsentEntry.answer(Self.plan()) { _, _, _ in .interrupted } == nil)
+    #expect(
+      ConsentEntry.answer(Self.plan()) { subject, _, _ in subject == .consent ? .line([0x79]) : .interrupted } == nil)
+  }
+
+  @Test func `options need no question, and an earlier refusal is shown and may be taken`() {
+    #expect(Self.answer(Self.plan(.all), ["y"]) == (.yes(taking: Self.all), 0, 0))
+    #expect(Self.plan().isSpecial && Self.plan([.files, .apps]).isSpecial && !Self.plan(.all).isSpecial)
+    var answers = Consent()
+    let entry = Self.plan().entries[1]
+    answers.note([], of: entry.part, entry.arrival)
+    let again = Self.plan(.files, answers)
+    #expect(again.text(columns: 80).contains("(2)  LibreOffice"))
+    #expect(Self.answer(again, ["y"]).0 == .yes(taking: [0: [.files, .apps], 1: [], 2: []]))
+    #expect(Self.answer(again, ["all"]).0 == .yes(taking: Self.apps))
+  }
+
+  @Test func `this device's own names are shown, the sender's only as quotations, and no control reaches the terminal`()
+  {
+    let text = Self.plan().text(columns: 80)
     #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
-    #expect(text.contains("$'evil\\u202e\\n' (192.0.2.7) wants to send:"))
-    #expect(text.contains("  $'a\\x1b[2J'/\n") && text.contains("  $'\\xff'\n") && text.contains("l (a link)"))
-    #expect(text.hasSuffix("1,234 items, 5.0 MB; 7.0 GB free here\n"))
     #expect(
-      ConsentEntry.text(question, running: [Array(".a\u{1B}".utf8)]).hasSuffix(
-        "In your home directory, these can run commands, for instance at your next login:\n  $'.a\\x1b'\n"))
-  }
+      text == """
 
-  @Test func `the question shows that an app's data may grow, and its maximum`() {
-    let app = AppIdentity(bundleIdentifier: "org.example", store: "", platform: "", version: "")
-    let offer = Offer(contents: .app(app), items: 2, bytes: 1, allocated: 1, flags: .estimated)
-    let room = ReceiverEngine.Examination(availableBytes: 7_000_000_000, mostBytes: 5_000_000_000)
-    let question = ConsentQuestion(
-      parts: [ReceiverEngine.WantedPart(0, Samples.parts[0], offer: offer, room: room)], label: "a",
-      address: "192.0.2.7")
+        $'old\\x1b' (192.0.2.7) wants to send:
+        Files:
+         1   notes, .bashrc                    …
+             the other device calls it 'a'
+        Apps' data, which may hold what programs run:
+         1   .bashrc                           …
+         2   LibreOffice             2      10 B
+             data of an app; the other device calls it $'Wedding\\u202e'
+        Secrets, and what makes a computer itself, which the next question is about:
+         3   Firefox                           …
+             data of an app
+        Total: 3 parts, 2 items, 10 B; 7.0 GB free here
+
+        """)
+    #expect(IncomingPlan.secretPrompt(Array(Self.plan().entries[2...])) == "Take these secrets too: 3 Firefox? [y/N] ")
+    let json = Self.plan().members.json.text
+    #expect(json.contains(#""number":2,"name":"LibreOffice","part":"Wedding\u202e""#))
     #expect(
-      ConsentEntry.text(question).hasSuffix(
-        "\nabout 2 items, about 1 B, may grow; at most 5.0 GB; 7.0 GB free here\n"))
-  }
-
-  @Test func `yes takes a whole plan without what runs by itself and secrets, unless all of it is wanted`() {
-    func answer(_ text: String) -> ConsentAnswer? {
-      EverythingConsent.answer(besides: [0, 3]) { .line(Array(text.utf8)) }
-    }
-    #expect(answer("y") == .yes(without: [0, 3]) && answer(" All\r") == .yes() && answer("") == .no)
-    #expect(EverythingConsent.answer(besides: []) { .interrupted } == nil)
-    #expect(EverythingConsent.answer(besides: []) { .endOfInput } == .no)
-    let room = ReceiverEngine.Examination(availableBytes: 7_000_000_000)
-    let parts = Samples.parts.enumerated().compactMap { number, part in
-      Offer(estimated: part).map { ReceiverEngine.WantedPart(UInt16(number), part, offer: $0, room: room) }
-    }
-    let allowed = EverythingImporters.Permissions(secrets: true)
-    #expect(parts.filter { !allowed.allow($0.part.flags) }.map(\.number) == [0])
-    let text = EverythingConsent.text(
-      ConsentQuestion(parts: parts, label: "old\u{1B}", address: "192.0.2.7"),
-      parts.map(\.part.flags), columns: 80)
-    #expect(!text.contains("\u{1B}") && text.contains("7.0 GB free here"))
+      json.contains(
+        #""classes":["files","apps"],"ticked":["files","apps"],"places":[{"class":"apps","paths":[{"path":".bashrc"}]}]"#
+      ))
   }
 }

@@ -154,10 +154,6 @@ import Testing
     for sentence in [offer.sentence(.sender, availableBytes: nil), offer.sentence(.receiver, availableBytes: nil)] {
       #expect(sentence.contains(expected), "\(sentence)")
     }
-    let part = ReceiverEngine.WantedPart(
-      0, Samples.parts[0], offer: offer, room: ReceiverEngine.Examination(availableBytes: nil))
-    let question = ConsentQuestion(parts: [part], label: "a", address: "192.0.2.7")
-    #expect(ConsentEntry.text(question).contains("  the data of org.example\(app.origin)\n"))
   }
 
   @Test func `the offer is a sentence`() {

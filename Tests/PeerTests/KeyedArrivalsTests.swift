@@ -66,12 +66,12 @@ import Testing
     #expect(steps.contains { $0.hasPrefix("Installed on the old computer") && $0.hasSuffix(": no-such-package") })
   }
 
-  @Test func `what a part is does not depend on the sender's flags`() throws {
-    #expect(try arrivals().flags(of: part("x", "config")) == [.runsByItself, .secret])
-    #expect(try arrivals().flags(of: part("org.example.App", "container")) == [])
-    #expect(try arrivals().flags(of: part("org.example.App", "container", "overrides")) == .runsByItself)
-    let roots = [Root(kind: .directory, name: Array("bin".utf8))]
-    #expect(try arrivals().flags(of: Part(.folders(roots), name: "bin")) == .runsByItself)
+  @Test func `what an app's data is, and its name, do not depend on what the sender says`() throws {
+    let arrival = try #require(try arrivals().kind(of: part("x", "config")))
+    #expect(arrival.name == "The X" && arrival.classes == .secrets)
+    #expect(arrival.places == [.secrets: [Array(".config/x".utf8)]])
+    #expect(try arrivals().kind(of: part("org.example.App", "container"))?.classes == .apps)
+    #expect(try arrivals().kind(of: part("unknown", "config")) == nil)
   }
 
   @Test func `existing data of an app is not touched unless the user says so`() throws {

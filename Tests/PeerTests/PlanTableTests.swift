@@ -80,32 +80,9 @@ import Testing
     #expect(text.contains(#"{"number":1,"chosen":false,"kind":"flatpak","name":"Signal","identifier":"org.signal"#))
     #expect(
       text.contains(
-        #"{"number":2,"chosen":true,"kind":"folder","name":"Documents","key":"documents","runsByItself":false,"#
+        #"{"number":2,"chosen":true,"kind":"folder","name":"Documents","key":"documents","mayRun":false,"#
           + #""secret":false,"items":2,"bytes":3000}"#))
     #expect(text.hasSuffix(#""leftOut":[{"path":".cache","reason":"a cache, which programs make again"}]}"#))
-  }
-
-  @Test func `the receiver sees secrets and what runs by itself apart, and the room`() {
-    let root = Root(kind: .directory, name: Array("music".utf8))
-    let parts = [
-      Part(.files(of: "ssh", [root]), name: "OpenSSH", bytes: 10, items: 2),
-      Part(.role("home", [root]), name: "Mu\u{7}sik", bytes: 1000, items: 5), Part(.folders([root]), name: ".bashrc"),
-    ]
-    let table = IncomingPlanTable(
-      parts, flags: [[.secret, .runsByItself], [], .runsByItself], availableBytes: 5_000_000)
-    #expect(
-      table.text(columns: 60) == """
-        To receive:
-        2  $'Mu\\x07sik'          5    1.0 kB
-        Secrets, such as keys and passwords:
-        1  OpenSSH               2      10 B
-           the app ssh
-        What programs run by themselves, for instance at your next
-        login:
-        3  .bashrc                         …
-        Total: 3 parts, 7 items, 1.0 kB; 5.0 MB free here
-
-        """)
   }
 }
 

@@ -101,7 +101,7 @@ import Testing
       "receive", "--everything", "--app=x", message: "--app cannot be used with --everything", hint: "Remove one"),
     Mistake("receive", "--at-once=2", message: "--at-once requires --keep", hint: "Add --keep"),
     Mistake("receive", "--keep", "--at-once=17", message: "--at-once: invalid number '17'", hint: "Write 1 to 16"),
-    Mistake("receive", "--take-secrets", message: "--take-secrets requires --everything", hint: "Add --everything"),
+    Mistake("receive", "--take-secrets", message: "--take-secrets requires --take-apps", hint: "Add --take-apps"),
     Mistake("send", "a", "--idle-limit=5", "--to=h", message: "--idle-limit requires --app", hint: "send --help"),
     Mistake("send", "a", "--as=android", "--to=h", message: "--as requires --app", hint: "send --help"),
     Mistake("send", "--app=x", "--as=", "--to=h", message: "option --as requires a value", hint: "PLATFORM[,STORE]"),

@@ -2,7 +2,6 @@
 [Application]
 Id=autostart
 Name=Programs that start at login
-Runs=yes
 
 [Data]
 entries=config/autostart;

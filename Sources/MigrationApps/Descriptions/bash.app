@@ -4,7 +4,6 @@ Id=bash
 Name=Bash
 Packages=bash;
 Programs=bash;
-Runs=yes
 
 [Data]
 rc=home/.bashrc;

@@ -5,7 +5,6 @@ Id=emacs
 Name=Emacs
 Packages=emacs;
 Programs=emacs;
-Runs=yes
 
 [Data]
 init=home/.emacs;

@@ -5,7 +5,6 @@ Id=fish
 Name=fish
 Packages=fish;
 Programs=fish;
-Runs=yes
 
 [Data]
 settings=config/fish;

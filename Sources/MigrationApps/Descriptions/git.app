@@ -5,7 +5,6 @@ Id=git
 Name=Git
 Packages=git;
 Programs=git;
-Runs=yes
 
 [Data]
 rc=home/.gitconfig;

@@ -4,7 +4,6 @@
 [Application]
 Id=gnome-commands
 Name=Shortcuts, extensions, proxies and terminals of GNOME
-Runs=yes
 
 [Settings]
 Keys=/org/gnome/desktop/wm/keybindings/;/org/gnome/settings-daemon/plugins/media-keys/;/org/gnome/shell/keybindings/;/org/gnome/shell/enabled-extensions;/org/gnome/shell/extensions/;/org/gnome/terminal/legacy/;/system/proxy/mode;/system/proxy/autoconfig-url;/system/proxy/ignore-hosts;/system/proxy/http/host;/system/proxy/http/port;/system/proxy/https/host;/system/proxy/https/port;/system/proxy/socks/host;/system/proxy/socks/port;

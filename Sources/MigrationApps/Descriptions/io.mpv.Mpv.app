@@ -4,7 +4,6 @@ Id=io.mpv.Mpv
 Name=mpv
 Packages=mpv;
 Programs=mpv;
-Runs=yes
 
 [Data]
 settings=config/mpv;flatpak/io.mpv.Mpv/config/mpv;

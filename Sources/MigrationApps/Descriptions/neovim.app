@@ -5,7 +5,6 @@ Id=neovim
 Name=Neovim
 Packages=neovim;
 Programs=nvim;
-Runs=yes
 
 [Data]
 settings=config/nvim;

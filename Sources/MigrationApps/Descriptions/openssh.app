@@ -5,7 +5,6 @@ Id=openssh
 Name=OpenSSH
 Packages=openssh-client;
 Programs=ssh;
-Runs=yes
 Secret=yes
 
 [Data]

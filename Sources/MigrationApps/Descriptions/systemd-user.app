@@ -5,7 +5,6 @@ Id=systemd-user
 Name=Services of the user
 Packages=systemd;
 Programs=systemctl;
-Runs=yes
 
 [Data]
 units=config/systemd/user;

@@ -4,7 +4,6 @@ Id=tmux
 Name=tmux
 Packages=tmux;
 Programs=tmux;
-Runs=yes
 
 [Data]
 rc=home/.tmux.conf;

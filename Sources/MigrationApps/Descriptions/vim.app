@@ -4,7 +4,6 @@ Id=vim
 Name=Vim
 Packages=vim;
 Programs=vim;vim.basic;vim.tiny;
-Runs=yes
 
 [Data]
 rc=home/.vimrc;

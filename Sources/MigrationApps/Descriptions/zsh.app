@@ -4,7 +4,6 @@ Id=zsh
 Name=Z shell
 Packages=zsh;
 Programs=zsh;
-Runs=yes
 
 [Data]
 rc=home/.zshrc;

@@ -6,9 +6,8 @@ package import MigrationWire
 package final class FolderImporter: Importer {
   package let area: StagingArea
   package let existing: Existing?
-  /// Whether roots that begin with a dot are refused: in a home, programs run what some of them
-  /// contain.
-  private let refusesRunning: Bool
+  /// Which items programs may run; nil where the user takes all of them.
+  private let rule: ArrivalRule?
   /// Where roots that are keys arrive; nil if roots are names.
   let places: RootPlaces?
   /// Looks at the files when all are there, and may change small ones.
@@ -23,8 +22,8 @@ package final class FolderImporter: Importer {
   /// Imports into the directory of the staging area; with `places`, each root to its place there, and
   /// with `folders`, all roots of a device into its folder there.
   package init(
-    _ area: StagingArea, existing: Existing? = nil, refusingRunning refusesRunning: Bool = false,
-    places: RootPlaces? = nil, folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil,
+    _ area: StagingArea, existing: Existing? = nil, judging rule: ArrivalRule? = nil, places: RootPlaces? = nil,
+    folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil,
     preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)? = nil,
     completing: (@Sendable () throws(ArchiveError) -> Void)? = nil,
     settingAside: (@Sendable ([(place: ArchivePath, name: ArchivePath)]) -> Void)? = nil
@@ -35,7 +34,7 @@ package final class FolderImporter: Importer {
     self.area = area
     self.folders = folders
     self.existing = existing
-    self.refusesRunning = refusesRunning
+    self.rule = rule
     self.places = places
   }
 
@@ -45,8 +44,40 @@ package final class FolderImporter: Importer {
 
   package func within(_ folder: ArchivePath?) -> any Importers {
     guard let folder else { return self }
-    return FolderImporter(
-      area, existing: existing, refusingRunning: refusesRunning, places: RootPlaces(within: folder))
+    return FolderImporter(area, existing: existing, judging: rule, places: RootPlaces(within: folder))
+  }
+
+  package func arrival(of part: Part) -> PartArrival { arrival(of: part.roots, at: places) }
+
+  /// What roots are that arrive at these places, or under their names.
+  package func arrival(of roots: [Root], at places: RootPlaces?) -> PartArrival {
+    var (classes, found) = ([ArrivalClasses](), [ArrivalClasses: [[UInt8]]]())
+    var names: [[UInt8]] = []
+    for root in roots {
+      guard let path = places.map({ $0[root.name] }) ?? (try? ArchivePath(root.name)) else {
+        classes.append(.files)
+        continue
+      }
+      names.append(path.bytes)
+      let contents = rule?.contents(of: path) ?? (.files, [:])
+      classes.append(contents.classes)
+      found.merge(contents.places) { $0 + $1 }
+    }
+    let shown = names.prefix(Self.shownNames).map { VisibleText.listed($0) }
+    let more = names.count > shown.count ? " and \(names.count - shown.count) more" : ""
+    return PartArrival(name: shown.joined(separator: ", ") + more, roots: classes, places: found)
+  }
+
+  /// How many places name a part.
+  private static let shownNames = 3
+
+  package func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? {
+    permit(at: places, taking: taken)
+  }
+
+  /// The same for items that arrive at these places.
+  package func permit(at places: RootPlaces?, taking taken: ArrivalClasses) -> ArrivalPermit? {
+    taken == .all ? nil : rule.map { ArrivalPermit($0, at: places, taking: taken) }
   }
 
   package func judge(
@@ -81,17 +112,6 @@ package final class FolderImporter: Importer {
         .destination, "the name \(VisibleText.quoted(name)) is reserved for data that has not arrived completely",
         hint: "Rename it on the sending device, and send it again.", name: name)
     }
-    if refusesRunning, let name = roots.first(where: { runs($0) })?.name {
-      throw ArchiveError(
-        .destination,
-        "\(VisibleText.quoted(name)) begins with a dot, and in a home directory such items can run commands",
-        hint: "Receive into another directory, or start 'peer receive' with --take-running.", name: name)
-    }
-  }
-
-  private func runs(_ root: Root) -> Bool {
-    guard let places else { return root.isRunning }
-    return places[root.name]?.bytes.first == UInt8(ascii: ".")
   }
 
   /// Examines the existing items only if the space would not suffice without them: an offer of the

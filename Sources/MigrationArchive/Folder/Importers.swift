@@ -10,6 +10,11 @@ package protocol Importers: AnyObject, Sendable {
   var request: AppRequest? { get }
   /// Where the roots of a part are on this device, if they are keys.
   func places(of part: Part) -> RootPlaces?
+  /// What a part is for this device, by its own knowledge alone.
+  func arrival(of part: Part) -> PartArrival
+  /// What is taken of the items of a part, one by one, if its user takes these classes; nil if all of
+  /// them are.
+  func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit?
   /// The judge of a part before it begins. Throws the reason if no importer here takes the part.
   func judge(of part: Part) throws(ArchiveError) -> any PartJudge
   /// The importer of a part that begins, or that an earlier run began. While it lives, it holds
@@ -26,6 +31,9 @@ package protocol Importers: AnyObject, Sendable {
 
 extension Importers {
   package func places(of part: Part) -> RootPlaces? { nil }
+  /// Files: an app that its user has named.
+  package func arrival(of part: Part) -> PartArrival { PartArrival(name: part.name, roots: [.files]) }
+  package func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? { nil }
   package func folder(for device: KeyFingerprint) throws(ArchiveError) -> ArchivePath? { nil }
   package func within(_ folder: ArchivePath?) -> any Importers { self }
 }

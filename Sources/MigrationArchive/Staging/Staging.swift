@@ -90,6 +90,14 @@ package final class Staging: Sendable {
   private let syncFailure = Mutex<ArchiveError?>(nil)
   private let record = Mutex<ArrivedItems?>(nil)
 
+  private let permission = Mutex<ArrivalPermit?>(nil)
+
+  /// The items that the user of this device takes; nil for all. Set before a session begins.
+  package var permit: ArrivalPermit? {
+    get { permission.withLock { $0 } }
+    set { permission.withLock { $0 = newValue } }
+  }
+
   /// What the same device has brought of this part before; nil where that is not recorded.
   package var arrivals: ArrivedItems? {
     get { record.withLock { $0 } }

@@ -10,6 +10,9 @@ package final class StagingWriter {
   private var claimedLength = 0
   /// The root that was checked last.
   var lastRoot: [UInt8] = []
+  /// The items that the user of this device takes, and whether they are all items of that root.
+  private let permit: ArrivalPermit?
+  private var allowsRoot = true
   /// The path for which parent directories were charged last.
   var lastCharged: ArchivePath?
   /// The space that was charged for this frame.
@@ -23,6 +26,7 @@ package final class StagingWriter {
     traits = staging.disk.traits
     self.staging = staging
     places = staging.disk.places()
+    permit = staging.permit
   }
 
   /// Writes and journals the entries of one DATA frame. The frame is *written* when the method
@@ -119,7 +123,7 @@ package final class StagingWriter {
       try checkRoom(for: record, names, hasContent: hasContent, &shared)
       let reception = try shared.ledger.receive(record, names, hasContent: hasContent)
       guard case .create(let discarded) = reception else { return reception }
-      try checkTraits(record)
+      try checkItem(record)
       if let discarded { try removeStaged(record.path, discarded, &shared) }
       if record.size > 0 && !hasContent {
         let file = try makeFile(record.path, mode: 0o600, &shared)
@@ -244,7 +248,7 @@ package final class StagingWriter {
   private func make(
     _ place: ChunkPlace, _ discarded: Ledger.FileNumber?, _ shared: inout Staging.Shared
   ) throws -> Staging.OpenFile {
-    try checkTraits(
+    try checkItem(
       ItemRecord(path: place.path, generation: place.generation, body: .file(size: place.range.upperBound)))
     if let discarded { try removeStaged(place.path, discarded, &shared) }
     return Staging.OpenFile(file: try makeFile(place.path, mode: 0o600, &shared), isRecovered: false)
@@ -281,6 +285,14 @@ package final class StagingWriter {
     let root = Array(path.root)
     guard roots.contains(root) else { throw Violation(.announcement, "a root") }
     lastRoot = root
+    allowsRoot = permit?.allowsAll(of: path.root) ?? true
+  }
+
+  /// Fails if the user of this device does not take the item, or the destination is known to be unable
+  /// to hold it.
+  private func checkItem(_ record: ItemRecord) throws(ArchiveError) {
+    guard allowsRoot || permit?.allows(record) ?? true else { throw ArchiveError(refusing: record.path, .notTaken) }
+    try checkTraits(record)
   }
 
   func makeFile(

@@ -21,7 +21,7 @@ struct Conversation: Sendable {
     case waiting(Plan)
     case weighing(Plan)
     /// The user is asked for consent, and sees how much room there is.
-    case asking(Plan, ReceiverEngine.Weighing)
+    case asking(Plan, ReceiverEngine.Weighing, Consent)
     case recording(Plan)
     /// An import, or a worker of the part before, still runs.
     case due(PartTotals)

@@ -91,8 +91,8 @@ struct IncomingTransfer: Sendable {
   var isRecorded = false
   /// The results of parts, by their numbers.
   private(set) var results: [UInt16: Result] = [:]
-  /// The parts that the user of this device does not want.
-  var declined: Set<UInt16> = []
+  /// What is taken of the parts in the newest session, where that is not everything.
+  private(set) var taken: [UInt16: ArrivalClasses] = [:]
   /// The roots that are left out of parts, by the parts' numbers.
   private(set) var unplaced: [UInt16: [ReceiverEngine.UnplacedRoot]] = [:]
   /// The running part, or the newest one.
@@ -114,7 +114,6 @@ struct IncomingTransfer: Sendable {
     isRecorded = true
     keeping = known.isHeld ? .held : .released
     isUnseen = !known.isHeld || known.hasMore
-    declined = known.declined
     part = IncomingPart(number: known.part)
     part.held = known.held
     part.heldBefore = known.held
@@ -201,7 +200,10 @@ struct IncomingTransfer: Sendable {
   }
 
   /// A plan is judged.
-  mutating func judge(_ plan: Plan, _ weighing: ReceiverEngine.Weighing) {
+  mutating func judge(
+    _ plan: Plan, _ weighing: ReceiverEngine.Weighing, taking taken: [UInt16: ArrivalClasses] = [:]
+  ) {
+    self.taken = taken
     // It may be another one than before, of which nothing has arrived.
     if plan.transfer == nil { results = [:] }
     self.plan = plan

@@ -59,8 +59,9 @@ extension ReceiverEngine {
     /// The worker of `makeCode` has ended.
     case codeMade(Result<PairingCode, Fault>)
     /// The question has ended: the user's answer, or nil where the question was withdrawn or no
-    /// answer can be had. `without` has the parts that an accepting user does not want.
-    case answered(Bool?, without: Set<UInt16> = [])
+    /// answer can be had. `taking` has the classes that a person takes of each part, by its number;
+    /// nil where no person was asked.
+    case answered(Bool?, taking: [UInt16: ArrivalClasses]? = nil)
 
     // MARK: Control connections, which the loop reads and writes from `converse` to `closed`
 
@@ -76,8 +77,9 @@ extension ReceiverEngine {
 
     // MARK: Workers of a session; those of an older one end with its number
 
-    /// The worker of `weigh` has ended. `session` is a fresh random one.
-    case weighed(SessionNumber, Result<Weighing, Fault>, session: SessionID)
+    /// The worker of `weigh` has ended. `session` is a fresh random one; `consent` has what a person
+    /// has answered about the transfer, or about the device's earlier ones.
+    case weighed(SessionNumber, Result<Weighing, Fault>, session: SessionID, consent: Consent = Consent())
     /// The worker of `record` has ended, and whether it keeps the pairing.
     case recorded(SessionNumber, Fault?, isKept: Bool = false)
     /// The worker of `stage` has ended.
@@ -165,8 +167,6 @@ extension ReceiverEngine {
     package let isHeld: Bool
     /// Whether more may be staged of it than this tells.
     package let hasMore: Bool
-    /// The parts that the user of this device does not want.
-    package let declined: Set<UInt16>
     /// How many roots were left out of the part.
     package let unplaced: Int
 
@@ -174,7 +174,7 @@ extension ReceiverEngine {
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, plan: Plan,
       finished: [UInt16: Finished] = [:], part: UInt16 = 0, held: Tally = Tally(), unsent: UInt64 = 0,
       refusals: [Refusal] = [], withheld: [Refusal] = [], concluded: Tally? = nil, isHeld: Bool = true,
-      hasMore: Bool = false, declined: Set<UInt16> = [], unplaced: Int = 0
+      hasMore: Bool = false, unplaced: Int = 0
     ) {
       self.unplaced = unplaced
       self.identifier = identifier
@@ -190,7 +190,6 @@ extension ReceiverEngine {
       self.concluded = concluded
       self.isHeld = isHeld
       self.hasMore = hasMore
-      self.declined = declined
     }
   }
 
@@ -205,10 +204,16 @@ extension ReceiverEngine {
     /// The most bytes accepted of a part that may exceed its announced size; nil for any other.
     package let mostBytes: UInt64?
 
-    /// The roots that cannot arrive, in ascending order.
-    package let without: [UnplacedRoot]
+    /// The roots that cannot arrive, or that the user does not take, in ascending order.
+    package var without: [UnplacedRoot]
 
-    package init(availableBytes: UInt64?, mostBytes: UInt64? = nil, without: [UnplacedRoot] = []) {
+    /// What the part is here; nil where its user has taken it already.
+    package let arrival: PartArrival?
+
+    package init(
+      availableBytes: UInt64?, mostBytes: UInt64? = nil, without: [UnplacedRoot] = [], arrival: PartArrival? = nil
+    ) {
+      self.arrival = arrival
       self.availableBytes = availableBytes
       self.mostBytes = mostBytes
       self.without = without
@@ -416,7 +421,8 @@ extension ReceiverEngine {
     case restart
     /// Whether to accept these parts of a new transfer of the device with this key. One that is not
     /// welcome is not expected any longer either.
-    case consent([WantedPart], label: String, address: String, client: KeyFingerprint)
+    /// `answers` has what a person has said before.
+    case consent([WantedPart], label: String, address: String, client: KeyFingerprint, answers: Consent)
   }
 
   /// A part that could be taken, for the question to the user.
@@ -440,8 +446,8 @@ extension ReceiverEngine {
     package let transfer: TransferID
     package let client: KeyFingerprint
     package let plan: Plan
-    /// The parts that the user of this device does not want.
-    package let declined: Set<UInt16>
+    /// What a person has answered.
+    package let consent: Consent
     /// The other device's label and address.
     package let label: String
     package let address: String
@@ -455,6 +461,8 @@ extension ReceiverEngine {
     package let part: UInt16
     package let offer: Offer
     package let held: Tally
+    /// What is taken of its items; nil for what was taken when it began, or for all of them.
+    package let taken: ArrivalClasses?
     /// Whether the sender may compress.
     package let isCompressible: Bool
   }

@@ -368,12 +368,13 @@ extension ReceiverEngine {
   /// The questions that the user is to be asked now, the first one first.
   private var wanted: [(subject: StandingQuestion.Subject, question: Question)] {
     var wanted: [(subject: StandingQuestion.Subject, question: Question)] = phase.sessions.compactMap { number in
-      guard let conversation = conversations[number], case .asking(let plan, let weighing) = conversation.course,
+      guard let conversation = conversations[number],
+        case .asking(let plan, let weighing, let consent) = conversation.course,
         let transfer = transfers[of: conversation.transfer]
       else { return nil }
       let question = Question.consent(
         self.wanted(of: plan, weighing), label: conversation.label, address: conversation.remote.address,
-        client: transfer.client)
+        client: transfer.client, answers: consent)
       return (.consent(number), question)
     }
     if isInviting, !phase.isEngaged, codes.isExhausted { wanted.append((.restart, .restart)) }
@@ -394,7 +395,7 @@ extension ReceiverEngine {
     }
   }
 
-  mutating func answered(_ answer: Bool?, _ without: Set<UInt16>) {
+  mutating func answered(_ answer: Bool?, _ taken: [UInt16: ArrivalClasses]?) {
     let asked = question
     question = nil
     // An answer that came too late is ignored.
@@ -402,7 +403,7 @@ extension ReceiverEngine {
     switch asked.subject {
     case .restart where answer == true: codes.startAnew()
     case .restart: endRun(.failure(Self.exhausted))
-    case .consent(let number) where answer == true: record(number, declining: without)
+    case .consent(let number) where answer == true: record(number, taking: taken)
     case .consent(let number): decline(number)
     }
   }

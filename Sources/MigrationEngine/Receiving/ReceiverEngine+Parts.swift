@@ -65,7 +65,9 @@ extension ReceiverEngine {
     return places.count < settings.atOnce || places.first { !$0.isEngaged }.map { givesWay($0.transfer) } ?? false
   }
 
-  mutating func weighed(_ number: SessionNumber, _ result: Result<Weighing, Fault>, _ session: SessionID) {
+  mutating func weighed(
+    _ number: SessionNumber, _ result: Result<Weighing, Fault>, _ session: SessionID, _ consent: Consent
+  ) {
     guard let conversation = conversations[number], conversation.isTalking,
       case .weighing(let plan) = conversation.course, let transfer = transfers[of: conversation.transfer]
     else { return }
@@ -79,10 +81,10 @@ extension ReceiverEngine {
       }
       toldRelay = conversation.remote.relay
       tellPlan(plan, wanted(of: plan, weighing), transfer.identifier)
-      let isWanted = weighing.values.contains { if case .success = $0 { true } else { false } }
-      if !isWanted, !transfer.isRecorded { return answer(plan, refusing: weighing, number) }
-      conversations[number]?.course = .asking(plan, weighing)
-      if transfer.isAgreed(plan) || !settings.asksConsent { record(number) }
+      if !weighing.isWanted, !transfer.isRecorded { return answer(plan, refusing: weighing, number) }
+      conversations[number]?.course = .asking(plan, weighing, consent)
+      let isAsked = settings.asksConsent && (!transfer.isAgreed(plan) || isOpen(weighing, of: plan, consent))
+      if !isAsked { record(number) }
     }
   }
 
@@ -104,21 +106,27 @@ extension ReceiverEngine {
     }
   }
 
-  /// The user wants the transfer, without some parts.
-  mutating func record(_ number: SessionNumber, declining declined: Set<UInt16> = []) {
-    guard let conversation = conversations[number], case .asking(let plan, var weighing) = conversation.course,
+  /// The user wants the transfer. `answer` has what a person takes of each part.
+  mutating func record(_ number: SessionNumber, taking answer: [UInt16: ArrivalClasses]? = nil) {
+    guard let conversation = conversations[number],
+      case .asking(let plan, let weighing, var consent) = conversation.course,
       let transfer = transfers[of: conversation.transfer]
     else { return }
-    transfers[of: transfer.identifier]?.declined.formUnion(declined)
-    let all = transfer.declined.union(declined)
-    for part in all where weighing[part].map({ $0.fault == nil }) == true { weighing[part] = .failure(.declined) }
-    transfers[of: transfer.identifier]?.judge(plan, weighing)
+    if let answer {
+      for (part, result) in weighing {
+        guard case .success(let room) = result, let arrival = room.arrival else { continue }
+        consent.note(answer[part] ?? [], of: plan.parts[Int(part)], arrival)
+      }
+    }
+    let (judged, taken) = apply(consent, to: weighing, of: plan)
+    guard transfer.isRecorded || judged.isWanted else { return self.answer(plan, refusing: judged, number) }
+    transfers[of: transfer.identifier]?.judge(plan, judged, taking: taken)
     conversations[number]?.course = .recording(plan)
     act(
       .record(
         number,
         PlanRecord(
-          transfer: transfer.identifier, client: transfer.client, plan: plan, declined: all,
+          transfer: transfer.identifier, client: transfer.client, plan: plan, consent: consent,
           label: conversation.label, address: conversation.remote.address,
           keepsPairing: settings.keepsPairings && plan.flags.contains(.keepPairing))))
   }
@@ -133,7 +141,7 @@ extension ReceiverEngine {
 
   /// The user does not want the transfer.
   mutating func decline(_ number: SessionNumber) {
-    guard case .asking(let plan, let weighing)? = conversations[number]?.course else { return }
+    guard case .asking(let plan, let weighing, _)? = conversations[number]?.course else { return }
     answer(plan, refusing: weighing.mapValues { .failure($0.fault ?? .declined) }, number)
   }
 
@@ -208,7 +216,7 @@ extension ReceiverEngine {
         number,
         StagingOrder(
           transfer: transfer.identifier, part: totals.part, offer: Offer(contents, totals),
-          held: transfers[of: transfer.identifier]?.part.held ?? Tally(),
+          held: transfers[of: transfer.identifier]?.part.held ?? Tally(), taken: transfer.taken[totals.part],
           isCompressible: settings.greeting.features.intersection(conversation.features).contains(.zstd))))
   }
 
@@ -403,6 +411,11 @@ extension ReceiverEngine {
     conversations[number]?.dueSince = now
     act(.say(conversation.connection, message))
   }
+}
+
+extension ReceiverEngine.Weighing {
+  /// Whether any part could be taken.
+  fileprivate var isWanted: Bool { values.contains { $0.fault == nil } }
 }
 
 extension Result where Failure == Fault {

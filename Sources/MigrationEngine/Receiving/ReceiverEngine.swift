@@ -14,6 +14,8 @@ package struct ReceiverEngine: Engine {
     package var giveUpAfter: Double
     /// Whether to ask the user about a new transfer; otherwise the entered code counts as consent.
     package var asksConsent = false
+    /// What is taken without a question, by the options of this run.
+    package var permissions = ArrivalClasses.all
     /// Whether the user can be asked to begin another wait after too many wrong codes; otherwise
     /// they end the run.
     package var asksRestart = false
@@ -159,12 +161,12 @@ package struct ReceiverEngine: Engine {
     case .ready(let id, let identifier): ready(id, identifier)
     case .joining(let id, let join): joining(id, join)
     case .codeMade(let code): codeMade(code)
-    case .answered(let answer, let without): answered(answer, without)
+    case .answered(let answer, let taken): answered(answer, taken)
     case .received(let id, let message): received(message, on: id)
     case .broke(let id, let fault): broke(id, fault)
     case .drained(let id): drained(id)
     case .closed(let id): door.forget(id)
-    case .weighed(let number, let result, let session): weighed(number, result, session)
+    case .weighed(let number, let result, let session, let consent): weighed(number, result, session, consent)
     case .recorded(let number, let fault, let isKept): recorded(number, fault, isKept)
     case .staged(let number, let result): staged(number, result)
     case .ledger(let number, let result): ledger(number, result)

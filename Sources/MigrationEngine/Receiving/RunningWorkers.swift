@@ -64,7 +64,7 @@ extension ReceiverEngine {
       case .codeMade: self = .makeCode
       case .answered: self = .question
       case .closed(let id): self = .closing(id)
-      case .weighed(let number, _, _): self = .weigh(number)
+      case .weighed(let number, _, _, _): self = .weigh(number)
       case .recorded(let number, _, _): self = .record(number)
       case .staged(let number, _): self = .stage(number)
       case .ledger(let number, _): self = .readLedger(number)

@@ -91,7 +91,7 @@ function take(event) {
     case "paired": run.paired = event; run.question = null; break;
     case "inventory": run.inventory = event; run.chosen = new Set(event.entries.filter((entry) => entry.chosen).map((entry) => entry.number)); break;
     case "measured": Object.assign(run.inventory.entries[event.number - 1], { items: event.items, bytes: event.bytes }); break;
-    case "question": run.question = event; if (event.about === "consent") run.chosen = sensible(event); break;
+    case "question": run.question = event; if (event.about === "consent") run.chosen = ticked(event); break;
     case "plan": run.plan = event.parts; break;
     case "offer": run.plan ??= [{ part: event.app ? event.app.bundleIdentifier : event.roots.map((root) => root.name).join(", "), bytes: event.bytes }]; break;
     case "part": if (!event.root) run.ends.set(event.number, event); else problem(event.part, event.message); break;
@@ -118,8 +118,9 @@ function takeState(event) {
 }
 const joined = (address, port) => (address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`);
 function problem(name, why) { run.problemCount += 1; if (run.problems.length < 200) run.problems.push([name, why]); }
-const isOrdinary = (part) => !part.secret && !part.runsByItself;
-const sensible = (question) => new Set(question.parts.filter(isOrdinary).map((part) => part.number));
+const has = (kind) => (part) => part.classes.includes(kind);
+const ticks = (kind) => (part) => part.ticked.includes(kind);
+const ticked = (question) => new Set(question.parts.filter((part) => ticks("files")(part) || !has("files")(part)).map((part) => part.number));
 function progress(event) {
   run.progress = event;
   run.interrupted = null;
@@ -166,6 +167,7 @@ function render() {
     return show("start", start);
   }
   if (run.question?.about === "consent") return show("consent", consent);
+  if (run.question?.about === "secrets") return show("secrets", secrets);
   if (run.question?.about === "code") return show("code", code);
   if (run.question?.about === "token") return show("token", token);
   if (run.paired || run.plan || run.progress || run.resumed) return show("moving", moving);
@@ -251,33 +253,52 @@ function wait() {
     el("div", { class: "row" }, button(T.stop, () => call("stop"))),
   ];
 }
+// The other computer's name of a part is only a quotation beside this one's.
+const calls = (part) => (part.part === part.name ? [] : [T.calls(part.part)]);
+const places = (part, kind) => part.places.filter((place) => place.class === kind).flatMap((place) => place.paths.map((one) => one.path));
+const listed = (part, kind) => (part.kind === "folders" ? places(part, kind).slice(0, 3).join(", ") || part.name : part.name);
+function reply(line) { run.question = null; call("answer", { line }); render(); }
+
 function consent() {
   const question = run.question;
-  const parts = question.parts;
-  const groups = [
-    [T.ordinary, parts.filter(isOrdinary)], [T.secrets, parts.filter((part) => part.secret)],
-    [T.running, parts.filter((part) => part.runsByItself && !part.secret)],
-  ];
-  const answer = (line) => { run.question = null; call("answer", { line }); render(); };
+  const { parts } = question;
+  const [files, apps] = [parts.filter(has("files")), parts.filter((part) => !has("files")(part) || has("apps")(part))];
+  const box = el("input", { type: "checkbox", id: "apps", checked: apps.every((part) => !has("apps")(part) || ticks("apps")(part)) });
+  box.addEventListener("change", () => update());
+  const isTaken = (part) => run.chosen.has(part.number) && (has("files")(part) || box.checked);
   const accept = () => {
     const left = parts.filter((part) => !run.chosen.has(part.number)).map((part) => part.number);
-    answer(left.length === parts.length ? "n" : left.length ? `all without ${left.join(",")}` : "a");
+    const isNothing = !parts.some(isTaken);
+    reply(isNothing ? "n" : `${box.checked ? "all" : "files"}${left.length ? ` without ${left.join(",")}` : ""}`);
   };
   return [
     heading(T.consentTitle(question.label)),
-    ...groups.filter(([, list]) => list.length).flatMap(([title, list]) => [
-      el("h2", {}, title), el("ul", { class: "list" }, ...list.map((part) => ticked(part.number, part.part, part.bytes))),
-    ]),
+    files.length ? el("h2", {}, T.ordinary) : null,
+    files.length ? el("ul", { class: "list" }, ...files.map((part) => entry(part.number, part.name, part.bytes, calls(part)))) : null,
+    apps.length ? el("h2", {}, T.appsTitle) : null,
+    apps.length ? el("p", { class: "item" }, box, el("label", { for: "apps" }, T.apps)) : null,
+    apps.length ? el("ul", { class: "list", id: "app-list" }, ...apps.map((part) => el("li", { class: "item" },
+      el("div", { class: "grow" }, listed(part, "apps"), el("div", { class: "quiet" },
+        [...calls(part), has("secrets")(part) && T.secretsFollow, has("apps")(part) && !ticks("apps")(part) && T.refusedBefore].filter(Boolean).join("; "))),
+      el("span", { class: "size" }, has("files")(part) || part.bytes === null ? "" : size(part.bytes))))) : null,
     live(() => {
-      const sum = parts.filter((part) => run.chosen.has(part.number)).reduce((bytes, part) => bytes + (part.bytes || 0), 0);
+      const sum = parts.filter(isTaken).reduce((bytes, part) => bytes + (part.bytes || 0), 0);
       const free = question.availableBytes;
       return el("div", {}, el("p", {}, T.total(size(sum), free === null ? null : size(free))),
         free !== null && sum > free ? el("p", { class: "bad" }, T.tooLarge(size(free))) : null);
     }),
-    el("div", { class: "row" }, button(T.accept, accept, "main"), button(T.refuse, () => answer("n"))),
+    question.mistake ? el("p", { class: "bad", role: "alert" }, question.mistake) : null,
+    el("div", { class: "row" }, button(T.accept, accept, "main"), button(T.refuse, () => reply("n"))),
+  ].filter(Boolean);
+}
+function secrets() {
+  return [
+    heading(T.secretsTitle), el("p", {}, T.secretsHelp),
+    el("ul", { class: "list", id: "secret-list" }, ...run.question.parts.map((part) => el("li", {}, listed(part, "secrets")))),
+    el("div", { class: "row" }, button(T.takeSecrets, () => reply("y")), button(T.leaveSecrets, () => reply("n"), "main")),
   ];
 }
-function ticked(number, name, bytes, words = [], most = 0) {
+function entry(number, name, bytes, words = [], most = 0) {
   const box = el("input", { type: "checkbox", id: `entry-${number}`, checked: run.chosen.has(number) });
   box.addEventListener("change", () => { if (box.checked) run.chosen.add(number); else run.chosen.delete(number); update(); });
   return el("li", { class: "item" }, box,
@@ -313,10 +334,9 @@ function find() {
 }
 function choose() {
   const entries = run.inventory.entries;
-  const group = (entry) => entry.kind !== "item" && entry.kind !== "folder" ? "apps" : entry.runsByItself ? "running" : "files";
+  const group = (entry) => entry.kind !== "item" && entry.kind !== "folder" ? "apps" : entry.mayRun ? "running" : "files";
   const words = (entry) => [
-    entry.linkTarget && T.link(entry.linkTarget), entry.identity && T.identity, entry.secret && T.secret,
-    group(entry) === "apps" && entry.runsByItself && T.runs, entry.inUse && T.inUse(entry.inUse),
+    entry.linkTarget && T.link(entry.linkTarget), entry.identity && T.identity, entry.secret && T.secret, entry.inUse && T.inUse(entry.inUse),
   ].filter(Boolean);
   const answer = () => {
     const changed = entries.filter((entry) => entry.chosen !== run.chosen.has(entry.number));
@@ -333,7 +353,7 @@ function choose() {
     ...["files", "apps", "running"].flatMap((name) => {
       const list = entries.filter((entry) => group(entry) === name);
       return list.length ? [el("h2", {}, T.groups[name]),
-        el("ul", { class: "list" }, ...list.map((entry) => ticked(entry.number, entry.name, entry.bytes, words(entry), 1)))] : [];
+        el("ul", { class: "list" }, ...list.map((one) => entry(one.number, one.name, one.bytes, words(one), 1)))] : [];
     }),
     run.inventory.leftOut.length ? el("details", {}, el("summary", {}, T.leftOut),
       el("ul", {}, ...run.inventory.leftOut.map((item) => el("li", {}, `${item.path}: ${item.reason}`)))) : null,

@@ -2,7 +2,7 @@ import MigrationArchive
 package import MigrationEngine
 import MigrationSystem
 import MigrationTLS
-import MigrationWire
+package import MigrationWire
 
 /// The arguments of a receiver's start. Its loop and its workers share them, and they do not
 /// change.
@@ -120,8 +120,11 @@ package struct ConsentQuestion: Sendable {
   /// The other device's label.
   package let label: String
   package let address: String
+  /// What a person has answered before.
+  package let answers: Consent
 
-  package init(parts: [ReceiverEngine.WantedPart], label: String, address: String) {
+  package init(parts: [ReceiverEngine.WantedPart], label: String, address: String, answers: Consent = Consent()) {
+    self.answers = answers
     self.parts = parts
     self.label = label
     self.address = address
@@ -131,8 +134,8 @@ package struct ConsentQuestion: Sendable {
 /// The user's answer about a new transfer.
 package enum ConsentAnswer: Equatable, Sendable {
   case no
-  /// Accepts it, without the parts of these numbers.
-  case yes(without: Set<UInt16> = [])
+  /// Accepts it: these classes of the parts, by their numbers; nil where no person was asked.
+  case yes(taking: [UInt16: ArrivalClasses]? = nil)
 }
 
 /// Asks the user of this device whether to take a new transfer, on a thread that may wait. A

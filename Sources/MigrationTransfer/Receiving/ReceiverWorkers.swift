@@ -59,15 +59,16 @@ extension ReceiverSetup {
     ending.clear()
     let (helpers, store) = (helpers, store)
     return ReceiverWorker("question") {
-      guard case .consent(let parts, let label, let address, let client) = question else {
+      guard case .consent(let parts, let label, let address, let client, let answers) = question else {
         return Report(.answered(helpers.restart?(ending.raw)))
       }
-      switch helpers.consent?(ConsentQuestion(parts: parts, label: label, address: address), ending.raw) {
+      let asked = ConsentQuestion(parts: parts, label: label, address: address, answers: answers)
+      switch helpers.consent?(asked, ending.raw) {
       case nil: return Report(.answered(nil))
       case .no?:
         try? store?.unexpect(client, as: .receiver)
         return Report(.answered(false))
-      case .yes(let without)?: return Report(.answered(true, without: without))
+      case .yes(let taken)?: return Report(.answered(true, taking: taken))
       }
     } failing: { _ in
       .answered(nil)

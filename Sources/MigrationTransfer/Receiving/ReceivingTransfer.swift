@@ -25,12 +25,15 @@ final class ReceivingTransfer: Sendable {
     var places: [UInt16: RootPlaces] = [:]
     /// The folder of the destination for what has not begun; nil for the destination itself.
     var folder: ArchivePath?
+    /// What a person has answered; nil before the plan is recorded.
+    var consent: Consent?
     /// The newest part: its staging directory, and its importer.
     var newest: (part: UInt16, Staged)?
 
     init(_ entry: TransferEntry?) {
       self.entry = entry
       plan = entry?.remembered.plan
+      consent = entry?.remembered.consent
       for (number, part) in (entry?.remembered.parts ?? []).enumerated() {
         begun[UInt16(number)] = part.begun
         folder = part.begun?.folder ?? folder
@@ -108,6 +111,12 @@ final class ReceivingTransfer: Sendable {
   /// The user wants the transfer of this plan.
   func keep(_ plan: Plan) { state.withLock { $0.plan = plan } }
 
+  /// What a person has answered; nil before the plan is recorded.
+  var consent: Consent? { state.withLock { $0.consent } }
+
+  /// A person's answers about the plan.
+  func keep(_ consent: Consent) { state.withLock { $0.consent = consent } }
+
   /// The transfer has a record from now on.
   func keep(_ entry: TransferEntry) { state.withLock { $0.entry = entry } }
 
@@ -118,6 +127,14 @@ final class ReceivingTransfer: Sendable {
       remembered.parts[Int(part)].begun = begun
     }
     state.withLock { $0.begun[part] = begun }
+  }
+
+  /// Nothing is staged of a part any more.
+  func startAfresh(_ part: UInt16) {
+    _ = state.withLock { state in
+      state.begun[part] = nil
+      return state.newest?.part == part ? state.newest.take() : nil
+    }
   }
 
   /// The newest part has a staging directory from now on.

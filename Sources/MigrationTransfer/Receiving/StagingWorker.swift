@@ -35,7 +35,14 @@ struct StagingWorker: Sendable {
         weighing[number] = .failure(Fault(error))
       }
     }
-    return Report(.weighed(session, .success(weighing), session: .randomIdentifier()))
+    return Report(
+      .weighed(session, .success(weighing), session: .randomIdentifier(), consent: try consent(of: client)))
+  }
+
+  /// What a person has answered about this transfer; before that, about earlier ones of its device.
+  private func consent(of client: KeyFingerprint) throws -> Consent {
+    if let known = transfer.consent { return known }
+    return try setup.store?.consent(of: client) ?? Consent()
   }
 
   /// Judges a part. `rooms` has what the parts before it need on each file system.
@@ -47,6 +54,7 @@ struct StagingWorker: Sendable {
     if transfer.entry?.remembered.parts[Int(number)].isConcluded == true {
       return ReceiverEngine.Examination(availableBytes: nil)
     }
+    let arrival = importers.arrival(of: part)
     // An importer that an earlier session took holds what a judge would find in use.
     let judge: any PartJudge = try transfer.staged(ofPart: number)?.importer ?? importers.judge(of: part)
     guard let offer = Offer(estimated: part) else { throw ArchiveError(notTaken: part) }
@@ -59,7 +67,7 @@ struct StagingWorker: Sendable {
     guard begun == nil else {
       // What is held of a part that is not the newest is seen at its offer.
       let held = staging?.settled(of: offer) ?? Tally(items: offer.items, bytes: offer.bytes)
-      return ReceiverEngine.Examination(try judge.judge(offer, held: held, on: terms), without: leftOut)
+      return ReceiverEngine.Examination(try judge.judge(offer, held: held, on: terms), without: leftOut, arrival)
     }
     let room = judge.device.flatMap { rooms[$0] } ?? Tally()
     try setup.claims.check(offer, of: transfer, terms.existing)
@@ -68,7 +76,7 @@ struct StagingWorker: Sendable {
     if let device = judge.device {
       rooms[device] = room.adding(Tally(items: offer.items, bytes: offer.allocated))
     }
-    return ReceiverEngine.Examination(check, without: leftOut)
+    return ReceiverEngine.Examination(check, without: leftOut, arrival)
   }
 
   /// Records the plan, if it is not recorded yet. `port` is where this device listens.
@@ -76,6 +84,7 @@ struct StagingWorker: Sendable {
     // The previous session's memory: a transfer may have thousands of sessions.
     CurrentProcess.returnFreeMemory()
     transfer.keep(record.plan)
+    transfer.keep(record.consent)
     let isKept = try record.keepsPairing && keep(record)
     if transfer.entry == nil, let store = setup.store {
       let now = Timestamp.coarseNow().seconds
@@ -87,11 +96,15 @@ struct StagingWorker: Sendable {
             peer: record.client, label: record.label, address: record.address, started: now, lastSeen: now,
             total: plan.estimate, held: Tally(),
             subject: .destination(try setup.importers.area.place(), port: port), plan: plan,
-            parts: plan.parts.indices.map { RememberedTransfer.Part(isDeclined: record.declined.contains(UInt16($0))) },
-            meeting: setup.meetings.secret(of: record.client))))
+            parts: plan.parts.map { _ in RememberedTransfer.Part() },
+            meeting: setup.meetings.secret(of: record.client), consent: record.consent)))
       if !isKept { try store.unexpect(record.client, as: .receiver) }
       try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)
     }
+    if let entry = transfer.entry, entry.remembered.consent != record.consent {
+      try entry.update { $0.consent = record.consent }
+    }
+    try setup.store?.keep(record.consent, of: record.client)
     return Report(.recorded(session, nil, isKept: isKept))
   }
 
@@ -116,6 +129,13 @@ struct StagingWorker: Sendable {
     if known == nil, transfer.begun[order.part] == nil { _ = try importers.judge(of: wanted) }
     let importer = try known?.importer ?? importers.importer(of: wanted)
     var staging = try known?.staging ?? recovered(order.part, by: importer)
+    let taken = order.taken ?? transfer.begun[order.part]?.taken ?? .all
+    if staging.map({ $0.stage == .receiving }) ?? true, let begun = transfer.begun[order.part], begun.taken != taken {
+      // What has been refused would stay refused, and what is staged may not be taken any more.
+      try staging?.remove()
+      transfer.startAfresh(order.part)
+      staging = nil
+    }
     switch staging?.stage {
     case .concluded(let total)?, .imported(let total)?:
       if let staging { try setup.keep(staging, importer, order.part, of: transfer) }
@@ -128,7 +148,7 @@ struct StagingWorker: Sendable {
         of: transfer.identifier.ofPart(order.part), keys: transfer.begun[order.part]?.keys ?? .random())
     let most = setup.importers.area.most?.besides(transfer.finishedBytes)
     try most?.check(total: order.offer.bytes)
-    let held = staging?.settled(of: order.offer) ?? order.held
+    let held = staging?.settled(of: order.offer) ?? (transfer.begun[order.part] == nil ? Tally() : order.held)
     let check = try setup.claims.claim(
       order.offer, of: transfer, hasBegun: staging != nil, terms.existing
     ) { (others) throws(ArchiveError) in
@@ -140,7 +160,7 @@ struct StagingWorker: Sendable {
       // The store knows before anything is staged, so that nothing staged is ever without an owner.
       let begun = ReceivingTransfer.Begun(
         keys: terms.keys, totals: PartTotals(order.offer, order.part), elsewhere: try elsewhere(importer),
-        folder: transfer.folder)
+        folder: transfer.folder, taken: taken)
       if let folder = begun.folder {
         setup.notice("what arrives goes into \(VisibleText.quoted(folder))", about: transfer.identifier)
       }
@@ -149,6 +169,7 @@ struct StagingWorker: Sendable {
     }
     guard let staging else { preconditionFailure("a part is staged") }
     try setup.keep(staging, importer, order.part, of: transfer)
+    staging.permit = importers.permit(for: wanted, taking: taken)
     // The engine gets them with the admission, in the place of those that it knows.
     var refusals: [Refusal] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }
@@ -191,8 +212,8 @@ struct StagingWorker: Sendable {
 }
 
 extension ReceiverEngine.Examination {
-  fileprivate init(_ check: OfferCheck, without leftOut: [ReceiverEngine.UnplacedRoot]) {
-    self.init(availableBytes: check.availableBytes, mostBytes: check.mostBytes, without: leftOut)
+  fileprivate init(_ check: OfferCheck, without leftOut: [ReceiverEngine.UnplacedRoot], _ arrival: PartArrival) {
+    self.init(availableBytes: check.availableBytes, mostBytes: check.mostBytes, without: leftOut, arrival: arrival)
   }
 }
 
@@ -324,7 +345,6 @@ struct RecoveryWorker: Sendable {
       finished: finished, part: remembered.newest, held: held, unsent: newest.unsent, refusals: refusals,
       withheld: newest.notStored, concluded: concluded, isHeld: isHeld,
       hasMore: hasMore || others.contains { $0.begun != nil && $0.finished == nil },
-      declined: Set(remembered.parts.indices.filter { remembered.parts[$0].isDeclined }.map { UInt16($0) }),
       unplaced: Int(newest.unplaced))
   }
 

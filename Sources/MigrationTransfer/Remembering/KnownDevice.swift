@@ -230,12 +230,20 @@ extension TransferStore {
     }
   }
 
+  /// The folder of a known device's records; nil if there is none.
+  func deviceFolder(_ peer: KeyFingerprint) throws(Fault) -> SharedDirectory? {
+    guard let folder = try openFolder(Self.devicesFolder),
+      let directory = try? folder.directory.openChildDirectory(Array(peer.description.utf8))
+    else { return nil }
+    return SharedDirectory(directory)
+  }
+
   // MARK: What a device has brought
 
   /// The record of what a known device has brought of a part to a place; nil for any other device, and
   /// for parts of which none is kept.
   package func arrivedItems(from peer: KeyFingerprint, _ part: Part, at place: [UInt8]) throws(Fault) -> ArrivedItems? {
-    guard let name = part.nameInMigrations, device(peer, as: .receiver) != nil,
+    guard let name = part.nameOfArrivals, device(peer, as: .receiver) != nil,
       let folder = try openFolder(Self.devicesFolder)
     else { return nil }
     var hash = SipHash(key: 0)
@@ -356,12 +364,10 @@ extension TransferStore {
 }
 
 extension Part {
-  /// The same part in each migration of a home; nil for those whose importers know what they have.
-  fileprivate var nameInMigrations: String? {
+  /// The name of the record of what has arrived; nil for those whose importers know what they have.
+  fileprivate var nameOfArrivals: String? {
     switch contents {
-    case .role(let role, _): "role \(role)"
-    case .files(let app, _): "app \(app)"
-    case .folders: "folders"
+    case .role, .files, .folders: lastingName
     case .app, .unknown: nil
     }
   }

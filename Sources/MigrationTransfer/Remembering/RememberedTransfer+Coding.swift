@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationTLS
 import MigrationWire
 
@@ -61,6 +62,7 @@ extension RememberedTransfer {
     fields.append(13, pieces.plan ?? [])
     fields.append(14, list: pieces.parts.map(\.bytes))
     if let meeting { fields.append(15, meeting) }
+    if consent != Consent() { fields.append(16, consent.encoded) }
     return fields
   }
 
@@ -121,6 +123,7 @@ extension RememberedTransfer {
       parts.append(try Part(try Fields(bytes.span, 0..<bytes.count, of: subject)))
     }
     meeting = try fields.meetingSecret(15, subject)
+    consent = try fields.value(16).map { bytes throws(Violation) in try Consent(encoded: bytes) } ?? Consent()
     guard parts.count == plan.parts.count, newest < parts.count else { throw Violation(.conflict, subject) }
   }
 
@@ -150,9 +153,9 @@ extension RememberedTransfer.Part {
       fields.append(8, ControlMessage.done(finished.done).frame)
     }
     if let elsewhere = begun?.elsewhere { fields.append(9, elsewhere) }
-    if isDeclined { fields.append(10, [1]) }
     if let folder = begun?.folder { fields.append(11, folder.bytes) }
     if unplaced > 0 { fields.append(12) { $0.u64(unplaced) } }
+    if let taken = begun?.taken, taken != .all { fields.append(13, [taken.rawValue]) }
     var writer = ByteWriter()
     fields.write(to: &writer)
     return writer.bytes
@@ -185,10 +188,10 @@ extension RememberedTransfer.Part {
       guard case .offer(let totals)? = try RememberedTransfer.message(frame) else { throw Violation(.value, subject) }
       let key = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
       begun = Begun(keys: TransferKeys(hashKey: key), totals: totals, elsewhere: fields.value(9))
+      begun?.taken = ArrivalClasses(rawValue: try fields.number(13, subject) ?? ArrivalClasses.all.rawValue)
       begun?.folder = try fields.value(11).map { bytes throws(Violation) in try ArchivePath(bytes) }
     }
     isConcluded = fields.value(3) != nil
-    isDeclined = fields.value(10) != nil
     unsent = try fields.number(4, subject) ?? 0
     withheld = try fields.number(5, subject) ?? 0
     unplaced = try fields.number(12, subject) ?? 0
@@ -211,7 +214,7 @@ extension Fields {
   }
 
   /// Adds a list, of which each element has its length in front.
-  fileprivate mutating func append(_ tag: UInt8, list: [[UInt8]]) {
+  mutating func append(_ tag: UInt8, list: [[UInt8]]) {
     append(tag) { writer in
       for element in list {
         writer.u32(UInt32(element.count))
@@ -221,7 +224,7 @@ extension Fields {
   }
 
   /// Reads such a list.
-  fileprivate func list(_ tag: UInt8, _ subject: String) throws(Violation) -> [[UInt8]] {
+  func list(_ tag: UInt8, _ subject: String) throws(Violation) -> [[UInt8]] {
     try readRequired(tag, subject) { reader, bytes throws(Violation) in
       var list: [[UInt8]] = []
       while !reader.isAtEnd { list.append(try reader.array(bytes, Int(try reader.u32(bytes)))) }

@@ -15,6 +15,8 @@ package struct RememberedTransfer: Equatable, Sendable {
       package var elsewhere: [UInt8]?
       /// The folder of the destination where it arrives; nil for the destination itself.
       package var folder: ArchivePath?
+      /// What was taken of its items when it began.
+      package var taken = ArrivalClasses.all
     }
 
     /// Its end: at a receiver for a sender that missed the answer, at a sender the receiver's DONE.
@@ -25,8 +27,6 @@ package struct RememberedTransfer: Equatable, Sendable {
     }
 
     package var begun: Begun?
-    /// Whether the user of this device does not want it.
-    package var isDeclined = false
     /// Whether everything of it has arrived, so that its import may have begun.
     package var isConcluded = false
     /// The number of items that could not be sent, at the last count.
@@ -72,6 +72,8 @@ package struct RememberedTransfer: Equatable, Sendable {
   package var newest: UInt16 = 0
   /// The secret by which both devices meet at relays; nil in a record of an older program.
   package var meeting: [UInt8]?
+  /// Of a receiver: what a person has answered about the plan.
+  package var consent = Consent()
 
   package var sources: [[UInt8]]? { if case .sources(let sources) = subject { sources } else { nil } }
   package var destination: [UInt8]? { if case .destination(let path, _) = subject { path } else { nil } }

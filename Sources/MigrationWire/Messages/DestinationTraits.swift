@@ -205,6 +205,8 @@ package struct RefusalReason: RawRepresentable, Hashable, Sendable, CustomString
   package static let other = RefusalReason(rawValue: 9)
   /// Its content is not what was sent.
   package static let differs = RefusalReason(rawValue: 10)
+  /// Programs may run it, or it is a secret, and the receiver's user does not take that.
+  package static let notTaken = RefusalReason(rawValue: 11)
 
   /// The reason as a clause.
   package var words: String {
@@ -218,6 +220,7 @@ package struct RefusalReason: RawRepresentable, Hashable, Sendable, CustomString
     case .directoryNotStored: "its folder is not stored"
     case .targetNotStored: "the file that it is another name of is not stored"
     case .differs: "its content at the destination is not what was sent"
+    case .notTaken: "programs may run it there, or it is a secret, and the receiving user does not take that"
     default: "the destination cannot hold it"
     }
   }
@@ -234,6 +237,7 @@ package struct RefusalReason: RawRepresentable, Hashable, Sendable, CustomString
     case .directoryNotStored: "directoryNotStored"
     case .targetNotStored: "targetNotStored"
     case .differs: "differs"
+    case .notTaken: "notTaken"
     default: "other"
     }
   }

@@ -8,9 +8,6 @@ package struct Root: Equatable, Sendable {
     self.kind = kind
     self.name = name
   }
-
-  /// Whether it begins with a dot: in a home directory, programs run what some such items contain.
-  package var isRunning: Bool { name.first == UInt8(ascii: ".") }
 }
 
 /// Where a folder of the sender's user is on the sender's device: the home, or a folder of its role.

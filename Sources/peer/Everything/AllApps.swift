@@ -48,8 +48,7 @@ struct AllApps {
         "fileApp",
         [
           "id": app.identifier, "name": app.name, "kind": app.kind.rawValue, "bytes": size?.tally.bytes,
-          "inUse": app.inUse, "runsByItself": app.flags.contains(.runsByItself),
-          "secret": app.flags.contains(.secret), "identity": app.isIdentity,
+          "inUse": app.inUse, "secret": app.hasSecrets, "identity": app.isIdentity,
         ])
     }
     let notes = Rendering(standardError: notes.map { "peer: note: \($0)\n" }.joined())
@@ -90,6 +89,15 @@ struct KnownApps {
   private let isElsewhere: Bool
   private let system: SystemFolder
 
+  /// The folders that descriptions come from, the user's own first.
+  static func described(
+    records: [UInt8], variable: (String) -> [UInt8]? = Environment.bytes
+  ) -> [[UInt8]] {
+    let system = SystemFolder(variable)
+    return [records + Array("/descriptions".utf8), system.path("/etc/peer/apps")]
+      + [system.descriptions].compactMap(\.self)
+  }
+
   /// Reads the descriptions, and looks for this user's programs and Flatpaks. `records` is PEER_HOME.
   ///
   /// - Parameter isElsewhere: whether the home is not that of this user here: then nothing of the
@@ -109,8 +117,7 @@ struct KnownApps {
       : InstalledPackages(
         system.path("/var/lib/dpkg/status"), automatic: system.path("/var/lib/apt/extended_states"))
     catalogue = AppCatalogue(
-      folders: [records + Array("/descriptions".utf8), system.path("/etc/peer/apps")]
-        + [system.descriptions].compactMap(\.self),
+      folders: Self.described(records: records, variable: variable),
       programs: isElsewhere
         ? []
         : (variable("PATH") ?? []).split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map {

@@ -12,20 +12,6 @@ final class EverythingImporters: Importers {
   /// The action for names that are taken, unless the user names another one.
   static let existing = Existing.merge
 
-  /// What the user of this device allows.
-  struct Permissions: Equatable, Sendable {
-    var secrets = false
-    /// Programs that run by themselves.
-    var running = false
-
-    static let all = Permissions(secrets: true, running: true)
-
-    /// Whether they cover what a part is.
-    func allow(_ flags: Part.Flags) -> Bool {
-      (secrets || !flags.contains(.secret)) && (running || !flags.contains(.runsByItself))
-    }
-  }
-
   let area: StagingArea
   private let folders: FolderImporter
   /// Takes the parts whose roots are keys.
@@ -33,7 +19,6 @@ final class EverythingImporters: Importers {
   /// The same for a part that was judged before: by now, its own data may be there.
   private let begun: KeyedArrivals
   private let apps: AppHome
-  private let permissions: Permissions
   private let appOptions: AppImporter.Options
   private let stop: StopSignal
   private let observer: @Sendable (HostNews) -> Void
@@ -44,7 +29,7 @@ final class EverythingImporters: Importers {
   /// - Parameter stop: ends the start of an app's extension.
   init(
     folders: FolderImporter, home: SharedDirectory, knowing known: KnownApps, apps: AppHome,
-    store: TransferStore? = nil, options: AppImporter.Options, allowing permissions: Permissions,
+    store: TransferStore? = nil, options: AppImporter.Options,
     settings: SettingsLoader? = nil,
     until stop: StopSignal,
     observer: @escaping @Sendable (HostNews) -> Void
@@ -59,7 +44,6 @@ final class EverythingImporters: Importers {
       area: folders.area, home: home, known: known, replacesApps: true, settings: settings, asides: asides
     ) { observer(.notice($0)) }
     self.apps = apps
-    self.permissions = permissions
     self.stop = stop
     self.observer = observer
     appOptions = options
@@ -71,7 +55,6 @@ final class EverythingImporters: Importers {
   func places(of part: Part) -> RootPlaces? { keyed.places(of: part) }
 
   func judge(of part: Part) throws(ArchiveError) -> any PartJudge {
-    try checkPermission(for: part)
     switch part.contents {
     case .folders: return folders
     case .app(let app): return try AppCandidate(app, in: apps, options: appOptions)
@@ -85,8 +68,26 @@ final class EverythingImporters: Importers {
     return importer
   }
 
-  /// What a part is for this device, which never trusts that a flag is missing.
-  func flags(of part: Part) -> Part.Flags { keyed.flags(of: part) }
+  func arrival(of part: Part) -> PartArrival {
+    switch part.contents {
+    case .folders: return folders.arrival(of: part)
+    case .role: return folders.arrival(of: part.roots, at: places(of: part))
+    case .app(let app):
+      let name = (try? apps.appAccepting(app))?.identifier ?? app.bundleIdentifier
+      return PartArrival(name: VisibleText.of(name), roots: [.apps])
+    case .files, .unknown:
+      return keyed.kind(of: part) ?? PartArrival(name: VisibleText.of(part.name), roots: [.apps])
+    }
+  }
+
+  func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? {
+    switch part.contents {
+    case .folders: folders.permit(for: part, taking: taken)
+    case .role: folders.permit(at: places(of: part), taking: taken)
+    // It is taken as a whole.
+    case .app, .files, .unknown: nil
+    }
+  }
 
   /// What the user of this device does after a migration.
   func nextSteps(after migration: MigrationRecord) -> [String] { keyed.nextSteps(after: migration) }
@@ -104,19 +105,5 @@ final class EverythingImporters: Importers {
     case .role, .files: return try taken(try begun.importer(of: part), part)
     case .unknown: throw ArchiveError(notTaken: part)
     }
-  }
-
-  private func checkPermission(for part: Part) throws(ArchiveError) {
-    let flags = flags(of: part)
-    if permissions.allow(flags) { return }
-    let name = VisibleText.of(part.name)
-    if flags.contains(.secret), !permissions.secrets {
-      throw ArchiveError(
-        .notAllowed, "\(name) has secrets, and this device's user has not allowed them",
-        hint: "Start 'peer receive' with --take-secrets, or at a terminal, where it asks.")
-    }
-    throw ArchiveError(
-      .notAllowed, "\(name) can run commands by itself, and this device's user has not allowed that",
-      hint: "Start 'peer receive' with --take-running, or at a terminal, where it asks.")
   }
 }

@@ -82,13 +82,12 @@ extension ReceiveOptions {
 extension EverythingImporters {
   /// The importers for a command line.
   convenience init(
-    _ options: ReceiveOptions, home: [UInt8], allowing permissions: Permissions, settings: SettingsLoader? = nil,
-    until stop: StopSignal,
-    telling tell: @escaping @Sendable (TransferEvent) -> Void
+    _ options: ReceiveOptions, home: [UInt8], judging rule: ArrivalRule, settings: SettingsLoader? = nil,
+    until stop: StopSignal, telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     let folders = try FolderImporter(
       into: try options.place, preserving: options.preserved,
-      atMost: options.mostBytes.map { MostBytes($0) }, existing: options.existing)
+      atMost: options.mostBytes.map { MostBytes($0) }, existing: options.existing, judging: rule)
     let path = try options.place
     let directory = SharedDirectory(try ArchiveError.mapped(StagingArea.openOrMake(path)) { TransferFailure($0) })
     let apps = try HostError.mapped(AppHome(home: home)) { TransferFailure($0) }
@@ -97,7 +96,7 @@ extension EverythingImporters {
     self.init(
       folders: folders, home: directory, knowing: KnownApps(records: home), apps: apps,
       store: TransferStore(home: home),
-      options: importing, allowing: permissions, settings: settings, until: stop,
+      options: importing, settings: settings, until: stop,
       observer: HostNews.telling(tell))
   }
 }
@@ -119,8 +118,8 @@ enum FormerHome {
     return nil
   }
 
-  /// The homes of the users whom the list of a disk names. Links on it lead into this system, and are not followed.
-  private static func homes(below directory: [UInt8]) -> Set<[UInt8]> {
+  /// The homes of the users whom the list of a disk names, or of this system. Links on it lead into this system, and are not followed.
+  static func homes(below directory: [UInt8]) -> Set<[UInt8]> {
     guard let disk = try? Directory.open(directory),
       let folder = try? disk.openDirectoryBeneath(FileContent.split(list).directory),
       let content = try? folder.openChild(FileContent.split(list).name).readAll(limit: longest)

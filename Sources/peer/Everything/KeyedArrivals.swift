@@ -61,16 +61,13 @@ struct KeyedArrivals {
     return OldPaths(part.homePaths, home: home, folders: HomeFolders.receiving(in: self.home.directory).map)
   }
 
-  /// What a part is by this device's own knowledge; its flags only add to that.
-  func flags(of part: Part) -> Part.Flags {
-    switch part.contents {
-    case .folders(let roots):
-      roots.contains { Inventory.runsByItself($0.name) } ? part.flags.union(.runsByItself) : part.flags
-    case .files(let app, let roots):
-      part.flags.union(arrival(of: app)?.flags ?? []).union(arrival(of: app)?.isIdentity == true ? .secret : [])
-        .union(roots.contains { $0.name == Array(Flatpaks.overrides.utf8) } ? .runsByItself : [])
-    case .role, .app, .unknown: part.flags
-    }
+  /// What an app of files is, by this device's own knowledge; nil where it knows no such app, or for
+  /// another part.
+  func kind(of part: Part) -> PartArrival? {
+    guard case .files(let app, let roots) = part.contents, let arrival = arrival(of: app) else { return nil }
+    let places = roots.compactMap { arrival.places[String(decoding: $0.name, as: UTF8.self)] }
+    return PartArrival(
+      name: VisibleText.of(arrival.name), roots: roots.map { _ in arrival.kind }, places: [arrival.kind: places])
   }
 
   /// Old data that the import of a part has set aside.

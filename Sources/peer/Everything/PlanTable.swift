@@ -79,7 +79,7 @@ extension Inventory.Entry {
   fileprivate var group: String {
     switch subject {
     case .app: "Apps"
-    case _ where flags.contains(.runsByItself): "Only if you add them: programs run by themselves what these contain"
+    case _ where mayRun: "Only if you add them: programs run by themselves what these contain"
     case .folder, .item: "Folders and files"
     }
   }
@@ -96,8 +96,7 @@ extension Inventory.Entry {
     }
     if let app {
       if app.isIdentity { words.append("makes this computer itself: link the app anew, or add it") }
-      if app.flags.contains(.secret) { words.append("has secrets") }
-      if app.flags.contains(.runsByItself) { words.append("runs by itself") }
+      if app.hasSecrets { words.append("has secrets") }
       if let user = app.inUse { words.append("in use by \(VisibleText.of(user)): close it first") }
     }
     return words.isEmpty ? nil : words.joined(separator: "; ")
@@ -116,7 +115,7 @@ extension Inventory.Entry {
       }
     if let linkTarget { members = members + ["linkTarget": FileName(linkTarget)] }
     return members + [
-      "runsByItself": flags.contains(.runsByItself), "secret": flags.contains(.secret),
+      "mayRun": mayRun, "secret": app?.hasSecrets ?? false,
       "items": size?.tally.items, "bytes": size?.tally.bytes,
     ]
   }
@@ -131,72 +130,6 @@ extension Omission {
   /// The line of a list.
   var line: String {
     "\(VisibleText.listed(path)): \(reason.clause)" + (size.map { " (\(Figures.size($0.tally.bytes)))" } ?? "")
-  }
-}
-
-/// The plan of a sender, as the receiver's user sees it.
-struct IncomingPlanTable {
-  private let parts: [Part]
-  /// What each part is, by this device's own knowledge.
-  private let flags: [Part.Flags]
-  private let availableBytes: UInt64?
-
-  init(_ parts: [Part], flags: [Part.Flags], availableBytes: UInt64?) {
-    precondition(parts.count == flags.count, "each part has its flags")
-    self.parts = parts
-    self.flags = flags
-    self.availableBytes = availableBytes
-  }
-
-  /// The groups in which a person decides, with the positions of their parts.
-  private var groups: [(heading: String, parts: [Int])] {
-    func parts(_ isMeant: (Part.Flags) -> Bool) -> [Int] { flags.indices.filter { isMeant(flags[$0]) } }
-    return [
-      ("To receive:", parts { $0.isDisjoint(with: [.runsByItself, .secret]) }),
-      ("Secrets, such as keys and passwords:", parts { $0.contains(.secret) }),
-      (
-        "What programs run by themselves, for instance at your next login:",
-        parts { $0.contains(.runsByItself) && !$0.contains(.secret) }
-      ),
-    ].filter { !$0.1.isEmpty }
-  }
-
-  /// The table for a terminal: what runs by itself and secrets apart, and the total against the free
-  /// space.
-  func text(columns: Int) -> String {
-    var rows = SizedRows()
-    for group in groups {
-      rows.append(.heading(group.heading))
-      for number in group.parts {
-        let part = parts[number]
-        rows.append(
-          .item(
-            mark: Figures.padded("\(number + 1)", to: String(parts.count).count), name: part.listedName,
-            items: part.items, bytes: part.bytes, note: part.kindWords))
-      }
-    }
-    let total = parts.reduce(Tally()) { $0.adding(Tally(items: $1.items ?? 0, bytes: $1.bytes ?? 0)) }
-    let room = availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
-    rows.append(
-      .heading(
-        "Total: \(Figures.count(UInt64(parts.count), "part")), \(Figures.count(total.items, "item")), "
-          + "\(Figures.size(total.bytes))\(room)"))
-    return rows.text(columns: columns)
-  }
-}
-
-extension Part {
-  /// The sender's name of it, made safe to show.
-  fileprivate var listedName: String { VisibleText.listed(name.utf8) }
-
-  /// What kind of part it is, for people.
-  fileprivate var kindWords: String? {
-    switch contents {
-    case .folders, .role: nil
-    case .app(let app): "the app \(VisibleText.of(app.bundleIdentifier))"
-    case .files(let app, _): "the app \(VisibleText.of(app))"
-    case .unknown: "of a kind that this version does not know"
-    }
   }
 }
 

@@ -179,7 +179,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   }
 
   override func words(_ event: Engine.Event) -> String {
-    guard case .weighed(let number, .success(let parts), let session) = event else { return "\(event)" }
+    guard case .weighed(let number, .success(let parts), let session, _) = event else { return "\(event)" }
     return "weighed(\(number), \(parts.sorted { $0.key < $1.key }), \(session))"
   }
 

@@ -357,7 +357,7 @@ extension SimulatedReceiver {
 extension ReceiverEngine.Event {
   fileprivate var fault: Fault? {
     switch self {
-    case .broke(_, let fault), .weighed(_, .failure(let fault), _), .staged(_, .failure(let fault)),
+    case .broke(_, let fault), .weighed(_, .failure(let fault), _, _), .staged(_, .failure(let fault)),
       .ledger(_, .failure(let fault)), .dropped(_, let fault?), .streamEnded(_, .failed(let fault), _),
       .syncEnded(_, let fault?), .imported(_, .failure(let fault), _, _), .tookBack(.failure(let fault)):
       fault

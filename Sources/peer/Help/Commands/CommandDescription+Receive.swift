@@ -5,8 +5,8 @@ extension CommandDescription {
       Form(.operand("[DIR]"), .either(["--keep", "--code-file"]), .others),
       Form(.required("--app"), .optional(["--platform", "--option", "--replace"]), .more(["--listen"])),
       Form(
-        .required("--everything"), .operand("[DIR]"), .optional(["--replace", "--take-secrets"]),
-        .more(["--existing", "--take-running", "--listen"])),
+        .required("--everything"), .operand("[DIR]"), .optional(["--replace", "--take-apps", "--take-secrets"]),
+        .more(["--existing", "--listen"])),
     ],
     operands: [Operand(value: .directory)],
     blocks: [
@@ -26,9 +26,16 @@ extension CommandDescription {
       .text(
         """
         With --everything, receives the parts of 'peer send --everything', or of any other sender: folders into DIR, and
-        the data of each installed app. Existing folders are merged, and existing files are kept. At a terminal, shows the
-        plan and asks once. Without a terminal, refuses secrets and what runs by itself unless an option allows them. A
-        part that cannot be taken is named with its reason, and the others arrive.
+        the data of each installed app. Existing folders are merged, and existing files are kept. A part that cannot be
+        taken is named with its reason, and the others arrive.
+        """),
+      .text(
+        """
+        What arrives is of three classes, and this device alone says which: files; apps' data, all of which may hold what
+        a program runs, with all that would lie where programs look for it (names with a dot, bin and snap in a home,
+        folders of PATH, peer's own folders); secrets, and what makes a computer itself. Without a person who answers,
+        only files are taken. At a terminal, apps' data is asked about, and then the secrets in it. What is not taken is
+        named on both devices, and the rest arrives.
         """),
       .text(
         """
@@ -98,19 +105,18 @@ extension CommandDescription {
     .flag(
       "--ask",
       """
-      Show the offer, and write nothing until the user answers yes at the terminal. Without this option, the code that
-      the sender enters is consent enough. With --everything and --json, the answer is a line of standard input.
+      Show the plan, and write nothing until the user answers at the terminal. Without this option, the code that the
+      sender enters is consent enough for files. With --json, the answers are lines of standard input.
       """),
     .flag(
-      "--take-running",
+      "--take-apps",
       """
-      If DIR is your home directory, take items that begin with a dot, such as .bashrc or .ssh, without a question:
-      some of them run commands, for instance at your next login. Without this option, the user is asked at the
-      terminal; without a terminal, such a transfer is refused with exit code 4.
+      Take apps' data, and all that would lie where programs look for what they run, without a question: start files
+      such as .bashrc, bin, the folders of PATH. It holds for this run.
       """),
     .flag(
       "--take-secrets",
-      "With --everything, take secrets without a question (default: the user is asked at the terminal)."),
+      "With --take-apps, take secrets such as .ssh, keyrings and browsers' profiles without a question, too."),
     .value(
       "--max-size", "SIZE",
       """

@@ -1,0 +1,168 @@
+package import MigrationWire
+
+/// Which items of a destination programs may run, or are secrets: by the path that an item would have,
+/// wherever the destination is.
+///
+/// It is made from facts that are gathered before anything arrives. It looks at an item component by
+/// component, only as far as such places reach.
+package struct ArrivalRule: Equatable, Sendable {
+  /// Absolute paths, with links resolved.
+  package struct Facts: Equatable, Sendable {
+    package var destination: [UInt8]
+    package var homes: [[UInt8]] = []
+    /// Folders from which programs are started or that they obey, and links that lead to these.
+    package var running: [[UInt8]] = []
+    /// Files and folders with secrets.
+    package var secret: [[UInt8]] = []
+    /// The same, relative to each home.
+    package var secretAtHome: [[UInt8]] = []
+
+    package init(destination: [UInt8]) { self.destination = destination }
+  }
+
+  /// A name on the way to places below the destination, or such a place.
+  private struct Node: Equatable, Sendable {
+    var children: [[UInt8]: Node] = [:]
+    /// What lies here, and below.
+    var kind = ArrivalClasses.files
+    var isHome = false
+
+    subscript(path: ArraySlice<ArraySlice<UInt8>>) -> Node {
+      get { path.first.map { children[Array($0), default: Node()][path.dropFirst()] } ?? self }
+      set {
+        if let first = path.first {
+          children[Array(first), default: Node()][path.dropFirst()] = newValue
+        } else {
+          self = newValue
+        }
+      }
+    }
+  }
+
+  private var root = Node()
+
+  package init(_ facts: Facts) {
+    let destination = Self.components(facts.destination)[...]
+    for home in facts.homes {
+      let home = Self.components(home)
+      mark(home[...], destination) {
+        $0.isHome = true
+      } inside: { name in
+        Self.mayRun(name) ? .apps : .files
+      }
+      for path in Self.secretAtHome + facts.secretAtHome { add(home + Self.components(path), .secrets, destination) }
+    }
+    for place in facts.running { add(Self.components(place), .apps, destination) }
+    for place in facts.secret { add(Self.components(place), .secrets, destination) }
+  }
+
+  /// The secrets of every home. A description may name others.
+  private static let secretAtHome = [".ssh", ".gnupg", ".local/share/keyrings", ".local/share/kwalletd"].map {
+    Array($0.utf8)
+  }
+
+  /// Whether programs may run what a home has under a name, directly or below.
+  package static func mayRun(_ name: some Collection<UInt8>) -> Bool {
+    name.first == UInt8(ascii: ".") || name.elementsEqual("bin".utf8) || name.elementsEqual("snap".utf8)
+  }
+
+  private static func components(_ path: [UInt8]) -> [ArraySlice<UInt8>] { path.split(separator: UInt8(ascii: "/")) }
+
+  private mutating func add(
+    _ place: [ArraySlice<UInt8>], _ kind: ArrivalClasses, _ destination: ArraySlice<ArraySlice<UInt8>>
+  ) {
+    mark(place[...], destination) {
+      $0.kind = Self.graver($0.kind, kind)
+    } inside: { _ in
+      kind
+    }
+  }
+
+  /// Marks a place below the destination, or the whole destination where it lies in the place.
+  /// `inside` says what lies there, by the first name below the place.
+  private mutating func mark(
+    _ place: ArraySlice<ArraySlice<UInt8>>, _ destination: ArraySlice<ArraySlice<UInt8>>,
+    _ change: (inout Node) -> Void, inside: (ArraySlice<UInt8>) -> ArrivalClasses
+  ) {
+    if place.starts(with: destination, by: { $0.elementsEqual($1) }) {
+      change(&root[place.dropFirst(destination.count)])
+    } else if destination.starts(with: place, by: { $0.elementsEqual($1) }) {
+      root.kind = Self.graver(root.kind, inside(destination[destination.startIndex + place.count]))
+    }
+  }
+
+  private static func graver(_ one: ArrivalClasses, _ other: ArrivalClasses) -> ArrivalClasses {
+    one.rawValue < other.rawValue ? other : one
+  }
+
+  /// Follows a path; returns what an item there is, and the places below it, if there are any.
+  private func follow(_ path: [ArraySlice<UInt8>]) -> (kind: ArrivalClasses, below: Node?) {
+    var (kind, node) = (root.kind, root)
+    for name in path {
+      if node.isHome, Self.mayRun(name) { kind = Self.graver(kind, .apps) }
+      guard let next = node.children[Array(name)] else { return (kind, nil) }
+      node = next
+      kind = Self.graver(kind, node.kind)
+    }
+    return (kind, node)
+  }
+
+  /// What an item at a path below the destination is. A link would become each place that its name is
+  /// on the way to.
+  package func kind(of path: ArchivePath, isLink: Bool) -> ArrivalClasses {
+    let (kind, below) = follow(path.components)
+    guard isLink, below != nil else { return kind }
+    return Self.graver(kind, .apps)
+  }
+
+  /// What may be at a path below the destination and beneath it, and where it is, besides files.
+  package func contents(of path: ArchivePath) -> (classes: ArrivalClasses, places: [ArrivalClasses: [[UInt8]]]) {
+    let (kind, below) = follow(path.components)
+    var (classes, places) = (kind, [ArrivalClasses: [[UInt8]]]())
+    if kind != .files { places[kind] = [path.bytes] }
+    func collect(_ node: Node, _ kind: ArrivalClasses, at path: [UInt8]) {
+      if node.isHome {
+        classes.insert(Self.graver(kind, .apps))
+        if kind == .files { places[.apps, default: []].append(path) }
+      }
+      for (name, child) in node.children {
+        let (inner, place) = (Self.graver(kind, child.kind), path + [UInt8(ascii: "/")] + name)
+        classes.insert(inner)
+        if inner != kind { places[inner, default: []].append(place) }
+        collect(child, inner, at: place)
+      }
+    }
+    if let below { collect(below, kind, at: path.bytes) }
+    return (classes, places)
+  }
+}
+
+/// The items of a part that its receiver's user takes.
+package struct ArrivalPermit: Sendable {
+  let rule: ArrivalRule
+  let places: RootPlaces?
+  let taken: ArrivalClasses
+
+  package init(_ rule: ArrivalRule, at places: RootPlaces?, taking taken: ArrivalClasses) {
+    self.rule = rule
+    self.places = places
+    self.taken = taken
+  }
+
+  /// Whether every item of a root is taken.
+  func allowsAll(of root: ArraySlice<UInt8>) -> Bool {
+    guard let path = try? ArchivePath(Array(root)), let place = place(of: path) else { return true }
+    return rule.contents(of: place).classes.isSubset(of: taken)
+  }
+
+  /// Whether an item of the archive is taken.
+  func allows(_ record: ItemRecord) -> Bool {
+    guard let place = place(of: record.path) else { return true }
+    return taken.contains(rule.kind(of: place, isLink: record.kind == .symbolicLink))
+  }
+
+  private func place(of path: ArchivePath) -> ArchivePath? {
+    guard let places else { return path }
+    return try? ArchivePath(places.place(of: path.bytes))
+  }
+}

@@ -1,0 +1,145 @@
+package import MigrationWire
+
+/// What a person has said of what arrives here: for each part and class, whether it is taken. What is not
+/// in it was never asked. Options of a run are not in it.
+package struct Consent: Equatable, Sendable {
+  /// One class of a part, at its places. If the class or a place changes, it is another subject.
+  package struct Subject: Hashable, Sendable {
+    /// The part in every plan of its sender.
+    package let part: String
+    /// One class.
+    package let kind: ArrivalClasses
+    /// For files, the names of the roots.
+    package let places: [[UInt8]]
+
+    package init(part: String, kind: ArrivalClasses, places: [[UInt8]]) {
+      self.part = part
+      self.kind = kind
+      self.places = places
+    }
+  }
+
+  /// The most answers that are kept.
+  package static let most = 8192
+
+  package private(set) var answers: [Subject: Bool]
+
+  package init(_ answers: [Subject: Bool] = [:]) { self.answers = answers }
+
+  /// The answer about a class of a part; nil if there is none.
+  package func answer(about kind: ArrivalClasses, of part: Part, _ arrival: PartArrival) -> Bool? {
+    answers[Subject(kind, of: part, arrival)]
+  }
+
+  /// Notes which classes of a part a person takes; all others of it are refused.
+  package mutating func note(_ taken: ArrivalClasses, of part: Part, _ arrival: PartArrival) {
+    for kind in arrival.classes.each { answers[Subject(kind, of: part, arrival)] = taken.contains(kind) }
+  }
+
+  /// The classes of a part that are taken: an option stands above an answer, and only files need
+  /// neither.
+  package func taken(of part: Part, _ arrival: PartArrival, allowing options: ArrivalClasses) -> ArrivalClasses {
+    arrival.classes.each.reduce([]) { taken, kind in
+      let answer = answer(about: kind, of: part, arrival)
+      let isTaken = kind == .files ? answer ?? true : options.contains(kind) || answer ?? false
+      return isTaken ? taken.union(kind) : taken
+    }
+  }
+
+  /// Whether a part has a class that neither an option nor an answer covers.
+  package func isOpen(_ part: Part, _ arrival: PartArrival, allowing options: ArrivalClasses) -> Bool {
+    arrival.classes.subtracting(options).each.contains { answer(about: $0, of: part, arrival) == nil }
+  }
+
+  /// Whether a person takes nothing of a part.
+  package func refuses(_ part: Part) -> Bool {
+    let own = answers.filter { $0.key.part == part.lastingName }
+    return !own.isEmpty && own.values.allSatisfy { !$0 }
+  }
+
+  /// These answers, and of earlier ones those about other parts and classes.
+  package func following(_ earlier: Consent) -> Consent {
+    let own = Set(answers.keys.map { Subject(part: $0.part, kind: $0.kind, places: []) })
+    let others = earlier.answers.filter { !own.contains(Subject(part: $0.key.part, kind: $0.key.kind, places: [])) }
+    guard answers.count + others.count <= Self.most else { return self }
+    return Consent(answers.merging(others) { own, _ in own })
+  }
+}
+
+extension Consent.Subject {
+  fileprivate init(_ kind: ArrivalClasses, of part: Part, _ arrival: PartArrival) {
+    self.init(
+      part: part.lastingName, kind: kind,
+      places: kind == .files ? part.roots.map(\.name) : arrival.places[kind] ?? [])
+  }
+}
+
+extension Part {
+  /// The same part in each plan of its sender.
+  package var lastingName: String {
+    switch contents {
+    case .role(let role, _): "role \(role)"
+    case .files(let app, _): "app \(app)"
+    case .folders: "folders"
+    case .app(let app): "extension \(app.bundleIdentifier)"
+    case .unknown(let kind, _, _, _): "kind \(kind)"
+    }
+  }
+}
+
+extension ReceiverEngine {
+  /// The judgement of a plan, and the classes that are taken of each part, once its user's answers
+  /// count.
+  func apply(
+    _ consent: Consent, to weighing: Weighing, of plan: Plan
+  ) -> (weighing: Weighing, taken: [UInt16: ArrivalClasses]) {
+    var (judged, taken) = (weighing, [UInt16: ArrivalClasses]())
+    for (number, result) in weighing {
+      guard case .success(var room) = result, let arrival = room.arrival else { continue }
+      let part = plan.parts[Int(number)]
+      let classes = consent.taken(of: part, arrival, allowing: settings.permissions)
+      taken[number] = classes
+      let refused = arrival.roots.indices.filter { arrival.roots[$0].isDisjoint(with: classes) }
+      func fault(_ classes: ArrivalClasses) -> Fault {
+        let kind = classes.each.first ?? .files
+        return consent.answer(about: kind, of: part, arrival) == false
+          ? .declined : Fault(notAllowed: kind, of: part, arrival)
+      }
+      room.leaveOut(refused.map { UnplacedRoot(root: UInt32($0), fault: fault(arrival.roots[$0])) })
+      let isEmpty =
+        refused.count == arrival.roots.count || !part.roots.isEmpty && room.without.count == part.roots.count
+      judged[number] = isEmpty ? .failure(fault(arrival.classes)) : .success(room)
+    }
+    return (judged, taken)
+  }
+
+  /// Whether a plan has anything that neither an option of this run nor an answer covers.
+  func isOpen(_ weighing: Weighing, of plan: Plan, _ consent: Consent) -> Bool {
+    weighing.contains { number, result in
+      guard case .success(let room) = result, let arrival = room.arrival else { return false }
+      return consent.isOpen(plan.parts[Int(number)], arrival, allowing: settings.permissions)
+    }
+  }
+}
+
+extension ReceiverEngine.Examination {
+  /// Leaves out more roots.
+  fileprivate mutating func leaveOut(_ roots: [ReceiverEngine.UnplacedRoot]) {
+    let known = Set(without.map(\.root))
+    without = (without + roots.filter { !known.contains($0.root) }).sorted { $0.root < $1.root }
+  }
+}
+
+extension Fault {
+  /// The user of this device has neither been asked, nor allowed by an option what a part has.
+  fileprivate init(notAllowed kind: ArrivalClasses, of part: Part, _ arrival: PartArrival) {
+    let (what, option) =
+      kind == .secrets
+      ? ("has secrets", "--take-secrets and --take-apps") : ("may hold what programs run", "--take-apps")
+    self.init(
+      .notAllowed, "\(arrival.name) \(what), and this device's user has not taken it",
+      hint: "Start 'peer receive' with \(option), or at a terminal, where it asks.",
+      telling: "\(VisibleText.of(part.name)) \(what), and the receiving device's user has not taken it",
+      toldHint: "Start 'peer receive' with \(option), or at a terminal, where it asks.")
+  }
+}

@@ -1,0 +1,87 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationWire
+
+/// The bytes of a person's answers, in the record of a transfer and in that of a known device.
+extension Consent {
+  private static let subject = "a person's answers"
+  private static let magic = Array("peer consent 1\n".utf8)
+  private static let file = Array("consent".utf8)
+
+  /// A list of answers in a fixed order, each a field body.
+  var encoded: [UInt8] {
+    var fields = Fields()
+    fields.append(1, list: answers.map { Self.encoded($0.key, $0.value) }.sorted { $0.lexicographicallyPrecedes($1) })
+    return fields.bytes
+  }
+
+  private static func encoded(_ subject: Subject, _ isTaken: Bool) -> [UInt8] {
+    var fields = Fields()
+    fields.append(1, Array(subject.part.utf8))
+    fields.append(2, [subject.kind.rawValue])
+    fields.append(3, [isTaken ? 1 : 0])
+    fields.append(4, list: subject.places)
+    return fields.bytes
+  }
+
+  init(encoded bytes: [UInt8]) throws(Violation) {
+    var answers: [Subject: Bool] = [:]
+    for answer in try Fields(bytes.span, 0..<bytes.count, of: Self.subject).list(1, Self.subject) {
+      let fields = try Fields(answer.span, 0..<answer.count, of: Self.subject)
+      let kind: UInt8 = try fields.requiredNumber(2, Self.subject)
+      let isTaken: UInt8 = try fields.requiredNumber(3, Self.subject)
+      let subject = Subject(
+        part: try fields.text(1, limit: 2 * Limits.name, Self.subject), kind: ArrivalClasses(rawValue: kind),
+        places: try fields.list(4, Self.subject))
+      answers[subject] = isTaken == 1
+    }
+    self.init(answers)
+  }
+
+  /// Reads the file in a known device's folder; no answers where there is none, or it is damaged.
+  fileprivate init(in device: borrowing Directory) {
+    let limit = RememberedTransfer.sizeLimit
+    guard let file = try? device.openChild(Self.file).readAll(limit: limit),
+      let fields = try? RecordFile.decode(file, magics: [Self.magic], of: Self.subject).fields,
+      let consent = try? Consent(encoded: fields.required(1, Self.subject))
+    else {
+      self.init()
+      return
+    }
+    self = consent
+  }
+
+  fileprivate func write(to device: borrowing Directory) throws(SystemError) {
+    var fields = Fields()
+    fields.append(1, encoded)
+    try device.replaceFile(Self.file, with: RecordFile.encode(fields, magic: Self.magic))
+    try device.synchronize()
+  }
+}
+
+extension Fields {
+  fileprivate var bytes: [UInt8] {
+    var writer = ByteWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+}
+
+extension TransferStore {
+  /// What a person has answered about a known device's transfers. A damaged record has no answers: what
+  /// it covered is asked again, or refused.
+  func consent(of peer: KeyFingerprint) throws(Fault) -> Consent {
+    guard device(peer, as: .receiver) != nil, let directory = try deviceFolder(peer) else { return Consent() }
+    return Consent(in: directory.directory)
+  }
+
+  /// Keeps a person's answers for the next plan of a known device, durably.
+  func keep(_ consent: Consent, of peer: KeyFingerprint) throws(Fault) {
+    guard consent != Consent(), device(peer, as: .receiver) != nil, let directory = try deviceFolder(peer) else {
+      return
+    }
+    try storing { () throws(SystemError) in
+      try consent.following(Consent(in: directory.directory)).write(to: directory.directory)
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import MigrationArchive
+import MigrationSystem
+import MigrationWire
+
+/// Gathers, before anything arrives, the places of this device where programs look for what they run.
+struct ArrivalFacts {
+  var facts: ArrivalRule.Facts
+  /// A clause for the user about places that are not known.
+  var notice: String?
+
+  /// - Parameters:
+  ///   - destination: with links resolved.
+  ///   - own: folders that this program reads, and PEER_HOME.
+  ///   - secrets: files and folders of every home with secrets, besides those of the rule.
+  ///   - asksShell: whether the shell of this user's logins tells its PATH, too.
+  init(destination: [UInt8], own: [[UInt8]], secrets: [[UInt8]], asksShell: Bool) {
+    facts = ArrivalRule.Facts(destination: destination)
+    facts.secretAtHome = secrets
+    var homes = [Environment.bytes("HOME"), CurrentProcess.homeDirectory].compactMap(\.self)
+    if CurrentProcess.effectiveUserID == 0 { homes += FormerHome.homes(below: [UInt8(ascii: "/")]) }
+    facts.homes = Self.resolved(
+      homes.filter { $0.first == UInt8(ascii: "/") && FileContent.isDirectory($0) }, links: false)
+    var running = Self.list("PATH") + own + Self.folders + Self.prefix(besides: facts.homes)
+    if asksShell, let shell = LoginShell() {
+      if let path = shell.path() {
+        running += Self.split(path)
+      } else {
+        notice =
+          "the login shell \(VisibleText.of(shell.program)) does not tell its PATH: only the PATH of this command counts"
+      }
+    }
+    facts.running = Self.resolved(running, links: true)
+    let data = Environment.bytes("XDG_DATA_HOME").map { $0 + [UInt8(ascii: "/")] }
+    let secret = ["keyrings", "kwalletd"].compactMap { name in data.map { $0 + Array(name.utf8) } }
+    facts.secret = Self.resolved(secret + Self.list("GNUPGHOME"), links: true)
+  }
+
+  /// The folders of the user's settings and data, which may lie outside of a home.
+  private static var folders: [[UInt8]] {
+    [
+      "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_BIN_HOME", "XDG_RUNTIME_DIR",
+      "XDG_CONFIG_DIRS", "XDG_DATA_DIRS",
+    ].flatMap { list($0) }
+  }
+
+  /// Where this program is installed. A prefix that has a home is not one place: then only the folders
+  /// of programs and of their data count.
+  private static func prefix(besides homes: [[UInt8]]) -> [[UInt8]] {
+    guard let program = try? ShippedFolder.program() else { return [] }
+    let folder = FileContent.split(program).directory
+    guard FileContent.split(folder).name == Array("bin".utf8) else { return [folder] }
+    let prefix = FileContent.split(folder).directory
+    let slash = [UInt8(ascii: "/")]
+    let hasHome = prefix.count < 2 || homes.contains { $0 == prefix || $0.starts(with: prefix + slash) }
+    return hasHome ? ["bin", "lib", "share/peer"].map { prefix + slash + Array($0.utf8) } : [prefix]
+  }
+
+  private static func list(_ variable: String) -> [[UInt8]] { split(Environment.bytes(variable) ?? []) }
+
+  /// The absolute paths of a list with colons.
+  private static func split(_ list: [UInt8]) -> [[UInt8]] {
+    list.split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map(Array.init)
+  }
+
+  private static func resolved(_ paths: [[UInt8]], links: Bool) -> [[UInt8]] {
+    var all: [[UInt8]] = []
+    for path in paths {
+      let resolved = ResolvedPath(path) { folder, name in try? Directory.open(folder).readLink(name) }
+      for path in [resolved.path] + (links ? resolved.links : []) where !all.contains(path) { all.append(path) }
+    }
+    return all
+  }
+}
+
+/// Where an absolute path leads, as far as it exists, and the links on the way.
+struct ResolvedPath: Equatable {
+  private(set) var path: [UInt8] = []
+  /// Their own places.
+  private(set) var links: [[UInt8]] = []
+
+  private static let mostLinks = 40
+
+  /// - Parameter target: the target of a link in a folder; nil if there is none.
+  init(_ given: [UInt8], target: (_ folder: [UInt8], _ name: [UInt8]) -> [UInt8]?) {
+    let slash = UInt8(ascii: "/")
+    var rest = Array(given.split(separator: slash).reversed())
+    while let name = rest.popLast() {
+      if name.elementsEqual(".".utf8) { continue }
+      if name.elementsEqual("..".utf8) {
+        path = Array(path[..<(path.lastIndex(of: slash) ?? 0)])
+        continue
+      }
+      let next = path + [slash] + name
+      guard links.count < Self.mostLinks, let target = target(path.isEmpty ? [slash] : path, Array(name)) else {
+        path = next
+        continue
+      }
+      links.append(next)
+      if target.first == slash { path = [] }
+      rest += target.split(separator: slash).reversed()
+    }
+    if path.isEmpty { path = [slash] }
+  }
+}
+
+/// The shell of this user's logins, which may have more folders in its PATH than this process.
+struct LoginShell: Sendable {
+  let program: String
+  /// How long it may take to answer.
+  var patience = Duration.seconds(2)
+  private static let longest = 1 << 20
+
+  init(program: String, patience: Duration) { (self.program, self.patience) = (program, patience) }
+
+  /// Nil if the list of users has none that can be started, or if another user than root could have
+  /// changed it.
+  init?() {
+    guard let shell = CurrentProcess.loginShell, shell.first == UInt8(ascii: "/"),
+      let status = try? Directory.status(of: shell), status.kind == .regular, status.owner == 0,
+      status.mode & 0o022 == 0, status.mode & 0o111 != 0
+    else { return nil }
+    let name = FileContent.split(shell).name
+    // A user with one of these does not log in.
+    if ["nologin", "false", "true", "sync"].contains(String(decoding: name, as: UTF8.self)) { return nil }
+    program = String(decoding: shell, as: UTF8.self)
+  }
+
+  /// Its PATH; nil if it does not say it in time. It has no terminal.
+  func path() -> [UInt8]? {
+    guard let output = try? ask() else { return nil }
+    let start = Array("PATH=".utf8)
+    // A shell may greet its user first.
+    return output.split(separator: UInt8(ascii: "\n")).last { $0.starts(with: start) }.map { Array($0.dropFirst(5)) }
+  }
+
+  private func ask() throws(SystemError) -> [UInt8] {
+    var pipe = try Descriptor.pipe()
+    let reading = pipe.takeReadEnd()
+    let process = try start(output: pipe.takeWriteEnd())
+    let deadline = BootInstant.now() + patience
+    var output: [UInt8] = []
+    var poller = try Poller()
+    var hasEnded = false
+    while !hasEnded, output.count < Self.longest,
+      try !poller.wait(for: .readable, on: reading.raw, until: deadline).isEmpty
+    {
+      var more = [UInt8](repeating: 0, count: 1 << 16)
+      let count = try reading.readNext(into: &more)
+      output += more[..<count]
+      hasEnded = count == 0
+    }
+    process.kill()
+    _ = try process.wait()
+    return hasEnded ? output : []
+  }
+
+  private static let variables = ["HOME", "USER", "LOGNAME", "SHELL", "LANG", "PATH", "XDG_CONFIG_HOME", "ZDOTDIR"]
+
+  private func start(output: consuming Descriptor) throws(SystemError) -> ChildProcess {
+    let endowment = ChildProcess.Endowment(
+      output: output, error: try Descriptor.open("/dev/null", .readWrite),
+      channel: try Descriptor.open("/dev/null", .readOnly), lock: nil)
+    let environment = Self.variables.compactMap { name in Environment.get(name).map { (name, $0) } }
+    return try ChildProcess(
+      ChildProcess.Settings(
+        executable: program, arguments: ["-l", "-c", "exec /usr/bin/env"],
+        environment: Dictionary(uniqueKeysWithValues: environment), directory: "/", confinement: nil), endowment)
+  }
+}

@@ -1,0 +1,94 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+
+/// Asks the person at the terminal, or the program that reads the JSON, what is taken of the other
+/// device's plan: first files and apps' data, then the secrets among it.
+struct ConsentEntry: Sendable {
+  /// The number of lines that may be no answer.
+  private static let tries = 3
+
+  let output: Output
+  /// The descriptor of a signal that ends the waiting.
+  let interruption: CInt
+  /// What the command line allows already.
+  let permissions: ArrivalClasses
+  /// Whether each plan is asked about, and not only one with apps' data or secrets.
+  let asksAlways: Bool
+  /// Whether a program answers, instead of a person at the terminal.
+  let isOfProgram: Bool
+
+  /// Fails without a terminal.
+  static func check() throws(TransferFailure) {
+    _ = try Questioner.NoTerminal.mapped(Questioner()) { _ in
+      TransferFailure.usage(
+        "--ask needs a terminal, or --json",
+        hint: "Remove --ask: the code that the sender enters is consent enough for files.")
+    }
+  }
+
+  /// Shows a plan and waits for the answers; nil if they are no longer needed.
+  func ask(_ question: ConsentQuestion, until: CInt) -> ConsentAnswer? {
+    let plan = IncomingPlan(question, allowing: permissions)
+    guard asksAlways || plan.isSpecial else { return .yes() }
+    let interruptions = [interruption, until]
+    guard !isOfProgram else {
+      let questioner = ProgramQuestioner(output: output, interruptions: interruptions)
+      return Self.answer(plan) { subject, entries, mistake in
+        let members: JSONMembers = subject == .consent ? plan.members : ["parts": entries.map(\.members)]
+        return (try? questioner.ask(subject, members, mistake: mistake)) ?? .endOfInput
+      }
+    }
+    return output.hold { () -> ConsentAnswer? in
+      guard let questioner = try? Questioner() else { return .no }
+      questioner.write(plan.text(columns: Terminal.width(StandardStream.error.rawValue) ?? 80))
+      return Self.answer(plan) { subject, entries, mistake in
+        if let mistake { questioner.write("\(mistake)\n") }
+        let prompt = subject == .consent ? plan.prompt : IncomingPlan.secretPrompt(entries)
+        return (try? questioner.ask(prompt, unless: interruptions)) ?? .endOfInput
+      }
+    }
+  }
+
+  /// Gets the next line for a question about some entries; the mistake of the line before stands with it.
+  typealias Asking = (ProgramQuestioner.Subject, [IncomingPlan.Entry], String?) -> Terminal.Line
+
+  /// The meaning of the typed lines. A line of another form is asked for again; no answer means no.
+  static func answer(_ plan: IncomingPlan, _ next: Asking) -> ConsentAnswer? {
+    var accepted: (line: [UInt8], taking: IncomingPlan.Taking)?
+    let isAnswered = ask(.consent, plan.entries, IncomingPlan.forms, next) { line in
+      guard let answer = plan.answer(line) else { return false }
+      if case .taking(let taking) = answer { accepted = (line, taking) }
+      return true
+    }
+    if isAnswered == nil { return nil }
+    guard let accepted else { return .no }
+    var taking = accepted.taking
+    let entries = plan.secrets(after: accepted.line, taking)
+    if entries.isEmpty { return .yes(taking: taking) }
+    let isToldSecrets = ask(.secrets, entries, IncomingPlan.secretForms, next) { line in
+      guard let taken = IncomingPlan.secretAnswer(line, of: entries) else { return false }
+      for number in taken { taking[number]?.insert(.secrets) }
+      return true
+    }
+    return isToldSecrets == nil ? nil : .yes(taking: taking)
+  }
+
+  /// Whether one of a few lines was an answer; nil if none is needed any more.
+  private static func ask(
+    _ subject: ProgramQuestioner.Subject, _ entries: [IncomingPlan.Entry], _ forms: String, _ next: Asking,
+    _ take: ([UInt8]) -> Bool
+  ) -> Bool? {
+    var mistake: String?
+    for _ in 0..<tries {
+      switch next(subject, entries, mistake) {
+      case .interrupted: return nil
+      case .endOfInput: return false
+      case .line(let line): if take(line) { return true }
+      }
+      mistake = "Not an answer: type \(forms)."
+    }
+    return false
+  }
+}

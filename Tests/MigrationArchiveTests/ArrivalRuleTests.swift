@@ -1,0 +1,155 @@
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// Which items may run, or are secrets, by the path that they would have.
+@Suite struct ArrivalRuleTests {
+  private static func rule(
+    _ destination: String, homes: [String] = ["/home/ann"], running: [String] = [], secret: [String] = []
+  ) -> ArrivalRule {
+    var facts = ArrivalRule.Facts(destination: Array(destination.utf8))
+    facts.homes = homes.map { Array($0.utf8) }
+    facts.running = running.map { Array($0.utf8) }
+    facts.secretAtHome = secret.map { Array($0.utf8) }
+    return ArrivalRule(facts)
+  }
+
+  struct Case: Sendable {
+    let destination: String
+    let item: String
+    let kind: ArrivalClasses
+    var isLink = false
+    var homes = ["/home/ann"]
+    var running: [String] = []
+  }
+
+  private static let cases: [Case] = [
+    // In a home.
+    Case(destination: "/home/ann", item: "notes", kind: .files),
+    Case(destination: "/home/ann", item: "notes/.git/hooks/post-checkout", kind: .files),
+    Case(destination: "/home/ann", item: "binary", kind: .files),
+    Case(destination: "/home/ann", item: ".bashrc", kind: .apps),
+    Case(destination: "/home/ann", item: ".config/x/y", kind: .apps),
+    Case(destination: "/home/ann", item: "bin/ls", kind: .apps),
+    Case(destination: "/home/ann", item: "bin", kind: .apps, isLink: true),
+    Case(destination: "/home/ann", item: "snap/code/1", kind: .apps),
+    Case(destination: "/home/ann", item: "notes/bin/ls", kind: .files),
+    Case(destination: "/home/ann", item: ".ssh", kind: .secrets),
+    Case(destination: "/home/ann", item: ".ssh/id", kind: .secrets),
+    Case(destination: "/home/ann", item: ".sshd", kind: .apps),
+    Case(destination: "/home/ann", item: ".gnupg/gpg.conf", kind: .secrets),
+    Case(destination: "/home/ann", item: ".local/share/keyrings/login.keyring", kind: .secrets),
+    Case(destination: "/home/ann", item: ".local/share/keys", kind: .apps),
+    Case(destination: "/home/ann/", item: ".mozilla/firefox/a", kind: .secrets),
+    // Below a home, and in one of its places.
+    Case(destination: "/home/ann/Incoming", item: ".bashrc", kind: .files),
+    Case(destination: "/home/ann/Incoming", item: "bin/ls", kind: .files),
+    Case(destination: "/home/ann/Incoming", item: ".ssh/id", kind: .files),
+    Case(destination: "/home/ann/.config", item: "autostart/x.desktop", kind: .apps),
+    Case(destination: "/home/ann/.config/deep/er", item: "x", kind: .apps),
+    Case(destination: "/home/ann/bin", item: "ls", kind: .apps),
+    Case(destination: "/home/ann/snap/x", item: "y", kind: .apps),
+    Case(destination: "/home/ann/.ssh", item: "rc", kind: .secrets),
+    Case(destination: "/home/ann/.local", item: "share/keyrings/x", kind: .secrets),
+    Case(destination: "/home/ann/.local", item: "lib/x", kind: .apps),
+    Case(destination: "/home/annex", item: ".bashrc", kind: .files),
+    // Above homes.
+    Case(destination: "/home", item: "ann/.bashrc", kind: .apps),
+    Case(destination: "/home", item: "ann/notes", kind: .files),
+    Case(destination: "/home", item: "ann/.ssh/id", kind: .secrets),
+    Case(destination: "/home", item: "bob/.bashrc", kind: .files),
+    Case(destination: "/home", item: ".bashrc", kind: .files),
+    Case(destination: "/home", item: "ann", kind: .files),
+    Case(destination: "/home", item: "ann", kind: .apps, isLink: true),
+    Case(destination: "/", item: "home", kind: .apps, isLink: true),
+    Case(destination: "/", item: "home/ann/bin/ls", kind: .apps),
+    Case(destination: "/", item: "root/.profile", kind: .apps, homes: ["/home/ann", "/root"]),
+    // Folders of PATH, of peer, and of the user's settings elsewhere.
+    Case(destination: "/home/ann", item: "tools/bin/ls", kind: .apps, running: ["/home/ann/tools/bin"]),
+    Case(destination: "/home/ann", item: "tools/bin", kind: .apps, running: ["/home/ann/tools/bin"]),
+    Case(destination: "/home/ann", item: "tools", kind: .files, running: ["/home/ann/tools/bin"]),
+    Case(destination: "/home/ann", item: "tools", kind: .apps, isLink: true, running: ["/home/ann/tools/bin"]),
+    Case(destination: "/home/ann", item: "tools/src/x", kind: .files, running: ["/home/ann/tools/bin"]),
+    Case(destination: "/home/ann", item: "tools/src", kind: .files, isLink: true, running: ["/home/ann/tools/bin"]),
+    Case(destination: "/home/ann/tools", item: "bin/ls", kind: .apps, running: ["/home/ann/tools/bin"]),
+    Case(destination: "/home/ann/tools/bin/more", item: "ls", kind: .apps, running: ["/home/ann/tools/bin"]),
+    Case(destination: "/srv/in", item: "x", kind: .apps, running: ["/srv/in"]),
+    Case(destination: "/srv/in", item: "x", kind: .files, running: ["/srv/in/xx", "/srv/inn"]),
+    Case(destination: "/data/config", item: "autostart/x.desktop", kind: .apps, running: ["/data/config"]),
+    Case(destination: "/srv", item: "opt/peer/share/peer/known-apps/x.app", kind: .apps, running: ["/srv/opt/peer"]),
+  ]
+
+  @Test(arguments: cases)
+  func `the place of an item decides what it is`(_ example: Case) throws {
+    let rule = Self.rule(
+      example.destination, homes: example.homes, running: example.running, secret: [".mozilla/firefox"])
+    #expect(rule.kind(of: try ArchivePath(Array(example.item.utf8)), isLink: example.isLink) == example.kind)
+  }
+
+  @Test func `a root tells what it may have, and where`() throws {
+    let rule = Self.rule("/home", running: ["/home/ann/tools/bin"])
+    func contents(_ path: String) throws -> (ArrivalClasses, [ArrivalClasses: [String]]) {
+      let (classes, places) = rule.contents(of: try ArchivePath(Array(path.utf8)))
+      return (classes, places.mapValues { $0.map { String(decoding: $0, as: UTF8.self) }.sorted() })
+    }
+    #expect(try contents("bob") == (.files, [:]))
+    #expect(try contents("ann/notes") == (.files, [:]))
+    #expect(try contents("ann/.ssh") == (.secrets, [.secrets: ["ann/.ssh"]]))
+    #expect(try contents("ann/tools") == ([.files, .apps], [.apps: ["ann/tools/bin"]]))
+    #expect(
+      try contents("ann/.local")
+        == (
+          [.apps, .secrets],
+          [.apps: ["ann/.local"], .secrets: ["ann/.local/share/keyrings", "ann/.local/share/kwalletd"]]
+        ))
+    let home = try contents("ann")
+    #expect(
+      home.0 == .all && home.1[.apps] == ["ann", "ann/tools/bin"] && home.1[.secrets]?.contains("ann/.ssh") == true)
+  }
+
+  @Test func `items that may run are left out one by one, and the rest of their root arrives`() throws {
+    let scratch = try Scratch.withFolders()
+    let arrival = try Arrival(scratch, offer(["root"]))
+    let rule = Self.rule("/d", homes: [], running: ["/d/root/bin", "/d/root/way/bin"])
+    arrival.staging.permit = ArrivalPermit(rule, at: nil, taking: .files)
+    let records = [
+      try record("root", .directory), try record("root/note", .file(size: 1)), try record("root/bin", .directory),
+      try record("root/bin/ls", .file(size: 1)), try link("root/way", to: "elsewhere"),
+      try hardLink("root/other", to: "root/bin/ls"), try hardLink("root/bin/note", to: "root/note"),
+      try record("root/bin/large", .file(size: 2)),
+    ]
+    // The large file comes in chunks, and one of these before its record.
+    try arrival.write([
+      try Crafted.frame { frame in
+        try frame.chunk("root/bin/large", 1, at: 1, [1])
+        for item in records { if item.size == 1 { frame.file(item, [7]) } else { frame.item(item) } }
+        try frame.chunk("root/bin/large", 1, at: 0, [1])
+      }
+    ])
+    try arrival.finish(finish(records))
+    #expect(scratch.names("destination") == ["root"] && scratch.names("destination/root") == ["note"])
+    let refused = Dictionary(
+      uniqueKeysWithValues: arrival.staging.refusals(from: 0).map {
+        (String(decoding: $0.path.bytes, as: UTF8.self), $0.reason)
+      })
+    #expect(
+      refused == [
+        "root/bin": .notTaken, "root/bin/ls": .notTaken, "root/way": .notTaken, "root/other": .targetNotStored,
+        "root/bin/note": .notTaken, "root/bin/large": .notTaken,
+      ])
+  }
+
+  @Test func `a part is named by its places, never by its sender`() throws {
+    let scratch = try Scratch.withFolders()
+    let roots = ["music", "pictures"].map { Root(kind: .directory, name: Array($0.utf8)) }
+    let places = try RootPlaces(["music": Array("bin".utf8), "pictures": Array("Bilder".utf8)])
+    let importer = try FolderImporter(StagingArea(at: scratch.at("destination")), judging: Self.rule("/home/ann"))
+    let arrival = importer.arrival(of: roots, at: places)
+    #expect(arrival.name == "bin, Bilder" && arrival.roots == [.apps, .files])
+    #expect(arrival.places == [.apps: [Array("bin".utf8)]])
+    let names = ["a", "b", "c", "d"].map { Root(kind: .file, name: Array($0.utf8)) }
+    #expect(importer.arrival(of: Part(.folders(names), name: "x")).name == "a, b, c and 1 more")
+  }
+}

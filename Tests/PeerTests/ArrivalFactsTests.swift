@@ -1,0 +1,44 @@
+import TestSupport
+import Testing
+
+@testable import peer
+
+/// The places of this device where programs look for what they run.
+@Suite struct ArrivalFactsTests {
+  private static let links = [
+    "/bin": "usr/bin", "/home": "/data/home", "/data/home/ann/tools": "/opt/../opt/tools/", "/loop": "loop",
+  ]
+
+  @Test(arguments: [
+    ("/usr/bin", "/usr/bin", []), ("/bin/", "/usr/bin", ["/bin"]), ("/home/ann/x", "/data/home/ann/x", ["/home"]),
+    ("/home/ann/tools/bin", "/opt/tools/bin", ["/home", "/data/home/ann/tools"]), ("/", "/", []),
+    ("/home/../bin/./x", "/data/bin/x", ["/home"]), ("/../..", "/", []),
+  ])
+  func `a path leads through links, each of which has its own place`(given: String, path: String, links: [String]) {
+    let resolved = ResolvedPath(Array(given.utf8)) { folder, name in
+      let folder = String(decoding: folder, as: UTF8.self)
+      let place = (folder == "/" ? "" : folder) + "/" + String(decoding: name, as: UTF8.self)
+      return Self.links[place].map { Array($0.utf8) }
+    }
+    #expect(String(decoding: resolved.path, as: UTF8.self) == path)
+    #expect(resolved.links.map { String(decoding: $0, as: UTF8.self) } == links)
+  }
+
+  @Test func `links in a circle end`() {
+    #expect(ResolvedPath(Array("/loop".utf8)) { _, _ in Array("loop".utf8) }.links.count == 40)
+  }
+
+  @Test func `a login shell tells its PATH behind a greeting, and one that is silent is not waited for`() throws {
+    let scratch = try Scratch()
+    func path(_ name: String, _ script: String, _ patience: Duration = .seconds(20)) -> String? {
+      scratch.write(name, script, mode: 0o755)
+      return LoginShell(program: scratch.path(name), patience: patience).path().map {
+        String(decoding: $0, as: UTF8.self)
+      }
+    }
+    #expect(path("greeting", "#!/bin/sh\necho hello; PATH=/a:/b; export PATH; eval \"$3\"") == "/a:/b")
+    #expect(path("failing", "#!/bin/sh\nexit 1") == nil)
+    #expect(path("silent", "#!/bin/sh\nkill -STOP $$", .milliseconds(200)) == nil)
+    #expect(LoginShell(program: "/no/such/shell", patience: .seconds(1)).path() == nil)
+  }
+}
