@@ -89,7 +89,8 @@ extension HumanReport {
 extension TransferResult {
   /// The result in sentences, with missing items and losses.
   func text(_ role: Role, _ unsent: UnsentList) -> String {
-    ([summary(role)] + partLines + leftOutLines(unsent) + renamedLines(unsent) + notStoredLines(unsent)
+    ([summary(role)] + partLines + removedLines(role) + leftOutLines(unsent) + renamedLines(unsent)
+      + notStoredLines(unsent)
       + unsentLines(unsent)
       + losses.map(\.sentence) + leftBehind.map(\.sentence))
       .map { $0 + "\n" }.joined()
@@ -104,7 +105,9 @@ extension TransferResult {
         + "To transfer newer data, start the same command on both devices again."
     }
     let held = heldBytes > 0 ? " (\(Figures.size(heldBytes)) of it earlier)" : ""
-    let stored = total.items - min(notStored, total.items)
+    // Folders that were removed there have come, and the files of them have not.
+    let away = notStored + (removed.count - min(leftOut.removed, removed.count))
+    let stored = total.items - min(away, total.items)
     let what = "\(Figures.count(stored, "item")), \(Figures.size(total.bytes))\(held)"
     let time = "in \(Figures.duration(seconds))"
     guard sentBytes > 0 else { return "\(verb) \(what), \(time)." }
@@ -116,6 +119,17 @@ extension TransferResult {
 
   private var partLines: [String] {
     failedParts > 0 ? ["\(Figures.count(UInt64(failedParts), "part")) of it did not arrive, as named above."] : []
+  }
+
+  private func removedLines(_ role: Role) -> [String] {
+    guard removed.count > 0 else { return [] }
+    let there = role == .receiver ? "here" : "on the other device"
+    let verb = removed.count == 1 ? "was" : "were"
+    let line =
+      "\(Figures.count(removed.count, "item")) \(verb) moved or removed \(there) after arriving, and not sent again"
+    guard removed.unsettled > 0 else { return [line + "."] }
+    let start = role == .receiver ? "Start 'peer receive --everything' here" : "There, start 'peer receive --everything'"
+    return [line + ".", "\(start) with '--removed again' to have it back, or with '--removed meant'."]
   }
 
   private func leftOutLines(_ list: UnsentList) -> [String] {

@@ -26,6 +26,7 @@ struct ReceiverSetup: Sendable {
   /// names.
   let imports = ComputeGate(places: 1)
   let claims = Claims()
+  let deliveries = Deliveries()
 
   var clock: LoopClock { options.pace }
 
@@ -62,7 +63,10 @@ struct ReceiverSetup: Sendable {
       let place = remembered.destination
     {
       staging.arrivals = try store.arrivedItems(
-        from: remembered.peer, remembered.plan.parts[Int(part)], at: place)
+        from: remembered.peer, remembered.plan.parts[Int(part)], at: place, removals: options.removals)
+    }
+    if let peer = transfer.entry?.remembered.peer, let plan = transfer.part(part) {
+      staging.deliveries = deliveries.of(peer, plan.sourcesOfRoots)
     }
     transfer.keep((staging, importer), ofPart: part)
     transfer.keep(transfer.part(part).flatMap { importers.places(of: $0) }, ofPart: part)

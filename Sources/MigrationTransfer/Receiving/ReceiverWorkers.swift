@@ -124,9 +124,9 @@ extension ReceiverSetup {
 
   func importItems(
     of transfer: ReceivingTransfer, _ part: UInt16,
-    _ conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?, withheld: [Refusal]
+    _ conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?, unsent: UnsentItems
   ) -> ReceiverWorker {
-    let worker = ImportWorker(setup: self, transfer: transfer, part: part, conclusion: conclusion, withheld: withheld)
+    let worker = ImportWorker(setup: self, transfer: transfer, part: part, conclusion: conclusion, unsent: unsent)
     return ReceiverWorker("import") {
       worker.run()
     } failing: { [id = transfer.identifier] in

@@ -102,6 +102,12 @@ extension CommandDescription {
       (UTC) on which the transfer began. Not with --app or --everything.
       """),
     .value("--existing", "MODE", .choice(existingModes), "What to do if a name is taken (default: refuse)."),
+    .value(
+      "--removed", "ANSWER", .choice(removedAnswers),
+      """
+      What to do with items that 'peer send --everything' brought earlier, that the other device still has, and that
+      were moved or removed here since. Without an answer they stay away, and the exit code is 8 on both devices.
+      """),
     .flag(
       "--ask",
       """
@@ -221,6 +227,11 @@ extension CommandDescription {
       PEER_HOME/last-receive.txt, if there are more than 20).
       """),
     .json, .help,
+  ]
+
+  private static let removedAnswers = [
+    ValueKind.Choice(word: "again", text: "let them arrive again."),
+    ValueKind.Choice(word: "meant", text: "they were meant to be removed; remember that."),
   ]
 
   private static let existingModes = [
