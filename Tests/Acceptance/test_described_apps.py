@@ -87,7 +87,7 @@ def test_an_app_of_files(work):
 
 
 def test_existing_data(work):
-    """described apps: existing data is refused without a terminal, and set aside with --existing replace"""
+    """described apps: existing data is refused without a terminal, and set aside with --replace"""
     old, new = described(work)
     new.write(".browser/a/kept", "mine")
     new.write(".config/places", "mine")
@@ -97,7 +97,7 @@ def test_existing_data(work):
     for process in (sender, receiver):
         require("has data here already" in part(process, "The Browser")["message"], f"said: {part(process, 'The Browser')}")
     equal((new.read(".browser/a/kept"), new.read("Documents/letter")), ("mine", "letter"), "what is there")
-    end_well(*move(old, new, "--existing", "replace"))
+    end_well(*move(old, new, "--replace"))
     equal((new.read(".browser/a/kept"), new.read(".config/places")), ("new", "new"), "what arrived")
     aside = sorted(set_aside(new))
     equal(len(aside), 2, f"what was set aside: {aside}")
@@ -187,7 +187,7 @@ def test_a_killed_import(work):
     random_file(f"{old.home}/.browser/a/large", 12 * MIB)
     port = own_port()
     for number in range(3):
-        receiver = new.receive("--existing", "replace", port=port, is_inviting=number == 0)
+        receiver = new.receive("--replace", port=port, is_inviting=number == 0)
         way = receiver if number == 2 else work.slow_link(port)
         sender = old.send(way.port, receiver.pairing_code, "--everything")
         if number == 2:
@@ -313,6 +313,6 @@ def test_hostile_settings(work):
         # A link is no file: what was there is there again.
         os.symlink(f"{new.home}/secret", f"{old.home}/link")
         new.write("secret", "[org/example]\nsize=uint32 7\n")
-        equal(brought("link", "colours", 10, "--existing", "replace"), loaded, "the settings")
+        equal(brought("link", "colours", 10, "--replace"), loaded, "the settings")
         place = f"{new.home}/.local/share/peer-settings"
         equal((os.listdir(place), os.path.islink(f"{place}/colours")), (["colours"], False), "what is there")

@@ -9,7 +9,7 @@ import MigrationWire
 /// The importers of `peer receive --everything`: folders arrive in a directory, usually the home,
 /// and each installed app takes its data.
 final class EverythingImporters: Importers {
-  /// The action for names that are taken, unless the user names another one.
+  /// The action for names that are taken.
   static let existing = Existing.merge
 
   /// What the user of this device allows.
@@ -54,7 +54,7 @@ final class EverythingImporters: Importers {
     let asides = Asides()
     keyed = KeyedArrivals(
       area: folders.area, home: home, known: known,
-      replacesApps: options.replaces || folders.existing == .replace, store: store, settings: settings, asides: asides)
+      replacesApps: options.replaces, store: store, settings: settings, asides: asides)
     begun = KeyedArrivals(
       area: folders.area, home: home, known: known, replacesApps: true, settings: settings, asides: asides
     ) { observer(.notice($0)) }

@@ -116,7 +116,7 @@ struct KeyedArrivals {
     guard !replacesApps, let path = present(arrival, roots).first, !isUntouched(part, arrival) else { return }
     throw ArchiveError(
       .exists, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
-      hint: "With --existing replace, the data is set aside under another name, and the new data arrives.", name: path)
+      hint: DataHint.appHasData.text, name: path)
   }
 
   /// Whether the data that is here is that of an earlier migration, and nothing of it was touched.

@@ -3,7 +3,7 @@ import MigrationSystem
 import MigrationWire
 
 /// What the user of this device does after a migration: installs the programs of the data that has
-/// come, and decides about the old data that was set aside. A command to copy comes last in its
+/// come, and looks at the old data that was set aside. A command to copy comes last in its
 /// sentence, after a colon.
 struct NextSteps: Equatable {
   /// What this device does not have.
@@ -80,11 +80,12 @@ struct NextSteps: Equatable {
 
   private var decidingAboutOldData: [String] {
     guard let first = aside.first else { return [] }
-    let all = aside.map { VisibleText.listed($0.name) }.joined(separator: " ")
     let (place, name) = (VisibleText.listed(first.place), VisibleText.listed(first.name))
+    let all = aside.prefix(Self.shownNames).map { VisibleText.listed($0.name) }.joined(separator: " ")
+    let more = aside.count > Self.shownNames ? " and \(Figures.count(UInt64(aside.count - Self.shownNames))) more" : ""
     return [
-      "What was here before is kept beside the new data. To remove it: rm -rf -- \(all)",
-      "To go back instead, here for the first: rm -rf -- \(place) && mv -- \(name) \(place)",
+      "\(DataHint.oldDataKept.text) \(all)\(more)",
+      DataHint.goingBack(to: name, at: place, keepingNew: VisibleText.listed(first.place + Array(".after".utf8))),
     ]
   }
 }
