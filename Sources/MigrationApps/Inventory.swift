@@ -57,9 +57,11 @@ package struct Inventory: Sendable {
   private var taken: [[UInt8]] = []
   private let home: SharedDirectory
 
-  /// Lists the names of a home. `records` are the absolute paths of peer's own records.
+  /// Lists the names of a home. `records` are the absolute paths of peer's own records, and `others` is
+  /// what stays behind elsewhere.
   package init(
-    of home: SharedDirectory, apps: [MovableApp], records: [[UInt8]] = [], isElsewhere: Bool = false
+    of home: SharedDirectory, apps: [MovableApp], records: [[UInt8]] = [], isElsewhere: Bool = false,
+    besides others: [Omission] = []
   ) throws(ArchiveError) {
     self.home = home
     let folders = HomeFolders(in: home.directory, isElsewhere: isElsewhere)
@@ -82,6 +84,7 @@ package struct Inventory: Sendable {
       taken += folders.targets.values.filter { $0.starts(with: base) }.map { Array($0.dropFirst(base.count)) }
     }
     taken.sort { $0.lexicographicallyPrecedes($1) }
+    leftOut += others
     leftOut.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }
 

@@ -1,3 +1,4 @@
+import MigrationApps
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -178,7 +179,9 @@ struct HumanReport: Report {
     }
   }
 
-  mutating func advise(_ sentences: [String]) { migration.advice = sentences }
+  mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission]) {
+    (migration.advice, migration.leftOut) = (sentences, leftOut)
+  }
 
   private mutating func forgetWhatIsOver(before event: TransferEvent) {
     if case .done = event { return }

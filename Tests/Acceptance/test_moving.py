@@ -342,6 +342,28 @@ def test_a_running_app_with_an_extension(work):
     equal(new.has(app), app, "the app's document")
 
 
+def test_what_stays_behind(work):
+    """moving: the system's settings and the user's crontab are named, with the command that saves the latter"""
+    old, new = computers(work, [])
+    old.write("letter")
+    system = work.folder(work.memory)
+    os.makedirs(f"{system}/usr/bin")
+    work.environment["PEER_SYSTEM"] = system
+    for jobs in ("# none", "@daily backup"):
+        with open(f"{system}/usr/bin/crontab", "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n[ $1 = -l ] && echo '{jobs}'\n")
+        os.chmod(file.name, 0o755)
+        inventory = json.loads(old.peer("send", "--everything", "--dry-run", "--json"))
+        told = {item["path"]: item["reason"] for item in inventory["leftOut"] if item["path"] in ("/etc", "crontab")}
+        equal(sorted(told), ["/etc", "crontab"][:1 + jobs.startswith("@")], "what stays behind")
+    require("crontab -l > ~/crontab.old" in told["crontab"], f"told: {told}")
+    report = f"{work.path}/report.txt"
+    receiver = new.receive()
+    end_well(old.send(receiver.port, receiver.pairing_code, "--everything", "--report", report), receiver)
+    with open(report, encoding="utf-8") as file:
+        require("crontab -l > ~/crontab.old" in file.read(), "the report does not name it")
+
+
 @needs(root)
 def test_homes_of_other_users(work):
     """moving: root sends another user's home as on a disk, and is told the command that receives into one"""

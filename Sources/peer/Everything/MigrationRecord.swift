@@ -43,10 +43,10 @@ struct MigrationRecord: Sendable {
   /// Whether each part has ended.
   var isOver: Bool { !parts.isEmpty && ends.count == parts.count }
 
-  /// The table of a plan of several parts, none otherwise. `command` is the command line of this
+  /// The table of a plan of several parts, and what stays behind; none otherwise. `command` is the command line of this
   /// device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
-    parts.isEmpty ? nil : MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
+    parts.isEmpty && leftOut.isEmpty ? nil : MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
   }
 
   /// The parts that have arrived.

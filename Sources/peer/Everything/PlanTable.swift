@@ -35,6 +35,7 @@ struct PlanTable {
       rows.append(.heading("Left out, also what is marked as a cache in the data of apps:"))
       for item in inventory.leftOut {
         rows.append(.detail(item.line))
+        if let command = item.command { rows.append(.command(command)) }
       }
     }
     rows.append(.heading(total))
@@ -125,7 +126,10 @@ extension Inventory.Entry {
 extension Omission {
   /// The JSON members of an item that does not move.
   var members: JSONMembers {
-    ["path": FileName(path), "reason": reason.clause, "bytes": IfGiven(size?.tally.bytes)]
+    [
+      "path": FileName(path), "reason": reason.clause + (command.map { ": \($0)" } ?? ""),
+      "bytes": IfGiven(size?.tally.bytes),
+    ]
   }
 
   /// The line of a list.

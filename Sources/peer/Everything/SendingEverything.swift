@@ -58,7 +58,8 @@ struct ChosenEverything {
     notes = found.notes
     let apps = (everything.home == nil ? Self.apps(in: records) : []) + found.apps
     inventory = try ArchiveError.mapped(
-      Inventory(of: home, apps: apps, records: [records], isElsewhere: everything.home != nil)
+      Inventory(
+        of: home, apps: apps, records: [records], isElsewhere: everything.home != nil, besides: known.outsideHomes)
     ) { TransferFailure($0) }
     choice = PlanChoice(inventory)
   }
