@@ -50,6 +50,8 @@ package struct AppDescription: Equatable, Sendable {
   package let locks: [PathPattern]
   /// The files, by their paths in the archive, in which paths of the home stand.
   package let homeFiles: [ArchivePath]
+  /// The files, by their paths in the archive, that the app writes when it is merely started.
+  package let started: [ArchivePath]
   /// Where the data says which version has written it, if an older one refuses it.
   package let written: WrittenVersion?
   package let flags: Part.Flags
@@ -101,7 +103,7 @@ private struct DescriptionReader {
   private static let keys: [String: [String]?] = [
     "Application": ["Id", "Name", "Packages", "Programs", "Runs", "Secret", "Identity", "Needs"], "Data": nil,
     "Settings": ["Keys"], "Exclude": ["Patterns"], "Running": ["Processes", "Locks"], "Home": ["Files"],
-    "Version": ["File", "Key"],
+    "Version": ["File", "Key"], "Start": ["Files"],
   ]
 
   init(_ file: KeyFile) throws(Mistake) {
@@ -143,7 +145,8 @@ private struct DescriptionReader {
       programs: try words("Application", "Programs"), roots: roots,
       settings: try settings(),
       exclusions: try exclusions() + locks.map(\.exclusion), processes: try words("Running", "Processes"), locks: locks,
-      homeFiles: try homeFiles(roots), written: try written(roots), flags: flags, isIdentity: try isSet("Identity"),
+      homeFiles: try files("Home", roots), started: try files("Start", roots), written: try written(roots),
+      flags: flags, isIdentity: try isSet("Identity"),
       needs: try words("Application", "Needs"), file: file)
   }
 
@@ -208,8 +211,9 @@ private struct DescriptionReader {
     }
   }
 
-  private func homeFiles(_ roots: [AppDescription.Root]) throws(Mistake) -> [ArchivePath] {
-    guard let entry = entry("Home", "Files") else { return [] }
+  /// The paths of single files in a group.
+  private func files(_ group: String, _ roots: [AppDescription.Root]) throws(Mistake) -> [ArchivePath] {
+    guard let entry = entry(group, "Files") else { return [] }
     var files: [ArchivePath] = []
     for text in entry.list {
       try checkKey(text, entry.line, roots)

@@ -40,7 +40,7 @@ final class Output: Sendable {
       ? JSONReport.ofRun(behind: .find())
       : HumanReport(
         role, on: atOnce > 1 ? .log : .standardError, wanting: wanted, isVerbose: isVerbose,
-        command: CommandLineText.of(CurrentProcess.arguments), behind: .find())
+        command: CommandLineText.again(CurrentProcess.arguments), behind: .find())
     self.init(atOnce > 1 ? SeveralReports(report, areNamed: !json) : report, to: .standard, keeps: keeps)
   }
 

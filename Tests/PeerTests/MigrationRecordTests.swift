@@ -52,6 +52,8 @@ import Testing
 
   @Test func `words of a command line are quoted where a shell would change them`() {
     #expect(CommandLineText.of(["send", "a b", "x\u{1B}"].map { Array($0.utf8) }) == "peer send 'a b' $'x\\x1b'")
+    let again = ["send", "--code-file", "--code-file", "--code-file=c", "--to", "h"].map { Array($0.utf8) }
+    #expect(CommandLineText.again(again) == "peer send --to h")
     #expect(CommandLineText.of(["send", "--to", "-", "--x y"].map { Array($0.utf8) }) == "peer send --to '-' '--x y'")
   }
 }

@@ -14,3 +14,6 @@ info=home/.viminfo;
 
 [Exclude]
 Patterns=*.swp;*.swo;/swap/;
+
+[Start]
+Files=info;

@@ -21,6 +21,8 @@ package final class ArrivedItems: Sendable {
     var away = Named()
     /// The items that are here, and that the sender does not have any more.
     var stayed = Named()
+    /// Folders that were replaced whole, by the names that they have now.
+    var aside = Named()
     /// The marks of which the sender has no item.
     var absent: Set<Mark> = []
   }
@@ -110,6 +112,9 @@ package final class ArrivedItems: Sendable {
   func noteAbsent(_ marks: [Mark]) { state.withLock { $0.absent.formUnion(marks) } }
 
   var absent: Set<Mark> { state.withLock { $0.absent } }
+  /// Records that a folder was replaced whole, and has this name now.
+  func noteAside(_ path: ArchivePath) { state.withLock { $0.aside.note(path) } }
+  package var aside: Named { state.withLock { $0.aside } }
   package var away: Named { state.withLock { $0.away } }
   package var stayed: Named { state.withLock { $0.stayed } }
 }

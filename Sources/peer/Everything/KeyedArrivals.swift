@@ -94,8 +94,15 @@ struct KeyedArrivals {
       missing: parts.compactMap { missing(for: $0) },
       others: named.isEmpty ? [] : named.subtracting(known.packages.names),
       aside: parts.flatMap { setAside(by: $0) }.map { $0.absolute(in: place) },
-      unlabelled: hasLabels ? place : nil)
+      outside: parts.contains { $0.isOfHome } ? outsideHome : [], unlabelled: hasLabels ? place : nil)
     return steps.sentences(known.offered)
+  }
+
+  /// The folders of the user whose configured places are outside of the home.
+  private var outsideHome: [(place: [UInt8], configured: [UInt8])] {
+    let folders = HomeFolders.receiving(in: home.directory)
+    return folders.targets.compactMap { folder, target in folders.places[folder].map { ($0, target) } }
+      .sorted { $0.place.lexicographicallyPrecedes($1.place) }
   }
 
   private func arrival(of app: String) -> Arrival? {
@@ -113,7 +120,8 @@ struct KeyedArrivals {
         .notInstalled, "\(VisibleText.of(arrival.name)) needs dconf, which is not installed here",
         hint: "Install the package dconf-cli, and run both commands again.")
     }
-    guard !replacesApps, let path = present(arrival, roots).first, !isUntouched(part, arrival) else { return }
+    let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)
+    guard !replacesApps, let path = data.first, !isUntouched(part, arrival) else { return }
     throw ArchiveError(
       .exists, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
       hint: DataHint.appHasData.text, name: path)
@@ -126,13 +134,9 @@ struct KeyedArrivals {
     let roots = arrival.places.filter { present.contains($0.value) }.map { (key: Array($0.key.utf8), place: $0.value) }
     return store.arrivedItems(of: part, at: place).contains { $0.areUntouched(roots, in: home.directory) }
   }
+}
 
-  private func present(_ arrival: Arrival, _ roots: [Root]) -> [[UInt8]] {
-    let keys = roots.map(\.name)
-    if let skeleton = try? Directory.open(known.catalogue.skeleton) {
-      return arrival.present(of: keys, in: home.directory, besides: skeleton)
-    }
-    // Without a skeleton, each file counts.
-    return arrival.present(of: keys, in: home.directory)
-  }
+extension Part {
+  /// Whether its roots are folders of the user, by their keys.
+  fileprivate var isOfHome: Bool { if case .role(HomeFolder.role, _) = contents { true } else { false } }
 }

@@ -105,6 +105,17 @@ extension TransferOutcome {
 
 /// The command line of this process, to be pasted.
 enum CommandLineText {
+  /// The command line for another run: a code works once, and so does a file with one.
+  static func again(_ words: [[UInt8]]) -> String {
+    let option = Array("--code-file".utf8)
+    var (rest, isValue) = ([[UInt8]](), false)
+    for word in words {
+      if !isValue, word != option, !word.starts(with: option + [UInt8(ascii: "=")]) { rest.append(word) }
+      isValue = !isValue && word == option
+    }
+    return of(rest)
+  }
+
   /// The program's name and its words, each quoted where a shell would change it.
   static func of(_ words: [[UInt8]]) -> String {
     (["peer"] + words.map(quoted)).joined(separator: " ")
