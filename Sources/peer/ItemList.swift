@@ -31,7 +31,8 @@ struct ItemList: Sendable {
       return
     // The items of a part that has not arrived are named again.
     case .resumed:
-      (items, size, missing) = ([], 0, 0)
+      items.removeSubrange(settled.items...)
+      (size, missing) = (settled.size, settled.missing)
       return
     default: return
     }
@@ -57,7 +58,7 @@ struct ItemList: Sendable {
   /// An array of the events, in the order of the paths. Of several parts, an object with their table
   /// and that array.
   func json(_ command: String) -> String {
-    guard let table = migration.table(command) else { return events }
+    guard let table = migration.table(command), !table.rows.isEmpty else { return events }
     return "\(table.json.json.text.dropLast()),\"items\":\(events.dropLast())}\n"
   }
 

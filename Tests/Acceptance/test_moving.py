@@ -226,6 +226,22 @@ def test_a_killed_migration(work):
     equal(new.read(".config/one/data"), "one", "the file of the app of files")
 
 
+def test_the_names_again(work):
+    """moving: the next run names again what an earlier one has named of the parts that it has finished"""
+    old, new = computers(work, APPS[:1])
+    with open(old.document(APPS[0], "behaviour"), "w", encoding="utf-8") as file:
+        file.write("throw")
+    old.write("Documents/letter", "old")
+    new.write("Documents/letter", "mine")
+    for number in range(2):
+        receiver = new.receive(is_inviting=not number)
+        sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+        equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
+        for process in (sender, receiver):
+            named = [event["arrivedAs"] for event in process.events("renamed")]
+            equal(named, ["Documents/letter (2)"], f"the names of run {number}")
+
+
 def test_another_computer(work):
     """moving: an unfinished move stays, and its sender moves to a freshly installed computer, then to the first one"""
     old, new = computers(work, [])

@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 import Testing
 
 @testable import peer
@@ -48,6 +49,21 @@ import Testing
   @Test func `a failure that no session continues needs a code again`() {
     let text = table([.plan(parts, availableBytes: nil), .partEnded(PartEnd(0, "a", Fault(.exists, "it is there")))])
     #expect(text.contains("peer send 'a b'") && !text.contains("without a code"))
+  }
+
+  @Test func `names of an earlier run's parts stay when a later session begins`() {
+    var (list, items) = (UnsentList(), ItemList())
+    let events: [TransferEvent] = [
+      .unsent(Unsent(path: [97], reason: .vanished)), .partEnded(PartEnd(0, "a", Samples.result())),
+      .unsent(Unsent(path: [98], reason: .vanished)), .resumed(heldBytes: 1),
+      .unsent(Unsent(path: [99], reason: .vanished)), .resumed(heldBytes: 1),
+      .unsent(Unsent(path: [100], reason: .vanished)),
+    ]
+    for event in events {
+      list.note(event)
+      items.note(event)
+    }
+    #expect(list.first.map(\.path) == [[97], [100]] && list.count == 2 && items.count == 2)
   }
 
   @Test func `words of a command line are quoted where a shell would change them`() {
