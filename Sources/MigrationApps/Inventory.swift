@@ -23,6 +23,8 @@ package struct Inventory: Sendable {
     package let linkTarget: [UInt8]?
     /// Nil until it is measured.
     package fileprivate(set) var size: EntrySize?
+    /// How many items of it cannot be read.
+    package fileprivate(set) var unreadable = 0
 
     /// The paths that move, relative to the home; empty for an app with an extension.
     package var places: [Place] {
@@ -120,6 +122,7 @@ package struct Inventory: Sendable {
           let root = try place.source(in: home, sharing: &parents)
           let tree = try SourceWalk.walk([root], selecting: selection, isStopped: { stop.isSet })
           size = size.adding(EntrySize(tree.total, allocated: tree.allocated))
+          entries[index].unreadable += tree.unsent.count { $0.reason == .unreadable }
           leftOut += tree.mountPoints.map { Omission(place.path + $0.dropFirst(place.root.count), .otherFileSystem) }
           for path in tree.leftOut where Omission.isTrash(path) {
             leftOut.append(try trash(place.path + path.dropFirst(place.root.count), stop))
@@ -127,6 +130,7 @@ package struct Inventory: Sendable {
         } catch {
           guard error.code != .stopped else { throw error }
           leftOut.append(Omission(place.path, .unreadable(error.cause?.words ?? error.description)))
+          entries[index].unreadable += 1
         }
       }
       entries[index].size = size

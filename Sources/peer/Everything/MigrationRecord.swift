@@ -40,6 +40,9 @@ struct MigrationRecord: Sendable {
     }
   }
 
+  /// Whether another part than the running one has not ended.
+  var hasMore: Bool { ends.count + 1 < parts.count }
+
   /// Whether each part has ended.
   var isOver: Bool { !parts.isEmpty && ends.count == parts.count }
 
@@ -83,7 +86,8 @@ struct MigrationRecord: Sendable {
       row.seconds = result.concludedAt == nil ? seconds[end.number] : nil
       return row
     case .failure(let failure):
-      return MigrationTable.Row(name: name, state: .failed, reason: failure.message, hint: failure.hint)
+      return MigrationTable.Row(
+        name: name, state: .failed, isDeclined: end.isDeclined, reason: failure.message, hint: failure.hint)
     }
   }
 

@@ -95,6 +95,7 @@ extension Inventory.Entry {
           ? "leads to \(VisibleText.quoted(linkTarget)), which moves"
           : "a link to \(VisibleText.quoted(linkTarget)), which moves as a link")
     }
+    if unreadable > 0 { words.append("\(Figures.count(UInt64(unreadable), "item")) of it cannot be read, and stays") }
     if let app {
       if app.isIdentity { words.append("makes this computer itself: link the app anew, or add it") }
       if app.flags.contains(.secret) { words.append("has secrets") }

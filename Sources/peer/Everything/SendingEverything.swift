@@ -283,6 +283,9 @@ struct ChosenEverything {
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) -> LabelledSource {
     do throws(ArchiveError) {
+      let named = part.places.filter { $0.path.first != UInt8(ascii: "/") }
+      let places = try? RootPlaces(
+        Dictionary(named.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
       let source = try FolderSource(
         roots: try part.roots(in: home, sharing: &parents), selecting: part.selection,
         contents: { roots in
@@ -291,10 +294,7 @@ struct ChosenEverything {
           case .files(let app, _): .files(of: app.identifier, roots)
           case .folders, .app, .settings: .folders(roots)
           }
-        }, notice: { tell(.notice($0)) })
-      let named = part.places.filter { $0.path.first != UInt8(ascii: "/") }
-      let places = try? RootPlaces(
-        Dictionary(named.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
+        }, places: places, notice: { tell(.notice($0)) })
       guard case .files(let app, _) = part.contents else { return LabelledSource(source, label, places: places) }
       var label = label
       label.homePaths = homePaths
