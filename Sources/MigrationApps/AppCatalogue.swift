@@ -150,7 +150,8 @@ package struct AppCatalogue: Sendable {
     if let description = descriptions[identifier], !description.settings.isEmpty {
       return Arrival(
         name: description.name, places: [Self.settingsKey: Self.settingsPlace(of: identifier)],
-        flags: description.flags, isIdentity: description.isIdentity, missing: nil, inUse: nil, homeFiles: [],
+        flags: description.flags, isIdentity: description.isIdentity, missing: nil, inUse: nil,
+        homeFiles: description.homeFiles,
         written: nil, installed: nil, settings: description.settings)
     }
     if let description = descriptions[identifier] {

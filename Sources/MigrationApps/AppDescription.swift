@@ -206,7 +206,8 @@ private struct DescriptionReader {
   /// The key of a root, and what follows it in a path such as `profile/x/prefs.js`.
   private func checkKey(_ text: String, _ line: Int, _ roots: [AppDescription.Root]) throws(Mistake) {
     let key = text.prefix { $0 != "/" }
-    guard roots.contains(where: { $0.key == key }) else {
+    let isOfSettings = roots.isEmpty && key == AppCatalogue.settingsKey
+    guard isOfSettings || roots.contains(where: { $0.key == key }) else {
       throw Mistake(line: line, reason: "\(VisibleText.quoted(text)) begins with no key of [Data]")
     }
   }

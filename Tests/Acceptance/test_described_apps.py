@@ -32,7 +32,7 @@ Locks=*/.lock
 [Home]
 Files=places
 """
-SETTINGS = "[Application]\nId=colours\nName=Colours\n[Settings]\nKeys=/org/example/colours/;/org/example/size\n"
+SETTINGS = "[Application]\nId=colours\nName=Colours\n[Settings]\nKeys=/org/example/colours/;/org/example/size\n[Home]\nFiles=dconf\n"
 SHELL = "[Application]\nId=shell\nName=Shell\nRuns=yes\n[Data]\nrc=home/.shrc\n"
 
 
@@ -235,7 +235,7 @@ def test_settings(work):
             ends.callback(bus.wait)
             ends.callback(bus.terminate)
         (_, of_old, here), (_, of_new, there) = both
-        for key, value in (("colours/top", "'red'"), ("size", "uint32 4"), ("other/more", "1"), ("private", "2")):
+        for key, value in (("colours/top", "'red'"), ("colours/wall", f"'file://{old.home}/wall.png'"), ("size", "uint32 4"), ("other/more", "1"), ("private", "2")):
             here("write", f"/org/example/{key}", value)
         there("write", "/org/example/size", "uint32 9")
         there("write", "/org/example/mine", "true")
@@ -244,7 +244,8 @@ def test_settings(work):
         work.environment.update(of_old)
         sender = old.send(receiver.port, receiver.pairing_code, "--everything")
         end_well(sender, receiver)
-        equal(there("dump", "/"), "[org/example]\nmine=true\nsize=uint32 4\n\n[org/example/colours]\ntop='red'\n", "the settings")
+        equal(there("dump", "/"), "[org/example]\nmine=true\nsize=uint32 4\n\n[org/example/colours]\ntop='red'\n" +
+              f"wall='file://{new.home}/wall.png'\n", "the settings")
         equal(new.read(".local/share/peer-settings/colours.replaced"), "[org/example]\nsize=uint32 9\n", "the old settings")
         equal(sorted(os.listdir(f"{new.home}/.local/share/peer-settings")), ["colours", "colours.replaced"], "the files")
 

@@ -198,6 +198,27 @@ def test_linked_folders(work):
     equal(new.read("Videos/film"), "a film", "the film")
 
 
+def test_traces_of_the_old_home(work):
+    """moving: links and files of folders that lead into the old home are named by kind, with what mends them"""
+    old, new = computers(work, [])
+    describe(old, new, "one")
+    old.write(".config/one/data", f"{old.home}/x")
+    old.write("Documents/script", f"cat {old.home}/Documents/letter\n")
+    old.write("Projects/tree/.git", f"gitdir: {old.home}/Projects/main/.git/worktrees/tree\n")
+    old.write("Projects/env/bin/pip", f"#!{old.home}/Projects/env/bin/python\n")
+    for name in ("Documents/link", ".config/one/link"):
+        os.symlink(f"{old.home}/Projects/tree", f"{old.home}/{name}")
+    os.symlink("../Projects", f"{old.home}/Documents/fine")
+    receiver = new.receive()
+    end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
+    steps = receiver.events("done")[0]["nextSteps"]
+    for words in (f"1 link leads into '{old.home}', and nowhere here: Documents/link", ": Documents/script", "'git worktree repair' in the repository of each: Projects/tree/.git",
+                  "make these environments anew: Projects/env/bin/pip"):
+        require(any(step.endswith(words) for step in steps), f"{words} is not in {steps}")
+    said = " ".join(event["message"] for event in receiver.events("notice"))
+    require(f"links of App one lead into '{old.home}'" in said and "'.config/one/link'" in said, f"said: {said}")
+
+
 def test_a_killed_migration(work):
     """moving: everything continues after a kill of either end, without a code, and finished parts stay"""
     old, new = computers(work, APPS)

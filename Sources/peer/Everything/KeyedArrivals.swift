@@ -31,7 +31,7 @@ struct KeyedArrivals {
     case .files(let app, let roots):
       guard let arrival = arrival(of: app) else { return nil }
       try check(arrival, roots, of: part)
-      let data = ArrivingData(arrival, paths: paths(of: part), tell: tell)
+      let data = ArrivingData(arrival, paths: oldPaths(part.homePaths), tell: tell)
       return FolderImporter(
         area, existing: .setAside, places: try RootPlaces(arrival.places),
         preparing: { (files) throws(ArchiveError) in try data.prepare(files) },
@@ -56,9 +56,9 @@ struct KeyedArrivals {
   }
 
   /// The paths of the sender's home that stand for others here.
-  private func paths(of part: Part) -> OldPaths? {
+  func oldPaths(_ told: [HomePath]) -> OldPaths? {
     guard let home = try? self.home.directory.canonicalPath() else { return nil }
-    return OldPaths(part.homePaths, home: home, folders: HomeFolders.receiving(in: self.home.directory).map)
+    return OldPaths(told, home: home, folders: HomeFolders.receiving(in: self.home.directory).map)
   }
 
   /// What a part is by this device's own knowledge; its flags only add to that.

@@ -327,6 +327,8 @@ struct ChosenEverything {
         name, beneath: SharedDirectory(folder), as: Array(AppCatalogue.settingsKey.utf8))
       let source = try FolderSource(
         roots: [root], selecting: Selection(), contents: { .files(of: app.identifier, $0) })
+      var label = label
+      label.homePaths = homePaths
       return LabelledSource(source, label)
     } catch let error as ArchiveError {
       throw TransferFailure(error)
