@@ -55,6 +55,8 @@ package struct Inventory: Sendable {
   /// word. The number that a person sees is the position and one.
   package private(set) var entries: [Entry] = []
   package private(set) var leftOut: [Omission] = []
+  /// Whether some computer has got an earlier move from this one.
+  package var hasMovedBefore = false
   /// The paths that belong to one entry, and to no folder above them, sorted.
   private var taken: [[UInt8]] = []
   private let home: SharedDirectory

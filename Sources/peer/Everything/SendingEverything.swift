@@ -61,6 +61,8 @@ struct ChosenEverything {
       Inventory(
         of: home, apps: apps, records: [records], isElsewhere: everything.home != nil, besides: known.outsideHomes)
     ) { TransferFailure($0) }
+    let known = (try? TransferStore(home: records).devices(as: .sender, .migrating(isKept: false))) ?? []
+    inventory.hasMovedBefore = known.contains { $0.transfers > 0 && everything.home == nil }
     choice = PlanChoice(inventory)
   }
 
