@@ -149,7 +149,7 @@ def events(lines, name):
 
 def move(old, new, network, running):
     """Moves everything with one code; a program of the old system runs, and is ended when peer asks for it."""
-    receiver = Lines(new.words("exec peer receive --everything --take-apps --take-secrets --existing replace --listen 127.0.0.1:0 --json --no-announce",
+    receiver = Lines(new.words("exec peer receive --everything --take-apps --take-secrets --replace --listen 127.0.0.1:0 --json --no-announce",
                                network.path))
     port = receiver.find("where it listens", lambda line: json.loads(line)["port"] if '"listening"' in line else None)
     code = receiver.find("the code", lambda line: json.loads(line)["code"] if '"event":"code"' in line else None)

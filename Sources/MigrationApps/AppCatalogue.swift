@@ -153,7 +153,8 @@ package struct AppCatalogue: Sendable {
     if let description = descriptions[identifier], !description.settings.isEmpty {
       return Arrival(
         name: description.name, places: [Self.settingsKey: Self.settingsPlace(of: identifier)],
-        hasSecrets: description.hasSecrets, isIdentity: description.isIdentity, missing: nil, inUse: nil, homeFiles: [],
+        hasSecrets: description.hasSecrets, isIdentity: description.isIdentity, missing: nil, inUse: nil,
+        homeFiles: description.homeFiles,
         written: nil, installed: nil, settings: description.settings)
     }
     if let description = descriptions[identifier] {
@@ -171,8 +172,9 @@ package struct AppCatalogue: Sendable {
         missing: installed == nil ? Self.missing(packaging, description.packages) : nil,
         inUse: use(of: description, packaging, at: Array(places.values), in: home, running),
         homeFiles: description.homeFiles, written: description.written,
-        installed: packaging == .native && description.written != nil ? packages.version(of: description.packages) : nil
-      )
+        installed: packaging == .native && description.written != nil
+          ? packages.version(of: description.packages) : nil,
+        started: description.started)
     }
     guard Flatpaks.isIdentifier(identifier) else { return nil }
     return Arrival(
@@ -248,6 +250,8 @@ package struct Arrival: Equatable, Sendable {
   let installed: Version?
   /// The keys of dconf that are loaded; empty for other data.
   package var settings: [SettingsKey] = []
+  /// The files, by their paths in the archive, that the app writes when it is merely started.
+  var started: [ArchivePath] = []
 
   /// The places of some roots at which anything is.
   package func present(of keys: [[UInt8]], in home: borrowing Directory) -> [[UInt8]] {
@@ -256,11 +260,32 @@ package struct Arrival: Equatable, Sendable {
     return keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { home.isTaken(at: $0) }
   }
 
-  /// The places of some roots that have data already: anything but files that every new home has.
-  package func present(
-    of keys: [[UInt8]], in home: borrowing Directory, besides skeleton: borrowing Directory
-  ) -> [[UInt8]] {
-    present(of: keys, in: home).filter { !home.isSame(as: skeleton, at: $0) }
+  /// The places of some roots that have data already: anything but files that every new home has, as the
+  /// folder `skeleton` has them, and those that the app writes when it is merely started.
+  package func data(of keys: [[UInt8]], in home: borrowing Directory, besides skeleton: [UInt8]) -> [[UInt8]] {
+    let present = keys.filter { !isMerelyStarted($0, in: home) }
+    // Without a skeleton, each other file counts.
+    guard let skeleton = try? Directory.open(skeleton) else { return self.present(of: present, in: home) }
+    return self.present(of: present, in: home).filter { !home.isSame(as: skeleton, at: $0) }
+  }
+
+  /// Whether the place of a root has nothing but what the app writes when it is merely started.
+  private func isMerelyStarted(_ key: [UInt8], in home: borrowing Directory) -> Bool {
+    let files = started.map(\.bytes).filter { $0 == key || $0.starts(with: key + [UInt8(ascii: "/")]) }
+    guard !files.isEmpty, let place = places[String(decoding: key, as: UTF8.self)] else { return false }
+    if files.contains(key) { return home.kind(at: place) == .file }
+    func hasOnly(_ folder: [UInt8], _ path: [UInt8]) -> Bool {
+      guard let directory = try? home.openDirectoryBeneath(folder), let names = try? directory.names() else {
+        return false
+      }
+      return names.allSatisfy { name in
+        let rest = [UInt8(ascii: "/")] + name
+        return files.contains(path + rest)
+          || files.contains { $0.starts(with: path + rest + [UInt8(ascii: "/")]) }
+            && hasOnly(folder + rest, path + rest)
+      }
+    }
+    return hasOnly(place, key)
   }
 }
 

@@ -50,6 +50,8 @@ package struct AppDescription: Equatable, Sendable {
   package let locks: [PathPattern]
   /// The files, by their paths in the archive, in which paths of the home stand.
   package let homeFiles: [ArchivePath]
+  /// The files, by their paths in the archive, that the app writes when it is merely started.
+  package let started: [ArchivePath]
   /// Where the data says which version has written it, if an older one refuses it.
   package let written: WrittenVersion?
   package let hasSecrets: Bool
@@ -101,7 +103,7 @@ private struct DescriptionReader {
   private static let keys: [String: [String]?] = [
     "Application": ["Id", "Name", "Packages", "Programs", "Runs", "Secret", "Identity", "Needs"], "Data": nil,
     "Settings": ["Keys"], "Exclude": ["Patterns"], "Running": ["Processes", "Locks"], "Home": ["Files"],
-    "Version": ["File", "Key"],
+    "Version": ["File", "Key"], "Start": ["Files"],
   ]
 
   init(_ file: KeyFile) throws(Mistake) {
@@ -142,8 +144,8 @@ private struct DescriptionReader {
       programs: try words("Application", "Programs"), roots: roots,
       settings: try settings(),
       exclusions: try exclusions() + locks.map(\.exclusion), processes: try words("Running", "Processes"), locks: locks,
-      homeFiles: try homeFiles(roots), written: try written(roots), hasSecrets: try isSet("Secret"),
-      isIdentity: try isSet("Identity"),
+      homeFiles: try files("Home", roots), started: try files("Start", roots), written: try written(roots),
+      hasSecrets: try isSet("Secret"), isIdentity: try isSet("Identity"),
       needs: try words("Application", "Needs"), file: file)
   }
 
@@ -203,13 +205,15 @@ private struct DescriptionReader {
   /// The key of a root, and what follows it in a path such as `profile/x/prefs.js`.
   private func checkKey(_ text: String, _ line: Int, _ roots: [AppDescription.Root]) throws(Mistake) {
     let key = text.prefix { $0 != "/" }
-    guard roots.contains(where: { $0.key == key }) else {
+    let isOfSettings = roots.isEmpty && key == AppCatalogue.settingsKey
+    guard isOfSettings || roots.contains(where: { $0.key == key }) else {
       throw Mistake(line: line, reason: "\(VisibleText.quoted(text)) begins with no key of [Data]")
     }
   }
 
-  private func homeFiles(_ roots: [AppDescription.Root]) throws(Mistake) -> [ArchivePath] {
-    guard let entry = entry("Home", "Files") else { return [] }
+  /// The paths of single files in a group.
+  private func files(_ group: String, _ roots: [AppDescription.Root]) throws(Mistake) -> [ArchivePath] {
+    guard let entry = entry(group, "Files") else { return [] }
     var files: [ArchivePath] = []
     for text in entry.list {
       try checkKey(text, entry.line, roots)

@@ -58,17 +58,20 @@ package struct ArrivingData: Sendable {
       let content = files.content(of: path, atMost: DesktopSettings.longest)
     else { return }
     let settings = DesktopSettings(dump: content)?.only(arrival.settings)
-    let kept = settings?.dump ?? []
+    var kept = settings?.dump ?? []
+    if arrival.homeFiles.contains(path), let new = paths?.replaced(in: kept) { kept = new.content }
     if kept != content { try files.replaceContent(of: path, with: kept) }
   }
 
   private func look(at files: StagedFiles) {
     var (looked, bytes) = (0, 0)
-    var (naming, foreign): ([ArchivePath], [ArchivePath]) = ([], [])
+    var (naming, foreign, leading): ([ArchivePath], [ArchivePath], [ArchivePath]) = ([], [], [])
     var newest: Version?
-    files.forEachFile { path in
+    files.forEachItem { path, isLink in
       looked += 1
-      if let beginning = files.beginning(of: path, Machine.length), Machine.isForeign(beginning) {
+      if isLink {
+        if let target = files.target(of: path), paths?.leads(target) == true { leading.append(path) }
+      } else if let beginning = files.beginning(of: path, Machine.length), Machine.isForeign(beginning) {
         foreign.append(path)
       } else if paths != nil || arrival.written != nil, !arrival.homeFiles.contains(path),
         let content = files.content(of: path, atMost: Self.smallFile), !content.contains(0)
@@ -84,6 +87,9 @@ package struct ArrivingData: Sendable {
     if let paths, !naming.isEmpty {
       tell(
         "\(name) names \(VisibleText.quoted(paths.home)) in \(list(naming)): these paths may lead nowhere here")
+    }
+    if let paths, !leading.isEmpty {
+      tell("links of \(name) lead into \(VisibleText.quoted(paths.home)), and nowhere here: \(list(leading))")
     }
     if !foreign.isEmpty { tell("\(name) has programs for another processor, which do not run here: \(list(foreign))") }
     if let newest, let installed = arrival.installed, installed < newest {

@@ -24,6 +24,8 @@ package struct Inventory: Sendable {
     package let linkTarget: [UInt8]?
     /// Nil until it is measured.
     package fileprivate(set) var size: EntrySize?
+    /// How many items of it cannot be read.
+    package fileprivate(set) var unreadable = 0
 
     /// The paths that move, relative to the home; empty for an app with an extension.
     package var places: [Place] {
@@ -54,13 +56,17 @@ package struct Inventory: Sendable {
   /// word. The number that a person sees is the position and one.
   package private(set) var entries: [Entry] = []
   package private(set) var leftOut: [Omission] = []
+  /// Whether some computer has got an earlier move from this one.
+  package var hasMovedBefore = false
   /// The paths that belong to one entry, and to no folder above them, sorted.
   private var taken: [[UInt8]] = []
   private let home: SharedDirectory
 
-  /// Lists the names of a home. `records` are the absolute paths of peer's own records.
+  /// Lists the names of a home. `records` are the absolute paths of peer's own records, and `others` is
+  /// what stays behind elsewhere.
   package init(
-    of home: SharedDirectory, apps: [MovableApp], records: [[UInt8]] = [], isElsewhere: Bool = false
+    of home: SharedDirectory, apps: [MovableApp], records: [[UInt8]] = [], isElsewhere: Bool = false,
+    besides others: [Omission] = []
   ) throws(ArchiveError) {
     self.home = home
     let folders = HomeFolders(in: home.directory, isElsewhere: isElsewhere)
@@ -83,6 +89,7 @@ package struct Inventory: Sendable {
       taken += folders.targets.values.filter { $0.starts(with: base) }.map { Array($0.dropFirst(base.count)) }
     }
     taken.sort { $0.lexicographicallyPrecedes($1) }
+    leftOut += others
     leftOut.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }
 
@@ -113,6 +120,7 @@ package struct Inventory: Sendable {
           let root = try place.source(in: home, sharing: &parents)
           let tree = try SourceWalk.walk([root], selecting: selection, isStopped: { stop.isSet })
           size = size.adding(EntrySize(tree.total, allocated: tree.allocated))
+          entries[index].unreadable += tree.unsent.count { $0.reason == .unreadable }
           leftOut += tree.mountPoints.map { Omission(place.path + $0.dropFirst(place.root.count), .otherFileSystem) }
           for path in tree.leftOut where Omission.isTrash(path) {
             leftOut.append(try trash(place.path + path.dropFirst(place.root.count), stop))
@@ -120,6 +128,7 @@ package struct Inventory: Sendable {
         } catch {
           guard error.code != .stopped else { throw error }
           leftOut.append(Omission(place.path, .unreadable(error.cause?.words ?? error.description)))
+          entries[index].unreadable += 1
         }
       }
       entries[index].size = size

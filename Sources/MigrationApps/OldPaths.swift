@@ -69,6 +69,9 @@ package struct OldPaths: Sendable {
     return count == 0 ? nil : (result + content[copied...], count)
   }
 
+  /// Whether the target of a link is in the old home.
+  func leads(_ target: [UInt8]) -> Bool { target == home || target.starts(with: home + [UInt8(ascii: "/")]) }
+
   /// Whether a content has an old path, changed or not.
   func stands(in content: [UInt8]) -> Bool { replaced(in: content) != nil }
 
@@ -87,8 +90,9 @@ package struct OldPaths: Sendable {
     }
   }
 
-  /// What may stand before and behind a path. A blank can be part of a name, so it ends no path.
-  private static let beginnings = Set(" \t\n\r\0\"'=:,;([{<>|".utf8)
+  /// What may stand before and behind a path. A blank can be part of a name, so it ends no path;
+  /// a script's first line begins with `#!`.
+  private static let beginnings = Set(" \t\n\r\0\"'=:,;([{<>|!".utf8)
   private static let ends = Set("\t\n\r\0\"':,;)]}<>|?#".utf8)
 
   /// The address of a path begins with this.

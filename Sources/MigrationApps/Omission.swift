@@ -11,6 +11,8 @@ package struct Omission: Equatable, Sendable {
     case programs
     case boundToDevice
     case notSendable
+    case system
+    case crontab
     case unreadable(String)
 
     /// A clause for people.
@@ -26,12 +28,18 @@ package struct Omission: Equatable, Sendable {
       case .programs: "installed programs, which are installed again"
       case .boundToDevice: "bound to this computer"
       case .notSendable: "a socket, a pipe or a device"
+      case .system: "the system's settings, such as users, networks and printers, are set up anew"
+      case .crontab:
+        "your jobs of cron; to save them in a file that moves, for 'crontab -e' on the new computer, run the command below"
       case .unreadable(let words): "it cannot be read: \(words)"
       }
     }
   }
 
-  /// Relative to the home.
+  /// A command to paste.
+  package var command: String? { if case .crontab = reason { "crontab -l > ~/crontab.old" } else { nil } }
+
+  /// Relative to the home; absolute, or a name, for what is of no home.
   package let path: [UInt8]
   package let reason: Reason
   /// Nil where it was not measured.
@@ -45,6 +53,11 @@ package struct Omission: Equatable, Sendable {
 }
 
 extension Omission {
+  /// What is of the system, and not of a home.
+  package static let system = Omission(Array("/etc".utf8), .system)
+  /// The user's jobs of cron(8).
+  package static let crontab = Omission(Array("crontab".utf8), .crontab)
+
   /// The items of every home that do not move, by their paths.
   static let known: [Omission] = paths.map { Omission(Array($0.0.utf8), $0.1) }
 

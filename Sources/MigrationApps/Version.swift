@@ -63,22 +63,36 @@ package struct InstalledPackages: Sendable {
     Set(Self.stanzas(of: database).compactMap { $0["Status"] == Self.installed ? $0["Package"] : nil })
   }
 
-  /// The packages that this device's user has installed, sorted: not those that others needed, nor those of
-  /// each system.
+  /// The packages that this device's user has installed, sorted: no libraries, and neither those that others
+  /// need nor those of each system. A program that installs a system marks none as needed by others.
   package var byHand: [String] {
     guard automatic != nil else { return [] }
-    let needed = Set(Self.stanzas(of: automatic).compactMap { $0["Auto-Installed"] == "1" ? $0["Package"] : nil })
-    let chosen = Self.stanzas(of: database).compactMap { fields -> String? in
-      guard fields["Status"] == Self.installed, fields["Essential"] != "yes", let name = fields["Package"],
-        !["required", "important", "standard"].contains(fields["Priority"]), !needed.contains(name)
+    let present = Self.stanzas(of: database).filter { $0["Status"] == Self.installed }
+    let automatic = Self.stanzas(of: automatic).compactMap { $0["Auto-Installed"] == "1" ? $0["Package"] : nil }
+    let needed = Set(automatic + present.flatMap(Self.needs))
+    let chosen = present.compactMap { fields -> String? in
+      guard fields["Essential"] != "yes", let name = fields["Package"], !needed.contains(name),
+        !["required", "important", "standard"].contains(fields["Priority"]),
+        !["libs", "oldlibs"].contains(fields["Section"].map { $0.split(separator: "/").last ?? "" })
       else { return nil }
       return name
     }
     return Set(chosen).sorted()
   }
 
+  /// The packages without which another one cannot be installed.
+  private static func needs(_ fields: [String: String]) -> [String] {
+    [fields["Pre-Depends"], fields["Depends"]].compactMap(\.self).flatMap { $0.split(separator: ",") }.compactMap {
+      group in
+      // One of several would do.
+      group.contains("|") ? nil : group.split(whereSeparator: { " (:".contains($0) }).first.map(String.init)
+    }
+  }
+
   private static let installed = "install ok installed"
-  private static let fields = ["Package", "Status", "Essential", "Priority", "Auto-Installed"]
+  private static let fields = [
+    "Package", "Status", "Essential", "Priority", "Auto-Installed", "Section", "Depends", "Pre-Depends",
+  ]
 
   /// The fields that matter here, of each package in a file.
   private static func stanzas(of file: [UInt8]?) -> [[String: String]] {

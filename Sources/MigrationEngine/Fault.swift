@@ -224,8 +224,7 @@ extension Fault.Code {
   var hint: String? {
     switch self {
     case .connection: "Start the same command on both devices again."
-    case .exists:
-      "Choose another destination, or start 'peer receive' with --existing skip, merge, keep-both or replace."
+    case .exists: DataHint.namesTaken.text
     case .noSpace: "Free some space at the destination, and start again."
     case .unfit: "Choose a directory that exists and that you may write to."
     case .inUse: "Wait until it is done, or choose another destination."
@@ -319,7 +318,7 @@ extension Close {
   fileprivate var advice: String? {
     switch code {
     case .version: "Update peer on both devices."
-    case .exists: Fault.Code.exists.hint
+    case .exists: DataHint.namesTakenThere.text
     case .noSpace where bytes == nil && items == nil:
       "Free some space there, or start 'peer receive' there with a greater --max-size."
     case .noSpace where bytes?.isShort != true && items?.isShort == true: Close.Space.entriesHint

@@ -64,9 +64,12 @@ package struct PartEnd: Sendable {
   package let result: TransferOutcome
   /// Whether a later session may continue a part that has failed.
   package let mayResume: Bool
+  /// Whether the receiver's user has not taken it.
+  package let isDeclined: Bool
 
   package init(_ number: UInt16, _ name: String, _ result: TransferResult) {
-    (self.number, self.name, root, self.result, mayResume) = (number, name, nil, .success(result), false)
+    (self.number, self.name, root, self.result) = (number, name, nil, .success(result))
+    (mayResume, isDeclined) = (false, false)
   }
 
   package init(_ number: UInt16, _ name: String, root: [UInt8]? = nil, _ fault: Fault) {
@@ -75,6 +78,7 @@ package struct PartEnd: Sendable {
     self.root = root
     result = .failure(fault.failure)
     mayResume = root == nil && fault.isResumable
+    isDeclined = [.declined, .notAllowed, .told(.refused)].contains(fault.code)
   }
 
   fileprivate func placed(_ place: ([UInt8]) -> [UInt8]) -> PartEnd {

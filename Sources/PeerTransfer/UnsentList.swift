@@ -50,6 +50,8 @@ package struct UnsentList: Equatable, Sendable {
 
   /// Whether the transfer is an app's, all of whose items its exporter wants to be sent.
   private var isApp = false
+  /// One: the items of the parts that have arrived, which are not named again.
+  private var settled: [UnsentList] = []
 
   package init() {}
 
@@ -71,11 +73,15 @@ package struct UnsentList: Equatable, Sendable {
     case .renamed(let path, let target):
       renamedCount += 1
       if renamed.count < Self.shown { renamed.append(Renaming(path: path, target: target)) }
-    // Items that could not be sent or stored are named again.
+    case .partEnded(let end):
+      guard end.root == nil, case .success = end.result else { return }
+      settled = []
+      settled = [self]
+    // Items of a part that has not arrived are named again.
     case .resumed:
       let former = self
-      self = UnsentList()
-      isApp = former.isApp
+      self = former.settled.first ?? UnsentList()
+      (isApp, settled) = (former.isApp, former.settled)
     default: break
     }
   }

@@ -1,3 +1,4 @@
+import MigrationApps
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -25,9 +26,6 @@ struct HumanReport: Report {
   private static let fewGuesses = 10
   /// After this many seconds without the other device, this one says what may keep it away.
   private static let patience = 20.0
-  /// The way to transfer the missing items.
-  private static let completion =
-    "To complete the transfer, run both commands again, with 'peer receive --existing skip'.\n"
   /// The width of a table after a failure.
   private static let failureColumns = 80
   /// Returns to the start of the line, and erases it.
@@ -147,7 +145,8 @@ struct HumanReport: Report {
     case .notice(let text):
       return say("peer: note: \(text)")
     case .staged:
-      return say("All data has arrived.")
+      // Of several parts, the last one alone says it.
+      return migration.hasMore ? Rendering() : say("All data has arrived.")
     case .importing:
       return handle(.progress(.starting(.importing)), at: moment)
     case .unsent, .notStored, .renamed:
@@ -158,11 +157,15 @@ struct HumanReport: Report {
     case .done(let result):
       meter.stop()
       var rendering = clear()
-      rendering.standardOutput = result.text(role, unsent)
       if let table = migration.table(command) {
-        rendering.standardOutput += table.text(columns: moment.columns)
-      } else if !isApp, !unsent.isComplete(result) {
-        rendering.standardOutput += Self.completion
+        // First what a person has to do.
+        rendering.standardOutput =
+          result.headline(role) + table.head(columns: moment.columns) + result.details(role, unsent)
+          + table.rest(columns: moment.columns)
+      } else {
+        rendering.standardOutput = result.text(role, unsent)
+        let hint = command.contains(" --everything") ? DataHint.itemsMissingOfHome : .itemsMissing
+        if !isApp, !unsent.isComplete(result) { rendering.standardOutput += hint.text + "\n" }
       }
       isTransferOver = true
       return rendering
@@ -178,7 +181,9 @@ struct HumanReport: Report {
     }
   }
 
-  mutating func advise(_ sentences: [String]) { migration.advice = sentences }
+  mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission]) {
+    (migration.advice, migration.leftOut) = (sentences, leftOut)
+  }
 
   private mutating func forgetWhatIsOver(before event: TransferEvent) {
     if case .done = event { return }

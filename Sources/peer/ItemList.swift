@@ -13,6 +13,8 @@ struct ItemList: Sendable {
   private var size = 0
   /// The number of items for which there is no room.
   private var missing: UInt64 = 0
+  /// Those of the parts that have arrived, which are not named again.
+  private var settled: (items: Int, size: Int, missing: UInt64) = (0, 0, 0)
 
   /// The number of all items.
   var count: UInt64 { UInt64(items.count) + missing }
@@ -24,9 +26,13 @@ struct ItemList: Sendable {
     switch event {
     case .unsent(let item): path = item.path
     case .notStored(let named, _, _), .renamed(let named, _): path = named
-    // The items are named again.
+    case .partEnded(let end):
+      if end.root == nil, case .success = end.result { settled = (items.count, size, missing) }
+      return
+    // The items of a part that has not arrived are named again.
     case .resumed:
-      (items, size, missing) = ([], 0, 0)
+      items.removeSubrange(settled.items...)
+      (size, missing) = (settled.size, settled.missing)
       return
     default: return
     }
@@ -52,7 +58,7 @@ struct ItemList: Sendable {
   /// An array of the events, in the order of the paths. Of several parts, an object with their table
   /// and that array.
   func json(_ command: String) -> String {
-    guard let table = migration.table(command) else { return events }
+    guard let table = migration.table(command), !table.rows.isEmpty else { return events }
     return "\(table.json.json.text.dropLast()),\"items\":\(events.dropLast())}\n"
   }
 
@@ -111,7 +117,7 @@ struct ItemListFile: Sendable {
   static func name(_ role: Role) -> String { role == .sender ? "last-send.txt" : "last-receive.txt" }
 
   /// Writes a list. Returns a clause for the user, if there is anything to read or an error.
-  func write(_ list: ItemList, of command: String = CommandLineText.of(CurrentProcess.arguments)) -> String? {
+  func write(_ list: ItemList, of command: String = CommandLineText.again(CurrentProcess.arguments)) -> String? {
     guard file != nil || list.count > UInt64(UnsentList.shown) else { return nil }
     let isJSON = path.suffix(5) == Array(".json".utf8)[...]
     let bytes = Array((isJSON ? list.json(command) : list.text(command)).utf8)

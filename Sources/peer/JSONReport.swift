@@ -1,3 +1,4 @@
+import MigrationApps
 import MigrationEngine
 import MigrationHost
 import MigrationSystem
@@ -130,7 +131,9 @@ struct JSONReport: Report {
 
   mutating func clear() -> Rendering { Rendering() }
 
-  mutating func advise(_ sentences: [String]) { nextSteps = sentences.isEmpty ? nil : sentences }
+  mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission]) {
+    nextSteps = sentences.isEmpty ? nil : sentences
+  }
 
   func missed(_ count: UInt64) -> Rendering { line("missed", ["messages": count]) }
 

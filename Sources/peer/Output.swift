@@ -1,3 +1,4 @@
+import MigrationApps
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -39,7 +40,7 @@ final class Output: Sendable {
       ? JSONReport.ofRun(behind: .find())
       : HumanReport(
         role, on: atOnce > 1 ? .log : .standardError, wanting: wanted, isVerbose: isVerbose,
-        command: CommandLineText.of(CurrentProcess.arguments), behind: .find())
+        command: CommandLineText.again(CurrentProcess.arguments), behind: .find())
     self.init(atOnce > 1 ? SeveralReports(report, areNamed: !json) : report, to: .standard, keeps: keeps)
   }
 
@@ -58,6 +59,9 @@ final class Output: Sendable {
 
   /// Lets a function say what the user does once the parts of a migration have arrived.
   func advise(by advise: @escaping @Sendable (MigrationRecord) -> [String]) { state.withLock { $0.advise = advise } }
+
+  /// Names at the end of a migration what stays behind.
+  func leaveOut(_ items: [Omission]) { state.withLock { $0.leftOut = items } }
 
   /// Records an event; returns at once.
   func handle(_ event: TransferEvent) {
@@ -221,10 +225,12 @@ final class Output: Sendable {
 
   /// Writes the list of a transfer's items, once, and says where it is.
   private func finish(_ list: inout ItemList?, by report: inout any Report, _ put: Put) {
-    let (file, advise) = state.withLock { ($0.listFile, $0.advise) }
-    if let migration = list?.migration, !migration.arrived.isEmpty, let advice = advise?(migration) {
+    let (file, advise, leftOut) = state.withLock { ($0.listFile, $0.advise, $0.leftOut) }
+    if let migration = list?.migration {
+      let advice = migration.arrived.isEmpty ? [] : advise?(migration) ?? []
       list?.migration.advice = advice
-      report.advise(advice)
+      list?.migration.leftOut = leftOut
+      report.advise(advice, leavingOut: leftOut)
     }
     if let file, let notice = list.flatMap({ file.write($0) }) {
       pass(report.handle(.notice(notice), at: moment()), put)

@@ -1,3 +1,4 @@
+import MigrationApps
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -52,6 +53,8 @@ struct OutputState: Sendable {
   var explain: (@Sendable (TransferEvent) -> TransferEvent)?
   /// Says what the user does after a migration.
   var advise: (@Sendable (MigrationRecord) -> [String])?
+  /// What stays behind of a home.
+  var leftOut: [Omission] = []
   /// Whether data has begun to move, so that a later run resumes the transfer.
   private(set) var isUnderWay = false
   /// Whether the result of the transfer has been reported.

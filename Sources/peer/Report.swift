@@ -1,3 +1,4 @@
+import MigrationApps
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -34,15 +35,15 @@ protocol Report: Sendable {
   /// Removes the progress line before another writer writes.
   mutating func clear() -> Rendering
 
-  /// Takes what the user does next, before the end of a transfer.
-  mutating func advise(_ sentences: [String])
+  /// Takes what the user does next, and what stays behind, before the end of a transfer.
+  mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission])
 
   /// Reports the failure of the transfer, as the last text.
   mutating func fail(_ failure: TransferFailure) -> Rendering
 }
 
 extension Report {
-  mutating func advise(_ sentences: [String]) {}
+  mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission]) {}
 }
 
 extension TransferFailure {

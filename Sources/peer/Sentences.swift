@@ -88,10 +88,14 @@ extension HumanReport {
 
 extension TransferResult {
   /// The result in sentences, with missing items and losses.
-  func text(_ role: Role, _ unsent: UnsentList) -> String {
-    ([summary(role)] + partLines + removedLines(role) + leftOutLines(unsent) + renamedLines(unsent)
-      + notStoredLines(unsent)
-      + unsentLines(unsent)
+  func text(_ role: Role, _ unsent: UnsentList) -> String { headline(role) + details(role, unsent) }
+
+  /// What has arrived.
+  func headline(_ role: Role) -> String { ([summary(role)] + partLines).map { $0 + "\n" }.joined() }
+
+  /// The items that need a word, and losses.
+  func details(_ role: Role, _ unsent: UnsentList) -> String {
+    (removedLines(role) + notStoredLines(unsent) + unsentLines(unsent) + leftOutLines(unsent) + renamedLines(unsent)
       + losses.map(\.sentence) + leftBehind.map(\.sentence))
       .map { $0 + "\n" }.joined()
   }
@@ -118,7 +122,7 @@ extension TransferResult {
   }
 
   private var partLines: [String] {
-    failedParts > 0 ? ["\(Figures.count(UInt64(failedParts), "part")) of it did not arrive, as named above."] : []
+    failedParts > 0 ? ["\(Figures.count(UInt64(failedParts), "part")) of it did not arrive, as named here."] : []
   }
 
   private func removedLines(_ role: Role) -> [String] {
@@ -139,19 +143,29 @@ extension TransferResult {
     }
     let count = max(leftOut.differing, UInt64(list.differing.count))
     guard count > 0 else { return lines }
-    lines.append(
-      count == 1
-        ? "1 item exists at the destination and differs; the existing item was kept:"
-        : "\(Figures.count(count, "item")) exist at the destination and differ; the existing items were kept:")
-    lines += list.differing.sorted(by: \.path).map { "  \(VisibleText.listed($0.path))" }
-    return lines + Self.rest(of: count, named: list.differing.count)
+    return lines
+      + Self.list(
+        count == 1
+          ? "1 item exists at the destination and differs; the existing item was kept"
+          : "\(Figures.count(count, "item")) exist at the destination and differ; the existing items were kept",
+        list.differing.sorted(by: \.path).map { VisibleText.listed($0.path) }, of: count)
   }
 
   private func renamedLines(_ list: UnsentList) -> [String] {
-    list.renamed.sorted(by: \.path).map {
+    let count = max(renamed, list.renamedCount)
+    guard count > 0 else { return [] }
+    let named = list.renamed.sorted(by: \.path).map {
       "\(VisibleText.quoted($0.path)) was saved as \(VisibleText.quoted($0.target))."
     }
-      + Self.rest(of: max(renamed, list.renamedCount), named: list.renamed.count)
+    guard named.isEmpty else { return named + Self.rest(of: count, named: named.count) }
+    return Self.list(
+      "\(Figures.count(count, "item")) \(count == 1 ? "was" : "were") saved under another name", [], of: count)
+  }
+
+  /// A sentence with the names below it. Where there is none, it says who has them.
+  private static func list(_ sentence: String, _ named: [String], of count: UInt64) -> [String] {
+    if named.isEmpty { return [sentence + "; an earlier run or the other device has named what it was."] }
+    return [sentence + ":"] + named.map { "  \($0)" } + rest(of: count, named: named.count)
   }
 
   private static func rest(of count: UInt64, named: Int) -> [String] {
@@ -163,15 +177,16 @@ extension TransferResult {
     let sentence = "\(Figures.count(notStored, "item")) could not be stored at the destination"
     // If more items were named during the transfer, some were gone from the source at its end.
     guard UInt64(list.notStored.count) <= notStored else { return [sentence + "."] }
-    let named = list.notStored.sorted(by: \.path).map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
-    return [sentence + ":"] + named + Self.rest(of: notStored, named: named.count)
+    return Self.list(
+      sentence, list.notStored.sorted(by: \.path).map { "\(VisibleText.listed($0.path)): \($0.clause)" }, of: notStored)
   }
 
   private func unsentLines(_ list: UnsentList) -> [String] {
     let count = max(unsent, list.count)
     guard count > 0 else { return [] }
-    let named = list.first.sorted(by: \.path).map { "  \(VisibleText.listed($0.path)): \($0.clause)" }
-    return ["\(Figures.count(count, "item")) could not be sent:"] + named + Self.rest(of: count, named: named.count)
+    return Self.list(
+      "\(Figures.count(count, "item")) could not be sent",
+      list.first.sorted(by: \.path).map { "\(VisibleText.listed($0.path)): \($0.clause)" }, of: count)
   }
 }
 

@@ -164,6 +164,12 @@ extension TransferStore.Listed {
   fileprivate var notice: String {
     let name = VisibleText.quoted(Staging.name(of: remembered.transfer.ofPart(remembered.newest)))
     let arrived = Figures.share(remembered.held.bytes, of: max(remembered.total.bytes, remembered.held.bytes))
+    if remembered.parts.count > 1 {
+      let done = remembered.parts.count { $0.finished != nil }
+      return
+        "\(done) of \(remembered.parts.count) parts from \(VisibleText.of(device)) have arrived: the others follow when "
+        + "that device runs its 'peer send' again, and 'peer forget \(shortIdentifier)' gives them up"
+    }
     return
       "\(name) has an unfinished transfer from \(VisibleText.of(device)) (\(arrived)): it resumes when that device "
       + "runs its 'peer send' again, and 'peer forget \(shortIdentifier)' removes it"

@@ -34,6 +34,11 @@ class Computer:
         self.work.environment["HOME"] = self.home
         return Waiting(self.work, ["--everything", *options], None, port, self.peer_home, is_inviting)
 
+    def start_receiving(self, folder, *options):
+        """Receives into a folder what the sender names."""
+        self.work.environment["HOME"] = self.home
+        return Waiting(self.work, [folder, *options], None, 0, self.peer_home)
+
     def send(self, port, code, *words):
         """Without a code, the sender must not need one."""
         return self.start(

@@ -5,6 +5,7 @@ import fcntl
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 
@@ -31,7 +32,7 @@ Locks=*/.lock
 [Home]
 Files=places
 """
-SETTINGS = "[Application]\nId=colours\nName=Colours\n[Settings]\nKeys=/org/example/colours/;/org/example/size\n"
+SETTINGS = "[Application]\nId=colours\nName=Colours\n[Settings]\nKeys=/org/example/colours/;/org/example/size\n[Home]\nFiles=dconf\n"
 SHELL = "[Application]\nId=shell\nName=Shell\n[Data]\nrc=home/.shrc\n"
 VAULT = "[Application]\nId=vault\nName=Vault\nSecret=yes\n[Data]\nrc=home/.vault\n"
 
@@ -88,7 +89,7 @@ def test_an_app_of_files(work):
 
 
 def test_existing_data(work):
-    """described apps: existing data is refused without a terminal, and set aside with --existing replace"""
+    """described apps: existing data is refused without a terminal, and set aside with --replace"""
     old, new = described(work)
     new.write(".browser/a/kept", "mine")
     new.write(".config/places", "mine")
@@ -98,7 +99,7 @@ def test_existing_data(work):
     for process in (sender, receiver):
         require("has data here already" in part(process, "The Browser")["message"], f"said: {part(process, 'The Browser')}")
     equal((new.read(".browser/a/kept"), new.read("Documents/letter")), ("mine", "letter"), "what is there")
-    end_well(*move(old, new, "--existing", "replace"))
+    end_well(*move(old, new, "--replace"))
     equal((new.read(".browser/a/kept"), new.read(".config/places")), ("new", "new"), "what arrived")
     aside = sorted(set_aside(new))
     equal(len(aside), 2, f"what was set aside: {aside}")
@@ -181,7 +182,7 @@ def test_what_needs_a_word(work):
         equal([name for name in (".shrc", ".vault") if new.read(name)], arrived, "what arrived")
         require("has secrets" in part(receiver, "Vault")["message"], f"said: {part(receiver, 'Vault')}")
         old.write(".shrc", "echo changed\n")
-    end_well(*move(old, new, "--existing", "replace", taking=("--take-apps", "--take-secrets")))
+    end_well(*move(old, new, "--replace", taking=("--take-apps", "--take-secrets")))
     equal((new.read(".shrc"), new.read(".vault")), ("echo changed\n", "keys"), "what arrived")
 
 
@@ -192,7 +193,7 @@ def test_a_killed_import(work):
     random_file(f"{old.home}/.browser/a/large", 12 * MIB)
     port = own_port()
     for number in range(3):
-        receiver = new.receive("--take-apps", "--existing", "replace", port=port, is_inviting=number == 0)
+        receiver = new.receive("--take-apps", "--replace", port=port, is_inviting=number == 0)
         way = receiver if number == 2 else work.slow_link(port)
         sender = old.send(way.port, receiver.pairing_code, "--everything")
         if number == 2:
@@ -239,7 +240,7 @@ def test_settings(work):
             ends.callback(bus.wait)
             ends.callback(bus.terminate)
         (_, of_old, here), (_, of_new, there) = both
-        for key, value in (("colours/top", "'red'"), ("size", "uint32 4"), ("other/more", "1"), ("private", "2")):
+        for key, value in (("colours/top", "'red'"), ("colours/wall", f"'file://{old.home}/wall.png'"), ("size", "uint32 4"), ("other/more", "1"), ("private", "2")):
             here("write", f"/org/example/{key}", value)
         there("write", "/org/example/size", "uint32 9")
         there("write", "/org/example/mine", "true")
@@ -248,9 +249,35 @@ def test_settings(work):
         work.environment.update(of_old)
         sender = old.send(receiver.port, receiver.pairing_code, "--everything")
         end_well(sender, receiver)
-        equal(there("dump", "/"), "[org/example]\nmine=true\nsize=uint32 4\n\n[org/example/colours]\ntop='red'\n", "the settings")
+        equal(there("dump", "/"), "[org/example]\nmine=true\nsize=uint32 4\n\n[org/example/colours]\ntop='red'\n" +
+              f"wall='file://{new.home}/wall.png'\n", "the settings")
         equal(new.read(".local/share/peer-settings/colours.replaced"), "[org/example]\nsize=uint32 9\n", "the old settings")
         equal(sorted(os.listdir(f"{new.home}/.local/share/peer-settings")), ["colours", "colours.replaced"], "the files")
+
+
+@needs(dconf_and_bus)
+def test_settings_of_a_disk(work):
+    """described apps: settings of dconf in a home on a disk move, none of this computer's; or are named"""
+    old, new = described(work, SETTINGS)
+    here, _ = computers(work, [])
+    shutil.copytree(f"{old.peer_home}/descriptions", f"{here.peer_home}/descriptions")
+    with contextlib.ExitStack() as ends:
+        sessions = [session(work, computer) for computer in (old, here, new)]
+        for bus, _, _ in sessions:
+            ends.callback(bus.wait)
+            ends.callback(bus.terminate)
+        sessions[0][2]("write", "/org/example/size", "uint32 4")
+        sessions[1][2]("write", "/org/example/colours/top", "'blue'")
+        work.environment.update(sessions[2][1])
+        receiver = new.receive()
+        work.environment.update(sessions[1][1])
+        before = sorted(os.walk(old.home))
+        end_well(here.send(receiver.port, receiver.pairing_code, "--everything", "--home", old.home), receiver)
+        equal(sessions[2][2]("dump", "/"), "[org/example]\nsize=uint32 4\n", "the settings")
+        equal(sorted(os.walk(old.home)), before, "the home on the disk")
+        work.environment["PATH"] = work.folder(None)
+        said = here.peer("send", "--everything", "--home", old.home, "--dry-run")
+        require("settings in '.config/dconf/user' do not move: dconf is not installed" in said, f"said: {said}")
 
 
 @needs(interop)
@@ -318,6 +345,6 @@ def test_hostile_settings(work):
         # A link is no file: what was there is there again.
         os.symlink(f"{new.home}/secret", f"{old.home}/link")
         new.write("secret", "[org/example]\nsize=uint32 7\n")
-        equal(brought("link", "colours", 10, "--existing", "replace"), loaded, "the settings")
+        equal(brought("link", "colours", 10, "--replace"), loaded, "the settings")
         place = f"{new.home}/.local/share/peer-settings"
         equal((os.listdir(place), os.path.islink(f"{place}/colours")), (["colours"], False), "what is there")

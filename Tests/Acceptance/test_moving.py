@@ -203,6 +203,27 @@ def test_linked_folders(work):
     equal(new.read("Videos/film"), "a film", "the film")
 
 
+def test_traces_of_the_old_home(work):
+    """moving: links and files of folders that lead into the old home are named by kind, with what mends them"""
+    old, new = computers(work, [])
+    describe(old, new, "one")
+    old.write(".config/one/data", f"{old.home}/x")
+    old.write("Documents/script", f"cat {old.home}/Documents/letter\n")
+    old.write("Projects/tree/.git", f"gitdir: {old.home}/Projects/main/.git/worktrees/tree\n")
+    old.write("Projects/env/bin/pip", f"#!{old.home}/Projects/env/bin/python\n")
+    for name in ("Documents/link", ".config/one/link"):
+        os.symlink(f"{old.home}/Projects/tree", f"{old.home}/{name}")
+    os.symlink("../Projects", f"{old.home}/Documents/fine")
+    receiver = new.receive()
+    end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
+    steps = receiver.events("done")[0]["nextSteps"]
+    for words in (f"1 link leads into '{old.home}', and nowhere here: Documents/link", ": Documents/script", "'git worktree repair' in the repository of each: Projects/tree/.git",
+                  "make these environments anew: Projects/env/bin/pip"):
+        require(any(step.endswith(words) for step in steps), f"{words} is not in {steps}")
+    said = " ".join(event["message"] for event in receiver.events("notice"))
+    require(f"links of App one lead into '{old.home}'" in said and "'.config/one/link'" in said, f"said: {said}")
+
+
 def test_a_killed_migration(work):
     """moving: everything continues after a kill of either end, without a code, and finished parts stay"""
     old, new = computers(work, APPS)
@@ -229,6 +250,22 @@ def test_a_killed_migration(work):
         require(one.read() == other.read(), "the large file differs")
     equal(new.read("Documents/a"), "a", "the folder's file")
     equal(new.read(".config/one/data"), "one", "the file of the app of files")
+
+
+def test_the_names_again(work):
+    """moving: the next run names again what an earlier one has named of the parts that it has finished"""
+    old, new = computers(work, APPS[:1])
+    with open(old.document(APPS[0], "behaviour"), "w", encoding="utf-8") as file:
+        file.write("throw")
+    old.write("Documents/letter", "old")
+    new.write("Documents/letter", "mine")
+    for number in range(2):
+        receiver = new.receive(is_inviting=not number)
+        sender = old.send(receiver.port, receiver.pairing_code, "--everything")
+        equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
+        for process in (sender, receiver):
+            named = [event["arrivedAs"] for event in process.events("renamed")]
+            equal(named, ["Documents/letter (2)"], f"the names of run {number}")
 
 
 def test_another_computer(work):
@@ -402,6 +439,28 @@ def test_a_running_app_with_an_extension(work):
     running.end()
     end_well(sender, receiver)
     equal(new.has(app), app, "the app's document")
+
+
+def test_what_stays_behind(work):
+    """moving: the system's settings and the user's crontab are named, with the command that saves the latter"""
+    old, new = computers(work, [])
+    old.write("letter")
+    system = work.folder(work.memory)
+    os.makedirs(f"{system}/usr/bin")
+    work.environment["PEER_SYSTEM"] = system
+    for jobs in ("# none", "@daily backup"):
+        with open(f"{system}/usr/bin/crontab", "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n[ $1 = -l ] && echo '{jobs}'\n")
+        os.chmod(file.name, 0o755)
+        inventory = json.loads(old.peer("send", "--everything", "--dry-run", "--json"))
+        told = {item["path"]: item["reason"] for item in inventory["leftOut"] if item["path"] in ("/etc", "crontab")}
+        equal(sorted(told), ["/etc", "crontab"][:1 + jobs.startswith("@")], "what stays behind")
+    require("crontab -l > ~/crontab.old" in told["crontab"], f"told: {told}")
+    report = f"{work.path}/report.txt"
+    receiver = new.receive()
+    end_well(old.send(receiver.port, receiver.pairing_code, "--everything", "--report", report), receiver)
+    with open(report, encoding="utf-8") as file:
+        require("crontab -l > ~/crontab.old" in file.read(), "the report does not name it")
 
 
 @needs(root)

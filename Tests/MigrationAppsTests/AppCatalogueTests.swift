@@ -152,20 +152,25 @@ import Testing
     #expect(apps(catalogue(flatpaks)).apps.map(\.inUse) == [nil])
   }
 
-  @Test func `files that every new home has are no data`() throws {
+  @Test func `files that every new home has, and those of a mere start, are no data`() throws {
     let skeleton = try Scratch()
-    scratch.write("own/shell.app", "[Application]\nId=shell\nName=Shell\n[Data]\nrc=home/.rc\nfolder=home/.shell\n")
+    scratch.write(
+      "own/shell.app",
+      "[Application]\nId=shell\nName=Shell\n[Data]\nrc=home/.rc\nfolder=home/.shell\nhistory=home/.history\n"
+        + "[Start]\nFiles=history;folder/cache/recent;\n")
     skeleton.write(".rc", "the same")
     home.write(".rc", "the same")
     func present() -> [String]? {
-      let keys = [Array("rc".utf8), Array("folder".utf8), Array("other".utf8)]
+      let keys = ["rc", "folder", "history", "other"].map { Array($0.utf8) }
       return catalogue().arrival(of: "shell", in: home.directory)?
-        .present(of: keys, in: home.directory, besides: skeleton.directory)
+        .data(of: keys, in: home.directory, besides: skeleton.at(""))
         .map { String(decoding: $0, as: UTF8.self) }
     }
+    home.write(".history", "ls")
+    home.write(".shell/cache/recent", "a")
     #expect(present() == [])
     home.write(".rc", "another")
-    home.makeDirectory(".shell")
+    home.write(".shell/cache/other", "b")
     #expect(present() == [".rc", ".shell"])
   }
 }

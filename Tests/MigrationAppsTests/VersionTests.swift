@@ -45,11 +45,13 @@ import Testing
     #expect(InstalledPackages().version(of: ["browser-esr"]) == nil)
   }
 
-  @Test func `a user has installed what no other package needed, and what not every system has`() throws {
+  @Test func `a user has installed no library, what no other package needs, and what not every system has`() throws {
     let scratch = try Scratch()
     let fields = [
       "vim": "", "gone": "Status: deinstall ok config-files\n", "libfoo": "", "dpkg": "Essential: yes\n",
       "nano": "Priority: important\n", "g++": "Priority: optional\nDescription: a\n Priority: required\n",
+      "libbar2": "Section: libs\n", "gcc-base": "", "logs": "", "mail": "",
+      "e2fs": "Essential: yes\nPre-Depends: libbar2\nDepends: gcc-base (= 12), logs:any, mail | post\n",
     ]
     scratch.write(
       "status",
@@ -58,8 +60,11 @@ import Testing
       }.joined())
     scratch.write("states", "Package: libfoo\nAuto-Installed: 1\n\nPackage: vim\nAuto-Installed: 0\n\n")
     let packages = InstalledPackages(scratch.at("status"), automatic: scratch.at("states"))
-    #expect(packages.byHand == ["g++", "vim"])
-    #expect(packages.names == ["dpkg", "g++", "libfoo", "nano", "vim"])
+    #expect(packages.byHand == ["g++", "mail", "vim"])
+    #expect(
+      packages.names.subtracting(["e2fs", "gcc-base", "libbar2", "logs", "mail"]) == [
+        "dpkg", "g++", "libfoo", "nano", "vim",
+      ])
     // Without notes of what others needed, it is not known what a user has chosen.
     #expect(InstalledPackages(scratch.at("status")).byHand == [])
   }

@@ -37,7 +37,7 @@ import Testing
     try write("old", to: "\(app.containerPath)/Documents/old")
   }
 
-  @Test func `a success keeps the new data, and removes the old`() throws {
+  @Test func `a success keeps the new data, and the old under another name`() throws {
     let scratch = try Scratch()
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
@@ -47,6 +47,12 @@ import Testing
     #expect(try app.unfinishedImport == nil && !app.isUnsettled)
     #expect(try !app.settle())
     #expect(documents(app) == ["new-1", "new-2"])
+    try migrate(app, failing: nil)
+    let earlier = ["", "-2"].map { "\(scratch.path)/home/earlier/org.example.notes.before-1970-01-01\($0)" }
+    #expect(app.earlierData == earlier)
+    #expect(earlier.map { tree("\($0)/Documents").keys.sorted() } == [["old"], ["new-1", "new-2"]])
+    try scratch.home().remove("org.example.notes")
+    #expect(earlier.allSatisfy { !exists($0) })
   }
 
   @Test(arguments: [false, true])
@@ -171,6 +177,7 @@ import Testing
     #expect(try !app.isUnsettled, "\(place)")
     #expect(!exists("\(home)/trash/org.example.notes"), "\(place)")
     #expect(exists("\(app.containerPath)/tmp"), "\(place)")
+    #expect(app.earlierData.map { tree("\($0)/Documents").keys.sorted() } == (isNew ? [["old"]] : []), "\(place)")
     if isNew { #expect(app.importRecord?.failure == nil) }
   }
 }

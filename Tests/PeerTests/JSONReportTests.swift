@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test func `what the user does next is in the result`() {
-    report.advise(["To install: apt install a"])
+    report.advise(["To install: apt install a"], leavingOut: [])
     #expect(line(.done(Samples.result())).contains(#""nextSteps":["To install: apt install a"]"#))
   }
 

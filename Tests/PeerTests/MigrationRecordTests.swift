@@ -1,6 +1,7 @@
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 import Testing
 
 @testable import peer
@@ -27,12 +28,13 @@ import Testing
       .partEnded(PartEnd(1, "b", root: Array("music".utf8), Fault(.exists, "a file is there"))),
     ]
     let text = table(events)
-    let rows = text.split(separator: "\n").map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
-    #expect(rows.contains("done a") && rows.contains("skipped b") && rows.contains("failed c"), "\(text)")
+    let rows = text.split(separator: "\n").map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
+    #expect(rows.contains { $0.hasPrefix("done a") } && rows.contains("not tried b"), "\(text)")
+    #expect(rows.contains { $0.hasPrefix("failed c") } && rows.contains("failed: c"), "\(text)")
     #expect(text.contains("the app c is running") && text.contains("Close it first."))
     #expect(text.contains("b: music") && text.contains("a file is there"))
     #expect(text.contains("'a/x' as 'a/x (2)'") || text.contains("a/x as 'a/x (2)'"))
-    #expect(text.hasSuffix("peer send 'a b'\n") && text.contains("without a code"))
+    #expect(text.contains("  peer send 'a b'\n") && text.contains("without a code"))
     let later = table(events + [.partEnded(PartEnd(2, "c", Samples.result()))])
     #expect(!later.contains("the app c is running") && later.contains("a file is there"))
   }
@@ -41,7 +43,7 @@ import Testing
     func end(_ result: TransferResult) -> TransferEvent { .partEnded(PartEnd(0, "a", result)) }
     let plan = TransferEvent.plan(Array(parts.prefix(1)), availableBytes: nil)
     let text = table([plan, end(Samples.result(concludedAt: 7, failedParts: 1))])
-    #expect(text.contains("1 folder of it did not arrive in an earlier run") && text.hasSuffix("peer send 'a b'\n"))
+    #expect(text.contains("1 folder of it did not arrive in an earlier run") && text.contains("  peer send 'a b'\n"))
     #expect(!table([plan, end(Samples.result(concludedAt: 7))]).contains("peer send"))
   }
 
@@ -50,8 +52,25 @@ import Testing
     #expect(text.contains("peer send 'a b'") && !text.contains("without a code"))
   }
 
+  @Test func `names of an earlier run's parts stay when a later session begins`() {
+    var (list, items) = (UnsentList(), ItemList())
+    let events: [TransferEvent] = [
+      .unsent(Unsent(path: [97], reason: .vanished)), .partEnded(PartEnd(0, "a", Samples.result())),
+      .unsent(Unsent(path: [98], reason: .vanished)), .resumed(heldBytes: 1),
+      .unsent(Unsent(path: [99], reason: .vanished)), .resumed(heldBytes: 1),
+      .unsent(Unsent(path: [100], reason: .vanished)),
+    ]
+    for event in events {
+      list.note(event)
+      items.note(event)
+    }
+    #expect(list.first.map(\.path) == [[97], [100]] && list.count == 2 && items.count == 2)
+  }
+
   @Test func `words of a command line are quoted where a shell would change them`() {
     #expect(CommandLineText.of(["send", "a b", "x\u{1B}"].map { Array($0.utf8) }) == "peer send 'a b' $'x\\x1b'")
+    let again = ["send", "--code-file", "--code-file", "--code-file=c", "--to", "h"].map { Array($0.utf8) }
+    #expect(CommandLineText.again(again) == "peer send --to h")
     #expect(CommandLineText.of(["send", "--to", "-", "--x y"].map { Array($0.utf8) }) == "peer send --to '-' '--x y'")
   }
 }

@@ -45,16 +45,16 @@ import Testing
     #expect(sentences(many)[0].hasSuffix("p118, p119, and 5 more"))
   }
 
-  @Test func `old data can be removed, or brought back, by a command`() {
+  @Test func `old data is named, and can be brought back by a command that removes nothing`() {
     let aside = [("/.config/x", "/.config/x.before-2026-11-25"), (" b/y", " b/y.before-2026-11-25-2")].map {
       Asides.Aside(place: Array("/home/a\($0.0)".utf8), name: Array("/home/a\($0.1)".utf8))
     }
     #expect(
       sentences(NextSteps(aside: aside)) == [
-        "What was here before is kept beside the new data. To remove it: "
-          + "rm -rf -- /home/a/.config/x.before-2026-11-25 '/home/a b/y.before-2026-11-25-2'",
-        "To go back instead, here for the first: "
-          + "rm -rf -- /home/a/.config/x && mv -- /home/a/.config/x.before-2026-11-25 /home/a/.config/x",
+        "What was here before is kept beside the new data. Look at it, and keep what you need: "
+          + "/home/a/.config/x.before-2026-11-25 '/home/a b/y.before-2026-11-25-2'",
+        "To go back instead, here for the first: mv -nT -- /home/a/.config/x /home/a/.config/x.after && "
+          + "mv -nT -- /home/a/.config/x.before-2026-11-25 /home/a/.config/x",
       ])
     #expect(sentences(NextSteps(unlabelled: Array("/home/a".utf8)))[0].hasSuffix(": restorecon -R /home/a"))
   }

@@ -101,22 +101,40 @@ import Testing
   @Test func `each part has its result, its reason and what to do`() {
     #expect(
       table.text(columns: 60) == """
-        done    Firefox        1,204    225 MB
-                3.2 s
-        failed  Notes              0       0 B
-                the app is running.
-                Close it, and run the same commands again.
-        done    Documents         10     900 B
-                1 item of it did not arrive
-        Arrived under another name, since an item has the name:
-                documents/a.txt as 'Dokumente/a (2).txt'
-        Not moved:
-                .cache: a cache, which programs make again
+        failed: Notes
+          the app is running.
+          Close it, and run the same commands again.
+        in part: Documents
+          1 item of it did not arrive
         To move the missing parts, run the same command again:
           peer send --everything
+        done     Firefox        1,204    225 MB
+                 3.2 s
+        failed   Notes              0       0 B
+        in part  Documents         10     900 B
+        Arrived under another name, since an item has the name:
+                 documents/a.txt as 'Dokumente/a (2).txt'
+        Not moved:
+                 .cache: a cache, which programs make again
 
         """)
     #expect(!table.isComplete)
+  }
+
+  @Test func `the first 24 lines of 200 findings say what a person has to do`() {
+    let declined = (0..<100).map {
+      MigrationTable.Row(
+        name: "App \($0)", state: .failed, isDeclined: true, reason: "it was not accepted", hint: "Accept it.")
+    }
+    let failed = (0..<100).map {
+      MigrationTable.Row(name: "Other \($0)", state: .failed, reason: "other \($0) is running", hint: "Close it.")
+    }
+    let table = MigrationTable(rows: declined + failed, next: ["Run it again: peer send --everything"])
+    let lines = table.text(columns: 80).split(separator: "\n").prefix(21).map(String.init)
+    #expect(lines[0] == "not taken: App 0, App 1, App 2 and 97 more" && lines.contains("  Accept it."))
+    #expect(lines.contains("failed: Other 3") && lines.contains("  and 96 more causes, named below"))
+    #expect(lines.contains("Run it again:") && lines.contains("  peer send --everything"))
+    #expect(table.text(columns: 80).contains("other 99 is running"))
   }
 
   @Test(arguments: [40, 80, 200])

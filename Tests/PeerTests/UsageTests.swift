@@ -92,6 +92,9 @@ import Testing
       hint: "receive --help"),
     Mistake("receive", "--existing=keep", message: "--existing: invalid value 'keep'", hint: "keep-both"),
     Mistake(
+      "receive", "--everything", "--existing=skip", message: "--existing cannot be used with --everything",
+      hint: "--replace"),
+    Mistake(
       "receive", "--app=x", "--existing", "replace", message: "--existing cannot be used with --app", hint: "--replace"),
     Mistake(
       "send", "--app=x", "a", "--app=x", "--to=h", message: "--app: 'x' is given more than once", hint: "once"),

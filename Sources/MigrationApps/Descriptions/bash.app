@@ -14,3 +14,6 @@ logout=home/.bash_logout;
 aliases=home/.bash_aliases;
 history=home/.bash_history;
 inputrc=home/.inputrc;
+
+[Start]
+Files=history;

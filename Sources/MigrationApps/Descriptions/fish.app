@@ -12,3 +12,6 @@ data=data/fish;
 
 [Exclude]
 Patterns=generated_completions/;fish_variables.*;
+
+[Start]
+Files=data/fish_history;settings/fish_variables;

@@ -9,3 +9,6 @@ Programs=nano;
 rc=home/.nanorc;
 settings=config/nano;
 data=data/nano;
+
+[Start]
+Files=data/search_history;

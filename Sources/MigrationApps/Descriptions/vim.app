@@ -13,3 +13,6 @@ info=home/.viminfo;
 
 [Exclude]
 Patterns=*.swp;*.swo;/swap/;
+
+[Start]
+Files=info;

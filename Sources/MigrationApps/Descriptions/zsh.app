@@ -12,3 +12,6 @@ profile=home/.zprofile;
 login=home/.zlogin;
 logout=home/.zlogout;
 history=home/.zsh_history;
+
+[Start]
+Files=history;

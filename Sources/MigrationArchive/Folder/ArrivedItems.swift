@@ -22,6 +22,8 @@ package final class ArrivedItems: Sendable {
     var away = Named()
     /// The items that are here, and that the sender does not have any more.
     var stayed = Named()
+    /// Folders that were replaced whole, by the names that they have now.
+    var aside = Named()
     /// The marks of which the sender has no item.
     var absent: Set<Mark> = []
     var removed = Done.Removed()
@@ -147,6 +149,9 @@ package final class ArrivedItems: Sendable {
 
   package var removed: Done.Removed { state.withLock { $0.removed } }
   var absent: Set<Mark> { state.withLock { $0.absent } }
+  /// Records that a folder was replaced whole, and has this name now.
+  func noteAside(_ path: ArchivePath) { state.withLock { $0.aside.note(path) } }
+  package var aside: Named { state.withLock { $0.aside } }
   package var away: Named { state.withLock { $0.away } }
   package var stayed: Named { state.withLock { $0.stayed } }
 }

@@ -264,7 +264,7 @@ extension FolderImport {
       .importFailed,
       "\(VisibleText.quoted(root)) was created in the destination in the meantime; it was left unchanged, "
         + "and the received data is kept in \(VisibleText.quoted(staging.disk.name))",
-      hint: "Move it away, or start 'peer receive' with --existing keep-both, and run 'peer send' again.",
+      hint: DataHint.nameTakenMeanwhile.text,
       name: root.bytes)
   }
 

@@ -1,4 +1,4 @@
-import MigrationSystem
+package import MigrationSystem
 import MigrationWire
 
 /// Sets the existing data of an app aside before new data arrives there: all roots change together,
@@ -141,9 +141,9 @@ extension FolderImport {
 }
 
 /// A day, as people write it.
-enum CivilDate {
+package enum CivilDate {
   /// The day of a moment in UTC: `2026-11-25`.
-  static func text(_ moment: Timestamp) -> String {
+  package static func text(_ moment: Timestamp) -> String {
     // The days since 1 March of the year 0: a leap day is the last one of its year.
     let days = Int((Double(moment.seconds) / 86_400).rounded(.down)) + 719_468
     let era = days / 146_097

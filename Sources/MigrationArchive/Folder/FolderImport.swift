@@ -258,7 +258,9 @@ package struct FolderImport {
       // A run after this one finds neither of them at the destination.
       try announce([(item.path, target)])
       let item = item.renamed(target)
-      changed.append((item, try setAside(item), true))
+      let aside = try setAside(item)
+      if existing != .setAside, let aside { arrived?.noteAside(aside) }
+      changed.append((item, aside, true))
       try place(item, at: target)
     case .replaces(let target): try replace(target, with: item)
     case .merges(let target, let there, let follows):

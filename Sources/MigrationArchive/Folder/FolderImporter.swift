@@ -38,6 +38,13 @@ package final class FolderImporter: Importer {
     self.places = places
   }
 
+  /// The same importer, which looks at the files when all of a part are there.
+  package func looking(_ look: @escaping @Sendable (StagedFiles) -> Void) -> FolderImporter {
+    FolderImporter(
+      area, existing: existing, refusingRunning: refusesRunning, places: places, folders: folders,
+      preparing: { (files) throws(ArchiveError) in look(files) }, completing: completing)
+  }
+
   package var request: AppRequest? { nil }
 
   package func folder(for device: KeyFingerprint) throws(ArchiveError) -> ArchivePath? { try folders?(device) }

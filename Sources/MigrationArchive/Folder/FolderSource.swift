@@ -8,6 +8,8 @@ package final class FolderSource: ItemSource {
   private let selection: Selection
   private let contents: @Sendable ([Root]) -> Offer.Contents
   private let notice: @Sendable (String) -> Void
+  /// Where the roots are, for the user, if their names are keys.
+  package let places: RootPlaces?
   private let tree = Mutex<SourceTree?>(nil)
   private let recaptures = Mutex(0)
 
@@ -24,15 +26,17 @@ package final class FolderSource: ItemSource {
   }
 
   /// Sends items that are held already, under their names in the archive. `contents` makes the
-  /// contents of the part from the items that can be sent.
+  /// contents of the part from the items that can be sent. `places` says where they are, if their names
+  /// are keys.
   package init(
     roots: [SourceRoot], selecting selection: Selection, withOwners: Bool = false,
-    contents: @escaping @Sendable ([Root]) -> Offer.Contents = { .folders($0) },
+    contents: @escaping @Sendable ([Root]) -> Offer.Contents = { .folders($0) }, places: RootPlaces? = nil,
     notice: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(ArchiveError) {
     self.selection = selection
     self.contents = contents
     self.notice = notice
+    self.places = places
     let roots = roots.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     for (one, next) in zip(roots, roots.dropFirst()) where one.name == next.name {
       throw ArchiveError(
@@ -56,7 +60,7 @@ package final class FolderSource: ItemSource {
     for root in roots {
       origin.append(
         try SystemError.mapped(root.origin()) {
-          ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) can no longer be found", cause: $0)
+          ArchiveError(.source, "the source \(shown(root.name)) can no longer be found", cause: $0)
         })
     }
     return origin.sorted { $0.lexicographicallyPrecedes($1) }
@@ -80,19 +84,22 @@ package final class FolderSource: ItemSource {
 
   private func noteMountPoints(of tree: SourceTree) {
     if !tree.kernelMountPoints.isEmpty {
-      notice("the kernel's own file systems are left out: \(Self.names(tree.kernelMountPoints))")
+      notice("the kernel's own file systems are left out: \(names(tree.kernelMountPoints))")
     }
     guard !tree.mountPoints.isEmpty else { return }
     notice(
-      "other file systems begin at \(Self.names(tree.mountPoints)): "
+      "other file systems begin at \(names(tree.mountPoints)): "
         + (selection.isOnOneFileSystem
           ? "they are left out" : "they are sent too, unless --one-file-system leaves them out"))
   }
 
-  private static func names(_ points: [[UInt8]]) -> String {
-    let named = points.prefix(namedMountPoints).map { VisibleText.quoted($0) }.joined(separator: ", ")
-    return points.count > namedMountPoints ? named + " and \(points.count - namedMountPoints) more" : named
+  private func names(_ points: [[UInt8]]) -> String {
+    let named = points.prefix(Self.namedMountPoints).map { shown($0) }.joined(separator: ", ")
+    return points.count > Self.namedMountPoints ? named + " and \(points.count - Self.namedMountPoints) more" : named
   }
+
+  /// The name of an item on this device.
+  private func shown(_ path: [UInt8]) -> String { VisibleText.quoted(places?.place(of: path) ?? path) }
 
   package func withholding(for traits: DestinationTraits) -> Withholding {
     Withholding(by: traits, of: tree.withLock { $0 }?.lacks(of: traits) ?? [])
@@ -107,7 +114,7 @@ package final class FolderSource: ItemSource {
     for root in roots {
       places.append(
         try SystemError.mapped(RealDirectory(root, clocks)) {
-          ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: $0)
+          ArchiveError(.source, "the source \(shown(root.name)) cannot be read", cause: $0)
         })
     }
     let export = ArchiveExport<RealDirectory>(settings)
@@ -156,7 +163,7 @@ package final class FolderSource: ItemSource {
     for root in roots {
       if (try? root.parent.directory.isFree(root.entry)) != true { continue }
       throw ArchiveError(
-        .exportFailed, "the source \(VisibleText.quoted(root.name)) was moved away or removed while it was sent",
+        .exportFailed, "the source \(shown(root.name)) was moved away or removed while it was sent",
         hint: "Put it back, and run both commands again: the transfer resumes.", name: root.name)
     }
   }

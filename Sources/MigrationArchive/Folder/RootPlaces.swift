@@ -107,7 +107,7 @@ extension FolderImporter {
               index,
               ArchiveError(
                 .destination, "nothing can arrive at \(VisibleText.quoted(place)): \(hindrance)",
-                hint: Self.ownFolder, name: root.name)
+                hint: DataHint.noFolder.text, name: root.name)
             ))
         }
       } catch {
@@ -116,9 +116,6 @@ extension FolderImporter {
     }
     return found
   }
-
-  private static let ownFolder =
-    "Make it a folder of your own, on the same disk as the directory, and run both commands again."
 
   /// Fails if no root can arrive, or if one root would replace items of another one.
   func checkPlaces(of roots: [Root], _ existing: Existing) throws(ArchiveError) {

@@ -26,8 +26,16 @@ package struct StagedFiles {
     return try? places.beginning(of: path, count)
   }
 
+  /// The target of a symbolic link; nil if there is none.
+  package func target(of path: ArchivePath) -> [UInt8]? { try? places.readLink(path) }
+
   /// Visits the files in the order of their paths, until the closure returns false.
   package func forEachFile(_ body: (ArchivePath) -> Bool) {
+    forEachItem { path, isLink in isLink || body(path) }
+  }
+
+  /// Visits the files and the symbolic links in the order of their paths, until the closure returns false.
+  package func forEachItem(_ body: (_ path: ArchivePath, _ isLink: Bool) -> Bool) {
     var pending: [ArchivePath?] = [nil]
     while let directory = pending.popLast() {
       guard let entries = try? places.entries(of: directory) else { continue }
@@ -35,7 +43,7 @@ package struct StagedFiles {
       for (name, kind) in entries.sorted(by: { $0.name.lexicographicallyPrecedes($1.name) }) {
         guard let path = try? directory?.appending(name.span) ?? ArchivePath(name) else { continue }
         if kind == .directory { below.append(path) }
-        if kind == .regular, !body(path) { return }
+        if kind == .regular || kind == .symbolicLink, !body(path, kind == .symbolicLink) { return }
       }
       pending += below.reversed()
     }

@@ -174,7 +174,10 @@ extension ReceiverEngine {
     for index in plan.parts.indices.map({ UInt16($0) }) {
       switch transfer.results[index] {
       case .failed(let fault)?: tellFailure(of: index, fault, transfer)
-      case .finished(_, let result, _, _)?: if result.concludedAt != nil { tellEnd(of: index, result, transfer) }
+      case .finished(_, let result, _, _)?:
+        guard result.concludedAt != nil else { continue }
+        if plan.parts.count > 1 { tellEarlierNames(of: index, transfer.identifier) }
+        tellEnd(of: index, result, transfer)
       case nil:
         let part = plan.parts[Int(index)]
         for unplaced in transfer.unplaced[index] ?? [] {
@@ -186,6 +189,12 @@ extension ReceiverEngine {
     // The user has stopped the run meanwhile, and an earlier session's result no longer holds.
     if let stop, transfer.awaitsData { return stopped(stop.kind) }
     endPlan(number)
+  }
+
+  /// Tells the user what an earlier run has named of a part that it has finished, once.
+  private mutating func tellEarlierNames(of part: UInt16, _ transfer: TransferID) {
+    guard let (done, named, isNews) = transfers[of: transfer]?.answer(part), isNews else { return }
+    for event in named.map(\.event) + done.renamedItems.map(\.event) { tell(event, of: transfer, part: part) }
   }
 
   /// Tells the user that one of several parts has failed.

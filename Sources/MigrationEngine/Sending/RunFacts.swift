@@ -75,10 +75,20 @@ extension SenderEngine {
     /// The reason where it has failed, as a session may continue it or not.
     private(set) var fault: Fault?
 
+    /// Whether the user was told the items that an earlier run has named.
+    private var isEarlierTold = false
+
     init(_ unfinished: UnfinishedTransfer.Part? = nil) {
       self.unfinished = unfinished
       named = NamedItems(unfinished?.refusals ?? [])
       if let done = unfinished?.done { finish(done) }
+    }
+
+    /// What an earlier run has named of the part, if that run has finished it; once.
+    mutating func takeEarlierNames() -> [TransferEvent] {
+      guard finish == nil, let done = unfinished?.done, !isEarlierTold else { return [] }
+      isEarlierTold = true
+      return named.refusals.map(\.event) + done.renamedItems.map(\.event)
     }
 
     var isFinished: Bool { if case .success? = outcome { true } else { false } }

@@ -164,7 +164,9 @@ struct SenderConversation: Sendable {
           let fault = Fault(told: Close(root.code, "it does not take this", name: name))
           return .tell(.partEnded(PartEnd(part, Part(summaries[index]).name, root: name, fault)), part: part)
         }
-      case .finished: tellEnd(of: part, facts, &actions)
+      case .finished:
+        actions += facts.transfer[part].takeEarlierNames().map { .tell($0, part: part) }
+        tellEnd(of: part, facts, &actions)
       }
     }
     guard nextPart(facts) != nil else { return offerNext(&facts, &actions) }

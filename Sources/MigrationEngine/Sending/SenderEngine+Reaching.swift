@@ -45,9 +45,8 @@ extension SenderEngine {
     case .success(let transfers):
       if let newest = transfers.first, newest.isDone {
         facts.transfer = Transfer(newest)
-        for (number, part) in newest.parts.enumerated() {
-          let events = part.refusals.map(\.event) + (part.done?.renamedItems ?? []).map(\.event)
-          actions += events.map { .tell($0, part: UInt16(number)) }
+        for number in newest.parts.indices.map({ UInt16($0) }) {
+          actions += facts.transfer[number].takeEarlierNames().map { .tell($0, part: number) }
         }
         guard let result = facts.transfer.outcome(of: newest.parts.count) else { return }
         return conclude(result, now, &actions)

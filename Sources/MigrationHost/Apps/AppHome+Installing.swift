@@ -164,6 +164,7 @@ extension AppHome {
     let place = Self.removal(identifier)
     guard try files.kind(of: place) != nil else { return [] }
     for folder in ["containers", "replaced", "staging", "trash"] { try files.removeTree("\(folder)/\(identifier)") }
+    for place in InstalledApp.earlierData(of: identifier, in: files) { try files.removeTree(place) }
     let records = [
       "statuses/\(identifier).json", "statuses/\(identifier).starts", "imports/\(identifier).mark",
     ]

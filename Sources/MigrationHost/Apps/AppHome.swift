@@ -210,6 +210,7 @@ package final class AppHome: Sendable {
     case imports
     case staging
     case replaced
+    case earlier
     case trash
     case locks
 

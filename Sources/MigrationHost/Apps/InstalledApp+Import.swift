@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MigrationArchive
 package import MigrationSystem
 
 /// An import into the app's container. At any time the container has all of the old data or all of
@@ -7,7 +8,7 @@ package import MigrationSystem
 /// 1. `setContainerAside`, if there is old data to be replaced.
 /// 2. `beginImport` leaves a mark. From here on only the importer may use the container.
 /// 3. `endImport` records the result. After a failure the container is emptied, or the old one
-///    moved back; after a success the old one is removed. Then the mark is removed.
+///    moved back; after a success the old one gets a name of its own. Then the mark is removed.
 ///
 /// If the process dies at any point, `settle` completes the import.
 extension InstalledApp {
@@ -103,10 +104,34 @@ extension InstalledApp {
     try files.change("write", status) { () throws(SystemError) in try record.write(to: statusPath) }
   }
 
+  /// Gives the data that an import has replaced a name that says when: its user may still need it.
+  private func keepReplaced(on date: Int64) throws(HostError) {
+    guard try files.kind(of: replaced) != nil else { return }
+    let day = CivilDate.text(Timestamp(seconds: date))
+    var (name, number) = ("\(identifier)\(Self.before)\(day)", 1)
+    while try files.kind(of: AppHome.Folder.earlier.place(name)) != nil {
+      number += 1
+      name = "\(identifier)\(Self.before)\(day)-\(number)"
+    }
+    try files.move(replaced, to: AppHome.Folder.earlier.place(name))
+  }
+
+  private static let before = ".before-"
+
+  /// The paths of data that imports have replaced, the newest last.
+  package var earlierData: [String] { Self.earlierData(of: identifier, in: files).map { files.path($0) } }
+
+  /// The places of data of an app that imports have replaced, the newest last.
+  static func earlierData(of identifier: String, in files: HomeFiles) -> [String] {
+    let names = ((try? files.open(AppHome.Folder.earlier.rawValue)?.directory.names()) ?? nil) ?? []
+    return names.map { String(decoding: $0, as: UTF8.self) }.filter { $0.hasPrefix(identifier + before) }
+      .sorted { ($0.count, $0) < ($1.count, $1) }.map { AppHome.Folder.earlier.place($0) }
+  }
+
   /// Performs the steps that follow from the decision.
   private func finish(_ mark: ImportMark, _ record: ImportRecord) throws(HostError) {
     if record.failure == nil {
-      try discard(replaced)
+      try keepReplaced(on: record.date)
     } else if try files.kind(of: replaced) != nil {
       try restore()
     } else if !mark.isRestoring {

@@ -74,9 +74,7 @@ extension InstalledApp {
     if !replaces, try Self.importing({ () throws(HostError) in try holdsData }) {
       throw ArchiveError(
         .destination, "\(identifier) has data on the receiving device already",
-        hint:
-          "With --replace\(isDraft ? "" : " on the receiving device"), the existing data is set aside, and restored if the "
-          + "import fails.",
+        hint: (isDraft ? DataHint.appHasDataInTrial : .appHasData).text,
         name: Array(identifier.utf8))
     }
   }

@@ -146,6 +146,9 @@ package final class AppImporter: Importer {
     // Regardless of the importer's own progress.
     tell(1_000_000)
     try conclude(nil)
+    if isAside, let earlier = app.earlierData.last {
+      tellOnce("the data that \(app.identifier) had here is kept in \(VisibleText.quoted(Array(earlier.utf8)))")
+    }
     // The status has decided already; the journal only repeats it.
     try? staging.finishImport()
     return staging.losses

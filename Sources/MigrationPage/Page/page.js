@@ -219,16 +219,14 @@ function busy() {
 // The new computer
 
 function prepare() {
-  const existing = el("select", { id: "existing" },
-    ...Object.entries(T.existingModes).map(([mode, text]) => el("option", { value: mode }, text)));
   const replace = el("input", { type: "checkbox", id: "replace" });
   const [relay, relayRow] = relayField();
   const begin = () => call("receive", {
-    existing: existing.value, ...(replace.checked ? { replace: "yes" } : {}), ...(relay.value.trim() ? { via: relay.value.trim() } : {}),
+    ...(replace.checked ? { replace: "yes" } : {}), ...(relay.value.trim() ? { via: relay.value.trim() } : {}),
   });
   return [
     heading(T.receiveTitle),
-    el("label", { class: "field", for: "existing" }, T.existing), existing,
+    el("p", {}, T.existing),
     el("p", { class: "item" }, replace, el("label", { for: "replace" }, T.replace)),
     el("details", {}, el("summary", {}, T.elsewhere), ...relayRow),
     el("div", { class: "row" }, button(T.ready, begin, "main"), button(T.back, () => go(null))),

@@ -20,12 +20,8 @@ export const texts = {
   relayed: (relay) => `The computers meet at the relay ${relay}. It sees no data.`,
   // The new computer
   receiveTitle: "Prepare the new computer",
-  existing: "What is here already",
-  existingModes: {
-    merge: "stays; what differs arrives beside it", skip: "stays; nothing arrives in its place",
-    "keep-both": "stays; what arrives gets another name", replace: "is replaced by what arrives", refuse: "stops the move",
-  },
-  replace: "Set the data that apps have here aside, and take the data that arrives",
+  existing: "What is here already stays. What differs arrives beside it.",
+  replace: "Keep the data that apps have here under another name, and take the data that arrives",
   ready: "Make this computer ready",
   waiting: "Type this code on the old computer",
   waitingNow: "Waiting for the old computer",
@@ -82,7 +78,7 @@ export const texts = {
   summary: (items, size, time) => `${items} items, ${size}, in ${time}.`,
   problems: "Items with problems", more: (count) => `and ${count} more`,
   todo: "What to do next", hint: "What helps", notes: "Notes",
-  lastPass: "You can go on using the old computer. Later, start the move again on both: only what has changed is sent.",
+  lastPass: "You can go on using the old computer. Later, start the move again on both: of your files, only what has changed is sent.",
   unexpected: (code) => `The command ended without a word (${code}).`,
   print: "Print or save this report",
   units: ["bytes", "kB", "MB", "GB", "TB", "PB"],

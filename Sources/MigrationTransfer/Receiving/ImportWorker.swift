@@ -48,6 +48,7 @@ struct ImportWorker: Sendable {
     }
     if let arrivals = staging.arrivals {
       notice("moved or removed here since an earlier migration, and left away", arrivals.away)
+      notice("replaced as a whole by a newer version, and kept under another name", arrivals.aside)
       notice("removed on the other device since an earlier migration, and kept here", arrivals.stayed)
     }
     let renamed = staging.renamed

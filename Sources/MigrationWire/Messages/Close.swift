@@ -161,6 +161,5 @@ extension Close.Space {
   package var isShort: Bool { needed > available }
 
   /// What to do where only entries are missing.
-  package static let entriesHint =
-    "Remove some files at the destination, or choose one on another file system, and start again."
+  package static let entriesHint = DataHint.noEntriesLeft.text
 }

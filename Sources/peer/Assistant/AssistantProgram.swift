@@ -86,8 +86,6 @@ final class AssistantProgram: PageProgram {
     }
   }
 
-  private static let existing = Existing.allCases.map(\.name)
-
   /// The command line for a form; nil if it has a value that no command takes.
   static func arguments(_ call: Call, _ form: [String: String]) -> [String]? {
     var arguments = [call.rawValue, "--everything", "--json", "--ask"]
@@ -96,8 +94,6 @@ final class AssistantProgram: PageProgram {
       switch (call, name) {
       case (.send, "to") where !value.isEmpty && value.utf8.count <= 300: arguments.append("--to=\(value)")
       case (_, "via") where !value.isEmpty && value.utf8.count <= 300: arguments.append("--via=\(value)")
-      case (.receive, "existing") where Self.existing.contains(value):
-        arguments.append("--existing=\(value)")
       case (.receive, "replace") where value == "yes": arguments.append("--replace")
       default: return nil
       }

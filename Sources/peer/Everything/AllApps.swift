@@ -84,7 +84,7 @@ struct KnownApps {
   let offered: Catalogue
   /// The packages of this device; none for a home from elsewhere.
   let packages: InstalledPackages
-  /// What reads the settings of this user; nil for a home from elsewhere.
+  /// What reads the settings of a desktop; nil if it is not installed.
   private let dconf: Dconf?
   private let isElsewhere: Bool
   private let system: SystemFolder
@@ -128,7 +128,7 @@ struct KnownApps {
         : Flatpaks(installations: all, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first),
       packages: packages, snaps: system.path("/snap"), skeleton: system.path("/etc/skel"))
     offered = Catalogue(lists: system.path("/var/lib/apt/lists"), flatpaks: isElsewhere ? [] : all)
-    dconf = isElsewhere ? nil : Dconf()
+    dconf = Dconf()
     running = system.running(isElsewhere)
   }
 
@@ -141,8 +141,36 @@ struct KnownApps {
   func apps(in home: borrowing Directory) -> (apps: [MovableApp], notes: [String]) {
     var mistakes = catalogue.mistakes
     var apps = catalogue.apps(in: home, running: running, mistakes: &mistakes)
-    if let settings = dconf?.settings() { apps += catalogue.apps(with: settings) }
-    return (apps.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) }, mistakes.map(\.description))
+    let (settings, note) = settings(of: home)
+    if let settings { apps += catalogue.apps(with: settings) }
+    return (
+      apps.sorted { ($0.name, $0.identifier) < ($1.name, $1.identifier) },
+      mistakes.map(\.description) + [note].compactMap(\.self)
+    )
+  }
+
+  /// The settings of a desktop in a home, or a note that they do not move.
+  private func settings(of home: borrowing Directory) -> (DesktopSettings?, note: String?) {
+    guard let path = try? home.canonicalPath(), hasSettings(home, path) else { return (nil, nil) }
+    let place = "the desktop's settings in \(VisibleText.quoted(Dconf.database)) do not move"
+    guard let dconf else {
+      return (nil, "\(place): dconf is not installed here, which the package dconf-cli has")
+    }
+    let settings = dconf.settings(ofHome: isElsewhere ? path : nil)
+    return (settings, settings == nil ? "\(place): dconf cannot read them" : nil)
+  }
+
+  /// Of a home from elsewhere, no link is followed: it would lead to the settings of this user.
+  private func hasSettings(_ home: borrowing Directory, _ path: [UInt8]) -> Bool {
+    isElsewhere
+      ? (try? home.openBeneath(Dconf.database)) != nil
+      : (try? Directory.status(of: path + [UInt8(ascii: "/")] + Dconf.database)) != nil
+  }
+
+  /// What stays behind of this computer, since it is of no home.
+  var outsideHomes: [Omission] {
+    let crontab = isElsewhere || !Crontab.isThere(system.path("/usr/bin/crontab")) ? [] : [Omission.crontab]
+    return crontab + [.system]
   }
 }
 
@@ -167,5 +195,29 @@ private struct SystemFolder {
   /// The user's programs that run; none for a home from elsewhere.
   func running(_ isElsewhere: Bool) -> RunningPrograms {
     isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID, in: path("/proc"))
+  }
+}
+
+/// The jobs of cron(8), which only its own program may read.
+private enum Crontab {
+  private static let longest = 1 << 20
+
+  /// Whether this user has any.
+  static func isThere(_ program: [UInt8]) -> Bool {
+    guard let jobs = try? list(program) else { return false }
+    return jobs.split(separator: UInt8(ascii: "\n")).contains { $0.first != UInt8(ascii: "#") }
+  }
+
+  private static func list(_ program: [UInt8]) throws(SystemError) -> [UInt8] {
+    var pipe = try Descriptor.pipe()
+    let reading = pipe.takeReadEnd()
+    let process = try start(String(decoding: program, as: UTF8.self), output: pipe.takeWriteEnd())
+    let jobs = try reading.readToEnd(limit: longest)
+    return try process.wait() == 0 ? jobs : []
+  }
+
+  private static func start(_ program: String, output: consuming Descriptor) throws(SystemError) -> UserProgram {
+    let nothing = try Descriptor.open("/dev/null", .readOnly)
+    return try UserProgram(program, ["-l"], input: nothing, output: output)
   }
 }

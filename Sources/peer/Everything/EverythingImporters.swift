@@ -9,7 +9,7 @@ import MigrationWire
 /// The importers of `peer receive --everything`: folders arrive in a directory, usually the home,
 /// and each installed app takes its data.
 final class EverythingImporters: Importers {
-  /// The action for names that are taken, unless the user names another one.
+  /// The action for names that are taken.
   static let existing = Existing.merge
 
   let area: StagingArea
@@ -22,6 +22,15 @@ final class EverythingImporters: Importers {
   private let appOptions: AppImporter.Options
   private let stop: StopSignal
   private let observer: @Sendable (HostNews) -> Void
+  private let traces = Mutex(Traces())
+
+  /// What leads into the old home.
+  private struct Traces: Sendable {
+    /// Where that is: one part of a plan tells it for all.
+    var homePaths: [HomePath] = []
+    /// By the names of the parts, each of which may be imported again.
+    var found: [String: HomeTraces] = [:]
+  }
 
   /// Takes the folders into the directory of `folders`, which is a home, and the data of apps with
   /// extensions into `apps`.
@@ -39,7 +48,7 @@ final class EverythingImporters: Importers {
     let asides = Asides()
     keyed = KeyedArrivals(
       area: folders.area, home: home, known: known,
-      replacesApps: options.replaces || folders.existing == .replace, store: store, settings: settings, asides: asides)
+      replacesApps: options.replaces, store: store, settings: settings, asides: asides)
     begun = KeyedArrivals(
       area: folders.area, home: home, known: known, replacesApps: true, settings: settings, asides: asides
     ) { observer(.notice($0)) }
@@ -55,6 +64,7 @@ final class EverythingImporters: Importers {
   func places(of part: Part) -> RootPlaces? { keyed.places(of: part) }
 
   func judge(of part: Part) throws(ArchiveError) -> any PartJudge {
+    if !part.homePaths.isEmpty { traces.withLock { $0.homePaths = part.homePaths } }
     switch part.contents {
     case .folders: return folders
     case .app(let app): return try AppCandidate(app, in: apps, options: appOptions)
@@ -90,11 +100,28 @@ final class EverythingImporters: Importers {
   }
 
   /// What the user of this device does after a migration.
-  func nextSteps(after migration: MigrationRecord) -> [String] { keyed.nextSteps(after: migration) }
+  func nextSteps(after migration: MigrationRecord) -> [String] {
+    let (told, found) = traces.withLock { ($0.homePaths, $0.found) }
+    let home = keyed.oldPaths(told)?.home ?? []
+    let traces = found.sorted { $0.key < $1.key }.map(\.value)
+    return keyed.nextSteps(after: migration) + traces.flatMap { $0.sentences(home) }
+  }
+
+  /// The same importer, which notes what leads into the old home.
+  private func tracing(_ importer: FolderImporter, _ part: Part) -> FolderImporter {
+    let places = places(of: part)
+    return importer.looking { [self] files in
+      guard let paths = keyed.oldPaths(traces.withLock { $0.homePaths }) else { return }
+      var found = HomeTraces()
+      found.look(at: files, for: paths) { places?.place(of: $0.bytes) ?? $0.bytes }
+      traces.withLock { $0.found[part.name] = found }
+    }
+  }
 
   func importer(of part: Part) throws(ArchiveError) -> any Importer {
     switch part.contents {
-    case .folders: return folders
+    case .folders: return tracing(folders, part)
+    case .role: return tracing(try taken(try begun.importer(of: part), part), part)
     case .app(let app):
       do throws(HostError) {
         return try AppImporter(
@@ -102,7 +129,7 @@ final class EverythingImporters: Importers {
       } catch {
         throw ArchiveError(ofPart: error)
       }
-    case .role, .files: return try taken(try begun.importer(of: part), part)
+    case .files: return try taken(try begun.importer(of: part), part)
     case .unknown: throw ArchiveError(notTaken: part)
     }
   }

@@ -40,6 +40,11 @@ extension ReceiveOptions {
     for option in ["--app", "--platform", "--option"] where arguments.isGiven(option) {
       throw .usage("\(option) cannot be used with --everything", hint: "Remove one of them.")
     }
+    if arguments.isGiven("--existing") {
+      throw .usage(
+        "--existing cannot be used with --everything",
+        hint: "Remove it: nothing that exists is changed. --replace is for the data of apps.")
+    }
     if arguments.has("--keep") {
       throw .usage(
         "--keep cannot be used with --everything", hint: "Remove --keep: a computer is moved once, from one device.")

@@ -31,7 +31,7 @@ struct KeyedArrivals {
     case .files(let app, let roots):
       guard let arrival = arrival(of: app) else { return nil }
       try check(arrival, roots, of: part)
-      let data = ArrivingData(arrival, paths: paths(of: part), tell: tell)
+      let data = ArrivingData(arrival, paths: oldPaths(part.homePaths), tell: tell)
       return FolderImporter(
         area, existing: .setAside, places: try RootPlaces(arrival.places),
         preparing: { (files) throws(ArchiveError) in try data.prepare(files) },
@@ -56,9 +56,9 @@ struct KeyedArrivals {
   }
 
   /// The paths of the sender's home that stand for others here.
-  private func paths(of part: Part) -> OldPaths? {
+  func oldPaths(_ told: [HomePath]) -> OldPaths? {
     guard let home = try? self.home.directory.canonicalPath() else { return nil }
-    return OldPaths(part.homePaths, home: home, folders: HomeFolders.receiving(in: self.home.directory).map)
+    return OldPaths(told, home: home, folders: HomeFolders.receiving(in: self.home.directory).map)
   }
 
   /// What an app of files is, by this device's own knowledge; nil where it knows no such app, or for
@@ -91,8 +91,15 @@ struct KeyedArrivals {
       missing: parts.compactMap { missing(for: $0) },
       others: named.isEmpty ? [] : named.subtracting(known.packages.names),
       aside: parts.flatMap { setAside(by: $0) }.map { $0.absolute(in: place) },
-      unlabelled: hasLabels ? place : nil)
+      outside: parts.contains { $0.isOfHome } ? outsideHome : [], unlabelled: hasLabels ? place : nil)
     return steps.sentences(known.offered)
+  }
+
+  /// The folders of the user whose configured places are outside of the home.
+  private var outsideHome: [(place: [UInt8], configured: [UInt8])] {
+    let folders = HomeFolders.receiving(in: home.directory)
+    return folders.targets.compactMap { folder, target in folders.places[folder].map { ($0, target) } }
+      .sorted { $0.place.lexicographicallyPrecedes($1.place) }
   }
 
   private func arrival(of app: String) -> Arrival? {
@@ -110,10 +117,11 @@ struct KeyedArrivals {
         .notInstalled, "\(VisibleText.of(arrival.name)) needs dconf, which is not installed here",
         hint: "Install the package dconf-cli, and run both commands again.")
     }
-    guard !replacesApps, let path = present(arrival, roots).first, !isUntouched(part, arrival) else { return }
+    let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)
+    guard !replacesApps, let path = data.first, !isUntouched(part, arrival) else { return }
     throw ArchiveError(
       .exists, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
-      hint: "With --existing replace, the data is set aside under another name, and the new data arrives.", name: path)
+      hint: DataHint.appHasData.text, name: path)
   }
 
   /// Whether the data that is here is that of an earlier migration, and nothing of it was touched.
@@ -123,13 +131,9 @@ struct KeyedArrivals {
     let roots = arrival.places.filter { present.contains($0.value) }.map { (key: Array($0.key.utf8), place: $0.value) }
     return store.arrivedItems(of: part, at: place).contains { $0.areUntouched(roots, in: home.directory) }
   }
+}
 
-  private func present(_ arrival: Arrival, _ roots: [Root]) -> [[UInt8]] {
-    let keys = roots.map(\.name)
-    if let skeleton = try? Directory.open(known.catalogue.skeleton) {
-      return arrival.present(of: keys, in: home.directory, besides: skeleton)
-    }
-    // Without a skeleton, each file counts.
-    return arrival.present(of: keys, in: home.directory)
-  }
+extension Part {
+  /// Whether its roots are folders of the user, by their keys.
+  fileprivate var isOfHome: Bool { if case .role(HomeFolder.role, _) = contents { true } else { false } }
 }

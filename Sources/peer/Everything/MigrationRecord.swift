@@ -40,13 +40,16 @@ struct MigrationRecord: Sendable {
     }
   }
 
+  /// Whether another part than the running one has not ended.
+  var hasMore: Bool { ends.count + 1 < parts.count }
+
   /// Whether each part has ended.
   var isOver: Bool { !parts.isEmpty && ends.count == parts.count }
 
-  /// The table of a plan of several parts, none otherwise. `command` is the command line of this
+  /// The table of a plan of several parts, and what stays behind; none otherwise. `command` is the command line of this
   /// device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
-    parts.isEmpty ? nil : MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
+    parts.isEmpty && leftOut.isEmpty ? nil : MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
   }
 
   /// The parts that have arrived.
@@ -83,7 +86,8 @@ struct MigrationRecord: Sendable {
       row.seconds = result.concludedAt == nil ? seconds[end.number] : nil
       return row
     case .failure(let failure):
-      return MigrationTable.Row(name: name, state: .failed, reason: failure.message, hint: failure.hint)
+      return MigrationTable.Row(
+        name: name, state: .failed, isDeclined: end.isDeclined, reason: failure.message, hint: failure.hint)
     }
   }
 
@@ -105,6 +109,17 @@ extension TransferOutcome {
 
 /// The command line of this process, to be pasted.
 enum CommandLineText {
+  /// The command line for another run: a code works once, and so does a file with one.
+  static func again(_ words: [[UInt8]]) -> String {
+    let option = Array("--code-file".utf8)
+    var (rest, isValue) = ([[UInt8]](), false)
+    for word in words {
+      if !isValue, word != option, !word.starts(with: option + [UInt8(ascii: "=")]) { rest.append(word) }
+      isValue = !isValue && word == option
+    }
+    return of(rest)
+  }
+
   /// The program's name and its words, each quoted where a shell would change it.
   static func of(_ words: [[UInt8]]) -> String {
     (["peer"] + words.map(quoted)).joined(separator: " ")

@@ -16,6 +16,8 @@ struct MigrationTable {
   struct Row {
     let name: String
     let state: State
+    /// Whether the receiver's user has not taken it.
+    var isDeclined = false
     /// A clause, for a part that did not arrive, or not as a whole.
     var reason: String?
     /// A sentence that says what to do.
@@ -26,6 +28,22 @@ struct MigrationTable {
     var renamed: [UnsentList.Renaming] = []
     /// How many items of it could not be sent or stored.
     var missing: UInt64 = 0
+
+    /// The state for a person.
+    fileprivate var word: String {
+      switch state {
+      case .done where missing > 0: "in part"
+      case .done: "done"
+      case .finished: "was done"
+      case .skipped: "not tried"
+      case .failed: isDeclined ? "not taken" : "failed"
+      }
+    }
+
+    /// What is wrong with it.
+    fileprivate var clause: String? {
+      reason ?? (missing > 0 ? "\(Figures.count(missing, "item")) of it did not arrive" : nil)
+    }
   }
 
   let rows: [Row]
@@ -41,31 +59,77 @@ struct MigrationTable {
   var isComplete: Bool { rows.allSatisfy { ($0.state == .done || $0.state == .finished) && $0.missing == 0 } }
 
   /// The table for a person.
-  func text(columns: Int) -> String {
+  func text(columns: Int) -> String { head(columns: columns) + rest(columns: columns) }
+
+  /// What did not arrive, and what to do: the first lines of a report.
+  func head(columns: Int) -> String {
     var table = SizedRows()
+    let troubles = troubles
+    for trouble in troubles.prefix(Self.shownTroubles) {
+      table.append(.heading("\(trouble.mark): \(trouble.shownNames)"))
+      table.append(.detail(trouble.clause + (trouble.hint == nil ? "" : ".")))
+      if let hint = trouble.hint { table.append(.detail(hint)) }
+    }
+    if troubles.count > Self.shownTroubles {
+      table.append(
+        .detail("and \(Figures.count(UInt64(troubles.count - Self.shownTroubles))) more causes, named below"))
+    }
+    for sentence in next { append(sentence, to: &table) }
+    return table.text(columns: columns)
+  }
+
+  /// Each part, and the items that have another name or stay behind.
+  func rest(columns: Int) -> String {
+    var table = SizedRows()
+    let told = troubles.prefix(Self.shownTroubles).map { ($0.clause, $0.hint) }
     for row in rows {
       let time = row.seconds.map { Figures.duration($0) }
       table.append(
-        .item(
-          mark: row.state.rawValue, name: VisibleText.listed(row.name.utf8), items: row.items, bytes: row.bytes,
-          note: time))
-      if let reason = row.reason { table.append(.detail(reason + (row.hint == nil ? "" : "."))) }
+        .item(mark: row.word, name: VisibleText.of(row.name), items: row.items, bytes: row.bytes, note: time))
+      guard let clause = row.clause, !told.contains(where: { $0 == (clause, row.hint) }) else { continue }
+      table.append(.detail(clause + (row.hint == nil ? "" : ".")))
       if let hint = row.hint { table.append(.detail(hint)) }
-      if row.missing > 0 {
-        table.append(.detail("\(Figures.count(row.missing, "item")) of it did not arrive"))
-      }
     }
     list("Arrived under another name, since an item has the name:", renamed, in: &table)
     list("Not moved:", leftOut.map(\.line), in: &table)
-    for sentence in next {
-      guard let colon = sentence.firstRange(of: ": ") else {
-        table.append(.heading(sentence))
-        continue
-      }
-      table.append(.heading(String(sentence[..<colon.lowerBound]) + ":"))
-      table.append(.command(String(sentence[colon.upperBound...])))
-    }
+    for command in leftOut.compactMap(\.command) { table.append(.command(command)) }
     return table.text(columns: columns)
+  }
+
+  private func append(_ sentence: String, to table: inout SizedRows) {
+    guard let colon = sentence.firstRange(of: ": ") else { return table.append(.heading(sentence)) }
+    table.append(.heading(String(sentence[..<colon.lowerBound]) + ":"))
+    table.append(.command(String(sentence[colon.upperBound...])))
+  }
+
+  /// Parts that did not arrive, or not as a whole, for one cause.
+  private struct Trouble {
+    let mark: String
+    var names: [String]
+    let clause: String
+    let hint: String?
+
+    var shownNames: String {
+      names.prefix(3).joined(separator: ", ")
+        + (names.count > 3 ? " and \(Figures.count(UInt64(names.count - 3))) more" : "")
+    }
+  }
+
+  /// How many causes are shown first.
+  private static let shownTroubles = 5
+
+  private var troubles: [Trouble] {
+    var troubles: [Trouble] = []
+    for row in rows {
+      guard let clause = row.clause else { continue }
+      let name = VisibleText.of(row.name)
+      if let index = troubles.firstIndex(where: { ($0.mark, $0.clause, $0.hint) == (row.word, clause, row.hint) }) {
+        troubles[index].names.append(name)
+      } else {
+        troubles.append(Trouble(mark: row.word, names: [name], clause: clause, hint: row.hint))
+      }
+    }
+    return troubles
   }
 
   private var renamed: [String] {

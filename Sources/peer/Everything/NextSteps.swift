@@ -3,24 +3,33 @@ import MigrationSystem
 import MigrationWire
 
 /// What the user of this device does after a migration: installs the programs of the data that has
-/// come, and decides about the old data that was set aside. A command to copy comes last in its
+/// come, and looks at the old data that was set aside. A command to copy comes last in its
 /// sentence, after a colon.
-struct NextSteps: Equatable {
+struct NextSteps {
   /// What this device does not have.
   var missing: [Arrival.Missing] = []
   /// The packages that the other device's user has installed, and that are not installed here.
   var others: Set<String> = []
   /// The old data beside the new one, by absolute paths.
   var aside: [Asides.Aside] = []
+  /// Folders of the user for which `user-dirs.dirs` names a place outside of the home, with that place: what
+  /// arrives is in the home.
+  var outside: [(place: [UInt8], configured: [UInt8])] = []
   /// The home, if files in it need labels that this program does not set.
   var unlabelled: [UInt8]?
 
   /// The sentences. `catalogue` says which of the missing programs can be named in a command.
   func sentences(_ catalogue: Catalogue) -> [String] {
-    installing(catalogue) + decidingAboutOldData
+    decidingAboutOldData + placing + installing(catalogue)
       + (unlabelled.map { home in
         ["SELinux is on here. After the last pass, restore the labels: restorecon -R \(VisibleText.listed(home))"]
       } ?? [])
+  }
+
+  private var placing: [String] {
+    outside.map {
+      "Arrived in \(VisibleText.listed($0.place)), since \(VisibleText.listed($0.configured)) is outside of the home"
+    }
   }
 
   private func installing(_ catalogue: Catalogue) -> [String] {
@@ -80,11 +89,12 @@ struct NextSteps: Equatable {
 
   private var decidingAboutOldData: [String] {
     guard let first = aside.first else { return [] }
-    let all = aside.map { VisibleText.listed($0.name) }.joined(separator: " ")
     let (place, name) = (VisibleText.listed(first.place), VisibleText.listed(first.name))
+    let all = aside.prefix(Self.shownNames).map { VisibleText.listed($0.name) }.joined(separator: " ")
+    let more = aside.count > Self.shownNames ? " and \(Figures.count(UInt64(aside.count - Self.shownNames))) more" : ""
     return [
-      "What was here before is kept beside the new data. To remove it: rm -rf -- \(all)",
-      "To go back instead, here for the first: rm -rf -- \(place) && mv -- \(name) \(place)",
+      "\(DataHint.oldDataKept.text) \(all)\(more)",
+      DataHint.goingBack(to: name, at: place, keepingNew: VisibleText.listed(first.place + Array(".after".utf8))),
     ]
   }
 }

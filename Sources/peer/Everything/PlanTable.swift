@@ -35,9 +35,17 @@ struct PlanTable {
       rows.append(.heading("Left out, also what is marked as a cache in the data of apps:"))
       for item in inventory.leftOut {
         rows.append(.detail(item.line))
+        if let command = item.command { rows.append(.command(command)) }
       }
     }
     rows.append(.heading(total))
+    if inventory.hasMovedBefore {
+      let apps = chosen.filter { $0.app != nil }.compactMap(\.size?.tally.bytes).reduce(0, +)
+      rows.append(
+        .heading(
+          "To a computer that has an earlier move, files cross only if they have changed since; the data of apps crosses "
+            + "as a whole: \(Figures.size(apps))"))
+    }
     let texts = rows.texts(columns: columns)
     let starts = [0] + ends
     return zip(starts, ends + [texts.count]).map { texts[$0..<$1].joined() }
@@ -94,6 +102,7 @@ extension Inventory.Entry {
           ? "leads to \(VisibleText.quoted(linkTarget)), which moves"
           : "a link to \(VisibleText.quoted(linkTarget)), which moves as a link")
     }
+    if unreadable > 0 { words.append("\(Figures.count(UInt64(unreadable), "item")) of it cannot be read, and stays") }
     if let app {
       if app.isIdentity { words.append("makes this computer itself: link the app anew, or add it") }
       if app.hasSecrets { words.append("has secrets") }
@@ -124,7 +133,10 @@ extension Inventory.Entry {
 extension Omission {
   /// The JSON members of an item that does not move.
   var members: JSONMembers {
-    ["path": FileName(path), "reason": reason.clause, "bytes": IfGiven(size?.tally.bytes)]
+    [
+      "path": FileName(path), "reason": reason.clause + (command.map { ": \($0)" } ?? ""),
+      "bytes": IfGiven(size?.tally.bytes),
+    ]
   }
 
   /// The line of a list.

@@ -58,8 +58,11 @@ struct ChosenEverything {
     notes = found.notes
     let apps = (everything.home == nil ? Self.apps(in: records) : []) + found.apps
     inventory = try ArchiveError.mapped(
-      Inventory(of: home, apps: apps, records: [records], isElsewhere: everything.home != nil)
+      Inventory(
+        of: home, apps: apps, records: [records], isElsewhere: everything.home != nil, besides: known.outsideHomes)
     ) { TransferFailure($0) }
+    let known = (try? TransferStore(home: records).devices(as: .sender, .migrating(isKept: false))) ?? []
+    inventory.hasMovedBefore = known.contains { $0.transfers > 0 && everything.home == nil }
     choice = PlanChoice(inventory)
   }
 
@@ -282,6 +285,9 @@ struct ChosenEverything {
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) -> LabelledSource {
     do throws(ArchiveError) {
+      let named = part.places.filter { $0.path.first != UInt8(ascii: "/") }
+      let places = try? RootPlaces(
+        Dictionary(named.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
       let source = try FolderSource(
         roots: try part.roots(in: home, sharing: &parents), selecting: part.selection,
         contents: { roots in
@@ -290,10 +296,7 @@ struct ChosenEverything {
           case .files(let app, _): .files(of: app.identifier, roots)
           case .folders, .app, .settings: .folders(roots)
           }
-        }, notice: { tell(.notice($0)) })
-      let named = part.places.filter { $0.path.first != UInt8(ascii: "/") }
-      let places = try? RootPlaces(
-        Dictionary(named.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
+        }, places: places, notice: { tell(.notice($0)) })
       guard case .files(let app, _) = part.contents else { return LabelledSource(source, label, places: places) }
       var label = label
       label.homePaths = homePaths
@@ -326,6 +329,8 @@ struct ChosenEverything {
         name, beneath: SharedDirectory(folder), as: Array(AppCatalogue.settingsKey.utf8))
       let source = try FolderSource(
         roots: [root], selecting: Selection(), contents: { .files(of: app.identifier, $0) })
+      var label = label
+      label.homePaths = homePaths
       return LabelledSource(source, label)
     } catch let error as ArchiveError {
       throw TransferFailure(error)

@@ -108,6 +108,9 @@ final class SettingsLoader: Sendable {
 
 /// The program dconf(1), which reads and writes the settings of a desktop.
 struct Dconf: Sendable {
+  /// The database of a home, relative to it.
+  static let database = Array(".config/dconf/user".utf8)
+
   /// Without the variables that lead to the session, it would find other settings.
   private static let variables = [
     "PATH", "HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DCONF_PROFILE",
@@ -125,22 +128,32 @@ struct Dconf: Sendable {
   }
 
   /// All settings of the user; nil if they cannot be read.
-  func settings() -> DesktopSettings? {
-    guard let output = try? run("dump /", input: nil) else { return nil }
+  ///
+  /// - Parameter home: the path of a home from elsewhere, whose own database counts, without those of
+  ///   this system.
+  func settings(ofHome home: [UInt8]? = nil) -> DesktopSettings? {
+    var (command, variables) = ("exec timeout 30 dconf dump /", environment)
+    if let home {
+      variables["XDG_CONFIG_HOME"] = String(decoding: home + Array("/.config".utf8), as: UTF8.self)
+      command = "echo user-db:user | DCONF_PROFILE=/dev/stdin timeout 30 dconf dump /"
+    }
+    guard let output = try? Self.run(command, variables, input: nil) else { return nil }
     return DesktopSettings(dump: output)
   }
 
   /// Loads settings over those that are there, through an empty file.
   func load(_ settings: DesktopSettings, through file: consuming Descriptor) throws(SystemError) {
     try file.write(at: 0, settings.dump.span)
-    _ = try run("load / <&3", input: file)
+    _ = try Self.run("exec timeout 30 dconf load / <&3", environment, input: file)
   }
 
-  /// Runs a command of it; returns its output. It ends after half a minute.
-  private func run(_ command: String, input: consuming Descriptor?) throws(SystemError) -> [UInt8] {
+  /// Runs a command line with it; returns its output.
+  private static func run(
+    _ command: String, _ environment: [String: String], input: consuming Descriptor?
+  ) throws(SystemError) -> [UInt8] {
     var pipe = try Descriptor.pipe()
     let reading = pipe.takeReadEnd()
-    let process = try start(command, input: input, output: pipe.takeWriteEnd())
+    let process = try start(command, environment, input: input, output: pipe.takeWriteEnd())
     let output = try reading.readToEnd(limit: DesktopSettings.longest)
     guard case .exited(0) = try process.wait() else {
       throw SystemError(reason: "dconf has failed: is there a session of the desktop?", operation: "run dconf")
@@ -148,15 +161,15 @@ struct Dconf: Sendable {
     return output
   }
 
-  private func start(
-    _ command: String, input: consuming Descriptor?, output: consuming Descriptor
+  private static func start(
+    _ command: String, _ environment: [String: String], input: consuming Descriptor?, output: consuming Descriptor
   ) throws(SystemError) -> ChildProcess {
     let channel = if let input { input } else { try Descriptor.open("/dev/null", .readOnly) }
     let endowment = ChildProcess.Endowment(
       output: output, error: try Descriptor.open("/dev/null", .readWrite), channel: channel, lock: nil)
     return try ChildProcess(
       ChildProcess.Settings(
-        executable: "/bin/sh", arguments: ["-c", "exec timeout 30 dconf \(command)"], environment: environment,
+        executable: "/bin/sh", arguments: ["-c", command], environment: environment,
         directory: "/", confinement: nil), endowment)
   }
 }

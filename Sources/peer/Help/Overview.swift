@@ -214,6 +214,7 @@ extension AppHome.Folder {
     case .imports: "The unfinished imports."
     case .staging: "The received data of an app, until it is imported."
     case .replaced: "The data that --replace has set aside, until the import ends."
+    case .earlier: "The data that imports with --replace have replaced."
     case .trash: "Data that is being removed."
     case .locks: "A file for each app, which the process that uses the app has locked."
     }

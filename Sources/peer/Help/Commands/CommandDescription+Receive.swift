@@ -6,7 +6,7 @@ extension CommandDescription {
       Form(.required("--app"), .optional(["--platform", "--option", "--replace"]), .more(["--listen"])),
       Form(
         .required("--everything"), .operand("[DIR]"), .optional(["--replace", "--take-apps", "--take-secrets"]),
-        .more(["--existing", "--listen"])),
+        .more(["--removed", "--listen"])),
     ],
     operands: [Operand(value: .directory)],
     blocks: [
@@ -26,8 +26,8 @@ extension CommandDescription {
       .text(
         """
         With --everything, receives the parts of 'peer send --everything', or of any other sender: folders into DIR, and
-        the data of each installed app. Existing folders are merged, and existing files are kept. A part that cannot be
-        taken is named with its reason, and the others arrive.
+        the data of each installed app. Existing folders are merged, and existing files are kept; there
+        is no other mode. A part that cannot be taken is named with its reason, and the others arrive.
         """),
       .text(
         """
@@ -93,7 +93,10 @@ extension CommandDescription {
       "An option for the app's exporter; a note names those that it does not know. Repeat it for each NAME."),
     .flag(
       "--replace",
-      "Set aside the data that the app has here. The data is restored if the import fails, and removed if it succeeds."),
+      """
+      Set aside the data that the app, or with --everything any app, has here. The data is restored if the import
+      fails, and else kept under another name, which is shown.
+      """),
     .value(
       "--into", "PATH", .text,
       """
@@ -101,7 +104,9 @@ extension CommandDescription {
       device name' has given a known device, or the first digits of the key of any other one, and {date} for the day
       (UTC) on which the transfer began. Not with --app or --everything.
       """),
-    .value("--existing", "MODE", .choice(existingModes), "What to do if a name is taken (default: refuse)."),
+    .value(
+      "--existing", "MODE", .choice(existingModes),
+      "What to do if a name is taken (default: refuse). Not with --app or --everything."),
     .value(
       "--removed", "ANSWER", .choice(removedAnswers),
       """
