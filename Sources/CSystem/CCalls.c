@@ -9,6 +9,7 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -30,8 +31,7 @@ static const short allowed[] = {
     // Descriptors.
     __NR_close, call_close_range, __NR_pipe2, __NR_eventfd2, __NR_signalfd4,
     __NR_timerfd_create, __NR_timerfd_settime, __NR_timerfd_gettime, __NR_epoll_create1, __NR_epoll_ctl,
-    __NR_epoll_pwait, call_epoll_pwait2, __NR_ppoll, __NR_pselect6, __NR_inotify_init1, __NR_inotify_rm_watch,
-    __NR_io_setup, __NR_io_submit, __NR_io_getevents, __NR_io_cancel, __NR_io_destroy, __NR_io_pgetevents,
+    __NR_epoll_pwait, call_epoll_pwait2, __NR_ppoll, __NR_pselect6,
     // Names of files.
     __NR_faccessat, call_faccessat2, __NR_newfstatat, __NR_fstat, __NR_statx, __NR_statfs,
     __NR_fstatfs, __NR_readlinkat, __NR_getdents64, __NR_mkdirat, __NR_mknodat, __NR_linkat, __NR_symlinkat,
@@ -72,7 +72,7 @@ static const short allowed[] = {
 #ifdef __x86_64__
     __NR_stat, __NR_lstat, __NR_access, __NR_readlink, __NR_getdents, __NR_mkdir, __NR_rmdir, __NR_mknod,
     __NR_link, __NR_symlink, __NR_unlink, __NR_rename, __NR_pipe, __NR_eventfd, __NR_signalfd, __NR_epoll_create,
-    __NR_epoll_wait, __NR_poll, __NR_select, __NR_inotify_init, __NR_pause, __NR_alarm, __NR_time, __NR_getpgrp,
+    __NR_epoll_wait, __NR_poll, __NR_select, __NR_pause, __NR_alarm, __NR_time, __NR_getpgrp,
     __NR_creat, __NR_arch_prctl,
 #endif
     __NR_renameat, __NR_rseq,
@@ -93,10 +93,13 @@ static const short missing[] = {
     call_clone3, call_io_uring_setup, call_io_uring_enter, call_io_uring_register,
     // Memory that no limit of a process counts.
     __NR_memfd_create,
+    // Their objects are few, and all processes of the machine, or of the user, share them.
+    __NR_io_setup, __NR_io_submit, __NR_io_getevents, __NR_io_cancel, __NR_io_destroy, __NR_io_pgetevents,
+    __NR_inotify_init1, __NR_inotify_rm_watch,
     // Newer forms of calls that are put to the listener.
     call_setxattrat, call_removexattrat, call_file_setattr,
 #ifdef __x86_64__
-    __NR_futimesat,
+    __NR_futimesat, __NR_inotify_init,
 #endif
 };
 
@@ -135,6 +138,9 @@ static const uint32_t options[] = {
     50, 51, 54, 55, 56, 60, 61, 63, 64, 65, 66,
 };
 
+// The ways of scheduling that leave the processors to others; those in real time do not.
+static const uint32_t policies[] = {SCHED_OTHER, SCHED_BATCH, SCHED_IDLE};
+
 static const struct csystem_call_rule rules[] = {
     // The lock: all holders of the descriptor share it, and each could release it for all. A copy
     // of the descriptor would have another number.
@@ -170,7 +176,7 @@ static const struct csystem_call_rule rules[] = {
     // calling thread can be named, as 0.
     RULE(__NR_sched_setparam, 0, itself, 0, EPERM),
     RULE(__NR_sched_setscheduler, 0, itself, 0, EPERM),
-    RULE(__NR_sched_setattr, 0, itself, 0, EPERM),
+    ONE_OF(__NR_sched_setscheduler, 1, ~(uint32_t)SCHED_RESET_ON_FORK, policies, EPERM),
     RULE(__NR_sched_setaffinity, 0, itself, 0, EPERM),
     RULE(__NR_setpriority, 0, value, PRIO_PROCESS, EPERM),
     RULE(__NR_setpriority, 1, itself, 0, EPERM),

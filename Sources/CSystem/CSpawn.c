@@ -166,6 +166,7 @@ static int prepare(
   *stage = 3;
   if (limit(RLIMIT_CORE, 0) == -1 || limit(RLIMIT_NOFILE, what->files) == -1) return -1;
   if (limit(RLIMIT_DATA, what->memory) == -1) return -1;
+  if (what->is_confined && (limit(RLIMIT_RTPRIO, 0) == -1 || limit(RLIMIT_NICE, 0) == -1)) return -1;
   volunteer();
   *stage = 5;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) return -1;

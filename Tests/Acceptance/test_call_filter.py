@@ -22,9 +22,11 @@ REFUSED = {
     EACCES: """socket socketpair connect bind listen accept accept4 add_key request_key keyctl shmget shmat shmctl shmdt
         semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify
         mq_getsetattr inotify_add_watch fanotify_init fanotify_mark""",
-    ENOSYS: "clone3 memfd_create io_uring_setup io_uring_enter io_uring_register setxattrat removexattrat file_setattr futimesat",
+    ENOSYS: """clone3 memfd_create io_uring_setup io_uring_enter io_uring_register setxattrat removexattrat file_setattr
+        futimesat io_setup io_submit io_getevents io_pgetevents io_cancel io_destroy inotify_init inotify_init1
+        inotify_rm_watch""",
     EPERM: """
-        fork vfork ptrace kcmp process_vm_readv process_vm_writev process_madvise process_mrelease get_robust_list
+        fork vfork sched_setattr ptrace kcmp process_vm_readv process_vm_writev process_madvise process_mrelease get_robust_list
         pidfd_open pidfd_getfd pidfd_send_signal tkill migrate_pages move_pages set_mempolicy_home_node
         bpf perf_event_open userfaultfd memfd_secret lookup_dcookie name_to_handle_at open_by_handle_at
         unshare setns chroot pivot_root mount umount2 open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick
@@ -62,11 +64,14 @@ JUDGED = {
     ("mmap", 0, 4096, 3, 0x01): ALLOW, ("mmap", 0, 4096, 3, 0x22): ALLOW, ("mmap", 0, 4096, 3, 0x21): EACCES,
     ("mmap", 0, 4096, 3, 0x4023): EACCES,
     ("clone", 0x3D0F00): ALLOW, ("clone", 17): EPERM, ("clone", 0x20000011): EPERM,
-    **{(call, 0, *rest): ALLOW for call, *rest in (("kill",), ("prlimit64",), ("sched_setaffinity",), ("sched_setattr",))},
+    **{(call, 0): ALLOW for call in ("kill", "prlimit64", "sched_setaffinity")},
     **{(call, number): result
        for call in ("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64", "sched_setparam",
-                    "sched_setscheduler", "sched_setattr", "sched_setaffinity")
+                    "sched_setscheduler", "sched_setaffinity")
        for number, result in ((OWN, ALLOW), (OTHER, EPERM), (-1, EPERM), (1, EPERM))},
+    # Usual, for batches, for idle times, and the first one with a flag; in real time, and with a deadline.
+    **{("sched_setscheduler", 0, policy): ALLOW for policy in (0, 3, 5, 0x40000000)},
+    **{("sched_setscheduler", 0, policy): EPERM for policy in (1, 2, 6, 0x40000001, 0x80000000)},
     ("setpriority", 0, 0): ALLOW, ("setpriority", 0, OWN): ALLOW, ("setpriority", 0, OTHER): EPERM,
     ("setpriority", 1, 0): EPERM, ("setpriority", 2, 0): EPERM,
     ("ioprio_set", 1, 0): ALLOW, ("ioprio_set", 1, OTHER): EPERM, ("ioprio_set", 2, 0): EPERM, ("ioprio_set", 3, 0): EPERM,

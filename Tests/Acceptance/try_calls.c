@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -58,6 +59,11 @@ static void try_processes(pid_t other) {
   NO("ioprio_set of a process", call(SYS_ioprio_set, 1, other, 3 << 13, 0, 0));
   YES("ioprio_set of itself", call(SYS_ioprio_set, 1, 0, 3 << 13, 0, 0));
   NO("sched_setscheduler", sched_setscheduler(other, SCHED_BATCH, &usual));
+  NO("sched_setscheduler in real time", sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){1}));
+  NO("sched_setattr in real time", call(SYS_sched_setattr, 0, (long)(unsigned[14]){56, SCHED_RR, 0, 0, 0, 1}, 0, 0, 0));
+  YES("sched_setscheduler of itself", sched_setscheduler(0, SCHED_BATCH, &usual));
+  NO("setrlimit of real time", setrlimit(RLIMIT_RTPRIO, &(struct rlimit){1, 1}));
+  NO("setpriority to the front", setpriority(PRIO_PROCESS, 0, -5));
   NO("sched_setparam", sched_setparam(other, &usual));
   NO("sched_setattr", call(SYS_sched_setattr, other, (long)(unsigned[14]){56, 3}, 0, 0, 0));
   NO("sched_setaffinity", sched_setaffinity(other, sizeof processors, &processors));
@@ -86,6 +92,8 @@ static void try_objects(int segment) {
   NO("mq_unlink", call(SYS_mq_unlink, (long)"peer", 0, 0, 0, 0));
   NO("keyctl", call(SYS_keyctl, 0, -3, 0, 0, 0));
   NO("io_uring_setup", call(425, 4, (long)&(char[256]){0}, 0, 0, 0));
+  NO("io_setup", call(SYS_io_setup, 65536, (long)&(long){0}, 0, 0, 0));
+  NO("inotify_init1", inotify_init1(0));
   NO("userfaultfd", call(SYS_userfaultfd, 1, 0, 0, 0, 0));
   NO("perf_event_open", call(SYS_perf_event_open, (long)&(char[128]){0}, 0, -1, -1, 0));
   NO("bpf", call(SYS_bpf, 0, 0, 0, 0, 0));

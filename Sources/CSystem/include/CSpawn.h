@@ -81,8 +81,8 @@ int csystem_has_own_mounts(void);
 // The process is killed when the calling *thread* ends. It is in a session of its own, has no other
 // descriptors, default signal handling and an empty standard input, and leaves no core file. A
 // confined process, even as root, cannot create sockets or processes, signal or limit other
-// processes, outlive its parent, or release the lock; of root's rights it keeps only those over
-// files.
+// processes, run in real time, outlive its parent, or release the lock; of root's rights it keeps only
+// those over files.
 pid_t csystem_start(const struct csystem_spawn *what, int *process, int *listener, const char **stage);
 
 // Waits for a process: its exit code, or 256 + signal; -1 on failure.
