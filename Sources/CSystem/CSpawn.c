@@ -119,7 +119,8 @@ static int arrange_descriptors(const struct csystem_spawn *what, int report) {
   if (nothing == -1) return -1;
   // Without a lock, its number leads to no other file either.
   const int lock = what->lock == -1 ? nothing : what->lock;
-  const int from[] = {nothing, what->output, what->error, [CHANNEL_DESCRIPTOR] = what->channel,
+  const int input = what->input == -1 ? nothing : what->input;
+  const int from[] = {input, what->output, what->error, [CHANNEL_DESCRIPTOR] = what->channel,
                       [LOCK_DESCRIPTOR] = lock, [REPORT_DESCRIPTOR] = report};
   enum { count = sizeof from / sizeof from[0] };
   int moved[count];

@@ -41,8 +41,10 @@ package struct ChildProcess: ~Copyable, Sendable {
     #endif
   }
 
-  /// The descriptors that it gets in addition to an empty standard input.
+  /// The descriptors that it gets, and no others.
   package struct Endowment: ~Copyable {
+    /// Its standard input; nil for an empty one, which a confined process always has.
+    package let input: Descriptor?
     package let output: Descriptor
     package let error: Descriptor
     /// Descriptor 3.
@@ -51,9 +53,10 @@ package struct ChildProcess: ~Copyable, Sendable {
     package let lock: Descriptor?
 
     package init(
-      output: consuming Descriptor, error: consuming Descriptor, channel: consuming Descriptor,
-      lock: consuming Descriptor?
+      input: consuming Descriptor? = nil, output: consuming Descriptor, error: consuming Descriptor,
+      channel: consuming Descriptor, lock: consuming Descriptor?
     ) {
+      self.input = input
       self.output = output
       self.error = error
       self.channel = channel
@@ -126,7 +129,8 @@ package struct ChildProcess: ~Copyable, Sendable {
         unsafe cRules.withUnsafeBufferPointer { rules in
           var what = unsafe csystem_spawn(
             executable: executable, arguments: arguments.baseAddress, environment: environment.baseAddress,
-            directory: directory, channel: endowment.channel.raw, lock: endowment.lockNumber,
+            directory: directory, input: Self.number(endowment.input), channel: endowment.channel.raw,
+            lock: Self.number(endowment.lock),
             output: endowment.output.raw, error: endowment.error.raw,
             is_confined: settings.confinement == nil ? 0 : 1, rules: rules.baseAddress, rule_count: rules.count,
             is_sealed: attributeGuard == .mounts ? 1 : 0, changeable: changeable,
@@ -217,10 +221,26 @@ extension SystemError {
   package var isBeingWritten: Bool { operation == ChildProcess.lastStage && errno == ETXTBSY }
 }
 
-extension ChildProcess.Endowment {
-  fileprivate var lockNumber: CInt {
-    switch lock {
-    case .some(let lock): lock.raw
+extension ChildProcess {
+  /// The time that a killed process may take to end.
+  private static let afterKill = Duration.seconds(1)
+
+  /// Waits until it has ended, and kills it at the deadline; then nil. Called in place of `wait`.
+  package func end(by deadline: BootInstant) throws(SystemError) -> End? {
+    var poller = try Poller()
+    if try !poller.wait(for: .readable, on: raw, until: deadline).isEmpty { return try wait() }
+    kill()
+    // A process that hangs in a system call, because of a disk that does not answer, is left
+    // behind.
+    if try !poller.wait(for: .readable, on: raw, until: .now().advanced(by: Self.afterKill)).isEmpty {
+      _ = try wait()
+    }
+    return nil
+  }
+
+  fileprivate static func number(_ descriptor: borrowing Descriptor?) -> CInt {
+    switch descriptor {
+    case .some(let descriptor): descriptor.raw
     case .none: -1
     }
   }

@@ -179,8 +179,6 @@ package struct ConfinementTrial: Sendable {
   private static let tried: CInt = 64
   /// The most directories, because each needs a bit.
   private static let most = 6
-  /// The time that a killed process may take to end.
-  private static let afterKill = Duration.seconds(1)
 
   private let executable: String
   private let patience: Duration
@@ -219,26 +217,13 @@ package struct ConfinementTrial: Sendable {
         ChildProcess.Settings(
           executable: executable, arguments: arguments, environment: variables, directory: "/", confinement: nil),
         endowment)
-      guard case .exited(let code)? = try end(of: process), code >= Self.tried else { return nil }
+      guard case .exited(let code)? = try process.end(by: .now().advanced(by: patience)), code >= Self.tried else {
+        return nil
+      }
       return directories.indices.filter { (code - Self.tried) >> CInt($0) & 1 == 1 }.map { directories[$0] }
     } catch {
       return nil
     }
-  }
-
-  /// How it ended; nil if it took too long.
-  private func end(of process: borrowing ChildProcess) throws(SystemError) -> ChildProcess.End? {
-    var poller = try Poller()
-    if try !poller.wait(for: .readable, on: process.raw, until: .now().advanced(by: patience)).isEmpty {
-      return try process.wait()
-    }
-    process.kill()
-    // A process that hangs in a system call, because of a disk that does not answer, is left
-    // behind.
-    if try !poller.wait(for: .readable, on: process.raw, until: .now().advanced(by: Self.afterKill)).isEmpty {
-      _ = try process.wait()
-    }
-    return nil
   }
 
   private static func nothing() throws(SystemError) -> Descriptor { try Descriptor.open("/dev/null", .readWrite) }

@@ -156,11 +156,17 @@ extension Descriptor {
     return bytes
   }
 
-  /// Reads to the end, also from a pipe; refuses more than `limit`.
-  package func readToEnd(limit: Int) throws(SystemError) -> [UInt8] {
+  /// Reads to the end, also from a pipe; refuses more than `limit`, and an end after the deadline.
+  package func readToEnd(limit: Int, until deadline: BootInstant? = nil) throws(SystemError) -> [UInt8] {
     var bytes: [UInt8] = []
     var block = [UInt8](repeating: 0, count: 1 << 16)
     while true {
+      if let deadline {
+        var poller = try Poller()
+        guard try !poller.wait(for: .readable, on: raw, until: deadline).isEmpty else {
+          throw SystemError(reason: "it takes too long", operation: "read")
+        }
+      }
       let count = try readNext(into: &block)
       if count == 0 { return bytes }
       guard bytes.count + count <= limit else { throw SystemError(reason: "it is too long", operation: "read") }

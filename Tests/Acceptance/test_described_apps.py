@@ -348,3 +348,39 @@ def test_hostile_settings(work):
         equal(brought("link", "colours", 10, "--replace"), loaded, "the settings")
         place = f"{new.home}/.local/share/peer-settings"
         equal((os.listdir(place), os.path.islink(f"{place}/colours")), (["colours"], False), "what is there")
+
+
+@needs(interop, dconf_and_bus)
+def test_a_program_of_the_sender(work):
+    """described apps: settings are loaded by the system's own dconf, not by a program that another part of
+    the session has brought into a folder of PATH"""
+    old, new = described(work, SETTINGS)
+    caught = f"{work.path}/caught"
+    programs = [f"miniconda3/bin/{name}" for name in ("dconf", "timeout", "sh")]
+
+    def lay(computer):
+        for program in programs:
+            computer.write(program, f"#!/bin/sh\necho {program} >> {caught}\n")
+            os.chmod(f"{computer.home}/{program}", 0o755)
+
+    lay(old)
+    old.write("dump", "[org/example]\nsize=uint32 4\n")
+    os.makedirs(f"{new.home}/miniconda3/bin")
+    with contextlib.ExitStack() as ends:
+        bus, variables, dconf = session(work, new)
+        ends.callback(bus.wait)
+        ends.callback(bus.terminate)
+        work.environment.update(variables, PATH=f"{new.home}/miniconda3/bin:{os.environ['PATH']}")
+        # The second time, the programs are there before the receiver is.
+        for options in ([], ["--existing", "replace"]):
+            receiver = new.receive(*options)
+            made = paired(receiver, [
+                Part([f"{old.home}/miniconda3"]), Part({"dconf": f"{old.home}/dump"}, kind=wire.APP_OF_FILES, identifier="colours")])
+            made.session()
+            receiver.wait()
+            if os.path.exists(caught):
+                with open(caught, encoding="utf-8") as file:
+                    equal(file.read(), "", "programs of the sender that have run")
+            equal(made.parts[1].code, 0, "the code for the settings")
+            equal(dconf("dump", "/"), "[org/example]\nsize=uint32 4\n", "the settings")
+            lay(new)

@@ -29,6 +29,8 @@ struct csystem_spawn {
   char *const *environment;
   // The current directory of the process.
   const char *directory;
+  // Becomes descriptor 0; -1 for an empty standard input.
+  int input;
   // Becomes descriptor 3.
   int channel;
   // Becomes descriptor 4, which keeps a lock; -1 for none: then descriptor 4 leads to no file.
@@ -79,7 +81,7 @@ int csystem_has_own_mounts(void);
 // thread answers the calls: from then on it has only the rights of csystem_keep_file_rights.
 //
 // The process is killed when the calling *thread* ends. It is in a session of its own, has no other
-// descriptors, default signal handling and an empty standard input, and leaves no core file. A
+// descriptors and default signal handling, and leaves no core file. A
 // confined process, even as root, cannot create sockets or processes, signal or limit other
 // processes, run in real time, outlive its parent, or release the lock; of root's rights it keeps only
 // those over files.

@@ -114,7 +114,8 @@ struct KeyedArrivals {
     }
     guard arrival.settings.isEmpty || settings != nil else {
       throw ArchiveError(
-        .notInstalled, "\(VisibleText.of(arrival.name)) needs dconf, which is not installed here",
+        .notInstalled,
+        "\(VisibleText.of(arrival.name)) needs dconf, which is not among the programs of this system that only root changes",
         hint: "Install the package dconf-cli, and run both commands again.")
     }
     let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)

@@ -4,13 +4,14 @@ import MigrationSystem
 import MigrationWire
 
 /// Loads settings in a process of its own, which was started before this one was confined. That
-/// process loads only what its own copy of the descriptions allows.
+/// process loads only what its own copy of the descriptions allows, and starts no program but one of the
+/// system that it found before anything arrived.
 final class SettingsLoader: Sendable {
   private let socket: Mutex<SharedDescriptor>
 
   private init(_ socket: consuming Descriptor) { self.socket = Mutex(SharedDescriptor(socket)) }
 
-  /// Starts the process, if dconf is installed. This process has no other thread yet.
+  /// Starts the process, if the system has dconf. This process has no other thread yet.
   static func start(for known: KnownApps, home: [UInt8]) -> SettingsLoader? {
     guard let dconf = Dconf(), var pair = try? PacketSocket.pair() else { return nil }
     let end = pair.takeOther()
@@ -106,23 +107,23 @@ final class SettingsLoader: Sendable {
   }
 }
 
-/// The program dconf(1), which reads and writes the settings of a desktop.
+/// The program dconf(1), which reads and writes the settings of a desktop. Only that of the system counts.
 struct Dconf: Sendable {
   /// The database of a home, relative to it.
   static let database = Array(".config/dconf/user".utf8)
 
   /// Without the variables that lead to the session, it would find other settings.
   private static let variables = [
-    "PATH", "HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DCONF_PROFILE",
+    "HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DCONF_PROFILE",
   ]
+  private static let patience = Duration.seconds(30)
+  private let program: SystemProgram
   private let environment: [String: String]
 
-  /// Nil if it is not installed.
+  /// Nil if the system does not have it.
   init?(variable: (String) -> String? = Environment.get) {
-    let folders = (variable("PATH") ?? "").split(separator: ":").filter { $0.first == "/" }
-    guard folders.contains(where: { (try? Directory.status(of: Array("\($0)/dconf".utf8)))?.kind == .regular }) else {
-      return nil
-    }
+    guard let program = SystemProgram("dconf") else { return nil }
+    self.program = program
     environment = Dictionary(
       uniqueKeysWithValues: Self.variables.compactMap { name in variable(name).map { (name, $0) } })
   }
@@ -132,44 +133,34 @@ struct Dconf: Sendable {
   /// - Parameter home: the path of a home from elsewhere, whose own database counts, without those of
   ///   this system.
   func settings(ofHome home: [UInt8]? = nil) -> DesktopSettings? {
-    var (command, variables) = ("exec timeout 30 dconf dump /", environment)
-    if let home {
-      variables["XDG_CONFIG_HOME"] = String(decoding: home + Array("/.config".utf8), as: UTF8.self)
-      command = "echo user-db:user | DCONF_PROFILE=/dev/stdin timeout 30 dconf dump /"
-    }
-    guard let output = try? Self.run(command, variables, input: nil) else { return nil }
+    guard let output = try? dump(ofHome: home) else { return nil }
     return DesktopSettings(dump: output)
   }
 
   /// Loads settings over those that are there, through an empty file.
   func load(_ settings: DesktopSettings, through file: consuming Descriptor) throws(SystemError) {
     try file.write(at: 0, settings.dump.span)
-    _ = try Self.run("exec timeout 30 dconf load / <&3", environment, input: file)
+    _ = try run(["load", "/"], environment, input: file)
   }
 
-  /// Runs a command line with it; returns its output.
-  private static func run(
-    _ command: String, _ environment: [String: String], input: consuming Descriptor?
-  ) throws(SystemError) -> [UInt8] {
+  private func dump(ofHome home: [UInt8]?) throws(SystemError) -> [UInt8] {
+    guard let home else { return try run(["dump", "/"], environment, input: nil) }
+    var variables = environment
+    variables["XDG_CONFIG_HOME"] = String(decoding: home + Array("/.config".utf8), as: UTF8.self)
+    variables["DCONF_PROFILE"] = "/dev/stdin"
     var pipe = try Descriptor.pipe()
-    let reading = pipe.takeReadEnd()
-    let process = try start(command, environment, input: input, output: pipe.takeWriteEnd())
-    let output = try reading.readToEnd(limit: DesktopSettings.longest)
-    guard case .exited(0) = try process.wait() else {
+    try pipe.takeWriteEnd().append(Array("user-db:user\n".utf8).span)
+    return try run(["dump", "/"], variables, input: pipe.takeReadEnd())
+  }
+
+  private func run(
+    _ arguments: [String], _ variables: [String: String], input: consuming Descriptor?
+  ) throws(SystemError) -> [UInt8] {
+    do throws(SystemError) {
+      return try program.run(
+        arguments, environment: variables, input: input, limit: DesktopSettings.longest, patience: Self.patience)
+    } catch {
       throw SystemError(reason: "dconf has failed: is there a session of the desktop?", operation: "run dconf")
     }
-    return output
-  }
-
-  private static func start(
-    _ command: String, _ environment: [String: String], input: consuming Descriptor?, output: consuming Descriptor
-  ) throws(SystemError) -> ChildProcess {
-    let channel = if let input { input } else { try Descriptor.open("/dev/null", .readOnly) }
-    let endowment = ChildProcess.Endowment(
-      output: output, error: try Descriptor.open("/dev/null", .readWrite), channel: channel, lock: nil)
-    return try ChildProcess(
-      ChildProcess.Settings(
-        executable: "/bin/sh", arguments: ["-c", command], environment: environment,
-        directory: "/", confinement: nil), endowment)
   }
 }

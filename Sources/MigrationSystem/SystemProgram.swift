@@ -1,0 +1,85 @@
+/// A program of this system: it belongs to root, and only root can change it or put another one in its
+/// place.
+///
+/// A process outside of a confinement starts no other program: another device may have sent what its
+/// user's own folders have by now.
+package struct SystemProgram: Equatable, Sendable {
+  /// Absolute, without links.
+  package let path: [UInt8]
+
+  /// The folders where systems have the programs of all users, as text for `PATH`.
+  private static let folders = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"]
+
+  /// Looks for a program by its name; nil if the system has none.
+  package init?(_ name: String) {
+    self.init(name, in: Self.folders)
+  }
+
+  init?(_ name: String, in folders: [String]) {
+    for folder in folders {
+      guard let path = try? Self.path(of: Array("\(folder)/\(name)".utf8)) else { continue }
+      self.path = path
+      return
+    }
+    return nil
+  }
+
+  /// The path without links; nil unless it is root's alone.
+  private static func path(of link: [UInt8]) throws(SystemError) -> [UInt8]? {
+    let file = try Descriptor.openThroughLinks(link)
+    let path = try Directory.open("/proc/self/fd").readLink(Array("\(file.raw)".utf8))
+    let status = try file.status()
+    guard status.kind == .regular, status.mode & 0o111 != 0, isRoots(status) else { return nil }
+    var folder = FileContent.split(path).directory
+    guard isRoots(try Directory.status(of: folder)) else { return nil }
+    while folder.count > 1 {
+      folder = FileContent.split(folder).directory
+      guard isRoots(try Directory.status(of: folder), isAbove: true) else { return nil }
+    }
+    return path
+  }
+
+  /// Whether only root can change an item. Others may add names to a folder above, if they cannot change
+  /// those of root there.
+  static func isRoots(_ status: FileStatus, isAbove: Bool = false) -> Bool {
+    status.owner == 0 && (status.mode & 0o022 == 0 || isAbove && status.mode & 0o1000 != 0)
+  }
+
+  /// Runs it with an environment of its own and with all rights of this process; returns its output. A
+  /// run that fails, writes more than the limit or takes longer than `patience` is an error.
+  ///
+  /// - Parameter input: its standard input; nil for an empty one.
+  package func run(
+    _ arguments: [String], environment: [String: String], input: consuming Descriptor? = nil, limit: Int,
+    patience: Duration
+  ) throws(SystemError) -> [UInt8] {
+    let deadline = BootInstant.now() + patience
+    var pipe = try Descriptor.pipe()
+    let reading = pipe.takeReadEnd()
+    let process = try start(arguments, environment, input, pipe.takeWriteEnd())
+    var output: [UInt8]?
+    var failure: SystemError?
+    do throws(SystemError) { output = try reading.readToEnd(limit: limit, until: deadline) } catch { failure = error }
+    // Kills it at the deadline, or at once.
+    let end = try process.end(by: output == nil ? .now() : deadline)
+    guard let output else { throw failure ?? SystemError(reason: "it cannot be read", operation: "run") }
+    guard case .exited(0) = end else {
+      throw SystemError(reason: "it has failed", operation: "run", subject: path.escapedText)
+    }
+    return output
+  }
+
+  private func start(
+    _ arguments: [String], _ environment: [String: String], _ input: consuming Descriptor?,
+    _ output: consuming Descriptor
+  ) throws(SystemError) -> ChildProcess {
+    let variables = environment.merging(["PATH": Self.folders.joined(separator: ":")]) { $1 }
+    let endowment = ChildProcess.Endowment(
+      input: input, output: output, error: try Descriptor.open("/dev/null", .readWrite),
+      channel: try Descriptor.open("/dev/null", .readWrite), lock: nil)
+    return try ChildProcess(
+      ChildProcess.Settings(
+        executable: String(decoding: path, as: UTF8.self), arguments: arguments, environment: variables,
+        directory: "/", confinement: nil), endowment)
+  }
+}
