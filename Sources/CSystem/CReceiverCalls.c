@@ -48,7 +48,7 @@ static const struct csystem_call_rule rules[] = {
 enum { rule_count = sizeof rules / sizeof rules[0] };
 
 int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services) {
-  // Some kernels otherwise slow a filtered process down, lest it learn its own memory.
+  // Some kernels otherwise slow a filtered process down, so that it cannot guess at its own memory.
   *filter = (struct csystem_calls){.optional_flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW};
   uint32_t verdicts[LAST_CONSIDERED + 1];
   for (int call = 0; call <= LAST_CONSIDERED; call++) verdicts[call] = SECCOMP_RET_ALLOW;

@@ -52,7 +52,7 @@ package struct Descriptor: ~Copyable, Sendable {
     try perform("let go") { csystem_let_go(raw) }
   }
 
-  /// Opens a path, absolute or relative to the current directory, whatever its type. Links in
+  /// Opens a path, absolute or relative to the current directory, to an item of any type. Links in
   /// directories are followed; a link as the last component is an error.
   package static func open(
     _ path: some PathBytes & ~Escapable, _ flags: OpenFlags = .readOnly
