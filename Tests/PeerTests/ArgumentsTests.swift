@@ -137,7 +137,8 @@ import Testing
         == SendOptions(
           sources: [], apps: ["org.example"], appsInFront: 1, idleLimit: .seconds(120),
           transfer: Sender.Options(target: .host(HostAndPort(host: "h", port: 47470)))))
-    var options = ReceiveOptions(app: "org.example")
+    // The app that the user names is the answer.
+    var options = ReceiveOptions(app: "org.example", permissions: .all)
     options.importing.platform = "android"
     options.importing.requested = [.init(name: "a", value: Array("b=c".utf8)), .init(name: "d", value: [])]
     options.importing.replaces = true
