@@ -30,6 +30,8 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
     /// An item with this name exists at the destination.
     case exists
     case noSpace
+    /// Another transfer that is served at this moment claims the room, or a name.
+    case claimed
     /// The destination cannot be used.
     case unfit
     /// Another process uses the destination.
@@ -102,7 +104,7 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
   package var isTold: Bool { if case .told = code { true } else { false } }
 
   /// Whether the sender reconnects by itself.
-  package var isReconnectable: Bool { code == .connection || code == .told(.silent) }
+  package var isReconnectable: Bool { code == .connection || code == .claimed || code == .told(.silent) }
 
   /// Whether it ends one part, and others may still succeed.
   package var isOfPart: Bool {
@@ -142,8 +144,8 @@ extension Fault {
 
   /// The sender comes back by itself, and gets its turn when the other one is done.
   package static let idle = Fault(
-    .idle, "the other device sent no data for two minutes, and another device was waiting",
-    telling: "no data came for two minutes, and another device is waiting")
+    .idle, "the other device sent no data for two minutes, or hardly any, and another device was waiting",
+    telling: "no data came for two minutes, or hardly any, and another device is waiting")
 
   package static let unknownTransfer = Fault(
     .unknownTransfer, "the other device wants to continue a transfer that is not known here",
@@ -183,7 +185,7 @@ extension Fault.Code {
   fileprivate var close: Close.Code {
     switch self {
     // The other end, if it receives this at all, treats it as a lost connection too.
-    case .connection, .idle: .silent
+    case .connection, .idle, .claimed: .silent
     case .violation, .pairing: .violation
     case .announcement: .announcement
     case .told(let code): code
@@ -207,7 +209,7 @@ extension Fault.Code {
 
   fileprivate var kind: TransferFailure.Kind {
     switch self {
-    case .connection, .idle, .superseded: .connectionLost
+    case .connection, .idle, .claimed, .superseded: .connectionLost
     case .pairing: .pairing
     case .interrupted, .importCancelled: .interrupted
     case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp, .unknownKind, .notInstalled,
@@ -233,7 +235,7 @@ extension Fault.Code {
     case .source: "Check the path, and that you may read it."
     case .storage: "The received data is kept. Repair the disk, and start again."
     case .idle: "The received data is kept: the sender may continue at any time."
-    case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing,
+    case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing, .claimed,
       .unknownKind, .notInstalled, .appInUse, .notAllowed, .importFailed, .importCancelled, .exportFailed, .device:
       nil
     }

@@ -7,9 +7,14 @@ import socket
 import pytest
 
 from devices import PATIENCE, Process, Waiting, random_file, sender, small_file
+from interop import interop
 from needs import needs, tmpfs
 from outside import IS_ROOT, MIB, equal, require, run_script, wait_for
+from strange_sender import StrangeSender
 from test_resuming import progress
+
+if interop() is None:
+    import wire
 
 
 class Standing(Waiting):
@@ -427,7 +432,7 @@ def test_a_line(work):
 @pytest.mark.takes(5)
 def test_several_at_once(work):
     """--keep --at-once 2: two senders are served at the same time, and a third one is told its place;
-    a name that is arriving is taken; each event about a transfer names it"""
+    one with a name that is arriving waits for that; each event about a transfer names it"""
     old, new = work.place()
     receiver = Standing(work, new, ["--at-once", "2", "--remember"])
 
@@ -446,17 +451,51 @@ def test_several_at_once(work):
         wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > 0 for event in running[-1].events("progress")))
         if number == 1:
             taken = send(f"{old}/at-1", "other", receiver.shown(3))
-            equal(taken.wait(), 4, f"exit code of one with the same name: {taken.text()[-300:]}")
-            require("another device sends 'at-1'" in receiver.event("error")["message"], receiver.text()[-300:])
+            wait_for("its place", PATIENCE, lambda: taken.events("queued"))
+            require("another device sends 'at-1'" in taken.events("interrupted")[0]["reason"], taken.text()[-300:])
     waiting = send(sources(old, 3), "known")
     wait_for("its place", PATIENCE, lambda: waiting.events("queued"))
     require(all(one.is_running() for one in running), "the two are not served at the same time")
     equal([one.wait() for one in (*running, waiting)], [0, 0, 0], "exit codes")
+    # By now the name is there.
+    equal(taken.wait(), 4, f"exit code of one with the same name: {taken.text()[-300:]}")
     equal({event["place"] for event in waiting.events("queued")}, {1}, "places")
     equal(sorted(os.listdir(new)), ["0", "3", "at-1", "at-2"], "the destination holds")
     run_script("check-trees", "--inside", old, new)
     told = [event for event in receiver.events() if event["event"] in ("paired", "progress", "done", "error")]
     require(all("transfer" in event for event in told), "an event about a transfer does not name it")
+    equal(receiver.stop(), 143, "exit code")
+
+
+@needs(tmpfs, interop)
+def test_a_claim_that_brings_nothing(work):
+    """--keep --at-once 2: one sender offers 180 MB, and sends two files; another one, for which that leaves no
+    room, waits and is served when the first one is gone"""
+    old, _ = work.place()
+    new = f"{work.path}/new"
+    os.mkdir(new)
+    work.mount(new, "-t", "tmpfs", "-o", "size=256m", "tmpfs")
+    receiver = Standing(work, f"{new}/in", ["--at-once", "2"])
+    strange = StrangeSender(receiver.port, {b"one": bytes(1000), b"two": bytes(1000)})
+    strange.pair(receiver.shown(1))
+    strange.plan()
+    strange.hear_verdict()
+    strange.control.say("OFFER", part=0, items=3, bytes=180 * MIB, allocated=180 * MIB, flags=0)
+    strange.hear_ledger()
+    strange.connect_stream()
+    strange.stream.send(strange.joining())
+    strange.stream.send(strange.next_frame(strange.record(strange.ROOT) + strange.record(strange.path(b"one"), bytes(1000))
+                                           + strange.piece(wire.CONTENT, b"one", 0, bytes(1000))))
+    strange.hear_written()
+    random_file(f"{old}/much", 150 * MIB)
+    honest = sender(work, [f"{old}/much"], receiver.port, receiver.shown(2))
+    wait_for("its place", PATIENCE, lambda: honest.events("queued"))
+    require("may be no room" in honest.events("interrupted")[0]["reason"], honest.text()[-300:])
+    require(strange.control.ended is None and honest.is_running(), "one of the two has ended")
+    strange.control.stop()
+    strange.stream.cut()
+    strange.stranger.cut()
+    equal(honest.wait(), 0, f"exit code: {honest.text()[-300:]}")
     equal(receiver.stop(), 143, "exit code")
 
 

@@ -156,9 +156,9 @@ import Testing
     script.now += ReceiverEngine.turn + 1
     let asked = script.returns(15, key: 5)
     #expect(asked.contains("look for data 1") && asked.contains("look for data 2"))
-    let first = script.feed(.lookedForData(SessionNumber(1), lastAt: 0))
+    let first = script.feed(.lookedForData(SessionNumber(1), lastAt: 0, held: Tally()))
     #expect(first.contains { $0.hasPrefix("say 1 close") })
-    #expect(script.feed(.lookedForData(SessionNumber(2), lastAt: 0)) == [])
+    #expect(script.feed(.lookedForData(SessionNumber(2), lastAt: 0, held: Tally())) == [])
   }
 
   @Test func `a stop waits for the import of one transfer, and breaks off the other`() {

@@ -249,9 +249,9 @@ import Testing
     #expect(script.feed(.asked(Script.id(3), .pair)) == ["look for data 1", "turn away 3: busy at 1"])
     // A frame is being written, or one was less than two minutes ago.
     for moment in [nil, script.now - 119] {
-      #expect(script.feed(.lookedForData(first, lastAt: moment)) == [])
+      #expect(script.feed(.lookedForData(first, lastAt: moment, held: Tally())) == [])
     }
-    let over = script.feed(.lookedForData(first, lastAt: script.now - 120))
+    let over = script.feed(.lookedForData(first, lastAt: script.now - 120, held: Tally()))
     #expect(over.first?.hasPrefix("say 1 close 16") == true, "\(over)")
     _ = script.feed(.syncEnded(first, nil))
     #expect(phase(script) == "open")

@@ -74,7 +74,7 @@ import Testing
     script.now += ReceiverEngine.turn + 1
     script.come(18)
     _ = script.ask(18)
-    _ = script.feed(.lookedForData(SessionNumber(1), lastAt: 0))
+    _ = script.feed(.lookedForData(SessionNumber(1), lastAt: 0, held: Tally()))
     #expect(script.returns(11, key: 1, isOfDevice: false) == ["turn away 11: busy"])
   }
 }

@@ -53,7 +53,8 @@ extension ReceiverWalk {
   private mutating func news() {
     if let number = looked {
       looked = nil
-      return feed(.lookedForData(number, lastAt: chance(4) ? nil : now - Double.random(in: 0...300, using: &dice)))
+      let moment = chance(4) ? nil : now - Double.random(in: 0...300, using: &dice)
+      return feed(.lookedForData(number, lastAt: moment, held: tally()))
     }
     let name = "\(UInt64.random(in: 0..<5, using: &dice))"
     guard let transfer = engine.transfers.randomElement(using: &dice)?.identifier else { return }
@@ -159,7 +160,13 @@ extension ReceiverWalk {
       end(job, Script.weighed(number.value, parts, refused: refused))
     case .record(let number): end(job, .recorded(number, fails && chance(4) ? fault() : nil))
     case .stage(let number):
-      end(job, .staged(number, fails ? .failure(fault()) : .success(Script.admitted(held: tally()))))
+      end(
+        job,
+        .staged(
+          number,
+          fails
+            ? .failure(chance(2) ? Fault(.claimed, "others send") : fault()) : .success(Script.admitted(held: tally())))
+      )
     case .readLedger(let number):
       let marks = [UInt128(dice.next()), UInt128(dice.next())].sorted()
       let part = LedgerPart(

@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationWire
 import Testing
 
@@ -29,7 +30,7 @@ import Testing
     #expect(try claim(offer(), one, hasBegun: true) == Tally(items: 3, bytes: 100))
     claims.keep([1])
     #expect(claims.room(besides: one) == Tally())
-    // A worker that ends late claims nothing for a transfer that is not served any more.
+    // A worker that ends late claims nothing for a transfer whose sender is not here any more.
     #expect(try claim(offer("Videos"), two) == Tally(items: 3, bytes: 100))
     #expect(claims.room(besides: one) == Tally())
   }
@@ -53,11 +54,30 @@ import Testing
     #expect(claims.room(besides: two) == Tally())
   }
 
-  @Test func `a name that arrives is taken, where names are refused and nothing is staged yet`() throws {
+  @Test func `one that has no room only beside others waits, and one that has none at all fails`() {
+    func claim(_ transfer: ReceivingTransfer, room: UInt64) -> (any Error)? {
+      do {
+        try claims.claim(offer("Music"), of: transfer, hasBegun: false, .refuse) { (others) throws(ArchiveError) in
+          if others.bytes + 100 > room { throw ArchiveError(.noSpace, "no room") }
+        }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(throws: Never.self) { try self.claim(offer(), one) }
+    #expect((claim(two, room: 199) as? Fault)?.code == .claimed)
+    #expect((claim(two, room: 99) as? ArchiveError)?.code == .noSpace)
+    #expect(claim(two, room: 200) == nil)
+  }
+
+  @Test func `a name that arrives is claimed, where names are refused and nothing is staged yet`() throws {
     _ = try claim(offer(), one)
-    let error = #expect(throws: ArchiveError.self) { try claim(offer(), two) }
-    #expect(error?.code == .exists && error?.name == Array("Documents".utf8))
+    let fault = #expect(throws: Fault.self) { try claim(offer(), two) }
+    #expect(fault?.code == .claimed && fault?.subject.name == Array("Documents".utf8))
     #expect(try claim(offer(), two, .merge) == Tally(items: 3, bytes: 100))
     #expect(try claim(offer(), two, hasBegun: true) == Tally(items: 3, bytes: 100))
+    claims.keep([2])
+    #expect(try claim(offer(), two) == Tally())
   }
 }

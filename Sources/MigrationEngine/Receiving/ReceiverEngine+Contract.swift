@@ -95,7 +95,7 @@ extension ReceiverEngine {
     case dialed(SessionNumber)
     /// The result of `lookForData`: when the last frame of data was written, or the session was
     /// accepted; nil while a frame is being written.
-    case lookedForData(SessionNumber, lastAt: Double?)
+    case lookedForData(SessionNumber, lastAt: Double?, held: Tally)
     /// The result of `shutGate`: a violation where a frame was still being written, which cannot
     /// have been acknowledged.
     case gateShut(SessionNumber, Fault?)

@@ -94,15 +94,20 @@ extension ReceiverEngine {
   /// Another sender wants to be served: a session whose sender does nothing gives way to it. Work
   /// of this device, however slow, does not count.
   mutating func askForTurn() {
-    guard settings.keeps, stop == nil, !isInviting else { return }
-    for number in phase.sessions where isDue(number) {
-      if conversations[number]?.machine.isReceiving == true { act(.lookForData(number)) } else { giveWay(number) }
+    guard settings.keeps, stop == nil else { return }
+    for number in phase.sessions {
+      let (isDue, isAwaited) = (isDue(number), isClaimAwaited(number))
+      if isAwaited || isDue && !isInviting, conversations[number]?.machine.isReceiving == true {
+        act(.lookForData(number))
+      } else if isDue, isAwaited || !isInviting {
+        giveWay(number)
+      }
     }
   }
 
-  mutating func lookedForData(_ number: SessionNumber, lastAt moment: Double?) {
-    guard settings.keeps, phase[number] != nil, let moment, now >= moment + Self.turn, isDue(number) else { return }
-    giveWay(number)
+  mutating func lookedForData(_ number: SessionNumber, lastAt moment: Double?, _ held: Tally) {
+    guard settings.keeps, phase[number] != nil, let moment else { return }
+    if now >= moment + Self.turn && isDue(number) || isTooSlow(number, held) { giveWay(number) }
   }
 
   /// Whether it is the sender's part to do something, and has been for long.
@@ -132,6 +137,7 @@ extension ReceiverEngine {
   /// From now on, a session acts on a transfer.
   mutating func engage(in transfer: TransferID, by number: SessionNumber) {
     phase.serve(.engaged(transfer, number), atMost: settings.atOnce)
+    claimWaits[transfer] = nil
     transfers[of: transfer]?.isMet = true
     guard settings.keeps else { return }
     if !isInviting { codes.noteInterlude() }
@@ -143,6 +149,7 @@ extension ReceiverEngine {
   func admitReturn(to transfer: TransferID) throws(AbortReason) {
     let hasPlace = phase.places.count < settings.atOnce
     if let end = yielding[transfer], now < end { throw .busy }
+    if claimsBefore(transfer) > 0 { throw .busy }
     if let place = phase[transfer], place.isEngaged || !door.isConfirming || hasPlace { return }
     guard stop == nil else { throw .busy }
     if transfers[of: transfer]?.isDone == true { return }

@@ -241,6 +241,7 @@ extension ReceiverEngine {
       } else if conversation.isTalking {
         accept(admitted, number)
       }
+    case .failure(let fault) where fault.code == .claimed: waitForClaims(number, by: fault)
     case .failure(let fault): failPart(number, by: fault)
     }
   }

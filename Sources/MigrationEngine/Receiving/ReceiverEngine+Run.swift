@@ -184,7 +184,7 @@ extension ReceiverEngine {
 extension ReceiverEngine {
   /// The invariant that does not hold; nil if all hold.
   package func checkInvariants() -> String? {
-    brokenPhase ?? brokenKeeping ?? brokenConversation ?? brokenDoor ?? brokenWorker
+    brokenPhase ?? brokenKeeping ?? brokenClaims ?? brokenConversation ?? brokenDoor ?? brokenWorker
   }
 
   private var brokenPhase: String? {

@@ -69,6 +69,8 @@ package struct ReceiverEngine: Engine {
   var ways: [KeyFingerprint: WayBudget] = [:]
   /// The transfers that have given way, and until when they leave others their turn.
   var yielding: [TransferID: Double] = [:]
+  /// The transfers that wait until others have brought, or given up, what they claim.
+  var claimWaits: [TransferID: ClaimWait] = [:]
   var question: StandingQuestion?
   var announcement = Announcement()
   var relayWait: RelayWait
@@ -173,7 +175,7 @@ package struct ReceiverEngine: Engine {
     case .dropped(let number, let fault): dropped(number, fault)
     case .streamEnded(let id, let end, let held): streamEnded(id, end, held)
     case .dialed(let number): conversations[number]?.rounds.ended(now: now)
-    case .lookedForData(let number, let moment): lookedForData(number, lastAt: moment)
+    case .lookedForData(let number, let moment, let held): lookedForData(number, lastAt: moment, held)
     case .gateShut(let number, let fault), .syncEnded(let number, let fault):
       if let fault { failTransfer(of: number, by: fault) }
     case .refused(let transfer, let refusals): refused(transfer, refusals)

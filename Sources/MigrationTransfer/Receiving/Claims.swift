@@ -1,9 +1,11 @@
 import MigrationArchive
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
 /// What the transfers that a receiver serves at the same time still need of the destination: room and
-/// names. None of them is judged as if it were alone.
+/// names. None of them is judged as if it were alone; one that only lacks what another one claims
+/// waits for that.
 final class Claims: Sendable {
   private struct Claim: Sendable {
     let transfer: ReceivingTransfer
@@ -15,12 +17,12 @@ final class Claims: Sendable {
 
   private struct State: Sendable {
     var claims: [TransferID: Claim] = [:]
-    /// A worker may claim for a transfer that was served when it began.
-    var served: Set<TransferID> = []
+    /// A worker may claim for a transfer whose sender was here when it began.
+    var claiming: Set<TransferID> = []
 
     /// The claims of the transfers beside this one.
     func others(_ transfer: ReceivingTransfer) -> [Claim] {
-      claims.filter { $0.key != transfer.identifier && served.contains($0.key) }.map(\.value)
+      claims.filter { $0.key != transfer.identifier && claiming.contains($0.key) }.map(\.value)
     }
   }
 
@@ -29,11 +31,11 @@ final class Claims: Sendable {
   /// would.
   private let turn = ComputeGate(places: 1)
 
-  /// Releases the claims of transfers that are not served any more.
-  func keep(_ served: Set<TransferID>) {
+  /// Releases the claims of transfers whose senders are not here any more.
+  func keep(_ claiming: Set<TransferID>) {
     state.withLock { state in
-      state.served = served
-      state.claims = state.claims.filter { served.contains($0.key) }
+      state.claiming = claiming
+      state.claims = state.claims.filter { claiming.contains($0.key) }
     }
   }
 
@@ -63,14 +65,14 @@ final class Claims: Sendable {
   }
 
   /// Fails if another transfer brings a root of the same name, and existing names are refused.
-  func check(_ offer: Offer, of transfer: ReceivingTransfer, _ existing: Existing) throws(ArchiveError) {
+  private func check(_ offer: Offer, of transfer: ReceivingTransfer, _ existing: Existing) throws(Fault) {
     guard existing == .refuse else { return }
     let others = state.withLock { $0.others(transfer) }
     for root in offer.contents.roots where others.contains(where: { $0.roots.contains(transfer.path(of: root)) }) {
-      throw ArchiveError(
-        .exists, "another device sends \(VisibleText.quoted(root.name)) to the same folder at this moment",
-        hint: "Send it again when that transfer is done. With --into '{device}' each device has its own folder.",
-        name: root.name)
+      throw Fault(
+        .claimed, "another device sends \(VisibleText.quoted(root.name)) to the same folder at this moment",
+        hint: "With --into '{device}' each device has its own folder.",
+        about: TransferFailure.Subject(name: root.name))
     }
   }
 
@@ -79,10 +81,19 @@ final class Claims: Sendable {
   func claim<Judgement>(
     _ offer: Offer, of transfer: ReceivingTransfer, hasBegun: Bool, _ existing: Existing,
     after judge: (_ others: Tally) throws(ArchiveError) -> Judgement
-  ) throws(ArchiveError) -> Judgement {
-    try turn.run { () throws(ArchiveError) in
+  ) throws -> Judgement {
+    try turn.run {
       if !hasBegun { try check(offer, of: transfer, existing) }
-      let judgement = try judge(room(besides: transfer))
+      let claimed = room(besides: transfer)
+      let judgement: Judgement
+      do throws(ArchiveError) {
+        judgement = try judge(claimed)
+      } catch {
+        guard error.code == .noSpace, claimed != Tally() else { throw error }
+        // Without the others there may be room.
+        _ = try judge(Tally())
+        throw Fault(.claimed, "another device sends so much at this moment that there may be no room for this")
+      }
       let total = Tally(items: offer.items, bytes: offer.allocated)
       let roots = Set(offer.contents.roots.map { transfer.path(of: $0) })
       state.withLock { $0.claims[transfer.identifier] = Claim(transfer: transfer, total: total, roots: roots) }

@@ -147,7 +147,7 @@ final class ReceiverPerformer: Performer {
     case .endSync(let number): sessions[number]?.part.syncer.stop()
     case .lookForData(let number):
       let moment = sessions[number]?.part.gate.lastLeft.map { setup.clock.seconds($0) }
-      setup.post(.lookedForData(number, lastAt: moment))
+      setup.post(.lookedForData(number, lastAt: moment, held: sessions[number]?.transfer.held ?? Tally()))
     case .shutGate(let number): shutGate(number)
     case .openGate(let number): sessions[number]?.part.gate.open()
     case .discardData(let number):
@@ -195,7 +195,7 @@ final class ReceiverPerformer: Performer {
     relay?.meet(setup.meetings.secrets)
     sessions = sessions.filter { engine.isUnderWay($0.key) }
     streams = streams.filter { engine.isUnderWay($0.key) }
-    setup.claims.keep(engine.served)
+    setup.claims.keep(engine.claiming)
   }
 
   /// Leaves the release of everything to a worker: it may be on a disk that does not respond.

@@ -70,9 +70,8 @@ struct StagingWorker: Sendable {
       return ReceiverEngine.Examination(try judge.judge(offer, held: held, on: terms), without: leftOut, arrival)
     }
     let room = judge.device.flatMap { rooms[$0] } ?? Tally()
-    try setup.claims.check(offer, of: transfer, terms.existing)
-    let others = setup.claims.room(besides: transfer)
-    let check = try judge.judge(offer.besides(room.adding(others)), held: Tally(), on: terms)
+    // What other transfers claim at this moment matters at its offer.
+    let check = try judge.judge(offer.besides(room), held: Tally(), on: terms)
     if let device = judge.device {
       rooms[device] = room.adding(Tally(items: offer.items, bytes: offer.allocated))
     }

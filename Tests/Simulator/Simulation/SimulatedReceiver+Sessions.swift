@@ -65,7 +65,8 @@ extension SimulatedReceiver {
     case .endSync(let session): sessions[session]?.part?.sync?.end()
     case .lookForData(let number):
       let part = sessions[number]?.part
-      feed(.lookedForData(number, lastAt: part?.writing == 0 ? part?.lastWritten : nil))
+      let moment = part?.writing == 0 ? part?.lastWritten : nil
+      feed(.lookedForData(number, lastAt: moment, held: part?.staging.held ?? Tally()))
     case .shutGate(let session): shutGate(session)
     case .openGate(let session): sessions[session]?.part?.gate.open()
     case .discardData(let session): sessions[session]?.part?.gate.discard()

@@ -1,0 +1,133 @@
+import MigrationWire
+import Testing
+
+@testable import MigrationEngine
+
+/// A receiver that serves two senders, whose destination has no room for both, or a name that both
+/// want.
+@Suite struct ReceiverClaimsTests {
+  private typealias Script = ReceiverScript
+
+  private let one = SessionNumber(1)
+
+  /// Key 1 sends transfer 100; key 2 has offered transfer 102, and the claim of 100 is in its way.
+  private func waiting() -> Script {
+    var settings = Script.settings()
+    (settings.keeps, settings.atOnce) = (true, 2)
+    var script = Script(settings)
+    script.open()
+    script.pair(1, as: 100)
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.plan(on: 1)
+    script.take(1, on: 1)
+    script.now += 20
+    script.pair(2, as: 102)
+    script.plan(on: 2)
+    #expect(script.offer(2, on: 2).contains { $0.hasPrefix("stage") })
+    let turned = script.claimed(2)
+    #expect(turned.contains { $0.hasPrefix("say 2 close 16") }, "\(turned)")
+    _ = script.feed(.closed(Script.id(2)))
+    #expect(Words.text(script.engine.phase).hasPrefix("engaged in 100 by 1; away 102 until"))
+    return script
+  }
+
+  @Test func `a part that others' claims leave no room comes again, and is told how many claims come first`() {
+    var script = waiting()
+    #expect(script.returns(12, key: 2) == ["turn away 12: busy at 1"])
+    // Others may come meanwhile: it keeps no place.
+    #expect(script.engine.isInviting && script.engine.isTurn(of: nil))
+    // It waits for longer than a sender may be away.
+    for number in 20..<30 as Range<UInt64> {
+      script.now += 100
+      if script.returns(number, key: 2) == ["turn away \(number): busy at 1"] { continue }
+      _ = script.feed(.ready(Script.id(number), identifier: 300))
+      let session = script.engine.lastSession
+      script.plan(Script.plan(102), on: number)
+      _ = script.offer(session, on: number)
+      _ = script.claimed(session)
+      _ = script.feed(.closed(Script.id(number)))
+    }
+    #expect(script.engine.phase[102] != nil)
+  }
+
+  @Test func `it is judged again when all of the other part is staged, and when that is done`() {
+    var script = waiting()
+    script.conclude(1, on: 1)
+    #expect(script.returns(12, key: 2) == ["welcome 12 to resume until 30.0"])
+    _ = script.feed(.ready(Script.id(12), identifier: 300))
+    script.plan(Script.plan(102), on: 12)
+    _ = script.offer(3, on: 12)
+    // The name is still claimed.
+    _ = script.claimed(3)
+    _ = script.feed(.closed(Script.id(12)))
+    #expect(script.returns(13, key: 2) == ["turn away 13: busy at 1"])
+    _ = script.feed(.imported(100, .success(Script.done), Traffic(), refused: []))
+    #expect(script.returns(14, key: 2) == ["welcome 14 to resume until 30.0"])
+  }
+
+  @Test func `the claim of a sender that is away does not count`() {
+    var script = waiting()
+    #expect(script.engine.claiming == [100])
+    _ = script.feed(.broke(Script.id(1), Script.cut))
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.syncEnded(one, nil))
+    #expect(script.engine.claiming == [])
+    #expect(script.returns(12, key: 2).first?.hasPrefix("welcome 12") == true)
+  }
+
+  @Test func `a session that sends nothing, or hardly anything, gives way to one that waits for its claim`() {
+    for (brings, givesWay) in [(0, true), (200, true), (300, false)] as [(UInt64, Bool)] {
+      var script = waiting()
+      #expect(script.returns(12, key: 2) == ["look for data 1", "turn away 12: busy at 1"])
+      #expect(script.look(held: Tally(items: 0, bytes: 10)) == [])
+      script.now += ReceiverEngine.turn - 1
+      // Frames come all the time: it is the amount that counts.
+      _ = script.returns(13, key: 2)
+      #expect(script.look(held: Tally(items: 0, bytes: 10 + brings)) == [])
+      script.now += 1
+      _ = script.returns(14, key: 2)
+      let looked = script.look(held: Tally(items: 0, bytes: 10 + brings))
+      #expect(looked.contains { $0.hasPrefix("say 1 close 16") } == givesWay, "\(brings): \(looked)")
+    }
+  }
+
+  @Test func `one that gave way waits in its turn for the claim of the other`() {
+    var script = waiting()
+    _ = script.returns(12, key: 2)
+    _ = script.look(held: Tally())
+    script.now += ReceiverEngine.turn
+    _ = script.returns(13, key: 2)
+    _ = script.look(held: Tally())
+    _ = script.feed(.closed(Script.id(1)))
+    _ = script.feed(.syncEnded(one, nil))
+    #expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14") == true)
+    _ = script.feed(.ready(Script.id(14), identifier: 300))
+    script.plan(Script.plan(102), on: 14)
+    script.take(3, on: 14)
+    #expect(script.returns(11, key: 1) == ["turn away 11: busy"])
+    script.now += ReceiverEngine.turn
+    #expect(script.returns(15, key: 1).first?.hasPrefix("welcome 15") == true)
+    _ = script.feed(.ready(Script.id(15), identifier: 300))
+    script.plan(Script.plan(100), on: 15)
+    _ = script.offer(4, on: 15)
+    #expect(script.claimed(4).contains { $0.hasPrefix("say 15 close 16") })
+  }
+}
+
+extension ReceiverScript {
+  /// A part is judged: others' claims are in its way.
+  fileprivate mutating func claimed(_ session: UInt64) -> [String] {
+    feed(.staged(SessionNumber(session), .failure(Fault(.claimed, "another device sends"))))
+  }
+
+  /// The loop looks at session 1, whose last frame has just come.
+  fileprivate mutating func look(held: Tally) -> [String] {
+    feed(.lookedForData(SessionNumber(1), lastAt: now, held: held))
+  }
+
+  /// A sender comes back and asks for a session.
+  fileprivate mutating func returns(_ number: UInt64, key: UInt8) -> [String] {
+    come(number, key: key)
+    return feed(.asked(Self.id(number), .resume))
+  }
+}
