@@ -41,8 +41,8 @@ package final class FolderImporter: Importer {
   /// The same importer, which looks at the files when all of a part are there.
   package func looking(_ look: @escaping @Sendable (StagedFiles) -> Void) -> FolderImporter {
     FolderImporter(
-      area, existing: existing, refusingRunning: refusesRunning, places: places, folders: folders,
-      preparing: { (files) throws(ArchiveError) in look(files) }, completing: completing)
+      area, existing: existing, judging: rule, places: places, folders: folders,
+      preparing: { (files) throws(ArchiveError) in look(files) }, completing: completing, settingAside: settingAside)
   }
 
   package var request: AppRequest? { nil }
