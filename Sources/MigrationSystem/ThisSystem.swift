@@ -120,6 +120,28 @@ package enum SystemAccounts {
     return unsafe find(Glibc.group(), by: { unsafe getgrnam_r(name, $0, $1, $2, $3) }, { unsafe $0.gr_gid })
   }
 
+  /// The members of a group, also those whose own group it is, as far as the system lists them; nil
+  /// if there is no such group, or it names a user that does not exist.
+  package static func members(ofGroup id: UInt32) -> Set<UInt32>? {
+    let names = unsafe find(
+      Glibc.group(), by: { unsafe getgrgid_r(id, $0, $1, $2, $3) }, { unsafe texts($0.gr_mem) })
+    guard let names else { return nil }
+    let named = names.compactMap { user(named: $0) }
+    return named.count == names.count ? (usersByOwnGroup[id] ?? []).union(named) : nil
+  }
+
+  /// The users by the groups in which they begin. It is read once, since the C library has one place in
+  /// the list for all threads.
+  private static let usersByOwnGroup: [UInt32: Set<UInt32>] = {
+    var users: [UInt32: Set<UInt32>] = [:]
+    setpwent()
+    while let user = unsafe getpwent() {
+      unsafe users[user.pointee.pw_gid, default: []].insert(user.pointee.pw_uid)
+    }
+    endpwent()
+    return users
+  }()
+
   /// The bytes that an entry may need: a group may have many members.
   private static let sizes = [1 << 10, 1 << 14, 1 << 18, 1 << 22]
 
@@ -141,6 +163,15 @@ package enum SystemAccounts {
       return unsafe found == nil ? nil : value(entry)
     }
     return nil
+  }
+
+  private static func texts(_ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> [[UInt8]] {
+    var (texts, next): ([[UInt8]], _) = ([], unsafe list)
+    while let text = unsafe bytes(next?.pointee) {
+      texts.append(text)
+      unsafe next = next?.advanced(by: 1)
+    }
+    return texts
   }
 
   private static func bytes(_ text: UnsafeMutablePointer<CChar>?) -> [UInt8]? {

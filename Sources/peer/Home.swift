@@ -6,12 +6,19 @@ import MigrationWire
 
 /// The directory of the program's state: PEER_HOME.
 enum Home {
-  /// The directory, which need not exist yet. A directory that belongs to another user, or that
-  /// other users may change, is refused: it contains keys, paths and apps.
+  /// The directory, which need not exist yet. A directory that other users may change, or put
+  /// another one in the place of, is refused: it contains keys, paths and apps. So root keeps nothing
+  /// in another user's home, which HOME may still name.
   static func path() throws(TransferFailure) -> [UInt8] {
     let path = try chosen()
-    try TransferStore.check(path, hint: "Set PEER_HOME to a directory of your own.")
+    try check(path)
     return path
+  }
+
+  private static func check(_ path: [UInt8]) throws(TransferFailure) {
+    let isNamed = !(Environment.bytes("PEER_HOME") ?? []).isEmpty
+    try TransferStore.check(
+      path, hint: "Set \(isNamed ? "" : "HOME to your own home, or ")PEER_HOME to a directory of your own.")
   }
 
   /// The directory for a transfer, which is created if it is missing. Fails if it cannot keep the
@@ -20,13 +27,15 @@ enum Home {
     let path = try path()
     do throws(SystemError) {
       try Directory.openOrMake(path, mode: 0o700).checkWritable()
-      return path
     } catch {
       throw TransferFailure(
         error.isNoSpace ? .noSpace : .refused,
         "\(VisibleText.quoted(path)) cannot keep the record of a transfer, without which none resumes: \(error.words)",
-        hint: "Choose a directory of your own, and start again: export PEER_HOME=~/peer-state")
+        hint: "Choose a directory of your own, and start again: export PEER_HOME=~/.peer-state")
     }
+    // Another user may have made it first.
+    try check(path)
+    return path
   }
 
   /// The directory by the environment, or below the home in the password file.

@@ -183,12 +183,12 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
   if let file = options.ownerMapFile { options.ownerMap = try OwnerMapFile.read(file) }
   let interruption = try Interruption()
   try prepareProcess()
+  try options.checkOwner()
   let home = try Home.forRecords()
   var transfer = options.transfer
   transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
   transfer.relay = try options.via?.access(
     home: home, output, asksProgram: options.asks && options.json, unless: [interruption.raw])
-  try options.checkOwner()
   // The file may be outside the directories that the process is about to be confined to.
   output.list(in: try ItemListFile(options.report, in: home, .receiver))
   let known = options.takesEverything ? KnownApps(records: home) : nil

@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test func `the vault refuses a directory of keys that other users may change`() throws {
-    #expect(chmod(home.scratch.path("state/peer/keys"), 0o720) == 0)
+    #expect(chmod(home.scratch.path("state/peer/keys"), 0o702) == 0)
     try isClosed(home.vault(), "other users may change", content: home.content)
   }
 

@@ -37,6 +37,11 @@ import Testing
   @Test(arguments: [0o720, 0o702, 0o775, 0o777, 0o1777] as [mode_t])
   func `a directory that other users may change is refused with a hint`(mode: mode_t) throws {
     let path = try make(mode)
+    if mode & 0o002 == 0 {
+      // Only root may give it to a group with other members.
+      guard own == 0 else { return }
+      try #require(chown(String(decoding: path, as: UTF8.self), 0, 65_534) == 0)
+    }
     let failure = failure(path)
     #expect(failure?.kind == .refused)
     #expect(failure?.message.contains(String(decoding: path, as: UTF8.self)) == true)
@@ -64,6 +69,31 @@ import Testing
     }
     try #require(chmod(scratch.path("home-777"), 0o1777) == 0)
     #expect(failure(scratch.at("home-777/below")) == nil)
+  }
+
+  @Test func `the program keeps nothing where another user could exchange it, and says why`() throws {
+    // Only root can make folders of others.
+    guard own == 0 else { return }
+    for (name, owner, group, mode) in [("theirs", 65_534, 65_534, 0o755), ("teams", 0, 65_534, 0o775)] {
+      scratch.makeDirectory("\(name)/mine")
+      try #require(chown(scratch.path(name), uid_t(owner), gid_t(group)) == 0)
+      try #require(chmod(scratch.path(name), mode_t(mode)) == 0)
+    }
+    for (environment, reason, hint) in [
+      ("PEER_HOME=\(scratch.path("theirs/mine"))", "theirs' belongs to another user", "Set PEER_HOME to"),
+      ("PEER_HOME=\(scratch.path("theirs/new"))", "theirs' belongs to another user", "Set PEER_HOME to"),
+      ("PEER_HOME=\(scratch.path("teams/mine"))", "teams' can be changed by a group", "chmod g-w "),
+      ("HOME=\(scratch.path("theirs"))", "theirs' belongs to another user", "Set HOME to your own home"),
+    ] {
+      let (code, output) = try run(
+        try builtProgram("peer"), ["peer", "receive", scratch.path("theirs/mine"), "--json"], environment: [environment]
+      )
+      #expect(code == 4)
+      let text = String(decoding: output, as: UTF8.self)
+      #expect(text.contains(reason) && text.contains(hint), "\(environment): \(text)")
+    }
+    #expect(scratch.names("theirs") == ["mine"] && scratch.names("theirs/mine").isEmpty)
+    #expect(scratch.names("teams/mine").isEmpty)
   }
 
   @Test func `a link counts as its target, and a missing directory is accepted`() throws {
@@ -98,7 +128,7 @@ import Testing
     #expect(code == 4)
     let text = String(decoding: output, as: UTF8.self)
     #expect(text.contains("without which none resumes: Not a directory"))
-    #expect(text.contains("start again: export PEER_HOME=~/peer-state\""))
+    #expect(text.contains("start again: export PEER_HOME=~/.peer-state\""))
   }
 
   @Test(arguments: [

@@ -42,7 +42,7 @@ struct KeysDirectory: Sendable {
       SharedDirectory(try Directory.open(path))
     }
     guard let found else { return nil }
-    try check(found)
+    try check()
     let file = try VaultError.ifThere("the key in \(shown) cannot be opened") { () throws(SystemError) in
       SharedDescriptor(try found.directory.openChild(name, .anyKind))
     }
@@ -66,7 +66,7 @@ struct KeysDirectory: Sendable {
     try observer?("write the key")
     let made = try VaultError.wrapping(
       "\(shown) cannot be made", SharedDirectory(try Directory.openOrMake(path, mode: 0o700)))
-    try check(made)
+    try check()
     func put() throws(SystemError) {
       try made.directory.replaceFile(Array(name.utf8), with: bytes)
       try made.directory.descriptor.synchronizeFileSystem()
@@ -74,15 +74,15 @@ struct KeysDirectory: Sendable {
     try VaultError.wrapping("the key in \(shown) cannot be written", put())
   }
 
-  private func check(_ directory: SharedDirectory) throws(VaultError) {
-    let (status, canonical) = try VaultError.wrapping(
-      "\(shown) cannot be examined", (try directory.directory.status(), try directory.directory.canonicalPath()))
-    guard status.owner == CurrentProcess.effectiveUserID, status.mode & 0o022 == 0 else {
-      throw VaultError(
-        .unavailable, "other users may change \(shown), which has the key of the credentials",
-        hint: "Remove their rights: chmod 700")
-    }
-    try refuseInside(canonical)
+  private func check() throws(VaultError) {
+    try refuseInside(
+      try Distrust.mapped(Trust().find(path)) {
+        VaultError(
+          .unavailable,
+          "other users may change \(shown), which has the key of the credentials: "
+            + "\(VisibleText.quoted($0.path)) \($0.clause)",
+          hint: "Remove their rights, or set XDG_STATE_HOME to a private directory.")
+      })
   }
 
   private func refuseInside(_ path: [UInt8]) throws(VaultError) {
