@@ -65,7 +65,7 @@ package struct Trust: Sendable {
   package func read(
     _ name: [UInt8], in directory: borrowing Directory, at path: [UInt8], limit: Int
   ) throws(Distrust) -> [UInt8] {
-    let file = try reached(path, directory.openChild(name, .nonBlocking))
+    let file = try reached(path, directory.openChild(name, .anyKind))
     let status = try reached(path, file.status())
     guard status.kind == .regular else { throw Distrust(path, .otherKind) }
     let names = status.mode & Self.groupMayWrite == 0 ? [] : try reached(path, file.attributeNames())
