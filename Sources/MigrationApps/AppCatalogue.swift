@@ -17,18 +17,18 @@ package struct AppCatalogue: Sendable {
   package let skeleton: [UInt8]
 
   /// Reads the descriptions in some folders. Of two descriptions of one app, that in the first folder
-  /// counts.
+  /// counts. What others than root and this user may change could lead data elsewhere: it is a mistake.
   package init(
-    folders: [[UInt8]], programs: [[UInt8]] = [], flatpaks: Flatpaks = Flatpaks(),
+    folders: [[UInt8]], trusting trust: Trust = Trust(), programs: [[UInt8]] = [], flatpaks: Flatpaks = Flatpaks(),
     packages: InstalledPackages = InstalledPackages(), snaps: [UInt8] = Array("/snap".utf8),
     skeleton: [UInt8] = Array("/etc/skel".utf8)
   ) {
     var descriptions: [String: AppDescription] = [:]
     var mistakes: [DescriptionError] = []
     for folder in folders {
-      for file in Self.files(in: folder) {
+      for (file, text) in Self.texts(in: folder, trusting: trust, &mistakes) {
         do {
-          let description = try Self.read(file)
+          let description = try AppDescription(text, file: file)
           if descriptions[description.identifier] == nil { descriptions[description.identifier] = description }
         } catch {
           mistakes.append(error)
@@ -44,20 +44,33 @@ package struct AppCatalogue: Sendable {
     self.skeleton = skeleton
   }
 
-  private static func files(in folder: [UInt8]) -> [[UInt8]] {
-    // A folder that is missing has no descriptions. Those of other users could lead data elsewhere.
-    guard let status = try? Directory.status(of: folder), status.mode & 0o002 == 0,
-      status.owner == 0 || status.owner == CurrentProcess.effectiveUserID
-    else { return [] }
-    let names = ((try? Directory.open(folder).names()) ?? []).filter { $0.suffix(4) == Array(".app".utf8)[...] }
-    return names.sorted { $0.lexicographicallyPrecedes($1) }.map { folder + [UInt8(ascii: "/")] + $0 }
+  /// The files of a folder, by their paths, sorted. A folder that is missing has none.
+  private static func texts(
+    in folder: [UInt8], trusting trust: Trust, _ mistakes: inout [DescriptionError]
+  ) -> [(file: [UInt8], text: [UInt8])] {
+    var texts: [(file: [UInt8], text: [UInt8])] = []
+    do throws(Distrust) {
+      let directory = try open(folder, trust)
+      let names = ((try? directory.directory.names()) ?? []).filter { $0.suffix(4) == Array(".app".utf8)[...] }
+      for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        let file = folder + [UInt8(ascii: "/")] + name
+        do throws(Distrust) {
+          texts.append((file, try trust.read(name, in: directory.directory, at: file, limit: AppDescription.longest)))
+        } catch {
+          mistakes.append(DescriptionError(file: file, error))
+        }
+      }
+    } catch {
+      if error.isMissing { return texts }
+      mistakes.append(
+        DescriptionError(folder: folder, reason: "\(VisibleText.quoted(error.path)) \(error.clause)"))
+    }
+    return texts
   }
 
-  private static func read(_ file: [UInt8]) throws(DescriptionError) -> AppDescription {
-    let text = try SystemError.mapped(FileContent.read(file, limit: AppDescription.longest)) {
-      DescriptionError(file: file, line: 0, reason: $0.words)
-    }
-    return try AppDescription(text, file: file)
+  private static func open(_ folder: [UInt8], _ trust: Trust) throws(Distrust) -> SharedDirectory {
+    let (above, name) = FileContent.split(folder)
+    return SharedDirectory(try trust.open(above, [name]))
   }
 
   // MARK: The sender

@@ -1,16 +1,35 @@
+import MigrationSystem
 import MigrationWire
 
-/// A mistake in a description of an app.
+/// A mistake in a description of an app, or a folder of descriptions that is not used.
 package struct DescriptionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The path of the file.
+  /// The path of the file or the folder.
   package let file: [UInt8]
   /// Counted from 1; 0 for the file as a whole.
   package let line: Int
   /// A clause about the line.
   package let reason: String
+  private let isFolder: Bool
+
+  init(file: [UInt8], line: Int, reason: String) {
+    (self.file, self.line, self.reason, isFolder) = (file, line, reason, false)
+  }
+
+  /// A file that others may change.
+  init(file: [UInt8], _ cause: Distrust) {
+    self.init(file: file, line: 0, reason: "it \(cause.clause)")
+  }
+
+  /// A folder that others may change, or in which other devices may put files.
+  package init(folder: [UInt8], reason: String) {
+    (file, line, self.reason, isFolder) = (folder, 0, reason, true)
+  }
 
   package var description: String {
-    "the description \(VisibleText.quoted(file)) is not used: " + (line > 0 ? "line \(line): " : "") + reason
+    let subject =
+      isFolder
+      ? "the descriptions in \(VisibleText.quoted(file)) are" : "the description \(VisibleText.quoted(file)) is"
+    return "\(subject) not used: " + (line > 0 ? "line \(line): " : "") + reason
   }
 }
 

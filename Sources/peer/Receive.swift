@@ -211,11 +211,12 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
   let importers = try interruption.honoured { () throws(TransferFailure) -> any Importers in
-    guard options.takesEverything, let rule else {
+    guard let known, let rule else {
       return try makeImporter(options, home: home, judging: rule, until: interruption.early) { output.handle($0) }
     }
+    for note in known.notes { output.handle(.notice(note)) }
     let everything = try EverythingImporters(
-      options, home: home, judging: rule, settings: settings, until: interruption.early
+      options, home: home, knowing: known, judging: rule, settings: settings, until: interruption.early
     ) {
       output.handle($0)
     }
@@ -308,7 +309,7 @@ extension ReceiveOptions {
   ) throws(TransferFailure) -> ArrivalFacts? {
     guard app == nil else { return nil }
     let folders = KnownApps.described(records: home)
-    let page = ShippedFolder.find("page", source: "Sources/MigrationPage/Page")
+    let page = ShippedFolder("page", source: "Sources/MigrationPage/Page")?.path
     let directory = try destination(self)
     let place = try SystemError.mapped(directory.canonicalPath()) { TransferFailure(.failed, "\($0)") }
     return ArrivalFacts(

@@ -1,3 +1,4 @@
+import Glibc
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
@@ -60,6 +61,28 @@ import Testing
     #expect(catalogue.descriptions.mapValues(\.name) == ["browser": "Mine"])
     #expect(catalogue.mistakes.map(\.line) == [5])
     #expect(catalogue.mistakes.map(\.file) == [scratch.at("own/broken.app")])
+  }
+
+  @Test func `a description or a folder of them that others may change is told, and not used`() throws {
+    for name in ["fine", "open"] {
+      scratch.write("own/\(name).app", "[Application]\nId=\(name)\nName=X\n[Data]\na=home/.\(name)\n")
+    }
+    try #require(chmod(scratch.path("own/open.app"), 0o666) == 0)
+    scratch.makeLink("own/linked.app", to: "fine.app")
+    #expect(catalogue().descriptions.keys.sorted() == ["browser", "fine"])
+    #expect(
+      catalogue().mistakes.map(\.description) == [
+        "the description '\(scratch.path("own/linked.app"))' is not used: it is a link",
+        "the description '\(scratch.path("own/open.app"))' is not used: it can be changed by every user",
+      ])
+    try #require(chmod(scratch.path("own"), 0o777) == 0)
+    scratch.remove("shipped/browser.app")
+    let own = scratch.path("own")
+    #expect(catalogue().descriptions.isEmpty)
+    #expect(
+      catalogue().mistakes.map(\.description) == [
+        "the descriptions in '\(own)' are not used: '\(own)' can be changed by every user"
+      ])
   }
 
   @Test func `what every new home has is no data`() {

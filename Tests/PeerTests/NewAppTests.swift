@@ -179,6 +179,24 @@ import Testing
     #expect(moved == scratch.path("prefix/share/peer/package"))
   }
 
+  @Test(
+    arguments: [
+      ("/usr/bin/peer", "/usr/share/peer/page", true),
+      ("/home/a/.local/bin/peer", "/home/a/.local/share/peer/page", true),
+      ("/home/a/peer-2.0/bin/peer", "/home/a/peer-2.0/share/peer/page", false),
+      ("/home/a/bin/peer", "/home/a/share/peer/page", false), ("/home/ab/bin/peer", "/home/ab/share/peer/page", true),
+      ("/home/a/src/.build/x86_64/debug/peer", "/home/a/src/Sources/Page", true), ("/home/a/tools/peer", nil, true),
+      ("/peer", nil, true),
+    ] as [(String, String?, Bool)])
+  func `shipped files lie in the installation or the clone, and not where another device puts files`(
+    program: String, path: String?, isUsed: Bool
+  ) {
+    let found = ShippedFolder(
+      "page", source: "Sources/Page", of: Array(program.utf8), homes: [Array("/home/a".utf8), Array("/root".utf8)])
+    #expect(found?.path == path.map { Array($0.utf8) })
+    #expect((found?.distrust == nil) == isUsed)
+  }
+
   @Test(arguments: [("peer", false), ("Peer", false), ("peers", true), ("", true)])
   func `a folder is refused if SwiftPM confuses it with that of the sources`(folder: String, isFit: Bool) {
     let fits = (try? KitSources.check("/src/peer", for: Array(folder.utf8))) != nil

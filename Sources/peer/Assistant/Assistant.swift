@@ -20,10 +20,7 @@ enum Assistant {
   }
 
   private static func run(_ opensBrowser: Bool) throws(TransferFailure) -> Int32 {
-    guard let page = ShippedFolder.find("page", source: "Sources/MigrationPage/Page") else {
-      throw TransferFailure(
-        .failed, "the files of the page are not installed", hint: "Install peer again: they are in share/peer/page.")
-    }
+    let page = try PageFolder.open()
     let home = try Home.forRecords()
     let places = LeadingFile.places(home)
     do throws(SystemError) {
@@ -37,7 +34,7 @@ enum Assistant {
       // An assistant that was killed leaves its own.
       LeadingFile.removeAll(in: places)
       defer { LeadingFile.removeAll(in: places) }
-      let program = try AssistantProgram(page: page) { LeadingFile.removeAll(in: places) }
+      let program = try AssistantProgram(page) { LeadingFile.removeAll(in: places) }
       var server = try PageServer(program)
       try file.truncate(to: 0)
       try file.write(at: 0, Array("\(server.port) \(server.secret)\n".utf8).span)

@@ -34,26 +34,21 @@ final class AssistantProgram: PageProgram {
   }
 
   let events: PageEvents
-  private let folder: [UInt8]
+  private let page: PageFolder
   private let forget: @Sendable () -> Void
   private let state = Condition(State())
 
   /// - Parameters:
-  ///   - folder: the page's files.
+  ///   - page: the page's files.
   ///   - forget: removes what has a ticket.
-  init(page folder: [UInt8], forgettingTickets forget: @escaping @Sendable () -> Void) throws(SystemError) {
-    self.folder = folder
+  init(_ page: PageFolder, forgettingTickets forget: @escaping @Sendable () -> Void) throws(SystemError) {
+    self.page = page
     self.forget = forget
     events = try PageEvents()
     events.begin(with: Self.line("idle"))
   }
 
-  /// The most bytes of a file of the page.
-  private static let longestFile = 1 << 20
-
-  func content(of file: PageFile) -> [UInt8]? {
-    try? FileContent.read(folder + Array("/\(file.rawValue)".utf8), limit: Self.longestFile)
-  }
+  func content(of file: PageFile) -> [UInt8]? { try? page.content(of: file) }
 
   func isNeeded(isShown: Bool) -> Bool {
     state.withLock { state in

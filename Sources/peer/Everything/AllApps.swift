@@ -82,6 +82,9 @@ struct KnownApps {
   let running: RunningPrograms
   /// What this computer's packagers offer.
   let offered: Catalogue
+  private let mistakes: [DescriptionError]
+  /// Which descriptions are not used, and why.
+  var notes: [String] { mistakes.map(\.description) }
   /// The packages of this device; none for a home from elsewhere.
   let packages: InstalledPackages
   /// What reads the settings of a desktop; nil if it is not installed.
@@ -95,7 +98,7 @@ struct KnownApps {
   ) -> [[UInt8]] {
     let system = SystemFolder(variable)
     return [records + Array("/descriptions".utf8), system.path("/etc/peer/apps")]
-      + [system.descriptions].compactMap(\.self)
+      + [system.descriptions].compactMap { $0?.distrust == nil ? $0?.path : nil }
   }
 
   /// Reads the descriptions, and looks for this user's programs and Flatpaks. `records` is PEER_HOME.
@@ -127,6 +130,11 @@ struct KnownApps {
         ? Flatpaks()
         : Flatpaks(installations: all, instances: folder("XDG_RUNTIME_DIR", "/.flatpak").first),
       packages: packages, snaps: system.path("/snap"), skeleton: system.path("/etc/skel"))
+    let reach = system.descriptions.flatMap { folder in
+      FileContent.isDirectory(folder.path)
+        ? folder.distrust.map { DescriptionError(folder: folder.path, reason: $0) } : nil
+    }
+    mistakes = catalogue.mistakes + [reach].compactMap(\.self)
     offered = Catalogue(lists: system.path("/var/lib/apt/lists"), flatpaks: isElsewhere ? [] : all)
     dconf = Dconf()
     running = system.running(isElsewhere)
@@ -139,7 +147,7 @@ struct KnownApps {
 
   /// The apps of which a home has data, and a note for each description or place that is not used.
   func apps(in home: borrowing Directory) -> (apps: [MovableApp], notes: [String]) {
-    var mistakes = catalogue.mistakes
+    var mistakes = mistakes
     var apps = catalogue.apps(in: home, running: running, mistakes: &mistakes)
     let (settings, note) = settings(of: home)
     if let settings { apps += catalogue.apps(with: settings) }
@@ -186,10 +194,10 @@ private struct SystemFolder {
   func path(_ absolute: ArraySlice<UInt8>) -> [UInt8] { root + absolute }
 
   /// The descriptions that come with this program.
-  var descriptions: [UInt8]? {
+  var descriptions: ShippedFolder? {
     root.isEmpty
-      ? ShippedFolder.find("known-apps", source: "Sources/MigrationApps/Descriptions")
-      : path("/usr/share/peer/known-apps")
+      ? ShippedFolder("known-apps", source: "Sources/MigrationApps/Descriptions")
+      : ShippedFolder(path: path("/usr/share/peer/known-apps"), distrust: nil)
   }
 
   /// The user's programs that run; none for a home from elsewhere.

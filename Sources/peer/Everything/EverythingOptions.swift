@@ -87,8 +87,9 @@ extension ReceiveOptions {
 extension EverythingImporters {
   /// The importers for a command line.
   convenience init(
-    _ options: ReceiveOptions, home: [UInt8], judging rule: ArrivalRule, settings: SettingsLoader? = nil,
-    until stop: StopSignal, telling tell: @escaping @Sendable (TransferEvent) -> Void
+    _ options: ReceiveOptions, home: [UInt8], knowing known: KnownApps, judging rule: ArrivalRule,
+    settings: SettingsLoader? = nil, until stop: StopSignal,
+    telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(TransferFailure) {
     let folders = try FolderImporter(
       into: try options.place, preserving: options.preserved,
@@ -99,7 +100,7 @@ extension EverythingImporters {
     var importing = options.importing
     importing.most = options.mostBytes.map { MostBytes($0) }
     self.init(
-      folders: folders, home: directory, knowing: KnownApps(records: home), apps: apps,
+      folders: folders, home: directory, knowing: known, apps: apps,
       store: TransferStore(home: home),
       options: importing, settings: settings, until: stop,
       observer: HostNews.telling(tell))

@@ -129,15 +129,15 @@ enum KitSources {
     _ named: [UInt8]?, program: [UInt8], shared: [[UInt8]] = sharedFolders()
   ) throws(TransferFailure) -> String {
     if let named { return try text(of: try checked(named)) }
-    let folder = FileContent.split(program).directory
+    let own = ShippedFolder("package", source: "", of: program)
     let candidates =
-      [folder + Array("/../share/peer/package".utf8)] + ShippedFolder.ancestors(of: folder)
-      + shared.map { $0 + Array("/peer/package".utf8) }
+      [own?.distrust == nil ? own?.path : nil].compactMap(\.self) + shared.map { $0 + Array("/peer/package".utf8) }
     for candidate in candidates {
       if let found = canonicalPath(candidate), isPackage(found) { return try text(of: found) }
     }
     throw .usage(
-      "the sources of AppMigrationKit were found neither above nor next to \(VisibleText.quoted(program)), nor in "
+      "the sources of AppMigrationKit were found neither in the clone nor in the installation of "
+        + "\(VisibleText.quoted(program)), nor in "
         + shared.map { VisibleText.quoted($0) }.joined(separator: ", "),
       hint:
         "Name the folder of a clone of peer, or PREFIX/share/peer/package: peer app new DIR --package FOLDER")
@@ -205,32 +205,56 @@ enum KitSources {
   }
 }
 
-/// A folder of files that come with the program: beside the installed program, or in the clone that
-/// it was built in.
-enum ShippedFolder {
-  /// The path; nil if there is none.
+/// A folder of files that come with the program: of its installation, or of the clone that it was
+/// built in.
+struct ShippedFolder: Equatable {
+  let path: [UInt8]
+  /// Why it is not used.
+  let distrust: String?
+
+  private static let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
+  /// The folder of a clone in which its programs are built.
+  private static let building = Array(".build".utf8)
+
+  /// The place of a folder, which need not exist; nil for a program that is in neither.
   ///
   /// - Parameters:
   ///   - name: its name below share/peer.
   ///   - source: its place in the project.
-  static func find(_ name: String, source: String) -> [UInt8]? {
-    guard let program = try? program() else { return nil }
-    let folder = FileContent.split(program).directory
-    let places =
-      [folder + Array("/../share/peer/\(name)".utf8)] + ancestors(of: folder).map { $0 + Array("/\(source)".utf8) }
-    return places.first { FileContent.isDirectory($0) }
+  ///   - program: the path of the running program, with links resolved.
+  ///   - homes: the homes of this user.
+  init?(
+    _ name: String, source: String, of program: [UInt8]? = try? Self.program(), homes: [[UInt8]] = Self.homes()
+  ) {
+    guard let program else { return nil }
+    let names = program.split(separator: Self.slash).map(Array.init)
+    func path(_ parts: some Sequence<[UInt8]>, _ rest: String) -> [UInt8] {
+      parts.flatMap { [Self.slash] + $0 } + Array(rest.utf8)
+    }
+    if let building = names.lastIndex(of: Self.building) {
+      self.init(path: path(names[..<building], source.isEmpty ? "" : "/\(source)"), distrust: nil)
+      return
+    }
+    guard names.count > 1, names[names.count - 2] == Array("bin".utf8) else { return nil }
+    let folder = path(names.dropLast(2), "/share/peer/\(name)")
+    let isInReach = homes.contains { home in
+      let start = home + [Self.slash]
+      return folder.starts(with: start) && folder[start.count] != Self.dot
+    }
+    self.init(
+      path: folder,
+      distrust: isInReach ? "they are in a folder of the home into which another device may put files" : nil)
   }
+
+  init(path: [UInt8], distrust: String?) { (self.path, self.distrust) = (path, distrust) }
 
   /// The path of the running program, with links resolved.
   static func program() throws(SystemError) -> [UInt8] { try Directory.open("/proc/self").readLink("exe") }
 
-  /// A folder and all folders above it, the nearest first.
-  static func ancestors(of folder: [UInt8]) -> [[UInt8]] {
-    var (all, folder) = ([folder], folder)
-    while folder.count > 1 {
-      folder = FileContent.split(folder).directory
-      all.append(folder)
-    }
-    return all
+  /// The homes of this user, without links, by the environment and by the system.
+  static func homes() -> [[UInt8]] {
+    [Environment.bytes("HOME"), CurrentProcess.homeDirectory].compactMap { home in
+      home.flatMap { try? Directory.open($0).canonicalPath() }
+    }.filter { $0.count > 1 }
   }
 }
