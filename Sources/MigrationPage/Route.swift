@@ -33,6 +33,7 @@ package enum PageFile: String, CaseIterable, Sendable {
   case style = "page.css"
   case script = "page.js"
   case texts = "texts.js"
+  case foreign = "foreign.js"
   case icon = "icon.svg"
 
   init?(target: String) {
@@ -43,7 +44,7 @@ package enum PageFile: String, CaseIterable, Sendable {
     switch self {
     case .page: "text/html; charset=utf-8"
     case .style: "text/css; charset=utf-8"
-    case .script, .texts: "text/javascript; charset=utf-8"
+    case .script, .texts, .foreign: "text/javascript; charset=utf-8"
     case .icon: "image/svg+xml"
     }
   }

@@ -1,3 +1,4 @@
+import { name as named, quotation, said, told } from "/foreign.js";
 import { texts as T } from "/texts.js";
 
 // Helpers
@@ -12,7 +13,7 @@ function el(name, attributes = {}, ...children) {
     else if (key in node && typeof value !== "string") node[key] = value;
     else if (value !== null && value !== undefined) node.setAttribute(key, value);
   }
-  node.append(...children.filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return node;
 }
 const button = (text, run, kind = "") => el("button", { type: "button", class: kind, onclick: run }, text);
@@ -84,10 +85,10 @@ function take(event) {
     case "listening": run.addresses = event.addresses.map((address) => (event.port === 47470 ? address : joined(address, event.port))); run.advice = event.advice; run.since = Date.now(); break;
     case "connecting": run.advice = event.advice; run.since = Date.now(); break;
     case "code": run.code = event; break;
-    case "wrongCode": run.notes.push(T.wrongCode(event.from, event.left)); break;
-    case "relayed": run.notes.push(T.relayed(event.relay)); break;
-    case "unannounced": run.notes.push(event.reason); break;
-    case "unconfined": case "notice": run.notes.push(event.message); break;
+    case "wrongCode": run.notes.push(() => T.wrongCode(named(event.from), event.left)); break;
+    case "relayed": run.notes.push(() => T.relayed(named(event.relay))); break;
+    case "unannounced": run.notes.push(() => told(event.reason)); break;
+    case "unconfined": case "notice": run.notes.push(() => told(event.message)); break;
     case "paired": run.paired = event; run.question = null; break;
     case "inventory": run.inventory = event; run.chosen = new Set(event.entries.filter((entry) => entry.chosen).map((entry) => entry.number)); break;
     case "measured": Object.assign(run.inventory.entries[event.number - 1], { items: event.items, bytes: event.bytes }); break;
@@ -99,13 +100,13 @@ function take(event) {
     case "interrupted": run.interrupted = event.reason; break;
     case "resumed": run.interrupted = null; run.question = null; run.problems = []; run.problemCount = 0; run.resumed = true; break;
     case "unsent": case "notStored": problem(event.path, event.message || event.reason); break;
-    case "renamed": problem(event.path, event.arrivedAs); break;
+    case "renamed": problem(event.path, event.arrivedAs, itsName); break;
     case "done": run.done = event; break;
     case "error": run.error = event; break;
   }
 }
 function takeState(event) {
-  document.getElementById("name").textContent = T.thisIs(event.label);
+  document.getElementById("name").replaceChildren(T.thisIs, named(event.label));
   if (event.state === "looked") { Object.assign(run, { looking: false, lookedOnce: true }); if (run.state === "idle") run.found = run.seen; return; }
   if (event.state === "ended") { Object.assign(run, { state: "ended", exit: event.code, question: null }); return; }
   const former = run;
@@ -117,7 +118,9 @@ function takeState(event) {
   }
 }
 const joined = (address, port) => (address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`);
-function problem(name, why) { run.problemCount += 1; if (run.problems.length < 200) run.problems.push([name, why]); }
+function problem(name, why, form = told) { run.problemCount += 1; if (run.problems.length < 200) run.problems.push([name, why, form]); }
+// The old computer's user knows the names; on the new one, the other device has chosen them.
+const itsName = (text) => (run.role === "receive" ? said : named)(text);
 const has = (kind) => (part) => part.classes.includes(kind);
 const ticks = (kind) => (part) => part.ticked.includes(kind);
 const ticked = (question) => new Set(question.parts.filter((part) => ticks("files")(part) || !has("files")(part)).map((part) => part.number));
@@ -175,7 +178,7 @@ function render() {
   return run.inventory && (run.question || run.isMeasuring !== false) ? show("choose", choose) : show("busy", busy);
 }
 function go(place) { wanted = place; current = null; render(); main.querySelector("h1").focus(); }
-const notes = () => run.notes.length ? el("div", { class: "box" }, ...run.notes.slice(-5).map((note) => el("p", {}, note))) : "";
+const notes = () => run.notes.length ? el("div", { class: "box" }, ...run.notes.slice(-5).map((note) => el("p", {}, note()))) : "";
 function live(build) {
   const place = el("div");
   const former = update;
@@ -191,7 +194,7 @@ function live(build) {
 
 // What may hinder, where nothing has happened for a while.
 const advice = () => run.advice && Date.now() - run.since > 20000
-  ? el("div", { class: "box" }, ...run.advice.split("\n").map((line) => (line.startsWith("  ") ? el("p", {}, el("code", {}, line.trim())) : el("p", {}, line)))) : "";
+  ? el("div", { class: "box" }, ...run.advice.split("\n").map((line) => (line.startsWith("  ") ? el("p", {}, el("code", {}, told(line.trim()))) : el("p", {}, told(line))))) : "";
 function ticking(name) {
   const clock = setInterval(() => { if (current !== name) clearInterval(clock); else update(); }, 1000);
 }
@@ -252,9 +255,13 @@ function wait() {
   ];
 }
 // The other computer's name of a part is only a quotation beside this one's.
-const calls = (part) => (part.part === part.name ? [] : [T.calls(part.part)]);
+const calls = (part) => (part.part === part.name ? [] : [T.calls(said(part.part))]);
 const places = (part, kind) => part.places.filter((place) => place.class === kind).flatMap((place) => place.paths.map((one) => one.path));
-const listed = (part, kind) => (part.kind === "folders" ? places(part, kind).slice(0, 3).join(", ") || part.name : part.name);
+function listed(part, kind) {
+  const here = part.kind === "folders" ? places(part, kind).slice(0, 3).join(", ") : "";
+  return here ? named(here) : told(part.name);
+}
+const semicolons = (words) => words.filter(Boolean).flatMap((word, index) => (index ? ["; ", word] : [word]).flat());
 function reply(line) { run.question = null; call("answer", { line }); render(); }
 
 function consent() {
@@ -270,14 +277,14 @@ function consent() {
     reply(isNothing ? "n" : `${box.checked ? "all" : "files"}${left.length ? ` without ${left.join(",")}` : ""}`);
   };
   return [
-    heading(T.consentTitle(question.label)),
+    heading(T.consentTitle(said(question.label))),
     files.length ? el("h2", {}, T.ordinary) : null,
-    files.length ? el("ul", { class: "list" }, ...files.map((part) => entry(part.number, part.name, part.bytes, calls(part)))) : null,
+    files.length ? el("ul", { class: "list" }, ...files.map((part) => entry(part.number, told(part.name), part.bytes, calls(part)))) : null,
     apps.length ? el("h2", {}, T.appsTitle) : null,
     apps.length ? el("p", { class: "item" }, box, el("label", { for: "apps" }, T.apps)) : null,
     apps.length ? el("ul", { class: "list", id: "app-list" }, ...apps.map((part) => el("li", { class: "item" },
       el("div", { class: "grow" }, listed(part, "apps"), el("div", { class: "quiet" },
-        [...calls(part), has("secrets")(part) && T.secretsFollow, has("apps")(part) && !ticks("apps")(part) && T.refusedBefore].filter(Boolean).join("; "))),
+        ...semicolons([...calls(part), has("secrets")(part) && T.secretsFollow, has("apps")(part) && !ticks("apps")(part) && T.refusedBefore]))),
       el("span", { class: "size" }, has("files")(part) || part.bytes === null ? "" : size(part.bytes))))) : null,
     live(() => {
       const sum = parts.filter(isTaken).reduce((bytes, part) => bytes + (part.bytes || 0), 0);
@@ -301,7 +308,7 @@ function entry(number, name, bytes, words = [], most = 0) {
   box.addEventListener("change", () => { if (box.checked) run.chosen.add(number); else run.chosen.delete(number); update(); });
   return el("li", { class: "item" }, box,
     el("div", { class: "grow" }, el("label", { for: box.id }, name),
-      words.length ? el("div", { class: "quiet" }, words.join("; ")) : null, most ? el("span", { class: "bar", id: `bar-${number}`, hidden: true }) : null),
+      words.length ? el("div", { class: "quiet" }, semicolons(words)) : null, most ? el("span", { class: "bar", id: `bar-${number}`, hidden: true }) : null),
     el("span", { class: "size", id: `size-${number}` }, bytes === null || bytes === undefined ? "…" : size(bytes)));
 }
 
@@ -318,9 +325,9 @@ function find() {
   return [
     heading(T.findTitle), el("p", {}, T.findHelp),
     live(() => run.unfinished
-      ? el("p", {}, button(T.goOnWith(run.unfinished.label), () => call("send"), "main")) : ""),
+      ? el("p", {}, button(T.goOnWith(run.unfinished.label ? said(run.unfinished.label) : T.newComputer), () => call("send"), "main")) : ""),
     live(() => el("ul", { class: "list", id: "found" }, ...run.found.map((other) => el("li", {},
-      button(`${other.label} (${other.addresses[0]})`, () => call("send", { to: joined(other.addresses[0], other.port) })))))),
+      button([said(other.label), " (", named(other.addresses[0]), ")"], () => call("send", { to: joined(other.addresses[0], other.port) })))))),
     live(() => el("p", { class: "quiet" }, !run.found.length && run.lookedOnce ? T.nobody : T.finding)),
     el("form", { onsubmit: (event) => { event.preventDefault(); use(); } },
       el("label", { class: "field", for: "address" }, T.address), field,
@@ -334,7 +341,8 @@ function choose() {
   const entries = run.inventory.entries;
   const group = (entry) => entry.kind !== "item" && entry.kind !== "folder" ? "apps" : entry.mayRun ? "running" : "files";
   const words = (entry) => [
-    entry.linkTarget && T.link(entry.linkTarget), entry.identity && T.identity, entry.secret && T.secret, entry.inUse && T.inUse(entry.inUse),
+    entry.linkTarget && T.link(named(entry.linkTarget)), entry.identity && T.identity, entry.secret && T.secret,
+    entry.inUse && T.inUse(named(entry.inUse)),
   ].filter(Boolean);
   const answer = () => {
     const changed = entries.filter((entry) => entry.chosen !== run.chosen.has(entry.number));
@@ -351,16 +359,16 @@ function choose() {
     ...["files", "apps", "running"].flatMap((name) => {
       const list = entries.filter((entry) => group(entry) === name);
       return list.length ? [el("h2", {}, T.groups[name]),
-        el("ul", { class: "list" }, ...list.map((one) => entry(one.number, one.name, one.bytes, words(one), 1)))] : [];
+        el("ul", { class: "list" }, ...list.map((one) => entry(one.number, named(one.name), one.bytes, words(one), 1)))] : [];
     }),
     run.inventory.leftOut.length ? el("details", {}, el("summary", {}, T.leftOut),
-      el("ul", {}, ...run.inventory.leftOut.map((item) => el("li", {}, `${item.path}: ${item.reason}`)))) : null,
+      el("ul", {}, ...run.inventory.leftOut.map((item) => el("li", {}, named(item.path), ": ", told(item.reason))))) : null,
     live(() => {
       const chosen = entries.filter((entry) => run.chosen.has(entry.number));
       const measured = entries.filter((entry) => entry.bytes !== null).length;
       return el("div", {}, el("p", {}, T.chosen(chosen.length, size(chosen.reduce((sum, entry) => sum + (entry.bytes || 0), 0)))),
         run.question ? null : el("p", { class: "quiet" }, T.measuring(measured, entries.length)),
-        run.question?.mistake ? el("p", { class: "bad", role: "alert" }, run.question.mistake) : null);
+        run.question?.mistake ? el("p", { class: "bad", role: "alert" }, told(run.question.mistake)) : null);
     }),
     live(notes),
     el("div", { class: "row" }, onward, button(T.stop, () => call("stop"))),
@@ -403,8 +411,8 @@ function code() {
   const question = run.question;
   setTimeout(() => field.focus());
   return [
-    heading(T.codeTitle(question.label || question.address)),
-    question.mistake ? el("p", { class: "bad", role: "alert" }, question.mistake) : null,
+    heading(T.codeTitle(question.label ? said(question.label) : named(question.address))),
+    question.mistake ? el("p", { class: "bad", role: "alert" }, told(question.mistake)) : null,
     live(notes),
     el("form", { onsubmit: (event) => { event.preventDefault(); use(); } },
       el("label", { class: "field", for: "code" }, T.code), field, wrong,
@@ -422,8 +430,8 @@ function token() {
   };
   setTimeout(() => field.focus());
   return [
-    heading(T.tokenTitle(question.address)), el("p", {}, T.tokenHelp),
-    question.mistake ? el("p", { class: "bad", role: "alert" }, question.mistake) : null,
+    heading(T.tokenTitle(named(question.address))), el("p", {}, T.tokenHelp),
+    question.mistake ? el("p", { class: "bad", role: "alert" }, told(question.mistake)) : null,
     el("form", { onsubmit: (event) => { event.preventDefault(); use(); } },
       el("label", { class: "field", for: "token" }, T.token), field,
       el("div", { class: "row" }, el("button", { type: "submit", class: "main" }, T.next), button(T.stop, () => call("stop")))),
@@ -449,7 +457,7 @@ function moving() {
   let listed = null;
   const build = [
     title, el("p", { class: "quiet" }, T.mayClose),
-    live(() => run.interrupted ? el("div", { class: "box bad", role: "alert" }, el("p", {}, T.interrupted(run.interrupted))) : ""),
+    live(() => run.interrupted ? el("div", { class: "box bad", role: "alert" }, el("p", {}, T.interrupted(told(run.interrupted)))) : ""),
     whole, el("dl", {}, ...Object.entries(figures).flatMap(([name, node]) => [el("dt", {}, T[name]), node])), plot,
     el("h2", {}, T.parts), list, live(notes), el("div", { class: "row" }, stop),
   ];
@@ -460,8 +468,8 @@ function moving() {
     if (listed !== parts) {
       listed = parts;
       list.replaceChildren(...parts.map((part, index) => el("li", {}, el("div", { class: "item" },
-        el("span", { class: "grow" }, part.part), el("span", { class: "quiet", id: `state-${index + 1}` })),
-        el("progress", { id: `part-${index + 1}`, max: 1, value: 0, "aria-label": part.part }))));
+        el("span", { class: "grow" }, itsName(part.part)), el("span", { class: "quiet", id: `state-${index + 1}` })),
+        el("progress", { id: `part-${index + 1}`, max: 1, value: 0, "aria-label": quotation(part.part) }))));
     }
     let before = 0;
     let isFound = false;
@@ -473,8 +481,8 @@ function moving() {
       if (isRunning) isFound = true;
       if (end && end.state !== "failed") before += end.bytes ?? part.bytes ?? 0;
       document.getElementById(`part-${index + 1}`).value = fraction;
-      document.getElementById(`state-${index + 1}`).textContent = end ? `${T.states[end.state]}${end.message ? `: ${end.message}` : ""}`
-        : T.states[isRunning ? "running" : "waiting"];
+      const state = T.states[end ? end.state : isRunning ? "running" : "waiting"];
+      document.getElementById(`state-${index + 1}`).replaceChildren(state, ...(end?.message ? [": ", told(end.message)] : []));
     });
     if (!now) return;
     const words = T.phases[now.phase] ?? T.moving[run.role];
@@ -499,23 +507,23 @@ function report() {
   const again = () => { const role = run.role; call("leave").then(() => go(role)); };
   const step = (sentence) => {
     const colon = sentence.lastIndexOf(": ");
-    return el("li", {}, ...(colon < 0 ? [sentence] : [sentence.slice(0, colon + 2), el("code", {}, sentence.slice(colon + 2))]));
+    return el("li", {}, ...(colon < 0 ? [told(sentence)] : [told(sentence.slice(0, colon + 2)), el("code", {}, told(sentence.slice(colon + 2)))]));
   };
   const steps = [...(done?.nextSteps || []).map(step), ...(done && run.role === "send" ? [el("li", {}, T.lastPass)] : [])];
   say(title);
   return [
     heading(title),
     done ? el("p", {}, T.summary(count(done.items), size(done.bytes), time(done.seconds))) : null,
-    error ? el("div", { class: "box bad", role: "alert" }, el("p", {}, error.message), error.hint ? el("p", {}, `${T.hint}: ${error.hint}`) : null) : null,
+    error ? el("div", { class: "box bad", role: "alert" }, el("p", {}, told(error.message)), error.hint ? el("p", {}, `${T.hint}: `, told(error.hint)) : null) : null,
     isStopped ? el("p", {}, T.stoppedHelp) : null,
     !done && !error && !isStopped ? el("p", {}, T.unexpected(exit)) : null,
     parts.length ? el("h2", {}, T.parts) : null,
     parts.length ? el("ul", { class: "list", id: "ends" }, ...parts.map((end) => el("li", {},
-      el("div", { class: "item" }, el("span", { class: "grow" }, end.part),
+      el("div", { class: "item" }, el("span", { class: "grow" }, itsName(end.part)),
         el("span", { class: end.state === "failed" ? "bad" : "good" }, T.states[end.state])),
-      end.message ? el("div", {}, end.message) : null, end.hint ? el("div", { class: "quiet" }, end.hint) : null))) : null,
+      end.message ? el("div", {}, told(end.message)) : null, end.hint ? el("div", { class: "quiet" }, told(end.hint)) : null))) : null,
     run.problemCount ? el("h2", {}, T.problems) : null,
-    run.problemCount ? el("ul", {}, ...run.problems.map(([name, why]) => el("li", {}, `${name}: ${why}`)),
+    run.problemCount ? el("ul", {}, ...run.problems.map(([name, why, form]) => el("li", {}, itsName(name), ": ", form(why))),
       run.problemCount > run.problems.length ? el("li", {}, T.more(count(run.problemCount - run.problems.length))) : null) : null,
     steps.length ? el("h2", {}, T.todo) : null, steps.length ? el("ul", {}, ...steps) : null,
     run.notes.length ? el("h2", {}, T.notes) : null, notes() || null,
