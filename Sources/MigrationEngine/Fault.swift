@@ -151,6 +151,11 @@ extension Fault {
     .unknownTransfer, "the other device wants to continue a transfer that is not known here",
     telling: "this transfer is not known here", toldHint: "Start it again, with a new code.")
 
+  /// The user of this device forgets the other one.
+  package static let forgotten = Fault(
+    .unknownTransfer, "the other device was forgotten here, so its transfer has ended",
+    telling: "this device was forgotten there", toldHint: "Start it again, with a new code.")
+
   /// A known device has begun as many transfers as it may.
   static let tooManyTransfers = Fault(
     .declined, "the other device has \(ReceiverEngine.transfersOfDevice) unfinished transfers here, and begins another",

@@ -61,10 +61,13 @@ extension DeviceCommand {
       }
     case .forget(let typed, let json):
       Answer.give(json: json) { () throws(TransferFailure) in
-        let device = try TransferStore.ofUser().forgetDevice(typed)
-        return json
+        let forgotten = try TransferStore.ofUser().forgetDevice(typed)
+        let device = forgotten.device
+        let first =
+          json
           ? device.line
           : Rendering(standardError: "\(VisibleText.of(device.shownName)) needs a code from now on.\n")
+        return forgotten.transfers.map { json ? $0.line : $0.sentence }.reduce(first, +)
       }
     }
   }

@@ -278,12 +278,14 @@ extension RememberedTransfer {
 }
 
 extension TransferStore.Forgotten {
-  fileprivate var sentence: Rendering {
+  /// For a person.
+  var sentence: Rendering {
     let warning = notice.map { "peer: note: \($0)\n" } ?? ""
     return Rendering(standardError: warning + "The transfer \(transfer.hexadecimal.prefix(8)) is forgotten.\n")
   }
 
-  fileprivate var line: Rendering {
+  /// For a program.
+  var line: Rendering {
     .event("forgotten", ["id": transfer.hexadecimal, "notice": notice])
   }
 }

@@ -58,7 +58,9 @@ extension ReceiverWalk {
     }
     let name = "\(UInt64.random(in: 0..<5, using: &dice))"
     guard let transfer = engine.transfers.randomElement(using: &dice)?.identifier else { return }
-    if jobs.contains(.importItems(transfer)), chance(2) {
+    if chance(60) {
+      feed(.forgotten(transfer))
+    } else if jobs.contains(.importItems(transfer)), chance(2) {
       feed(.importing(transfer, ImportProgress(phase: .importing, done: 1, total: 4)))
     } else {
       feed(.refused(transfer, [Script.refusal(name)]))

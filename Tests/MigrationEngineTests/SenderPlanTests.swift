@@ -156,6 +156,14 @@ import Testing
     #expect(trial.hear(.failed(Failed(part: 1, full))).suffix(3) == ["say 1 receipt", "stop 1", "close 1 until 102.0"])
   }
 
+  @Test func `a receiver that this device's user forgets ends the run, and is told`() {
+    var trial = streaming([.taken(), .taken()])
+    #expect(trial.take(.forgotten).contains("say 1 close 12 this device was forgotten there"))
+    trial.end(0, .stopped)
+    trial.take(.exported(trial.session, .failure(Fixture.cut)))
+    #expect(trial.close().contains { $0.contains("the other device was forgotten here") })
+  }
+
   @Test func `a part has its own ledger, also behind one that has failed before its ledger's end`() {
     var trial = streaming([.taken(), .taken(), .taken()])
     trial.hear(.failed(Failed(part: 0, full)))

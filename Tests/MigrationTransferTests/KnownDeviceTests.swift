@@ -1,6 +1,7 @@
 import Foundation
 import MigrationEngine
 import MigrationSystem
+import MigrationTLS
 import MigrationWire
 import TestSupport
 import Testing
@@ -48,11 +49,78 @@ import Testing
     #expect(try sending.devices().map(\.transfers) == [3])
     #expect(try receiving.devices().map(\.label) == ["old device"])
     // Another process forgets it while the receiver runs.
-    _ = try receiving.forgetDevice("old device")
+    #expect(try receiving.forgetDevice("old device").transfers.isEmpty)
     #expect(try sender("d", to: try second.port()).failure()?.message == "a code was asked for")
     _ = second.stop()
     #expect(first.destination.names() == ["a", "b"])
     #expect(second.destination.names() == ["c"])
+  }
+
+  /// Both devices know each other, and the sender is sending something large.
+  private func begun() throws -> (RunningReceiver, RunningSender) {
+    source.write("small", patternData(1000))
+    source.write("big", patternData(64 << 20))
+    let receiver = try receiver()
+    _ = try sender("small", to: try receiver.port(), code: try receiver.events.code()).result()
+    var options = Sender.Options(to: try receiver.port(), limit: 4_000_000, giveUpAfter: 60)
+    options.keepsPairing = true
+    let slow = try RunningSender([source.at("big")], options, store: sending, code: nil)
+    try slow.events.first { if case .progress(let progress) = $0, progress.bytes > 2 << 20 { () } else { nil } }
+    return (receiver, slow)
+  }
+
+  @Test func `a device that is forgotten while it sends is a stranger, and nothing is left of its plan`() throws {
+    let (receiver, slow) = try begun()
+    let forgotten = try receiving.forgetDevice("old device")
+    #expect(forgotten.transfers.count == 1 && forgotten.transfers.first?.notice == nil)
+    let failure = try #require(slow.failure())
+    #expect(failure.kind == .refused && failure.message.contains("forgotten"), "\(failure)")
+    #expect(try receiving.devices().isEmpty && receiving.list().transfers.allSatisfy(\.remembered.isDone))
+    #expect(receiver.destination.names() == ["small"])
+    #expect(try sender("big", to: try receiver.port()).failure()?.message == "a code was asked for")
+    #expect(try receiving.devices().isEmpty)
+    _ = receiver.stop()
+  }
+
+  @Test func `a sender whose user forgets the receiver ends, and continues nothing without a code`() throws {
+    let (receiver, slow) = try begun()
+    #expect(try sending.forgetDevice("new device").transfers.count == 1)
+    #expect(slow.failure()?.kind == .refused)
+    #expect(try sending.devices().isEmpty && sending.list().transfers.allSatisfy(\.remembered.isDone))
+    #expect(try sender("big", to: try receiver.port()).failure()?.message == "a code was asked for")
+    _ = receiver.stop()
+  }
+
+  @Test func `a transfer of a forgotten device that no process ended is not continued`() throws {
+    let (receiver, slow) = try begun()
+    _ = (slow.stop(), receiver.stop())
+    let transfer = try #require(try receiving.list().transfers.first { !$0.remembered.isDone }).remembered.transfer
+    let directory = "receiver/transfers/\(transfer.hexadecimal)-receive"
+    // The process that was to remove it was killed.
+    home.write("\(directory)/forgotten", [])
+    #expect(try receiving.open(transfer, role: .receiver) == nil)
+    #expect(try receiving.list().transfers.allSatisfy(\.remembered.isDone))
+    #expect(receiver.destination.names() == ["small"])
+  }
+
+  @Test func `a record that is written while its device is forgotten does not bring it back`() throws {
+    let identity = try Identity.generate()
+    let device = KnownDevice(
+      role: .receiver, identity: try identity.encoded(), peer: identity.fingerprint, label: "old", address: "a",
+      since: 1, lastUsed: 1, until: nil)
+    for _ in 0..<Rounds.count {
+      #expect(try receiving.changingDevices { try receiving.keep(device) })
+      let thread = try OwnerThread(name: "use") { [receiving] in
+        for _ in 0..<20 {
+          _ = try? receiving.changingDevices {
+            try receiving.noteUse(of: device.peer, as: .receiver, label: "old", address: "b", now: 2)
+          }
+        }
+      }
+      #expect(throws: Never.self) { try receiving.forgetDevice("old") }
+      thread.join()
+      #expect(try receiving.devices().isEmpty)
+    }
   }
 
   @Test func `a receiver that is not told to remember devices wants a code from a known one`() throws {

@@ -339,6 +339,14 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
     return true
   }
 
+  /// The user does not want a transfer any more.
+  mutating func discard(_ identifier: TransferID) {
+    tasks.append(.discard(identifier))
+    all.removeAll { $0.identifier == identifier }
+    concluded.removeAll { $0 == identifier }
+    paired.remove(identifier)
+  }
+
   // MARK: The store
 
   var hasTasks: Bool { !tasks.isEmpty }

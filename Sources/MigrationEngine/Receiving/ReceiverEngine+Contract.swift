@@ -31,6 +31,8 @@ extension ReceiverEngine {
     /// `exchange`, `keepProof`, `confirm`, `welcome` or `turnAway` has ended without a result. The connection is
     /// closed.
     case departed(ConnectionID)
+    /// The user has forgotten the device of a transfer.
+    case forgotten(TransferID)
     /// The relay has given this device a place.
     case placed(RelayPlace)
     /// This device has no place at its relay, or none any more, and why: a lower-case clause.
@@ -452,6 +454,8 @@ extension ReceiverEngine {
     package let address: String
     /// Whether both users want to keep the pairing.
     package let keepsPairing: Bool
+    /// Whether its key was that of a known device when it connected.
+    package let isOfDevice: Bool
   }
 
   /// The parameters that a session needs once a part is offered.

@@ -128,11 +128,13 @@ extension ReceiverEngine {
         PlanRecord(
           transfer: transfer.identifier, client: transfer.client, plan: plan, consent: consent,
           label: conversation.label, address: conversation.remote.address,
-          keepsPairing: settings.keepsPairings && plan.flags.contains(.keepPairing))))
+          keepsPairing: settings.keepsPairings && plan.flags.contains(.keepPairing),
+          isOfDevice: conversation.isOfDevice)))
   }
 
   mutating func recorded(_ number: SessionNumber, _ fault: Fault?, _ isKept: Bool) {
     guard let conversation = conversations[number], case .recording(let plan) = conversation.course else { return }
+    if fault == .forgotten { return forgotten(conversation.transfer) }
     if let fault { return endSession(number, by: fault) }
     conversations[number]?.keepsPairing = isKept
     transfers[of: conversation.transfer]?.isRecorded = true

@@ -150,6 +150,7 @@ package struct ReceiverEngine: Engine {
     case .stop(let kind): stopped(kind)
     case .timePassed: break
     case .noticed(let event, let transfer): tell(event, of: transfer)
+    case .forgotten(let transfer): forgotten(transfer)
     case .placed(let place): placed(place)
     case .unplaced(let reason): unplaced(reason)
     case .arrived(let id, let remote, let chance): arrived(id, remote, chance)
@@ -191,6 +192,7 @@ package struct ReceiverEngine: Engine {
   private mutating func tend() {
     tendPhase()
     for number in conversations.keys.sorted() { tendConversation(number) }
+    tendForgotten()
     tendKeeping()
     tendCodes()
     tendQuestion()

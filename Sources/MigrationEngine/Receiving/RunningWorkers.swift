@@ -77,7 +77,8 @@ extension ReceiverEngine {
       case .noted(let transfer), .retook(let transfer, _): self = .store(transfer)
       // `departed` also comes for a connection in the lobby, which has no worker.
       case .departed: return nil
-      case .begin, .stop, .timePassed, .noticed, .placed, .unplaced, .arrived, .spoke, .outOfDescriptors, .secured,
+      case .begin, .stop, .timePassed, .noticed, .forgotten, .placed, .unplaced, .arrived, .spoke, .outOfDescriptors,
+        .secured,
         .received, .broke,
         .drained, .lookedForData, .refused, .importing:
         return nil

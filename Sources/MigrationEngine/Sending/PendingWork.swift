@@ -169,7 +169,7 @@ extension SenderEngine.Event {
     case .recorded(let transfer, _, _): .record(transfer)
     case .noted(let transfer): .note(transfer)
     case .forgot(let transfer): .forget(transfer)
-    case .begin, .stop, .timePassed: nil
+    case .begin, .stop, .forgotten, .timePassed: nil
     }
   }
 
@@ -178,7 +178,8 @@ extension SenderEngine.Event {
     switch self {
     case .dialing, .received, .broke, .drained, .withholding, .unsent, .streamJoined: false
     case .walked, .lookedUp, .found, .chosen, .probed, .codeEntered, .derived, .dialed, .closed, .exported,
-      .streamEnded, .finishNoted, .planRecorded, .window, .recorded, .noted, .forgot, .begin, .stop, .timePassed:
+      .streamEnded, .finishNoted, .planRecorded, .window, .recorded, .noted, .forgot, .begin, .stop, .forgotten,
+      .timePassed:
       true
     }
   }

@@ -22,6 +22,8 @@ extension SenderEngine {
     case derived(Fault?)
     /// The user stops the run with a signal.
     case stop(TransferFailure.Kind)
+    /// The user has forgotten the receiver.
+    case forgotten
     /// A moment has come: one that `nextMoment` named, or any other.
     case timePassed
 

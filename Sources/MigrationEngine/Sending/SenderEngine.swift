@@ -121,6 +121,7 @@ package struct SenderEngine: Engine {
       guard isBeginningTransfer, postponedStop == nil else { return stop(kind, now, &actions) }
       postponedStop = (kind, now + EndLimits.plan)
       setEndDeadline(now)
+    case .forgotten: abandon(.forgotten, now, &actions)
     case .timePassed, .noted: break
     case .forgot: forgot(now)
     case .dialing(let first): dialing(first, &actions)

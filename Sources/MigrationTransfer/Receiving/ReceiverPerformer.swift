@@ -30,6 +30,7 @@ final class ReceiverPerformer: Performer {
 
   private var entrance: Entrance?
   private let relay: RelayLink?
+  private let watch: ForgettingWatch
   /// End the rounds of tries to reach senders past the relay.
   private var dials: [SessionNumber: StopSignal] = [:]
   /// The port where an unfinished transfer's sender expects this device.
@@ -58,6 +59,7 @@ final class ReceiverPerformer: Performer {
     controls = ControlConnections(setup.clock)
     relay = try setup.options.relay.map { access throws(SystemError) in try RelayLink(access) }
     try relay?.start()
+    watch = try ForgettingWatch { setup.post(.forgotten($0)) }
     for entry in entries.reversed() { setup.meetings.note(entry.remembered.peer, entry.remembered.meeting) }
   }
 
@@ -196,6 +198,7 @@ final class ReceiverPerformer: Performer {
     sessions = sessions.filter { engine.isUnderWay($0.key) }
     streams = streams.filter { engine.isUnderWay($0.key) }
     setup.claims.keep(engine.claiming)
+    watch.look(at: transfers.compactMap { identifier, transfer in transfer.entry.map { (identifier, $0) } })
   }
 
   /// Leaves the release of everything to a worker: it may be on a disk that does not respond.
@@ -206,6 +209,7 @@ final class ReceiverPerformer: Performer {
     for dial in dials.values { dial.set() }
     questionEnding.signal()
     relay?.end()
+    watch.end()
     let rest = Handover((entries, transfers, sessions))
     (entries, transfers, sessions) = ([], [:], [:])
     try? setup.workers.start("last worker") { _ = rest.take() }

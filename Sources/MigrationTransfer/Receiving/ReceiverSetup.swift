@@ -27,6 +27,8 @@ struct ReceiverSetup: Sendable {
   let imports = ComputeGate(places: 1)
   let claims = Claims()
   let deliveries = Deliveries()
+  /// The devices that were made known when they paired in this run.
+  private let expected = ExpectedDevices()
 
   var clock: LoopClock { options.pace }
 
@@ -51,8 +53,15 @@ struct ReceiverSetup: Sendable {
   /// A device has proved the code: before it hears so, it is known, where this run keeps the pairings
   /// of migrations.
   func expect(_ key: KeyFingerprint?, at address: String, _ meeting: [UInt8]) {
-    guard let key, options.keepsPairings, options.knownDevices != .kept else { return }
-    try? store?.expect(key, as: .receiver, by: identity, at: address, meeting: meeting)
+    guard let key, options.keepsPairings, options.knownDevices.areExpected,
+      (try? store?.expect(key, as: .receiver, by: identity, at: address, meeting: meeting)) == true
+    else { return }
+    expected.insert(key)
+  }
+
+  /// Whether a device was known when it connected, or from its pairing on.
+  func wasKnown(_ record: ReceiverEngine.PlanRecord) -> Bool {
+    record.isOfDevice || expected.contains(record.client)
   }
 
   /// The newest part of a transfer has a staging directory from now on.
@@ -74,6 +83,14 @@ struct ReceiverSetup: Sendable {
 
   /// Where the engine begins.
   var settings: ReceiverEngine.Settings { options.settings(of: importers, with: helpers) }
+}
+
+/// The keys of devices that paired in this run, and are known from then on.
+private final class ExpectedDevices: Sendable {
+  private let keys = Mutex<Set<KeyFingerprint>>([])
+
+  func insert(_ key: KeyFingerprint) { keys.withLock { _ = $0.insert(key) } }
+  func contains(_ key: KeyFingerprint) -> Bool { keys.withLock { $0.contains(key) } }
 }
 
 /// The secrets by which paired senders meet this device at a relay, by their keys.

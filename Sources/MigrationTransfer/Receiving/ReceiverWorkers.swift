@@ -66,7 +66,7 @@ extension ReceiverSetup {
       switch helpers.consent?(asked, ending.raw) {
       case nil: return Report(.answered(nil))
       case .no?:
-        try? store?.unexpect(client, as: .receiver)
+        try? store?.changingDevices { try store?.unexpect(client, as: .receiver) }
         return Report(.answered(false))
       case .yes(let taken)?: return Report(.answered(true, taking: taken))
       }

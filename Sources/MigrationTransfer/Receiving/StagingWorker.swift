@@ -84,34 +84,55 @@ struct StagingWorker: Sendable {
     CurrentProcess.returnFreeMemory()
     transfer.keep(record.plan)
     transfer.keep(record.consent)
-    let isKept = try record.keepsPairing && keep(record)
-    if transfer.entry == nil, let store = setup.store {
-      let now = Timestamp.coarseNow().seconds
-      let plan = record.plan.recorded
-      transfer.keep(
-        try store.create(
-          RememberedTransfer(
-            transfer: transfer.identifier, role: .receiver, identity: try setup.identity.encoded(),
-            peer: record.client, label: record.label, address: record.address, started: now, lastSeen: now,
-            total: plan.estimate, held: Tally(),
-            subject: .destination(try setup.importers.area.place(), port: port), plan: plan,
-            parts: plan.parts.map { _ in RememberedTransfer.Part() },
-            meeting: setup.meetings.secret(of: record.client), consent: record.consent)))
-      if !isKept { try store.unexpect(record.client, as: .receiver) }
-      try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)
+    let isKept = try setup.store.map { store in
+      try store.changingDevices(orMake: record.keepsPairing) {
+        let isKept = try self.record(record, port, in: store)
+        try store.keep(record.consent, of: record.client)
+        return isKept
+      }
     }
     if let entry = transfer.entry, entry.remembered.consent != record.consent {
       try entry.update { $0.consent = record.consent }
     }
-    try setup.store?.keep(record.consent, of: record.client)
-    return Report(.recorded(session, nil, isKept: isKept))
+    return Report(.recorded(session, nil, isKept: isKept ?? false))
+  }
+    return Report(.recorded(session, nil, isKept: isKept ?? false))
+  }
+
+  /// Returns whether the pairing is kept. Only the plan's first session can keep it: a device that was
+  /// forgotten since does not come back.
+  private func record(
+    _ record: ReceiverEngine.PlanRecord, _ port: UInt16, in store: TransferStore
+  ) throws -> Bool {
+    let isKnown = store.device(record.client, as: .receiver) != nil
+    if let entry = transfer.entry {
+      if entry.isForgotten { throw Fault.forgotten }
+      return record.keepsPairing && isKnown
+    }
+    if setup.wasKnown(record), !isKnown { throw Fault.forgotten }
+    let now = Timestamp.coarseNow().seconds
+    let isKept =
+      try record.keepsPairing && (isKnown || !setup.options.knownDevices.areExpected) && keep(record, now, in: store)
+    let plan = record.plan.recorded
+    transfer.keep(
+      try store.create(
+        RememberedTransfer(
+          transfer: transfer.identifier, role: .receiver, identity: try setup.identity.encoded(),
+          peer: record.client, label: record.label, address: record.address, started: now, lastSeen: now,
+          total: plan.estimate, held: Tally(),
+          subject: .destination(try setup.importers.area.place(), port: port), plan: plan,
+          parts: plan.parts.map { _ in RememberedTransfer.Part() },
+          meeting: setup.meetings.secret(of: record.client), consent: record.consent)))
+    if !isKept { try store.unexpect(record.client, as: .receiver) }
+    try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)
+    return isKept
   }
 
   /// Keeps the pairing, durably. Returns false where there is no room for another one.
-  private func keep(_ record: ReceiverEngine.PlanRecord) throws -> Bool {
-    guard let store = setup.store else { return false }
-    let now = Timestamp.coarseNow().seconds
-    return try store.keep(
+  private func keep(
+    _ record: ReceiverEngine.PlanRecord, _ now: Int64, in store: TransferStore
+  ) throws -> Bool {
+    try store.keep(
       KnownDevice(
         role: .receiver, identity: try setup.identity.encoded(), peer: record.client, label: record.label,
         address: record.address, since: now, lastUsed: now,
@@ -121,6 +142,7 @@ struct StagingWorker: Sendable {
   /// Judges a part's totals, makes the staging directory where there is none, and lists the existing
   /// items of the destination.
   func stage(_ order: ReceiverEngine.StagingOrder, _ streams: StreamCounts) throws -> ReceiverPerformer.WorkerReport {
+    if transfer.entry?.isForgotten == true { throw Fault.forgotten }
     let known = transfer.staged(ofPart: order.part)
     guard let wanted = transfer.part(order.part) else { preconditionFailure("a part is offered of a recorded plan") }
     let importers = setup.importers.within(transfer.folder)

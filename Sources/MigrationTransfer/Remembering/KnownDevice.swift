@@ -87,6 +87,9 @@ package enum KnownDevices: Equatable, Sendable {
   /// How long the pairing of a migration is kept, in seconds.
   private static let migrationLife: Int64 = 30 * 24 * 3600
 
+  /// Whether a device is known from its pairing on, before its plan is.
+  var areExpected: Bool { self != .kept }
+
   func has(_ device: KnownDevice) -> Bool { self != .kept || device.until == nil }
 
   /// When a pairing that is kept now ends; nil if it does not.
@@ -133,7 +136,7 @@ enum RecordFile {
 extension TransferStore {
   /// How many known devices there may be.
   package static let mostDevices = 64
-  private static let devicesFolder = Array("devices".utf8)
+  static let devicesFolder = Array("devices".utf8)
   /// The key that a receiver with known devices shows in every session.
   private static let identityFile = Array("key".utf8)
 
@@ -161,7 +164,7 @@ extension TransferStore {
   }
 
   /// Keeps a pairing, durably, or notes the newest label and address of one that was kept. Returns
-  /// false where there are too many.
+  /// false where there are too many. In `changingDevices`, as everything that writes such a record.
   func keep(_ device: KnownDevice) throws(Fault) -> Bool {
     let known = try devices()
     var device = device
@@ -179,16 +182,19 @@ extension TransferStore {
   private static let expectation: Int64 = 24 * 3600
 
   /// Knows a device from its pairing on, durably, until the plan tells whether the pairing is kept: a
-  /// kill of either end in between needs no other code. One that is known already stays as it is.
+  /// kill of either end in between needs no other code. One that is known already stays as it is. Returns
+  /// whether it is known now.
   func expect(
     _ peer: KeyFingerprint, as role: Role, by identity: Identity, at address: String, meeting: [UInt8]?
-  ) throws {
+  ) throws -> Bool {
     let now = Timestamp.coarseNow().seconds
-    guard device(peer, as: role) == nil else { return }
-    _ = try keep(
-      KnownDevice(
-        role: role, identity: try identity.encoded(), peer: peer, label: address, address: address, since: now,
-        lastUsed: now, until: now + Self.expectation, meeting: meeting))
+    return try changingDevices {
+      if device(peer, as: role) != nil { return true }
+      return try keep(
+        KnownDevice(
+          role: role, identity: try identity.encoded(), peer: peer, label: address, address: address, since: now,
+          lastUsed: now, until: now + Self.expectation, meeting: meeting))
+    }
   }
 
   /// Forgets a device that was only expected: its pairing is not kept.
@@ -266,26 +272,27 @@ extension TransferStore {
 
   /// Gives the only device whose name, label or key begins so the user's name.
   package func name(_ typed: String, _ name: String) throws(TransferFailure) -> KnownDevice {
-    var device = try only(typed)
-    device.name = name
-    let others = try Fault.mapped(devices()) { $0.failure }.filter { $0.peer != device.peer }
-    // A receiver may keep their data apart by these names.
-    guard !others.contains(where: { $0.name == name }) else {
-      throw TransferFailure(
-        .usage, "another known device is called \(VisibleText.quoted(Array(name.utf8)))", hint: "Write another name.")
+    do {
+      return try changingDevices {
+        var device = try only(typed)
+        device.name = name
+        // A receiver may keep their data apart by these names.
+        guard try devices().allSatisfy({ $0.peer == device.peer || $0.name != name }) else {
+          throw TransferFailure(
+            .usage, "another known device is called \(VisibleText.quoted(Array(name.utf8)))",
+            hint: "Write another name.")
+        }
+        try write(device)
+        return device
+      }
+    } catch let failure as TransferFailure {
+      throw failure
+    } catch {
+      throw Fault(error).failure
     }
-    try Fault.mapped(write(device)) { $0.failure }
-    return device
   }
 
-  /// Forgets a device: it needs a code from now on.
-  package func forgetDevice(_ typed: String) throws(TransferFailure) -> KnownDevice {
-    let device = try only(typed)
-    try Fault.mapped(remove(device)) { $0.failure }
-    return device
-  }
-
-  private func remove(_ device: KnownDevice) throws(Fault) {
+  func remove(_ device: KnownDevice) throws(Fault) {
     guard let folder = try openFolder(Self.devicesFolder) else { return }
     try storing { () throws(SystemError) in
       try folder.directory.removeTree(Array(device.identifier.utf8))
@@ -295,7 +302,7 @@ extension TransferStore {
 
   /// The only device that the user can mean: by its whole name or label, or the first digits of its
   /// key.
-  private func only(_ typed: String) throws(TransferFailure) -> KnownDevice {
+  func only(_ typed: String) throws(TransferFailure) -> KnownDevice {
     let known = try Fault.mapped(devices()) { $0.failure }
     var found = known.filter { $0.name == typed }
     if found.isEmpty { found = known.filter { $0.label == typed } }

@@ -100,6 +100,8 @@ package struct RememberedTransfer: Equatable, Sendable {
 /// The record of one transfer, locked for this process as long as the object lives.
 package final class TransferEntry: Sendable {
   static let file = Array("state".utf8)
+  /// Says that the user has forgotten the device: no process continues the transfer.
+  static let forgottenFile = Array("forgotten".utf8)
 
   /// The directory that has the lock.
   private let directory: SharedDirectory
@@ -119,6 +121,12 @@ package final class TransferEntry: Sendable {
   package var remembered: RememberedTransfer {
     LoopThread.check("wait for a transfer's entry")
     return state.withLock { $0.remembered }
+  }
+
+  /// Whether the user has forgotten the other device, and with it this transfer.
+  var isForgotten: Bool {
+    LoopThread.check("look at a transfer's entry")
+    return (try? directory.directory.status(Self.forgottenFile)) != nil
   }
 
   /// Changes the record, durably and at once.

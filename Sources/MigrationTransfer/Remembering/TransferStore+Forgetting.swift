@@ -31,15 +31,7 @@ extension TransferStore {
     for name in names { if let end = try take(name, in: transfers) { taken.append(end) } }
     var forgotten = Forgotten(
       transfer: TransferID(String(decoding: names[0].prefix(32), as: UTF8.self), radix: 16) ?? 0)
-    for end in taken {
-      forgotten.notice = try clear(end) ?? forgotten.notice
-      do {
-        try transfers.directory.removeTree(end.name)
-        try transfers.directory.synchronize()
-      } catch {
-        throw Fault(store: "the record of the transfer cannot be removed", error).failure
-      }
-    }
+    for end in taken { forgotten.notice = try remove(end, in: transfers) ?? forgotten.notice }
     return forgotten
   }
 
@@ -105,14 +97,38 @@ extension TransferStore {
     return Taken(name: name, directory: directory, remembered: remembered)
   }
 
-  /// Removes the staging directory. Returns a part that may still be there, if any.
-  private func clear(_ end: Taken) throws(TransferFailure) -> String? {
-    guard let remembered = end.remembered else {
-      let isReceiver = end.name.suffix(7) == Array("receive".utf8)[...]
-      let digits = String(decoding: end.name.prefix(32), as: UTF8.self)
-      guard isReceiver, try removeLeftovers(digits) == 0 else { return nil }
-      return "it is not known any more where it was to arrive: \".peer-\(digits)\" may be left there"
+  /// Removes the staging directory and the record. Returns a part that may still be there, if any.
+  private func remove(_ end: Taken, in transfers: SharedDirectory) throws(TransferFailure) -> String? {
+    if let remembered = end.remembered { return try discard(end.name, remembered, in: transfers) }
+    let isReceiver = end.name.suffix(7) == Array("receive".utf8)[...]
+    let digits = String(decoding: end.name.prefix(32), as: UTF8.self)
+    let isLost = isReceiver ? try removeLeftovers(digits) == 0 : false
+    try removeRecord(end.name, in: transfers)
+    return isLost ? "it is not known any more where it was to arrive: \".peer-\(digits)\" may be left there" : nil
+  }
+
+  /// Removes the staging directory and the record of a transfer that this process has locked. Returns a
+  /// part that may still be there, if any.
+  func discard(
+    _ name: [UInt8], _ remembered: RememberedTransfer, in transfers: SharedDirectory
+  ) throws(TransferFailure) -> String? {
+    let left = try Self.clear(remembered)
+    try removeRecord(name, in: transfers)
+    return left
+  }
+
+  private func removeRecord(_ name: [UInt8], in transfers: SharedDirectory) throws(TransferFailure) {
+    do {
+      // The process that worked on it may have been faster.
+      try transfers.directory.removeTree(ifThere: name)
+      try transfers.directory.synchronize()
+    } catch {
+      throw Fault(store: "the record of the transfer cannot be removed", error).failure
     }
+  }
+
+  /// Removes the staging directories. Returns a part that may still be there, if any.
+  private static func clear(_ remembered: RememberedTransfer) throws(TransferFailure) -> String? {
     guard let destination = remembered.destination else { return nil }
     var left: String?
     for (number, part) in remembered.parts.enumerated() {

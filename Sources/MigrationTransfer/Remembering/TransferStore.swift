@@ -75,7 +75,11 @@ package final class TransferStore: Sendable {
       throw Fault(store: "the transfer \(shown) cannot be taken", error)
     }
     guard isOurs else { throw Fault.taken(shown, by: directory.directory.descriptor.lockHolder()) }
-    return TransferEntry(try Self.remembered(bytes, name), directory, name: name, in: transfers)
+    let entry = TransferEntry(try Self.remembered(bytes, name), directory, name: name, in: transfers)
+    guard entry.isForgotten else { return entry }
+    // The process that was to remove it has ended too early.
+    _ = try? discard(name, entry.remembered, in: transfers)
+    return nil
   }
 
   /// All records.
@@ -126,7 +130,7 @@ package final class TransferStore: Sendable {
 
   /// Removes tombstones that are old enough, and the incomplete records of a crash.
   package func purge(at time: StoreTime) throws(Fault) {
-    try purgeDevices(at: time)
+    try? changingDevices(orMake: false) { try purgeDevices(at: time) }
     guard let transfers = try openIfThere() else { return }
     for name in try names(transfers) {
       guard let directory = try? transfers.directory.openChildDirectory(name),

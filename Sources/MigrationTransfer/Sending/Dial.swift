@@ -123,11 +123,13 @@ struct Dial {
     }
     let receiver = shares.server
     try Fault.mapped(keys.tries?.spend()) { DialFailure.failed($0.failure) }
+    var isExpected: Bool? = false
     do throws(ConnectionError) {
       try ClientPairing.prove(shares, on: &connection, until: deadline)
-      if setup.options.knownDevices != .kept {
+      if setup.options.knownDevices.areExpected {
         let address = route.relay.map { RelayAccess.address(through: $0.name) } ?? connection.remoteAddress.description
-        try? setup.store?.expect(receiver, as: .sender, by: keys.identity, at: address, meeting: meeting)
+        isExpected = try? setup.store?.expect(
+          receiver, as: .sender, by: keys.identity, at: address, meeting: meeting)
       }
       try connection.say(.ready, until: Dialing.deadline)
     } catch {
@@ -135,7 +137,8 @@ struct Dial {
     }
     // Without this, the code only has one try less.
     try? keys.tries?.giveBack()
-    let transfer = SendingTransfer(keys.identity, receiver: receiver, meeting: meeting)
+    let transfer = SendingTransfer(
+      keys.identity, receiver: receiver, meeting: meeting, isOfDevice: isExpected == true)
     transfer.keepOthersAway(setup.store)
     return MetReceiver(connection, transfer, dialing.context, route.relay)
   }

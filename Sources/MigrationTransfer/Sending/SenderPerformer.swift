@@ -94,7 +94,12 @@ final class SenderPerformer: Performer {
   private var held: [SessionNumber: HeldItems] = [:]
   private var sessions: [SessionNumber: SendingSession] = [:]
 
-  init(_ setup: SenderSetup) { self.setup = setup }
+  private let watch: ForgettingWatch?
+
+  init(_ setup: SenderSetup) {
+    self.setup = setup
+    watch = try? ForgettingWatch { _ in setup.post(.forgotten) }
+  }
 
   func perform(_ action: SenderEngine.Action) -> SenderWorker? {
     switch action {
@@ -180,8 +185,14 @@ final class SenderPerformer: Performer {
     }
   }
 
+  /// Looks whether the user forgets the receiver, from the record of the plan on.
+  func settle(with engine: SenderEngine) {
+    watch?.look(at: CollectionOfOne(met?.transfer.watched).compactMap { $0.map { (0, $0) } })
+  }
+
   func end() {
     walkStop.set()
+    watch?.end()
     dialStop?.set()
     for session in sessions.values { session.queue.stop() }
   }
@@ -316,7 +327,6 @@ final class SenderPerformer: Performer {
     transfers[record.transfer] = met.transfer
     let setup = setup
     return SenderWorker("remember") {
-      try met.transfer.keepPairing(record, setup)
       try met.transfer.remember(record, setup)
       return Report(.planRecorded(number, record.transfer, nil))
     } failing: {

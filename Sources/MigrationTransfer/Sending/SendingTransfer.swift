@@ -17,6 +17,8 @@ final class SendingTransfer: Sendable {
   /// Set when a connection of this run has fallen silent. Packets that are too large for the way
   /// may vanish without an error: later connections have small segments (Protocol §7.4).
   let hasFallenSilent = AtomicFlag()
+  /// Whether the receiver was known when the transfer began, or from the pairing on.
+  private let isOfDevice: Bool
   /// Keeps other processes from using the key of a kept pairing.
   private let hold: Mutex<SharedDirectory?>
   /// Nil until the transfer is remembered, and again when it has ended.
@@ -24,8 +26,9 @@ final class SendingTransfer: Sendable {
 
   init(
     _ identity: Identity, receiver: KeyFingerprint, meeting: [UInt8]?, entry: TransferEntry? = nil,
-    hold: SharedDirectory? = nil
+    hold: SharedDirectory? = nil, isOfDevice: Bool = false
   ) {
+    self.isOfDevice = isOfDevice
     self.meeting = meeting
     self.identity = identity
     self.receiver = receiver
@@ -75,14 +78,33 @@ final class SendingTransfer: Sendable {
   static func greeting(_ receiver: KeyFingerprint, _ store: TransferStore?) throws -> SendingTransfer? {
     guard let device = store?.device(receiver, as: .sender), let hold = try store?.hold(receiver) else { return nil }
     return SendingTransfer(
-      try Identity(encoded: device.identity), receiver: receiver, meeting: device.meeting, hold: hold)
+      try Identity(encoded: device.identity), receiver: receiver, meeting: device.meeting, hold: hold, isOfDevice: true)
   }
 
   /// Records the plan if it has no record, so that another run can continue it: before anything is
-  /// sent, since received data must never be without a sender that remembers it. Writes to the disk.
+  /// sent, since received data must never be without a sender that remembers it. Keeps the pairing with
+  /// it, if both ends want that and there is room for another one: a device that was forgotten since
+  /// does not come back. Writes to the disk.
   func remember(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup) throws {
-    guard let store = setup.store, entry.withLock({ $0 == nil }) else { return }
-    let now = Timestamp.coarseNow().seconds
+    guard let store = setup.store else { return }
+    if let entry = entry.withLock({ $0 }) {
+      if entry.isForgotten { throw Fault.forgotten }
+      return
+    }
+    try store.changingDevices(orMake: record.keepsPairing) { try remember(record, setup, in: store) }
+    if record.keepsPairing { keepOthersAway(store) }
+  }
+
+  private func remember(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup, in store: TransferStore) throws {
+    let isKnown = store.device(receiver, as: .sender) != nil
+    if isOfDevice, !isKnown { throw Fault.forgotten }
+    let (now, known) = (Timestamp.coarseNow().seconds, setup.options.knownDevices)
+    if record.keepsPairing, isKnown || !known.areExpected {
+      _ = try store.keep(
+        KnownDevice(
+          role: .sender, identity: try identity.encoded(), peer: receiver, label: record.label,
+          address: record.address, since: now, lastUsed: now, until: known.end(now: now), meeting: meeting))
+    }
     let new = try store.create(
       RememberedTransfer(
         transfer: record.transfer, role: .sender, identity: try identity.encoded(), peer: receiver,
@@ -94,17 +116,8 @@ final class SendingTransfer: Sendable {
     try store.noteUse(of: receiver, as: .sender, label: record.label, address: record.address, now: now)
   }
 
-  /// Keeps the pairing, durably, if both ends want that and there is room for another one.
-  func keepPairing(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup) throws {
-    guard record.keepsPairing, let store = setup.store else { return }
-    let now = Timestamp.coarseNow().seconds
-    _ = try store.keep(
-      KnownDevice(
-        role: .sender, identity: try identity.encoded(), peer: receiver, label: record.label, address: record.address,
-        since: now, lastUsed: now,
-        until: setup.options.knownDevices.end(now: now), meeting: meeting))
-    keepOthersAway(store)
-  }
+  /// What the watch for forgotten devices looks at.
+  var watched: TransferEntry? { entry.withLock { $0 } }
 
   /// The key serves no more.
   func letOthersIn() { hold.withLock { $0 = nil } }

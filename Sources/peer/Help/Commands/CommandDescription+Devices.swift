@@ -73,8 +73,8 @@ extension CommandDescription {
     blocks: [
       .text(
         """
-        Forgets a known device, at once: it begins no transfer without a code any more. An unfinished transfer with it
-        can still be resumed; 'peer forget ID' removes that.
+        Forgets a known device: it needs a code from now on. Its unfinished transfers end with it, and what has arrived
+        of them is removed: a 'peer' that is at work on one ends it within two seconds.
         """)
     ],
     options: [.json, .help],
