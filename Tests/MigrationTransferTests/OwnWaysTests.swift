@@ -39,9 +39,4 @@ import Testing
       OwnWays(dialling: Self.local, seen: Self.seen, listening: .loopback(port: 47_470)))
     #expect(nowhere.ways.listening.isEmpty)
   }
-
-  @Test func `no device dials its own addresses`() throws {
-    let own = try SocketAddress.localAddresses(port: 47_470).map { Way($0) }
-    #expect(!own.isEmpty && (own + [Self.seen]).others == [SocketAddress(Self.seen)])
-  }
 }
