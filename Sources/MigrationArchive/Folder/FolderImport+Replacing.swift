@@ -29,6 +29,13 @@ extension FolderImport {
     return true
   }
 
+  /// The items that take the places of earlier versions, and these places: a run after this one finds
+  /// the earlier versions staged.
+  func exchanges(_ items: ArraySlice<Item>, _ fates: [Fate]) -> [(path: ArchivePath, target: ArchivePath)] {
+    guard existing == .merge else { return [] }
+    return zip(items, fates).compactMap { item, fate in fate.replaced.map { (path: item.path, target: $0) } }
+  }
+
   /// Ends exchanges that a run before did not live to look at.
   func settleEarlierExchanges() throws(ArchiveError) {
     guard existing == .merge, tellsEntriesApart else { return }

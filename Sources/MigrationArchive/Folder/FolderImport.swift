@@ -306,13 +306,6 @@ package struct FolderImport {
     notePlaced(item, at: target, entry)
   }
 
-  /// The items that take the places of earlier versions, and these places: a run after this one finds
-  /// the earlier versions staged.
-  private func exchanges(_ items: ArraySlice<Item>, _ fates: [Fate]) -> [(path: ArchivePath, target: ArchivePath)] {
-    guard existing == .merge else { return [] }
-    return zip(items, fates).compactMap { item, fate in fate.replaced.map { (path: item.path, target: $0) } }
-  }
-
   /// Records in the journal that an item goes to another path than its own.
   private func announceDetour(_ item: Item, _ target: ArchivePath) throws(ArchiveError) {
     if target != home(of: item.path) { try announce([(item.path, target)]) }
