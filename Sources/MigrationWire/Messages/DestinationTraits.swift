@@ -221,7 +221,7 @@ package struct RefusalReason: RawRepresentable, Hashable, Sendable, CustomString
     case .targetNotStored: "the file that it is another name of is not stored"
     case .differs: "its content at the destination is not what was sent"
     case .notTaken: "programs may run it there, or it is a secret, and the receiving user does not take that"
-    default: "the destination cannot hold it"
+    default: "it is not stored"
     }
   }
 
