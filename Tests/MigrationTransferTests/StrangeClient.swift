@@ -27,7 +27,7 @@ struct StrangeClient: ~Copyable {
       try connection.handshake(until: soon())
       return connection
     }
-    let dialing = Dialing(context: context) { false }
+    let dialing = Dialing(context: context, pinned: nil) { false }
     return try dialing.connect(to: [.loopback(port: port)], wakeup: try Wakeup())
   }
 

@@ -96,8 +96,6 @@ struct StagingWorker: Sendable {
     }
     return Report(.recorded(session, nil, isKept: isKept ?? false))
   }
-    return Report(.recorded(session, nil, isKept: isKept ?? false))
-  }
 
   /// Returns whether the pairing is kept. Only the plan's first session can keep it: a device that was
   /// forgotten since does not come back.
