@@ -88,14 +88,14 @@ extension HumanReport {
 
 extension TransferResult {
   /// The result in sentences, with missing items and losses.
-  func text(_ role: Role, _ unsent: UnsentList) -> String { headline(role) + details(role, unsent) }
+  func text(_ role: Role, _ unsent: UnsentList) -> String { headline(role) + details(unsent) }
 
   /// What has arrived.
   func headline(_ role: Role) -> String { ([summary(role)] + partLines).map { $0 + "\n" }.joined() }
 
   /// The items that need a word, and losses.
-  func details(_ role: Role, _ unsent: UnsentList) -> String {
-    (removedLines(role) + notStoredLines(unsent) + unsentLines(unsent) + leftOutLines(unsent) + renamedLines(unsent)
+  func details(_ unsent: UnsentList) -> String {
+    (notStoredLines(unsent) + unsentLines(unsent) + leftOutLines(unsent) + renamedLines(unsent)
       + losses.map(\.sentence) + leftBehind.map(\.sentence))
       .map { $0 + "\n" }.joined()
   }
@@ -109,9 +109,7 @@ extension TransferResult {
         + "To transfer newer data, start the same command on both devices again."
     }
     let held = heldBytes > 0 ? " (\(Figures.size(heldBytes)) of it earlier)" : ""
-    // Folders that were removed there have come, and the files of them have not.
-    let away = notStored + (removed.count - min(leftOut.removed, removed.count))
-    let stored = total.items - min(away, total.items)
+    let stored = total.items - min(notStored, total.items)
     let what = "\(Figures.count(stored, "item")), \(Figures.size(total.bytes))\(held)"
     let time = "in \(Figures.duration(seconds))"
     guard sentBytes > 0 else { return "\(verb) \(what), \(time)." }
@@ -123,17 +121,6 @@ extension TransferResult {
 
   private var partLines: [String] {
     failedParts > 0 ? ["\(Figures.count(UInt64(failedParts), "part")) of it did not arrive, as named here."] : []
-  }
-
-  private func removedLines(_ role: Role) -> [String] {
-    guard removed.count > 0 else { return [] }
-    let there = role == .receiver ? "here" : "on the other device"
-    let verb = removed.count == 1 ? "was" : "were"
-    let line =
-      "\(Figures.count(removed.count, "item")) \(verb) moved or removed \(there) after arriving, and not sent again"
-    guard removed.unsettled > 0 else { return [line + "."] }
-    let start = role == .receiver ? "Start 'peer receive --everything' here" : "There, start 'peer receive --everything'"
-    return [line + ".", "\(start) with '--removed again' to have it back, or with '--removed meant'."]
   }
 
   private func leftOutLines(_ list: UnsentList) -> [String] {

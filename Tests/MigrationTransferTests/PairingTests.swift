@@ -155,8 +155,7 @@ import Testing
     _ = try receiver.events.code()
     for prefix in [0x04, 0x02, 0x00] as [UInt8] {
       var client = try StrangeClient(port: try receiver.port())
-      try client.connection.say(
-        .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
+      try client.connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
       try client.connection.say(.pairA([prefix] + [UInt8](repeating: 7, count: 64)), until: soon())
       #expect(try client.refusal() == .malformed)
     }
@@ -171,8 +170,7 @@ import Testing
     paired.control.say(StrangeSender.greeting)
     _ = try paired.next { if case .greeting = $0 { true } else { nil } }
     var client = try StrangeClient(port: try receiver.port())
-    try client.connection.say(
-      .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
+    try client.connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
     #expect(try client.refusal() == .busy)
     receiver.stop()
   }

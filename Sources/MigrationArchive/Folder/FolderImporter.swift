@@ -135,7 +135,7 @@ package final class FolderImporter: Importer {
         of: offer, held: held, availableBytes: availableBytes, availableItems: availableItems, leaving: reserve)
     }
     guard let first = shortage(held) else { return OfferCheck(availableBytes: availableBytes) }
-    guard terms.existing.leavesOutEqual, let present = try look(for: offer, terms, timeGranularity: 1, nil) else {
+    guard terms.existing.leavesOutEqual, let present = try look(for: offer, terms, timeGranularity: 1) else {
       throw ArchiveError(first)
     }
     if let second = shortage(held.adding(present.tally)) { throw ArchiveError(second) }
@@ -150,9 +150,7 @@ package final class FolderImporter: Importer {
     var present = try existingItems(offer, for: staging, after: judgement, granularity)
     guard let arrived = staging.arrivals else { return present }
     do {
-      try present.add(
-        arrived, in: area.destination.directory, keys: staging.keys, timeGranularity: granularity,
-        isWantedAgain: arrived.removals == .again)
+      try present.add(arrived, keys: staging.keys, timeGranularity: granularity)
     } catch {
       throw ArchiveError(.storage, "the record of what has arrived cannot be read", cause: error as? SystemError)
     }
@@ -162,17 +160,15 @@ package final class FolderImporter: Importer {
   private func existingItems(
     _ offer: Offer, for staging: Staging, after judgement: OfferCheck, _ granularity: UInt32
   ) throws(ArchiveError) -> PresentItems {
-    if staging.arrivals?.isEmpty != false, let present = judgement.present(for: staging.keys),
-      present.isExact(timeGranularity: granularity)
-    {
+    if let present = judgement.present(for: staging.keys), present.isExact(timeGranularity: granularity) {
       return present
     }
-    return try look(for: offer, staging.terms, timeGranularity: granularity, staging.arrivals) ?? PresentItems()
+    return try look(for: offer, staging.terms, timeGranularity: granularity) ?? PresentItems()
   }
 
   /// Lists the contents of the roots.
   private func look(
-    for offer: Offer, _ terms: TransferTerms, timeGranularity: UInt32, _ arrived: ArrivedItems?
+    for offer: Offer, _ terms: TransferTerms, timeGranularity: UInt32
   ) throws(ArchiveError) -> PresentItems? {
     do {
       return try PresentItems(
@@ -180,7 +176,7 @@ package final class FolderImporter: Importer {
           guard let path = try? ArchivePath(root.name), let place = place(of: root.name) else { return nil }
           return (path, place)
         }, in: area.destination.directory, keys: terms.keys, timeGranularity: timeGranularity,
-        replacingNothing: terms.existing == .skip, besides: { arrived?.knows($0) == true })
+        replacingNothing: terms.existing == .skip)
     } catch {
       throw ArchiveError(.destination, "the contents of the destination cannot be read", cause: error)
     }

@@ -9,12 +9,6 @@ package struct PresentItems: Equatable, Sendable {
   package private(set) var present: [Mark] = []
   /// Marks of kind 3, ascending.
   package private(set) var taken: [Mark] = []
-  /// Marks of kind 4, ascending.
-  package private(set) var removed: [Mark] = []
-  /// Marks of kinds 5, 6 and 7, ascending: of files that have arrived, in the state in which they came.
-  package private(set) var arrived: [Mark] = []
-  package private(set) var states: [Mark] = []
-  package private(set) var contents: [Mark] = []
 
   /// The total of the existing items: an offer of the same items need not send these bytes.
   package private(set) var tally = Tally()
@@ -42,15 +36,13 @@ package struct PresentItems: Equatable, Sendable {
   /// belongs together arrives whole, so nothing of it is reported.
   init(
     of roots: [Place], in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32 = 1,
-    replacingNothing isKept: Bool = true, besides hasArrived: (ArchivePath) -> Bool = { _ in false }
+    replacingNothing isKept: Bool = true
   ) throws(SystemError) {
     try Self.walk(roots, destination, splitting: isKept) { path, status, target in
       tally = tally.adding(
         Tally(items: 1, bytes: status.kind == .regular ? UInt64(max(0, status.allocatedBytes)) : 0))
       guard max(present.count, taken.count) < Limits.presentMarks else { return }
       if isKept { taken.append(keys.takenMark(path: path)) }
-      // Its own record says more.
-      if hasArrived(path) { return }
       switch status.kind {
       case .regular:
         let modified = ItemTime(status.modified).rounded(to: timeGranularity)
@@ -64,83 +56,31 @@ package struct PresentItems: Equatable, Sendable {
     taken.sort()
   }
 
-  /// Adds what the same source has brought before, wherever it is now: none of it need come again. Where
-  /// it was touched, only a newer version is wanted, and so it is where it was moved or removed, unless
-  /// the user wants that again. Of a folder under version control the directories tell by their times
-  /// that nothing was added or removed.
+  /// Adds what the same device has brought before, wherever it is now: none of it need come again. Where
+  /// it was touched, or is gone, only a newer version is wanted. Of a folder under version control the
+  /// directories tell by their times that nothing was added or removed.
   mutating func add(
-    _ arrived: ArrivedItems, in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32,
-    isWantedAgain: Bool
+    _ arrived: ArrivedItems, keys: TransferKeys, timeGranularity: UInt32
   ) throws {
     var folders: Set<ArchivePath> = []
-    var places = Places(destination)
     try arrived.visit { item in
       if Together.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
-      guard let mark = item.presentMark(keys, timeGranularity: timeGranularity) else { return }
-      note(mark, places.since(item), isWantedAgain, keys.stateMarks(of: item, timeGranularity: timeGranularity))
+      guard present.count < Limits.presentMarks else { return }
+      if let mark = item.presentMark(keys, timeGranularity: timeGranularity) { present.append(mark) }
     }
     if !folders.isEmpty {
       try arrived.visit { item in
-        guard item.kind == .directory, item.path.lineage.contains(where: folders.contains) else { return }
-        note(keys.presentMark(directory: item.path, modified: item.modified), places.since(item), isWantedAgain)
+        guard item.kind == .directory, present.count < Limits.presentMarks,
+          item.path.lineage.contains(where: folders.contains)
+        else { return }
+        present.append(keys.presentMark(directory: item.path, modified: item.modified))
       }
     }
-    present = Self.unique(present)
-    removed = Self.unique(removed)
-    self.arrived = Self.unique(self.arrived)
-    states = Self.unique(states)
-    contents = Self.unique(contents)
-  }
-
-  private mutating func note(
-    _ mark: Mark, _ since: NameFacts.Since, _ isWantedAgain: Bool, _ state: (state: Mark, content: Mark)? = nil
-  ) {
-    guard max(present.count, removed.count, arrived.count) < Limits.presentMarks else { return }
-    let earlier = NameFacts.Earlier(.same, since, isWantedAgain: isWantedAgain)
-    switch NameFacts(.leaf, earlier, existing: .merge).fate {
-    case .known:
-      guard let state else { return present.append(mark) }
-      arrived.append(mark)
-      states.append(state.state)
-      contents.append(state.content)
-    case .removedHere: removed.append(mark)
-    default: break
-    }
-  }
-
-  private static func unique(_ marks: [Mark]) -> [Mark] {
+    present.sort()
     var last: Mark?
-    return marks.sorted().filter { mark in
+    present.removeAll { mark in
       defer { last = mark }
-      return mark != last
-    }
-  }
-
-  /// Looks whether items lie where they arrived. Most lie in the directory of the one before.
-  private struct Places {
-    private let destination: SharedDirectory
-    private var current: (path: ArchivePath?, directory: SharedDirectory?)?
-
-    init(_ destination: SharedDirectory) { self.destination = destination }
-
-    /// Whether anything else was done with an item does not matter here.
-    mutating func since(_ item: ArrivedItem) -> NameFacts.Since {
-      let parent = item.target.parent
-      if current == nil || current?.path != parent {
-        do throws(SystemError) {
-          current = (parent, try DirectoryDisk.directory(of: item.target, in: destination))
-        } catch {
-          // Doubt means that it is there, and only a newer version is sent.
-          guard error.isNotFound || error.isNotDirectory || error.isSymbolicLink else { return .touched }
-          current = (parent, nil)
-        }
-      }
-      guard let directory = current?.directory else { return .removed }
-      do throws(SystemError) {
-        return try directory.directory.status(item.target.name).kind == item.kind.fileKind ? .touched : .displaced
-      } catch {
-        return error.isNotFound ? .removed : .touched
-      }
+      return mark == last
     }
   }
 
@@ -215,19 +155,6 @@ package struct PresentItems: Equatable, Sendable {
     let target = status.kind == .symbolicLink ? try? directory.readLink(item.place.name) : nil
     visit(item.path, status, target)
     if status.kind == .directory, own == mount { pending.append(item) }
-  }
-}
-
-extension TransferKeys {
-  /// The marks by which a sender finds out whether a file that has arrived changed without another size
-  /// or time; nil if that is not known of it.
-  fileprivate func stateMarks(of item: ArrivedItem, timeGranularity: UInt32) -> (state: Mark, content: Mark)? {
-    guard item.kind == .file, let changed = item.changed, !item.sum.isEmpty else { return nil }
-    let modified = item.modified.rounded(to: timeGranularity)
-    return (
-      stateMark(path: item.path, size: item.size, modified: modified, changed: changed),
-      contentMark(path: item.path, size: item.size, sum: item.sum)
-    )
   }
 }
 

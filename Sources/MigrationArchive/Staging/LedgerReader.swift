@@ -26,10 +26,7 @@ package struct LedgerReader: Sendable {
     self.staging = staging
     self.room = room
     length = partLength
-    lists = [
-      (.present, present.present[...]), (.taken, present.taken[...]), (.removed, present.removed[...]),
-      (.arrived, present.arrived[...]), (.state, present.states[...]), (.content, present.contents[...]),
-    ]
+    lists = [(.present, present.present[...]), (.taken, present.taken[...])]
   }
 
   /// The next part. The first call is slow: there may be millions of marks to sort.
@@ -128,7 +125,7 @@ extension JournalRecord {
     switch self {
     case .item(let record, _), .sealed(let record): record
     case .opened, .range, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-      .existing, .refused, .placing, .aside, .arrived, .rewritten, .following:
+      .existing, .refused, .placing, .aside, .arrived:
       nil
     }
   }

@@ -35,14 +35,13 @@ struct IncomingPart: Sendable {
   var toldRefusals = 0
   /// The items that the sender has left out in the newest session because the destination cannot
   /// hold them.
-  var unsentItems = UnsentItems()
+  var withheldItems: [Refusal] = []
 
   /// The result of the part for the user, whose traffic is the transfer's.
   func result(_ done: Done, without unplaced: Int = 0, concludedAt: Int64? = nil) -> TransferResult {
     TransferResult(
       total: done.total, sentBytes: 0, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0, unsent: unsent,
       losses: done.losses, leftOut: leftOut, notStored: done.notStored, renamed: done.renamed,
-      removed: done.removed,
       leftBehind: leftBehind, concludedAt: concludedAt, failedParts: max(unplaced, unplacedBefore))
   }
 
@@ -53,7 +52,7 @@ struct IncomingPart: Sendable {
   }
 
   /// From now on, the part exists only on the disk.
-  fileprivate mutating func letGo() { (refusals, toldRefusals, unsentItems) = ([], 0, UnsentItems()) }
+  fileprivate mutating func letGo() { (refusals, toldRefusals, withheldItems) = ([], 0, []) }
 }
 
 /// The receiver's record of one transfer, over all its sessions.
@@ -121,7 +120,7 @@ struct IncomingTransfer: Sendable {
     part.unsent = known.unsent
     part.unplacedBefore = known.unplaced
     part.refusals = known.refusals
-    part.unsentItems.withheld = known.withheld
+    part.withheldItems = known.withheld
     for (number, finished) in known.finished {
       var part = IncomingPart(number: number)
       part.heldBefore = finished.done.total
@@ -248,7 +247,7 @@ struct IncomingTransfer: Sendable {
     part.stage = .done
     results[part.number] = .finished(
       done, part.result(done, without: unplaced[part.number]?.count ?? 0),
-      notStored: (refused + part.unsentItems.withheld).nameable, isTold: true)
+      notStored: (refused + part.withheldItems).nameable, isTold: true)
   }
 
   /// What answers an offer of a finished part, with every item named as not stored, and whether the

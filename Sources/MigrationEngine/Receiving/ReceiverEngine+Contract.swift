@@ -396,8 +396,9 @@ extension ReceiverEngine {
     // MARK: Workers of a transfer
 
     /// A worker imports the items of a part. With `finish`, it first compares the received data with FINISH
-    /// and makes it durable. `unsent` has what the sender has named and left out. Leads to `imported`.
-    case importItems(TransferID, UInt16, finish: (SessionNumber, Finish)?, unsent: UnsentItems)
+    /// and makes it durable. `withheld` names the items that the sender has left out because the
+    /// destination cannot hold them. Leads to `imported`.
+    case importItems(TransferID, UInt16, finish: (SessionNumber, Finish)?, withheld: [Refusal])
     /// The user stops the run: an import that can be undone is broken off. Its event follows.
     case interruptImport(TransferID)
     /// A worker records the progress of a transfer, for the list of unfinished transfers. Leads to
@@ -503,24 +504,4 @@ package struct Listening: Equatable, Sendable {
     the only address of this device is a VPN's, and only devices in the same VPN reach it: turn the VPN off on this \
     device, or join it on the other one
     """
-}
-
-/// What the sender of a part has named in its newest session, and has not sent.
-package struct UnsentItems: Equatable, Sendable {
-  /// The destination cannot hold these.
-  package var withheld: [Refusal] = []
-  /// The paths at which the source could not be read.
-  package var unreadable: [[UInt8]] = []
-  /// How many of those that FINISH counts as unsent were named.
-  package var named: UInt64 = 0
-
-  package init(withheld: [Refusal] = []) { self.withheld = withheld }
-
-  /// Takes one more.
-  mutating func note(_ unsent: Unsent) {
-    if let refused = unsent.refused { return withheld.append(refused) }
-    guard unsent.reason != .differing, unsent.reason != .notStorable else { return }
-    named += 1
-    if unsent.reason == .unreadable { unreadable.append(unsent.path) }
-  }
 }

@@ -80,7 +80,9 @@ extension ReceiverEngine {
     case .weigh(let plan): conversations[number]?.course = .waiting(plan)
     case .judge(let totals): take(totals, number)
     case .noteUnsent(let unsent):
-      if let transfer = conversations[number]?.transfer { transfers[of: transfer]?.part.unsentItems.note(unsent) }
+      if let refused = unsent.refused, let transfer = conversations[number]?.transfer {
+        transfers[of: transfer]?.part.withheldItems.append(refused)
+      }
       tell(unsent.event, of: conversations[number]?.transfer)
     case .drop(let marks): try drop(marks, number)
     case .conclude(let finish): conclude(finish, number)

@@ -26,7 +26,6 @@ struct ReceiverSetup: Sendable {
   /// names.
   let imports = ComputeGate(places: 1)
   let claims = Claims()
-  let deliveries = Deliveries()
   /// The devices that were made known when they paired in this run.
   private let expected = ExpectedDevices()
 
@@ -72,10 +71,7 @@ struct ReceiverSetup: Sendable {
       let place = remembered.destination
     {
       staging.arrivals = try store.arrivedItems(
-        from: remembered.peer, remembered.plan.parts[Int(part)], at: place, removals: options.removals)
-    }
-    if let peer = transfer.entry?.remembered.peer, let plan = transfer.part(part) {
-      staging.deliveries = deliveries.of(peer, plan.sourcesOfRoots)
+        from: remembered.peer, remembered.plan.parts[Int(part)], at: place)
     }
     transfer.keep((staging, importer), ofPart: part)
     transfer.keep(transfer.part(part).flatMap { importers.places(of: $0) }, ofPart: part)

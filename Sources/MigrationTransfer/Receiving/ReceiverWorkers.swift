@@ -124,9 +124,9 @@ extension ReceiverSetup {
 
   func importItems(
     of transfer: ReceivingTransfer, _ part: UInt16,
-    _ conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?, unsent: UnsentItems
+    _ conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?, withheld: [Refusal]
   ) -> ReceiverWorker {
-    let worker = ImportWorker(setup: self, transfer: transfer, part: part, conclusion: conclusion, unsent: unsent)
+    let worker = ImportWorker(setup: self, transfer: transfer, part: part, conclusion: conclusion, withheld: withheld)
     return ReceiverWorker("import") {
       worker.run()
     } failing: { [id = transfer.identifier] in

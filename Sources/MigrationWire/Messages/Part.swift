@@ -1,13 +1,3 @@
-/// Names the source of a root for good: an opaque number that the sender chooses (Protocol §6.2).
-package struct SourceIdentity: Hashable, Sendable {
-  package let rawValue: UInt128
-
-  package init(_ rawValue: UInt128) { self.rawValue = rawValue }
-
-  /// Of a source that nothing tells from others: it is a new one each time.
-  package static let unknown = SourceIdentity(0)
-}
-
 /// One root of a part.
 package struct Root: Equatable, Sendable {
   package let kind: ItemKind
@@ -99,15 +89,6 @@ package struct Part: Equatable, Sendable {
     case files(of: String, [Root])
     /// A kind that this program does not know, with any of the fields of the others.
     case unknown(UInt8, identifier: String? = nil, roots: [Root] = [], app: AppIdentity? = nil)
-
-    /// How many sources it has; nil if any number.
-    fileprivate var sourceCount: Int? {
-      switch self {
-      case .folders(let roots), .role(_, let roots), .files(_, let roots): roots.count
-      case .app: 1
-      case .unknown: nil
-      }
-    }
   }
 
   package struct Flags: OptionSet, Sendable {
@@ -139,8 +120,6 @@ package struct Part: Equatable, Sendable {
   package static let home = "home"
 
   package let contents: Contents
-  /// Where each root comes from, in their order; for an app with an extension one.
-  package let sources: [SourceIdentity]
   private let label: Label
   /// The estimates, nil where the sender has none.
   package let bytes: UInt64?
@@ -149,13 +128,10 @@ package struct Part: Equatable, Sendable {
   package let allocated: UInt64?
   private var unknown = Fields()
 
-  /// Without `sources`, nothing tells them from others.
   package init(
-    _ contents: Contents, _ label: Label, sources: [SourceIdentity]? = nil, bytes: UInt64? = nil,
-    items: UInt64? = nil, allocated: UInt64? = nil
+    _ contents: Contents, _ label: Label, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil
   ) {
     self.contents = contents
-    self.sources = sources ?? Array(repeating: .unknown, count: contents.sourceCount ?? 0)
     self.label = label
     self.bytes = bytes
     self.items = items
@@ -164,11 +140,11 @@ package struct Part: Equatable, Sendable {
 
   package init(
     _ contents: Contents, name: String, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil,
-    flags: Flags = [], homePaths: [HomePath] = [], packages: [String] = [], sources: [SourceIdentity]? = nil
+    flags: Flags = [], homePaths: [HomePath] = [], packages: [String] = []
   ) {
     var label = Label(name: name, flags: flags)
     (label.homePaths, label.packages) = (homePaths, packages)
-    self.init(contents, label, sources: sources, bytes: bytes, items: items, allocated: allocated)
+    self.init(contents, label, bytes: bytes, items: items, allocated: allocated)
   }
 
   package var name: String { label.name }
@@ -182,11 +158,6 @@ package struct Part: Equatable, Sendable {
     case .folders(let roots), .role(_, let roots), .files(_, let roots), .unknown(_, _, let roots, _): roots
     case .app: []
     }
-  }
-
-  /// Where each root comes from, by their names.
-  package var sourcesOfRoots: [[UInt8]: SourceIdentity] {
-    Dictionary(zip(roots.map(\.name), sources)) { first, _ in first }
   }
 
   /// The fields that tell the contents, besides the roots.
@@ -226,22 +197,7 @@ package struct Part: Equatable, Sendable {
     guard label.homePaths.isEmpty || kind != 1 && kind != 2 else { throw Violation(.field, subject) }
     label.packages = try fields.read(11, subject, Self.readPackages) ?? []
     self.label = label
-    sources = try fields.read(12, subject, Self.readSources) ?? []
-    guard contents.sourceCount ?? sources.count == sources.count else { throw Violation(.field, subject) }
-    unknown = fields.unknown(besides: 1...12)
-  }
-
-  private static func readSources(
-    _ reader: inout ByteReader, _ bytes: Span<UInt8>
-  ) throws(Violation) -> [SourceIdentity] {
-    let subject = "a part's sources"
-    var sources: [SourceIdentity] = []
-    while !reader.isAtEnd {
-      guard sources.count < Limits.roots else { throw Violation(.limit, subject) }
-      sources.append(SourceIdentity(try reader.u128(bytes)))
-    }
-    guard !sources.isEmpty else { throw Violation(.value, subject) }
-    return sources
+    unknown = fields.unknown(besides: 1...11)
   }
 
   private static func readPackages(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [String] {
@@ -282,9 +238,7 @@ package struct Part: Equatable, Sendable {
     let subject = "a part's roots"
     var roots: [Root] = []
     while !reader.isAtEnd {
-      guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .metadata else {
-        throw Violation(.unknown, subject)
-      }
+      guard let kind = ItemKind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
       let name = try reader.array(bytes, Int(try reader.u8(bytes)))
       guard !name.isEmpty else { throw Violation(.value, subject) }
       roots.append(Root(kind: kind, name: name))
@@ -348,11 +302,6 @@ package struct Part: Equatable, Sendable {
       }
     }
     if !packages.isEmpty { fields.append(11) { $0.names(packages) } }
-    if !sources.isEmpty {
-      fields.append(12) { writer in
-        for source in sources { writer.u128(source.rawValue) }
-      }
-    }
     fields.write(with: unknown, to: &writer)
   }
 
@@ -361,7 +310,7 @@ package struct Part: Equatable, Sendable {
   func isSame(as other: Part) -> Bool {
     var told = other.label
     told.packages = label.packages
-    guard label == told, unknown == other.unknown, sources == other.sources else { return false }
+    guard label == told, unknown == other.unknown else { return false }
     let (mine, others) = (identity, other.identity)
     let isSameApp =
       switch (mine.app, others.app) {
