@@ -48,7 +48,8 @@ package import MigrationWire
   /// `bufferSize` bounds the input. It is also the mark from which on `write` takes no more
   /// plaintext.
   package init(
-    _ context: TLSContext, pinned: KeyFingerprint? = nil, bufferSize: Int = defaultBufferSize, recordsPerKey: Int = defaultRecordsPerKey
+    _ context: TLSContext, pinned: KeyFingerprint? = nil, bufferSize: Int = defaultBufferSize,
+    recordsPerKey: Int = defaultRecordsPerKey
   ) throws(TLSError) {
     precondition(bufferSize > 0 && recordsPerKey > 0)
     let connection = try unsafe context.makeConnection()

@@ -28,7 +28,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "\"$HOME\"", "\"$HOME/\"", "\"/home/anna\"", "\"/\"", "\"/srv/../music\"", "\"$HOME/../eva/Music\"", "\"$HOME/.music\"",
+    "\"$HOME\"", "\"$HOME/\"", "\"/home/anna\"", "\"/\"", "\"/srv/../music\"", "\"$HOME/../eva/Music\"",
+    "\"$HOME/.music\"",
     "\"$HOME/Data/.hidden/Music\"", "\"Music\"", "$HOME/Music", "\"$HOME/Music\\", "", "\"$HOMEMusic\"",
   ])
   func `a place that is the home, no path of names or below a dot name is none`(_ value: String) {
@@ -64,7 +65,9 @@ import Testing
     // The receiver uses what is in its home, and the link's own name where nothing of it is.
     let places = HomeFolders.receiving(in: home).map.mapValues { String(decoding: $0, as: UTF8.self) }
     #expect(
-      ["documents", "pictures", "music", "desktop"].map { places[$0] } == ["Cloud/Docs", "Pictures", "Music", "Desktop"]
+      ["documents", "pictures", "music", "desktop"].map { places[$0] } == [
+        "Cloud/Docs", "Pictures", "Music", "Desktop",
+      ]
     )
   }
 

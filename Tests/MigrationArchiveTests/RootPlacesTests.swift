@@ -79,7 +79,8 @@ import Testing
     scratch.makeLink("destination/Bilder", to: scratch.path("outside"))
     let places = try Self.places(["documents": "Dokumente", "music": "Medien/Musik", "pictures": "Bilder"])
     let reasons = [
-      "music": "'Medien' is not a folder", "pictures": "'Bilder' is a link, and leads to no folder of yours in this directory",
+      "music": "'Medien' is not a folder",
+      "pictures": "'Bilder' is a link, and leads to no folder of yours in this directory",
     ]
     let importer = try FolderImporter(scratch, existing: .merge, places: places)
     let roots = ["documents", "music", "other", "pictures"].map { Root(kind: .directory, name: Array($0.utf8)) }

@@ -51,6 +51,7 @@ import Testing
         if number == 4 { script.now += 3_000 }
         _ = script.feed(.broke(Script.id(number - 1), Script.cut))
         _ = script.feed(.closed(Script.id(number - 1)))
+        _ = script.feed(.syncEnded(SessionNumber(number - 1), nil))
         script.resume(number, key: 1, own: WayFixture.own)
         script.plan(Script.plan(Script.transfer), on: number, features: .ways)
       }

@@ -61,7 +61,7 @@ import Testing
     var sending = Channel(pair.takeOne())
     var receiving = Channel(pair.takeOther())
     let message = (0..<150_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
-    let null = try Directory.open("/dev").openChild("null")
+    let null = try Directory.open("/dev").openChild("null", .anyKind)
     try sending.send(message, passing: null.raw)
     try sending.send([1])
     let arrival = try receiving.receive()

@@ -61,7 +61,10 @@ import Testing
       (ConnectionError(violation), .violation, violation.description),
       (ConnectionError(AbortReason.busy), .pairing, AbortReason.busy.failure.message),
       (ConnectionError(told: Close(.noSpace, "full")), .told(.noSpace), Fault(told: Close(.noSpace, "full")).message),
-      (ConnectionError.stranger(KeyFingerprint(digest: [UInt8](repeating: 1, count: 32))), .pairing, Fault.otherKey.message),
+      (
+        ConnectionError.stranger(KeyFingerprint(digest: [UInt8](repeating: 1, count: 32))), .pairing,
+        Fault.otherKey.message
+      ),
     ]
     for (error, code, message) in causes {
       let fault = Fault(error)

@@ -89,6 +89,7 @@ enum Expected {
     traits.nameRules = [.utf8Only, .noWindowsCharacters, .noTrailingDot, .noTrailingSpace, .foldsNames]
     traits.longestName = 255
     traits.timeGranularity = 2_000_000_000
+    (traits.earliestTime, traits.latestTime) = (-2_147_483_648, 2_147_483_647)
     return traits
   }()
 

@@ -179,7 +179,7 @@ import Testing
     #expect(code(.refused, changed(fields, 1, ascii("../x"))) != nil)
     #expect(code(.refused, changed(fields, 3, [0])) == nil && code(.refused, changed(fields, 3, [10])) == nil)
     #expect(code(.refused, changed(fields, 3, nil)) == .field)
-    #expect(RefusalReason(rawValue: 11).words == RefusalReason.other.words)
+    #expect(RefusalReason(rawValue: 12).words == RefusalReason.other.words)
     #expect(code(.refused, changed(fields, 4, [UInt8](repeating: 0x61, count: 1_024))) == nil)
     #expect(code(.refused, changed(fields, 4, [UInt8](repeating: 0x61, count: 1_025))) == .limit)
   }

@@ -121,10 +121,10 @@ import Testing
     }
     let code = codes.issue(now: 0)
     #expect(codes.attempt(code, from: "2", now: 0) == .delayed)
-    #expect(codes.attempt(code, from: "a", now: 0) == .postponed(until: 0.04))
+    #expect(codes.attempt(code, from: "a", now: 0) == .postponed(until: 0.2 * 0.2))
     #expect(codes.attempt(code, from: "a", isStated: true, now: 0.1) == .postponed(until: 0.2))
     #expect(codes.guessesLeft == 96)
-    #expect(codes.attempt(code, from: "a", now: 0.04) == .compare)
+    #expect(codes.attempt(code, from: "a", now: 0.2 * 0.2) == .compare)
   }
 
   @Test func `a code lives for 600 seconds and not for one moment more`() {
