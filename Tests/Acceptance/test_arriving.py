@@ -66,7 +66,7 @@ def test_places(work):
                 os.makedirs(target, exist_ok=True)
                 for item in items:
                     old.write(f"{number}/{item}", "new")
-                receiver, port = start(new, [*everything, *options, "--existing", "merge"], answers, [target])
+                receiver, port = start(new, [*options, *(everything or ("--existing", "merge"))], answers, [target])
                 sender = old.send(port, code_of(receiver), *sorted({f"{old.home}/{number}/{item.split('/')[0]}" for item in items}))
                 ends = {sender.wait(), receiver.wait()}
                 for item, kind in items.items():

@@ -41,7 +41,7 @@ def test_other_programs(work, options):
     """the receiver's calls are filtered, and it cannot gain rights"""
     _, new = work.place()
     receiver = Receiver(work, new, options=options)
-    with open(f"/proc/{receiver.process.pid}/status", encoding="ascii") as file:
+    with open(f"/proc/{receiver.pid}/status", encoding="ascii") as file:
         facts = dict(line.split(":\t") for line in file.read().splitlines() if ":\t" in line)
     equal([facts["Seccomp"], facts["Seccomp_filters"], facts["NoNewPrivs"]], ["2", "1", "1"], "the kernel's facts")
     equal(receiver.events("notice"), [], "notices")

@@ -66,7 +66,7 @@ def test_during_a_session(work):
     devices.forget()
     work.figure = f"forgotten after {time.monotonic() - begun:.1f} s"
     equal(devices.sending.wait(), 4, f"exit code of the forgotten sender: {devices.sending.text()[-300:]}")
-    require("forgotten" in devices.sending.error()["message"], devices.sending.text()[-300:])
+    require("does not know" in devices.sending.error()["message"], devices.sending.text()[-300:])
     require("forgotten" in devices.receiver.event("error")["message"], devices.receiver.text()[-300:])
     devices.is_a_stranger()
 

@@ -83,7 +83,7 @@ def follow_nameTakenMeanwhile(work):
 def follow_appHasData(work):
     old, new, before = both(work, [APP])
     for options in ((), ("--replace",)):
-        receiver = new.receive(*options, is_inviting=not options)
+        receiver = new.receive("--take-apps", *options, is_inviting=not options)
         sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", ".config")
         if options:
             end_well(sender, receiver)
@@ -103,14 +103,14 @@ def follow_noFolder(work):
     new.write("Music", "mine")
     old.write("Music/song", "song")
     before.append(b"mine")
-    receiver = new.receive()
+    receiver = new.receive("--take-apps")
     sender = old.send(receiver.port, receiver.pairing_code, "--everything")
     equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
     require("Make it a folder" in hint(receiver), f"the hint: {hint(receiver)}")
     os.rename(f"{new.home}/Music", f"{new.home}/mine")
     os.mkdir(f"{new.home}/Music")
     for _ in range(2):
-        receiver = new.receive("--replace", is_inviting=False)
+        receiver = new.receive("--take-apps", "--replace", is_inviting=False)
         sender = old.send(receiver.port, None, "--everything")
         codes = sender.wait(), receiver.wait()
     equal(codes, (0, 0), "the exit codes")
@@ -129,7 +129,7 @@ def follow_itemsMissing(work):
 def follow_itemsMissingOfHome(work):
     old, new, before = both(work)
     for number in range(2):
-        receiver = new.receive(is_inviting=not number)
+        receiver = new.receive("--take-apps", is_inviting=not number)
         sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", "App one")
         end_well(sender, receiver)
         require_all(new, before)
@@ -141,7 +141,7 @@ def follow_noEntriesLeft(work):
 
 def follow_oldDataKept(work):
     old, new, before = both(work)
-    receiver = new.receive("--replace")
+    receiver = new.receive("--take-apps", "--replace")
     sender = old.send(receiver.port, receiver.pairing_code, "--everything")
     end_well(sender, receiver)
     steps = receiver.events("done")[0]["nextSteps"]

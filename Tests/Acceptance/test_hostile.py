@@ -335,7 +335,7 @@ def stop(streams, number):
 def test_a_stranger_in_the_receivers_place(work):
     """hostile receiver: a stranger with another key at the known address hears only a handshake"""
     old, new = prepare(work)
-    heard, broken = [], []
+    came, heard, broken = [], [], []
 
     def break_off(one, said):
         broken.append(said)
@@ -352,14 +352,20 @@ def test_a_stranger_in_the_receivers_place(work):
         # From now on this end has another key, and the code would fit.
         receiver.identity, receiver.pin, receiver.control = tls.Identity(), None, None
         shake = receiver.shake
-        receiver.shake = lambda plain: heard.append(shake(plain)) or heard[-1]
+
+        def answer(plain):
+            came.append(plain)
+            heard.append(shake(plain))
+            return heard[-1]
+
+        receiver.shake = answer
         while program.is_running() and time.monotonic() < limit:
             try:
                 receiver.turn(0.05)
             except ENDS:
                 pass
     require(program.poll(), "the sender did not end")
-    require(heard, "the sender did not come back")
+    require(came, "the sender did not come back")
     equal([bytes(link.buffer) for link in heard], [b""] * len(heard), "what the stranger heard")
     equal(receiver.aborts, [], "ABORTs of the stranger")
     work.figure = f"exit {program.code}: {program.error()['message']}"

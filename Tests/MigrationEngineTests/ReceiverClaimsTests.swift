@@ -116,11 +116,6 @@ import Testing
     #expect(script.returns(11, key: 1) == ["turn away 11: busy"])
     script.now += ReceiverEngine.turn
     #expect(script.returns(15, key: 1).first?.hasPrefix("welcome 15") == true)
-    _ = script.feed(.ready(Script.id(15), identifier: 300))
-    script.plan(Script.plan(100), on: 15)
-    let session = script.engine.lastSession
-    _ = script.offer(session, on: 15)
-    #expect(script.claimed(session).contains { $0.hasPrefix("say 15 close 16") })
   }
 }
 

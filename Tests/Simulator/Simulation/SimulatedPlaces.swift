@@ -122,6 +122,12 @@ final class SimulatedPlaces: StagingPlaces {
     return SimulatedFile(node, disk)
   }
 
+  func size(of path: ArchivePath) throws(SystemError) -> UInt64? {
+    try disk.operate(mayFail: false)
+    guard let node = try? found(path), node.kind == .regular else { return nil }
+    return UInt64(node.state.data.count)
+  }
+
   func makeDirectory(_ path: ArchivePath) throws(SystemError) {
     try disk.operate()
     _ = try directory(path.bytes, making: true)
