@@ -119,6 +119,9 @@ struct IncomingPlan {
 
   // MARK: A terminal
 
+  /// The longest name that a narrow terminal has room for, in columns.
+  private static let longestName = 16
+
   private static let headings: [ArrivalClasses: String] = [
     .files: "Files:", .apps: "Apps' data, which may hold what programs run:",
     .secrets: "Secrets, and what makes a computer itself, which the next question is about:",
@@ -135,14 +138,18 @@ struct IncomingPlan {
       rows.append(.heading(Self.headings[kind] ?? ""))
       for entry in list {
         let isFirst = shown.insert(entry.number).inserted
+        // A name is never cut: a user may paste it.
+        let name = entry.name(of: kind)
+        let isLong = SizedRows.columns(of: name) > Self.longestName
         rows.append(
           .item(
             mark: Figures.padded(
               entry.ticked.contains(kind) || kind == .secrets ? " \(entry.number) " : "(\(entry.number))",
               to: String(entry.number).count + 2),
-            name: entry.name(of: kind), items: isFirst ? entry.part.items : nil,
+            name: isLong ? "named below" : name, items: isFirst ? entry.part.items : nil,
             bytes: isFirst ? entry.part.bytes : nil,
             note: isFirst ? entry.note : nil))
+        if isLong { rows.append(.detail(name)) }
       }
     }
     if entries.contains(where: { !$0.arrival.classes.subtracting(.secrets).isSubset(of: $0.ticked) }) {

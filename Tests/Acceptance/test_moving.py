@@ -213,7 +213,7 @@ def test_traces_of_the_old_home(work):
     for name in ("Documents/link", ".config/one/link"):
         os.symlink(f"{old.home}/Projects/tree", f"{old.home}/{name}")
     os.symlink("../Projects", f"{old.home}/Documents/fine")
-    receiver = new.receive()
+    receiver = new.receive("--take-apps")
     end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
     steps = receiver.events("done")[0]["nextSteps"]
     for words in (f"1 link leads into '{old.home}', and nowhere here: Documents/link", ": Documents/script", "'git worktree repair' in the repository of each: Projects/tree/.git",
@@ -259,7 +259,7 @@ def test_the_names_again(work):
     old.write("Documents/letter", "old")
     new.write("Documents/letter", "mine")
     for number in range(2):
-        receiver = new.receive(is_inviting=not number)
+        receiver = new.receive("--take-apps", is_inviting=not number)
         sender = old.send(receiver.port, receiver.pairing_code, "--everything")
         equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
         for process in (sender, receiver):

@@ -18,6 +18,7 @@ NAME = "org.example.planted.app"
 
 def new_computer(work):
     """A computer whose home has data that the planted description names."""
+    work.environment["PEER_SYSTEM"] = ""
     new = computers(work, [])[1]
     new.write(".bashrc")
     return new
@@ -56,6 +57,7 @@ def test_places_of_descriptions(work, program, folder, is_used):
 
 def test_a_planted_description(work):
     """descriptions: what lies in a visible folder of the home as if it were peer's own gives no app a place in the next session"""
+    work.environment["PEER_SYSTEM"] = ""
     old, new = computers(work, [])
     old.write(".bashrc", "their commands\n")
     laid(f"{old.peer_home}/descriptions")
