@@ -39,7 +39,7 @@ package struct Omission: Equatable, Sendable {
   /// A command to paste.
   package var command: String? { if case .crontab = reason { "crontab -l > ~/crontab.old" } else { nil } }
 
-  /// Relative to the home; absolute, or a name, for what is of no home.
+  /// Relative to the home; for an item outside the home, absolute or a name.
   package let path: [UInt8]
   package let reason: Reason
   /// Nil where it was not measured.
@@ -53,7 +53,7 @@ package struct Omission: Equatable, Sendable {
 }
 
 extension Omission {
-  /// What is of the system, and not of a home.
+  /// The system has it, and no home.
   package static let system = Omission(Array("/etc".utf8), .system)
   /// The user's jobs of cron(8).
   package static let crontab = Omission(Array("crontab".utf8), .crontab)

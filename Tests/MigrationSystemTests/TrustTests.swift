@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func `only a regular file that nobody else changes is read, at once`() throws {
+  @Test func `only a regular file that no other user changes is read, at once`() throws {
     scratch.write("above/home/file", "text")
     #expect(reason("file") == nil)
     scratch.makeLink("above/home/link", to: "file")
