@@ -15,6 +15,9 @@ package struct PageServer: ~Copyable {
   private var connections: [UniqueBox] = []
   /// When it ends if no page is there.
   private var end: BootInstant
+  /// Until when nothing is accepted, because there are no descriptors left.
+  private var restsUntil: BootInstant?
+  private static let rest = Duration.milliseconds(100)
   /// Whether a ticket worked at the last look.
   private var hadTicket = true
 
@@ -57,13 +60,14 @@ package struct PageServer: ~Copyable {
     while true {
       var interests = [
         Poller.Interest(stop, .readable), Poller.Interest(program.events.wakeup.raw, .readable),
-        Poller.Interest(listener.raw, .readable),
+        Poller.Interest(listener.raw, restsUntil == nil ? .readable : []),
       ]
       interests += connections.map { Poller.Interest($0.connection.socket.raw, $0.connection.wanted) }
       _ = try poller.wait(&interests, until: nextMoment())
       if !interests[0].ready.isEmpty { return true }
       if !interests[1].ready.isEmpty { program.events.wakeup.clear() }
       let now = BootInstant.now()
+      if let moment = restsUntil, now >= moment { restsUntil = nil }
       for (index, box) in connections.enumerated() { step(box, interests[index + 3].ready, now: now) }
       connections.removeAll { $0.connection.isOver }
       if !interests[2].ready.isEmpty { try accept(now: now) }
@@ -79,7 +83,7 @@ package struct PageServer: ~Copyable {
   }
 
   private func nextMoment() -> BootInstant {
-    connections.compactMap { $0.connection.nextMoment }.reduce(end, min)
+    (connections.compactMap { $0.connection.nextMoment } + [restsUntil].compactMap(\.self)).reduce(end, min)
   }
 
   private mutating func accept(now: BootInstant) throws(SystemError) {
@@ -90,7 +94,13 @@ package struct PageServer: ~Copyable {
         socket = try listener.accept()
       } catch {
         guard error.isDescriptorShortage else { throw error }
-        return
+        // The oldest that is no stream gives its descriptor; without one, the next look is later.
+        guard let oldest = connections.firstIndex(where: { !$0.connection.isStream }) else {
+          restsUntil = now + Self.rest
+          return
+        }
+        connections.remove(at: oldest)
+        continue
       }
       guard let socket else { return }
       guard socket.ownerOfOtherEnd == owner else { continue }

@@ -237,18 +237,24 @@ package enum RenameMethod: Sendable {
 extension Descriptor {
   /// The process that holds a lock by `lock` on the same file, if the kernel reports it.
   package func lockHolder() -> CInt? {
-    guard let status = try? status(), let file = try? Directory.open("/proc").openChild("locks") else { return nil }
-    var text = [UInt8](repeating: 0, count: 1 << 16)
-    let count = try? file.readFully(at: 0, into: &text)
+    guard let status = try? status(),
+      let text = try? Directory.open("/proc").openChild("locks").readToEnd(limit: 1 << 26)
+    else { return nil }
+    let device = status.deviceNumbers
+    var holder: CInt?
     // Such as "7: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF".
-    for line in text[..<(count ?? 0)].split(separator: UInt8(ascii: "\n")) {
+    for line in text.split(separator: UInt8(ascii: "\n")) {
       let words = String(decoding: line, as: UTF8.self).split(separator: " ")
-      guard words.count > 5, words[1] == "FLOCK", let inode = words[5].split(separator: ":").last,
-        UInt64(inode) == status.inode, let holder = CInt(words[4]), holder > 0
+      guard words.count > 5, words[1] == "FLOCK", let process = CInt(words[4]), process > 0 else { continue }
+      let place = words[5].split(separator: ":")
+      guard place.count == 3, UInt64(place[2]) == status.inode, let major = UInt64(place[0], radix: 16),
+        let minor = UInt64(place[1], radix: 16)
       else { continue }
-      return holder
+      if (major, minor) == device { return process }
+      // A subvolume of btrfs has a device of its own in its files' status, and no file system's.
+      if major == 0, device.major == 0 { holder = holder ?? process }
     }
-    return nil
+    return holder
   }
 
   /// The process that holds a lock of fcntl(2) on any part of the file.

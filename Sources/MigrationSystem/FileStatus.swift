@@ -189,11 +189,15 @@ package struct FileSystemSpace: Equatable, Sendable {
 }
 
 extension FileStatus {
+  /// The numbers of the file system's device, as the kernel writes them in its lists.
+  package var deviceNumbers: (major: UInt64, minor: UInt64) {
+    ((device >> 8) & 0xFFF | (device >> 32) & ~0xFFF, device & 0xFF | (device >> 12) & ~0xFF)
+  }
+
   /// Whether the disk of the file's file system rotates, so that two concurrent readers slow each
   /// other down; false if the kernel does not say. Most disks of virtual machines claim to rotate.
   package var isOnRotatingDisk: Bool {
-    let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
-    let minor = device & 0xFF | (device >> 12) & ~0xFF
+    let (major, minor) = deviceNumbers
     let place = "/sys/dev/block/\(major):\(minor)/"
     // A partition has no queue of its own.
     for queue in ["queue/rotational", "../queue/rotational"] {

@@ -69,7 +69,7 @@ enum Unfinished {
     }
   }
 
-  /// Forgets those without a connection for so many seconds, and old data without a record.
+  /// Forgets those without a connection for so many seconds.
   static func forget(olderThan age: Double, json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(TransferFailure) in
       let forgotten = try TransferStore.ofUser().forget(before: Timestamp.coarseNow().seconds - Int64(age))

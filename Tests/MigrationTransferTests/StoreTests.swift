@@ -337,11 +337,44 @@ import Testing
     try store.leave(try receiving(0x1111 << 112, into: destination))
     try store.leave(try sending(500))
     let used = try store.create(try sending(1))
-    // The record was seen at 2, the data without one is new.
+    // The record was seen at 2. The data without one may be that of another store.
     #expect(try store.forget(before: 3).map(\.transfer) == [0x1111 << 112])
-    #expect(try store.forget(before: 1 << 40).map(\.transfer) == [500, 0x2222 << 112])
-    #expect(scratch.names("destination") == ["mine"] && used.remembered.transfer == 1)
+    #expect(try store.forget(before: 1 << 40).map(\.transfer) == [500])
+    #expect(scratch.names("destination") == [".peer-\((TransferID(0x2222) << 112).hexadecimal)", "mine"])
+    #expect(used.remembered.transfer == 1)
     #expect(try store.list().transfers.count == 1)
+  }
+
+  @Test func `a purge takes no record that is just being made, and two first starts make one key`() throws {
+    let (home, remembered) = (scratch.at("home"), try sending(1))
+    let ends = Condition(0)
+    let errors = Mutex<[String]>([])
+    for _ in 0..<2 {
+      _ = try OwnerThread(name: "purge") {
+        let other = TransferStore(home: home)
+        while ends.withLock({ $0 == 0 }) { try? other.purge(at: StoreTime(0)) }
+        ends.withLock { $0 += 1 }
+        ends.broadcast()
+      }
+    }
+    for _ in 0..<100 {
+      do { try store.create(remembered).remove() } catch { errors.withLock { $0.append(error.message) } }
+    }
+    ends.withLock { $0 += 1 }
+    _ = ends.wait(until: nil) { $0 == 3 ? true : nil }
+    #expect(errors.withLock { $0 }.isEmpty)
+    let keys = Mutex<[[UInt8]]>([])
+    let started = Condition(0)
+    for _ in 0..<8 {
+      _ = try OwnerThread(name: "start") {
+        let key = (try? TransferStore(home: home).identity(orMake: true)?.encoded()) ?? []
+        keys.withLock { $0.append(key) }
+        started.withLock { $0 += 1 }
+        started.broadcast()
+      }
+    }
+    _ = started.wait(until: nil) { $0 == 8 ? true : nil }
+    #expect(Set(keys.withLock { $0 }).count == 1)
   }
 
   @Test func `a record of a newer peer is named as such`() throws {

@@ -246,21 +246,24 @@ package final class Staging: Sendable {
   /// with the records that need it.
   ///
   /// The kernel reports a write error only once. So after a failure this method always fails: only
-  /// a recovery, which reads the content again, shows which data is intact.
+  /// a recovery, which reads the content again, shows which data is intact. And one thread syncs at a
+  /// time: another one's sync would succeed while the failure is on its way here.
   package func synchronize() throws(ArchiveError) { try synchronize(before: []) }
 
   func synchronize(before records: [JournalRecord]) throws(ArchiveError) {
-    if let failure = syncFailure.withLock({ $0 }) { throw failure }
-    let position = journal.position
-    do {
-      if disk.syncsEach { try synchronizeEach(upTo: position, andFolders: !records.isEmpty) }
-      try disk.synchronize()
-      // Written as one: a power loss keeps no record without the mark before it.
-      try journal.appendDurably([.synced(upTo: position)] + records)
-    } catch {
-      let failure = ArchiveError(.storage, "the staging directory cannot be synced", cause: error)
-      syncFailure.withLock { $0 = failure }
-      throw failure
+    try syncFailure.withLock { (failure) throws(ArchiveError) in
+      if let failure { throw failure }
+      let position = journal.position
+      do throws(SystemError) {
+        if disk.syncsEach { try synchronizeEach(upTo: position, andFolders: !records.isEmpty) }
+        try disk.synchronize()
+        // Written as one: a power loss keeps no record without the mark before it.
+        try journal.appendDurably([.synced(upTo: position)] + records)
+      } catch {
+        let error = ArchiveError(.storage, "the staging directory cannot be synced", cause: error)
+        failure = error
+        throw error
+      }
     }
   }
 

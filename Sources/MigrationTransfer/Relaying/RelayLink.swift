@@ -28,6 +28,8 @@ final class RelayLink: Sendable {
     /// Where this device listens, while it wants to be registered.
     var wanted: SocketAddress?
     var isOver = false
+    /// The secrets of the meetings: they are asked about at each event, and a meeting takes a while.
+    var secrets: [[UInt8]] = []
     var meetings: [RelayMeeting] = []
     var news: [News] = []
   }
@@ -60,8 +62,10 @@ final class RelayLink: Sendable {
 
   /// Waits at the meetings of these pairings' secrets too, the newest last.
   func meet(_ secrets: [[UInt8]]) {
-    let meetings = secrets.suffix(RelayLine.mostMeetings).map { RelayMeeting(ofSecret: $0) }
-    if meetings != state.withLock({ $0.meetings }) { change { $0.meetings = meetings } }
+    let newest = Array(secrets.suffix(RelayLine.mostMeetings))
+    guard newest != state.withLock({ $0.secrets }) else { return }
+    let meetings = newest.map { RelayMeeting(ofSecret: $0) }
+    change { ($0.secrets, $0.meetings) = (newest, meetings) }
   }
 
   private func change(_ body: (inout State) -> Void) {

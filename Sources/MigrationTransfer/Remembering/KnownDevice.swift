@@ -346,12 +346,16 @@ extension TransferStore {
         return try Identity(encoded: bytes)
       }
       guard makes else { return nil }
-      let new = try Identity.generate()
-      let encoded = try new.encoded()
-      try storing { () throws(SystemError) in
-        try openOrMakeFolder(Self.devicesFolder).directory.replaceFile(Self.identityFile, with: encoded)
+      return try changingDevices {
+        // Another process may just have made it.
+        if let made = try identity(orMake: false) { return made }
+        let new = try Identity.generate()
+        let encoded = try new.encoded()
+        try storing { () throws(SystemError) in
+          try openOrMakeFolder(Self.devicesFolder).directory.replaceFile(Self.identityFile, with: encoded)
+        }
+        return new
       }
-      return new
     } catch {
       let file = VisibleText.quoted(home + Array("/devices/key".utf8))
       throw Fault(

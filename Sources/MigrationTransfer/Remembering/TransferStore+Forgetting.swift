@@ -36,16 +36,13 @@ extension TransferStore {
   }
 
   /// Removes the unfinished transfers whose last connection was before a moment, in seconds since
-  /// 1970, and data without a record that is as old; those that a process works on stay.
+  /// 1970; those that a process works on stay. So does data without a record, as another store may
+  /// have that: the user names it.
   package func forget(before moment: Int64) throws(TransferFailure) -> [Forgotten] {
-    let listing = try Fault.mapped(listEverything()) { $0.failure }
+    let listing = try Fault.mapped(list()) { $0.failure }
     var forgotten: [Forgotten] = []
     for listed in listing.transfers where !listed.isInUse && !listed.remembered.isDone {
       if listed.remembered.lastSeen < moment { forgotten.append(try forget(listed.remembered.transfer.hexadecimal)) }
-    }
-    for leftover in listing.leftovers where leftover.modified < moment {
-      try remove(leftover)
-      forgotten.append(Forgotten(transfer: leftover.identifier))
     }
     return forgotten
   }

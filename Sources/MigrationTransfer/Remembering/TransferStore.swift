@@ -38,6 +38,9 @@ package final class TransferStore: Sendable {
     role == .receiver ? 7 * 24 * 3600 : 3600
   }
 
+  /// How long another process may make a record, or purge them.
+  private static let patience = Duration.seconds(5)
+
   let home: [UInt8]
 
   /// Keeps the records in a directory, which is made for the first record.
@@ -48,6 +51,12 @@ package final class TransferStore: Sendable {
     try storing { () throws(SystemError) in
       let transfers = try openOrMakeFolder(Self.folder)
       let name = Self.name(remembered.transfer, remembered.role)
+      // As long as it has no state, a purge takes it for what a crash has left.
+      let making = try openOrMakeFolder(Self.folder)
+      guard try making.directory.descriptor.lockOnceFree(within: Self.patience) else {
+        throw SystemError(reason: "another process makes or removes some", operation: "lock")
+      }
+      defer { extendLifetime(making) }
       try transfers.directory.makeDirectory(name, mode: 0o700)
       let directory = try transfers.directory.openChildDirectory(name)
       guard try directory.descriptor.lock() else {
@@ -131,7 +140,9 @@ package final class TransferStore: Sendable {
   /// Removes tombstones that are old enough, and the incomplete records of a crash.
   package func purge(at time: StoreTime) throws(Fault) {
     try? changingDevices(orMake: false) { try purgeDevices(at: time) }
-    guard let transfers = try openIfThere() else { return }
+    // What another process is just making, or purging, waits for the next purge.
+    guard let transfers = try openIfThere(), (try? transfers.directory.descriptor.lock()) == true else { return }
+    defer { extendLifetime(transfers) }
     for name in try names(transfers) {
       guard let directory = try? transfers.directory.openChildDirectory(name),
         (try? directory.descriptor.lock()) == true

@@ -220,18 +220,20 @@ private struct LineReader {
   private let pipe: SharedDescriptor
   private var bytes: [UInt8] = []
   private var start = 0
+  /// Up to where there is no end of a line.
+  private var seen = 0
 
   init(_ pipe: SharedDescriptor) { self.pipe = pipe }
 
   /// The next line; nil at the end.
   mutating func next() -> String? {
     while true {
-      if let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
-        defer { start = end + 1 }
+      if let end = bytes[seen...].firstIndex(of: UInt8(ascii: "\n")) {
+        defer { (start, seen) = (end + 1, end + 1) }
         return String(decoding: bytes[start..<end], as: UTF8.self)
       }
       bytes.removeFirst(start)
-      start = 0
+      (start, seen) = (0, bytes.count)
       var more = [UInt8](repeating: 0, count: 64 << 10)
       guard let count = try? pipe.descriptor.readNext(into: &more), count > 0 else { return nil }
       bytes += more[..<count]
