@@ -28,6 +28,15 @@ let common: [SwiftSetting] = features + (isStrict ? [.treatAllWarnings(as: .erro
 /// Product code must also mark every unsafe construct; in tests that would be noise.
 let product: [SwiftSetting] = common + [.strictMemorySafety()]
 
+/// The calls of the system that Tests/World/CWorld stands in for.
+let wrapped = [
+  "pthread_create", "pthread_join", "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock",
+  "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_signal", "pthread_cond_broadcast", "clock_gettime",
+  "poll", "timerfd_settime", "close", "fsync", "fdatasync", "syncfs", "flock", "mkdirat", "unlinkat", "renameat2",
+  "ftruncate", "pwrite", "write",
+  "syscall",
+]
+
 let package = Package(
   name: "peer",
   products: [
@@ -55,7 +64,10 @@ let package = Package(
     .target(name: "MigrationWire", swiftSettings: product),
     // The decisions of both ends: values on top of the wire's, without clock, socket or file.
     .target(name: "MigrationEngine", dependencies: ["MigrationWire"], swiftSettings: product),
-    .target(name: "MigrationSystem", dependencies: ["CSystem"], swiftSettings: product),
+    // Only the C library's mutex is among the calls that Tests/World stands in for.
+    .target(
+      name: "MigrationSystem", dependencies: ["CSystem"],
+      swiftSettings: product + [.define("PEER_PTHREAD_MUTEX", .when(configuration: .debug))]),
     // The page that a user's own browser shows: the requests as values, the gate, the server.
     .target(
       name: "MigrationPage", dependencies: ["MigrationSystem"], exclude: ["Page"], swiftSettings: product),
@@ -218,6 +230,16 @@ let package = Package(
       swiftSettings: common),
     .testTarget(
       name: "SimulatorTests", dependencies: ["TransferSimulator"], path: "Tests/Simulator/Tests", swiftSettings: common),
+    // The product's own objects, with the world's calls in the place of the system's (Tests/World).
+    .target(name: "CWorld", path: "Tests/World/CWorld"),
+    .executableTarget(
+      name: "interleave",
+      dependencies: [
+        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationTransfer",
+        "MigrationWire", "TestSupport",
+      ],
+      path: "Tests/World/interleave", swiftSettings: common,
+      linkerSettings: [.unsafeFlags(wrapped.flatMap { ["-Xlinker", "--wrap=\($0)"] })]),
     .testTarget(
       name: "PeerTransferTests",
       dependencies: ["MigrationEngine", "MigrationSystem", "MigrationWire", "PeerTransfer", "TestSupport"],

@@ -345,38 +345,6 @@ import Testing
     #expect(try store.list().transfers.count == 1)
   }
 
-  @Test func `a purge takes no record that is just being made, and two first starts make one key`() throws {
-    let (home, remembered) = (scratch.at("home"), try sending(1))
-    let ends = Condition(0)
-    let errors = Mutex<[String]>([])
-    for _ in 0..<2 {
-      _ = try OwnerThread(name: "purge") {
-        let other = TransferStore(home: home)
-        while ends.withLock({ $0 == 0 }) { try? other.purge(at: StoreTime(0)) }
-        ends.withLock { $0 += 1 }
-        ends.broadcast()
-      }
-    }
-    for _ in 0..<100 {
-      do { try store.create(remembered).remove() } catch { errors.withLock { $0.append(error.message) } }
-    }
-    ends.withLock { $0 += 1 }
-    _ = ends.wait(until: nil) { $0 == 3 ? true : nil }
-    #expect(errors.withLock { $0 }.isEmpty)
-    let keys = Mutex<[[UInt8]]>([])
-    let started = Condition(0)
-    for _ in 0..<8 {
-      _ = try OwnerThread(name: "start") {
-        let key = (try? TransferStore(home: home).identity(orMake: true)?.encoded()) ?? []
-        keys.withLock { $0.append(key) }
-        started.withLock { $0 += 1 }
-        started.broadcast()
-      }
-    }
-    _ = started.wait(until: nil) { $0 == 8 ? true : nil }
-    #expect(Set(keys.withLock { $0 }).count == 1)
-  }
-
   @Test func `a record of a newer peer is named as such`() throws {
     try store.leave(try sending(0x1111 << 112))
     let state = "home/transfers/\((TransferID(0x1111) << 112).hexadecimal)-send/state"
