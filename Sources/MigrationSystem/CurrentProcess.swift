@@ -14,8 +14,11 @@ package enum CurrentProcess {
 
   /// The home directory of the effective user, as the system's list of users has it; for the start
   /// of a process, when it has one thread.
-  package static var homeDirectory: [UInt8]? {
-    guard let entry = unsafe getpwuid(geteuid()), let home = unsafe entry.pointee.pw_dir else { return nil }
+  package static var homeDirectory: [UInt8]? { homeDirectory(ofUser: geteuid()) }
+
+  /// The home directory of a user, likewise.
+  package static func homeDirectory(ofUser user: UInt32) -> [UInt8]? {
+    guard let entry = unsafe getpwuid(user), let home = unsafe entry.pointee.pw_dir else { return nil }
     return unsafe Array(UnsafeRawBufferPointer(start: home, count: strlen(home)))
   }
 

@@ -136,6 +136,11 @@ package struct Directory: ~Copyable, Sendable {
     return MountIdentity(device: UInt64(status.st_dev), number: mount)
   }
 
+  /// The target of a link in a folder, which need not be readable.
+  package static func target(of name: [UInt8], in folder: [UInt8]) throws(SystemError) -> [UInt8] {
+    try Directory(owning: try Descriptor.open(folder, [.directory, .pathOnly])).readLink(name)
+  }
+
   /// The target of a symbolic link, of any length.
   package func readLink(_ name: some PathBytes & ~Escapable) throws(SystemError) -> [UInt8] {
     var capacity = 256

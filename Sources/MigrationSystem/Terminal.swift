@@ -111,6 +111,13 @@ package enum Terminal {
     }
   }
 
+  /// Forgets the input of a terminal that nothing has read yet, if this process is in its foreground.
+  package static func forgetTyped(at raw: CInt) {
+    let mask = Self.block(SIGTTOU)
+    defer { Self.restore(mask) }
+    if isInForeground(raw) { tcflush(raw, TCIFLUSH) }
+  }
+
   /// Blocks signals in the calling thread. Returns the signals that were blocked before.
   private static func block(_ signals: CInt...) -> sigset_t {
     var (set, before) = (sigset_t(), sigset_t())

@@ -185,5 +185,5 @@ package struct Distrust: Error, Equatable, Sendable {
 
 extension OpenFlags {
   /// Only to look names up in it.
-  fileprivate static let pathOnly = OpenFlags(rawValue: csystem_open_path)
+  static let pathOnly = OpenFlags(rawValue: csystem_open_path)
 }

@@ -17,10 +17,12 @@ struct ArrivalFacts {
     facts = ArrivalRule.Facts(destination: destination)
     facts.secretAtHome = secrets
     var homes = [Environment.bytes("HOME"), CurrentProcess.homeDirectory].compactMap(\.self)
-    if CurrentProcess.effectiveUserID == 0 { homes += FormerHome.homes(below: [UInt8(ascii: "/")]) }
-    facts.homes = Self.resolved(
-      homes.filter { $0.first == UInt8(ascii: "/") && FileContent.isDirectory($0) }, links: false)
-    var running = Self.list("PATH") + own + Self.folders + Self.prefix(besides: facts.homes)
+    if CurrentProcess.effectiveUserID == 0 {
+      homes += FormerHome.homes(below: [UInt8(ascii: "/")]) + Self.homesOfOwners(above: destination)
+    }
+    // One that does not exist yet may be made by what arrives.
+    facts.homes = Self.resolved(homes.filter { $0.first == UInt8(ascii: "/") && $0.count > 1 }, links: false)
+    var running = Self.list("PATH", at: try? Directory.open(".").canonicalPath()) + own + Self.folders + Self.prefix(besides: facts.homes)
     if asksShell, let shell = LoginShell() {
       if let path = shell.path() {
         running += Self.split(path)
@@ -55,17 +57,35 @@ struct ArrivalFacts {
     return hasHome ? ["bin", "lib", "share/peer"].map { prefix + slash + Array($0.utf8) } : [prefix]
   }
 
-  private static func list(_ variable: String) -> [[UInt8]] { split(Environment.bytes(variable) ?? []) }
+  /// The homes of the users whose folders hold a place: a service of the network may know users that no
+  /// list here has.
+  private static func homesOfOwners(above path: [UInt8]) -> [[UInt8]] {
+    var owners: Set<UInt32> = []
+    var path = path
+    while path.count > 1 {
+      if let owner = (try? Directory.status(of: path))?.owner { owners.insert(owner) }
+      path = FileContent.split(path).directory
+    }
+    return owners.compactMap { CurrentProcess.homeDirectory(ofUser: $0) }
+  }
 
-  /// The absolute paths of a list with colons.
-  private static func split(_ list: [UInt8]) -> [[UInt8]] {
-    list.split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map(Array.init)
+  private static func list(_ variable: String, at current: [UInt8]? = nil) -> [[UInt8]] {
+    Environment.bytes(variable).map { split($0, at: current) } ?? []
+  }
+
+  /// The absolute paths of a list with colons; the others too where the current directory is given,
+  /// which an empty one means.
+  private static func split(_ list: [UInt8], at current: [UInt8]? = nil) -> [[UInt8]] {
+    list.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).compactMap { path in
+      if path.first == UInt8(ascii: "/") { return Array(path) }
+      return current.map { $0 + [UInt8(ascii: "/")] + path }
+    }
   }
 
   private static func resolved(_ paths: [[UInt8]], links: Bool) -> [[UInt8]] {
     var all: [[UInt8]] = []
     for path in paths {
-      let resolved = ResolvedPath(path) { folder, name in try? Directory.open(folder).readLink(name) }
+      let resolved = ResolvedPath(path) { folder, name in try? Directory.target(of: name, in: folder) }
       for path in [resolved.path] + (links ? resolved.links : []) where !all.contains(path) { all.append(path) }
     }
     return all
@@ -154,13 +174,19 @@ struct LoginShell: Sendable {
     return hasEnded ? output : []
   }
 
-  private static let variables = ["HOME", "USER", "LOGNAME", "SHELL", "LANG", "PATH", "XDG_CONFIG_HOME", "ZDOTDIR"]
+  private static let variables = ["USER", "LOGNAME", "SHELL", "LANG", "PATH"]
+  /// Where its start files are; not for root where another user's home is HOME.
+  private static let places = ["HOME", "XDG_CONFIG_HOME", "ZDOTDIR"]
 
   private func start(output: consuming Descriptor) throws(SystemError) -> ChildProcess {
     let endowment = ChildProcess.Endowment(
       output: output, error: try Descriptor.open("/dev/null", .readWrite),
       channel: try Descriptor.open("/dev/null", .readOnly), lock: nil)
-    let environment = Self.variables.compactMap { name in Environment.get(name).map { (name, $0) } }
+    let owner = Environment.bytes("HOME").flatMap { try? Directory.status(of: $0).owner }
+    let isOwn = owner == CurrentProcess.effectiveUserID
+    let environment = (Self.variables + (isOwn ? Self.places : [])).compactMap { name in
+      Environment.get(name).map { (name, $0) }
+    }
     return try ChildProcess(
       ChildProcess.Settings(
         executable: program, arguments: ["-l", "-c", "exec /usr/bin/env"],

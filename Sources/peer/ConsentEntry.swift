@@ -42,6 +42,7 @@ struct ConsentEntry: Sendable {
     }
     return output.hold { () -> ConsentAnswer? in
       guard let questioner = try? Questioner() else { return .no }
+      questioner.forgetTyped()
       questioner.write(plan.text(columns: Terminal.width(StandardStream.error.rawValue) ?? 80))
       return Self.answer(plan) { subject, entries, mistake in
         if let mistake { questioner.write("\(mistake)\n") }

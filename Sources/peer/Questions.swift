@@ -33,6 +33,9 @@ struct Questioner: Sendable {
     }
   }
 
+  /// Forgets what was typed until now: it was no answer to the next question.
+  func forgetTyped() { Terminal.forgetTyped(at: raw) }
+
   /// Writes a question and reads a line, unless one of some descriptors becomes readable first.
   func ask(_ question: String, unless interruptions: [CInt]) throws(SystemError) -> Terminal.Line {
     write(question)
@@ -155,18 +158,43 @@ struct ProgramQuestioner: Sendable {
     output.hold { Self.write(event, members) }
   }
 
-  /// Asks, and waits for the answer.
+  /// How many questions this process has asked.
+  private static let asked = Mutex(0)
+
+  /// Asks, and waits for the answer. A line that begins with the number of another question, as in
+  /// "#3 all", is an answer to that one: it came too late.
   func ask(
     _ subject: Subject, _ members: JSONMembers, mistake: String? = nil
   ) throws(TransferFailure) -> Terminal.Line {
+    let number = Self.asked.withLock { asked in
+      asked += 1
+      return asked
+    }
     do throws(SystemError) {
       return try output.hold { () throws(SystemError) -> Terminal.Line in
-        Self.write("question", ["about": subject.rawValue] + members + ["mistake": IfGiven(mistake)])
-        return try Terminal.readLine(unless: interruptions)
+        Self.write(
+          "question", ["number": number, "about": subject.rawValue] + members + ["mistake": IfGiven(mistake)])
+        while true {
+          switch try Terminal.readLine(unless: interruptions) {
+          case .line(var line):
+            defer { cleanse(&line) }
+            if let answer = Self.answer(line, to: number) { return .line(answer) }
+          case .interrupted:
+            Self.write("withdrawn", ["number": number])
+            return .interrupted
+          case .endOfInput: return .endOfInput
+          }
+        }
       }
     } catch {
       throw TransferFailure(.failed, error.about("standard input").description)
     }
+  }
+
+  /// The answer in a line; nil if that is for another question.
+  static func answer(_ line: [UInt8], to number: Int) -> [UInt8]? {
+    let mark = line.first == UInt8(ascii: "#") ? Array("#\(number) ".utf8) : []
+    return line.starts(with: mark) ? Array(line[mark.count...]) : nil
   }
 
   private static func write(_ event: String, _ members: JSONMembers) {

@@ -299,11 +299,14 @@ extension ReceiveOptions {
   ) throws(TransferFailure) -> ArrivalFacts? {
     guard app == nil else { return nil }
     let folders = KnownApps.described(records: home)
-    let page = ShippedFolder("page", source: "Sources/MigrationPage/Page")?.path
+    // The package of new apps is the whole of a clone.
+    let shipped = [
+      ShippedFolder("page", source: "Sources/MigrationPage/Page"), ShippedFolder("package", source: ""),
+    ].compactMap { $0?.path }
     let directory = try destination(self)
     let place = try SystemError.mapped(directory.canonicalPath()) { TransferFailure(.failed, "\($0)") }
     return ArrivalFacts(
-      destination: place, own: folders + [page].compactMap(\.self) + [home],
+      destination: place, own: folders + shipped + [home],
       secrets: (known?.catalogue ?? AppCatalogue(folders: folders)).secretPlaces,
       asksShell: !permissions.contains(.apps))
   }

@@ -97,6 +97,22 @@ import Testing
     #expect(script.engine.transfers[0].contents(ofPart: 0)?.roots == [Self.roots[2]])
   }
 
+  @Test func `a person who was shown what the options allow has the last word in this run`() {
+    var script = script(asks: true, .all)
+    _ = script.feed(weighed())
+    _ = script.feed(.answered(true, taking: [0: .files]))
+    #expect(script.engine.transfers[0].taken == [0: .files])
+    #expect(script.feed(.recorded(number, nil)).first == "say 1 verdict 100 900 32M 16: taken without 2")
+  }
+
+  @Test func `of two parts with one subject, a refusal counts`() {
+    for answers in [[ArrivalClasses.all, []], [[], .all]] {
+      var consent = Consent()
+      consent.note(answers.map { ($0, Self.part, Self.arrival()) })
+      #expect(consent.taken(of: Self.part, Self.arrival(), allowing: .files) == [])
+    }
+  }
+
   @Test func `a plan of which nothing is taken is refused, and not recorded`() {
     var script = script(asks: false)
     #expect(script.feed(weighed(isWhole: false)).contains("say 1 verdict 100 900 32M 16: refused 5"))

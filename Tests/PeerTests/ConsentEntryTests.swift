@@ -76,6 +76,14 @@ import Testing
     #expect(Self.answer(plan, ["y", line, line, line]) == (.yes(taking: Self.apps), 2, 3))
   }
 
+  @Test func `a line for another question answers nothing`() {
+    func answer(_ line: String) -> String? {
+      ProgramQuestioner.answer(Array(line.utf8), to: 2).map { String(decoding: $0, as: UTF8.self) }
+    }
+    #expect(answer("#2 all without 3") == "all without 3" && answer("all") == "all" && answer("") == "")
+    #expect(["#1 all", "#22 all", "#2", "#", "# all"].map(answer) == [nil, nil, nil, nil, nil])
+  }
+
   @Test func `an interruption answers neither question`() {
     #expect(ConsentEntry.answer(Self.plan()) { _, _, _ in .interrupted } == nil)
     #expect(

@@ -33,7 +33,18 @@ package struct Consent: Equatable, Sendable {
 
   /// Notes which classes of a part a person takes; all others of it are refused.
   package mutating func note(_ taken: ArrivalClasses, of part: Part, _ arrival: PartArrival) {
-    for kind in arrival.classes.each { answers[Subject(kind, of: part, arrival)] = taken.contains(kind) }
+    note([(taken, part, arrival)])
+  }
+
+  /// Notes an answer about several parts. Of two with one subject, a refusal counts.
+  mutating func note(_ answer: [(taken: ArrivalClasses, part: Part, arrival: PartArrival)]) {
+    var told: [Subject: Bool] = [:]
+    for (taken, part, arrival) in answer {
+      for subject in arrival.classes.each.map({ Subject($0, of: part, arrival) }) {
+        told[subject] = taken.contains(subject.kind) && told[subject] ?? true
+      }
+    }
+    answers.merge(told) { $1 }
   }
 
   /// The classes of a part that are taken: an option stands above an answer, and only files need
@@ -91,13 +102,13 @@ extension ReceiverEngine {
   /// The judgement of a plan, and the classes that are taken of each part, once its user's answers
   /// count.
   func apply(
-    _ consent: Consent, to weighing: Weighing, of plan: Plan
+    _ consent: Consent, to weighing: Weighing, of plan: Plan, allowing options: ArrivalClasses
   ) -> (weighing: Weighing, taken: [UInt16: ArrivalClasses]) {
     var (judged, taken) = (weighing, [UInt16: ArrivalClasses]())
     for (number, result) in weighing {
       guard case .success(var room) = result, let arrival = room.arrival else { continue }
       let part = plan.parts[Int(number)]
-      let classes = consent.taken(of: part, arrival, allowing: settings.permissions)
+      let classes = consent.taken(of: part, arrival, allowing: options)
       taken[number] = classes
       let refused = arrival.roots.indices.filter { arrival.roots[$0].isDisjoint(with: classes) }
       func fault(_ classes: ArrivalClasses) -> Fault {
@@ -114,11 +125,19 @@ extension ReceiverEngine {
   }
 
   /// Whether a plan has anything that neither an option of this run nor an answer covers.
-  func isOpen(_ weighing: Weighing, of plan: Plan, _ consent: Consent) -> Bool {
+  func isOpen(
+    _ weighing: Weighing, of plan: Plan, _ consent: Consent, allowing options: ArrivalClasses
+  ) -> Bool {
     weighing.contains { number, result in
       guard case .success(let room) = result, let arrival = room.arrival else { return false }
-      return consent.isOpen(plan.parts[Int(number)], arrival, allowing: settings.permissions)
+      return consent.isOpen(plan.parts[Int(number)], arrival, allowing: options)
     }
+  }
+
+  /// What the options of this run allow of a transfer: nothing more once a person has answered in this
+  /// run, who was shown what they allow.
+  func permissions(of transfer: IncomingTransfer) -> ArrivalClasses {
+    transfer.isAnswered ? .files : settings.permissions
   }
 }
 

@@ -89,6 +89,8 @@ struct IncomingTransfer: Sendable {
   private(set) var plan: Plan?
   /// Whether the user of this device has agreed to it, and it is recorded.
   var isRecorded = false
+  /// Whether a person has answered its plan in this run.
+  var isAnswered = false
   /// The results of parts, by their numbers.
   private(set) var results: [UInt16: Result] = [:]
   /// What is taken of the parts in the newest session, where that is not everything.

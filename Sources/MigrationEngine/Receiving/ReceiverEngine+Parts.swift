@@ -83,7 +83,9 @@ extension ReceiverEngine {
       tellPlan(plan, wanted(of: plan, weighing), transfer.identifier)
       if !weighing.isWanted, !transfer.isRecorded { return answer(plan, refusing: weighing, number) }
       conversations[number]?.course = .asking(plan, weighing, consent)
-      let isAsked = settings.asksConsent && (!transfer.isAgreed(plan) || isOpen(weighing, of: plan, consent))
+      let isAsked =
+        settings.asksConsent
+        && (!transfer.isAgreed(plan) || isOpen(weighing, of: plan, consent, allowing: permissions(of: transfer)))
       if !isAsked { record(number) }
     }
   }
@@ -110,15 +112,18 @@ extension ReceiverEngine {
   mutating func record(_ number: SessionNumber, taking answer: [UInt16: ArrivalClasses]? = nil) {
     guard let conversation = conversations[number],
       case .asking(let plan, let weighing, var consent) = conversation.course,
-      let transfer = transfers[of: conversation.transfer]
+      var transfer = transfers[of: conversation.transfer]
     else { return }
     if let answer {
-      for (part, result) in weighing {
-        guard case .success(let room) = result, let arrival = room.arrival else { continue }
-        consent.note(answer[part] ?? [], of: plan.parts[Int(part)], arrival)
-      }
+      consent.note(
+        weighing.compactMap { part, result in
+          guard case .success(let room) = result, let arrival = room.arrival else { return nil }
+          return (answer[part] ?? [], plan.parts[Int(part)], arrival)
+        })
+      transfer.isAnswered = true
+      transfers[of: transfer.identifier]?.isAnswered = true
     }
-    let (judged, taken) = apply(consent, to: weighing, of: plan)
+    let (judged, taken) = apply(consent, to: weighing, of: plan, allowing: permissions(of: transfer))
     guard transfer.isRecorded || judged.isWanted else { return self.answer(plan, refusing: judged, number) }
     transfers[of: transfer.identifier]?.judge(plan, judged, taking: taken)
     conversations[number]?.course = .recording(plan)

@@ -92,7 +92,8 @@ function take(event) {
     case "paired": run.paired = event; run.question = null; break;
     case "inventory": run.inventory = event; run.chosen = new Set(event.entries.filter((entry) => entry.chosen).map((entry) => entry.number)); break;
     case "measured": Object.assign(run.inventory.entries[event.number - 1], { items: event.items, bytes: event.bytes }); break;
-    case "question": run.question = event; if (event.about === "consent") run.chosen = ticked(event); break;
+    case "question": asked(event); break;
+    case "withdrawn": if (run.question?.number === event.number) run.question = null; break;
     case "plan": run.plan = event.parts; break;
     case "offer": run.plan ??= [{ part: event.app ? event.app.bundleIdentifier : event.roots.map((root) => root.name).join(", "), bytes: event.bytes }]; break;
     case "part": if (!event.root) run.ends.set(event.number, event); else problem(event.part, event.message); break;
@@ -104,6 +105,12 @@ function take(event) {
     case "done": run.done = event; break;
     case "error": run.error = event; break;
   }
+}
+// What stands on the screen is what is answered: each question about another device builds its screen anew.
+function asked(event) {
+  run.question = event;
+  if (event.about === "consent") run.chosen = ticked(event);
+  if (event.about !== "choice") current = "";
 }
 function takeState(event) {
   document.getElementById("name").replaceChildren(T.thisIs, named(event.label));
@@ -262,7 +269,12 @@ function listed(part, kind) {
   return here ? named(here) : told(part.name);
 }
 const semicolons = (words) => words.filter(Boolean).flatMap((word, index) => (index ? ["; ", word] : [word]).flat());
-function reply(line) { run.question = null; call("answer", { line }); render(); }
+function reply(line) {
+  const { number } = run.question ?? {};
+  run.question = null;
+  call("answer", { number, line });
+  render();
+}
 
 function consent() {
   const question = run.question;
@@ -347,10 +359,8 @@ function choose() {
   const answer = () => {
     const changed = entries.filter((entry) => entry.chosen !== run.chosen.has(entry.number));
     const line = changed.map((entry) => (entry.chosen ? entry.number : `+${entry.number}`)).join(",");
-    run.question = null;
     run.isMeasuring = false;
-    call("answer", { line });
-    render();
+    reply(line);
   };
   const onward = button(T.next, answer, "main");
   onward.id = "onward";
@@ -403,10 +413,8 @@ function code() {
   const use = () => {
     if (digits().length < 8) { wrong.textContent = T.codeShort; return field.focus(); }
     if (isWrong()) { wrong.textContent = T.codeWrong; return field.focus(); }
-    run.question = null;
     run.isMeasuring = false;
-    call("answer", { line: digits() });
-    render();
+    reply(digits());
   };
   const question = run.question;
   setTimeout(() => field.focus());
@@ -423,11 +431,7 @@ function code() {
 function token() {
   const question = run.question;
   const field = el("input", { type: "text", id: "token", autocomplete: "off", spellcheck: false });
-  const use = () => {
-    run.question = null;
-    call("answer", { line: field.value.trim() });
-    render();
-  };
+  const use = () => reply(field.value.trim());
   setTimeout(() => field.focus());
   return [
     heading(T.tokenTitle(named(question.address))), el("p", {}, T.tokenHelp),

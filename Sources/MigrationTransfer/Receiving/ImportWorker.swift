@@ -99,7 +99,13 @@ struct ImportWorker: Sendable {
       remembered.parts[number].notStored = withheld
       remembered.parts[number].isConcluded = true
     }
-    try staging.complete(finish, verifying: setup.options.verifies) { progress.tell($0) }
+    do {
+      try staging.complete(finish, verifying: setup.options.verifies) { progress.tell($0) }
+    } catch {
+      // The next session judges the part again.
+      try transfer.entry?.update { $0.parts[number].isConcluded = false }
+      throw error
+    }
     return (staging, finish.total, finish.withheld)
   }
 

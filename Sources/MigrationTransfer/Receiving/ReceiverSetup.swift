@@ -27,7 +27,7 @@ struct ReceiverSetup: Sendable {
   let imports = ComputeGate(places: 1)
   let claims = Claims()
   /// The devices that were made known when they paired in this run.
-  private let expected = ExpectedDevices()
+  private let known = DevicesOfRun()
 
   var clock: LoopClock { options.pace }
 
@@ -45,22 +45,28 @@ struct ReceiverSetup: Sendable {
   /// Whether a device with this key needs no code here. Read anew each time: another process may
   /// forget it.
   func isKnown(_ key: KeyFingerprint) -> Bool {
-    guard options.keepsPairings, let device = store?.device(key, as: .receiver) else { return false }
-    return options.knownDevices.has(device)
+    guard options.keepsPairings, let device = store?.device(key, as: .receiver), options.knownDevices.has(device)
+    else { return false }
+    known.insert(key)
+    return true
   }
 
   /// A device has proved the code: before it hears so, it is known, where this run keeps the pairings
   /// of migrations.
   func expect(_ key: KeyFingerprint?, at address: String, _ meeting: [UInt8]) {
-    guard let key, options.keepsPairings, options.knownDevices.areExpected,
+    guard let key else { return }
+    // Its code counts, and not that it was known before.
+    known.remove(key)
+    guard options.keepsPairings, options.knownDevices.areExpected,
       (try? store?.expect(key, as: .receiver, by: identity, at: address, meeting: meeting)) == true
     else { return }
-    expected.insert(key)
+    known.insert(key)
   }
 
-  /// Whether a device was known when it connected, or from its pairing on.
+  /// Whether a device was known in this run, when it connected or from its pairing on. A transfer that it
+  /// has begun is not recorded before its plan: if it is not known any more, it was forgotten.
   func wasKnown(_ record: ReceiverEngine.PlanRecord) -> Bool {
-    record.isOfDevice || expected.contains(record.client)
+    record.isOfDevice || known.contains(record.client)
   }
 
   /// The newest part of a transfer has a staging directory from now on.
@@ -81,11 +87,12 @@ struct ReceiverSetup: Sendable {
   var settings: ReceiverEngine.Settings { options.settings(of: importers, with: helpers) }
 }
 
-/// The keys of devices that paired in this run, and are known from then on.
-private final class ExpectedDevices: Sendable {
+/// The keys of devices that were known in this run.
+private final class DevicesOfRun: Sendable {
   private let keys = Mutex<Set<KeyFingerprint>>([])
 
   func insert(_ key: KeyFingerprint) { keys.withLock { _ = $0.insert(key) } }
+  func remove(_ key: KeyFingerprint) { keys.withLock { _ = $0.remove(key) } }
   func contains(_ key: KeyFingerprint) -> Bool { keys.withLock { $0.contains(key) } }
 }
 

@@ -51,7 +51,8 @@ struct StagingWorker: Sendable {
   ) throws -> ReceiverEngine.Examination {
     // The import of a part that is concluded may have begun: its names may be at the destination by
     // now.
-    if transfer.entry?.remembered.parts[Int(number)].isConcluded == true {
+    let stage = transfer.staged(ofPart: number)?.staging.stage
+    if stage.map({ $0 != .receiving }) ?? (transfer.entry?.remembered.parts[Int(number)].isConcluded == true) {
       return ReceiverEngine.Examination(availableBytes: nil)
     }
     let arrival = importers.arrival(of: part)
@@ -148,7 +149,10 @@ struct StagingWorker: Sendable {
     if known == nil, transfer.begun[order.part] == nil { _ = try importers.judge(of: wanted) }
     let importer = try known?.importer ?? importers.importer(of: wanted)
     var staging = try known?.staging ?? recovered(order.part, by: importer)
-    let taken = order.taken ?? transfer.begun[order.part]?.taken ?? .all
+    // Nothing more comes of a part that was not judged again.
+    let taken =
+      order.taken ?? (staging.map { $0.stage != .receiving } == true ? transfer.begun[order.part]?.taken : nil)
+      ?? .files
     if staging.map({ $0.stage == .receiving }) ?? true, let begun = transfer.begun[order.part], begun.taken != taken {
       // What has been refused would stay refused, and what is staged may not be taken any more.
       try staging?.remove()

@@ -24,8 +24,8 @@ final class AssistantProgram: PageProgram {
     let program: UserProgram
     /// Its standard input.
     let input: SharedDescriptor
-    /// Whether it waits for an answer.
-    var isAsking = false
+    /// The number of the question that it waits for an answer to.
+    var question: String?
     /// Whether it has written its last line, and gets no signal any more.
     var isOver = false
 
@@ -65,7 +65,7 @@ final class AssistantProgram: PageProgram {
     case .send, .receive:
       guard let arguments = Self.arguments(call, form) else { return .malformed }
       return start(call, arguments)
-    case .answer: return answer(form["line"] ?? "")
+    case .answer: return answer(form["line"] ?? "", to: form["number"])
     case .stop:
       return state.withLock { state in
         state.child?.interrupt()
@@ -154,8 +154,15 @@ final class AssistantProgram: PageProgram {
 
   private func take(_ line: String) {
     if line.hasPrefix("{\"event\":\"progress\"") { return events.show(progress: line) }
-    if line.hasPrefix("{\"event\":\"question\"") { state.withLock { $0.child?.isAsking = true } }
+    if let number = Self.number(of: "question", line) { state.withLock { $0.child?.question = number } }
+    if Self.number(of: "withdrawn", line) != nil { state.withLock { $0.child?.question = nil } }
     events.add(line)
+  }
+
+  /// The number in a line that is such an event; it stands in front of all texts of other devices.
+  private static func number(of event: String, _ line: String) -> String? {
+    let start = "{\"event\":\"\(event)\",\"number\":"
+    return line.hasPrefix(start) ? String(line.dropFirst(start.count).prefix { $0.isNumber }) : nil
   }
 
   private func end(_ call: Call, _ code: Int32) {
@@ -164,14 +171,15 @@ final class AssistantProgram: PageProgram {
     events.add(Self.line("ended", ["role": call.rawValue, "code": code]))
   }
 
-  private func answer(_ line: String) -> Status {
+  /// Answers the question with a number; it may have been withdrawn, and another one asked.
+  private func answer(_ line: String, to number: String?) -> Status {
     let input = state.withLock { state -> SharedDescriptor? in
-      guard state.child?.isAsking == true else { return nil }
-      state.child?.isAsking = false
+      guard let number, state.child?.question == number else { return nil }
+      state.child?.question = nil
       return state.child?.input
     }
-    guard let input else { return .conflict }
-    StandardStream.attempt(Array("\(line)\n".utf8).span, to: input.raw, within: 100)
+    guard let number, let input else { return .conflict }
+    StandardStream.attempt(Array("#\(number) \(line)\n".utf8).span, to: input.raw, within: 100)
     return .done
   }
 
