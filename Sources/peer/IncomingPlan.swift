@@ -121,6 +121,8 @@ struct IncomingPlan {
 
   /// The longest name that a narrow terminal has room for, in columns.
   private static let longestName = 16
+  /// How many names of a part are shown.
+  private static let shownNames = 20
 
   private static let headings: [ArrivalClasses: String] = [
     .files: "Files:", .apps: "Apps' data, which may hold what programs run:",
@@ -138,18 +140,21 @@ struct IncomingPlan {
       rows.append(.heading(Self.headings[kind] ?? ""))
       for entry in list {
         let isFirst = shown.insert(entry.number).inserted
-        // A name is never cut: a user may paste it.
-        let name = entry.name(of: kind)
-        let isLong = SizedRows.columns(of: name) > Self.longestName
+        let names = entry.names(of: kind)
+        let isShort = names.count == 1 && SizedRows.columns(of: names[0]) <= Self.longestName
         rows.append(
           .item(
             mark: Figures.padded(
               entry.ticked.contains(kind) || kind == .secrets ? " \(entry.number) " : "(\(entry.number))",
               to: String(entry.number).count + 2),
-            name: isLong ? "named below" : name, items: isFirst ? entry.part.items : nil,
+            name: isShort ? names[0] : "named below", items: isFirst ? entry.part.items : nil,
             bytes: isFirst ? entry.part.bytes : nil,
             note: isFirst ? entry.note : nil))
-        if isLong { rows.append(.detail(name)) }
+        if isShort { continue }
+        for name in names.prefix(Self.shownNames) { rows.append(.verbatim(name)) }
+        if names.count > Self.shownNames {
+          rows.append(.detail("and \(Figures.count(UInt64(names.count - Self.shownNames))) more"))
+        }
       }
     }
     if entries.contains(where: { !$0.arrival.classes.subtracting(.secrets).isSubset(of: $0.ticked) }) {
@@ -173,7 +178,7 @@ struct IncomingPlan {
 
   /// The second one.
   static func secretPrompt(_ entries: [Entry]) -> String {
-    let names = entries.map { "\($0.number) \($0.name(of: .secrets))" }.joined(separator: ", ")
+    let names = entries.map { "\($0.number) \($0.shortName(of: .secrets))" }.joined(separator: "; ")
     return "Take these secrets too: \(names)? [y/N] "
   }
 
@@ -189,14 +194,21 @@ struct IncomingPlan {
 }
 
 extension IncomingPlan.Entry {
-  /// How many places of a part are named.
-  private static let shownPlaces = 3
+  /// How many names of a part stand in one line.
+  private static let shownNames = 3
 
-  /// This device's own name for what a part has of a class.
-  fileprivate func name(of kind: ArrivalClasses) -> String {
-    guard kind != .files, case .folders = part.contents, let places = arrival.places[kind] else { return arrival.name }
-    let names = places.prefix(Self.shownPlaces).map { VisibleText.listed($0) }.joined(separator: ", ")
-    return places.count > Self.shownPlaces ? "\(names) and \(places.count - Self.shownPlaces) more" : names
+  /// This device's own names for what a part has of a class.
+  fileprivate func names(of kind: ArrivalClasses) -> [String] {
+    guard case .folders = part.contents else { return [arrival.name] }
+    let files = zip(part.roots, arrival.roots).filter { $1.contains(.files) }.map(\.0.name)
+    return (kind == .files ? files : arrival.places[kind] ?? []).map { VisibleText.listed($0) }
+  }
+
+  /// The first of these names.
+  fileprivate func shortName(of kind: ArrivalClasses) -> String {
+    let names = names(of: kind)
+    let more = names.count > Self.shownNames ? " and \(names.count - Self.shownNames) more" : ""
+    return names.prefix(Self.shownNames).joined(separator: ", ") + more
   }
 
   /// The sender's name of it, as a quotation, and how much it may become.

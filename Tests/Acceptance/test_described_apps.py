@@ -14,6 +14,7 @@ from devices import PATIENCE, end_well, own_port, random_file
 from interop import interop, paired
 from needs import dconf_and_bus, needs
 from outside import MIB, ROOT, equal, require, wait_for
+from surroundings import without_program
 
 if interop() is None:
     import wire
@@ -257,7 +258,7 @@ def test_settings(work):
 
 @needs(dconf_and_bus)
 def test_settings_of_a_disk(work):
-    """described apps: settings of dconf in a home on a disk move, none of this computer's"""
+    """described apps: settings of dconf in a home on a disk move, none of this computer's; or are named"""
     old, new = described(work, SETTINGS)
     here, _ = computers(work, [])
     shutil.copytree(f"{old.peer_home}/descriptions", f"{here.peer_home}/descriptions")
@@ -275,6 +276,9 @@ def test_settings_of_a_disk(work):
         end_well(here.send(receiver.port, receiver.pairing_code, "--everything", "--home", old.home), receiver)
         equal(sessions[2][2]("dump", "/"), "[org/example]\nsize=uint32 4\n", "the settings")
         equal(sorted(os.walk(old.home)), before, "the home on the disk")
+        work.within = without_program("dconf")
+        said = here.peer("send", "--everything", "--home", old.home, "--dry-run")
+        require("settings in '.config/dconf/user' do not move: dconf is not installed" in said, f"said: {said}")
 
 
 @needs(interop)

@@ -116,6 +116,18 @@ import Testing
     #expect(script.returns(11, key: 1) == ["turn away 11: busy"])
     script.now += ReceiverEngine.turn
     #expect(script.returns(15, key: 1).first?.hasPrefix("welcome 15") == true)
+    _ = script.feed(.ready(Script.id(15), identifier: 300))
+    script.plan(Script.plan(100), on: 15)
+    let session = script.engine.lastSession
+    // It was released meanwhile: the store takes it back after its earlier work.
+    var done: [String] = []
+    while done != ["retake 100"], let task = [100, 102].first(where: { script.engine.workers.contains(.store($0)) }) {
+      done = script.feed(.noted(task))
+    }
+    _ = script.feed(.retook(100, .success(Script.known(100, key: 1))))
+    _ = script.offer(session, on: 15)
+    let claimed = script.claimed(session)
+    #expect(claimed.contains { $0.hasPrefix("say 15 close 16") }, "\(claimed)")
   }
 }
 

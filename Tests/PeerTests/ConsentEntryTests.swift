@@ -10,14 +10,17 @@ import Testing
 @Suite struct ConsentEntryTests {
   private static let bashrc = Array(".bashrc".utf8)
 
+  private static let blanks = Array(
+    "two  blanks, and more than one line of a terminal has room for: two  blanks, and more than".utf8)
+
   /// Folders with a start file, an app, and an app with secrets.
   private static func plan(_ options: ArrivalClasses = .files, _ answers: Consent = Consent()) -> IncomingPlan {
     let arrivals = [
-      PartArrival(name: "notes, .bashrc", roots: [.files, .apps], places: [.apps: [bashrc]]),
+      PartArrival(name: ".bashrc, notes, and more", roots: [.apps, .files, .files], places: [.apps: [bashrc]]),
       PartArrival(name: "LibreOffice", roots: [.apps]), PartArrival(name: "Firefox", roots: [.secrets]),
     ]
     let parts = [
-      Part(.folders([Root(kind: .file, name: bashrc), Root(kind: .directory, name: Array("notes".utf8))]), name: "a"),
+      Part(.folders([bashrc, Array("notes".utf8), blanks].map { Root(kind: .file, name: $0) }), name: "a"),
       Part(.files(of: "x", [Root(kind: .directory, name: [0x63])]), name: "Wedding\u{202E}", bytes: 10, items: 2),
       Part(.files(of: "y", [Root(kind: .directory, name: [0x63])]), name: "Firefox"),
     ]
@@ -111,14 +114,16 @@ import Testing
 
         $'old\\x1b' (192.0.2.7) wants to send:
         Files:
-         1   notes, .bashrc                    …
+         1   named below                    …
              the other device calls it 'a'
+             notes
+             'two  blanks, and more than one line of a terminal has room for: two  blanks, and more than'
         Apps' data, which may hold what programs run:
-         1   .bashrc                           …
-         2   LibreOffice             2      10 B
+         1   .bashrc                        …
+         2   LibreOffice          2      10 B
              data of an app; the other device calls it $'Wedding\\u202e'
         Secrets, and what makes a computer itself, which the next question is about:
-         3   Firefox                           …
+         3   Firefox                        …
              data of an app
         Total: 3 parts, 2 items, 10 B; 7.0 GB free here
 

@@ -92,14 +92,14 @@ struct MigrationTable {
     }
     list("Arrived under another name, since an item has the name:", renamed, in: &table)
     list("Not moved:", leftOut.map(\.line), in: &table)
-    for command in leftOut.compactMap(\.command) { table.append(.command(command)) }
+    for command in leftOut.compactMap(\.command) { table.append(.verbatim(command)) }
     return table.text(columns: columns)
   }
 
   private func append(_ sentence: String, to table: inout SizedRows) {
     guard let colon = sentence.firstRange(of: ": ") else { return table.append(.heading(sentence)) }
     table.append(.heading(String(sentence[..<colon.lowerBound]) + ":"))
-    table.append(.command(String(sentence[colon.upperBound...])))
+    table.append(.verbatim(String(sentence[colon.upperBound...])))
   }
 
   /// Parts that did not arrive, or not as a whole, for one cause.

@@ -35,7 +35,7 @@ struct PlanTable {
       rows.append(.heading("Left out, also what is marked as a cache in the data of apps:"))
       for item in inventory.leftOut {
         rows.append(.detail(item.line))
-        if let command = item.command { rows.append(.command(command)) }
+        if let command = item.command { rows.append(.verbatim(command)) }
       }
     }
     rows.append(.heading(total))

@@ -11,8 +11,8 @@ struct SizedRows {
     case item(mark: String, name: String, items: UInt64?, bytes: UInt64?, note: String?)
     /// Sentences below a row, indented.
     case detail(String)
-    /// A command to paste, in one line, however long.
-    case command(String)
+    /// A command or a name to paste, indented: in one line, however long, and never changed.
+    case verbatim(String)
   }
 
   private(set) var rows: [Row] = []
@@ -38,7 +38,7 @@ struct SizedRows {
       switch row {
       case .heading(let text): return Self.wrapped(text, indent: 0, room)
       case .detail(let text): return Self.wrapped(text, indent: marks + 2, room)
-      case .command(let text): return "  \(text)\n"
+      case .verbatim(let text): return String(repeating: " ", count: marks + 2) + text + "\n"
       case .item(let mark, let name, let items, let bytes, let note):
         var line = mark + String(repeating: " ", count: marks - mark.count) + "  " + Self.cut(name, to: width)
         line += String(repeating: " ", count: max(0, marks + 2 + width - Self.columns(of: line)))
