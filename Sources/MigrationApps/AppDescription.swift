@@ -101,7 +101,7 @@ private struct DescriptionReader {
   private var groups: [String: KeyFile.Group] = [:]
 
   private static let keys: [String: [String]?] = [
-    "Application": ["Id", "Name", "Packages", "Programs", "Runs", "Secret", "Identity", "Needs"], "Data": nil,
+    "Application": ["Id", "Name", "Packages", "Programs", "Secret", "Identity", "Needs"], "Data": nil,
     "Settings": ["Keys"], "Exclude": ["Patterns"], "Running": ["Processes", "Locks"], "Home": ["Files"],
     "Version": ["File", "Key"], "Start": ["Files"],
   ]
@@ -136,8 +136,6 @@ private struct DescriptionReader {
     guard (1...Limits.name).contains(name.value.utf8.count) else {
       throw Mistake(line: name.line, reason: "the Name is too long")
     }
-    // Earlier versions asked which data programs run by themselves. Now that of every app counts so.
-    _ = try isSet("Runs")
     let (locks, roots) = (try locks(), try roots())
     return AppDescription(
       identifier: identifier.value, name: name.value, packages: try words("Application", "Packages"),

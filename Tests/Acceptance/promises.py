@@ -46,7 +46,8 @@ PROMISES = {
         "test_moving.py: test_what_the_receiver_does_not_allow"],
     "what may run and what is secret arrives only if the new computer's user says so": [
         "test_arriving.py: test_the_rest_arrives", "test_arriving.py: test_names",
-        "test_arriving.py: test_answers_are_kept", "test_arriving.py: test_a_second_start"],
+        "test_arriving.py: test_answers_are_kept", "test_arriving.py: test_answers_of_a_place",
+        "test_arriving.py: test_a_second_start"],
     "an extension sees only its app's files": ["test_confinement.py: test_an_apps_receiver_and_extension"],
     "authors can check their apps": [
         "test_checking.py: test_a_fit_bundle", "test_checking.py: test_every_fault", "test_checking.py: test_a_migration",

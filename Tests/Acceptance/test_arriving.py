@@ -5,8 +5,6 @@ import os
 import shutil
 import signal
 
-import pytest
-
 from computers import computers
 from devices import PATIENCE, own_port, random_file
 from interop import interop, paired
@@ -19,24 +17,8 @@ if interop() is None:
 
 DESCRIPTIONS = f"{ROOT}/Sources/MigrationApps/Descriptions"
 
-# A folder of PATH, and a folder of settings elsewhere.
-TOOLS, SETTINGS = "tools/bin", "settings"
-
-# For each destination, relative to the home: an item, and its class.
-PLACES = [
-    (".", "notes/.hidden/x", "files"), (".", "bin/ls", "apps"), (".", "snap/x", "apps"), (".", ".profile", "apps"),
-    (".", ".ssh/id", "secrets"), (".", ".local/share/keyrings/x", "secrets"), (".", f"{TOOLS}/ls", "apps"), (".", "tools/notes", "files"),
-    ("Incoming", ".profile", "files"), ("Incoming", "bin/ls", "files"), ("Incoming", ".ssh/id", "files"),
-    (".config", "autostart/x", "apps"), ("bin", "ls", "apps"), (".ssh", "rc", "secrets"), ("tools", "bin/ls", "apps"), (TOOLS, "ls", "apps"),
-    ("..", "home/.profile", "apps"), ("..", "home/letter", "files"), ("..", "home/.ssh/id", "secrets"), (f"../{SETTINGS}", "x", "apps"),
-    ("../else", ".profile", "files"),
-]
-# The options of a receiver, the answers of its program, and the classes that it takes.
-RECEIVERS = [
-    ((), None, ["files"]), (("--take-apps",), None, ["files", "apps"]), (("--take-apps", "--take-secrets"), None, ["files", "apps", "secrets"]),
-    (("--ask",), "files\n", ["files"]), (("--ask",), "y\nn\n", ["files", "apps"]), (("--ask",), "y\ny\n", ["files", "apps", "secrets"]),
-    (("--ask",), "n\n", []),
-]
+# A folder of PATH.
+TOOLS = "tools/bin"
 
 
 def start(new, options, answers, words=()):
@@ -48,39 +30,6 @@ def start(new, options, answers, words=()):
 
 def code_of(receiver):
     return wait_for("a code", PATIENCE, lambda: receiver.events("code"))[0]["code"]
-
-
-@pytest.mark.takes(40)
-def test_places(work):
-    """arriving: the place of an item decides whether it is taken, asked about or refused, at every destination and receiver"""
-    old, new = computers(work, [])
-    base = os.path.dirname(new.home)
-    work.environment["PATH"] = f"{new.home}/{TOOLS}:{os.environ['PATH']}"
-    work.environment["XDG_CONFIG_HOME"] = f"{base}/{SETTINGS}"
-    wrong = []
-    for everything, receivers in (((), RECEIVERS), (("--everything",), RECEIVERS[::3])):
-        for options, answers, taken in receivers:
-            for number, place in enumerate(sorted({place for place, _, _ in PLACES})):
-                items = {item: kind for where, item, kind in PLACES if where == place}
-                target = os.path.normpath(f"{new.home}/{place}")
-                os.makedirs(target, exist_ok=True)
-                for item in items:
-                    old.write(f"{number}/{item}", "new")
-                receiver, port = start(new, [*options, *(everything or ("--existing", "merge"))], answers, [target])
-                sender = old.send(port, code_of(receiver), *sorted({f"{old.home}/{number}/{item.split('/')[0]}" for item in items}))
-                ends = {sender.wait(), receiver.wait()}
-                for item, kind in items.items():
-                    if os.path.exists(f"{target}/{item}") != (kind in taken):
-                        wrong.append((everything, options, answers, place, item))
-                isWhole = set(items.values()) <= set(taken)
-                # A folder above a home arrives without what was not taken of it.
-                isEmpty = not set(items.values()) & set(taken) and (place != ".." or not taken)
-                if ends != {0 if isWhole else 4 if isEmpty else 8}:
-                    wrong.append((everything, options, answers, place, ends))
-                for item in items:
-                    if os.path.exists(f"{target}/{item}"):
-                        os.remove(f"{target}/{item}")
-    equal(wrong, [], "what is not as it should be")
 
 
 def test_the_rest_arrives(work):
@@ -153,6 +102,20 @@ def asked(receiver, about="consent"):
     return [question for question in receiver.events("question") if question["about"] == about]
 
 
+@needs(interop)
+def test_names_of_folders(work):
+    """arriving: the question names a folder by its place, and the folder of PATH in it, whatever the sender calls it"""
+    old, new = computers(work, [])
+    work.environment["PATH"] = f"{new.home}/miniconda3/bin:{os.environ['PATH']}"
+    old.write("miniconda3/bin/ls", "run")
+    receiver = new.receive("--ask")
+    paired(receiver, [Part([f"{old.home}/miniconda3"], name="Photos")]).session()
+    equal(receiver.wait(), 4, "the exit code without an answer")
+    [part] = asked(receiver)[0]["parts"]
+    equal((part["name"], part["part"], part["classes"]), ("miniconda3", "Photos", ["files", "apps"]), "the part")
+    equal(part["places"], [{"class": "apps", "paths": [{"path": "miniconda3/bin"}]}], "its places")
+
+
 def test_names(work):
     """arriving: the question names apps and places in this device's words, and the sender's only beside"""
     old, new = computers(work, [])
@@ -223,6 +186,24 @@ def test_answers_are_kept(work):
     old.write(".config/editor/data", "third, longer still")
     run(["--replace"], None, 8, ["vault", "editor"], isKnown=False)
     equal(new.read(".config/editor/data"), "second, longer", "the app's data")
+
+
+def test_answers_of_a_place(work):
+    """arriving: what a person takes at one destination is refused at another one, and in the folder that a device has there"""
+    old, new = computers(work, [])
+
+    def run(content, code, expected, place, *options, answers=None, is_known=True):
+        old.write("tool", content)
+        receiver, port = start(new, ["--remember", "--existing", "replace", *options], answers, [f"{new.home}/{place}"])
+        sender = old.send(port, None if is_known else code_of(receiver), f"{old.home}/tool", "--remember")
+        equal((sender.wait(), receiver.wait()), (code, code), f"the exit codes at {place}: {sender.text()[-300:]}")
+        found = [name for name in ("bin/tool", ".config/tool") if new.read(name) is not None]
+        equal((found, new.read("bin/tool")), expected, f"what arrived at {place}")
+
+    run("first", 0, (["bin/tool"], "first"), "bin", "--ask", answers="y\n", is_known=False)
+    run("second", 4, (["bin/tool"], "first"), ".config")
+    run("second", 0, (["bin/tool"], "second"), "bin")
+    run("third", 4, (["bin/tool"], "second"), "", "--into", "snap/{device}")
 
 
 def test_a_second_start(work):

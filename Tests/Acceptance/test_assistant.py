@@ -48,15 +48,14 @@ class Person:
         with open(f"{self.home}/{name}", encoding="utf-8") as file:
             return file.read()
 
-    def assistant(self):
+    def assistant(self, **environment):
         """Starts the assistant, and opens its page."""
         process = self.device.background(
-            self.program, "assistant", "--no-browser", environment={"HOME": self.home, "PEER_HOME": f"{self.home}/peer"})
+            self.program, "assistant", "--no-browser", environment={"HOME": self.home, "PEER_HOME": f"{self.home}/peer", **environment})
         address = process.stdout.readline().decode().split()[-1]
         require(address.startswith("http://127.0.0.1:"), f"no address: {address}")
         self.browser.open(address)
         return process
-
 
     def vanish(self, assistant):
         """Kills the command that runs for the page."""

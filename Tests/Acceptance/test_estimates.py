@@ -271,6 +271,7 @@ def test_the_question(work):
         equal((asking.wait(), sending.wait()), (4, 4), "exit codes")
         found = re.search(r"may grow to ([\d.]+ \w+) at most\s+Total: [^;]*; ([\d.]+ \w+) free here", asking.text())
         require(found, f"the question: {asking.text()[-500:]}")
+        require("\nApps' data, which may hold what programs run:\n" in asking.text(), f"the heading: {asking.text()[-500:]}")
         if options:
             equal(found.group(1), "2.0 MB", "at most")
         else:

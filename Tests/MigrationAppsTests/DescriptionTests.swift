@@ -20,7 +20,6 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
       Name=The X
       Packages=x11;x-utils;
       Programs=x
-      Runs=yes
       Secret=no
       Identity=yes
       Needs=keyring
@@ -97,7 +96,7 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
   @Test(arguments: [
     "", "[Data]\na=home/.x", "[Application]\nId=x\n[Data]\na=home/.x", "[Application]\nId=x\nName=X",
     "[Application]\nId=y\nName=X\n[Data]\na=home/.x", "[Application]\nId=../x\nName=X\n[Data]\na=home/.x", "Id=x",
-    "[Application]\nId=x\nName=X\nRuns=true\n[Data]\na=home/.x",
+    "[Application]\nId=x\nName=X\nSecret=true\n[Data]\na=home/.x",
   ])
   func `a description without identity or data is refused`(_ text: String) {
     #expect(throws: DescriptionError.self) { try read(text) }

@@ -55,6 +55,21 @@ import Testing
     Case(destination: "/home/ann/.local", item: "share/keyrings/x", kind: .secrets),
     Case(destination: "/home/ann/.local", item: "lib/x", kind: .apps),
     Case(destination: "/home/annex", item: ".bashrc", kind: .files),
+    // Names that some disks take for these.
+    Case(destination: "/home/ann", item: "BIN/ls", kind: .apps),
+    Case(destination: "/home/ann", item: "b\u{AD}in./ls", kind: .apps),
+    Case(destination: "/home/ann", item: "\u{17F}nap. ", kind: .apps),
+    Case(destination: "/home/ann", item: "\u{200D}.bashrc", kind: .apps),
+    Case(destination: "/home/ann", item: ".\u{301}bashrc", kind: .apps),
+    Case(destination: "/home/ann", item: "...", kind: .apps),
+    Case(destination: "/home/ann", item: ".Ssh/id", kind: .secrets),
+    Case(destination: "/home/ann", item: ".\u{17F}\u{17F}h/id", kind: .secrets),
+    Case(destination: "/home/ANN/Bin", item: "ls", kind: .apps),
+    Case(destination: "/home", item: "Ann/.bashrc", kind: .apps),
+    Case(
+      destination: "/home/ann", item: "OUTILS\u{301}/Stra\u{DF}e/x", kind: .apps,
+      running: ["/home/ann/outil\u{15B}/STRASSE"]),
+    Case(destination: "/home/ann", item: "bins/ls", kind: .files),
     // Above homes.
     Case(destination: "/home", item: "ann/.bashrc", kind: .apps),
     Case(destination: "/home", item: "ann/notes", kind: .files),

@@ -17,7 +17,7 @@ import Testing
     scratch.write("home/.config/user-dirs.dirs", "XDG_MUSIC_DIR=\"$HOME/Musik\"\n")
     scratch.write(
       "records/descriptions/x.app",
-      "[Application]\nId=x\nName=The X\nPackages=x11\nPrograms=no-such-program\nRuns=yes\nIdentity=yes\n[Data]\n"
+      "[Application]\nId=x\nName=The X\nPackages=x11\nPrograms=no-such-program\nIdentity=yes\n[Data]\n"
         + "config=config/x\n[Running]\nProcesses=no-such-process\n")
   }
 

@@ -20,18 +20,41 @@ package struct ArrivalRule: Equatable, Sendable {
     package init(destination: [UInt8]) { self.destination = destination }
   }
 
+  /// A name, as disks may compare it: without the case of letters, the forms of Unicode, characters that
+  /// are never seen, and dots and blanks at its end. Two folders of one disk may differ in this, so every
+  /// destination counts as one that does it.
+  private struct Name: Hashable, Sendable {
+    let spelling: [UInt8]
+    private let folded: String
+
+    init(_ spelling: some Collection<UInt8>) {
+      self.spelling = Array(spelling)
+      var scalars = String(decoding: spelling, as: UTF8.self).unicodeScalars
+      if !spelling.allSatisfy({ $0 < 0x80 }) { scalars.removeAll { $0.properties.isDefaultIgnorableCodePoint } }
+      while scalars.count > 1, let last = scalars.last, last == "." || last == " " { scalars.removeLast() }
+      // Both: each alone leaves letters apart that a disk takes for one.
+      folded = String(scalars).uppercased().lowercased()
+    }
+
+    /// Whether programs may run what a home has under this name, directly or below.
+    var mayRun: Bool { folded.unicodeScalars.first == "." || folded == "bin" || folded == "snap" }
+
+    static func == (one: Self, other: Self) -> Bool { one.folded == other.folded }
+    func hash(into hasher: inout Hasher) { hasher.combine(folded) }
+  }
+
   /// A name on the way to places below the destination, or such a place.
   private struct Node: Equatable, Sendable {
-    var children: [[UInt8]: Node] = [:]
+    var children: [Name: Node] = [:]
     /// What lies here, and below.
     var kind = ArrivalClasses.files
     var isHome = false
 
-    subscript(path: ArraySlice<ArraySlice<UInt8>>) -> Node {
-      get { path.first.map { children[Array($0), default: Node()][path.dropFirst()] } ?? self }
+    subscript(path: ArraySlice<Name>) -> Node {
+      get { path.first.map { children[$0, default: Node()][path.dropFirst()] } ?? self }
       set {
         if let first = path.first {
-          children[Array(first), default: Node()][path.dropFirst()] = newValue
+          children[first, default: Node()][path.dropFirst()] = newValue
         } else {
           self = newValue
         }
@@ -48,7 +71,7 @@ package struct ArrivalRule: Equatable, Sendable {
       mark(home[...], destination) {
         $0.isHome = true
       } inside: { name in
-        Self.mayRun(name) ? .apps : .files
+        name.mayRun ? .apps : .files
       }
       for path in Self.secretAtHome + facts.secretAtHome { add(home + Self.components(path), .secrets, destination) }
     }
@@ -62,15 +85,11 @@ package struct ArrivalRule: Equatable, Sendable {
   }
 
   /// Whether programs may run what a home has under a name, directly or below.
-  package static func mayRun(_ name: some Collection<UInt8>) -> Bool {
-    name.first == UInt8(ascii: ".") || name.elementsEqual("bin".utf8) || name.elementsEqual("snap".utf8)
-  }
+  package static func mayRun(_ name: some Collection<UInt8>) -> Bool { Name(name).mayRun }
 
-  private static func components(_ path: [UInt8]) -> [ArraySlice<UInt8>] { path.split(separator: UInt8(ascii: "/")) }
+  private static func components(_ path: [UInt8]) -> [Name] { path.split(separator: UInt8(ascii: "/")).map(Name.init) }
 
-  private mutating func add(
-    _ place: [ArraySlice<UInt8>], _ kind: ArrivalClasses, _ destination: ArraySlice<ArraySlice<UInt8>>
-  ) {
+  private mutating func add(_ place: [Name], _ kind: ArrivalClasses, _ destination: ArraySlice<Name>) {
     mark(place[...], destination) {
       $0.kind = Self.graver($0.kind, kind)
     } inside: { _ in
@@ -81,12 +100,12 @@ package struct ArrivalRule: Equatable, Sendable {
   /// Marks a place below the destination, or the whole destination where it lies in the place.
   /// `inside` says what lies there, by the first name below the place.
   private mutating func mark(
-    _ place: ArraySlice<ArraySlice<UInt8>>, _ destination: ArraySlice<ArraySlice<UInt8>>,
-    _ change: (inout Node) -> Void, inside: (ArraySlice<UInt8>) -> ArrivalClasses
+    _ place: ArraySlice<Name>, _ destination: ArraySlice<Name>, _ change: (inout Node) -> Void,
+    inside: (Name) -> ArrivalClasses
   ) {
-    if place.starts(with: destination, by: { $0.elementsEqual($1) }) {
+    if place.starts(with: destination) {
       change(&root[place.dropFirst(destination.count)])
-    } else if destination.starts(with: place, by: { $0.elementsEqual($1) }) {
+    } else if destination.starts(with: place) {
       root.kind = Self.graver(root.kind, inside(destination[destination.startIndex + place.count]))
     }
   }
@@ -98,9 +117,10 @@ package struct ArrivalRule: Equatable, Sendable {
   /// Follows a path; returns what an item there is, and the places below it, if there are any.
   private func follow(_ path: [ArraySlice<UInt8>]) -> (kind: ArrivalClasses, below: Node?) {
     var (kind, node) = (root.kind, root)
-    for name in path {
-      if node.isHome, Self.mayRun(name) { kind = Self.graver(kind, .apps) }
-      guard let next = node.children[Array(name)] else { return (kind, nil) }
+    for component in path {
+      let name = Name(component)
+      if node.isHome, name.mayRun { kind = Self.graver(kind, .apps) }
+      guard let next = node.children[name] else { return (kind, nil) }
       node = next
       kind = Self.graver(kind, node.kind)
     }
@@ -126,7 +146,7 @@ package struct ArrivalRule: Equatable, Sendable {
         if kind == .files { places[.apps, default: []].append(path) }
       }
       for (name, child) in node.children {
-        let (inner, place) = (Self.graver(kind, child.kind), path + [UInt8(ascii: "/")] + name)
+        let (inner, place) = (Self.graver(kind, child.kind), path + [UInt8(ascii: "/")] + name.spelling)
         classes.insert(inner)
         if inner != kind { places[inner, default: []].append(place) }
         collect(child, inner, at: place)

@@ -31,7 +31,6 @@ package protocol Importers: AnyObject, Sendable {
 
 extension Importers {
   package func places(of part: Part) -> RootPlaces? { nil }
-  /// Files: an app that its user has named.
   package func arrival(of part: Part) -> PartArrival { PartArrival(name: part.name, roots: [.files]) }
   package func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? { nil }
   package func folder(for device: KeyFingerprint) throws(ArchiveError) -> ArchivePath? { nil }

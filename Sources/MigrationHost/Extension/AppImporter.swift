@@ -72,6 +72,10 @@ package final class AppImporter: Importer {
   /// Existing names in an app's container do not matter: its data is replaced as a whole.
   package var existing: Existing? { nil }
 
+  package func arrival(of part: Part) -> PartArrival {
+    PartArrival(name: VisibleText.of(app.identifier), roots: [.apps])
+  }
+
   package func present(
     _ offer: Offer, for staging: Staging, after judgement: OfferCheck
   ) throws(ArchiveError) -> PresentItems {

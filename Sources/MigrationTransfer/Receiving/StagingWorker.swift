@@ -39,10 +39,11 @@ struct StagingWorker: Sendable {
       .weighed(session, .success(weighing), session: .randomIdentifier(), consent: try consent(of: client)))
   }
 
-  /// What a person has answered about this transfer; before that, about earlier ones of its device.
+  /// What a person has answered about this transfer; before that, about earlier ones of its device to
+  /// this place.
   private func consent(of client: KeyFingerprint) throws -> Consent {
     if let known = transfer.consent { return known }
-    return try setup.store?.consent(of: client) ?? Consent()
+    return try setup.store?.consent(of: client, at: try setup.importers.area.place()) ?? Consent()
   }
 
   /// Judges a part. `rooms` has what the parts before it need on each file system.
@@ -88,7 +89,7 @@ struct StagingWorker: Sendable {
     let isKept = try setup.store.map { store in
       try store.changingDevices(orMake: record.keepsPairing) {
         let isKept = try self.record(record, port, in: store)
-        try store.keep(record.consent, of: record.client)
+        try store.keep(record.consent, of: record.client, at: try setup.importers.area.place())
         return isKept
       }
     }

@@ -6,7 +6,13 @@ import MigrationWire
 extension Consent {
   private static let subject = "a person's answers"
   private static let magic = Array("peer consent 1\n".utf8)
-  private static let file = Array("consent".utf8)
+
+  /// The name of the file for one place: what a person takes there says nothing of another place.
+  private static func file(for place: [UInt8]) -> [UInt8] {
+    var hash = SipHash(key: 0)
+    hash.combine(place)
+    return Array("consent-\(hash.finish().hexadecimal)".utf8)
+  }
 
   /// A list of answers in a fixed order, each a field body.
   var encoded: [UInt8] {
@@ -39,9 +45,9 @@ extension Consent {
   }
 
   /// Reads the file in a known device's folder; no answers where there is none, or it is damaged.
-  fileprivate init(in device: borrowing Directory) {
+  fileprivate init(in device: borrowing Directory, for place: [UInt8]) {
     let limit = RememberedTransfer.sizeLimit
-    guard let file = try? device.openChild(Self.file).readAll(limit: limit),
+    guard let file = try? device.openChild(Self.file(for: place)).readAll(limit: limit),
       let fields = try? RecordFile.decode(file, magics: [Self.magic], of: Self.subject).fields,
       let consent = try? Consent(encoded: fields.required(1, Self.subject))
     else {
@@ -51,10 +57,10 @@ extension Consent {
     self = consent
   }
 
-  fileprivate func write(to device: borrowing Directory) throws(SystemError) {
+  fileprivate func write(to device: borrowing Directory, for place: [UInt8]) throws(SystemError) {
     var fields = Fields()
     fields.append(1, encoded)
-    try device.replaceFile(Self.file, with: RecordFile.encode(fields, magic: Self.magic))
+    try device.replaceFile(Self.file(for: place), with: RecordFile.encode(fields, magic: Self.magic))
     try device.synchronize()
   }
 }
@@ -68,20 +74,21 @@ extension Fields {
 }
 
 extension TransferStore {
-  /// What a person has answered about a known device's transfers. A damaged record has no answers: what
-  /// it covered is asked again, or refused.
-  func consent(of peer: KeyFingerprint) throws(Fault) -> Consent {
+  /// What a person has answered about a known device's transfers to a place. A damaged record has no
+  /// answers: what it covered is asked again, or refused.
+  func consent(of peer: KeyFingerprint, at place: [UInt8]) throws(Fault) -> Consent {
     guard device(peer, as: .receiver) != nil, let directory = try deviceFolder(peer) else { return Consent() }
-    return Consent(in: directory.directory)
+    return Consent(in: directory.directory, for: place)
   }
 
-  /// Keeps a person's answers for the next plan of a known device, durably.
-  func keep(_ consent: Consent, of peer: KeyFingerprint) throws(Fault) {
+  /// Keeps a person's answers for the next plan of a known device to the same place, durably.
+  func keep(_ consent: Consent, of peer: KeyFingerprint, at place: [UInt8]) throws(Fault) {
     guard consent != Consent(), device(peer, as: .receiver) != nil, let directory = try deviceFolder(peer) else {
       return
     }
     try storing { () throws(SystemError) in
-      try consent.following(Consent(in: directory.directory)).write(to: directory.directory)
+      let all = consent.following(Consent(in: directory.directory, for: place))
+      try all.write(to: directory.directory, for: place)
     }
   }
 }

@@ -1,0 +1,201 @@
+"""The table of what arrives: places and receivers, with the classes that are taken, asked about and
+refused."""
+
+import os
+
+import pytest
+
+from computers import computers
+from devices import PATIENCE, small_file
+from needs import browser, needs, networks
+from networks import Network
+from outside import equal, wait_for
+from terminal import Terminal
+from test_assistant import Person, install
+
+# A folder of PATH, and a folder of settings elsewhere.
+TOOLS, SETTINGS = "tools/bin", "settings"
+
+# For each destination, relative to the home: an item, and its class.
+PLACES = [
+    (".", "notes/.hidden/x", "files"), (".", "bin/ls", "apps"), (".", "snap/x", "apps"), (".", ".profile", "apps"),
+    (".", "Bin/ls", "apps"), (".", ".Gnupg/x", "secrets"),
+    (".", ".ssh/id", "secrets"), (".", ".local/share/keyrings/x", "secrets"), (".", f"{TOOLS}/ls", "apps"), (".", "tools/notes", "files"),
+    ("Incoming", ".profile", "files"), ("Incoming", "bin/ls", "files"), ("Incoming", ".ssh/id", "files"),
+    (".config", "autostart/x", "apps"), ("bin", "ls", "apps"), (".ssh", "rc", "secrets"), ("tools", "bin/ls", "apps"), (TOOLS, "ls", "apps"),
+    ("..", "home/.profile", "apps"), ("..", "home/letter", "files"), ("..", "home/.ssh/id", "secrets"), (f"../{SETTINGS}", "x", "apps"),
+    ("../else", ".profile", "files"),
+]
+FILES, APPS, ALL = ["files"], ["files", "apps"], ["files", "apps", "secrets"]
+
+# The options of a receiver, the answers of its program, and the classes that it takes.
+RECEIVERS = [
+    ([], (), FILES), (["--take-apps"], (), APPS), (["--take-apps", "--take-secrets"], (), ALL),
+    (["--ask"], ("files",), FILES), (["--ask"], ("y", "n"), APPS), (["--ask"], ("y", "y"), ALL), (["--ask"], ("n",), []),
+]
+# A person's answers at a terminal, or on the page, and the classes that are taken.
+PERSONS = [(("files",), FILES), (("y", "n"), APPS), (("y", "y"), ALL), (("n",), [])]
+
+
+class Program:
+    """A receiver that a program answers, or nothing."""
+
+    def __init__(self, new, options, answers, words):
+        self.process = new.start(
+            "receive", *words, *options, "--listen", "127.0.0.1:0", "--json", text="".join(f"{line}\n" for line in answers))
+        [listening] = wait_for("a port", PATIENCE, lambda: self.process.events("listening"))
+        self.port = listening["port"]
+        self.code = wait_for("a code", PATIENCE, lambda: self.process.events("code"))[0]["code"]
+
+    def wait(self):
+        return self.process.wait()
+
+    def asked(self):
+        return [question["about"] for question in self.process.events("question")]
+
+
+class AtATerminal:
+    """A receiver that a person answers."""
+
+    def __init__(self, new, options, answers, words):
+        typed = zip((b"Accept this?", b"Take these secrets too"), (line.encode() for line in answers))
+        settings = {**new.work.environment, "HOME": new.home, "PEER_HOME": new.peer_home}
+        self.terminal = Terminal(new.work, ["receive", *words, *options, "--listen", "127.0.0.1:0"], *typed, settings=settings)
+        self.code = self.terminal.wait_for(rb"Code: (\d{4}-\d{4})").decode()
+        self.port = int(self.terminal.wait_for(rb"--to 127.0.0.1:(\d+)"))
+
+    def wait(self):
+        return self.terminal.wait()
+
+    def asked(self):
+        text = self.terminal.text()
+        return ["consent"] * text.count("Accept this?") + ["secrets"] * text.count("Take these secrets too")
+
+
+def judged(items, answers, taken, found, ends, asked, *, asks_always=True, has_folder=False):
+    """What is not as it should be: the items that arrived, the exit codes, the questions.
+
+    `has_folder` is whether the folder of the items is taken, whatever is in it.
+    """
+    kinds = set(items.values())
+    if not asks_always and kinds == {"files"}:
+        # The code is consent enough.
+        answers, taken = (), FILES
+    wrong = [item for item, kind in items.items() if (item in found) != (kind in taken)]
+    is_empty = not taken or not kinds & set(taken) and not has_folder
+    if ends != {0 if kinds <= set(taken) else 4 if is_empty else 8}:
+        wrong.append(("exit codes", ends))
+    if asked != ["consent", "secrets"][:len(answers) if "secrets" in kinds else min(1, len(answers))]:
+        wrong.append(("questions", asked))
+    return wrong
+
+
+@pytest.mark.takes(60)
+def test_places(work):
+    """arriving: the place of an item decides whether it is taken, asked about or refused, at every destination and receiver"""
+    old, new = computers(work, [])
+    base = os.path.dirname(new.home)
+    work.environment["PATH"] = f"{new.home}/{TOOLS}:{os.environ['PATH']}"
+    work.environment["XDG_CONFIG_HOME"] = f"{base}/{SETTINGS}"
+    merge = ["--existing", "merge"]
+    receivers = [(Program, [*options, *merge], *rest) for options, *rest in RECEIVERS]
+    receivers += [(Program, ["--everything", *options], *rest) for options, *rest in RECEIVERS]
+    receivers += [(AtATerminal, merge, *rest) for rest in PERSONS]
+    wrong = []
+    for receiving, options, answers, taken in receivers:
+        for number, place in enumerate(sorted({place for place, _, _ in PLACES})):
+            items = {item: kind for where, item, kind in PLACES if where == place}
+            target = os.path.normpath(f"{new.home}/{place}")
+            os.makedirs(target, exist_ok=True)
+            for item in items:
+                old.write(f"{number}/{item}", "new")
+            receiver = receiving(new, options, answers, [target])
+            sender = old.send(receiver.port, receiver.code, *sorted({f"{old.home}/{number}/{item.split('/')[0]}" for item in items}))
+            ends = {receiver.wait(), sender.wait()}
+            found = [item for item in items if os.path.exists(f"{target}/{item}")]
+            wrong += [(receiving.__name__, options, answers, place, one) for one in judged(
+                items, answers, taken, found, ends, receiver.asked(), asks_always=receiving is Program, has_folder=place == "..")]
+            for item in found:
+                os.remove(f"{target}/{item}")
+    equal(wrong, [], "what is not as it should be")
+
+
+class OnThePage:
+    """A receiver that a person answers in a browser, and its sender."""
+
+    def __init__(self, work):
+        network = Network(work, "old", "new")
+        self.old, person = network["old"], Person(work, network["new"], install(work))
+        self.person, self.home, self.browser = person, person.home, person.browser
+        person.assistant(PATH=f"{self.home}/{TOOLS}:{os.environ['PATH']}")
+        self.browser.click("#new")
+
+    def send(self, *words):
+        """The person makes this computer ready, and the other device sends."""
+        self.person.make_ready()
+        code = wait_for("the code", PATIENCE, lambda: self.browser.run("return document.getElementById('shown')?.textContent"))
+        return self.old.start("send", *words, "--to", "10.99.0.2", "--code-file", "-", "--json", text=f"{code}\n")
+
+    def answer(self, answers):
+        """Returns what was asked."""
+        self.browser.until("wants to send")
+        # The box is ticked, unless it was refused before.
+        if answers[0] in ("files", "apps"):
+            self.browser.click("#apps")
+        self.browser.click("button", "Take nothing" if answers[0] == "n" else "Take what is chosen")
+        if len(answers) > 1:
+            self.browser.until("Take these secrets too?")
+            self.browser.click("button", {"y": "Take them", "n": "Leave them"}[answers[1]])
+        self.browser.until("Close this report")
+        return ["consent", "secrets"][:len(answers)]
+
+
+@needs(networks, browser)
+@pytest.mark.takes(20)
+def test_places_on_the_page(work):
+    """arriving: on the page, the place of an item in the home decides whether it is taken, asked about or refused"""
+    page = OnThePage(work)
+    items = {item: kind for place, item, kind in PLACES if place == "."}
+    sent = work.folder(None)
+    for item in items:
+        os.makedirs(os.path.dirname(f"{sent}/{item}"), exist_ok=True)
+        small_file(f"{sent}/{item}")
+    wrong = []
+    for answers, taken in PERSONS:
+        sender = page.send(*sorted({f"{sent}/{item.split('/')[0]}" for item in items}))
+        asked = page.answer(answers)
+        found = [item for item in items if os.path.exists(f"{page.home}/{item}")]
+        wrong += [(answers, one) for one in judged(items, answers, taken, found, {sender.wait()}, asked)]
+        for item in found:
+            os.remove(f"{page.home}/{item}")
+        page.browser.click("button", "Start again")
+    equal(wrong, [], "what is not as it should be")
+
+
+@needs(networks, browser)
+@pytest.mark.takes(10)
+def test_a_second_start_on_the_page(work):
+    """arriving: on the page, what a person has not taken stays refused in the next move, and is shown as not ticked"""
+    page = OnThePage(work)
+    names = ("notes", ".editor/start", ".vault/key")
+
+    def lay(path, content="content\n"):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        small_file(path, content.encode())
+
+    for name in names:
+        lay(f"{work.home(None)}/{name}")
+    for folder in (f"{page.old.home}/descriptions", f"{page.home}/peer/descriptions"):
+        for name, kind in (("editor", ""), ("vault", "Secret=yes\n")):
+            lay(f"{folder}/{name}.app", f"[Application]\nId={name}\nName=The {name}\n{kind}[Data]\nconfig=home/.{name}\n")
+    moves = [(("files",), names[:1]), (("y",), names[:1]), (("apps", "n"), names[:2]), (("y", "y"), names)]
+    for number, (answers, expected) in enumerate(moves):
+        lay(f"{work.home(None)}/notes", f"content of move {number}\n")
+        sender = page.send("--everything")
+        page.browser.until("wants to send")
+        is_ticked = page.browser.run("return document.getElementById('apps').checked")
+        equal((is_ticked, "refused before" in page.browser.text()), (number in (0, 3), number in (1, 2)), "whether apps' data is ticked")
+        page.answer(answers)
+        equal(sender.wait(), 0 if expected == names else 8, f"exit code of move {number}")
+        equal([name for name in names if os.path.exists(f"{page.home}/{name}")], list(expected), "what arrived")
+        page.browser.click("button", "Start again")
