@@ -35,7 +35,7 @@ package struct RelayTable: Sendable {
     var heard: Double
     var token = 0
 
-    var share: Share { Share(token: token, network: network) }
+    var share: RelayShare { RelayShare(token: token, network: network) }
   }
 
   private struct Registration {
@@ -43,52 +43,6 @@ package struct RelayTable: Sendable {
     var meetings: [RelayMeeting] = []
     var lastCall: Double
     var waiting = 0
-  }
-
-  private struct Volume {
-    var date = RelayDate(0)
-    var ofDay: UInt64 = 0
-    var ofMonth: UInt64 = 0
-
-    mutating func turn(to date: RelayDate) {
-      if date.day != self.date.day { ofDay = 0 }
-      if date.month != self.date.month { ofMonth = 0 }
-      self.date = date
-    }
-  }
-
-  /// A token's connections from one network.
-  private struct Share: Hashable {
-    let token: Int
-    let network: String
-  }
-
-  /// How many connections of one kind there are.
-  private struct Count {
-    private var ofNetwork: [String: Int] = [:]
-    private var ofToken: [Int: Int] = [:]
-    private var ofShare: [Share: Int] = [:]
-    private(set) var all = 0
-
-    mutating func change(_ visitor: Visitor, by step: Int) {
-      all += step
-      ofToken[visitor.token, default: 0] += step
-      ofNetwork[visitor.network, default: 0] += step
-      ofShare[visitor.share, default: 0] += step
-      if ofNetwork[visitor.network] == 0 { ofNetwork[visitor.network] = nil }
-      if ofShare[visitor.share] == 0 { ofShare[visitor.share] = nil }
-    }
-
-    func count(ofToken token: Int) -> Int { ofToken[token, default: 0] }
-    func count(_ share: Share) -> Int { ofShare[share, default: 0] }
-
-    func hasRoom(_ visitor: Visitor, _ limit: RelayLimits.Limit) -> Bool {
-      all < limit.all && isBelow(limit.ofNetwork, network: visitor.network)
-        && isBelow(limit.ofToken, token: visitor.token)
-    }
-
-    func isBelow(_ limit: Int, network: String) -> Bool { ofNetwork[network, default: 0] < limit }
-    func isBelow(_ limit: Int, token: Int) -> Bool { ofToken[token, default: 0] < limit }
   }
 
   private let settings: RelaySettings
@@ -101,11 +55,11 @@ package struct RelayTable: Sendable {
   private var takenOfLength: [Int: Int] = [:]
   private var meetings: [RelayMeeting: ID] = [:]
   private var waiting: [RelayCall: (caller: ID, receiver: ID)] = [:]
-  private var (registered, calls) = (Count(), Count())
+  private var (registered, calls) = (RelayCount(), RelayCount())
   /// Of few networks: each miss is one of a token too, and is forgotten after a while.
   private var missesOfNetwork: [String: RelayBucket] = [:]
   private var missesOfToken: [RelayBucket] = []
-  private var volumes: [Volume]
+  private var volumes: [RelayVolume]
   private var rates: [RelayBucket] = []
   private var isEnding = false
   private var counted = RelayCounters()
@@ -113,7 +67,7 @@ package struct RelayTable: Sendable {
 
   package init(_ settings: RelaySettings, now: Double) {
     self.settings = settings
-    volumes = settings.tokens.map { _ in Volume() }
+    volumes = settings.tokens.map { _ in RelayVolume() }
     missesOfToken = settings.tokens.map { _ in RelayBucket(full: RelayLimits.missesOfToken, now: now) }
     rates = settings.tokens.map { _ in RelayBucket(full: Double(settings.rate ?? 0), now: now) }
   }
@@ -182,9 +136,7 @@ package struct RelayTable: Sendable {
       table.counted.bytes += UInt64(count)
       table.visitors[id]?.heard = now
       table.visitors[other]?.heard = now
-      table.volumes[visitor.token].turn(to: date)
-      table.volumes[visitor.token].ofDay += UInt64(count)
-      table.volumes[visitor.token].ofMonth += UInt64(count)
+      table.volumes[visitor.token].add(UInt64(count), on: date)
       if let rate = table.settings.rate {
         table.rates[visitor.token].take(Double(count), now: now, most: Double(rate), perSecond: Double(rate))
       }
@@ -257,7 +209,7 @@ package struct RelayTable: Sendable {
     let hasNetworkRoom = registered.isBelow(limit.ofNetwork, network: visitor.network)
     let hasTokenRoom = registered.isBelow(limit.ofToken, token: visitor.token)
     let hasRoom = registered.all < limit.all
-    registered.change(visitor, by: 1)
+    registered.change(visitor.share, by: 1)
     let counts = registered
     if !hasNetworkRoom {
       giveWay(to: visitor, { $0.network == visitor.network }, by: { counts.count($0.share) })
@@ -343,12 +295,12 @@ package struct RelayTable: Sendable {
     guard let receiver, let registration = registrations[receiver] else { return refuse(id, .absent) }
     volumes[visitor.token].turn(to: date)
     guard !isUsedUp(visitor.token, date) else { return refuse(id, .volume, wait: Double(date.left)) }
-    guard registration.waiting < RelayLimits.waiting, calls.hasRoom(visitor, RelayLimits.calls) else {
+    guard registration.waiting < RelayLimits.waiting, calls.hasRoom(visitor.share, RelayLimits.calls) else {
       return refuse(id, .busy, wait: 1)
     }
     let call = RelayCall(Array(random.suffix(RelayCall.size)))
     prove(id, .calling(call))
-    calls.change(visitor, by: 1)
+    calls.change(visitor.share, by: 1)
     waiting[call] = (id, receiver)
     registrations[receiver]?.waiting += 1
     registrations[receiver]?.lastCall = now
@@ -363,7 +315,7 @@ package struct RelayTable: Sendable {
     // Its volume is the caller's.
     let token = visitors[caller]?.token ?? 0
     visitors[id]?.token = token
-    if let visitor = visitors[id] { calls.change(visitor, by: 1) }
+    if let visitor = visitors[id] { calls.change(visitor.share, by: 1) }
     counted.joined += 1
     for end in [caller, id] { if let way = visitors[end]?.way { actions.append(.say(end, .joined(way))) } }
     actions.append(.join(caller, id))
@@ -413,17 +365,17 @@ package struct RelayTable: Sendable {
     switch visitor.stage {
     case .new: forgetNewcomer(id, visitor.network)
     case .registered:
-      registered.change(visitor, by: -1)
+      registered.change(visitor.share, by: -1)
       guard let registration = registrations.removeValue(forKey: id) else { return }
       places[registration.place] = nil
       takenOfLength[String(registration.place.number).utf8.count, default: 0] -= 1
       for meeting in registration.meetings where meetings[meeting] == id { meetings[meeting] = nil }
       for (_, call) in waiting where call.receiver == id { refuse(call.caller, .absent) }
     case .calling(let call):
-      calls.change(visitor, by: -1)
+      calls.change(visitor.share, by: -1)
       forget(call)
     case .joined(let other):
-      calls.change(visitor, by: -1)
+      calls.change(visitor.share, by: -1)
       drop(other)
     }
   }

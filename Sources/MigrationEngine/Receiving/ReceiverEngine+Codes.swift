@@ -1,0 +1,141 @@
+import MigrationWire
+
+/// What a receiver knows of its place at a relay.
+struct RelayWait: Equatable, Sendable {
+  /// Whether the relay has not answered yet, nor failed to.
+  var isFirst: Bool
+  var place: RelayPlace?
+}
+
+/// The question that the user is asked now.
+struct StandingQuestion: Equatable, Sendable {
+  enum Subject: Equatable, Sendable {
+    case restart
+    /// Whether to accept a session's plan.
+    case consent(SessionNumber)
+  }
+
+  let subject: Subject
+  /// Whether the question is to end without an answer.
+  var isWithdrawn = false
+}
+
+/// The code that is shown while a sender may pair, and the questions to the user.
+extension ReceiverEngine {
+  // MARK: Codes
+
+  /// Has a code made while one is wanted, or another one if it has expired.
+  mutating func tendCodes() {
+    // A code also ends while a known sender is served.
+    if codes.expire(now: now) { act(.forgetCode) }
+    guard isInviting else { return }
+    // A place has become free.
+    if !door.isConfirming { codes.reopen() }
+    if codes.isExhausted {
+      // A transfer that is served is not broken off: the next wait may begin with its end.
+      let isOver = !settings.asksRestart && !phase.isEngaged
+      if let guessers = codes.tellEnd() { tell(.codesSpent(count: GuessLimit.most, from: guessers, isOver: isOver)) }
+      if isOver { endRun(.failure(Self.exhausted)) }
+    } else if codes.isWanted, !(lacksCode && phase.isEngaged), !workers.contains(.makeCode) {
+      lacksCode = false
+      if settings.hasGivenCode, codes.wasIssued { endGivenCode() } else { act(.makeCode) }
+    } else if !relayWait.isFirst, let (code, lifetime) = codes.takeReminder(now: now) {
+      tell(.code(code, lifetime: lifetime, place: relayWait.place))
+    }
+  }
+
+  /// This device has a place at its relay: from now on, the code is shown with it.
+  mutating func placed(_ place: RelayPlace) {
+    relayWait = RelayWait(isFirst: false, place: place)
+    codes.noteInterlude()
+  }
+
+  /// The relay cannot be reached, or refuses this device, which tries again. In its network the code
+  /// works all the same.
+  mutating func unplaced(_ reason: String) {
+    if relayWait.isFirst { codes.noteInterlude() }
+    if relayWait.isFirst || relayWait.place != nil {
+      tell(.notice("there is no place for this device at the relay (\(reason)); trying again"))
+    }
+    relayWait = RelayWait(isFirst: false, place: nil)
+  }
+
+  /// The only code of this run has ended. A sender that has paired with it may still come back.
+  private mutating func endGivenCode() {
+    guard phase.places.isEmpty else { return }
+    let hint = "Make a new code for both devices, with 'peer code new'."
+    let message = codes.hasExpired ? "the code that was given has expired" : "the code that was given is spent"
+    endRun(.failure(TransferFailure(.pairing, message, hint: hint)))
+  }
+
+  mutating func codeMade(_ result: Result<PairingCode, Fault>) {
+    // A sender may have come back meanwhile.
+    guard isInviting else { return act(.forgetCode) }
+    switch result {
+    case .success(let code):
+      codes.issue(code, now: now)
+      if settings.hasGivenCode { return tell(.codeAwaited(lifetime: PairingCodes.lifetime)) }
+      // It is shown together with the place.
+      if relayWait.isFirst { return codes.noteInterlude() }
+      tell(.code(code, lifetime: PairingCodes.lifetime, place: relayWait.place))
+    // The next try is when no sender is here.
+    case .failure(let fault): if phase.isEngaged { lacksCode = true } else { endRun(.failure(fault.failure)) }
+    }
+  }
+
+  private static var exhausted: TransferFailure {
+    TransferFailure(
+      .pairing, "too many wrong codes: no new code is shown",
+      hint: "Start again with --from and the address of the other device, so that no other device can try.")
+  }
+
+  // MARK: Questions
+
+  /// The questions that the user is to be asked now, the first one first.
+  private var wanted: [(subject: StandingQuestion.Subject, question: Question)] {
+    var wanted: [(subject: StandingQuestion.Subject, question: Question)] = phase.sessions.compactMap { number in
+      guard let conversation = conversations[number],
+        case .asking(let plan, let weighing, let consent) = conversation.course,
+        let transfer = transfers[of: conversation.transfer]
+      else { return nil }
+      let question = Question.consent(
+        self.wanted(of: plan, weighing), label: conversation.label, address: conversation.remote.address,
+        client: transfer.client, answers: consent)
+      return (.consent(number), question)
+    }
+    if isInviting, !phase.isEngaged, codes.isExhausted { wanted.append((.restart, .restart)) }
+    return wanted
+  }
+
+  /// Asks one question at a time: an unwanted question is withdrawn, and the next one follows its
+  /// end.
+  mutating func tendQuestion() {
+    let wanted = wanted
+    if let question {
+      if question.isWithdrawn || wanted.contains(where: { $0.subject == question.subject }) { return }
+      self.question?.isWithdrawn = true
+      act(.withdrawQuestion)
+    } else if let wanted = wanted.first {
+      question = StandingQuestion(subject: wanted.subject)
+      act(.ask(wanted.question))
+    }
+  }
+
+  mutating func answered(_ answer: Bool?, _ taken: [UInt16: ArrivalClasses]?) {
+    let asked = question
+    question = nil
+    // An answer that came too late is ignored.
+    guard let asked, !asked.isWithdrawn else { return }
+    switch asked.subject {
+    case .restart where answer == true: codes.startAnew()
+    case .restart: endRun(.failure(Self.exhausted))
+    case .consent(let number) where answer == true: record(number, taking: taken)
+    case .consent(let number): decline(number)
+    }
+  }
+}
+
+extension Fault {
+  static let declined = Fault(
+    .declined, "the offer was not accepted", telling: "the offer was not accepted on the receiving device")
+}

@@ -1,0 +1,230 @@
+package import MigrationWire
+
+/// The values of the receiver's events and actions.
+extension ReceiverEngine {
+  /// A transfer of an earlier run at this destination.
+  package struct KnownTransfer: Sendable {
+    /// A part that is imported; the sender may not have been told.
+    package struct Finished: Sendable {
+      package let done: Done
+      /// The number of items that the sender could not send.
+      package let unsent: UInt64
+      /// Every item named as not stored.
+      package let notStored: [Refusal]
+      /// In seconds since 1970.
+      package let at: Int64
+      /// How many roots were left out.
+      package let unplaced: Int
+
+      package init(done: Done, unsent: UInt64 = 0, notStored: [Refusal] = [], at: Int64 = 0, unplaced: Int = 0) {
+        self.unplaced = unplaced
+        self.done = done
+        self.unsent = unsent
+        self.notStored = notStored
+        self.at = at
+      }
+    }
+
+    package let identifier: TransferID
+    /// The sender's key: the pin.
+    package let client: KeyFingerprint
+    /// The sender's last address without the port, where it is known.
+    package let host: String?
+    package let plan: Plan
+    /// By their numbers.
+    package let finished: [UInt16: Finished]
+    /// The part that ran last. What follows is about it.
+    package let part: UInt16
+    /// The amount of staged data.
+    package let held: Tally
+    package let unsent: UInt64
+    /// The named items that the destination cannot store.
+    package let refusals: [Refusal]
+    /// The named items that the sender had left out because the destination cannot hold them.
+    package let withheld: [Refusal]
+    /// The total of a part of which everything had arrived: its import continues.
+    package let concluded: Tally?
+    /// Whether this process holds it; otherwise only the remembered facts are known, and more may
+    /// be staged.
+    package let isHeld: Bool
+    /// Whether more may be staged of it than this tells.
+    package let hasMore: Bool
+    /// How many roots were left out of the part.
+    package let unplaced: Int
+
+    package init(
+      identifier: TransferID, client: KeyFingerprint, host: String? = nil, plan: Plan,
+      finished: [UInt16: Finished] = [:], part: UInt16 = 0, held: Tally = Tally(), unsent: UInt64 = 0,
+      refusals: [Refusal] = [], withheld: [Refusal] = [], concluded: Tally? = nil, isHeld: Bool = true,
+      hasMore: Bool = false, unplaced: Int = 0
+    ) {
+      self.unplaced = unplaced
+      self.identifier = identifier
+      self.client = client
+      self.host = host
+      self.plan = plan
+      self.finished = finished
+      self.part = part
+      self.held = held
+      self.unsent = unsent
+      self.refusals = refusals
+      self.withheld = withheld
+      self.concluded = concluded
+      self.isHeld = isHeld
+      self.hasMore = hasMore
+    }
+  }
+
+  /// How the parts of a plan were judged, by their numbers.
+  package typealias Weighing = [UInt16: Result<Examination, Fault>]
+
+  /// The result of an examination of a part that can be taken.
+  package struct Examination: Equatable, Sendable {
+    /// How much room there is, for people.
+    package let availableBytes: UInt64?
+
+    /// The most bytes accepted of a part that may exceed its announced size; nil for any other.
+    package let mostBytes: UInt64?
+
+    /// The roots that cannot arrive, or that the user does not take, in ascending order.
+    package var without: [UnplacedRoot]
+
+    /// What the part is here; nil where its user has taken it already.
+    package let arrival: PartArrival?
+
+    package init(
+      availableBytes: UInt64?, mostBytes: UInt64? = nil, without: [UnplacedRoot] = [], arrival: PartArrival? = nil
+    ) {
+      self.arrival = arrival
+      self.availableBytes = availableBytes
+      self.mostBytes = mostBytes
+      self.without = without
+    }
+  }
+
+  /// A root that is left out of a part that is taken.
+  package struct UnplacedRoot: Equatable, Sendable {
+    /// Its position among the roots of the part.
+    package let root: UInt32
+    package let fault: Fault
+
+    package init(root: UInt32, fault: Fault) {
+      self.root = root
+      self.fault = fault
+    }
+  }
+
+  /// The facts with which an accepted part begins.
+  package struct Admitted: Sendable {
+    package let keys: TransferKeys
+    /// The items that the destination can hold; nil for an app, whose items cannot be refused.
+    package let traits: DestinationTraits?
+    package let held: Tally
+    /// The named items of earlier sessions that the destination cannot store; nil where the engine
+    /// knows them. The worker of the import of a concluded part reports them.
+    package let refusals: [Refusal]?
+    /// The total of a part of which everything had arrived, and whose import is to be tried again.
+    package let concluded: Tally?
+    /// Whether the sender is to name what it does not have any more of what it has sent earlier.
+    package let namesAbsent: Bool
+
+    package init(
+      keys: TransferKeys, traits: DestinationTraits?, held: Tally, refusals: [Refusal]? = nil, concluded: Tally? = nil,
+      namesAbsent: Bool = false
+    ) {
+      self.namesAbsent = namesAbsent
+      self.keys = keys
+      self.traits = traits
+      self.held = held
+      self.refusals = refusals
+      self.concluded = concluded
+    }
+  }
+
+  /// How a data stream ended.
+  package enum StreamEnd: Equatable, Sendable {
+    /// By END, because it was told to end, or because its connection was cut: another stream may
+    /// replace it.
+    case over
+    /// The sender cannot repair it.
+    case failed(Fault)
+  }
+
+  /// A part that could be taken, for the question to the user.
+  package struct WantedPart: Equatable, Sendable {
+    package let number: UInt16
+    package let part: Part
+    /// The part by its estimates.
+    package let offer: Offer
+    package let room: Examination
+
+    package init(_ number: UInt16, _ part: Part, offer: Offer, room: Examination) {
+      self.number = number
+      self.part = part
+      self.offer = offer
+      self.room = room
+    }
+  }
+
+  /// What is recorded of a plan.
+  package struct PlanRecord: Sendable {
+    package let transfer: TransferID
+    package let client: KeyFingerprint
+    package let plan: Plan
+    /// What a person has answered.
+    package let consent: Consent
+    /// The other device's label and address.
+    package let label: String
+    package let address: String
+    /// Whether both users want to keep the pairing.
+    package let keepsPairing: Bool
+    /// Whether its key was that of a known device when it connected.
+    package let isOfDevice: Bool
+  }
+
+  /// The parameters that a session needs once a part is offered.
+  package struct StagingOrder: Sendable {
+    package let transfer: TransferID
+    package let part: UInt16
+    package let offer: Offer
+    package let held: Tally
+    /// What is taken of its items; nil for what was taken when it began, or for all of them.
+    package let taken: ArrivalClasses?
+    /// Whether the sender may compress.
+    package let isCompressible: Bool
+  }
+}
+
+/// The addresses of a receiver: host texts without a port, most useful first.
+package struct Listening: Equatable, Sendable {
+  /// All addresses.
+  package let addresses: [String]
+  /// The addresses that are worth showing to a person.
+  package let shown: [String]
+  package let port: UInt16
+  /// The ranges of addresses that may pair, for people; empty where every sender may.
+  package let from: [String]
+  /// Whether senders in the same network find this device without an address.
+  package let isAnnounced: Bool
+  /// Whether all these addresses are those of tunnels, such as a VPN's.
+  package let isInTunnels: Bool
+
+  /// `shown` (default: all addresses) are the addresses for people.
+  package init(
+    addresses: [String], shown: [String]? = nil, port: UInt16, from: [String] = [], isAnnounced: Bool = false,
+    isInTunnels: Bool = false
+  ) {
+    self.addresses = addresses
+    self.shown = shown ?? addresses
+    self.port = port
+    self.from = from
+    self.isAnnounced = isAnnounced
+    self.isInTunnels = isInTunnels
+  }
+
+  /// What a user should know who can only be reached through tunnels.
+  package static let tunnelNotice = """
+    the only address of this device is a VPN's, and only devices in the same VPN reach it: turn the VPN off on this \
+    device, or join it on the other one
+    """
+}

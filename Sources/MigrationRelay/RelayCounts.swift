@@ -1,0 +1,59 @@
+/// The connections of a token from one network.
+struct RelayShare: Hashable, Sendable {
+  let token: Int
+  let network: String
+}
+
+/// How many connections of one kind there are.
+struct RelayCount: Sendable {
+  private var ofNetwork: [String: Int] = [:]
+  private var ofToken: [Int: Int] = [:]
+  private var ofShare: [RelayShare: Int] = [:]
+  private(set) var all = 0
+
+  /// Connections have come, or gone.
+  mutating func change(_ share: RelayShare, by step: Int) {
+    all += step
+    ofToken[share.token, default: 0] += step
+    ofNetwork[share.network, default: 0] += step
+    ofShare[share, default: 0] += step
+    if ofNetwork[share.network] == 0 { ofNetwork[share.network] = nil }
+    if ofShare[share] == 0 { ofShare[share] = nil }
+  }
+
+  /// Those of a token.
+  func count(ofToken token: Int) -> Int { ofToken[token, default: 0] }
+  /// Those of a token from one network.
+  func count(_ share: RelayShare) -> Int { ofShare[share, default: 0] }
+
+  /// Whether one more of a share is within a limit.
+  func hasRoom(_ share: RelayShare, _ limit: RelayLimits.Limit) -> Bool {
+    all < limit.all && isBelow(limit.ofNetwork, network: share.network) && isBelow(limit.ofToken, token: share.token)
+  }
+
+  /// Whether one more of a network is within its limit.
+  func isBelow(_ limit: Int, network: String) -> Bool { ofNetwork[network, default: 0] < limit }
+  /// Whether one more of a token is within its limit.
+  func isBelow(_ limit: Int, token: Int) -> Bool { ofToken[token, default: 0] < limit }
+}
+
+/// The bytes that a token has passed on in the newest day and month.
+struct RelayVolume: Sendable {
+  private var date = RelayDate(0)
+  private(set) var ofDay: UInt64 = 0
+  private(set) var ofMonth: UInt64 = 0
+
+  /// Another day, or month, begins with nothing.
+  mutating func turn(to date: RelayDate) {
+    if date.day != self.date.day { ofDay = 0 }
+    if date.month != self.date.month { ofMonth = 0 }
+    self.date = date
+  }
+
+  /// Bytes were passed on.
+  mutating func add(_ count: UInt64, on date: RelayDate) {
+    turn(to: date)
+    ofDay += count
+    ofMonth += count
+  }
+}
