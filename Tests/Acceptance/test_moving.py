@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import shutil
 import signal
 
 from computers import computers
@@ -249,6 +250,20 @@ def test_a_killed_migration(work):
         require(one.read() == other.read(), "the large file differs")
     equal(new.read("Documents/a"), "a", "the folder's file")
     equal(new.read(".config/one/data"), "one", "the file of the app of files")
+
+
+def test_removed_records(work):
+    """moving: both ends are done when the sender's records were removed meanwhile, and the next run needs no code"""
+    old, new = computers(work, [])
+    random_file(f"{old.home}/large", 8 * MIB)
+    receiver = new.receive()
+    link = work.slow_link(receiver.port)
+    sender = old.send(link.port, receiver.pairing_code, "--everything")
+    wait_for("some data", PATIENCE, lambda: link.passed > MIB or not sender.is_running())
+    shutil.rmtree(f"{old.peer_home}/transfers")
+    end_well(sender, receiver)
+    receiver = new.receive(is_inviting=False)
+    end_well(old.send(receiver.port, None, "--everything"), receiver)
 
 
 def test_the_names_again(work):

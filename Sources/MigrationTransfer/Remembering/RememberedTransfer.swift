@@ -129,6 +129,17 @@ package final class TransferEntry: Sendable {
     return (try? directory.directory.status(Self.forgottenFile)) != nil
   }
 
+  /// Whether the record was removed from the disk, by another program.
+  var isGone: Bool {
+    LoopThread.check("look for a transfer's entry")
+    do throws(SystemError) {
+      _ = try transfers.directory.status(name)
+      return false
+    } catch {
+      return error.isNotFound
+    }
+  }
+
   /// Changes the record, durably and at once.
   package func update(_ change: (inout RememberedTransfer) -> Void) throws(Fault) {
     LoopThread.check("write a transfer's entry")

@@ -144,11 +144,13 @@ final class SendingTransfer: Sendable {
 
   /// Records the receiver's DONE for a part. Returns whether the record, if there is one, is durable.
   func finish(_ part: UInt16, _ done: Done, naming refusals: [Refusal]) -> Bool {
+    let entry = entry.withLock { $0 }
     do throws(Fault) {
-      try entry.withLock { $0 }?.finish(part, done, notStored: refusals)
+      try entry?.finish(part, done, notStored: refusals)
       return true
     } catch {
-      return false
+      // No later run asks again by a record that was removed.
+      return entry?.isGone ?? true
     }
   }
 
