@@ -302,6 +302,8 @@ class Work:
                 process.signal(signal.SIGTERM)
             for process in self.processes:
                 process.end()
+            for process in self.processes:
+                require(f"(process {process.pid})" not in process.text(), f"'{process.name()}' takes itself for another one")
 
     def room_for(self, count):
         """Skips the check if a disk has less room."""

@@ -266,6 +266,26 @@ def test_removed_records(work):
     end_well(old.send(receiver.port, None, "--everything"), receiver)
 
 
+def test_another_run(work):
+    """moving: a run that another one keeps away names that one's process, and goes on when it is gone"""
+    old, new = computers(work, [])
+    old.write("letter")
+    receiver = new.receive()
+    end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
+    random_file(f"{old.home}/large", 24 * MIB)
+    receiver = new.receive()
+    link = work.slow_link(receiver.port)
+    first = old.send(link.port, None, "--everything")
+    wait_for("some data", PATIENCE, lambda: link.passed > 4 * MIB or not first.is_running())
+    second = old.send(receiver.port, None, "--everything")
+    equal(second.wait(), 4, f"the exit code of the second run: {second.text()[-300:]}")
+    require(f"another 'peer send' (process {first.pid})" in second.error()["message"], f"said: {second.error()}")
+    first.signal(signal.SIGKILL)
+    first.wait()
+    end_well(old.send(receiver.port, None, "--everything"), receiver)
+    equal(os.path.getsize(f"{new.home}/large"), 24 * MIB, "the file")
+
+
 def test_the_names_again(work):
     """moving: the next run names again what an earlier one has named of the parts that it has finished"""
     old, new = computers(work, APPS[:1])
