@@ -34,7 +34,7 @@ package struct ChosenPart: Sendable {
       if let settings = app.settings { .settings(app, settings) } else {
         app.kind == .withExtension ? .app(app) : .files(app, places)
       }
-    name = Self.name(of: [Array((app.name.isEmpty ? app.identifier : app.name).utf8)])
+    name = Part.name(of: [Array((app.name.isEmpty ? app.identifier : app.name).utf8)])
     flags = app.hasSecrets ? [.runsByItself, .secret] : .runsByItself
     size = entry.size
     selection = inventory.selection(for: places, of: app)
@@ -47,7 +47,7 @@ package struct ChosenPart: Sendable {
     guard !entries.isEmpty else { return nil }
     let places = entries.flatMap(\.places).sorted { $0.root.lexicographicallyPrecedes($1.root) }
     self.contents = contents(places)
-    name = Self.name(of: places.map(\.path))
+    name = Part.name(of: places.map(\.path))
     self.flags = flags
     size = entries.reduce(EntrySize(Tally(), allocated: 0)) { sum, entry in
       sum.flatMap { sum in entry.size.map { sum.adding($0) } }
@@ -84,13 +84,5 @@ package struct ChosenPart: Sendable {
       roots.append(try place.source(in: home, sharing: &parents))
     }
     return roots
-  }
-
-  /// The first name, and how many more there are.
-  private static func name(of items: [[UInt8]]) -> String {
-    let more = items.count > 1 ? " and \(items.count - 1) more" : ""
-    var name = String(decoding: items[0], as: UTF8.self)
-    while name.utf8.count + more.utf8.count > Limits.name { name.unicodeScalars.removeLast() }
-    return name + more
   }
 }

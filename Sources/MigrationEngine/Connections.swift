@@ -68,12 +68,15 @@ package struct Traffic: Equatable, Sendable {
   package var sent: UInt64 = 0
   /// Bytes that compression saved.
   package var saved: UInt64 = 0
+  /// Those of the bytes that are of the newest part.
+  package var ofPart: UInt64 = 0
   /// Seconds from the first of these bytes to the last message; 0 where one of the two is missing.
   package var seconds: Double = 0
 
-  package init(sent: UInt64 = 0, saved: UInt64 = 0, seconds: Double = 0) {
+  package init(sent: UInt64 = 0, saved: UInt64 = 0, ofPart: UInt64 = 0, seconds: Double = 0) {
     self.sent = sent
     self.saved = saved
+    self.ofPart = ofPart
     self.seconds = seconds
   }
 }

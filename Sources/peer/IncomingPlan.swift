@@ -7,7 +7,7 @@ import MigrationWire
 struct IncomingPlan {
   /// A part that could be taken.
   struct Entry {
-    /// Its position in the plan, and one.
+    /// Its position in the list that is shown, and one.
     let number: Int
     let wanted: ReceiverEngine.WantedPart
     let arrival: PartArrival
@@ -25,14 +25,19 @@ struct IncomingPlan {
   init(_ question: ConsentQuestion, allowing permissions: ArrivalClasses) {
     self.question = question
     self.permissions = permissions
-    entries = question.parts.map { wanted in
-      let arrival = wanted.room.arrival ?? PartArrival(name: VisibleText.of(wanted.part.name), roots: [.files])
+    let parts = question.parts.map { wanted in
+      (wanted, wanted.room.arrival ?? PartArrival(name: VisibleText.of(wanted.part.name), roots: [.files]))
+    }
+    // The list has one class after the other.
+    let shown = ArrivalClasses.all.each.flatMap { kind in parts.filter { $0.1.classes.each.first == kind } }
+    entries = shown.enumerated().map { index, part in
+      let (wanted, arrival) = part
       let ticked = arrival.classes.each.filter { kind in
         if kind != .files, permissions.contains(kind) { return true }
         return question.answers.answer(about: kind, of: wanted.part, arrival) ?? (kind != .secrets)
       }
       return Entry(
-        number: Int(wanted.number) + 1, wanted: wanted, arrival: arrival, ticked: ArrivalClasses(ticked))
+        number: index + 1, wanted: wanted, arrival: arrival, ticked: ArrivalClasses(ticked))
     }
   }
 
@@ -162,10 +167,16 @@ struct IncomingPlan {
     }
     let total = entries.reduce(Tally()) { $0.adding(Tally(items: $1.part.items ?? 0, bytes: $1.part.bytes ?? 0)) }
     let room = availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
+    let others = question.planned - entries.count
+    let planned = Figures.count(UInt64(max(question.planned, entries.count)), "part")
+    let count = others > 0 ? "\(entries.count) of \(planned)" : planned
     rows.append(
-      .heading(
-        "Total: \(Figures.count(UInt64(entries.count), "part")), \(Figures.count(total.items, "item")), "
-          + "\(Figures.size(total.bytes))\(room)"))
+      .heading("Total: \(count), \(Figures.count(total.items, "item")), \(Figures.size(total.bytes))\(room)"))
+    if others > 0 { rows.append(.heading("The others have arrived, or cannot arrive now, as is said afterwards.")) }
+    if question.isLater {
+      let apps = entries.filter(\.isOfApp).compactMap(\.part.bytes).reduce(0, &+)
+      rows.append(.heading(PlanTable.crossing(apps)))
+    }
     let sender = DeviceAddress.shown(question.label, question.address)
     return "\n\(sender) wants to send:\n\(rows.text(columns: columns))"
   }
@@ -211,11 +222,16 @@ extension IncomingPlan.Entry {
     return names.prefix(Self.shownNames).joined(separator: ", ") + more
   }
 
+  fileprivate var isOfApp: Bool {
+    switch part.contents {
+    case .files, .app: true
+    case .folders, .role, .unknown: false
+    }
+  }
+
   /// The sender's name of it, as a quotation, and how much it may become.
   fileprivate var note: String? {
-    var words: [String] = []
-    if case .files = part.contents { words.append("data of an app") }
-    if case .app = part.contents { words.append("data of an app") }
+    var words = isOfApp ? ["data of an app"] : []
     if VisibleText.of(part.name) != arrival.name {
       words.append("the other device calls it \(VisibleText.quoted(Array(part.name.utf8)))")
     }

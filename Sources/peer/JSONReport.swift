@@ -256,8 +256,8 @@ extension PartEnd {
     case .success(let result):
       return about + [
         "state": result.concludedAt == nil ? "done" : "doneBefore", "items": result.total.items,
-        "bytes": result.total.bytes, "unsent": result.unsent, "notStored": result.notStored,
-        "present": result.leftOut.present, "differing": result.leftOut.differing,
+        "bytes": result.total.bytes, "sentBytes": result.sentBytes, "unsent": result.unsent,
+        "notStored": result.notStored, "present": result.leftOut.present, "differing": result.leftOut.differing,
       ]
     case .failure(let failure): return about + ["state": "failed", "mayResume": mayResume] + failure.members
     }

@@ -51,7 +51,9 @@ extension PartEnd {
     switch result {
     case .success(let result):
       let figures = "\(Figures.count(result.total.items, "item")), \(Figures.size(result.total.bytes))"
-      return "\(name): \(result.concludedAt == nil ? "done" : "done before") (\(figures))"
+      return result.concludedAt == nil
+        ? "\(name): done (\(figures); \(Figures.size(result.sentBytes)) over the wire)"
+        : "\(name): done before (\(figures))"
     case .failure(let failure):
       let subject = root.map { "\(name), \(VisibleText.listed($0))" } ?? name
       return "\(subject): \(failure.message)"
@@ -93,10 +95,10 @@ extension TransferResult {
   /// What has arrived.
   func headline(_ role: Role) -> String { ([summary(role)] + partLines).map { $0 + "\n" }.joined() }
 
-  /// The items that need a word, and losses.
-  func details(_ unsent: UnsentList) -> String {
-    (notStoredLines(unsent) + unsentLines(unsent) + leftOutLines(unsent) + renamedLines(unsent)
-      + losses.map(\.sentence) + leftBehind.map(\.sentence))
+  /// The items that need a word, and losses. A table of the parts has the renamed ones.
+  func details(_ unsent: UnsentList, besidesTable: Bool = false) -> String {
+    (notStoredLines(unsent) + unsentLines(unsent) + leftOutLines(unsent)
+      + (besidesTable ? [] : renamedLines(unsent)) + losses.map(\.sentence) + leftBehind.map(\.sentence))
       .map { $0 + "\n" }.joined()
   }
 

@@ -71,7 +71,7 @@ import Testing
     var choice = PlanChoice(inventory)
     try choice.apply("+8")
     let parts = choice.parts(of: inventory)
-    #expect(parts.map(\.name) == ["Notes", "Vim", ".bashrc", "Dokumente and 1 more", "Projekte and 1 more"])
+    #expect(parts.map(\.name) == ["Notes", "Vim", ".bashrc", "Dokumente, Dokumente/Musik", "Projekte, notes.txt"])
     #expect(parts.map(\.flags) == [.runsByItself, .runsByItself, .runsByItself, [], []])
     #expect(parts.map { $0.size?.tally.bytes } == [nil, 6, 5, 1500, 1])
     #expect(
@@ -89,7 +89,7 @@ import Testing
     #expect(choice.parts(of: inventory).map(\.name).last == "A")
     try choice.take(apps: ["a", "org.example.notes"], in: inventory)
     #expect(
-      choice.parts(of: inventory).map(\.name) == ["Notes", "Dokumente and 1 more", "Projekte and 1 more", "A"])
+      choice.parts(of: inventory).map(\.name) == ["Notes", "Dokumente, Dokumente/Musik", "Projekte, notes.txt", "A"])
   }
 
   @Test func `a source of a part has the roots by key, and nothing of another part`() throws {

@@ -31,9 +31,9 @@ enum Words {
     case .makeCode: "make code"
     case .forgetCode: "forget code"
     case .ask(.restart): "ask restart"
-    case .ask(.consent(let parts, let label, let address, _, _)):
+    case .ask(.consent(let plan, let label, let address, _, _)):
       "ask consent to "
-        + parts.map { part in
+        + plan.wanted.map { part in
           "\(part.offer.items), \(part.room.availableBytes.map { "\($0)" } ?? "?") free"
             + (part.room.mostBytes.map { ", \($0) at most" } ?? "")
         }.joined(separator: "; ") + " of \(label) at \(address)"

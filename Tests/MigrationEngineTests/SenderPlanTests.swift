@@ -33,7 +33,7 @@ import Testing
     #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 plan new of 3")
     #expect(
       trial.hear(.verdict(Fixture.verdict([.taken(), .refused(full), .taken()]))) == [
-        "tell tree and 1 more failed noSpace: the other device stopped: \"full\" (Free some space there, or start "
+        "tell tree, wood failed noSpace: the other device stopped: \"full\" (Free some space there, or start "
           + "'peer receive' there with a greater --max-size.)",
         "record plan 1 77 of 3 for there at host:7",
       ])
@@ -89,7 +89,7 @@ import Testing
     #expect(trial.hear(.done(Fixture.done)) == ["record 7.1 9/900 refusals 1"])
     #expect(
       trial.take(.recorded(7, Fixture.traffic, isWritten: true)).prefix(2) == [
-        "tell tree and 1 more done", "say 1 receipt",
+        "tell tree, wood done", "say 1 receipt",
       ])
     // Roots that an earlier run left out of the first one are still not there.
     let end = result(&trial)
@@ -231,7 +231,7 @@ import Testing
     trial.hear(.done(Fixture.done))
     #expect(trial.take(.recorded(77, Fixture.traffic, isWritten: false)) == ["tell tree done", offer(1)])
     _ = trial.accept()
-    #expect(trial.finish() == ["tell tree and 1 more done", "stop 1", "close 1 until 102.0"])
+    #expect(trial.finish() == ["tell tree, wood done", "stop 1", "close 1 until 102.0"])
   }
 }
 

@@ -89,7 +89,7 @@ import Testing
 @Suite struct MigrationTableTests {
   private let table = MigrationTable(
     rows: [
-      .init(name: "Firefox", state: .done, items: 1204, bytes: 225_000_000, seconds: 3.2),
+      .init(name: "Firefox", state: .done, items: 1204, bytes: 225_000_000, sentBytes: 2_000, seconds: 3.2),
       .init(
         name: "Notes", state: .failed, reason: "the app is running", hint: "Close it, and run the same commands again."),
       .init(
@@ -109,7 +109,7 @@ import Testing
         To move the missing parts, run the same command again:
           peer send --everything
         done     Firefox        1,204    225 MB
-                 3.2 s
+                 2.0 kB crossed in 3.2 s
         failed   Notes              0       0 B
         in part  Documents         10     900 B
         Arrived under another name, since an item has the name:
@@ -146,7 +146,7 @@ import Testing
     let text = table.json.json.text
     #expect(
       text.hasPrefix(
-        #"{"parts":[{"name":"Firefox","state":"done","items":1204,"bytes":225000000,"seconds":3.2,"missing":0,"renamed":[]},"#
+        #"{"parts":[{"name":"Firefox","state":"done","items":1204,"bytes":225000000,"sentBytes":2000,"seconds":3.2,"missing":0,"renamed":[]},"#
       ))
     #expect(text.contains(#""renamed":[{"path":"documents/a.txt","target":"Dokumente/a (2).txt"}]}]"#))
   }

@@ -37,10 +37,13 @@ struct IncomingPart: Sendable {
   /// hold them.
   var withheldItems: [Refusal] = []
 
-  /// The result of the part for the user, whose traffic is the transfer's.
-  func result(_ done: Done, without unplaced: Int = 0, concludedAt: Int64? = nil) -> TransferResult {
+  /// The result of the part for the user.
+  func result(
+    _ done: Done, sentBytes: UInt64 = 0, without unplaced: Int = 0, concludedAt: Int64? = nil
+  ) -> TransferResult {
     TransferResult(
-      total: done.total, sentBytes: 0, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0, unsent: unsent,
+      total: done.total, sentBytes: sentBytes, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0,
+      unsent: unsent,
       losses: done.losses, leftOut: leftOut, notStored: done.notStored, renamed: done.renamed,
       leftBehind: leftBehind, concludedAt: concludedAt, failedParts: max(unplaced, unplacedBefore))
   }
@@ -248,7 +251,7 @@ struct IncomingTransfer: Sendable {
   mutating func imported(_ done: Done, _ refused: [Refusal]) {
     part.stage = .done
     results[part.number] = .finished(
-      done, part.result(done, without: unplaced[part.number]?.count ?? 0),
+      done, part.result(done, sentBytes: traffic.ofPart, without: unplaced[part.number]?.count ?? 0),
       notStored: (refused + part.withheldItems).nameable, isTold: true)
   }
 

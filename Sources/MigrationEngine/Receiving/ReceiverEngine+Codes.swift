@@ -99,7 +99,9 @@ extension ReceiverEngine {
         let transfer = transfers[of: conversation.transfer]
       else { return nil }
       let question = Question.consent(
-        self.wanted(of: plan, weighing), label: conversation.label, address: conversation.remote.address,
+        WantedPlan(
+          wanted: self.wanted(of: plan, weighing), count: plan.parts.count, isLater: conversation.isOfDevice),
+        label: conversation.label, address: conversation.remote.address,
         client: transfer.client, answers: consent)
       return (.consent(number), question)
     }

@@ -276,6 +276,15 @@ extension ReceiverEngine {
     /// Whether to accept these parts of a new transfer of the device with this key. One that is not
     /// welcome is not expected any longer either.
     /// `answers` has what a person has said before.
-    case consent([WantedPart], label: String, address: String, client: KeyFingerprint, answers: Consent)
+    case consent(WantedPlan, label: String, address: String, client: KeyFingerprint, answers: Consent)
+  }
+
+  /// What could be taken of a plan.
+  package struct WantedPlan: Equatable, Sendable {
+    package let wanted: [WantedPart]
+    /// How many parts the plan has.
+    package let count: Int
+    /// Whether the device is known from an earlier transfer.
+    package let isLater: Bool
   }
 }

@@ -114,10 +114,10 @@ extension SenderEngine {
     mutating func fail(by fault: Fault) { (outcome, self.fault) = (.failure(fault.failure), fault) }
 
     /// A run that only reads DONE has nothing to send, and does not know which items were left out.
-    mutating func finish(_ done: Done) {
+    mutating func finish(_ done: Done, sentBytes: UInt64 = 0) {
       outcome = .success(
         TransferResult(
-          total: done.total, sentBytes: 0, heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes),
+          total: done.total, sentBytes: sentBytes, heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes),
           seconds: 0, unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
           leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, renamed: done.renamed,
           leftBehind: finish?.leftBehind ?? [], concludedAt: finish == nil ? unfinished?.lastSeen : nil,

@@ -401,7 +401,7 @@ struct SenderConversation: Sendable {
     guard let part, let done else { return }
     isUnrecorded = isUnrecorded || !isWritten
     actions += done.renamedItems.map { .tell($0.event, part: part) }
-    facts.transfer[part].finish(done)
+    facts.transfer[part].finish(done, sentBytes: facts.transfer.traffic.ofPart)
     tellEnd(of: part, facts, &actions)
     if let faultAfterDone, nextPart(facts) != nil {
       self.done = nil

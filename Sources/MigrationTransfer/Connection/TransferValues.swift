@@ -44,6 +44,9 @@ extension Features {
 final class TrafficCount: Sendable {
   private let sentCount = Atomic<UInt64>(0)
   private let savedCount = Atomic<UInt64>(0)
+  /// The newest part, and the bytes of those before it. One thread at a time begins a part.
+  private let part = Atomic<UInt16>(0)
+  private let beforePart = Atomic<UInt64>(0)
   /// In nanoseconds; 0 before the event.
   private let first = Atomic<Int64>(0)
   private let last = Atomic<Int64>(0)
@@ -51,8 +54,9 @@ final class TrafficCount: Sendable {
   /// The present counts.
   var amount: Traffic {
     let (first, last) = (first.load(ordering: .relaxed), last.load(ordering: .relaxed))
+    let sent = sentCount.load(ordering: .relaxed)
     return Traffic(
-      sent: sentCount.load(ordering: .relaxed), saved: savedCount.load(ordering: .relaxed),
+      sent: sent, saved: savedCount.load(ordering: .relaxed), ofPart: sent - beforePart.load(ordering: .relaxed),
       seconds: first > 0 && last > first ? Double(last - first) / 1e9 : 0)
   }
 
@@ -60,6 +64,12 @@ final class TrafficCount: Sendable {
   func add(sent: Int, saved: Int = 0) {
     sentCount.add(UInt64(sent), ordering: .relaxed)
     if saved > 0 { savedCount.add(UInt64(saved), ordering: .relaxed) }
+  }
+
+  /// Another part begins, or the same one continues: everything of the one before has crossed.
+  func begin(_ number: UInt16) {
+    guard part.exchange(number, ordering: .relaxed) != number else { return }
+    beforePart.store(sentCount.load(ordering: .relaxed), ordering: .relaxed)
   }
 
   /// Notes the time of the first byte, or of an archive's end without a byte. Only the first call

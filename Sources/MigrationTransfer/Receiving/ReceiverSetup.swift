@@ -146,8 +146,17 @@ package struct ConsentQuestion: Sendable {
   package let address: String
   /// What a person has answered before.
   package let answers: Consent
+  /// How many parts the plan has.
+  package let planned: Int
+  /// Whether the device is known from an earlier transfer.
+  package let isLater: Bool
 
-  package init(parts: [ReceiverEngine.WantedPart], label: String, address: String, answers: Consent = Consent()) {
+  package init(
+    parts: [ReceiverEngine.WantedPart], of planned: Int = 0, label: String, address: String,
+    answers: Consent = Consent(), isLater: Bool = false
+  ) {
+    self.planned = planned
+    self.isLater = isLater
     self.answers = answers
     self.parts = parts
     self.label = label

@@ -59,10 +59,11 @@ extension ReceiverSetup {
     ending.clear()
     let (helpers, store) = (helpers, store)
     return ReceiverWorker("question") {
-      guard case .consent(let parts, let label, let address, let client, let answers) = question else {
+      guard case .consent(let plan, let label, let address, let client, let answers) = question else {
         return Report(.answered(helpers.restart?(ending.raw)))
       }
-      let asked = ConsentQuestion(parts: parts, label: label, address: address, answers: answers)
+      let asked = ConsentQuestion(
+        parts: plan.wanted, of: plan.count, label: label, address: address, answers: answers, isLater: plan.isLater)
       switch helpers.consent?(asked, ending.raw) {
       case nil: return Report(.answered(nil))
       case .no?:

@@ -143,6 +143,7 @@ struct StagingWorker: Sendable {
   /// items of the destination.
   func stage(_ order: ReceiverEngine.StagingOrder, _ streams: StreamCounts) throws -> ReceiverPerformer.WorkerReport {
     if transfer.entry?.isForgotten == true { throw Fault.forgotten }
+    transfer.traffic.begin(order.part)
     let known = transfer.staged(ofPart: order.part)
     guard let wanted = transfer.part(order.part) else { preconditionFailure("a part is offered of a recorded plan") }
     let importers = setup.importers.within(transfer.folder)

@@ -182,6 +182,7 @@ struct SendingSession: Sendable {
     var held = held
     if order.accept.flags.contains(.namesAbsent) { held.nameAbsent() }
     transfer.note(UInt64(order.leftOut.count), \.unplaced, ofPart: order.part)
+    transfer.traffic.begin(order.part)
     // The previous session's memory: a transfer may have thousands of sessions.
     CurrentProcess.returnFreeMemory()
     if let clause = source.withholding(for: order.traits).clause { setup.post(.withholding(number, clause: clause)) }

@@ -128,8 +128,8 @@ extension Part {
     let contents: Contents
     var name: String
     switch summary.contents {
-    case .folders(let roots): (contents, name) = (.folders(roots), Self.name(of: roots))
-    case .role(let role, let roots): (contents, name) = (.role(role, roots), Self.name(of: roots))
+    case .folders(let roots): (contents, name) = (.folders(roots), Self.name(of: roots.map(\.name)))
+    case .role(let role, let roots): (contents, name) = (.role(role, roots), Self.name(of: roots.map(\.name)))
     case .app(let app): (contents, name) = (.app(app), app.bundleIdentifier)
     case .files(let app, let roots): (contents, name) = (.files(of: app, roots), app)
     }
@@ -138,12 +138,15 @@ extension Part {
       allocated: summary.allocated)
   }
 
-  private static func name(of roots: [Root]) -> String {
-    var name = String(decoding: roots[0].name, as: UTF8.self)
-    let more = roots.count > 1 ? " and \(roots.count - 1) more" : ""
+  /// The first names of a part's items, and how many more there are: at most 255 bytes.
+  package static func name(of items: [[UInt8]]) -> String {
+    var name = items.prefix(shownNames).map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
+    let more = items.count > shownNames ? " and \(items.count - shownNames) more" : ""
     while name.utf8.count + more.utf8.count > Limits.name { name.unicodeScalars.removeLast() }
     return name + more
   }
+
+  private static let shownNames = 3
 
   /// The contents as an offer has them; nil for an unknown kind.
   package var offered: Offer.Contents? {

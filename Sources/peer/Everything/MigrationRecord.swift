@@ -77,7 +77,7 @@ struct MigrationRecord: Sendable {
     switch end.result {
     case .success(let result):
       var row = MigrationTable.Row(name: name, state: result.concludedAt == nil ? .done : .finished)
-      (row.items, row.bytes) = (result.total.items, result.total.bytes)
+      (row.items, row.bytes, row.sentBytes) = (result.total.items, result.total.bytes, result.sentBytes)
       row.missing = result.unsent &+ result.notStored
       if row.state == .finished, result.failedParts > 0 {
         row.reason = "\(Figures.count(UInt64(result.failedParts), "folder")) of it did not arrive in an earlier run"

@@ -24,6 +24,8 @@ struct MigrationTable {
     var hint: String?
     var items: UInt64 = 0
     var bytes: UInt64 = 0
+    /// The bytes that crossed the wire in this run.
+    var sentBytes: UInt64 = 0
     var seconds: Double?
     var renamed: [UnsentList.Renaming] = []
     /// How many items of it could not be sent or stored.
@@ -83,9 +85,9 @@ struct MigrationTable {
     var table = SizedRows()
     let told = troubles.prefix(Self.shownTroubles).map { ($0.clause, $0.hint) }
     for row in rows {
-      let time = row.seconds.map { Figures.duration($0) }
+      let crossed = row.seconds.map { "\(Figures.size(row.sentBytes)) crossed in \(Figures.duration($0))" }
       table.append(
-        .item(mark: row.word, name: VisibleText.of(row.name), items: row.items, bytes: row.bytes, note: time))
+        .item(mark: row.word, name: VisibleText.of(row.name), items: row.items, bytes: row.bytes, note: crossed))
       guard let clause = row.clause, !told.contains(where: { $0 == (clause, row.hint) }) else { continue }
       table.append(.detail(clause + (row.hint == nil ? "" : ".")))
       if let hint = row.hint { table.append(.detail(hint)) }
@@ -153,7 +155,8 @@ struct MigrationTable {
       "parts": rows.map { row in
         [
           "name": row.name, "state": row.state.rawValue, "reason": IfGiven(row.reason), "hint": IfGiven(row.hint),
-          "items": row.items, "bytes": row.bytes, "seconds": IfGiven(row.seconds), "missing": row.missing,
+          "items": row.items, "bytes": row.bytes, "sentBytes": row.sentBytes, "seconds": IfGiven(row.seconds),
+          "missing": row.missing,
           "renamed": row.renamed.map { ["path": FileName($0.path), "target": FileName($0.target)] as JSONMembers },
         ] as JSONMembers
       },

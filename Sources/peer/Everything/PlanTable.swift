@@ -41,14 +41,16 @@ struct PlanTable {
     rows.append(.heading(total))
     if inventory.hasMovedBefore {
       let apps = chosen.filter { $0.app != nil }.compactMap(\.size?.tally.bytes).reduce(0, +)
-      rows.append(
-        .heading(
-          "To a computer that has an earlier move, files cross only if they have changed since; the data of apps crosses "
-            + "as a whole: \(Figures.size(apps))"))
+      rows.append(.heading("To a computer that has an earlier move: " + Self.crossing(apps)))
     }
     let texts = rows.texts(columns: columns)
     let starts = [0] + ends
     return zip(starts, ends + [texts.count]).map { texts[$0..<$1].joined() }
+  }
+
+  /// What crosses in a later pass, of which the apps have so many bytes.
+  static func crossing(_ apps: UInt64) -> String {
+    "Files cross only if they have changed since; the data of apps crosses as a whole: \(Figures.size(apps))"
   }
 
   private func note(of index: Int) -> String? {

@@ -19,8 +19,8 @@ struct SizedRows {
 
   mutating func append(_ row: Row) { rows.append(row) }
 
-  /// From this width on, items are counted; from the second one on, notes stand in the same line.
-  private static let (roomy, widest) = (56, 100)
+  /// From this width on, items are counted.
+  private static let roomy = 56
   private static let sizeWidth = 8
   private static let itemsWidth = 11
 
@@ -45,7 +45,7 @@ struct SizedRows {
         if room >= Self.roomy { line += Figures.padded(items.map(Figures.count) ?? "", to: Self.itemsWidth) }
         line += Figures.padded(bytes.map(Figures.size) ?? "…", to: Self.sizeWidth + 2)
         guard let note else { return line + "\n" }
-        if room >= Self.widest, Self.columns(of: line) + 2 + note.count <= room { return "\(line)  \(note)\n" }
+        if Self.columns(of: line) + 2 + note.count <= room { return "\(line)  \(note)\n" }
         return line + "\n" + Self.wrapped(note, indent: marks + 2, room)
       }
     }
