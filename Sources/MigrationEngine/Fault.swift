@@ -230,7 +230,7 @@ extension Fault.Code {
 
   var hint: String? {
     switch self {
-    case .connection: "Start the same command on both devices again."
+    case .connection: DataHint.runAgain.text
     case .exists: DataHint.namesTaken.text
     case .noSpace: "Free some space at the destination, and start again."
     case .unfit: "Choose a directory that exists and that you may write to."
@@ -294,7 +294,7 @@ extension TransferFailure {
   /// The meaning of a CLOSE from the other end for this end's user (Protocol §10).
   ///
   /// The connection counts as lost only where the other end's user stopped, or where one end fell
-  /// silent. Every other code is reported as the other end's failure.
+  /// silent; what its user did not take is no failure. Every other code is reported as the other end's failure.
   package init(told close: Close) {
     let kind: Kind =
       switch close.code {
@@ -307,7 +307,8 @@ extension TransferFailure {
       case .exportFailed: .exportFailed
       default: .failed
       }
-    self.init(kind, "the other device stopped: \(close.clause)", hint: close.advice, about: Subject(close))
+    let verb = close.code == .refused ? "did not take it" : "stopped"
+    self.init(kind, "the other device \(verb): \(close.clause)", hint: close.advice, about: Subject(close))
   }
 }
 
@@ -332,12 +333,13 @@ extension Close {
     case .noSpace: Fault.Code.noSpace.hint
     case .unfit: "Follow the hint on the other device, or choose another destination there."
     case .storage: "The received data is kept. Repair the fault there, and start again."
-    case .importFailed: "The received data is kept there: after a repair, run the same command again on both devices."
+    case .importFailed: "The received data is kept there: \(DataHint.afterRepair.text)"
+    case .refused: DataHint.notTakenThere.text
     case .unknownTransfer: "Start it again, with a new code."
     case .otherApp: "Give --app the same app on both devices, or on neither of them."
     case .unknownKind: "Install the current peer there, and start again."
-    case .notInstalled: "Install the app there, and run both commands again."
-    case .appInUse: "Close the app there, and run both commands again."
+    case .notInstalled: DataHint.appMissingThere.text
+    case .appInUse: DataHint.appInUseThere.text
     default: nil
     }
   }

@@ -80,7 +80,7 @@ final class LeftData: Sendable {
 
   func advising(_ failure: TransferFailure) -> TransferFailure {
     guard failure.kind == .noSpace, let transfer = transfer.withLock({ $0 }) else { return failure }
-    let advice = "What has arrived is kept: 'peer forget \(transfer.hexadecimal.prefix(8))' removes it."
+    let advice = "What has arrived is kept: \(DataHint.forgetting(transfer.hexadecimal)) removes it."
     let hint = failure.hint.map { "\($0) \(advice)" } ?? advice
     return TransferFailure(failure.kind, failure.message, hint: hint, about: failure.subject)
   }

@@ -56,7 +56,7 @@ extension TransferFailure {
   /// cause.
   var resumable: TransferFailure {
     guard kind == .interrupted || kind == .terminated, hint == nil else { return self }
-    return TransferFailure(kind, message, hint: "Run the same command again to go on.", about: subject)
+    return TransferFailure(kind, message, hint: DataHint.goOn.text, about: subject)
   }
 }
 

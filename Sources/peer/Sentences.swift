@@ -108,7 +108,7 @@ extension TransferResult {
       return
         "\(verb) nothing: \(Figures.count(total.items, "item")), \(Figures.size(total.bytes)) had arrived by "
         + "\(CalendarTime.text(concludedAt)), in an earlier run.\n"
-        + "To transfer newer data, start the same command on both devices again."
+        + DataHint.newerData.text
     }
     let held = heldBytes > 0 ? " (\(Figures.size(heldBytes)) of it earlier)" : ""
     let stored = total.items - min(notStored, total.items)

@@ -84,7 +84,7 @@ enum Unfinished {
     let damaged = ((try? store.list())?.damaged ?? []).filter { $0.role == (isSender ? .sender : .receiver) }
     let what = isSender ? "a transfer from this device" : "a transfer to this device"
     return damaged.prefix(3).map { one in
-      "\(what) cannot be resumed: \(one.reason); 'peer forget \(one.identifier.prefix(8))' removes it"
+      "\(what) cannot be resumed: \(one.reason); \(DataHint.forgetting(one.identifier)) removes it"
     } + (damaged.count > 3 ? ["\(damaged.count - 3) more cannot be resumed: 'peer resume list' shows them"] : [])
   }
 
@@ -103,7 +103,7 @@ enum Unfinished {
     return unfinished.map(\.notice)
       + others.map {
         "\(VisibleText.quoted($0)) has data of a transfer that is not remembered here: it resumes only with the "
-          + "PEER_HOME that began it, and 'peer forget \(VisibleText.of($0.dropFirst(6).prefix(8)))' removes it"
+          + "PEER_HOME that began it, and \(DataHint.forgetting(String(decoding: $0.dropFirst(6), as: UTF8.self))) removes it"
       }
   }
 }
@@ -168,11 +168,11 @@ extension TransferStore.Listed {
       let done = remembered.parts.count { $0.finished != nil }
       return
         "\(done) of \(remembered.parts.count) parts from \(VisibleText.of(device)) have arrived: the others follow when "
-        + "that device runs its 'peer send' again, and 'peer forget \(shortIdentifier)' gives them up"
+        + "that device runs its 'peer send' again, and \(DataHint.forgetting(shortIdentifier)) gives them up"
     }
     return
       "\(name) has an unfinished transfer from \(VisibleText.of(device)) (\(arrived)): it resumes when that device "
-      + "runs its 'peer send' again, and 'peer forget \(shortIdentifier)' removes it"
+      + "runs its 'peer send' again, and \(DataHint.forgetting(shortIdentifier)) removes it"
   }
 
   private var shortIdentifier: String { String(remembered.transfer.hexadecimal.prefix(8)) }

@@ -10,6 +10,7 @@ from computers import computers
 from devices import PATIENCE, end_well, mistyped, own_port, random_file
 from needs import needs, root
 from outside import MIB, equal, require, wait_for
+from terminal import OWN, Terminal
 
 FOLDERS = ("Documents", "Pictures", "Projects")
 APPS = [f"org.example.{name}" for name in ("notes", "drawings")]
@@ -285,6 +286,44 @@ def test_another_run(work):
     first.wait()
     end_well(old.send(receiver.port, None, "--everything"), receiver)
     equal(os.path.getsize(f"{new.home}/large"), 24 * MIB, "the file")
+
+
+def test_many_findings(work):
+    """moving: of 200 findings, the first 24 lines of both reports at 80 columns say what is wrong, what to do and how to go on"""
+    names = [f"app{number}" for number in range(40)]
+    old, new = computers(work, [])
+    describe(old, new, *names)
+    for number, name in enumerate(names):
+        old.write(f".config/{name}/data", "old")
+        if number % 2:
+            new.write(f".config/{name}/data", "mine")
+    for number in range(80):
+        old.write(f"Documents/letter {number}", "old")
+        new.write(f"Documents/letter {number}", "mine")
+        os.mkfifo(f"{old.home}/Documents/pipe {number}")
+    new.write("Music", "a file")
+    old.write("Music/song")
+    settings = {"COLUMNS": "80", "PEER_SYSTEM": "/nonexistent"}
+
+    def at(computer, *words, typed=()):
+        return Terminal(work, words, *typed, settings={**settings, "HOME": computer.home, "PEER_HOME": computer.peer_home})
+
+    receiver = at(new, "receive", "--everything", "--listen", "127.0.0.1:0", "--no-announce", typed=[(b"Accept this?", b"y without 2, 3, 4, 5")])
+    port = int(receiver.wait_for(rb"--to 127\.0\.0\.1:\d+").split(b":")[1])
+    code = receiver.wait_for(rb"Code: \d{4}-\d{4}").split()[1]
+    sender = at(old, "send", "--everything", "--to", f"127.0.0.1:{port}", typed=[(b"Numbers to leave out", b""), (b"Code shown on", code)])
+    wait_for("both ends", PATIENCE, lambda: not (sender.pump() | receiver.pump()))
+    equal((sender.code, receiver.code), (8, 8), "the exit codes")
+    for process, verb, words in (
+            (sender, "Sent", ["Follow the hint on the other device.", "Ask the other device's user to take it", "peer send --everything"]),
+            (receiver, "Received", ["'peer receive --replace'", "answer with 'all'", "Make it a folder", "peer receive --everything"])):
+        lines = OWN.sub("\n", process.text()).split("\n")
+        start = next(number for number, line in enumerate(lines) if line.startswith(f"{verb} "))
+        rows = [line[begin:begin + 80] for line in lines[start:] for begin in range(0, max(1, len(line)), 80)][:24]
+        first = " ".join(" ".join(rows).split())
+        for word in words:
+            require(word in first, f"the first lines of the {verb.lower()} report lack {word!r}: {rows}")
+        require(all(len(line) < 80 for line in lines[start:] if "peer " not in line), "a line is too long")
 
 
 def test_the_names_again(work):

@@ -32,7 +32,7 @@ import Testing
     for (fault, isReconnectable, mayComeBack) in faults {
       #expect(fault.isReconnectable == isReconnectable)
       #expect(fault.senderMayComeBack == mayComeBack)
-      #expect(fault.isTold == fault.message.hasPrefix("the other device stopped"))
+      #expect(fault.isTold == fault.message.hasPrefix("the other device "))
     }
   }
 

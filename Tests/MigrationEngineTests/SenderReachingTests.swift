@@ -165,8 +165,8 @@ import Testing
       }
       #expect(
         actions == [
-          "finish connectionLost: the other device cannot be reached: it is far (The received data is kept. Check the "
-            + "address, and start the same command on both devices again.)"
+          "finish connectionLost: the other device cannot be reached: it is far (Check the address. The received data is kept. "
+            + "Start the same command on both devices again.)"
         ])
     }
     #expect(pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 2.3])

@@ -127,12 +127,14 @@ import Testing
         name: "App \($0)", state: .failed, isDeclined: true, reason: "it was not accepted", hint: "Accept it.")
     }
     let failed = (0..<100).map {
-      MigrationTable.Row(name: "Other \($0)", state: .failed, reason: "other \($0) is running", hint: "Close it.")
+      MigrationTable.Row(
+        name: "Other \($0)", state: .failed, reason: "other \($0) is running", hint: "Close \($0 / 2).")
     }
     let table = MigrationTable(rows: declined + failed, next: ["Run it again: peer send --everything"])
     let lines = table.text(columns: 80).split(separator: "\n").prefix(21).map(String.init)
     #expect(lines[0] == "not taken: App 0, App 1, App 2 and 97 more" && lines.contains("  Accept it."))
-    #expect(lines.contains("failed: Other 3") && lines.contains("  and 96 more causes, named below"))
+    #expect(lines.contains("failed: Other 6, Other 7") && lines.contains("  and 46 more causes, named below"))
+    #expect(lines.contains("  other 6 is running; the others alike, below."))
     #expect(lines.contains("Run it again:") && lines.contains("  peer send --everything"))
     #expect(table.text(columns: 80).contains("other 99 is running"))
   }

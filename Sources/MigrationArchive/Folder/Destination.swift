@@ -46,7 +46,7 @@ struct Destination: Sendable {
       code,
       "the destination \(VisibleText.quoted(path)) was moved or removed, or something else is in its place"
         + (place ?? ""),
-      hint: "Put it back, and run both commands again.", name: path)
+      hint: DataHint.putBack.text, name: path)
   }
 
   /// The space on its file system.

@@ -104,7 +104,7 @@ extension FolderImport {
       if let touched = try moves.touched() {
         throw ArchiveError(
           .importFailed, "\(VisibleText.quoted(touched)) was changed here after it had arrived, and would be lost",
-          hint: "Run both commands again to complete the transfer, or move it to another place first.",
+          hint: DataHint.touchedHere.text,
           name: touched.bytes)
       }
       if let left = moves.bringBack(afterFailure: true) { throw ArchiveError(.importFailed, left) }

@@ -137,7 +137,7 @@ package struct FolderImport {
     ArchiveError(
       .importFailed,
       "\(VisibleText.quoted(root)) was put into the destination, and another program has moved, replaced or removed it",
-      hint: "Find out who else can write there; 'peer forget' gives the transfer up.", name: root.bytes)
+      hint: "Find out who else can write there. \(DataHint.forget.text)", name: root.bytes)
   }
 
   var tellsEntriesApart: Bool { staging.abilities.tellsEntriesApart }

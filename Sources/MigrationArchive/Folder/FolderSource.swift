@@ -160,7 +160,7 @@ package final class FolderSource: ItemSource {
       if (try? root.parent.directory.isFree(root.entry)) != true { continue }
       throw ArchiveError(
         .exportFailed, "the source \(shown(root.name)) was moved away or removed while it was sent",
-        hint: "Put it back, and run both commands again: the transfer resumes.", name: root.name)
+        hint: DataHint.putBack.text, name: root.name)
     }
   }
 }

@@ -114,7 +114,7 @@ extension ReceiverEngine {
       func fault(_ classes: ArrivalClasses) -> Fault {
         let kind = classes.each.first ?? .files
         return consent.answer(about: kind, of: part, arrival) == false
-          ? .declined : Fault(notAllowed: kind, of: part, arrival)
+          ? .notTaken : Fault(notAllowed: kind, of: part, arrival)
       }
       room.leaveOut(refused.map { UnplacedRoot(root: UInt32($0), fault: fault(arrival.roots[$0])) })
       let isEmpty =
@@ -157,8 +157,8 @@ extension Fault {
       ? ("has secrets", "--take-secrets and --take-apps") : ("may hold what programs run", "--take-apps")
     self.init(
       .notAllowed, "\(arrival.name) \(what), and this device's user has not taken it",
-      hint: "Start 'peer receive' with \(option), or at a terminal, where it asks.",
+      hint: DataHint.allowing(option),
       telling: "\(VisibleText.of(part.name)) \(what), and the receiving device's user has not taken it",
-      toldHint: "Start 'peer receive' with \(option), or at a terminal, where it asks.")
+      toldHint: DataHint.allowing(option))
   }
 }

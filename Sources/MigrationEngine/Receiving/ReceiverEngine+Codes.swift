@@ -140,4 +140,8 @@ extension ReceiverEngine {
 extension Fault {
   static let declined = Fault(
     .declined, "the offer was not accepted", telling: "the offer was not accepted on the receiving device")
+
+  /// The user of this device takes other things of the plan.
+  static let notTaken = Fault(
+    .declined, "you did not take it", hint: DataHint.notTaken.text, telling: "its user left it out")
 }

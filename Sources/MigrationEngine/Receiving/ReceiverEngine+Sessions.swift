@@ -228,7 +228,7 @@ extension ReceiverEngine {
       tell(.interrupted(reason: fault.message), of: transfer.identifier)
       let failure = TransferFailure(
         .connectionLost, "the other device did not come back: \(fault.message)",
-        hint: "The received data is kept. Start the same command on both devices again.")
+        hint: DataHint.runAgainKept.text)
       expect(transfer.identifier, .failure(failure), for: min(settings.giveUpAfter, 1e9))
     }
   }
@@ -261,7 +261,7 @@ extension ReceiverEngine {
     }
     let failure = TransferFailure(
       .connectionLost, "the other device did not come back",
-      hint: "The received data is kept. Start the same command on both devices again.")
+      hint: DataHint.runAgainKept.text)
     guard settings.giveUpAfter > 0 else { return endTransfer(transfer, .failure(failure)) }
     expect(transfer, .failure(failure), for: min(settings.giveUpAfter, 1e9))
   }

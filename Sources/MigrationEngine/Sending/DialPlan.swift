@@ -286,7 +286,7 @@ extension TransferFailure {
   fileprivate static func gaveUp(_ reason: String) -> TransferFailure {
     TransferFailure(
       .connectionLost, "the other device cannot be reached: \(reason)",
-      hint: "The received data is kept. Check the address, and start the same command on both devices again.")
+      hint: "Check the address. \(DataHint.runAgainKept.text)")
   }
 }
 

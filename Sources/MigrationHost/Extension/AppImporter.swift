@@ -162,7 +162,7 @@ package final class AppImporter: Importer {
   private func hint(afterRestoring isRestored: Bool) -> String {
     let kept =
       isRestored ? "The app's earlier data is back, and the received data is kept" : "The received data is kept"
-    return options.draft == nil ? "\(kept): after a repair, run the same command again on both devices." : "\(kept)."
+    return options.draft == nil ? "\(kept): \(DataHint.afterRepair.text)" : "\(kept)."
   }
 
   /// Starts the extension. If that fails, no importer has begun, and the container is unchanged.

@@ -181,7 +181,7 @@ package final class TransferStore: Sendable {
   ) throws(Fault) -> RememberedTransfer {
     guard allowsOlder || !RememberedTransfer.isOlder(bytes) else {
       throw Fault(
-        .storage, "an older peer began it, and this one cannot continue it", hint: "'peer forget' removes it.")
+        .storage, "an older peer began it, and this one cannot continue it", hint: DataHint.forget.text)
     }
     guard !RememberedTransfer.isNewer(bytes) else {
       throw Fault(
@@ -197,7 +197,7 @@ package final class TransferStore: Sendable {
       return remembered
     } catch {
       throw Fault(
-        .storage, "its file on this device is damaged", hint: "'peer forget' removes it, and what has arrived of it.")
+        .storage, "its file on this device is damaged", hint: DataHint.forget.text)
     }
   }
 

@@ -1,4 +1,5 @@
-/// What the program advises where data is there already, or is missing: all of it is here.
+/// What the program advises about data that is there already, is missing, or is half here: each hint by which
+/// a user runs the commands again, or gives a transfer up.
 ///
 /// A user who follows a hint to the letter loses nothing: what a device had stays, or gets another name.
 /// The acceptance follows each of them.
@@ -23,6 +24,40 @@ package enum DataHint: CaseIterable, Sendable {
   case noEntriesLeft
   /// Old data is beside the new one.
   case oldDataKept
+  /// This device's user has not taken something.
+  case notTaken
+  /// The other device's user has not.
+  case notTakenThere
+  /// An earlier run has brought everything.
+  case newerData
+  /// Parts have failed, and a later session continues them.
+  case partsFollow
+  /// Parts have failed for good.
+  case partsMissing
+  /// A transfer was cut.
+  case runAgain
+  /// The same, with data that stays.
+  case runAgainKept
+  /// The user has interrupted this end.
+  case goOn
+  /// An import has failed.
+  case afterRepair
+  /// An app is in use here.
+  case appInUse
+  /// An app is in use on the other device.
+  case appInUseThere
+  /// An app is missing on the other device.
+  case appMissingThere
+  /// The program that loads settings is missing.
+  case dconfMissing
+  /// Settings need the session of a desktop.
+  case noDesktop
+  /// The directory of the destination, or a source, is gone.
+  case putBack
+  /// Data that arrived in part was changed.
+  case touchedHere
+  /// A transfer cannot be continued.
+  case forget
 
   /// The sentence.
   package var text: String {
@@ -41,7 +76,35 @@ package enum DataHint: CaseIterable, Sendable {
     case .itemsMissingOfHome: "Remove the causes, and run both commands again: what is missing follows."
     case .noEntriesLeft: "Choose a destination on another file system, and start again."
     case .oldDataKept: "What was here before is kept beside the new data. Look at it, and keep what you need:"
+    case .notTaken:
+      "To take it after all, run both commands again, and answer with 'all'; secrets are the second question."
+    case .notTakenThere: "Ask the other device's user to take it, and run both commands again."
+    case .newerData: "To transfer newer data, start the same command on both devices again."
+    case .partsFollow: "Remove the causes. What is missing follows without a code when both commands run again:"
+    case .partsMissing: "Remove the causes, and run the commands on both devices again:"
+    case .runAgain: "Start the same command on both devices again."
+    case .runAgainKept: "The received data is kept. Start the same command on both devices again."
+    case .goOn: "Run the same command again to go on."
+    case .afterRepair: "after a repair, run the same command again on both devices."
+    case .appInUse: "Close it, and run both commands again."
+    case .appInUseThere: "Close the app there, and run both commands again."
+    case .appMissingThere: "Install the app there, and run both commands again."
+    case .dconfMissing: "Install the package dconf-cli, and run both commands again."
+    case .noDesktop: "Log in to the desktop, and run both commands again there."
+    case .putBack: "Put it back, and run both commands again."
+    case .touchedHere: "Run both commands again to complete the transfer, or move it to another place first."
+    case .forget: "'peer forget' removes it, and what has arrived of it."
     }
+  }
+
+  /// How to give a transfer up, by its identifier: a command, to be followed by what it does.
+  package static func forgetting(_ identifier: some StringProtocol) -> String {
+    "'peer forget \(VisibleText.of(String(identifier.prefix(8))))'"
+  }
+
+  /// What lets apps' data, or secrets, in without a question.
+  package static func allowing(_ options: String) -> String {
+    "Start 'peer receive' with \(options), or at a terminal, where it asks."
   }
 
   /// How to go back to old data at a place; both are words of a command line.

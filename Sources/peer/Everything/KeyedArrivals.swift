@@ -110,13 +110,13 @@ struct KeyedArrivals {
     if let user = arrival.inUse {
       throw ArchiveError(
         .appInUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
-        hint: "Close it, and run both commands again.")
+        hint: DataHint.appInUse.text)
     }
     guard arrival.settings.isEmpty || settings != nil else {
       throw ArchiveError(
         .notInstalled,
         "\(VisibleText.of(arrival.name)) needs dconf, which is not among the programs of this system that only root changes",
-        hint: "Install the package dconf-cli, and run both commands again.")
+        hint: DataHint.dconfMissing.text)
     }
     let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)
     guard !replacesApps, let path = data.first, !isUntouched(part, arrival) else { return }

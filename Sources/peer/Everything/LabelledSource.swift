@@ -22,7 +22,7 @@ final class LabelledSource: ItemSource {
     func error(_ user: String) -> ArchiveError {
       ArchiveError(
         .appInUse, "\(VisibleText.of(name)) is in use by \(VisibleText.of(user))",
-        hint: "Close it, and run both commands again.")
+        hint: DataHint.appInUse.text)
     }
   }
 

@@ -92,13 +92,11 @@ struct MigrationRecord: Sendable {
   }
 
   private func next(_ command: String) -> [String] {
-    let failed = ends.values.filter { !$0.result.isWhole } + unplaced.values.joined()
+    // What was not taken has no cause to remove: its hint says how it follows.
+    let failed = (ends.values.filter { !$0.result.isWhole } + unplaced.values.joined()).filter { !$0.isDeclined }
     if failed.isEmpty { return [] }
-    return failed.contains(where: \.mayResume)
-      ? [
-        "Remove the causes. What is missing follows without a code when both commands run again: \(command)"
-      ]
-      : ["Remove the causes, and run the commands on both devices again: \(command)"]
+    let hint: DataHint = failed.contains(where: \.mayResume) ? .partsFollow : .partsMissing
+    return ["\(hint.text) \(command)"]
   }
 }
 

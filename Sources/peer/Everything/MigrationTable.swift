@@ -69,7 +69,8 @@ struct MigrationTable {
     let troubles = troubles
     for trouble in troubles.prefix(Self.shownTroubles) {
       table.append(.heading("\(trouble.mark): \(trouble.shownNames)"))
-      table.append(.detail(trouble.clause + (trouble.hint == nil ? "" : ".")))
+      table.append(
+        .detail(trouble.clause + (trouble.isAlike ? "; the others alike, below." : trouble.hint == nil ? "" : ".")))
       if let hint = trouble.hint { table.append(.detail(hint)) }
     }
     if troubles.count > Self.shownTroubles {
@@ -83,14 +84,17 @@ struct MigrationTable {
   /// Each part, and the items that have another name or stay behind.
   func rest(columns: Int) -> String {
     var table = SizedRows()
-    let told = troubles.prefix(Self.shownTroubles).map { ($0.clause, $0.hint) }
+    let told = troubles.prefix(Self.shownTroubles)
     for row in rows {
       let crossed = row.seconds.map { "\(Figures.size(row.sentBytes)) crossed in \(Figures.duration($0))" }
       table.append(
         .item(mark: row.word, name: VisibleText.of(row.name), items: row.items, bytes: row.bytes, note: crossed))
-      guard let clause = row.clause, !told.contains(where: { $0 == (clause, row.hint) }) else { continue }
-      table.append(.detail(clause + (row.hint == nil ? "" : ".")))
-      if let hint = row.hint { table.append(.detail(hint)) }
+      guard let clause = row.clause, !told.contains(where: { ($0.clause, $0.hint) == (clause, row.hint) }) else {
+        continue
+      }
+      let hint = told.contains { $0.hint == row.hint } ? nil : row.hint
+      table.append(.detail(clause + (hint == nil ? "" : ".")))
+      if let hint { table.append(.detail(hint)) }
     }
     list("Arrived under another name, since an item has the name:", renamed, in: &table)
     list("Not moved:", leftOut.map(\.line), in: &table)
@@ -104,12 +108,15 @@ struct MigrationTable {
     table.append(.verbatim(String(sentence[colon.upperBound...])))
   }
 
-  /// Parts that did not arrive, or not as a whole, for one cause.
+  /// Parts that did not arrive, or not as a whole, about which the same is to be done.
   private struct Trouble {
     let mark: String
     var names: [String]
+    /// The cause of the first.
     let clause: String
     let hint: String?
+    /// Whether others have causes with other names.
+    var isAlike = false
 
     var shownNames: String {
       names.prefix(3).joined(separator: ", ")
@@ -125,8 +132,12 @@ struct MigrationTable {
     for row in rows {
       guard let clause = row.clause else { continue }
       let name = VisibleText.of(row.name)
-      if let index = troubles.firstIndex(where: { ($0.mark, $0.clause, $0.hint) == (row.word, clause, row.hint) }) {
+      let index = troubles.firstIndex {
+        ($0.mark, $0.hint) == (row.word, row.hint) && (row.hint != nil || $0.clause == clause)
+      }
+      if let index {
         troubles[index].names.append(name)
+        if troubles[index].clause != clause { troubles[index].isAlike = true }
       } else {
         troubles.append(Trouble(mark: row.word, names: [name], clause: clause, hint: row.hint))
       }

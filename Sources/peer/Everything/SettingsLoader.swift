@@ -43,7 +43,7 @@ final class SettingsLoader: Sendable {
     if words.isEmpty { return }
     throw ArchiveError(
       .importFailed, "the settings cannot be loaded: \(VisibleText.of(words))",
-      hint: "Log in to the desktop, and run both commands again there.")
+      hint: DataHint.noDesktop.text)
   }
 
   // MARK: The other process
