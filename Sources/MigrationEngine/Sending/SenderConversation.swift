@@ -5,13 +5,6 @@ struct SenderConversation: Sendable {
   /// The pause in seconds between two reports of progress to the user.
   static let progressPause = 0.2
 
-  private struct Rest {
-    var stale: ArraySlice<Mark>
-    let finish: Finish
-    /// Whether the items that FINISH leaves out are recorded on the disk.
-    var isNoted = false
-  }
-
   /// How many seconds the receiver has to answer the failure of a part.
   static let settling = 60.0
 
@@ -21,17 +14,13 @@ struct SenderConversation: Sendable {
   private let isReturn: Bool
   /// Whether a transfer begins with a known device.
   private let isGreeting: Bool
-  private var session: SenderSession
+  /// The protocol's rules of this session.
+  private(set) var session: SenderSession
   private var peer: Greeting?
   private var verdict: Verdict?
   /// Nil until the receiver has sent a ledger.
   private(set) var streams: StreamPlan?
-  /// The receiver's addresses, until then.
-  private var told: Ways?
-  /// This device's own, where the receiver takes them.
-  private var ownWays: Ways?
-  /// The way of the data that the user knows; nil where it goes through the relay.
-  private var shownWay: Way?
+  private var ways = SessionWays()
   private var nextProgress: Double
   /// Whether every part has its result, and the receiver may be told so.
   private(set) var isOver = false
@@ -42,12 +31,12 @@ struct SenderConversation: Sendable {
   private var part: UInt16?
   private var accept: Accept?
   /// Whether a worker exports it, or records its end.
-  private var isWorking = false
+  private(set) var isWorking = false
   /// Its failure at this end, and until when the receiver may answer.
   private var failure: (fault: Fault, until: Double)?
   /// The remaining messages of an export that has ended. The connection takes them a page at a
   /// time.
-  private var rest: Rest?
+  private var rest: ExportEnd?
   /// The expected total, as far as it is known.
   private var total = ExpectedTotal()
   /// The receiver's DONE, while it is being recorded, and a fault that has come meanwhile.
@@ -122,8 +111,7 @@ struct SenderConversation: Sendable {
       let isSame = failure.fault.close.code == close.code
       fail(by: isSame ? failure.fault : Fault(told: close), &facts, &actions)
     case .reach(let ways):
-      told = ways
-      if ownWays != nil { streams?.told(ways) }
+      self.ways.heard(ways, &streams)
     case .stop(let close): throw Fault(told: close)
     }
   }
@@ -152,23 +140,7 @@ struct SenderConversation: Sendable {
   ) {
     guard let summaries = facts.summaries, let peer else { preconditionFailure("a verdict answers a plan") }
     self.verdict = verdict
-    for (index, judged) in verdict.parts.enumerated() {
-      let part = UInt16(index)
-      facts.transfer[part].begin()
-      switch judged {
-      case .refused(let close): noteFailure(of: part, by: Fault(told: close), &facts, &actions)
-      case .taken(let without):
-        facts.transfer[part].leftOut = without.map { summaries[index].contents.roots[Int($0.root)].name }
-        actions += without.map { root in
-          let name = summaries[index].contents.roots[Int(root.root)].name
-          let fault = Fault(told: Close(root.code, "it does not take this", name: name))
-          return .tell(.partEnded(PartEnd(part, Part(summaries[index]).name, root: name, fault)), part: part)
-        }
-      case .finished:
-        actions += facts.transfer[part].takeEarlierNames().map { .tell($0, part: part) }
-        tellEnd(of: part, facts, &actions)
-      }
-    }
+    for (index, judged) in verdict.parts.enumerated() { facts.take(judged, of: UInt16(index), &actions) }
     guard nextPart(facts) != nil else { return offerNext(&facts, &actions) }
     actions.append(
       .recordPlan(
@@ -176,25 +148,6 @@ struct SenderConversation: Sendable {
         SenderEngine.PlanRecord(
           transfer: verdict.transfer, plan: Plan(summaries.map { Part($0) }), label: peer.label, address: address,
           keepsPairing: verdict.flags.contains(.keepPairing))))
-  }
-
-  private func noteFailure(
-    of part: UInt16, by fault: Fault, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
-  ) {
-    facts.transfer[part].fail(by: fault)
-    if let summaries = facts.summaries, summaries.count > 1 {
-      actions.append(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, fault))))
-    }
-  }
-
-  /// Tells the user that one of several parts has arrived, in this run or an earlier one.
-  private func tellEnd(
-    of part: UInt16, _ facts: SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
-  ) {
-    guard let summaries = facts.summaries, summaries.count > 1,
-      case .success(let result)? = facts.transfer[part].outcome
-    else { return }
-    actions.append(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, result))))
   }
 
   /// The plan is recorded: the transfer has begun.
@@ -247,7 +200,7 @@ struct SenderConversation: Sendable {
     by fault: Fault, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
   ) {
     guard let part else { return }
-    noteFailure(of: part, by: fault, &facts, &actions)
+    facts.noteFailure(of: part, by: fault, &actions)
     (failure, rest) = (nil, nil)
     if isWorking { return actions.append(.abandonExport(number)) }
     offerNext(&facts, &actions)
@@ -280,7 +233,7 @@ struct SenderConversation: Sendable {
     }
     facts.transfer[part].begin(held: held)
     if isReturn, streams == nil { actions.append(.tell(.resumed(heldBytes: held.bytes))) }
-    let obstacle = Self.obstacle(summary, peer, facts.settings)
+    let obstacle = summary.obstacle(to: peer, facts.settings)
     actions.append(
       .export(
         number,
@@ -292,23 +245,11 @@ struct SenderConversation: Sendable {
     if streams == nil {
       streams = StreamPlan(number, verdict, fixed: facts.settings.streams, count: facts.transfer.streams, now: now)
       streams?.open(now, &actions)
-      ownWays = peer.features.intersection(facts.settings.greeting.features).contains(.ways) ? meeting.own?.ways : nil
-      if let told, ownWays != nil { streams?.told(told) }
+      let takesWays = peer.features.intersection(facts.settings.greeting.features).contains(.ways)
+      ways.begin(takesWays ? meeting.own?.ways : nil, &streams)
     } else {
       streams?.beginPart(now)
     }
-  }
-
-  /// The reason why data is not compressed, as a clause; nil where it may be compressed.
-  private static func obstacle(
-    _ summary: SourceSummary, _ peer: Greeting, _ settings: SenderEngine.Settings
-  ) -> String? {
-    if !summary.isCompressible { return "its exporter does not want the data to be compressed" }
-    if !settings.canCompress { return "nothing is compressed: libzstd.so.1 is not on this device" }
-    if !peer.features.intersection(settings.greeting.features).contains(.zstd) {
-      return "nothing is compressed: the other device cannot decompress"
-    }
-    return nil
   }
 
   /// An item could not be sent. The receiver is told as many of these as may be named.
@@ -350,7 +291,7 @@ struct SenderConversation: Sendable {
       actions.append(.finishWindow(number))
     }
     actions.append(.noteFinish(number, transfer, part: part, exported.finish))
-    rest = Rest(stale: exported.stale[...], finish: exported.finish)
+    rest = ExportEnd(stale: exported.stale[...], finish: exported.finish)
     sayRest(&facts.transfer, &actions)
   }
 
@@ -376,16 +317,13 @@ struct SenderConversation: Sendable {
   /// Sends the next page of held items that the source no longer has, and FINISH after the last
   /// page.
   mutating func sayRest(_ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]) {
-    guard var rest else { return }
-    let page = rest.stale.prefix(Limits.marksInFrame)
-    rest.stale = rest.stale.dropFirst(Limits.marksInFrame)
-    if !page.isEmpty { actions.append(.say(connection, session.drop(Array(page)))) }
-    self.rest = rest
+    guard let page = rest?.takePage() else { return }
+    if !page.isEmpty { actions.append(.say(connection, session.drop(page))) }
     sayFinish(&transfer, &actions)
   }
 
   private mutating func sayFinish(_ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]) {
-    guard let rest, let part, rest.isNoted, rest.stale.isEmpty else { return }
+    guard let rest, let part, rest.isDue else { return }
     self.rest = nil
     transfer[part].finish = rest.finish
     actions += [
@@ -402,7 +340,7 @@ struct SenderConversation: Sendable {
     isUnrecorded = isUnrecorded || !isWritten
     actions += done.renamedItems.map { .tell($0.event, part: part) }
     facts.transfer[part].finish(done, sentBytes: facts.transfer.traffic.ofPart)
-    tellEnd(of: part, facts, &actions)
+    facts.tellEnd(of: part, &actions)
     if let faultAfterDone, nextPart(facts) != nil {
       self.done = nil
       throw faultAfterDone
@@ -420,25 +358,8 @@ struct SenderConversation: Sendable {
     tellWay(&actions)
   }
 
-  /// Tells the user when the way of the data has changed.
   private mutating func tellWay(_ actions: inout [SenderEngine.Action]) {
-    guard session.isStreaming, shownWay != streams?.way else { return }
-    shownWay = streams?.way
-    if let shownWay {
-      actions.append(.tell(.way(.direct(isIPv6: shownWay.isIPv6))))
-    } else if let relay = meeting.relay {
-      actions.append(.tell(.way(.relay(relay))))
-    }
-  }
-
-  /// Tries to reach the receiver past the relay, if it is time for that.
-  private mutating func tryWays(
-    within budget: inout WayBudget, _ now: Double, _ actions: inout [SenderEngine.Action]
-  ) {
-    guard session.isStreaming, let ownWays else { return }
-    var round: [SenderEngine.Action] = []
-    streams?.tryWays(within: &budget, now, &round)
-    if !round.isEmpty { actions += [.say(connection, .ways(ownWays))] + round }
+    if session.isStreaming { ways.tell(streams?.way, relay: meeting.relay, &actions) }
   }
 
   mutating func ended(
@@ -470,36 +391,10 @@ struct SenderConversation: Sendable {
   ) throws(Fault) {
     if let failure, now >= failure.until { throw failure.fault }
     streams?.moveOn(isSending: session.isStreaming, now, &actions)
-    tryWays(within: &facts.ways, now, &actions)
+    if session.isStreaming { ways.tryAll(by: &streams, within: &facts.ways, on: connection, now, &actions) }
     if session.isStreaming, now >= nextProgress {
       nextProgress = now + Self.progressPause
       actions.append(.tellProgress(number, .sending, total: total, fraction: nil))
     }
-  }
-}
-
-extension SenderConversation {
-  /// The invariant of the running part that does not hold, given the pending work; nil when all hold.
-  func brokenInvariant(_ items: [SenderEngine.PendingWork.Item]) -> String? {
-    var (isPlanned, worksForPart) = (false, false)
-    for item in items where item.session == number {
-      switch item {
-      case .planRecord: isPlanned = true
-      case .export, .finishNote: worksForPart = true
-      default: break
-      }
-    }
-    if worksForPart != isWorking { return "the worker of a part is not known" }
-    if session.isBetween, !isOver, !isPlanned, !isWorking, done == nil { return "a session waits for nothing" }
-    return nil
-  }
-}
-
-extension SourceSummary {
-  /// What an offer of this part says.
-  func totals(_ part: UInt16, isEstimate: Bool = false) -> PartTotals {
-    PartTotals(
-      part: part, items: total.items, bytes: total.bytes, allocated: allocated,
-      flags: self.isEstimate || isEstimate ? .estimated : [])
   }
 }
