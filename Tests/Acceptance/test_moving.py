@@ -7,9 +7,9 @@ import shutil
 import signal
 
 from computers import computers
-from devices import PATIENCE, end_well, mistyped, own_port, random_file
+from devices import PATIENCE, Process, end_well, mistyped, own_port, random_file
 from needs import needs, root
-from outside import MIB, equal, require, wait_for
+from outside import MIB, NOBODY, equal, require, wait_for
 from terminal import OWN, Terminal
 
 FOLDERS = ("Documents", "Pictures", "Projects")
@@ -478,6 +478,24 @@ def test_what_stays_behind(work):
     end_well(old.send(receiver.port, receiver.pairing_code, "--everything", "--report", report), receiver)
     with open(report, encoding="utf-8") as file:
         require("crontab -l > ~/crontab.old" in file.read(), "the report does not name it")
+
+
+@needs(root)
+def test_what_cannot_be_read(work):
+    """moving: what cannot be read at all has no size in the list, and is said to stay"""
+    old, _ = computers(work, [])
+    for name in ("docker/x", "partly/letter", "partly/locked/x"):
+        old.write(name)
+    for name in (".", "partly", "partly/letter"):
+        os.chown(f"{old.home}/{name}", NOBODY, NOBODY)
+    for name in ("docker", "partly/locked"):
+        os.chmod(f"{old.home}/{name}", 0o700)
+    work.environment["HOME"] = old.home
+    shown = Process(work, ["send", "--everything", "--dry-run"], user=NOBODY)
+    equal(shown.wait(), 0, f"the exit code: {shown.text()[-300:]}")
+    lines = [" ".join(line.split()) for line in shown.output().splitlines()]
+    require("1 docker … it cannot be read, and stays" in lines, f"listed: {lines}")
+    require("2 partly 3 8 B 1 item of it cannot be read, and stays" in lines, f"listed: {lines}")
 
 
 @needs(root)

@@ -13,3 +13,6 @@ state=state/nvim;
 
 [Exclude]
 Patterns=/swap/;*.log;
+
+[Start]
+Files=state/shada;state/log;

@@ -24,7 +24,8 @@ struct PlanTable {
       rows.append(
         .item(
           mark: Figures.padded(number, to: String(inventory.entries.count).count + 2),
-          name: VisibleText.listed(entry.name), items: entry.size?.tally.items, bytes: entry.size?.tally.bytes,
+          name: VisibleText.listed(entry.name), items: entry.isDark ? nil : entry.size?.tally.items,
+          bytes: entry.isDark ? nil : entry.size?.tally.bytes,
           note: note(of: index)))
       ends.append(rows.rows.count)
     }
@@ -104,7 +105,11 @@ extension Inventory.Entry {
           ? "leads to \(VisibleText.quoted(linkTarget)), which moves"
           : "a link to \(VisibleText.quoted(linkTarget)), which moves as a link")
     }
-    if unreadable > 0 { words.append("\(Figures.count(UInt64(unreadable), "item")) of it cannot be read, and stays") }
+    if isDark {
+      words.append("it cannot be read, and stays")
+    } else if unreadable > 0 {
+      words.append("\(Figures.count(UInt64(unreadable), "item")) of it cannot be read, and stays")
+    }
     if let app {
       if app.isIdentity { words.append("makes this computer itself: link the app anew, or add it") }
       if app.hasSecrets { words.append("has secrets") }
@@ -112,6 +117,9 @@ extension Inventory.Entry {
     }
     return words.isEmpty ? nil : words.joined(separator: "; ")
   }
+
+  /// Whether nothing of it can be read, so that its size is not known.
+  fileprivate var isDark: Bool { unreadable > 0 && size?.tally.bytes == 0 }
 
   fileprivate var members: JSONMembers {
     var members: JSONMembers =
