@@ -22,7 +22,9 @@ struct ArrivalFacts {
     }
     // One that does not exist yet may be made by what arrives.
     facts.homes = Self.resolved(homes.filter { $0.first == UInt8(ascii: "/") && $0.count > 1 }, links: false)
-    var running = Self.list("PATH", at: try? Directory.open(".").canonicalPath()) + own + Self.folders + Self.prefix(besides: facts.homes)
+    var running =
+      Self.list("PATH", at: try? Directory.open(".").canonicalPath()) + own + Self.folders
+      + Self.prefix(besides: facts.homes)
     if asksShell, let shell = LoginShell() {
       if let path = shell.path() {
         running += Self.split(path)
