@@ -54,9 +54,9 @@ def make_root(codename):
     return root
 
 
-def make_root_with(codename, packages):
+def make_root_with(codename, packages, name="apps"):
     """The folder with a system that has more packages, made if it is missing."""
-    root = f"{FOLDER}/{codename}-apps"
+    root = f"{FOLDER}/{codename}-{name}"
     stamp, wanted = f"{root}.made", " ".join(packages)
     if os.path.isfile(stamp):
         with open(stamp, encoding="utf-8") as file:
