@@ -10,15 +10,17 @@ import Testing
 
   private let one = SessionNumber(1)
 
-  /// Key 1 sends transfer 100; key 2 has offered transfer 102, and the claim of 100 is in its way.
-  private func waiting() -> Script {
+  /// Key 1 sends transfer 100, of so many parts; key 2 has offered transfer 102, and the claim of 100
+  /// is in its way.
+  private func waiting(parts: Int = 1) -> Script {
     var settings = Script.settings()
     (settings.keeps, settings.atOnce) = (true, 2)
     var script = Script(settings)
     script.open()
     script.pair(1, as: 100)
     _ = script.feed(.codeMade(.success(Script.code)))
-    script.plan(on: 1)
+    script.plan(Script.plan(parts: parts), on: 1)
+    script.agree(1, Array(0..<UInt16(parts)))
     script.take(1, on: 1)
     script.now += 20
     script.pair(2, as: 102)
@@ -96,6 +98,72 @@ import Testing
       let looked = script.look(held: Tally(items: 0, bytes: 10 + brings))
       #expect(looked.contains { $0.hasPrefix("say 1 close 16") } == givesWay, "\(brings): \(looked)")
     }
+  }
+
+  @Test func `one that comes again and again for the same claim has no more time for it`() {
+    var script = waiting()
+    _ = script.returns(12, key: 2)
+    _ = script.look(held: Tally())
+    for number in 21...23 as ClosedRange<UInt64> {
+      script.now += 50
+      script.resume(number, key: 1)
+      _ = script.feed(.syncEnded(one, nil))
+    }
+    #expect(script.engine.phase.sessions == [SessionNumber(script.engine.lastSession)])
+    #expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14") == true)
+    judgeAgain(&script, 14)
+    let turned = script.returns(15, key: 2)
+    #expect(turned.contains { $0.hasPrefix("say 23 close 16") }, "\(turned)")
+  }
+
+  @Test func `what came of the part before counts, and the time of its import does not`() {
+    var script = waiting(parts: 2)
+    _ = script.returns(12, key: 2)
+    _ = script.look(held: Tally())
+    script.now += 100
+    _ = script.look(held: Tally(items: 0, bytes: 300))
+    script.conclude(1, on: 1)
+    script.goOn(seconds: 100)
+    _ = script.imported()
+    script.take(1, on: 1, part: 1)
+    #expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14") == true)
+    judgeAgain(&script, 14)
+    for (number, seconds, givesWay) in [(15, 19, false), (16, 1, false), (17, 119, false), (18, 1, true)]
+      as [(UInt64, Double, Bool)]
+    {
+      script.now += seconds
+      guard script.returns(number, key: 2).first == "look for data 1" else {
+        judgeAgain(&script, number)
+        _ = script.returns(number + 10, key: 2)
+        let looked = script.look(held: Tally())
+        #expect(looked.contains { $0.hasPrefix("say 1 close 16") } == givesWay, "\(number): \(looked)")
+        continue
+      }
+      let looked = script.look(held: Tally())
+      #expect(looked.contains { $0.hasPrefix("say 1 close 16") } == givesWay, "\(number): \(looked)")
+    }
+  }
+
+  @Test func `a sender that waits for claims is not forgotten, even if another one has its place`() {
+    var script = waiting()
+    _ = script.feed(.codeMade(.success(Script.code)))
+    script.pair(3, as: 103)
+    #expect(Words.text(script.engine.phase) == "engaged in 100 by 1; engaged in 103 by 3")
+    #expect(script.returns(12, key: 2).last == "turn away 12: busy at 1")
+    // It comes again for longer than a sender may be away.
+    for number in 20..<30 as Range<UInt64> {
+      script.now += 100
+      _ = script.returns(number, key: 2)
+    }
+    _ = script.feed(.broke(Script.id(3), Script.cut))
+    _ = script.feed(.closed(Script.id(3)))
+    #expect(script.returns(40, key: 2).first?.hasPrefix("welcome 40") == true)
+    // Without it, its transfer is dropped as any other of which nothing has arrived.
+    var silent = waiting()
+    _ = silent.feed(.timePassed, after: 700)
+    _ = silent.feed(.codeMade(.success(Script.code)))
+    silent.pair(3, as: 103)
+    #expect(silent.returns(12, key: 2).last == "turn away 12: unknownPeer")
   }
 
   @Test func `one that gave way waits in its turn for the claim of the other`() {

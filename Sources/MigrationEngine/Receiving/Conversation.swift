@@ -85,8 +85,6 @@ struct Conversation: Sendable {
   /// Since when the sender has something to do: to send its plan or the next offer, to read the
   /// ledger, to send data.
   var dueSince: Double
-  /// How fast it brings what others wait for.
-  var claimPace = ClaimPace()
   /// When the user next sees the progress of the transfer.
   var nextProgress = 0.0
 

@@ -104,6 +104,8 @@ struct IncomingTransfer: Sendable {
   var part = IncomingPart(number: 0)
   /// The data that crossed the wire in this run.
   var traffic = Traffic()
+  /// What was staged of all parts in this run, as claims count it.
+  var brought: UInt64 = 0
 
   /// Begins with a pairing.
   init(_ identifier: TransferID, pairedWith client: KeyFingerprint) {
@@ -240,10 +242,12 @@ struct IncomingTransfer: Sendable {
   /// The running part has failed.
   mutating func fail(by fault: Fault) { results[part.number] = .failed(fault) }
 
-  /// A stream or a session has ended: at least this much is staged.
+  /// A stream or a session has ended, or the loop has looked: at least this much is staged.
   mutating func note(held: Tally) {
+    let before = part.held.weight
     // The ends of parallel streams may be reported in another order than their counts.
     part.held = Tally(items: max(part.held.items, held.items), bytes: max(part.held.bytes, held.bytes))
+    brought = brought.addingClamped(part.held.weight.subtractingClamped(before))
   }
 
   /// The import is complete: nothing more is refused, and the user knows every named item. Items

@@ -13,6 +13,8 @@ struct ClaimWait: Equatable, Sendable {
   let claims: Set<PartClaim>
   /// When it is judged again although these claims last: this device's user may have made room.
   let until: Double
+  /// Until when its sender may come again. It need not have a place here, nor anything staged.
+  var keptUntil: Double
 
   /// How many claims are in its way: all of them, as long as none has ended.
   func count(beside current: Set<PartClaim>, now: Double) -> Int {
@@ -20,25 +22,43 @@ struct ClaimWait: Equatable, Sendable {
   }
 }
 
-/// How fast a session brings what it claims, while others wait for that.
+/// How fast a transfer brings what it claims, over its parts and sessions, while others wait for that.
 struct ClaimPace: Equatable, Sendable {
-  /// The bytes that an item counts, and the most that a session has to bring in a turn.
-  private static let (item, most): (UInt64, UInt64) = (4_096, 16 << 20)
+  /// The most bytes that a transfer has to bring in a turn.
+  private static let most: UInt64 = 16 << 20
 
-  private var at: Double?
-  private var brought: UInt64 = 0
+  /// What it had brought when the turn began.
+  private var before: UInt64
+  /// The seconds of the turn in which its sender was to act, up to a moment.
+  private var spent = 0.0
+  private var at: Double
+  private var isToAct = true
+  private var awaitedAt: Double
 
-  /// Whether less than a 64th of its total has come in a turn.
-  mutating func isTooSlow(_ held: Tally, of total: Tally, now: Double) -> Bool {
-    let before = brought
-    if let at, now < at + ReceiverEngine.turn { return false }
-    defer { (at, brought) = (now, Self.weight(held)) }
-    return at != nil && Self.weight(held).subtractingClamped(before) < min(Self.most, Self.weight(total) / 64)
+  init(_ brought: UInt64, now: Double) { (before, at, awaitedAt) = (brought, now, now) }
+
+  /// Time has passed. From now on, the sender is to act, or this end has work or waits for it.
+  mutating func pass(to now: Double, isToAct: Bool, isAwaited: Bool) {
+    if self.isToAct { spent += now - at }
+    (at, self.isToAct) = (now, isToAct)
+    if isAwaited { awaitedAt = now }
   }
 
-  private static func weight(_ tally: Tally) -> UInt64 {
-    tally.bytes.addingClamped(tally.items.multipliedClamped(by: item))
+  /// Whether no other transfer has waited for a whole turn: one that is judged again does not wait.
+  var isOver: Bool { at > awaitedAt + ReceiverEngine.turn }
+
+  /// Whether less than a 64th of the offer has come in a turn. Otherwise another turn begins.
+  mutating func isTooSlow(_ brought: UInt64, of total: Tally) -> Bool {
+    guard spent >= ReceiverEngine.turn else { return false }
+    if brought.subtractingClamped(before) < min(Self.most, max(1, total.weight / 64)) { return true }
+    (before, spent) = (brought, 0)
+    return false
   }
+}
+
+extension Tally {
+  /// Its bytes, where an item counts some too.
+  var weight: UInt64 { bytes.addingClamped(items.multipliedClamped(by: 4_096)) }
 }
 
 /// Several transfers at a time claim room and names of one destination (Protocol §7.5). A claim makes
@@ -58,8 +78,8 @@ extension ReceiverEngine {
   /// Claims of others are in the way of a part: its sender comes again.
   mutating func waitForClaims(_ number: SessionNumber, by fault: Fault) {
     guard let transfer = conversations[number]?.transfer else { return }
-    claimWaits = claimWaits.filter { now < $0.value.until }
-    claimWaits[transfer] = ClaimWait(claims: claims(beside: transfer), until: now + Self.turn)
+    claimWaits[transfer] = ClaimWait(
+      claims: claims(beside: transfer), until: now + Self.turn, keptUntil: now + max(Self.turn, awayTime))
     endSession(number, by: fault)
   }
 
@@ -70,25 +90,38 @@ extension ReceiverEngine {
 
   /// The sender of a transfer has come while it waits for claims: it is not away.
   mutating func keepWaiting(_ transfer: TransferID) {
+    let until = now + max(Self.turn, awayTime)
+    claimWaits[transfer]?.keptUntil = until
     guard case .away(_, _, let outcome)? = phase[transfer] else { return }
-    phase.serve(.away(transfer, until: now + min(settings.giveUpAfter, 1e9), outcome), atMost: settings.atOnce)
+    phase.serve(.away(transfer, until: now + awayTime, outcome), atMost: settings.atOnce)
   }
 
-  /// Whether another transfer waits for the claims of a session.
-  func isClaimAwaited(_ number: SessionNumber) -> Bool {
-    guard let transfer = phase[number]?.transfer else { return false }
-    return claimWaits.contains { waiting, wait in
+  /// Whether another transfer waits for the claims of this one.
+  func isClaimAwaited(of transfer: TransferID) -> Bool {
+    claimWaits.contains { waiting, wait in
       wait.claims.contains { $0.transfer == transfer } && claimsBefore(waiting) > 0
     }
   }
 
-  /// Others wait for the claims of a session: whether it brings so little that it gives way.
-  mutating func isTooSlow(_ number: SessionNumber, _ held: Tally) -> Bool {
-    guard isClaimAwaited(number), let conversation = conversations[number], conversation.isTalking,
-      conversation.finish == nil, case .receiving = conversation.course,
-      let total = transfers[of: conversation.transfer]?.part.total.tally
+  /// Others wait for the claims of a session: whether its transfer brings so little that it gives way.
+  mutating func isTooSlow(_ number: SessionNumber) -> Bool {
+    guard let transfer = phase[number].flatMap({ transfers[of: $0.transfer] }),
+      isClaimAwaited(of: transfer.identifier), isToAct(number)
     else { return false }
-    return conversations[number]?.claimPace.isTooSlow(held, of: total, now: now) ?? false
+    return claimPaces[transfer.identifier, default: ClaimPace(transfer.brought, now: now)]
+      .isTooSlow(transfer.brought, of: transfer.part.total.tally)
+  }
+
+  /// Forgets the waiting transfers whose senders come no more, and the paces that no other one waits for.
+  mutating func tendClaims() {
+    claimWaits = claimWaits.filter { now < $0.value.keptUntil && transfers[of: $0.key] != nil }
+    let moment = now
+    for transfer in claimPaces.keys {
+      let isToAct = phase[transfer]?.session.map(isToAct) ?? false
+      let isAwaited = isClaimAwaited(of: transfer)
+      claimPaces[transfer]?.pass(to: moment, isToAct: isToAct, isAwaited: isAwaited)
+    }
+    claimPaces = claimPaces.filter { !$0.value.isOver }
   }
 
   /// The invariant of waiting transfers that does not hold; nil if it holds.

@@ -96,10 +96,9 @@ extension ReceiverEngine {
     guard settings.keeps, stop == nil, mode != .join else { return 0 }
     guard mode == .resume, let key = visitor.key else { return max(0, 1 + line.count(now) - free) }
     // One that waits for claims keeps no other one from a place that is free.
-    if let transfer = transfers.first(where: { $0.client == key && claimsBefore($0.identifier) > 0 })?.identifier {
-      keepWaiting(transfer)
-      return claimsBefore(transfer)
-    }
+    let waiting = claimWaits.keys.filter { transfers[of: $0]?.client == key }
+    for transfer in waiting { keepWaiting(transfer) }
+    if let claims = waiting.map(claimsBefore).max(), claims > 0 { return claims }
     // One that has to leave others their turn has none.
     if yielding.contains(where: { now < $0.value && transfers[of: $0.key]?.client == key }) { return 0 }
     return line.wait(key, free: free, now: now)

@@ -96,24 +96,31 @@ extension ReceiverEngine {
   mutating func askForTurn() {
     guard settings.keeps, stop == nil else { return }
     for number in phase.sessions {
-      let (isDue, isAwaited) = (isDue(number), isClaimAwaited(number))
+      let isAwaited = phase[number].map { isClaimAwaited(of: $0.transfer) } ?? false
+      let isDue = isDue(number)
       if isAwaited || isDue && !isInviting, conversations[number]?.machine.isReceiving == true {
         act(.lookForData(number))
-      } else if isDue, isAwaited || !isInviting {
+      } else if isDue && (isAwaited || !isInviting) || isTooSlow(number) {
         giveWay(number)
       }
     }
   }
 
   mutating func lookedForData(_ number: SessionNumber, lastAt moment: Double?, _ held: Tally) {
-    guard settings.keeps, phase[number] != nil, let moment else { return }
-    if now >= moment + Self.turn && isDue(number) || isTooSlow(number, held) { giveWay(number) }
+    guard settings.keeps, let transfer = phase[number]?.transfer, let moment else { return }
+    if conversations[number]?.machine.isReceiving == true { transfers[of: transfer]?.note(held: held) }
+    if now >= moment + Self.turn && isDue(number) || isTooSlow(number) { giveWay(number) }
   }
 
   /// Whether it is the sender's part to do something, and has been for long.
   private func isDue(_ number: SessionNumber) -> Bool {
+    isToAct(number) && now >= (conversations[number]?.dueSince ?? now) + Self.turn
+  }
+
+  /// Whether it is the sender's part to do something.
+  func isToAct(_ number: SessionNumber) -> Bool {
     guard let conversation = conversations[number], conversation.isTalking, conversation.finish == nil,
-      transfers[of: conversation.transfer]?.awaitsData == true, now >= conversation.dueSince + Self.turn
+      transfers[of: conversation.transfer]?.awaitsData == true
     else { return false }
     switch conversation.course {
     case .none, .receiving: return true
@@ -129,6 +136,7 @@ extension ReceiverEngine {
     else { return }
     yielding = yielding.filter { now < $0.value }
     yielding[transfer] = now + Self.turn
+    claimPaces[transfer] = nil
     endSession(number, by: .idle)
   }
 
@@ -162,7 +170,7 @@ extension ReceiverEngine {
     switch result {
     case .success(let known?):
       var anew = IncomingTransfer(known)
-      anew.isMet = before.isMet
+      (anew.isMet, anew.brought) = (before.isMet, before.brought)
       transfers[of: identifier] = anew
       if phase[identifier] != nil { goOn(with: known) }
     case .success(nil):

@@ -7,7 +7,7 @@ extension ReceiverEngine {
   /// A newly paired sender's transfer begins.
   mutating func pair(_ id: ConnectionID, _ client: KeyFingerprint, _ transfer: TransferID) {
     leaveAway(for: transfer)
-    transfers.begin(transfer, pairedWith: client, besides: Set(phase.places.map(\.transfer)))
+    transfers.begin(transfer, pairedWith: client, besides: served.union(claimWaits.keys))
     converse(id, about: transfer, orElse: transfer, isResumed: false)
     // Another one may pair at the same time.
     if isInviting { codes.reopen() }
@@ -229,12 +229,15 @@ extension ReceiverEngine {
       let failure = TransferFailure(
         .connectionLost, "the other device did not come back: \(fault.message)",
         hint: DataHint.runAgainKept.text)
-      expect(transfer.identifier, .failure(failure), for: min(settings.giveUpAfter, 1e9))
+      expect(transfer.identifier, .failure(failure), for: awayTime)
     }
   }
 
   /// How many seconds a finished receiver waits for a sender that has not learned the result.
   static var linger: Double { 60 }
+
+  /// How many seconds a sender may be away.
+  var awayTime: Double { min(settings.giveUpAfter, 1e9) }
 
   /// The sender is away; it has `seconds` to come back.
   private mutating func expect(_ transfer: TransferID, _ outcome: TransferOutcome, for seconds: Double) {
@@ -263,7 +266,7 @@ extension ReceiverEngine {
       .connectionLost, "the other device did not come back",
       hint: DataHint.runAgainKept.text)
     guard settings.giveUpAfter > 0 else { return endTransfer(transfer, .failure(failure)) }
-    expect(transfer, .failure(failure), for: min(settings.giveUpAfter, 1e9))
+    expect(transfer, .failure(failure), for: awayTime)
   }
 }
 

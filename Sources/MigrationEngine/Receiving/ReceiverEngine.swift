@@ -71,6 +71,8 @@ package struct ReceiverEngine: Engine {
   var yielding: [TransferID: Double] = [:]
   /// The transfers that wait until others have brought, or given up, what they claim.
   var claimWaits: [TransferID: ClaimWait] = [:]
+  /// How fast the transfers whose claims others wait for bring what they claim.
+  var claimPaces: [TransferID: ClaimPace] = [:]
   var question: StandingQuestion?
   var announcement = Announcement()
   var relayWait: RelayWait
@@ -193,6 +195,7 @@ package struct ReceiverEngine: Engine {
     tendPhase()
     for number in conversations.keys.sorted() { tendConversation(number) }
     tendForgotten()
+    tendClaims()
     tendKeeping()
     tendCodes()
     tendQuestion()
