@@ -53,6 +53,13 @@ import Testing
       String(decoding: try FileContent.read(path, limit: 1000), as: UTF8.self).contains("url=http://127.0.0.1:9/#0a"))
     LeadingFile.removeAll(in: places)
     #expect(scratch.names("own").isEmpty && scratch.names("open").isEmpty)
+    // A folder of that name that is the user's own stays as it is.
+    try #require(mkdir(scratch.path("own/peer-assistant"), 0o700) == 0)
+    scratch.write("own/peer-assistant/7.html", "")
+    scratch.write("own/peer-assistant/letter.html", "")
+    #expect(LeadingFile.write("http://127.0.0.1:9/", in: [scratch.at("own")]) == nil)
+    LeadingFile.removeAll(in: places)
+    #expect(scratch.names("own/peer-assistant") == ["letter.html"])
     let variables = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "run"].mapValues { Array($0.utf8) }
     let record = Array("/p".utf8)
     #expect(LeadingFile.places(record, hasSnaps: true) { variables[$0] } == [Array("/home/a".utf8), record])

@@ -34,6 +34,10 @@ enum LeadingFile {
     // Another start may have made it.
     if try above.isFree(folderName) { try above.makeDirectory(folderName, mode: 0o700) }
     let folder = try openFolder(in: above)
+    // The user may have a folder of that name.
+    guard try folder.names().allSatisfy(isOwn) else {
+      throw SystemError(reason: "it has other files", operation: "use")
+    }
     let name = Array("\(CurrentProcess.id).html".utf8)
     try folder.replaceFile(name, with: Array(content(leadingTo: address).utf8))
     return Array([place, folderName, name].joined(separator: [UInt8(ascii: "/")]))
@@ -48,7 +52,13 @@ enum LeadingFile {
     return folder
   }
 
-  /// Removes all such files, once no ticket works.
+  /// Whether a file has the name of a leading one: the number of a process.
+  private static func isOwn(_ name: [UInt8]) -> Bool {
+    let number = name.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    return !number.isEmpty && name.dropFirst(number.count).elementsEqual(".html".utf8)
+  }
+
+  /// Removes all such files, once no ticket works, and the folder if nothing else is in it.
   static func removeAll(in places: [[UInt8]]) {
     for place in places { try? remove(below: place) }
   }
@@ -56,8 +66,9 @@ enum LeadingFile {
   private static func remove(below place: [UInt8]) throws(SystemError) {
     let above = try Directory.open(place)
     let folder = try openFolder(in: above)
-    for name in try folder.names() { try folder.remove(name) }
-    try above.removeDirectory(folderName)
+    let names = try folder.names()
+    for name in names.filter(isOwn) { try folder.remove(name) }
+    if names.allSatisfy(isOwn) { try above.removeDirectory(folderName) }
   }
 
   /// The document, which leads on at once, or by a click.
