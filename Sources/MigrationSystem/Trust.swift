@@ -123,7 +123,8 @@ package struct Trust: Sendable {
       status = try folder.status(name)
       target = status.kind == .symbolicLink ? try folder.readLink(name) : nil
       let mayHaveList = target == nil && status.mode & Trust.groupMayWrite != 0
-      hasList = mayHaveList ? try folder.attributeNames(of: name).contains(Trust.accessList) : false
+      // Those who may write to it can also give it more names than the kernel lists.
+      hasList = mayHaveList && (try? folder.attributeNames(of: name))?.contains(Trust.accessList) != false
     }
   }
 

@@ -88,6 +88,19 @@ import Testing
     #expect(distrust("above/home") == nil)
   }
 
+  @Test func `a folder whose group has given it more attributes than the kernel lists is not trusted`() throws {
+    let folder = try Directory.open(scratch.path("above"))
+    for number in 100..<380 {
+      let name = Array("user.\(number)".utf8) + [UInt8](repeating: UInt8(ascii: "x"), count: 240)
+      // Not every file system has room for them.
+      guard (try? folder.descriptor.setAttribute(name, [])) != nil else { return }
+    }
+    #expect(throws: SystemError.self) { try folder.descriptor.attributeNames() }
+    #expect(distrust("above/home") == nil)
+    try set("above", 0o775)
+    #expect(distrust("above/home") == Distrust(scratch.at("above"), .list, isAbove: true))
+  }
+
   @Test func `behind the last names no link is followed`() throws {
     scratch.makeLink("above/link", to: "home")
     #expect(distrust("above/link", ["inner"]) == nil)

@@ -48,6 +48,12 @@ import Testing
     #expect(failure?.hint?.contains("chmod 700 ") == true)
   }
 
+  @Test func `a directory that cannot be judged is refused, and a missing one is not`() throws {
+    #expect(failure(scratch.at("missing/below")) == nil)
+    let long = String(repeating: "x", count: 300)
+    #expect(failure(scratch.at("\(long)/below"))?.message.contains("cannot be read: ") == true)
+  }
+
   @Test func `a directory of another user is refused, except root's`() throws {
     let path = try make(0o700)
     if own == 0 {

@@ -271,12 +271,13 @@ extension TransferStore {
     do throws(Distrust) {
       _ = try Trust(owner).find(path)
     } catch {
-      // The caller that opens the directory reports why it cannot. A missing one is made for its
-      // owner alone.
-      if case .unreachable = error.reason { return }
+      // A missing one is made for its owner alone, where that is possible.
+      if case .unreachable(let cause) = error.reason, cause.isNotFound || cause.isNotDirectory { return }
+      let others =
+        if case .unreachable = error.reason { "other users may be able to change" } else { "other users may change" }
       throw TransferFailure(
         .refused,
-        "other users may change \(VisibleText.quoted(path)), which holds the records of transfers: "
+        "\(others) \(VisibleText.quoted(path)), which holds the records of transfers: "
           + "\(VisibleText.quoted(error.path)) \(error.clause)", hint: remedy(error, path, owner) ?? hint)
     }
   }
