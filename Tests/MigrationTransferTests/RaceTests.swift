@@ -1,7 +1,9 @@
+import Glibc
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationTLS
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -55,6 +57,38 @@ import Testing
         _ = consume stranger
       }
     }
+  }
+
+  @Test func `a round shakes hands with a bounded number of those that come to its door`() throws {
+    final class Stranger {
+      let socket: StreamSocket
+      init(_ socket: consuming StreamSocket) { self.socket = socket }
+      /// Whether the round has greeted it.
+      var isGreeted: Bool {
+        var byte: UInt8 = 0
+        return unsafe recv(socket.raw, &byte, 1, CInt(MSG_DONTWAIT)) > 0
+      }
+    }
+    let relay = try ListeningSocket(on: .loopback(port: 0))
+    let toRelay = try StreamSocket.connect(to: relay.address, from: .shareable)
+    let (port, silent) = (try toRelay.localAddress().port, try SilentPort())
+    let address = silent.address
+    let (isOver, identity) = (AtomicFlag(), try Identity.generate())
+    let round = try RunningThread("round") {
+      defer { isOver.set() }
+      let round = WayRound(
+        context: try TLSContext(role: .client, identity: identity), receiver: identity.fingerprint,
+        hasSmallSegments: false, port: port, length: 1
+      ) { false }
+      #expect(throws: ConnectionError.self) { _ = try round.run([MigrationWire.Way(address)], Wakeup()).remoteAddress }
+    }
+    var strangers: [Stranger] = []
+    while !isOver.isSet, strangers.count < 2 * WayRound.mostGreetings {
+      if let socket = try? StreamSocket.toThisMachine(port, from: "127.0.0.2") { strangers.append(Stranger(socket)) }
+    }
+    try round.value()
+    let greeted = strangers.count(where: \.isGreeted)
+    #expect((1...WayRound.mostGreetings).contains(greeted) && strangers.count > WayRound.mostGreetings, "\(greeted)")
   }
 
   /// Returns false if a port is not shared.

@@ -13,8 +13,13 @@ struct WayRound: Sendable {
   let hasSmallSegments: Bool
   /// That of the control connection.
   let port: UInt16
+  /// For how many seconds.
+  var length = WayRounds.length
   /// Whether a wakeup means that this device gives up.
   let isStopped: @Sendable () -> Bool
+
+  /// With how many connections it shakes hands at a time. More of them wait at the door.
+  static let mostGreetings = 32
 
   /// The first connection on which the receiver has shown its key. Blocks as long as a round.
   ///
@@ -22,15 +27,17 @@ struct WayRound: Sendable {
   func run(_ ways: [Way], _ wakeup: Wakeup) throws(ConnectionError) -> Connection {
     let race = Race(
       addresses: ways.map { SocketAddress($0) }, isRound: true, hasSmallSegments: hasSmallSegments,
-      port: .shared(port), patience: WayRounds.length, wakeup: wakeup, isStopped: isStopped)
+      port: .shared(port), patience: length, wakeup: wakeup, isStopped: isStopped)
     // Without it, the receiver must be the end that is reached.
     let door = try? ListeningSocket(host: nil, port: port, sharesPort: true)
     do throws(Race.Failure) {
       var course = try Race.Course(race, with: door)
       var greetings: [Greeting] = []
       while true {
-        while let socket = try course.take() {
-          if let greeting = greeting(on: socket, wakeup) { greetings.append(greeting) }
+        // One at a time: others may come to the door without an end.
+        let hasRoom = greetings.count < Self.mostGreetings
+        if let socket = try course.take(atDoor: hasRoom), let greeting = greeting(on: socket, wakeup) {
+          greetings.append(greeting)
         }
         greetings.removeAll { !$0.goOn() }
         if let done = greetings.first(where: \.isDone), let connection = done.connection.take() { return connection }

@@ -61,6 +61,8 @@ extension Race {
     private let plan: Race
     /// Takes the connections that the other end makes meanwhile.
     private var door: ListeningSocket?
+    /// Whether the next wait is for the door too.
+    private var isAtDoor = true
     private let clock = LoopClock()
     private var poller: Poller
     private var race: AddressRace
@@ -85,19 +87,28 @@ extension Race {
       }
     }
 
-    /// A connection that is made; nil while there is none, and one may still be made.
-    mutating func take() throws(Failure) -> StreamSocket? {
+    /// A connection that is made; nil while there is none, and one may still be made. Without
+    /// `atDoor`, what comes to the door waits.
+    mutating func take(atDoor: Bool = true) throws(Failure) -> StreamSocket? {
       begin()
       if let winner = winner(), let socket = winner.socket.take() { return socket }
       // Before what comes to the door: that may never end.
       if let loss = race.loss(now: clock.now) { throw lost(loss) }
-      return try? door?.accept()
+      isAtDoor = atDoor
+      guard atDoor else { return nil }
+      do throws(SystemError) {
+        return try door?.accept()
+      } catch {
+        // Without a descriptor for it, it stays there, and would end every wait.
+        isAtDoor = false
+        return nil
+      }
     }
 
     /// Waits until `take` may have a result, or for something else.
     mutating func wait(or others: [Poller.Interest] = []) throws(Failure) {
       var interests = [Poller.Interest(plan.wakeup.raw, .readable)] + others
-      if let raw = door?.raw { interests.append(Poller.Interest(raw, .readable)) }
+      if isAtDoor, let raw = door?.raw { interests.append(Poller.Interest(raw, .readable)) }
       interests += attempts.compactMap { $0.raw.map { Poller.Interest($0, .writable) } }
       let moment = clock.instant(race.nextMoment)
       do throws(SystemError) { _ = try poller.wait(&interests, until: moment) } catch { throw .broken(error) }
