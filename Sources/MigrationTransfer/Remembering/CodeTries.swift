@@ -12,18 +12,17 @@ struct CodeTries: Sendable {
   /// Fails if the code is used up, and if its tries could not be counted.
   init(of code: PairingCode, in store: TransferStore) throws(Fault) {
     (self.store, self.code) = (store, code)
-    let (name, left) = try store.withTries(of: code) { tries, check in tries.left(check) }
-    self.name = name
-    guard left > 0 else { throw .codeUsedUp }
+    name = try CodeName(code, salt: try store.saltOfTries())
+    guard try store.withTries(of: code, name, { $0.left($1) }) > 0 else { throw .codeUsedUp }
   }
 
   /// Spends one try, durably. Fails if none is left.
   func spend() throws(Fault) {
-    guard try store.withTries(of: code, name, { $0.spend($1) }).result else { throw .codeUsedUp }
+    guard try store.withTries(of: code, name, { $0.spend($1) }) else { throw .codeUsedUp }
   }
 
   /// Gives it back: the other device has proved the code too.
-  func giveBack() throws(Fault) { _ = try store.withTries(of: code, name) { $0.giveBack($1) } }
+  func giveBack() throws(Fault) { try store.withTries(of: code, name) { $0.giveBack($1) } }
 }
 
 extension Fault {
@@ -39,11 +38,11 @@ private struct CodeName: Equatable, Sendable {
   let salt: [UInt8]
   let check: UInt128
 
-  init(_ code: PairingCode, salt: [UInt8]) throws(TLSError) {
+  init(_ code: PairingCode, salt: [UInt8]) throws(Fault) {
     self.salt = salt
     var digits = code.digits
     defer { cleanse(&digits) }
-    check = try PairingSecret.check(ofDigits: digits, salt: salt)
+    check = try TLSError.mapped(PairingSecret.check(ofDigits: digits, salt: salt)) { Fault($0) }
   }
 }
 
@@ -90,10 +89,30 @@ extension TransferStore {
   /// How long other senders may take to count their tries.
   private static let turn = Duration.seconds(5)
 
+  /// The salt of the record; a new one where there is none.
+  fileprivate func saltOfTries() throws(Fault) -> [UInt8] {
+    let bytes = try storing { () throws(SystemError) in try Self.tries(in: openOrMakeFolder(Self.codesFolder)) }
+    return try triesRecord(bytes)?.salt ?? randomBytes(CodeName.saltSize)
+  }
+
   /// Reads and changes the tries of a code, durably, while no other sender of this store does.
   fileprivate func withTries<Result>(
-    of code: PairingCode, _ known: CodeName? = nil, _ body: (inout SpentTries, UInt128) -> Result
-  ) throws(Fault) -> (name: CodeName, result: Result) {
+    of code: PairingCode, _ known: CodeName, _ body: (inout SpentTries, UInt128) -> Result
+  ) throws(Fault) -> Result {
+    var name = known
+    while true {
+      let (salt, result) = try withTries(name, body)
+      if let result { return result }
+      // Another sender has made the record meanwhile, or it was removed. The name takes long, and
+      // others must not wait for it.
+      name = try CodeName(code, salt: salt)
+    }
+  }
+
+  /// Does so if the record has the salt of the name; returns the salt of the record.
+  private func withTries<Result>(
+    _ name: CodeName, _ body: (inout SpentTries, UInt128) -> Result
+  ) throws(Fault) -> (salt: [UInt8], result: Result?) {
     let (folder, isOurs, bytes) = try storing { () throws(SystemError) in
       let folder = try openOrMakeFolder(Self.codesFolder)
       let isOurs = try folder.directory.descriptor.lockOnceFree(within: Self.turn)
@@ -102,28 +121,30 @@ extension TransferStore {
     guard isOurs else {
       throw Fault(.inUse, "other senders take long to count the tries of their codes", hint: "Try again.")
     }
-    let before = try Violation.mapped(bytes.map { bytes throws(Violation) in try TriesRecord(encoded: bytes) }) { _ in
-      Fault(
-        .device, "the record of codes that were tried, in \(VisibleText.quoted(home)), is damaged",
-        hint: "Remove its folder 'codes', and use a new code.")
-    }
-    var record = before ?? TriesRecord(salt: randomBytes(CodeName.saltSize))
-    // A record that was removed meanwhile comes again with another salt.
-    let name: CodeName
-    if let known, known.salt == record.salt {
-      name = known
-    } else {
-      name = try TLSError.mapped(CodeName(code, salt: record.salt)) { Fault($0) }
-    }
+    let before = try triesRecord(bytes)
+    var record = before ?? TriesRecord(salt: name.salt)
+    guard record.salt == name.salt else { return (record.salt, nil) }
     let result = body(&record.tries, name.check)
     if record != before {
       let encoded = record.encoded
       try storing { () throws(SystemError) in
         try folder.directory.replaceFile(TransferEntry.file, with: encoded)
-        if before == nil { try Directory.open(home).synchronize() }
+        guard before == nil else { return }
+        // These may be new as well.
+        try Directory.open(home).synchronize()
+        // A folder that was there need not be readable.
+        try? Directory.open(home + Array("/..".utf8)).synchronize()
       }
     }
-    return (name, result)
+    return (record.salt, result)
+  }
+
+  private func triesRecord(_ bytes: [UInt8]?) throws(Fault) -> TriesRecord? {
+    try Violation.mapped(bytes.map { bytes throws(Violation) in try TriesRecord(encoded: bytes) }) { _ in
+      Fault(
+        .device, "the record of codes that were tried, in \(VisibleText.quoted(home)), is damaged",
+        hint: "Remove its folder 'codes', and use a new code.")
+    }
   }
 
   /// The bytes of the record; nil where there is none.
