@@ -49,7 +49,7 @@ import Testing
     } _: { link in
       try hasSpoken.wait(until: soon())
       let first = try events(link, now: 116)
-      guard case .received(.ping(7))? = first.first, first.count == 1 else {
+      guard case .received(.ping(7), _)? = first.first, first.count == 1 else {
         Issue.record("\(first)")
         return
       }
@@ -60,6 +60,30 @@ import Testing
       }
       #expect(fault.code == .connection)
       #expect(isSilent)
+      isOver.set(.success(()))
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `an end that is told of silence knows whether its bytes have arrived`(isUnheard: Bool) throws {
+    let hasSaidAll = Outcome<Void>(of: "many words")
+    let isOver = Outcome<Void>(of: "the end")
+    try meet { client in
+      try hasSaidAll.wait(until: soon())
+      try client.say(ControlMessage.close(Close(.silent, "nothing came")).frame)
+      try isOver.wait(until: soon())
+    } _: { link in
+      // More than the kernels hold, of which the other end reads nothing.
+      while isUnheard, link.interest?.wanted.contains(.writable) != true {
+        for number in 0..<1_000 as Range<UInt64> { link.say(.ping(number)) }
+        _ = link.step(now: 100)
+      }
+      hasSaidAll.set(.success(()))
+      let last = try events(link, now: 100).first
+      guard case .received(.close, isUnheard)? = last else {
+        Issue.record("\(String(describing: last))")
+        return
+      }
       isOver.set(.success(()))
     }
   }

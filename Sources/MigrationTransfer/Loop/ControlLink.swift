@@ -6,7 +6,8 @@ import MigrationWire
 /// One control connection of a loop: its bytes, and the progress of its end.
 final class ControlLink {
   enum Event: Sendable {
-    case received(ControlMessage)
+    /// `isUnheard`: it is the last one, and the other end's kernel lacks bytes that this one has sent.
+    case received(ControlMessage, isUnheard: Bool)
     /// Only `closed` follows. `isSilent`: nothing has come for too long, or the kernel got no
     /// answer.
     case broke(Fault, isSilent: Bool)
@@ -139,7 +140,7 @@ final class ControlLink {
   private func receive(_ events: inout [Event], now: Double) throws(ConnectionError) {
     var reads = 0
     while channel.isReading {
-      while let message = try nextMessage() { events.append(.received(message)) }
+      while let message = try nextMessage() { events.append(.received(message, isUnheard: isUnheard(message))) }
       guard events.isEmpty else {
         mayHaveMore = true
         return
@@ -155,6 +156,10 @@ final class ControlLink {
       guard let count else { return }
       guard count > 0 else { throw ConnectionError(.closed, "the other device closed the connection") }
     }
+  }
+
+  private func isUnheard(_ message: ControlMessage) -> Bool {
+    if case .close = message { connection.waitingBytes > 0 } else { false }
   }
 
   private func nextMessage() throws(ConnectionError) -> ControlMessage? {

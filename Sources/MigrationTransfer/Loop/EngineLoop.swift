@@ -142,7 +142,7 @@ final class EngineLoop<P: Performer> {
   private func take(_ event: ControlLink.Event, of id: ConnectionID) {
     performer.note(event)
     switch event {
-    case .received(let message): handle(.received(id, message))
+    case .received(let message, _): handle(.received(id, message))
     case .broke(let fault, _): handle(.broke(id, fault))
     case .drained: handle(.drained(id))
     case .closed: handle(.closed(id, spread: .random(in: 0...1)))

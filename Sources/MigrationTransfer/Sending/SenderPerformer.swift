@@ -132,7 +132,9 @@ final class SenderPerformer: Performer {
 
   func note(_ event: ControlLink.Event) {
     switch event {
-    case .received(.close(let close)) where close.code == .silent: met?.transfer.hasFallenSilent.set()
+    // The same code ends a session that gives way or waits: then everything has arrived there.
+    case .received(.close(let close), isUnheard: true) where close.code == .silent:
+      met?.transfer.hasFallenSilent.set()
     case .broke(_, isSilent: true): met?.transfer.hasFallenSilent.set()
     case .received, .broke, .drained, .closed: break
     }
