@@ -210,13 +210,12 @@ package struct RelayTable: Sendable {
     let hasTokenRoom = registered.isBelow(limit.ofToken, token: visitor.token)
     let hasRoom = registered.all < limit.all
     registered.change(visitor.share, by: 1)
-    let counts = registered
     if !hasNetworkRoom {
-      giveWay(to: visitor, { $0.network == visitor.network }, by: { counts.count($0.share) })
+      giveWay(to: visitor, byToken: false) { $0.network == visitor.network }
     } else if !hasTokenRoom {
-      giveWay(to: visitor, { $0.token == visitor.token }, by: { counts.count($0.share) })
+      giveWay(to: visitor, byToken: false) { $0.token == visitor.token }
     } else if !hasRoom {
-      giveWay(to: visitor, { _ in true }, by: { counts.count(ofToken: $0.token) })
+      giveWay(to: visitor, byToken: true) { _ in true }
     }
     let place = freePlace(random)
     prove(id, .registered)
@@ -228,15 +227,14 @@ package struct RelayTable: Sendable {
 
   /// One of those that are meant makes room for a newcomer that is already counted: one of the
   /// largest share, of equal ones the newcomer's, and of this the one without a call for longest.
-  private mutating func giveWay(
-    to newcomer: Visitor, _ isMeant: (Visitor) -> Bool, by share: (Visitor) -> Int
-  ) {
-    typealias Rank = (size: Int, isOthers: Int, sizeThere: Int, lastCall: Double, id: ID)
+  private mutating func giveWay(to newcomer: Visitor, byToken: Bool, _ isMeant: (Visitor) -> Bool) {
+    typealias Rank = (size: Int, isOthers: Int, ofShare: Int, lastCall: Double, id: ID)
     var first: Rank?
     for (id, registration) in registrations {
       guard let visitor = visitors[id], isMeant(visitor) else { continue }
+      let share = registered.count(visitor.share)
       let rank: Rank = (
-        -share(visitor), visitor.token == newcomer.token ? 0 : 1, -registered.count(visitor.share),
+        -(byToken ? registered.count(ofToken: visitor.token) : share), visitor.token == newcomer.token ? 0 : 1, -share,
         registration.lastCall, id
       )
       if first.map({ rank < $0 }) ?? true { first = rank }
