@@ -21,6 +21,9 @@ struct Entrance: ~Copyable {
   private var names: RemoteNames
   private var pausedUntil: BootInstant?
   private var lastNumber: UInt64 = 0
+  /// The connections that this device has made, and that have not spoken; the oldest gives way.
+  private var silent: [(id: ConnectionID, remote: Remote)] = []
+  static let mostSilent = 16
   /// How many more connections this batch accepts.
   private var left = 0
   /// Whether the kernel may have more connections than the last batch.
@@ -89,10 +92,17 @@ struct Entrance: ~Copyable {
   }
 
   /// Takes a connection that this device has made into the lobby. The device at its other end has not
-  /// come by itself, and so neither pairs nor wants a turn.
-  mutating func add(reached socket: consuming StreamSocket) -> (ConnectionID, Remote) {
-    let address = socket.remoteAddress
-    return (add(socket), names.remote(at: address, hasCome: false))
+  /// come by itself, and so neither pairs nor wants a turn, and takes no visitor's place before it
+  /// speaks.
+  mutating func add(reached socket: consuming StreamSocket) {
+    let remote = names.remote(at: socket.remoteAddress, hasCome: false)
+    if silent.count >= Self.mostSilent { remove(silent.removeFirst().id) }
+    silent.append((add(socket), remote))
+  }
+
+  /// A connection that this device has made has spoken, or ended: its other end; nil for a visitor.
+  mutating func takeReached(_ id: ConnectionID) -> Remote? {
+    silent.firstIndex { $0.id == id }.map { silent.remove(at: $0).remote }
   }
 
   private mutating func add(_ socket: consuming StreamSocket) -> ConnectionID {

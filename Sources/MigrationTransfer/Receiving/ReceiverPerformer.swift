@@ -366,7 +366,7 @@ final class ReceiverPerformer: Performer {
     case .unplaced(let reason): report(.unplaced(reason))
     case .arrived(let socket, let caller, let own):
       arrive(entrance?.add(socket.take(), at: caller, through: relay.access, own), report)
-    case .reached(let socket): arrive(entrance?.add(reached: socket.take()), report)
+    case .reached(let socket): entrance?.add(reached: socket.take())
     }
   }
 
@@ -379,10 +379,12 @@ final class ReceiverPerformer: Performer {
   private func look(at id: ConnectionID, _ report: (Event) -> Void) {
     switch entrance?.look(at: id) ?? .incomplete {
     case .incomplete: break
-    case .complete: report(.spoke(id))
+    case .complete:
+      if let remote = entrance?.takeReached(id) { report(.arrived(id, remote, chance: .random(in: 0 ... .max))) }
+      report(.spoke(id))
     case .worthless:
       entrance?.remove(id)
-      report(.departed(id))
+      if entrance?.takeReached(id) == nil { report(.departed(id)) }
     }
   }
 }
