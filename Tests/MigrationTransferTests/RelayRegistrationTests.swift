@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationSystem
 import MigrationWire
 import Testing
@@ -64,10 +65,12 @@ import Testing
   }
 
   @Test func `a device comes back to a relay that gives and takes places ever more slowly`() {
-    var pauses = RelayPauses()
-    #expect((0..<6).map { _ in pauses.take(behind: .foreign, stood: 1) } == [1, 2, 4, 8, 16, 30])
-    #expect(pauses.take(behind: .lost(""), stood: 29) == 30 && pauses.take(behind: .lost(""), stood: 30) == 1)
-    #expect(pauses.take(behind: .refused(.busy, wait: 10), stood: 0) == 10)
-    #expect(pauses.take(behind: .refused(.busy, wait: 3_600), stood: 0) == 30)
+    var backoff = Backoff.atRelay
+    func next(_ trouble: RelayTrouble, stood: Double = 0) -> Double {
+      backoff.next(behind: trouble, stood: stood, spread: 0)
+    }
+    #expect((0..<6).map { _ in next(.foreign, stood: 1) } == [1, 2, 4, 8, 16, 30])
+    #expect(next(.lost(""), stood: 29) == 30 && next(.lost(""), stood: 30) == 1)
+    #expect(next(.refused(.busy, wait: 10)) == 10 && next(.refused(.busy, wait: 3_600)) == 30)
   }
 }

@@ -148,7 +148,7 @@ private struct RelayLine: ~Copyable {
   private var registration: (asking: Asking, state: RelayRegistration)?
   /// When the registration, or the next try, has its turn.
   private var nextTurn = 0.0
-  private var pauses = RelayPauses()
+  private var backoff = Backoff.atRelay
   private var answers: [Asking] = []
 
   init(_ link: RelayLink, _ poller: consuming Poller) {
@@ -249,8 +249,9 @@ private struct RelayLine: ~Copyable {
   }
 
   private mutating func lose(_ trouble: RelayTrouble, _ now: Double = BootInstant.now().seconds) {
-    let pause = pauses.take(behind: trouble, stood: registration?.state.age(now: now) ?? 0)
-    (registration, nextTurn) = (nil, now + pause * Double.random(in: 0.75...1))
+    let stood = registration?.state.age(now: now) ?? 0
+    let pause = backoff.next(behind: trouble, stood: stood, spread: .random(in: 0...1))
+    (registration, nextTurn) = (nil, now + pause)
     link.add(.unplaced(trouble.clause))
   }
 

@@ -1,3 +1,4 @@
+import MigrationEngine
 import MigrationWire
 
 /// What a device and its relay have said to each other on a registration (Protocol §16.2): the relay
@@ -66,18 +67,16 @@ struct RelayRegistration: Equatable, Sendable {
   func age(now: Double) -> Double { now - begun }
 }
 
-/// The pauses between two tries to register. They grow, until a registration has stood for as long as
-/// the longest of them: a relay that gives and takes places has the device come back no faster.
-struct RelayPauses: Equatable, Sendable {
-  private static let (first, longest) = (1.0, 30.0)
+extension Backoff {
+  /// The pauses between two tries to register.
+  static let atRelay = Backoff(first: 1, longest: 30)
 
-  private var next = RelayPauses.first
-
-  /// The seconds to the next try, of which chance takes a part.
-  mutating func take(behind trouble: RelayTrouble, stood: Double) -> Double {
-    if stood >= Self.longest { next = Self.first }
-    defer { next = min(next * 2, Self.longest) }
-    guard case .refused(_, let wait) = trouble else { return next }
-    return max(next, min(Double(wait), Self.longest))
+  /// The seconds to the next try to register. They begin anew once a registration has stood for as
+  /// long as the longest of them: a relay that gives and takes places has the device come back no
+  /// faster.
+  mutating func next(behind trouble: RelayTrouble, stood: Double, spread: Double) -> Double {
+    if stood >= longest { restart() }
+    let asked = if case .refused(_, let wait) = trouble { Double(wait) } else { 0.0 }
+    return next(now: 0, spread: spread, atLeast: asked) ?? longest
   }
 }

@@ -10,7 +10,7 @@ func walkRace(_ bytes: InputBytes) {
   var (now, begun, failed) = (0.0, 0, Set<Int>())
   let isRound = input.flag()
   var race = AddressRace(count: count, now: 0, patience: patience, isRound: isRound)
-  var backoff = Backoff(now: 0, patience: patience, longest: input.flag() ? input.seconds() : nil)
+  var backoff = Backoff(now: 0, patience: patience, longest: input.flag() ? input.seconds() : 10)
   while !input.isEmpty {
     switch input.byte() % 4 {
     case 0:
