@@ -17,11 +17,8 @@ package struct ArrivingData: Sendable {
   }
 
   private static let longestFile = 1 << 20
-  /// The longest file in which paths are counted.
-  private static let smallFile = 64 << 10
-  /// The most files that are looked at, and bytes in which paths are counted.
-  private static let mostFiles = 5000
-  private static let mostBytes = 64 << 20
+  /// The most items that are looked at.
+  private static let mostItems = 5000
   /// How many names are told.
   private static let namedFiles = 3
 
@@ -64,25 +61,19 @@ package struct ArrivingData: Sendable {
   }
 
   private func look(at files: StagedFiles) {
-    var (looked, bytes) = (0, 0)
     var (naming, foreign, leading): ([ArchivePath], [ArchivePath], [ArchivePath]) = ([], [], [])
     var newest: Version?
-    files.forEachItem { path, isLink in
-      looked += 1
-      if isLink {
-        if let target = files.target(of: path), paths?.leads(target) == true { leading.append(path) }
-      } else if let beginning = files.beginning(of: path, Machine.length), Machine.isForeign(beginning) {
-        foreign.append(path)
-      } else if paths != nil || arrival.written != nil, !arrival.homeFiles.contains(path),
-        let content = files.content(of: path, atMost: Self.smallFile), !content.contains(0)
-      {
-        bytes += content.count
+    files.look(atMost: Self.mostItems) { path, sight in
+      switch sight {
+      case .link(let target): if paths?.leads(target) == true { leading.append(path) }
+      case .other(let beginning): if Machine.isForeign(beginning) { foreign.append(path) }
+      case .text(let content):
+        if arrival.homeFiles.contains(path) { return }
         if paths?.stands(in: content) == true { naming.append(path) }
         if let version = arrival.written?.version(in: content, of: path), newest.map({ $0 < version }) ?? true {
           newest = version
         }
       }
-      return looked < Self.mostFiles && bytes < Self.mostBytes
     }
     if let paths, !naming.isEmpty {
       tell(
@@ -109,12 +100,12 @@ package struct ArrivingData: Sendable {
 struct Machine: Equatable, Sendable {
   private let code: [UInt8]
 
-  /// The bytes of a file that tell it.
-  static let length = 20
+  /// How many bytes at the beginning of a file tell it.
+  private static let length = 20
 
   /// Nil if the file is no program.
   init?(of beginning: [UInt8]) {
-    guard beginning.count == Self.length, beginning.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { return nil }
+    guard beginning.count >= Self.length, beginning.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { return nil }
     // The class, the order of the bytes, and the machine: elf(5).
     code = Array(beginning[4...5] + beginning[18...19])
   }

@@ -22,28 +22,20 @@ package struct HomeTraces: Equatable, Sendable {
 
   /// How many names are told of a kind.
   private static let namedFiles = 3
-  /// The longest file that is looked into, the most files, and the most bytes of them.
-  private static let smallFile = 64 << 10
+  /// How many items are looked at.
   private static let mostItems = 50_000
-  private static let mostBytes = 64 << 20
 
   /// Looks at the staged files of a part. `place` gives an item's path on this device.
   package mutating func look(
     at files: StagedFiles, for paths: OldPaths, place: (ArchivePath) -> [UInt8]
   ) {
-    var (items, bytes) = (0, 0)
-    var traces = self
-    files.forEachItem { path, isLink in
-      items += 1
-      if isLink {
-        if let target = files.target(of: path), paths.leads(target) { traces.note(.link, place(path)) }
-      } else if let content = files.content(of: path, atMost: Self.smallFile), !content.contains(0) {
-        bytes += content.count
-        if paths.stands(in: content) { traces.note(Self.kind(of: path, content), place(path)) }
+    files.look(atMost: Self.mostItems) { path, sight in
+      switch sight {
+      case .link(let target): if paths.leads(target) { note(.link, place(path)) }
+      case .text(let content): if paths.stands(in: content) { note(Self.kind(of: path, content), place(path)) }
+      case .other: break
       }
-      return items < Self.mostItems && bytes < Self.mostBytes
     }
-    self = traces
   }
 
   /// The kind of a file that names the old home.

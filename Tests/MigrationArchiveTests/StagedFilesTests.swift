@@ -34,23 +34,34 @@ import Testing
     "destination/\(String(decoding: Staging.name(of: 0xABC), as: UTF8.self))/tree"
   }
 
-  @Test func `each file is visited, and no link is followed`() throws {
+  @Test func `a look shows texts and links, follows no link, and counts every byte that it reads`() throws {
+    let binary = [UInt8](repeating: 1, count: 700) + [0]
+    for name in ["data1", "data2"] { scratch.write("source/config/\(name)", binary) }
+    scratch.write("source/config/zero", [0] + binary)
     let files = StagedFiles(of: try staged().0)
-    var names: [String] = []
-    files.forEachFile { path in
-      names.append(String(decoding: path.bytes, as: UTF8.self))
-      return true
+    func seen(_ items: Int = 100, bytes: Int = 1 << 20) -> [String] {
+      var seen: [String] = []
+      files.look(atMost: items, bytes: bytes) { path, sight in
+        let name = String(decoding: path.bytes, as: UTF8.self)
+        switch sight {
+        case .link(let target): seen.append("\(name) -> \(String(decoding: target, as: UTF8.self))")
+        case .text(let text): seen.append("\(name): \(String(decoding: text, as: UTF8.self))")
+        case .other(let beginning): seen.append("\(name), \(beginning.count)")
+        }
+      }
+      return seen
     }
-    #expect(names.sorted() == ["config/a/deep", "config/b", "rc"])
-    var visited = 0
-    files.forEachFile { _ in
-      visited += 1
-      return false
-    }
-    #expect(visited == 1)
+    let all = [
+      "rc: old", "config/b: old", "config/data1, 512", "config/data2, 512", "config/link -> b", "config/zero, 512",
+      "config/a/deep: old",
+    ]
+    #expect(seen() == all)
+    #expect(seen(3) == Array(all.prefix(3)))
+    // Each of the first two is read twice, the second time whole.
+    #expect(seen(bytes: 6 + 2 * (512 + 701) + 1 + 512) == Array(all.prefix(6)))
+    #expect(seen(bytes: 6 + 512 + 701) == Array(all.prefix(3)))
     #expect(files.content(of: rc, atMost: 3) == Array("old".utf8))
     #expect(files.content(of: rc, atMost: 2) == nil)
-    #expect(files.beginning(of: rc, 2) == Array("ol".utf8))
     for name in ["config", "config/link", "missing"] {
       #expect(files.content(of: try ArchivePath(Array(name.utf8)), atMost: 10) == nil)
     }
@@ -65,7 +76,7 @@ import Testing
     let files = StagedFiles(of: try staged().0)
     let arrived = try scratch.directory.openDirectoryBeneath("\(tree)/config")
     try arrived.setMode(Array("c".utf8), 0o300)
-    files.forEachFile { _ in true }
+    files.look(atMost: 100) { _, _ in }
     #expect(try arrived.status(Array("a".utf8)).mode == 0o500)
     #expect(try arrived.status(Array("c".utf8)).mode == 0o300)
     try source.setMode(Array("a".utf8), 0o700)

@@ -21,21 +21,53 @@ package struct StagedFiles {
   }
 
   /// The first bytes of a file, at most so many; nil if there is no file that can be read.
-  package func beginning(of path: ArchivePath, _ count: Int) -> [UInt8]? {
+  private func beginning(of path: ArchivePath, _ count: Int) -> [UInt8]? {
     guard (try? places.kind(of: path)) == .regular else { return nil }
     return try? places.beginning(of: path, count)
   }
 
-  /// The target of a symbolic link; nil if there is none.
-  package func target(of path: ArchivePath) -> [UInt8]? { try? places.readLink(path) }
+  /// An item as a look shows it.
+  package enum Sight: Equatable, Sendable {
+    /// The target of a symbolic link.
+    case link([UInt8])
+    /// The content of a small file without a zero byte.
+    case text([UInt8])
+    /// The first bytes of another file.
+    case other([UInt8])
+  }
 
-  /// Visits the files in the order of their paths, until the closure returns false.
-  package func forEachFile(_ body: (ArchivePath) -> Bool) {
-    forEachItem { path, isLink in isLink || body(path) }
+  /// How many bytes of a file are looked at first, and the longest file whose content is.
+  private static let (first, small) = (512, 64 << 10)
+
+  /// Shows the files and the symbolic links in the order of their paths: at most so many, and as long
+  /// as fewer than so many bytes are read of them all.
+  package func look(atMost items: Int, bytes: Int = 64 << 20, _ body: (ArchivePath, Sight) -> Void) {
+    var (items, bytes) = (items, bytes)
+    forEachItem { path, isLink in
+      guard items > 0, bytes > 0 else { return false }
+      items -= 1
+      if isLink {
+        guard let target = try? places.readLink(path) else { return true }
+        bytes -= target.count
+        body(path, .link(target))
+        return true
+      }
+      guard var content = beginning(of: path, Self.first) else { return true }
+      bytes -= content.count
+      var isText = !content.contains(0)
+      if isText, content.count == Self.first {
+        guard let whole = beginning(of: path, Self.small + 1) else { return true }
+        bytes -= whole.count
+        isText = whole.count <= Self.small && !whole.contains(0)
+        if isText { content = whole }
+      }
+      body(path, isText ? .text(content) : .other(content))
+      return true
+    }
   }
 
   /// Visits the files and the symbolic links in the order of their paths, until the closure returns false.
-  package func forEachItem(_ body: (_ path: ArchivePath, _ isLink: Bool) -> Bool) {
+  private func forEachItem(_ body: (_ path: ArchivePath, _ isLink: Bool) -> Bool) {
     var pending: [ArchivePath?] = [nil]
     while let directory = pending.popLast() {
       guard let entries = try? places.entries(of: directory) else { continue }
