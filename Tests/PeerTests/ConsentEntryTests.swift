@@ -114,8 +114,7 @@ import Testing
 
         $'old\\x1b' (192.0.2.7) wants to send:
         Files:
-         1   named below                    …
-             the other device calls it 'a'
+         1   named below                    …  the other device calls it 'a'
              notes
              'two  blanks, and more than one line of a terminal has room for: two  blanks, and more than'
         Apps' data, which may hold what programs run:
@@ -123,8 +122,7 @@ import Testing
          2   LibreOffice          2      10 B
              data of an app; the other device calls it $'Wedding\\u202e'
         Secrets, and what makes a computer itself, which the next question is about:
-         3   Firefox                        …
-             data of an app
+         3   Firefox                        …  data of an app
         Total: 3 parts, 2 items, 10 B; 7.0 GB free here
 
         """)

@@ -265,7 +265,8 @@ function wait() {
 const calls = (part) => (part.part === part.name ? [] : [T.calls(said(part.part))]);
 const places = (part, kind) => part.places.filter((place) => place.class === kind).flatMap((place) => place.paths.map((one) => one.path));
 function listed(part, kind) {
-  const here = part.kind === "folders" ? places(part, kind).slice(0, 3).join(", ") : "";
+  const all = part.kind === "folders" ? places(part, kind) : [];
+  const here = all.slice(0, 20).join(", ") + (all.length > 20 ? ", …" : "");
   return here ? named(here) : told(part.name);
 }
 const semicolons = (words) => words.filter(Boolean).flatMap((word, index) => (index ? ["; ", word] : [word]).flat());
