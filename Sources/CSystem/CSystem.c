@@ -130,6 +130,22 @@ int csystem_file_system(int descriptor, uint64_t *identifier, uint64_t *type) {
   return 0;
 }
 
+int csystem_file_system_uuid(int descriptor, uint64_t *high, uint64_t *low) {
+  struct {
+    unsigned char length;
+    unsigned char bytes[16];
+  } found;
+  // FS_IOC_GETFSUUID, which older headers lack.
+  if (ioctl(descriptor, _IOC(_IOC_READ, 0x15, 0, sizeof found), &found) == -1) return -1;
+  if (found.length != sizeof found.bytes) return -1;
+  *high = *low = 0;
+  for (int index = 0; index < 8; index++) {
+    *high = *high << 8 | found.bytes[index];
+    *low = *low << 8 | found.bytes[8 + index];
+  }
+  return 0;
+}
+
 static struct timespec time_of(struct statx_timestamp stamp) {
   return (struct timespec){.tv_sec = stamp.tv_sec, .tv_nsec = stamp.tv_nsec};
 }

@@ -20,8 +20,6 @@ package struct ChosenPart: Sendable {
   package let contents: Contents
   /// For people, at most 255 bytes.
   package let name: String
-  /// What the sender says of it, which decides nothing.
-  package let flags: Part.Flags
   /// Nil if an entry of it is not measured.
   package let size: EntrySize?
   /// What is not sent of the places.
@@ -35,20 +33,16 @@ package struct ChosenPart: Sendable {
         app.kind == .withExtension ? .app(app) : .files(app, places)
       }
     name = Part.name(of: [Array((app.name.isEmpty ? app.identifier : app.name).utf8)])
-    flags = app.hasSecrets ? [.runsByItself, .secret] : .runsByItself
     size = entry.size
     selection = inventory.selection(for: places, of: app)
   }
 
   /// The part of some items; nil without items.
-  init?(
-    _ entries: [Inventory.Entry], _ contents: ([Place]) -> Contents, flags: Part.Flags = [], in inventory: Inventory
-  ) {
+  init?(_ entries: [Inventory.Entry], _ contents: ([Place]) -> Contents, in inventory: Inventory) {
     guard !entries.isEmpty else { return nil }
     let places = entries.flatMap(\.places).sorted { $0.root.lexicographicallyPrecedes($1.root) }
     self.contents = contents(places)
     name = Part.name(of: places.map(\.path))
-    self.flags = flags
     size = entries.reduce(EntrySize(Tally(), allocated: 0)) { sum, entry in
       sum.flatMap { sum in entry.size.map { sum.adding($0) } }
     }

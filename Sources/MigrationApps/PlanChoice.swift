@@ -97,7 +97,7 @@ package struct PlanChoice: Equatable, Sendable {
     let keyed = others.filter { if case .folder = $0.subject { true } else { false } }
     let named = others.filter { if case .item = $0.subject { true } else { false } }
     let folders = [
-      ChosenPart(running, ChosenPart.Contents.folders, flags: .runsByItself, in: inventory),
+      ChosenPart(running, ChosenPart.Contents.folders, in: inventory),
       ChosenPart(keyed, ChosenPart.Contents.home, in: inventory),
       ChosenPart(named, ChosenPart.Contents.folders, in: inventory),
     ]

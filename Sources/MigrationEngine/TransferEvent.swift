@@ -22,6 +22,8 @@ package struct TransferResult: Equatable, Sendable {
   package let notStored: UInt64
   /// How many items were stored under other names, because their own were taken.
   package let renamed: UInt64
+  /// What the source has, and was moved or removed at the destination since it arrived.
+  package let removed: Done.Removed
   /// Attributes of the source that are not transferred.
   package let leftBehind: [LeftBehind]
   /// By when everything had arrived, in seconds since 1970, if an earlier run concluded the
@@ -33,9 +35,11 @@ package struct TransferResult: Equatable, Sendable {
   package init(
     total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
     losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, renamed: UInt64 = 0,
+    removed: Done.Removed = Done.Removed(),
     leftBehind: [LeftBehind] = [], concludedAt: Int64? = nil, failedParts: Int = 0
   ) {
     self.renamed = renamed
+    self.removed = removed
     self.failedParts = failedParts
     self.concludedAt = concludedAt
     self.leftBehind = leftBehind
@@ -108,8 +112,10 @@ extension TransferOutcome {
         total: finished.reduce(Tally()) { $0.adding($1.total) }, sentBytes: traffic.sent, savedBytes: traffic.saved,
         heldBytes: sum(\.heldBytes), seconds: traffic.seconds, unsent: sum(\.unsent),
         losses: losses.sorted { $0.key.rawValue < $1.key.rawValue }.map { Done.Loss(kind: $0.key, count: $0.value) },
-        leftOut: LeftOut(present: sum(\.leftOut.present), differing: sum(\.leftOut.differing)),
+        leftOut: LeftOut(
+          present: sum(\.leftOut.present), differing: sum(\.leftOut.differing), removed: sum(\.leftOut.removed)),
         notStored: sum(\.notStored), renamed: sum(\.renamed),
+        removed: Done.Removed(count: sum(\.removed.count), unsettled: sum(\.removed.unsettled)),
         leftBehind: leftBehind.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
           LeftBehind(name: $0.key, count: $0.value)
         }, concludedAt: finished.count == 1 ? finished[0].concludedAt : nil,

@@ -172,6 +172,18 @@ package struct Descriptor: ~Copyable, Sendable {
     return (identifier, type)
   }
 
+  /// The UUID of the file system that holds the open file, if the kernel tells it.
+  func fileSystemUUID() -> String? {
+    var (high, low): (UInt64, UInt64) = (0, 0)
+    guard unsafe csystem_file_system_uuid(raw, &high, &low) == 0 else { return nil }
+    let digits = [high, low].map { number in
+      let text = String(number, radix: 16)
+      return String(repeating: "0", count: 16 - text.count) + text
+    }.joined()
+    let ends = [8, 12, 16, 20, 32]
+    return zip([0] + ends, ends).map { String(digits.dropFirst($0).prefix($1 - $0)) }.joined(separator: "-")
+  }
+
   /// Sets the twelve permission bits.
   package func setMode(_ mode: UInt32) throws(SystemError) {
     try perform("set the mode") { fchmod(raw, mode) }

@@ -31,20 +31,46 @@ package enum SystemDescription {
     guard let directory = try? Directory.open(nearest), let about = text("/proc/self/fdinfo/\(directory.raw)"),
       let mounts = text("/proc/self/mountinfo")
     else { return nil }
-    return fileSystem(about: about, in: mounts)
+    return mount(about: about, in: mounts)?.type
   }
 
-  /// The file system of an open file, by the kernel's records of the file and of all mounts.
-  static func fileSystem(about file: String, in mounts: String) -> String? {
+  /// The type and the source of the file system of an open file, by the kernel's records of the file
+  /// and of all mounts.
+  static func mount(about file: String, in mounts: String) -> (type: String, source: String)? {
     guard let mount = value(of: "mnt_id", in: file, separator: ":") else { return nil }
     for line in mounts.split(separator: "\n") {
       let words = line.split(separator: " ")
-      guard words.first.map(String.init) == mount, let end = words.firstIndex(of: "-"), end + 1 < words.count else {
+      guard words.first.map(String.init) == mount, let end = words.firstIndex(of: "-"), end + 2 < words.count else {
         continue
       }
-      return String(words[end + 1])
+      return (String(words[end + 1]), String(words[end + 2]))
     }
     return nil
+  }
+
+  /// What stays the same of the file system of an open file from mount to mount: its UUID, or the type
+  /// and the source where no block device has it. Nil for a block device without a UUID, and where this
+  /// process cannot see it.
+  package static func lastingFileSystem(of file: borrowing Descriptor) -> String? {
+    if let uuid = file.fileSystemUUID() { return "UUID \(uuid)" }
+    guard let about = text("/proc/self/fdinfo/\(file.raw)"), let mounts = text("/proc/self/mountinfo"),
+      let mount = mount(about: about, in: mounts)
+    else { return nil }
+    guard mount.source.hasPrefix("/dev/") else { return "\(mount.type) \(mount.source)" }
+    return uuid(ofDevice: mount.source).map { "UUID \($0)" }
+  }
+
+  /// The UUID of the file system on a block device, as the device manager lists it.
+  private static func uuid(ofDevice path: String) -> String? {
+    guard let list = try? Directory.open(Array("/dev/disk/by-uuid".utf8)), let names = try? list.names() else {
+      return nil
+    }
+    func last(_ path: [UInt8]) -> [UInt8] { FileContent.split(path).name }
+    let (folder, name) = FileContent.split(Array(path.utf8))
+    // A mapped device is a link to the one with its number.
+    let device = (try? Directory.open(folder).readLink(name)).map(last) ?? name
+    let found = names.first { name in (try? list.readLink(name)).map(last) == device }
+    return found.map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// The value of a name in lines of names and values; the value may have quotation marks.

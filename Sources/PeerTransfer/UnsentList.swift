@@ -59,7 +59,8 @@ package struct UnsentList: Equatable, Sendable {
   /// folders are never sent, so they alone do not count. If there are too many unsent items to name all, the
   /// unnamed ones count.
   package func isComplete(_ result: TransferResult) -> Bool {
-    result.failedParts == 0 && result.notStored == 0 && !hasFailures && result.unsent <= count
+    result.failedParts == 0 && result.notStored == 0 && result.removed.unsettled == 0 && !hasFailures
+      && result.unsent <= count
   }
 
   /// Records an event about items.

@@ -4,7 +4,8 @@ import MigrationTransfer
 import MigrationWire
 
 /// Asks the person at the terminal, or the program that reads the JSON, what is taken of the other
-/// device's plan: first files and apps' data, then the secrets among it.
+/// device's plan: first files and apps' data, then the secrets among it, and
+/// then what was removed here of what it had brought.
 struct ConsentEntry: Sendable {
   /// The number of lines that may be no answer.
   private static let tries = 3
@@ -35,30 +36,67 @@ struct ConsentEntry: Sendable {
     let interruptions = [interruption, until]
     guard !isOfProgram else {
       let questioner = ProgramQuestioner(output: output, interruptions: interruptions)
-      return Self.answer(plan) { subject, entries, mistake in
-        let members: JSONMembers = subject == .consent ? plan.members : ["parts": entries.map(\.members)]
-        return (try? questioner.ask(subject, members, mistake: mistake)) ?? .endOfInput
+      return Self.answer(plan) { asked, mistake in
+        (try? questioner.ask(asked.subject, asked.members(plan), mistake: mistake)) ?? .endOfInput
       }
     }
     return output.hold { () -> ConsentAnswer? in
       guard let questioner = try? Questioner() else { return .no }
       questioner.forgetTyped()
       questioner.write(plan.text(columns: Terminal.width(StandardStream.error.rawValue) ?? 80))
-      return Self.answer(plan) { subject, entries, mistake in
+      return Self.answer(plan) { asked, mistake in
         if let mistake { questioner.write("\(mistake)\n") }
-        let prompt = subject == .consent ? plan.prompt : IncomingPlan.secretPrompt(entries)
-        return (try? questioner.ask(prompt, unless: interruptions)) ?? .endOfInput
+        return (try? questioner.ask(asked.prompt(plan), unless: interruptions)) ?? .endOfInput
       }
     }
   }
 
-  /// Gets the next line for a question about some entries; the mistake of the line before stands with it.
-  typealias Asking = (ProgramQuestioner.Subject, [IncomingPlan.Entry], String?) -> Terminal.Line
+  /// What is asked.
+  enum Asked {
+    case consent
+    case secrets([IncomingPlan.Entry])
+    case removed([IncomingPlan.Removal])
+
+    var subject: ProgramQuestioner.Subject {
+      switch self {
+      case .consent: .consent
+      case .secrets: .secrets
+      case .removed: .removed
+      }
+    }
+
+    fileprivate var forms: String {
+      switch self {
+      case .consent: IncomingPlan.forms
+      case .secrets: IncomingPlan.secretForms
+      case .removed: IncomingPlan.removalForms
+      }
+    }
+
+    fileprivate func members(_ plan: IncomingPlan) -> JSONMembers {
+      switch self {
+      case .consent: plan.members
+      case .secrets(let entries): ["parts": entries.map(\.members)]
+      case .removed(let removals): IncomingPlan.members(of: removals)
+      }
+    }
+
+    fileprivate func prompt(_ plan: IncomingPlan) -> String {
+      switch self {
+      case .consent: plan.prompt
+      case .secrets(let entries): IncomingPlan.secretPrompt(entries)
+      case .removed(let removals): IncomingPlan.removalPrompt(removals)
+      }
+    }
+  }
+
+  /// Gets the next line for a question; the mistake of the line before stands with it.
+  typealias Asking = (Asked, String?) -> Terminal.Line
 
   /// The meaning of the typed lines. A line of another form is asked for again; no answer means no.
   static func answer(_ plan: IncomingPlan, _ next: Asking) -> ConsentAnswer? {
     var accepted: (line: [UInt8], taking: IncomingPlan.Taking)?
-    let isAnswered = ask(.consent, plan.entries, IncomingPlan.forms, next) { line in
+    let isAnswered = ask(.consent, next) { line in
       guard let answer = plan.answer(line) else { return false }
       if case .taking(let taking) = answer { accepted = (line, taking) }
       return true
@@ -67,28 +105,35 @@ struct ConsentEntry: Sendable {
     guard let accepted else { return .no }
     var taking = accepted.taking
     let entries = plan.secrets(after: accepted.line, taking)
-    if entries.isEmpty { return .yes(taking: taking) }
-    let isToldSecrets = ask(.secrets, entries, IncomingPlan.secretForms, next) { line in
-      guard let taken = IncomingPlan.secretAnswer(line, of: entries) else { return false }
-      for number in taken { taking[number]?.insert(.secrets) }
+    if !entries.isEmpty {
+      let isToldSecrets = ask(.secrets(entries), next) { line in
+        guard let taken = IncomingPlan.secretAnswer(line, of: entries) else { return false }
+        for number in taken { taking[number]?.insert(.secrets) }
+        return true
+      }
+      if isToldSecrets == nil { return nil }
+    }
+    let folders = plan.removals(after: taking)
+    if folders.isEmpty { return .yes(taking: taking) }
+    var removals: ReceiverEngine.Removals = [:]
+    let isTold = ask(.removed(folders), next) { line in
+      guard let said = IncomingPlan.removalAnswer(line, of: folders) else { return false }
+      removals = said
       return true
     }
-    return isToldSecrets == nil ? nil : .yes(taking: taking)
+    return isTold == nil ? nil : .yes(taking: taking, removals: removals)
   }
 
   /// Whether one of a few lines was an answer; nil if none is needed any more.
-  private static func ask(
-    _ subject: ProgramQuestioner.Subject, _ entries: [IncomingPlan.Entry], _ forms: String, _ next: Asking,
-    _ take: ([UInt8]) -> Bool
-  ) -> Bool? {
+  private static func ask(_ asked: Asked, _ next: Asking, _ take: ([UInt8]) -> Bool) -> Bool? {
     var mistake: String?
     for _ in 0..<tries {
-      switch next(subject, entries, mistake) {
+      switch next(asked, mistake) {
       case .interrupted: return nil
       case .endOfInput: return false
       case .line(let line): if take(line) { return true }
       }
-      mistake = "Not an answer: type \(forms)."
+      mistake = "Not an answer: type \(asked.forms)."
     }
     return false
   }

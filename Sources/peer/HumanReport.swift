@@ -160,7 +160,7 @@ struct HumanReport: Report {
       if let table = migration.table(command) {
         // First what a person has to do.
         rendering.standardOutput =
-          result.headline(role) + table.head(columns: moment.columns) + result.details(unsent, besidesTable: true)
+          result.headline(role) + table.head(columns: moment.columns) + result.details(role, unsent, besidesTable: true)
           + table.rest(columns: moment.columns)
       } else {
         rendering.standardOutput = result.text(role, unsent)

@@ -17,6 +17,23 @@ struct IncomingPlan {
     var part: Part { wanted.part }
   }
 
+  /// A folder from which items were moved or removed here since they arrived.
+  struct Removal {
+    /// Its position among those of a plan, and one.
+    let number: Int
+    /// The number of its part on the wire.
+    let part: UInt16
+    let removed: RemovedArrivals
+
+    fileprivate var text: String {
+      "\(number) \(VisibleText.listed(removed.place)) (\(Figures.count(removed.items, "item")))"
+    }
+
+    fileprivate var members: JSONMembers {
+      ["number": number, "path": FileName(removed.place), "items": removed.items]
+    }
+  }
+
   let entries: [Entry]
   /// What needs no question.
   private let permissions: ArrivalClasses
@@ -61,6 +78,8 @@ struct IncomingPlan {
   static let forms =
     "y, all, files or n; behind one of the first three also numbers of the list, such as: y without 2, 5"
   static let secretForms = "y or n; behind y also numbers of the list, such as: y without 2, 5"
+  static let removalForms =
+    "again or meant; behind either also numbers of the list, such as: again without 2; or nothing, to be asked later"
 
   /// The first answer, about files and apps' data; nil if the line has another form than a documented
   /// one, or a number that the plan has not.
@@ -102,6 +121,22 @@ struct IncomingPlan {
     case "y", "yes": return Set(entries.filter { !without.contains($0.number) }.map(\.wanted.number))
     case "", "n", "no": return without.isEmpty ? [] : nil
     default: return nil
+    }
+  }
+
+  /// The folders of the parts that are taken, of which the user has not said why items are gone.
+  func removals(after taking: Taking) -> [Removal] {
+    entries.filter { taking[$0.wanted.number].map { !$0.isEmpty } ?? false }
+      .flatMap { entry in entry.arrival.removed.map { (entry.wanted.number, $0) } }
+      .enumerated().map { Removal(number: $0 + 1, part: $1.0, removed: $1.1) }
+  }
+
+  /// The third answer, about these folders: an empty line leaves it open. Nil as above.
+  static func removalAnswer(_ line: [UInt8], of removals: [Removal]) -> ReceiverEngine.Removals? {
+    guard let (word, without) = words(line, numbers: Set(removals.map(\.number))) else { return nil }
+    guard word == "again" || word == "meant" else { return word.isEmpty && without.isEmpty ? [:] : nil }
+    return removals.reduce(into: [:]) { said, removal in
+      said[removal.part, default: [:]][removal.removed.root] = (word == "again") != without.contains(removal.number)
     }
   }
 
@@ -193,7 +228,16 @@ struct IncomingPlan {
     return "Take these secrets too: \(names)? [y/N] "
   }
 
+  /// The third one.
+  static func removalPrompt(_ removals: [Removal]) -> String {
+    "Moved or removed here since it arrived: \(removals.map(\.text).joined(separator: ", ")).\n"
+      + "Let it arrive again, or was that meant? [again, meant, or Enter to be asked later] "
+  }
+
   // MARK: A program
+
+  /// The third question for a program.
+  static func members(of removals: [Removal]) -> JSONMembers { ["folders": removals.map(\.members)] }
 
   /// The plan for a program.
   var members: JSONMembers {

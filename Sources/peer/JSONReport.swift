@@ -225,6 +225,7 @@ extension TransferResult {
       "heldBytes": heldBytes, "seconds": (seconds * 1000).rounded() / 1000, "unsent": unsent, "notStored": notStored,
       "losses": losses.map { ["kind": $0.kind.name, "count": $0.count] as JSONMembers },
       "present": leftOut.present, "differing": leftOut.differing, "renamed": renamed,
+      "removed": removed.count, "removedUnsettled": removed.unsettled,
       "leftBehind": leftBehind.map { ["name": FileName($0.name), "count": $0.count] as JSONMembers },
       "failedParts": failedParts, "concluded": IfGiven(concludedAt.map { CalendarTime.text($0) }),
     ]
@@ -258,6 +259,7 @@ extension PartEnd {
         "state": result.concludedAt == nil ? "done" : "doneBefore", "items": result.total.items,
         "bytes": result.total.bytes, "sentBytes": result.sentBytes, "unsent": result.unsent,
         "notStored": result.notStored, "present": result.leftOut.present, "differing": result.leftOut.differing,
+        "removed": result.removed.count,
       ]
     case .failure(let failure): return about + ["state": "failed", "mayResume": mayResume] + failure.members
     }

@@ -149,6 +149,8 @@ struct ProgramQuestioner: Sendable {
     case consent
     /// The secrets of a plan that is accepted.
     case secrets
+    /// What was moved or removed here since it arrived.
+    case removed
     /// The token of a relay, which this device then remembers.
     case token
   }

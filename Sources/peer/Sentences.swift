@@ -90,14 +90,14 @@ extension HumanReport {
 
 extension TransferResult {
   /// The result in sentences, with missing items and losses.
-  func text(_ role: Role, _ unsent: UnsentList) -> String { headline(role) + details(unsent) }
+  func text(_ role: Role, _ unsent: UnsentList) -> String { headline(role) + details(role, unsent) }
 
   /// What has arrived.
   func headline(_ role: Role) -> String { ([summary(role)] + partLines).map { $0 + "\n" }.joined() }
 
   /// The items that need a word, and losses. A table of the parts has the renamed ones.
-  func details(_ unsent: UnsentList, besidesTable: Bool = false) -> String {
-    (notStoredLines(unsent) + unsentLines(unsent) + leftOutLines(unsent)
+  func details(_ role: Role, _ unsent: UnsentList, besidesTable: Bool = false) -> String {
+    (removedLines(role) + notStoredLines(unsent) + unsentLines(unsent) + leftOutLines(unsent)
       + (besidesTable ? [] : renamedLines(unsent)) + losses.map(\.sentence) + leftBehind.map(\.sentence))
       .map { $0 + "\n" }.joined()
   }
@@ -111,7 +111,9 @@ extension TransferResult {
         + DataHint.newerData.text
     }
     let held = heldBytes > 0 ? " (\(Figures.size(heldBytes)) of it earlier)" : ""
-    let stored = total.items - min(notStored, total.items)
+    // Folders that were removed there have come, and the files of them have not.
+    let away = notStored + (removed.count - min(leftOut.removed, removed.count))
+    let stored = total.items - min(away, total.items)
     let what = "\(Figures.count(stored, "item")), \(Figures.size(total.bytes))\(held)"
     let time = "in \(Figures.duration(seconds))"
     guard sentBytes > 0 else { return "\(verb) \(what), \(time)." }
@@ -123,6 +125,19 @@ extension TransferResult {
 
   private var partLines: [String] {
     failedParts > 0 ? ["\(Figures.count(UInt64(failedParts), "part")) of it did not arrive, as named here."] : []
+  }
+
+  private func removedLines(_ role: Role) -> [String] {
+    guard removed.count > 0 else { return [] }
+    let there = role == .receiver ? "here" : "on the other device"
+    let verb = removed.count == 1 ? "was" : "were"
+    let line =
+      "\(Figures.count(removed.count, "item")) \(verb) moved or removed \(there) after arriving, and not sent again"
+    let (place, other) = role == .receiver ? ("here", "on the other device") : ("there", "here")
+    let again =
+      "To let them arrive again, start 'peer receive --everything --removed again' \(place), and the same command \(other)."
+    guard removed.unsettled > 0 else { return [line + ".", again] }
+    return [line + ".", again, "If that was meant, start it with '--removed meant' instead."]
   }
 
   private func leftOutLines(_ list: UnsentList) -> [String] {

@@ -67,7 +67,7 @@ class StrangeSender:
 
     def a_plan(self):
         """A plan of one part, the folder."""
-        part = {"kind": wire.FOLDERS, "name": "tree", "roots": [(wire.DIRECTORY, self.ROOT)], "bytes": self.size(), "flags": 0}
+        part = {"kind": wire.FOLDERS, "name": "tree", "roots": [(wire.DIRECTORY, self.ROOT)], "bytes": self.size(), "sources": [bytes(8)]}
         return wire.frame("PLAN", plan=self.verdict and self.verdict.plan, parts=[part], flags=0)
 
     def hear_verdict(self):

@@ -62,7 +62,7 @@ if interop() is None:
     ID = bytes(16)
     VALUES = {
         "GREETING": {"role": wire.SENDER, "label": "x", "software": "x", "features": 0},
-        "PLAN": {"parts": [{"kind": wire.FOLDERS, "name": "\x1b[2J", "roots": [(1, b"other")], "flags": 0}], "flags": 0},
+        "PLAN": {"parts": [{"kind": wire.FOLDERS, "name": "\x1b[2J", "roots": [(1, b"other")], "sources": [bytes(8)]}], "flags": 0},
         "VERDICT": {"plan": ID, "session": ID, "window": 1 << 25, "streams": 1, "parts": [{"code": 0}], "flags": 0},
         "OFFER": {"part": 0, "items": 1, "bytes": 0, "allocated": 0, "flags": 0}, "ACCEPT": {"hashKey": ID},
         "FAILED": {"code": 999, "message": "\x1b[2J\u202e", "hint": "\n", "part": 0},
@@ -270,7 +270,7 @@ def test_a_stranger_that_resumes(work):
     for is_away in (False, True):
         for mode, reason in ((wire.RESUME, wire.UNKNOWN), (wire.JOIN, wire.UNKNOWN), (wire.PAIR, wire.BUSY)):
             link = channel.connect("127.0.0.1", receiver.port, tls.Identity())
-            link.say_early("HELLO_C", mode=mode, lowest=2, highest=2)
+            link.say_early("HELLO_C", mode=mode, lowest=wire.VERSION, highest=wire.VERSION)
             equal(answer(link), reason, f"the ABORT of mode {mode}")
         if not is_away:
             # A stream of no session, with the right key.

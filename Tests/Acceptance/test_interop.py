@@ -149,10 +149,10 @@ def begun(receiver):
     return link, exchange.keys(share, *ids, pairing.hellos(hello, wire.early_frame(said.name, **said)))
 
 
-def asked(link, receiver, highest=2):
+def asked(link, receiver, highest=wire.VERSION):
     """Says HELLO_C and PAIR_A at once: the receiver answers nothing before it has both."""
     exchange = pairing.Exchange(True, pairing.digits_of(receiver.pairing_code))
-    hello = wire.early_frame("HELLO_C", mode=wire.PAIR, lowest=2, highest=highest)
+    hello = wire.early_frame("HELLO_C", mode=wire.PAIR, lowest=min(highest, wire.VERSION), highest=highest)
     link.write(hello + wire.early_frame("PAIR_A", point=exchange.share))
     return hello, exchange
 
@@ -162,16 +162,16 @@ def confirm(exchange):
 
 
 @pytest.mark.parametrize("frames, reason", [
-    pytest.param([("HELLO_C", {"mode": 1, "lowest": 3, "highest": 9})], 5, id="a later version"),
+    pytest.param([("HELLO_C", {"mode": 1, "lowest": 4, "highest": 9})], 5, id="a later version"),
     pytest.param([("HELLO_C", {"mode": 1, "lowest": 1, "highest": 1})], 5, id="version 1"),
-    pytest.param([("HELLO_C", {"mode": 1, "lowest": 3, "highest": 2})], 6, id="versions the wrong way round"),
-    pytest.param([("HELLO_C", {"mode": 4, "lowest": 2, "highest": 2})], 6, id="an unknown mode"),
-    pytest.param([("HELLO_C", {"mode": 1, "lowest": 2, "highest": 2, "flags": 1})], 6, id="a flag"),
-    pytest.param([("HELLO_C", {"mode": 1, "lowest": 2, "highest": 2, "magic": b"PEAR"})], 6, id="another magic"),
+    pytest.param([("HELLO_C", {"mode": 1, "lowest": 4, "highest": 3})], 6, id="versions the wrong way round"),
+    pytest.param([("HELLO_C", {"mode": 4, "lowest": 3, "highest": 3})], 6, id="an unknown mode"),
+    pytest.param([("HELLO_C", {"mode": 1, "lowest": 3, "highest": 3, "flags": 1})], 6, id="a flag"),
+    pytest.param([("HELLO_C", {"mode": 1, "lowest": 3, "highest": 3, "magic": b"PEAR"})], 6, id="another magic"),
     pytest.param([("READY", {})], 6, id="READY first"),
-    pytest.param([("HELLO_C", {"mode": 2, "lowest": 2, "highest": 2})], 7, id="resume with an unknown key"),
-    pytest.param([("HELLO_C", {"mode": 3, "lowest": 2, "highest": 2})], 7, id="join with an unknown key"),
-    pytest.param([("HELLO_C", {"mode": 1, "lowest": 2, "highest": 2}), ("PAIR_A", {"point": bytes(65)})], 6, id="a share that is no point"),
+    pytest.param([("HELLO_C", {"mode": 2, "lowest": 3, "highest": 3})], 7, id="resume with an unknown key"),
+    pytest.param([("HELLO_C", {"mode": 3, "lowest": 3, "highest": 3})], 7, id="join with an unknown key"),
+    pytest.param([("HELLO_C", {"mode": 1, "lowest": 3, "highest": 3}), ("PAIR_A", {"point": bytes(65)})], 6, id="a share that is no point"),
 ])
 def test_aborts_of_the_program(work, frames, reason):
     """interop: the program answers with ABORT before READY"""

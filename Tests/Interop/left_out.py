@@ -6,8 +6,8 @@ import traits
 import tree
 import wire
 
-PRESENT, DIFFERING, WITHHELD = 0, 6, 7
-"""Why an item is left out: PRESENT has no UNSENT, the others are its reasons."""
+PRESENT, DIFFERING, WITHHELD, REMOVED = 0, 6, 7, -1
+"""Why an item is left out: PRESENT and REMOVED have no UNSENT, the others are its reasons."""
 
 
 def leave_out(items, held, accepted):
@@ -55,9 +55,11 @@ def reason(item, held, accepted, gone, is_whole):
             moment = traits.within(item.status.st_mtime_ns, known) // grain * grain
             equal = wire.mark_of_file(accepted.hashKey, item.status.st_size, divmod(moment, 10**9), item.path)
         is_taken = wire.mark_of_path(accepted.hashKey, item.path) in held[wire.THERE]
-        if equal in held[wire.THERE_EQUAL] and (is_taken or not is_whole):
+        if equal in held[wire.THERE_EQUAL] | held[wire.ARRIVED] and (is_taken or not is_whole):
             return PRESENT, None
         if is_taken:
             return DIFFERING, None
+        if equal in held[wire.REMOVED] and not is_whole:
+            return REMOVED, None
     refusal = traits.refusal(item, known, gone)
     return (WITHHELD, refusal) if refusal else (None, None)

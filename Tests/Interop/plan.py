@@ -77,7 +77,8 @@ class Part:
     def told(self):
         """The part as PLAN has it."""
         name = os.fsdecode(b", ".join(self.sources)[:80]).encode(errors="replace").decode()
-        return {"kind": self.kind, "name": name, "roots": None if self.kind == wire.APP else self.roots, "flags": 0, **self.more}
+        return {"kind": self.kind, "name": name, "roots": None if self.kind == wire.APP else self.roots,
+                "sources": [bytes(8)] * (1 if self.kind == wire.APP else len(self.roots)), **self.more}
 
     def look(self):
         """Walks the sources that are not left out; the items, and the paths of special files."""

@@ -190,7 +190,7 @@ class Sender(Export):
 
     def ledger(self):
         """Reads the ledger."""
-        self.held, self.partial, last = {1: [], 2: [], 3: []}, {}, (0, b"")
+        self.held, self.partial, last = {kind: [] for kind in range(1, 8)}, {}, (0, b"")
         while (said := self.hear("HELD", "PARTIAL", "HELD_END")).name != "HELD_END":
             if said.name == "PARTIAL":
                 self.partial[said.path] = said
@@ -214,7 +214,7 @@ class Sender(Export):
         left = self.counts
         self.control.say("FINISH", items=len(self.marks), bytes=self.bytes, digest=wire.digest(self.marks), present=left[left_out.PRESENT] or None,
                          unsent=sum(reason not in (6, 7) for _, reason, _ in self.unsent), differing=left[6] or None, withheld=left[7] or None,
-                         leftBehind=sorted(self.left_behind.most_common(64)) or None)
+                         leftBehind=sorted(self.left_behind.most_common(64)) or None, removed=left[left_out.REMOVED] or None)
         while (said := self.hear("PROGRESS", "REFUSED", "DONE")).name != "DONE":
             if said.name == "REFUSED":
                 self.hear_part(said)

@@ -26,10 +26,13 @@ SENDER, RECEIVER = 1, 2
 FOLDERS, APP, APP_OF_FILES = 1, 2, 3
 TAKEN, FINISHED = 0, 0xFFFF
 """Codes of VERDICT that are in no other message (§6.2)."""
-DIRECTORY, FILE, SYMLINK, HARDLINK = 1, 2, 3, 4
+DIRECTORY, FILE, SYMLINK, HARDLINK, METADATA = 1, 2, 3, 4, 5
 ITEM, CHUNK, HOLE, CONTENT = 1, 2, 3, 4
-HELD_ITEMS, THERE_EQUAL, THERE = 1, 2, 3
+HELD_ITEMS, THERE_EQUAL, THERE, REMOVED, ARRIVED = 1, 2, 3, 4, 5
 """Kinds of HELD (§6.4)."""
+
+VERSION = 3
+"""The version that this implementation speaks."""
 
 U8, U16, U32, U64, ID, PATH = Number(1), Number(2), Number(4), Number(8), Raw(16), Raw(low=1, high=65_535)
 MARKS = Each(ID, high=65_536, key=bytes)
@@ -66,7 +69,7 @@ ROOTS = Each(Row(Number(1, 1, 4), Counted(1, low=1)), key=lambda root: root[1])
 PART = Fields(kind=(1, U8), identifier=(2, Text(low=1, high=255), False), name=(3, Text(low=1, high=255)), roots=(4, ROOTS, False),
               app=(5, Fields(store=(1, Text(high=1024)), platform=(2, Text(high=1024)), version=(3, Text(high=1024)),
                              options=(4, NAMES, False)), False),
-              bytes=(6, TOTAL, False), items=(7, TOTAL, False), flags=(8, U32), allocated=(9, TOTAL, False), homePaths=(10, HOME_PATHS, False),
+              bytes=(6, TOTAL, False), items=(7, TOTAL, False), sources=(8, Each(Raw(8), high=65_536), False), allocated=(9, TOTAL, False), homePaths=(10, HOME_PATHS, False),
               packages=(11, PACKAGES, False))
 DETAILS = {"hint": (3, Text(high=1024), False), "name": (4, Raw(high=65_535), False), "needed": (5, U64, False), "available": (6, U64, False),
            "neededItems": (7, U64, False), "availableItems": (8, U64, False)}
@@ -94,7 +97,7 @@ MESSAGES = {
                               features=(4, U64), request=(5, REQUEST, False))),
     0x11: ("OFFER", Fields(part=(1, U16), items=(2, TOTAL), bytes=(3, TOTAL), allocated=(4, TOTAL), flags=(5, U32), metadata=(6, TOTAL, False))),
     0x12: ("ACCEPT", Fields(hashKey=(1, ID), traits=(2, TRAITS, False), flags=(3, U32, False))),
-    0x13: ("HELD", Fixed(kind=Number(1, 1, 3), marks=MARKS)),
+    0x13: ("HELD", Fixed(kind=Number(1, 1, 7), marks=MARKS)),
     0x14: ("PARTIAL", Fields(path=(1, PATH), generation=(2, ID),
                              ranges=(3, Each(Row(U64, U64), 65_536, key=lambda held: held[0])))),
     0x15: ("HELD_END", Fields(items=(1, U64), bytes=(2, U64))),
@@ -103,11 +106,13 @@ MESSAGES = {
                             refusal=(4, U8, False))),
     0x18: ("FINISH", Fields(items=(1, U64), bytes=(2, U64), unsent=(3, U64), digest=(4, ID), present=(5, Number(8, low=1), False),
                             differing=(6, Number(8, low=1), False), withheld=(7, Number(8, low=1), False),
-                            leftBehind=(8, Each(Row(Counted(1, low=1), U64), 64, lambda left: left[0]), False))),
+                            leftBehind=(8, Each(Row(Counted(1, low=1), U64), 64, lambda left: left[0]), False),
+                            removed=(9, Number(8, low=1), False))),
     0x19: ("PROGRESS", Fixed(phase=U8, done=U64, total=U64)),
     0x1A: ("DONE", Fields(items=(1, U64), bytes=(2, U64), losses=(3, Each(Row(U8, U64), key=lambda loss: loss[0]), False),
                           notStored=(4, Number(8, low=1), False), renamed=(5, Number(8, low=1), False),
-                          names=(6, Each(Row(Counted(2), Counted(2)), 1024, lambda item: item[0]), False))),
+                          names=(6, Each(Row(Counted(2), Counted(2)), 1024, lambda item: item[0]), False),
+                          removed=(7, Number(8, low=1), False), unsettled=(8, Number(8, low=1), False))),
     0x1B: ("RECEIPT", Fixed()),
     0x1C: ("REFUSED", Fields(path=(1, PATH), generation=(2, ID), reason=(3, U8), message=(4, Text(high=1024), False))),
     0x1E: ("PING", Fixed(token=U64)),
@@ -180,6 +185,8 @@ def message(kind, body):
         require(sum(map(len, sum(found.names, ()))) <= 65_536, "the names of DONE are too long")
         for path in sum(found.names, ()):
             whole(PATH, path)
+    if name == "DONE":
+        require((found.unsettled or 0) <= (found.removed or 0), "more removed items are unsettled than there are")
     if name == "WAYS":
         require(len(found.listening or []) + len(found.dialling or []) <= 16, "more than 16 ways")
     if name == "PROGRESS":
@@ -201,6 +208,7 @@ def check_plan(plan):
         kind, roots = part["kind"], [name for _, name in part.get("roots", [])]
         if kind in (FOLDERS, APP, APP_OF_FILES):
             require(bool(roots) == (kind != APP), f"the roots of part {number}, of kind {kind}")
+            require(len(part.get("sources", [])) == (len(roots) or 1), f"the sources of part {number}")
             require(("app" in part) == (kind == APP), f"the app of part {number}, of kind {kind}")
             require(kind == FOLDERS or "identifier" in part, f"no identifier of part {number}")
             require(kind == APP_OF_FILES or "homePaths" not in part, f"homePaths of part {number}, of kind {kind}")
@@ -252,15 +260,17 @@ def early_message(kind, body):
 # Records (§8.2)
 
 RECORD = Fields(
-    path=(1, PATH), kind=(2, Number(1, 1, 4)), generation=(3, ID), size=(4, TOTAL, False), mode=(5, Number(2, high=0o7777), False),
+    path=(1, PATH), kind=(2, Number(1, 1, 5)), generation=(3, ID), size=(4, TOTAL, False), mode=(5, Number(2, high=0o7777), False),
     modified=(6, TIME, False), target=(7, PATH, False), owner=(8, Row(U32, U32), False),
     attributes=(9, Each(Row(Counted(1, low=6), Counted(0)), key=lambda attribute: attribute[0]), False),
     acl=(10, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False),
     defaultAcl=(11, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False),
-    names=(12, Each(Row(Number(1, 1, 2), U32, Counted(1, low=1)), key=lambda name: name[:2]), False))
-ALLOWED = {"size": {FILE}, "mode": {DIRECTORY, FILE}, "modified": {DIRECTORY, FILE, SYMLINK}, "target": {SYMLINK, HARDLINK},
-           "owner": {DIRECTORY, FILE, SYMLINK}, "attributes": {DIRECTORY, FILE}, "acl": {DIRECTORY, FILE}, "defaultAcl": {DIRECTORY},
-           "names": {DIRECTORY, FILE, SYMLINK}}
+    names=(12, Each(Row(Number(1, 1, 2), U32, Counted(1, low=1)), key=lambda name: name[:2]), False),
+    changed=(13, TIME, False))
+ALLOWED = {"size": {FILE, METADATA}, "mode": {DIRECTORY, FILE, METADATA}, "modified": {DIRECTORY, FILE, SYMLINK, METADATA},
+           "target": {SYMLINK, HARDLINK}, "owner": {DIRECTORY, FILE, SYMLINK, METADATA}, "attributes": {DIRECTORY, FILE, METADATA},
+           "acl": {DIRECTORY, FILE, METADATA}, "defaultAcl": {DIRECTORY}, "names": {DIRECTORY, FILE, SYMLINK, METADATA},
+           "changed": {FILE, METADATA}}
 
 
 def check_path(path):
@@ -276,7 +286,7 @@ def record(data):
     check_path(found["path"])
     wrong = [name for name, kinds in ALLOWED.items() if name in found and found["kind"] not in kinds]
     require(not wrong, f"the field '{'|'.join(wrong)}' in a record of kind {found['kind']}")
-    require(found["kind"] != FILE or "size" in found, "a file without a size")
+    require(found["kind"] not in (FILE, METADATA) or "size" in found, "a file without a size")
     require(found["kind"] not in (SYMLINK, HARDLINK) or "target" in found, "a link without a target")
     if found["kind"] == HARDLINK:
         check_path(found["target"])

@@ -72,7 +72,6 @@ import Testing
     try choice.apply("+8")
     let parts = choice.parts(of: inventory)
     #expect(parts.map(\.name) == ["Notes", "Vim", ".bashrc", "Dokumente, Dokumente/Musik", "Projekte, notes.txt"])
-    #expect(parts.map(\.flags) == [.runsByItself, .runsByItself, .runsByItself, [], []])
     #expect(parts.map { $0.size?.tally.bytes } == [nil, 6, 5, 1500, 1])
     #expect(
       parts[3].contents

@@ -334,10 +334,6 @@ import Testing
   }
 }
 
-extension ArchivePath {
-  fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
-}
-
 private func setImmutable(_ path: String, _ isImmutable: Bool) throws {
   let file = open(path, O_RDONLY | O_CLOEXEC)
   try #require(file >= 0)

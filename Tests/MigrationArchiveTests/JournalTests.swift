@@ -57,13 +57,13 @@ struct JournalReading {
     #expect(kinds[5...] == ["discarded root/stale", "sealed root/large", "hole root/large", "range root/stale"])
     let first = try JournalReading(scratch, arrival)
     #expect(first.records[0] == .opened(42))
-    guard case .range(let claimed, let check) = first.records[4] else {
+    guard case .range(let claimed, let lanes) = first.records[4] else {
       Issue.record("no range")
       return
     }
     #expect(claimed == stale)
     let data: [UInt8] = [1]
-    #expect(check == testKeys.check(claimed, data.span))
+    #expect(lanes == PieceLanes(checkLanes(of: data.span)))
     try arrival.clear()
   }
 
@@ -118,6 +118,8 @@ struct JournalReading {
     case .void: return "void"
     case .moving: return "moving"
     case .aside: return "aside"
+    case .rewritten: return "rewritten"
+    case .following: return "following"
     case .refused: return "refused"
     case .existing(let existing): return "existing \(existing.name)"
     case .placing(_, let target): return target == nil ? "placing nothing" : "placing"

@@ -31,48 +31,25 @@ import Testing
     return String(decoding: scratch.read("destination/root/\(name)"), as: UTF8.self)
   }
 
-  private func arrived() throws -> ArrivedItems {
-    let directory = try Directory.open(Array(scratch.path("").utf8))
-    return try ArrivedItems(DiskFile(try directory.openOrCreateFile(Array("arrived".utf8))))
-  }
+  private static let source = SourceIdentity(1)
 
-  private struct Pass {
-    let sent: [String]
-    let refused: [String]
-    let away: [String]
-    let stayed: [String]
-  }
+  private func arrived() throws -> ArrivedItems { try Passes(scratch).arrived(from: Self.source) }
 
   /// One transfer.
   @discardableResult
-  private func pass() throws -> Pass {
-    scratch.letSettle()
-    let root = [scratch.at("source/root")]
-    let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
-    arrival.staging.arrivals = try arrived()
-    let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
-    #expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
-    var held = HeldItems()
-    held.add(Held(kind: .present, marks: present.present))
-    held.nameAbsent()
-    let export = try Export(root, held: held)
-    try arrival.write(export.outlet.frames)
-    arrival.staging.drop(export.result.stale)
-    try arrival.finish(export.result.finish)
-    return Pass(
-      sent: try export.entries.compactMap { $0.record?.kind == .directory ? nil : String($0.text.dropFirst(5)) }
-        .sorted(),
-      refused: arrival.staging.refusals(from: 0).map { String($0.path.text.dropFirst(5)) },
-      away: arrival.staging.arrivals?.away.paths.map { String($0.text.dropFirst(5)) } ?? [],
-      stayed: arrival.staging.arrivals?.stayed.paths.map { String($0.text.dropFirst(5)) } ?? [])
+  private func pass(
+    from source: SourceIdentity = source, _ removals: ArrivedItems.Removals = .unsettled
+  ) throws -> Passes.Pass {
+    try Passes(scratch).pass(from: source, removals)
   }
 
   @Test func `untouched means the same inode, size, time and change, or where these prove nothing the content`() throws
   {
     let time = Timestamp(seconds: 5, nanoseconds: 7)
     let item = ArrivedItem(
-      path: try ArchivePath([97]), target: try ArchivePath([98]), kind: .file, size: 3, modified: ItemTime(time),
-      content: [1], entry: ArrivedItem.Entry(inode: 9, changed: ItemTime(time)))
+      source: Self.source, path: try ArchivePath([97]), target: try ArchivePath([98]), kind: .file, size: 4,
+      modified: ItemTime(time), content: [1],
+      entry: ArrivedItem.Entry(inode: 9, changed: ItemTime(time), size: 3, modified: ItemTime(time)))
     func isUntouched(
       _ kind: FileKind = .regular, inode: UInt64 = 9, size: UInt64 = 3, at modified: Timestamp? = time,
       changed: Timestamp? = time, tellsEntriesApart: Bool = true, mayHaveChanged: Bool = false, content: [UInt8]? = [1]
@@ -340,28 +317,117 @@ import Testing
     #expect(try !arrived().areUntouched(roots, in: home))
   }
 
+  @Test func `what was removed here is counted apart until the user says that it was meant, or wants it again`() throws
+  {
+    for name in ["a", "f/b", "f/c", "d"] { write("source", name, name) }
+    try pass()
+    #expect(try pass().leftOut == LeftOut(present: 4))
+    for name in ["a", "f", "d"] { scratch.move("destination/root/\(name)", to: "gone \(name)") }
+    for _ in 0..<2 {
+      let second = try pass()
+      #expect(second.leftOut == LeftOut(removed: 4) && second.removed == Done.Removed(count: 5, unsettled: 5))
+      #expect(scratch.names("destination/root") == [] && second.away.sorted() == ["a", "d", "f"])
+    }
+    let meant = try pass(.meant)
+    #expect(meant.removed == Done.Removed(count: 5, unsettled: 0))
+    // A newer version of what was meant to go stays away, without a word; a new item arrives.
+    write("source", "a", "newer", time: 1_600_000_000)
+    write("source", "f/new", "new")
+    let later = try pass()
+    #expect(later.refused == [] && later.removed.unsettled == 0 && later.leftOut.removed == 3)
+    #expect(scratch.names("destination/root") == ["f"] && scratch.names("destination/root/f") == ["new"])
+    let again = try pass(.again)
+    #expect(again.sent == ["a", "d", "f/b", "f/c"] && again.removed == Done.Removed())
+    #expect(text("a") == "newer" && text("f/b") == "f/b" && text("d") == "d" && text("f/new") == "new")
+    #expect(try pass().leftOut == LeftOut(present: 5))
+  }
+
+  @Test func `a change that keeps size and time follows: new content is sent, and of equal content the metadata alone`()
+    throws
+  {
+    for name in ["container", "mode", "touched", "removed", "work/.git/refs", "work/a"] { write("source", name, name) }
+    write("source", "big", String(repeating: "0123456", count: 100_000))
+    try pass()
+    // The folders of the repository count, too.
+    #expect(try pass().leftOut == LeftOut(present: 9))
+    // As a container does it: other content, and the old time.
+    write("source", "container", "CONTAINER")
+    write("source", "big", String(repeating: "6543210", count: 100_000))
+    for name in ["mode", "touched", "removed", "work/a", "work/.git/refs"] {
+      scratch.setMode("source/root/\(name)", 0o604)
+    }
+    scratch.setMode("destination/root/touched", 0o640)
+    scratch.move("destination/root/removed", to: "gone")
+    let second = try pass()
+    #expect(second.sent == ["big", "container"])
+    #expect(second.following == ["mode", "touched", "work/.git/refs", "work/a"])
+    #expect(second.refused == [] && second.leftOut.removed == 1)
+    #expect(text("container") == "CONTAINER" && text("big")?.hasPrefix("6543210") == true)
+    let modes = ["mode", "touched", "work/a"].map { scratch.snapshot("destination/root").entries[Array($0.utf8)]?.mode }
+    #expect(modes == [0o604, 0o640, 0o604])
+    #expect(scratch.names("destination/root").sorted() == ["big", "container", "mode", "touched", "work"])
+    // Nothing is asked a second time, and what followed counts as untouched.
+    let third = try pass()
+    #expect(third.sent == [] && third.following == [])
+    write("source", "mode", "newer", time: 1_600_000_000)
+    #expect(try pass().sent == ["mode"] && text("mode") == "newer")
+  }
+
+  @Test func `new content of equal size and time arrives beside what was touched here, and is never taken for equal`()
+    throws
+  {
+    write("source", "a", "first")
+    try pass()
+    write("source", "a", "other")
+    scratch.setMode("destination/root/a", 0o640)
+    #expect(try pass().sent == ["a"])
+    #expect(text("a") == "first" && text("a (2)") == "other")
+  }
+
+  @Test func `another source has nothing that arrived, and replaces nothing`() throws {
+    write("source", "a", "mine")
+    try pass()
+    write("source", "a", "older", time: 1_400_000_000)
+    write("source", "b", "other")
+    let other = SourceIdentity(2)
+    #expect(try pass(from: other).sent == ["a", "b"])
+    #expect(text("a") == "mine" && text("a (2)") == "older" && text("b") == "other")
+    // Each has its own versions from now on.
+    write("source", "a", "newer", time: 1_600_000_000)
+    #expect(try pass(from: other).sent == ["a"] && text("a") == "mine" && text("a (2)") == "newer")
+    write("source", "a", "newest", time: 1_700_000_000)
+    #expect(try pass().sent == ["a"] && text("a") == "newest" && text("a (2)") == "newer")
+    // Nothing tells a source without a number from others.
+    write("source", "a", "nameless", time: 1_800_000_000)
+    try pass(from: .unknown)
+    write("source", "a", "once more", time: 1_850_000_000)
+    try pass(from: .unknown)
+    #expect(text("a") == "newest" && text("a (3)") == "nameless" && text("a (4)") == "once more")
+  }
+
   @Test func `a record that is cut short is forgotten, and the newest record of a path counts`() throws {
     func item(_ name: String, _ size: UInt64) throws -> ArrivedItem {
-      let path = try ArchivePath(Array(name.utf8))
+      let path = try ArchivePath(Array("root/\(name)".utf8))
       return ArrivedItem(
-        path: path, target: path, kind: .file, size: size, modified: ItemTime(seconds: 1, nanoseconds: 0), entry: nil)
+        source: Self.source, path: path, target: path, kind: .file, size: size,
+        modified: ItemTime(seconds: 1, nanoseconds: 0), entry: nil)
     }
     for (name, size) in [("a", 1), ("b", 2), ("a", 3)] as [(String, UInt64)] {
       let items = try arrived()
       try items.add(try item(name, size))
       try items.flush()
     }
-    scratch.write("arrived", scratch.read("arrived") + [0, 0, 0, 60, 16, 1, 2, 3])
+    scratch.write("arrived", scratch.read("arrived") + [0, 0, 0, 60, 18, 1, 2, 3])
     let items = try arrived()
     try items.add(try item("c", 4))
     try items.flush()
     var found: [UInt64] = []
     try arrived().visit { found.append($0.size) }
     #expect(found == [2, 3, 4])
-    #expect(try arrived().item(at: ArchivePath(Array("a".utf8)))?.size == 3)
+    #expect(try arrived().item(at: ArchivePath(Array("root/a".utf8)))?.size == 3)
   }
 }
 
 extension ArchivePath {
-  fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
+  var text: String { String(decoding: bytes, as: UTF8.self) }
 }

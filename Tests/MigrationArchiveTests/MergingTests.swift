@@ -165,7 +165,3 @@ import Testing
     #expect(ground.scratch.names("destination/root/sub") == [] && ground.text("sub (2)/x") == "x")
   }
 }
-
-extension ArchivePath {
-  fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
-}

@@ -12,7 +12,15 @@ import Testing
 
   private static let earlier: [Earlier] = Facts.Source.allCases.flatMap { source in
     Facts.Since.allCases.flatMap { since in
-      flags.flatMap { hasNew in flags.map { Earlier(source, since, hasNew: hasNew, isWantedAgain: $0) } }
+      flags.flatMap { hasNew in
+        flags.flatMap { isWantedAgain in
+          flags.map { isMeant in
+            var earlier = Earlier(source, since, hasNew: hasNew, isWantedAgain: isWantedAgain)
+            earlier.isMeant = isMeant
+            return earlier
+          }
+        }
+      }
     }
   }
 

@@ -167,7 +167,3 @@ import Testing
     #expect(failure { _ = try Self.places(["documents": place]) } == "destination")
   }
 }
-
-extension ArchivePath {
-  fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
-}

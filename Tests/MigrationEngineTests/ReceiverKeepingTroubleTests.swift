@@ -101,7 +101,7 @@ import Testing
     _ = script.feed(.broke(Script.id(1), Script.cut))
     for _ in 1...2 { _ = script.feed(.noted(Script.transfer)) }
     let transfer = script.engine.transfers.first
-    #expect(transfer?.part.refusals.isEmpty == true && transfer?.part.withheldItems.isEmpty == true)
+    #expect(transfer?.part.refusals.isEmpty == true && transfer?.part.unsentItems == UnsentItems())
   }
 
   // MARK: A stop

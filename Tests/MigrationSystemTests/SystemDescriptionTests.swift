@@ -13,9 +13,9 @@ import Testing
     let cases = [("21", "ext4"), ("210", "fuse.sshfs"), ("33", "btrfs"), ("34", nil), ("2", nil)]
     for (number, name) in cases {
       #expect(
-        SystemDescription.fileSystem(about: "pos:\t0\nflags:\t0100000\nmnt_id:\t\(number)\n", in: mounts) == name)
+        SystemDescription.mount(about: "pos:\t0\nflags:\t0100000\nmnt_id:\t\(number)\n", in: mounts)?.type == name)
     }
-    #expect(SystemDescription.fileSystem(about: "pos:\t0\n", in: mounts) == nil)
+    #expect(SystemDescription.mount(about: "pos:\t0\n", in: mounts) == nil)
   }
 
   @Test func `a value may have quotation marks`() {

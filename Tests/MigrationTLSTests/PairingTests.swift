@@ -22,8 +22,10 @@ import Testing
   }
 
   @Test func `both ends write the HELLO frames of the vector`() {
-    #expect(PairingFrame.clientHello(versions: 2...2, mode: .pair).bytes == known["HELLO_C"])
-    #expect(PairingFrame.serverHello(version: 2, mode: .pair).bytes == known["HELLO_S"])
+    #expect(
+      PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair).bytes
+        == known["HELLO_C"])
+    #expect(PairingFrame.serverHello(version: PairingFrame.version, mode: .pair).bytes == known["HELLO_S"])
   }
 
   @Test func `the printed pairing has every value of the vector`() throws {

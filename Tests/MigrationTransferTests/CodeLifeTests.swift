@@ -111,7 +111,8 @@ import Testing
     let code = try receiver.events.code()
     for host in ["127.0.0.1", "127.0.0.3", "127.0.0.6"] {
       var client = try StrangeClient(port: port, from: host)
-      try client.connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
+      try client.connection.say(
+        .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
       #expect(try client.refusal() == .notPairing)
     }
     let told = try receiver.events.first { if case .listening(let listening) = $0 { listening.from } else { nil } }

@@ -55,7 +55,12 @@ import Testing
     let code = try receiver.events.code()
     for phase in 0..<3 {
       var client = try StrangeClient(port: port)
-      if phase == 1 { try client.say(Array(PairingFrame.clientHello(versions: 2...2, mode: .pair).bytes.prefix(5))) }
+      if phase == 1 {
+        try client.say(
+          Array(
+            PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair).bytes.prefix(5)
+          ))
+      }
       if phase == 2 { _ = try client.exchangeShares(code) }
       try client.connection.renewKey(times: 1)
       #expect(client.connection.lastWord() == .malformed)
@@ -126,7 +131,8 @@ import Testing
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root], bytes: 4 << 20)))
     var client = try StrangeClient(port: port, identity: sender.identity)
-    try client.connection.say(.clientHello(versions: 2...2, mode: .join), until: soon())
+    try client.connection.say(
+      .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .join), until: soon())
     guard case (.serverHello, _) = try client.connection.pairingFrame(until: soon()) else {
       throw Violation(.state, "a test")
     }

@@ -47,7 +47,9 @@ import Testing
     let start = BootInstant.now()
     var silent = try shaken(port)
     var slow = try shaken(port)
-    for byte in PairingFrame.clientHello(versions: 2...2, mode: .pair).bytes.prefix(8) {
+    for byte in PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair).bytes
+      .prefix(8)
+    {
       guard (try? slow.say([byte])) != nil else { break }
     }
     for _ in 0..<2 {
@@ -104,7 +106,8 @@ import Testing
     // refusal.
     #expect(throws: ConnectionError.self) {
       var connection = try dialing.connect(to: [.loopback(port: port)], wakeup: try Wakeup())
-      try connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
+      try connection.say(
+        .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
       _ = try connection.readExactly(1, until: soon())
     }
     var honest = try StrangeClient(port: port)

@@ -118,15 +118,15 @@ import Testing
 
   @Test(
     arguments: [
-      ([0x01, 0x00, 0x0B] + Array("QEER".utf8) + [2, 2, 1, 0, 0, 0, 0], AbortReason.malformed),
+      ([0x01, 0x00, 0x0B] + Array("QEER".utf8) + [3, 3, 1, 0, 0, 0, 0], AbortReason.malformed),
       ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [1, 1, 1, 0, 0, 0, 0], AbortReason.version),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [3, 9, 1, 0, 0, 0, 0], AbortReason.version),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [2, 2, 9, 0, 0, 0, 0], AbortReason.malformed),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [2, 2, 1, 0, 0, 0, 1], AbortReason.malformed),
-      ([0x01, 0x00, 0x0C] + Array("PEER".utf8) + [2, 2, 1, 0, 0, 0, 0, 0], AbortReason.malformed),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [4, 9, 1, 0, 0, 0, 0], AbortReason.version),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [3, 3, 9, 0, 0, 0, 0], AbortReason.malformed),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [3, 3, 1, 0, 0, 0, 1], AbortReason.malformed),
+      ([0x01, 0x00, 0x0C] + Array("PEER".utf8) + [3, 3, 1, 0, 0, 0, 0, 0], AbortReason.malformed),
       ([0x07, 0x00, 0x00], AbortReason.malformed),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [2, 2, 2, 0, 0, 0, 0], AbortReason.unknownPeer),
-      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [2, 2, 3, 0, 0, 0, 0], AbortReason.unknownPeer),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [3, 3, 2, 0, 0, 0, 0], AbortReason.unknownPeer),
+      ([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [3, 3, 3, 0, 0, 0, 0], AbortReason.unknownPeer),
     ] as [([UInt8], AbortReason)])
   func `a hello that is not right is refused with its reason`(bytes: [UInt8], reason: AbortReason) throws {
     let receiver = try RunningReceiver(try Scratch())
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test(
-    arguments: [(1, 1, [0x0F, 0, 1, 5]), (3, 9, [0x0F, 0, 3, 5, 2, 2])] as [(UInt8, UInt8, [UInt8])])
+    arguments: [(1, 1, [0x0F, 0, 1, 5]), (4, 9, [0x0F, 0, 3, 5, 3, 3])] as [(UInt8, UInt8, [UInt8])])
   func `a client of other versions gets those of the receiver, and one of version 1 the reason alone`(
     lowest: UInt8, highest: UInt8, answer: [UInt8]
   ) throws {
@@ -155,7 +155,8 @@ import Testing
     _ = try receiver.events.code()
     for prefix in [0x04, 0x02, 0x00] as [UInt8] {
       var client = try StrangeClient(port: try receiver.port())
-      try client.connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
+      try client.connection.say(
+        .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
       try client.connection.say(.pairA([prefix] + [UInt8](repeating: 7, count: 64)), until: soon())
       #expect(try client.refusal() == .malformed)
     }
@@ -170,7 +171,8 @@ import Testing
     paired.control.say(StrangeSender.greeting)
     _ = try paired.next { if case .greeting = $0 { true } else { nil } }
     var client = try StrangeClient(port: try receiver.port())
-    try client.connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
+    try client.connection.say(
+      .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
     #expect(try client.refusal() == .busy)
     receiver.stop()
   }

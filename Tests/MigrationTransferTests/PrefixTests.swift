@@ -14,7 +14,7 @@ import Testing
     let port = try receiver.port()
     let code = try receiver.events.code()
     let whole =
-      PairingFrame.clientHello(versions: 2...2, mode: .pair).bytes
+      PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair).bytes
       + PairingFrame.pairA([4] + [UInt8](repeating: 1, count: 64)).bytes
     for count in stride(from: 0, to: whole.count, by: 5) {
       var client = try StrangeClient(port: port)
@@ -29,14 +29,17 @@ import Testing
   }
 
   @Test(arguments: [
-    PairingFrame.ready, .serverHello(version: 2, mode: .pair), .pairB([UInt8](repeating: 4, count: 65)),
-    .confirmA([UInt8](repeating: 4, count: 32)), .clientHello(versions: 2...2, mode: .pair),
+    PairingFrame.ready, .serverHello(version: PairingFrame.version, mode: .pair),
+    .pairB([UInt8](repeating: 4, count: 65)),
+    .confirmA([UInt8](repeating: 4, count: 32)),
+    .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair),
   ])
   func `another frame than PAIR_A behind the hello is malformed`(frame: PairingFrame) throws {
     let receiver = try RunningReceiver(try Scratch())
     _ = try receiver.events.code()
     var client = try StrangeClient(port: try receiver.port())
-    try client.connection.say(.clientHello(versions: 2...2, mode: .pair), frame, until: soon())
+    try client.connection.say(
+      .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), frame, until: soon())
     #expect(try client.refusal() == .malformed)
     #expect(receiver.events.wrongCodes == 0)
     receiver.stop()
@@ -64,7 +67,7 @@ import Testing
       Issue.record("the share comes behind the hello")
       return
     }
-    try connection.say(.serverHello(version: 2, mode: .pair), .pairB(share), until: soon())
+    try connection.say(.serverHello(version: PairingFrame.version, mode: .pair), .pairB(share), until: soon())
     #expect(throws: ConnectionError(AbortReason.malformed)) { try connection.pairingFrame(until: soon()) }
     #expect(sender.failure()?.kind == .pairing)
   }
@@ -84,7 +87,7 @@ import Testing
       role: .b, secret: try PairingSecret.scalar(fromDigits: PairingCode(number: 2).digits),
       idA: PairingBinding.identityA(client: connection.peerFingerprint!, channelBinding: binding),
       idB: PairingBinding.identityB(server: receiver.identity.fingerprint, channelBinding: binding), aad: [])
-    try connection.say(.serverHello(version: 2, mode: .pair), .pairB(exchange.share), until: soon())
+    try connection.say(.serverHello(version: PairingFrame.version, mode: .pair), .pairB(exchange.share), until: soon())
     _ = try connection.pairingFrame(until: soon())
     try connection.say(.confirmB([UInt8](repeating: 1, count: 32)), until: soon())
     #expect(throws: ConnectionError(AbortReason.codeMismatch)) { try connection.pairingFrame(until: soon()) }

@@ -40,6 +40,7 @@ private final class ObservedSource: ItemSource {
   init(_ source: FolderSource) { self.source = source }
 
   func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
+  func identities(by naming: SourceNaming) -> [SourceIdentity] { source.identities(by: naming) }
   func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary { try source.prepare(until: stop) }
   func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void

@@ -250,6 +250,7 @@ private final class SlowSource: ItemSource {
   }
 
   func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
+  func identities(by naming: SourceNaming) -> [SourceIdentity] { source.identities(by: naming) }
   func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary { try source.prepare(until: stop) }
 
   func export(

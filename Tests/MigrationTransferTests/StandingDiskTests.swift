@@ -45,7 +45,8 @@ private struct StandingDisk {
     let pong = try sender.next { if case .pong(let token) = $0 { token } else { nil } }
     #expect(pong == 7)
     var stranger = try StrangeClient(port: try receiver.port())
-    try stranger.connection.say(.clientHello(versions: 2...2, mode: .pair), until: soon())
+    try stranger.connection.say(
+      .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
     #expect(try stranger.refusal() == .busy)
   }
 }

@@ -277,7 +277,7 @@ import Testing
     try store.leave(try receiving(spoilt, into: Array("/nowhere".utf8)))
     _ = try store.create(try sending(whole))
     let state = "home/transfers/\(spoilt.hexadecimal)-receive/state"
-    scratch.write(state, Data("peer transfer 2\nnonsense".utf8))
+    scratch.write(state, Data("peer transfer 3\nnonsense".utf8))
     let listing = try store.list()
     #expect(listing.transfers.map(\.remembered.transfer) == [whole])
     #expect(listing.damaged.map(\.identifier) == [spoilt.hexadecimal])
@@ -318,7 +318,7 @@ import Testing
     let remembered = try receiving(spoilt, into: destination)
     try stage(remembered)
     try store.leave(remembered)
-    scratch.write("home/transfers/\(spoilt.hexadecimal)-receive/state", Data("peer transfer 2\nnonsense".utf8))
+    scratch.write("home/transfers/\(spoilt.hexadecimal)-receive/state", Data("peer transfer 3\nnonsense".utf8))
     let listing = try store.listEverything()
     #expect(listing.leftovers.isEmpty && listing.damaged.map(\.role) == [.receiver])
     #expect(listing.damaged.map(\.reason) == ["its file on this device is damaged"])
@@ -348,7 +348,7 @@ import Testing
   @Test func `a record of a newer peer is named as such`() throws {
     try store.leave(try sending(0x1111 << 112))
     let state = "home/transfers/\((TransferID(0x1111) << 112).hexadecimal)-send/state"
-    scratch.write(state, Data("peer transfer 3\nx".utf8))
+    scratch.write(state, Data("peer transfer 4\nx".utf8))
     #expect(try store.list().damaged.first?.reason.hasPrefix("a newer peer wrote its file") == true)
   }
 

@@ -33,8 +33,8 @@ struct StrangeClient: ~Copyable {
 
   /// Everything up to the answer to PAIR_A; the confirmations that would be right for `code`.
   mutating func exchangeShares(_ code: PairingCode) throws -> (confirmA: [UInt8], confirmB: [UInt8]) {
-    let hello = PairingFrame.clientHello(versions: 2...2, mode: .pair)
-    let answer = PairingFrame.serverHello(version: 2, mode: .pair).bytes
+    let hello = PairingFrame.clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair)
+    let answer = PairingFrame.serverHello(version: PairingFrame.version, mode: .pair).bytes
     let binding = try connection.channelBinding()
     let server = connection.peerFingerprint!
     let exchange = try Spake2(
@@ -77,7 +77,8 @@ struct StrangeClient: ~Copyable {
     let point = stride(from: 0, to: share.utf8.count, by: 2).map { index in
       UInt8(share.dropFirst(index).prefix(2), radix: 16) ?? 0
     }
-    try connection.say(.clientHello(versions: 2...2, mode: .pair), .pairA(point), until: soon())
+    try connection.say(
+      .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), .pairA(point), until: soon())
     if let refusal = try refusal() { return refusal }
     _ = try connection.pairingFrame(until: soon())
     return try confirm([UInt8](repeating: 0, count: 32))

@@ -7,13 +7,13 @@ enum Expected {
     .merging(streams) { $1 }
 
   private static let early: [String: Frame] = [
-    "pairing-hello-c-pair": .early(.clientHello(versions: 2...2, mode: .pair)),
-    "pairing-hello-c-resume": .early(.clientHello(versions: 2...2, mode: .resume)),
-    "pairing-hello-c-join": .early(.clientHello(versions: 2...2, mode: .join)),
-    "pairing-hello-c-later": .early(.clientHello(versions: 2...3, mode: .pair)),
-    "pairing-hello-s-pair": .early(.serverHello(version: 2, mode: .pair)),
-    "pairing-hello-s-resume": .early(.serverHello(version: 2, mode: .resume)),
-    "pairing-hello-s-join": .early(.serverHello(version: 2, mode: .join)),
+    "pairing-hello-c-pair": .early(.clientHello(versions: 3...3, mode: .pair)),
+    "pairing-hello-c-resume": .early(.clientHello(versions: 3...3, mode: .resume)),
+    "pairing-hello-c-join": .early(.clientHello(versions: 3...3, mode: .join)),
+    "pairing-hello-c-later": .early(.clientHello(versions: 3...4, mode: .pair)),
+    "pairing-hello-s-pair": .early(.serverHello(version: 3, mode: .pair)),
+    "pairing-hello-s-resume": .early(.serverHello(version: 3, mode: .resume)),
+    "pairing-hello-s-join": .early(.serverHello(version: 3, mode: .join)),
     "pairing-share-a": .early(
       .pairA(
         bytes(
@@ -39,7 +39,7 @@ enum Expected {
     "pairing-abort-busy-unknown-wait": .early(
       .abort(.busy, .busy(wait: AbortDetails.Wait(rawValue: 9), place: .max))),
     "pairing-abort-version": .early(.abort(.version)),
-    "pairing-abort-version-range": .early(.abort(.version, .versions(2, 2))),
+    "pairing-abort-version-range": .early(.abort(.version, .versions(3, 3))),
     "pairing-abort-malformed": .early(.abort(.malformed)),
     "pairing-abort-unknown-peer": .early(.abort(.unknownPeer)),
   ]
@@ -107,9 +107,7 @@ enum Expected {
     return Part(.app(app), name: "Notes")
   }
 
-  private static func editor(_ flags: Part.Flags = []) -> Part {
-    Part(.files(of: "org.example.editor", directories("config", "state")), name: "Editor", flags: flags)
-  }
+  private static let editor = Part(.files(of: "org.example.editor", directories("config", "state")), name: "Editor")
 
   private static func directories(_ names: String...) -> [Root] {
     names.map { Root(kind: .directory, name: ascii($0)) }
@@ -139,6 +137,10 @@ enum Expected {
 
   private static let plans: [String: Frame] = [
     "plan-folders": plan(folders),
+    "plan-sources": plan(
+      Part(
+        .folders(photoRoots), name: "photos",
+        sources: [SourceIdentity(0xA0A1_A2A3_A4A5_A6A7), .unknown, SourceIdentity(.max)])),
     "plan-estimates": plan(
       Part(.folders(photoRoots), name: "photos", bytes: Limits.fileSize, items: Limits.fileSize), flags: .keepPairing),
     "plan-names": plan(
@@ -150,7 +152,7 @@ enum Expected {
     "plan-home": plan(Part(.role("home", directories("documents", "pictures")), name: "home")),
     "plan-app": plan(notes), "plan-app-options": plan(notes(["media", "since"])),
     "plan-app-no-options": plan(notes([])),
-    "plan-files": plan(editor([.runsByItself, .secret])),
+    "plan-files": plan(editor),
     "plan-home-paths": plan(
       Part(
         .files(of: "org.example.editor", directories("config", "state")), name: "Editor",
@@ -160,7 +162,7 @@ enum Expected {
         ])),
     "plan-packages": plan(
       Part(.role("home", directories("documents")), name: "home", packages: ["g++", "vim"])),
-    "plan-resume": plan(folders, notes, editor(), continuing: counted(0x10)),
+    "plan-resume": plan(folders, notes, editor, continuing: counted(0x10)),
     "plan-unknown-kind": plan(
       folders,
       Part(
@@ -190,6 +192,8 @@ enum Expected {
   private static let ledger: [String: Frame] = [
     "held-staged": .control(.held(Held(kind: .staged, marks: [0, 1, counted(0x60), .max]))),
     "held-present": .control(.held(Held(kind: .present, marks: [counted(0x60)]))),
+    "held-content": .control(.held(Held(kind: .content, marks: [counted(0x60)]))),
+    "held-removed": .control(.held(Held(kind: .removed, marks: [counted(0x70)]))),
     "held-taken": .control(.held(Held(kind: .taken, marks: [counted(0x60), counted(0x70)]))),
     "partial": .control(
       .partial(
@@ -223,6 +227,10 @@ enum Expected {
         Finish(
           total: Tally(items: 12, bytes: 3456), unsent: 1, digest: counted(0x80),
           leftOut: LeftOut(present: 4000, differing: 3)))),
+    "finish-removed": .control(
+      .finish(
+        Finish(
+          total: Tally(items: 12, bytes: 3456), unsent: 1, digest: counted(0x80), leftOut: LeftOut(removed: 7)))),
     "finish": .control(.finish(Finish(total: Tally(items: 12, bytes: 3456), unsent: 1, digest: counted(0x80)))),
     "progress-verifying": .control(.progress(ImportProgress(phase: .verifying, done: 5, total: 12))),
     "progress-importing": .control(.progress(ImportProgress(phase: .importing, done: 5, total: 12))),
@@ -252,6 +260,8 @@ enum Expected {
             RenamedItem(path: path("photos"), target: path("photos (2)")),
             RenamedItem(path: path("notes.txt"), target: path("notes (3).txt")),
           ], count: 3))),
+    "done-removed": .control(
+      .done(Done(total: Tally(items: 12, bytes: 3456), removed: Done.Removed(count: 9, unsettled: 4)))),
     "done-not-stored": .control(.done(Done(total: Tally(items: 12, bytes: 3456), notStored: 3))),
     "refused": .control(
       .refused(Refusal(path: path("photos/a:b"), generation: counted(0xA0), reason: .nameNotAllowed))),
@@ -280,6 +290,14 @@ enum Expected {
           items: Close.Space(needed: 7000, available: 8000)))),
   ]
 
+  private static let metadata: ItemRecord = {
+    var metadata = record("m", .metadata(size: 7))
+    metadata.mode = 0o640
+    metadata.modified = ItemTime(seconds: 1, nanoseconds: 0)
+    metadata.changed = ItemTime(seconds: 1, nanoseconds: 500_000_000)
+    return metadata
+  }()
+
   private static let streams: [String: Frame] = [
     "join": .stream(.join(Join(session: counted(0x20), stream: 3))),
     "join-replacing": .stream(.join(Join(session: counted(0x20), stream: 4, replaces: 3))),
@@ -294,6 +312,7 @@ enum Expected {
     "data-file-full": data(4, 253, [.item(fullFile, nil)]),
     "data-owner-names": data(12, 112, [.item(namedFile, nil)]),
     "data-directory-full": data(5, 261, [.item(fullDirectory, nil)]),
+    "data-metadata": data(13, 71, [.item(metadata, nil)]),
     "data-time-first": data(6, 55, [.item(oldest, nil)]),
     "data-chunk": data(
       8, 154, [.chunk(film(1 << 32..<(1 << 32) + 100), 0x7799_ffeb_8547_2433, run(0, 100))]),

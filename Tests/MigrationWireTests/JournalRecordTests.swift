@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct JournalRecordTests {
   private static let key: UInt128 = 0xFEED
-  private static let check: ChunkCheck = 3
+  private static let check = PieceLanes((1, 2, .max))
   private static let file = ItemRecord(
     path: path("d/f"), generation: 7, body: .file(size: 9), mode: 0o600, modified: ItemTime(seconds: -1, nanoseconds: 5)
   )
@@ -17,15 +17,20 @@ import Testing
     .range(ChunkPlace(path: path("d/f"), generation: 7, range: 5..<Limits.fileSize, isHole: true), check),
     .sealed(file), .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0),
     .concluded(Tally(items: .max, bytes: 3)), .exposed, .imported, .placing(path("d/f"), to: path("d/f (2)")),
-    .placing(path("d"), to: nil), .aside(path("d"), inode: .max, at: path("d.before")),
+    .placing(path("d"), to: nil), .rewritten(path("d/f"), size: .max), .following(path("d/f")),
+    .aside(path("d"), inode: .max, at: path("d.before")),
     .arrived(
       ArrivedItem(
-        path: path("d/f"), target: path("d/f (2)"), kind: .file, size: .max,
+        source: SourceIdentity(.max), path: path("d/f"), target: path("d/f (2)"), kind: .file, size: .max,
         modified: ItemTime(seconds: -1, nanoseconds: 9),
-        content: [1, 2], entry: ArrivedItem.Entry(inode: .max, changed: ItemTime(seconds: 7, nanoseconds: 0)))),
+        content: [1, 2],
+        entry: ArrivedItem.Entry(
+          inode: .max, changed: ItemTime(seconds: 7, nanoseconds: 0), size: 3,
+          modified: ItemTime(seconds: 2, nanoseconds: 1)))),
     .arrived(
       ArrivedItem(
-        path: path("d"), target: path("d"), kind: .directory, modified: ItemTime(seconds: 1, nanoseconds: 0), entry: nil
+        source: .unknown, path: path("d"), target: path("d"), kind: .directory,
+        modified: ItemTime(seconds: 1, nanoseconds: 0), entry: nil
       )),
   ]
 
@@ -112,7 +117,7 @@ import Testing
 
   @Test func `an authentic record with a body that says nothing valid is a violation`() {
     for (kind, body) in [
-      (0, []), (9, []), (255, [1]), (1, []), (1, ascii("peer journal 2\n") + run(0, 16)), (2, [0]), (2, []), (3, [0]),
+      (0, []), (9, []), (255, [1]), (1, []), (1, ascii("peer journal 1\n") + run(0, 16)), (2, [0]), (2, []), (3, [0]),
       (4, []), (5, []), (5, ascii("..")), (6, [1]), (6, [UInt8](repeating: 0, count: 9)), (7, [1]), (8, [0]),
       (3, [0] + run(0, 16) + run(0, 8) + run(0, 8) + run(0, 28) + ascii("f")),
       (3, [0] + run(0, 16) + run(0, 8) + run(0xF0, 8) + run(0, 28) + ascii("f")),

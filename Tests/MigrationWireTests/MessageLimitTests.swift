@@ -48,8 +48,8 @@ import Testing
     #expect(code(type, start + low + high.dropLast()) == .truncated)
   }
 
-  @Test func `a ledger's page is of kind 1 to 3`() {
-    for kind in [0, 4, 255] as [UInt8] { #expect(code(.held, [kind] + run(1, 16)) == .unknown) }
+  @Test func `a ledger's page is of kind 1 to 7`() {
+    for kind in [0, 8, 255] as [UInt8] { #expect(code(.held, [kind] + run(1, 16)) == .unknown) }
   }
 
   @Test func `65,536 marks fit into a page and one more does not`() {

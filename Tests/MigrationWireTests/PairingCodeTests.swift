@@ -116,7 +116,7 @@ import Testing
 
   @Test func `this program says the long forms`() {
     #expect(PairingFrame.abort(saying: .busy).bytes == [0x0F, 0, 4, 4, 0, 0, 0])
-    #expect(PairingFrame.abort(saying: .version).bytes == [0x0F, 0, 3, 5, 2, 2])
+    #expect(PairingFrame.abort(saying: .version).bytes == [0x0F, 0, 3, 5, 3, 3])
     #expect(PairingFrame.abort(saying: .unknownPeer).bytes == [0x0F, 0, 1, 7])
   }
 

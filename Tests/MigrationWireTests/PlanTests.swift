@@ -4,11 +4,11 @@ import Testing
 
 /// PLAN and VERDICT: their limits, and what one says about the other.
 @Suite struct PlanTests {
-  private let folders: [Field] = [(1, [1]), (3, ascii("d")), (4, [1, 1, 0x61]), (8, u32(0))]
-  private let files: [Field] = [(1, [3]), (2, ascii("i")), (3, ascii("n")), (4, [1, 1, 0x61]), (8, u32(0))]
+  private let folders: [Field] = [(1, [1]), (3, ascii("d")), (4, [1, 1, 0x61]), (8, u64(1))]
+  private let files: [Field] = [(1, [3]), (2, ascii("i")), (3, ascii("n")), (4, [1, 1, 0x61]), (8, u64(1))]
   private let identity: [Field] = [(1, ascii("s")), (2, ascii("p")), (3, ascii("v"))]
-  private var app: [Field] { [(1, [2]), (2, ascii("i")), (3, ascii("n")), (5, body(identity)), (8, u32(0))] }
-  private let later: [Field] = [(1, [200]), (3, ascii("n")), (8, u32(0))]
+  private var app: [Field] { [(1, [2]), (2, ascii("i")), (3, ascii("n")), (5, body(identity)), (8, u64(1))] }
+  private let later: [Field] = [(1, [200]), (3, ascii("n")), (8, u64(1))]
 
   private func counted(_ elements: [[UInt8]]) -> [UInt8] { elements.flatMap { u32(UInt32($0.count)) + $0 } }
 
@@ -27,7 +27,11 @@ import Testing
     for tag in [1, 3, 4, 8] as [UInt8] { #expect(code(ofPart: changed(folders, tag, nil)) == .field) }
     for tag in [1, 2, 3, 4, 8] as [UInt8] { #expect(code(ofPart: changed(files, tag, nil)) == .field) }
     for tag in [1, 2, 3, 5, 8] as [UInt8] { #expect(code(ofPart: changed(app, tag, nil)) == .field) }
-    for tag in [1, 3, 8] as [UInt8] { #expect(code(ofPart: changed(later, tag, nil)) == .field) }
+    for tag in [1, 3] as [UInt8] { #expect(code(ofPart: changed(later, tag, nil)) == .field) }
+    for part in [folders, files, app] {
+      #expect(code(ofPart: changed(part, 8, u64(1) + u64(2))) == .field)
+      #expect(code(ofPart: changed(part, 8, [])) == .value && code(ofPart: changed(part, 8, [1])) == .truncated)
+    }
     #expect(code(ofPart: changed(app, 4, [1, 1, 0x61])) == .field)
     #expect(code(ofPart: changed(folders, 5, body(identity))) == .field)
     #expect(code(ofPart: changed(files, 5, body(identity))) == .field)
@@ -136,7 +140,8 @@ import Testing
       root((0..<4).map { 0x61 + UInt8(truncatingIfNeeded: index >> (12 - $0 * 4)) & 0x0F })
     }
     let (all, part) = (Array(roots.joined()), later)
-    let (one, other) = (changed(folders, 4, all), changed(part, 4, all))
+    let sources = [UInt8](repeating: 0, count: 32_768 * 8)
+    let (one, other) = (changed(folders.dropLast() + [(8, sources)], 4, all), changed(part, 4, all))
     guard case .plan(let plan)? = try read(.plan, plan([one, other])) else {
       Issue.record("no plan")
       return
@@ -307,7 +312,7 @@ import Testing
     return Part(.app(app), name: "n")
   }
 
-  @Test func `a later plan may have other estimates, kinds of roots, versions and flags`() {
+  @Test func `a later plan may have other estimates, kinds of roots and versions, and keep the pairing`() {
     let file = Root(kind: .file, name: ascii("d"))
     let first = Plan([Sample.folders, app("1"), Part(.unknown(9, roots: [file], app: nil), name: "n")])
     let later = Plan(
@@ -321,7 +326,7 @@ import Testing
   @Test func `a plan with anything else that differs continues none`() throws {
     let pairs: [(Part, Part)] = [
       (Sample.folders, Part(.folders(keys("d")), name: "e")),
-      (Sample.folders, Part(.folders(keys("d")), name: "d", flags: .secret)),
+      (Sample.folders, Part(.folders(keys("d")), name: "d", sources: [SourceIdentity(1)])),
       (Sample.folders, Part(.folders(keys("e")), name: "d")),
       (Sample.folders, Part(.folders(keys("d", "e")), name: "d")),
       (Sample.folders, Part(.role("home", keys("d")), name: "d")),

@@ -51,7 +51,7 @@ import Testing
       records.append(record)
     }
     for record in records { #expect(record.length == encoded(record).count) }
-    for more in [[(13, [])], [(13, run(0, 70)), (255, [1])]] as [[(UInt8, [UInt8])]] {
+    for more in [[(14, [])], [(14, run(0, 70)), (255, [1])]] as [[(UInt8, [UInt8])]] {
       var bytes = record()
       for (tag, value) in more { bytes += record((tag, value)).dropFirst(record().count) }
       #expect(try read(bytes).length == bytes.count)
@@ -60,7 +60,7 @@ import Testing
 
   @Test func `a record may have all that its fields may have, and fields of later versions besides`() throws {
     let known = encoded(longest)
-    let unknown = record((13, [UInt8](repeating: 1, count: Limits.unknownFields - 5))).dropFirst(record().count)
+    let unknown = record((14, [UInt8](repeating: 1, count: Limits.unknownFields - 5))).dropFirst(record().count)
     #expect(unknown.count == Limits.unknownFields && known.count + unknown.count <= Limits.record)
     #expect(try read(known + unknown).length == known.count + unknown.count)
     let tooLong = [UInt8](repeating: 0, count: Limits.record + 1)
@@ -69,12 +69,12 @@ import Testing
 
   @Test func `fields of later versions are bounded to the byte, one or many`() throws {
     let room = Limits.unknownFields
-    #expect(throws: Never.self) { try read(record((13, [UInt8](repeating: 1, count: room - 5)))) }
-    #expect(throws: Never.self) { try read(record((13, [UInt8](repeating: 1, count: room - 7)), (14, []))) }
+    #expect(throws: Never.self) { try read(record((14, [UInt8](repeating: 1, count: room - 5)))) }
+    #expect(throws: Never.self) { try read(record((14, [UInt8](repeating: 1, count: room - 7)), (15, []))) }
     let subject = "the unknown fields of an item's record"
-    #expect(throws: Violation(.limit, subject)) { try read(record((13, [UInt8](repeating: 1, count: room - 4)))) }
+    #expect(throws: Violation(.limit, subject)) { try read(record((14, [UInt8](repeating: 1, count: room - 4)))) }
     #expect(throws: Violation(.limit, subject)) {
-      try read(record((13, [UInt8](repeating: 1, count: room - 7)), (14, [1])))
+      try read(record((14, [UInt8](repeating: 1, count: room - 7)), (15, [1])))
     }
   }
 }

@@ -14,11 +14,17 @@ import Testing
     "two  blanks, and more than one line of a terminal has room for: two  blanks, and more than".utf8)
 
   /// Folders with a start file, an app, and an app with secrets.
-  private static func plan(_ options: ArrivalClasses = .files, _ answers: Consent = Consent()) -> IncomingPlan {
-    let arrivals = [
+  private static func plan(
+    _ options: ArrivalClasses = .files, _ answers: Consent = Consent(), removing removed: [Int: String] = [:]
+  ) -> IncomingPlan {
+    var arrivals = [
       PartArrival(name: ".bashrc, notes, and more", roots: [.apps, .files, .files], places: [.apps: [bashrc]]),
       PartArrival(name: "LibreOffice", roots: [.apps]), PartArrival(name: "Firefox", roots: [.secrets]),
     ]
+    for (number, root) in removed {
+      let place = Array("\(root) here".utf8)
+      arrivals[number].removed = [RemovedArrivals(root: Array(root.utf8), place: place, items: 1200)]
+    }
     let parts = [
       Part(.folders([bashrc, Array("notes".utf8), blanks].map { Root(kind: .file, name: $0) }), name: "a"),
       Part(.files(of: "x", [Root(kind: .directory, name: [0x63])]), name: "Wedding\u{202E}", bytes: 10, items: 2),
@@ -38,9 +44,9 @@ import Testing
   /// The answer of these lines, and the mistakes that stood with the questions.
   private static func answer(_ plan: IncomingPlan, _ lines: [String]) -> (ConsentAnswer?, mistakes: Int, secrets: Int) {
     var (lines, mistakes, secrets) = (lines[...], 0, 0)
-    let answer = ConsentEntry.answer(plan) { subject, _, mistake in
+    let answer = ConsentEntry.answer(plan) { asked, mistake in
       if mistake != nil { mistakes += 1 }
-      if subject == .secrets { secrets += 1 }
+      if asked.subject == .secrets { secrets += 1 }
       return lines.popFirst().map { .line(Array($0.utf8)) } ?? .endOfInput
     }
     return (answer, mistakes, secrets)
@@ -88,9 +94,9 @@ import Testing
   }
 
   @Test func `an interruption answers neither question`() {
-    #expect(ConsentEntry.answer(Self.plan()) { _, _, _ in .interrupted } == nil)
+    #expect(ConsentEntry.answer(Self.plan()) { _, _ in .interrupted } == nil)
     #expect(
-      ConsentEntry.answer(Self.plan()) { subject, _, _ in subject == .consent ? .line([0x79]) : .interrupted } == nil)
+      ConsentEntry.answer(Self.plan()) { asked, _ in asked.subject == .consent ? .line([0x79]) : .interrupted } == nil)
   }
 
   @Test func `options need no question, and an earlier refusal is shown and may be taken`() {
@@ -103,6 +109,30 @@ import Testing
     #expect(again.text(columns: 80).contains("(2)  LibreOffice"))
     #expect(Self.answer(again, ["y"]).0 == .yes(taking: [0: [.files, .apps], 1: [], 2: []]))
     #expect(Self.answer(again, ["all"]).0 == .yes(taking: Self.apps))
+  }
+
+  @Test(
+    arguments: [
+      ("again", [0: ["a": true], 1: ["c": true]]), ("meant", [0: ["a": false], 1: ["c": false]]),
+      ("again without 2", [0: ["a": true], 1: ["c": false]]), ("meant without 2, 1", [0: ["a": true], 1: ["c": true]]),
+      ("", [:]),
+    ] as [(String, [UInt16: [String: Bool]])])
+  func `a person says for each folder whether what was removed here arrives again`(
+    line: String, said: [UInt16: [String: Bool]]
+  ) {
+    let plan = Self.plan(removing: [0: "a", 1: "c"])
+    let removals = said.mapValues { roots in
+      Dictionary(uniqueKeysWithValues: roots.map { (Array($0.key.utf8), $0.value) })
+    }
+    #expect(Self.answer(plan, ["y", "n", line]) == (.yes(taking: Self.apps, removals: removals), 0, 1))
+    // What was not answered is asked about in the next run.
+    #expect(Self.answer(plan, ["y", "n"]) == (.yes(taking: Self.apps), 0, 1))
+    #expect(Self.answer(plan, ["y", "n", "yes", "again without 3", line]).mistakes == 2)
+    // Nothing is asked about a part that is not taken.
+    #expect(plan.removals(after: [0: [], 1: .apps]).map(\.removed.place) == [Array("c here".utf8)])
+    #expect(
+      IncomingPlan.removalPrompt(plan.removals(after: Self.apps)).hasPrefix(
+        "Moved or removed here since it arrived: 1 'a here' (1,200 items), 2 'c here' (1,200 items).\n"))
   }
 
   @Test func `this device's own names are shown, the sender's only as quotations, and no control reaches the terminal`()

@@ -8,10 +8,10 @@ import MigrationWire
 enum Samples {
   /// A part of each kind.
   static let parts = [
-    Part(.folders([Root(kind: .directory, name: [0x61])]), name: "a", bytes: 1, items: 2, flags: .runsByItself),
+    Part(.folders([Root(kind: .directory, name: [0x61])]), name: "a", bytes: 1, items: 2),
     Part(.role(Part.home, [Root(kind: .directory, name: Array("music".utf8))]), name: "b"),
     Part(.app(AppIdentity(bundleIdentifier: "c", store: "", platform: "linux", version: "")), name: "c"),
-    Part(.files(of: "d", [Root(kind: .directory, name: Array("config".utf8))]), name: "d", flags: .secret),
+    Part(.files(of: "d", [Root(kind: .directory, name: Array("config".utf8))]), name: "d"),
     Part(.unknown(9), name: "e"),
   ]
   static let offer = Offer(

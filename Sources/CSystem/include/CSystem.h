@@ -63,6 +63,8 @@ int csystem_set_aside(int descriptor, off_t offset, off_t length);
 // The file system of an open file: a number that, unlike the device's, usually stays the same after
 // a restart (zero if there is none), and the kernel's number of its type.
 int csystem_file_system(int descriptor, uint64_t *identifier, uint64_t *type);
+// The UUID of the file system of an open file, as the kernel has it (6.9 and later); -1 if it has none.
+int csystem_file_system_uuid(int descriptor, uint64_t *high, uint64_t *low);
 // The result of fstat, requested from the server or daemon behind the file system and not from the
 // kernel's cache.
 int csystem_fresh_status(int descriptor, struct stat *status);

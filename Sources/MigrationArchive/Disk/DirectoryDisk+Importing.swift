@@ -106,6 +106,16 @@ extension DirectoryDisk: ImportDestination {
     return DiskFile(directory.release())
   }
 
+  package func open(file target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile {
+    noteChange(at: target, itself: true)
+    let file = try arrival(of: target).directory.openChild(target.name)
+    guard try ExistingEntry(file.status()).isSame(as: seen) else {
+      throw SystemError(
+        reason: "another program has put a file in its place", operation: "open", subject: target.bytes.escapedText)
+    }
+    return DiskFile(file)
+  }
+
   package func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) {
     let directory = try parent.directory.openDirectoryBeneath(target.bytes)
     try check(target, directory, seen)

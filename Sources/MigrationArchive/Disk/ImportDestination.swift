@@ -94,6 +94,9 @@ package protocol ImportDestination {
   func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile
   /// Opens a directory at the destination. Fails if it is not the entry that was seen there.
   func open(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile
+  /// Opens a file at the destination, to change its metadata. Fails if it is not the entry that was
+  /// seen there.
+  func open(file target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile
   /// Goes to a directory at the destination: its items are the entries of this directory, wherever
   /// its name leads, until another one is entered. Fails if it is not the entry that was seen
   /// there.
@@ -120,6 +123,9 @@ extension ImportDestination {
   package func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool { false }
 
   package func digest(of target: ArchivePath) -> [UInt8]? { nil }
+  package func open(file target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile {
+    throw .unsupported("open")
+  }
   package func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool { false }
   package func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? { nil }
   package func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) {}

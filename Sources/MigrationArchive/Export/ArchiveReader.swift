@@ -137,14 +137,14 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
         return done(item)
       }
       if batch.isHeld(item.index) {
-        packer.leaveOut(size: node.countedSize)
+        packer.leaveOut(size: node.countedSize, isRemoved: batch.isRemoved(item.index))
         return done(item)
       }
       let directory = try enter(node.parent, of: item, in: batch)
       let path = try itemPath(batch.tree.name(node), in: batch)
       switch node.kind {
       case .file: try addFile(item, tries, path, in: directory, batch)
-      case .directory, .symbolicLink, .hardLink: try addOther(item, path, in: directory, batch)
+      case .directory, .symbolicLink, .hardLink, .metadata: try addOther(item, path, in: directory, batch)
       }
     } catch let error as SystemError {
       unsent(item, error, in: batch)
@@ -162,10 +162,12 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let node = batch.tree.nodes[item.index]
     let name = batch.tree.name(node)
     // Checked before its other names: a link to an item that is left out would point nowhere.
-    if packer.isMerging, let status = try? directory.status(name), status.kind == .regular,
-      packer.leaveOut(path, status, isWanted: batch.isWanted(item.index))
-    {
-      return done(item)
+    if packer.isMerging, let status = try? directory.status(name), status.kind == .regular {
+      switch packer.answer(path, status, isWanted: batch.isWanted(item.index)) {
+      case .leftOut: return done(item)
+      case .compare: if try addMetadata(of: path, name, in: directory, batch) { return done(item) }
+      case .send: break
+      }
     }
     if node.isShared {
       switch try addLink(item, path, in: directory, batch) {
@@ -183,6 +185,35 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let outcome = try export.run()
     settle(item, tries, outcome, in: batch)
     if Place.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }
+  }
+
+  /// Adds the metadata of a file of which only the time of change is new, if its content is that which
+  /// has arrived; false if the file is to be sent.
+  private func addMetadata(
+    of path: ArchivePath, _ name: ArraySlice<UInt8>, in directory: Place, _ batch: SourceBatch<Place>
+  ) throws -> Bool {
+    let file = try directory.open(name)
+    let look = try directory.look { () throws(SystemError) in try file.status() }
+    let before = look.status
+    // Another change could have the same stamp.
+    guard before.kind == .regular, look.unsettledSeconds <= 0 else { return false }
+    let generation = packer.generation(
+      ofMetadata: packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before))))
+    var record = ItemRecord(
+      path: path, generation: generation, body: .metadata(size: UInt64(before.size)),
+      mode: UInt16(truncatingIfNeeded: before.mode & 0o7777), modified: ItemTime(before.modified))
+    record.changed = before.changedAtSource
+    if batch.owners != nil { record.owner = ItemRecord.Owner(user: before.owner, group: before.group) }
+    if packer.skipHeld(record) { return true }
+    guard let sum = try ContentSum.read(file, UInt64(before.size), unless: { export.isStopped }),
+      packer.fate(of: path, before, sum) == .follows
+    else { return false }
+    let extended = try file.extendedMetadata()
+    guard try file.status().isSameState(as: before) else { return false }
+    record.add(extended, naming: batch.owners)
+    packer.add(record)
+    packer.leaveBehind(extended.leftBehind)
+    return true
   }
 
   /// Handles the result of trying to send a file.
@@ -257,7 +288,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let status = look.status
     let target = status.kind == .symbolicLink ? try directory.readLink(name) : nil
     if let target, packer.isMerging,
-      packer.leaveOut(path, status, target: target, isWanted: batch.isWanted(item.index))
+      packer.answer(path, status, target: target, isWanted: batch.isWanted(item.index)) == .leftOut
     {
       return done(item)
     }

@@ -90,4 +90,42 @@ package struct ExportSettings: Sendable {
     let size = status.kind == .regular ? UInt64(status.size) : 0
     return keys.presentMark(path: path, size: size, modified: traits.kept(modified))
   }
+
+  /// Whether the destination has a mark of a file that has arrived with this time of change.
+  func isInArrivedState(_ path: ArchivePath, _ status: FileStatus) -> Bool {
+    guard let changed = status.changedAtSource else { return false }
+    let modified = ItemTime(status.modified).rounded(to: traits.timeGranularity)
+    return held.has(
+      keys.stateMark(path: path, size: UInt64(status.size), modified: modified, changed: changed), .state)
+  }
+
+  /// Whether the destination has a mark of a file that has arrived with this content.
+  func hasArrivedContent(_ path: ArchivePath, _ status: FileStatus, _ sum: ContentSum) -> Bool {
+    sum.bytes.map { held.has(keys.contentMark(path: path, size: UInt64(status.size), sum: $0), .content) } ?? false
+  }
+}
+
+extension ContentSum {
+  private static let piece = 256 << 10
+
+  /// Reads a whole file; nil if it is not as long as its status says, or if the transfer ends.
+  static func read(
+    _ file: some SourceFile, _ size: UInt64, unless isStopped: () -> Bool
+  ) throws(SystemError) -> ContentSum? {
+    var sum = ContentSum()
+    var buffer = [UInt8](repeating: 0, count: Int(min(size, UInt64(piece))))
+    var position: UInt64 = 0
+    file.adviseSequential()
+    while position < size {
+      if isStopped() { return nil }
+      let count = Int(min(size - position, UInt64(piece)))
+      let read = try buffer.withPart(0..<count) { (memory) throws(SystemError) in
+        try file.readFully(at: Int64(position), into: &memory)
+      }
+      guard read == count else { return nil }
+      sum.add(PieceLanes(checkLanes(of: buffer.span.extracting(..<count))), at: position..<position + UInt64(count))
+      position += UInt64(count)
+    }
+    return sum
+  }
 }

@@ -124,13 +124,16 @@ struct FileExport<Place: SourceDirectory> {
     else { return nil }
     var extended = ExtendedMetadata()
     var seconds: Double?
+    var length = 0
     // A file that cannot be read fails again behind this, with the reason.
     let look = try? directory.look { () throws(SystemError) in
       extended = try file.extendedMetadata()
       var record = ItemRecord(
         path: path, generation: 0, body: .file(size: listedSize), mode: 0,
         modified: ItemTime(seconds: 0, nanoseconds: 0))
+      record.changed = record.modified
       record.add(extended)
+      length = record.length
       seconds = try read(file, as: record)
       return try file.status()
     }
@@ -141,6 +144,8 @@ struct FileExport<Place: SourceDirectory> {
     let generation = packer.generation(of: look.status.fingerprint(on: directory.fileSystem(of: look.status)))
     guard var record = ItemRecord(look.status, path: path, generation: generation) else { return nil }
     record.add(extended)
+    // The content lies behind a record of this length.
+    guard record.length == length else { return nil }
     packer.addSmallFile(record)
     packer.leaveBehind(extended.leftBehind)
     readSeconds = seconds

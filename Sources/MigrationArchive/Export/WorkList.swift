@@ -314,6 +314,10 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   private var together: [Int32] = []
   /// For each item, the number of those that are captured together with it, or -1; empty if none are.
   private(set) var groups: [Int32] = []
+  /// Those of them that were removed at the destination.
+  private var removed: Set<Int> = []
+  /// Those of which only the metadata is new.
+  private var following: Set<Int> = []
   /// The numbers of those of which the destination needs all.
   private var wanted: Set<Int32> = []
 
@@ -342,8 +346,11 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
 
   /// Whether the destination has an item, and all that belongs together with it.
   func isHeld(_ index: Int) -> Bool {
-    !together.isEmpty && together[index] >= 0 && !wanted.contains(together[index])
+    !together.isEmpty && together[index] >= 0 && !wanted.contains(together[index]) && !following.contains(index)
   }
+
+  /// Whether it was removed there.
+  func isRemoved(_ index: Int) -> Bool { removed.contains(index) }
 
   /// Finds what belongs together, and which of it the destination has. What changes afterwards changes
   /// behind this transfer.
@@ -353,15 +360,29 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
     for (index, number) in together.enumerated() where number >= 0 && !wanted.contains(number) {
       let parent = tree.nodes[index].parent
       if current?.parent != parent { current = (try? open(parent)).map { (parent, $0) } }
-      if current.map({ isPresent(index, in: $0.directory, settings) }) != true { wanted.insert(number) }
+      let isThere = if let directory = current?.directory { isPresent(index, in: directory, settings) } else { false }
+      if !isThere { wanted.insert(number) }
     }
   }
 
-  private func isPresent(_ index: Int, in directory: Place, _ settings: ExportSettings) -> Bool {
+  private mutating func isPresent(_ index: Int, in directory: Place, _ settings: ExportSettings) -> Bool {
     let name = tree.name(tree.nodes[index])
     guard let path = try? path(index), let status = try? directory.status(name) else { return false }
     let target = status.kind == .symbolicLink ? try? directory.readLink(name) : nil
-    return settings.held.isPresent(settings.presentMark(path, status, target: target))
+    let mark = settings.presentMark(path, status, target: target)
+    if settings.held.isPresent(mark) { return true }
+    if settings.held.isRemoved(mark) {
+      removed.insert(index)
+      return true
+    }
+    guard settings.held.has(mark, .arrived) else { return false }
+    if settings.isInArrivedState(path, status) { return true }
+    guard let file = try? directory.open(name),
+      let sum = (try? ContentSum.read(file, UInt64(status.size), unless: { settings.stopSignal.isSet })) ?? nil,
+      settings.hasArrivedContent(path, status, sum)
+    else { return false }
+    following.insert(index)
+    return true
   }
 
   /// The path of an item in the archive.

@@ -1,8 +1,9 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// What a known device has brought of one part: a file that only grows. Its next migration compares
-/// with it what lies at the destination.
+/// What the sources of one part have brought before: a file that only grows. The next migration from
+/// the same source compares with it what lies at the destination. Other sources of the same part have
+/// their records in the same file, and count as not there.
 ///
 /// The newest record of a path counts. The records stay in the file, and memory holds 16 bytes for
 /// each. A record that a kill or a power loss has cut short is overwritten: what it said is not
@@ -25,19 +26,41 @@ package final class ArrivedItems: Sendable {
     var aside = Named()
     /// The marks of which the sender has no item.
     var absent: Set<Mark> = []
+    var removed = Done.Removed()
+  }
+
+  /// What the user says about items that were moved or removed here.
+  package enum Removals: Sendable {
+    /// Nothing yet, or something in an earlier run.
+    case unsettled
+    /// They were not meant: they come again.
+    case again
+    /// They were meant, and count as such from now on.
+    case meant
   }
 
   private let journal: JournalFile
   private let state: Mutex<State>
+  /// What the user says, by the names of the roots.
+  private let removals: [[UInt8]: Removals]
+  /// The source of each root.
+  private let sources: [[UInt8]: SourceIdentity]
 
-  /// Reads the records of earlier migrations.
-  package init(_ file: any StagedFile) throws(SystemError) {
+  /// Reads the records of earlier migrations from these sources, by the names of their roots.
+  package init(_ file: any StagedFile, of sources: [[UInt8]: SourceIdentity], removals: [[UInt8]: Removals] = [:])
+    throws(SystemError)
+  {
+    self.sources = sources
+    self.removals = removals
     var state = State()
     var reader = JournalReader(file, key: Self.key, end: try file.size())
     var end: UInt64?
     while end == nil {
       switch try reader.next() {
-      case .record(.arrived(let item), let position): state.positions[Self.hash(item.path)] = position
+      case .record(.arrived(let item), let position):
+        if item.source != .unknown, item.source == sources[Array(item.path.root)] {
+          state.positions[Self.hash(item.path)] = position
+        }
       case .record: break
       case .end(let position): end = position
       }
@@ -48,6 +71,12 @@ package final class ArrivedItems: Sendable {
   }
 
   private static func hash(_ path: ArchivePath) -> UInt64 { EarlierItems.hash(path, key) }
+
+  /// The source of an item of the part.
+  func source(of path: ArchivePath) -> SourceIdentity { sources[Array(path.root)] ?? .unknown }
+
+  /// What the user says about an item that was moved or removed here.
+  func removals(of path: ArchivePath) -> Removals { removals[Array(path.root)] ?? .unsettled }
 
   /// Whether nothing has arrived before.
   package var isEmpty: Bool { state.withLock { $0.positions.isEmpty } }
@@ -60,6 +89,9 @@ package final class ArrivedItems: Sendable {
     else { return nil }
     return item
   }
+
+  /// Whether there is a record of a path, but for an accident of hashing.
+  func knows(_ path: ArchivePath) -> Bool { state.withLock { $0.positions[Self.hash(path)] != nil } }
 
   /// Calls `body` for the newest record of each path.
   package func visit(_ body: (ArrivedItem) throws -> Void) throws {
@@ -111,6 +143,15 @@ package final class ArrivedItems: Sendable {
   /// Records marks of kind 2 of which the sender has no item.
   func noteAbsent(_ marks: [Mark]) { state.withLock { $0.absent.formUnion(marks) } }
 
+  /// Counts an item that the sender has, and that was moved or removed here.
+  func countRemoved(isMeant: Bool) {
+    state.withLock { state in
+      state.removed.count += 1
+      if !isMeant { state.removed.unsettled += 1 }
+    }
+  }
+
+  package var removed: Done.Removed { state.withLock { $0.removed } }
   var absent: Set<Mark> { state.withLock { $0.absent } }
   /// Records that a folder was replaced whole, and has this name now.
   func noteAside(_ path: ArchivePath) { state.withLock { $0.aside.note(path) } }
@@ -125,7 +166,7 @@ extension ArrivedItem {
     switch kind {
     case .file: keys.presentMark(path: path, size: size, modified: modified.rounded(to: timeGranularity))
     case .symbolicLink: keys.presentMark(path: path, target: content)
-    case .directory, .hardLink: nil
+    case .directory, .hardLink, .metadata: nil
     }
   }
 }

@@ -69,7 +69,9 @@ extension FolderImport {
       return .arrives(at: target)
     }
     var facts = try facts(of: item)
-    if let earlier = facts.earlier, earlier.isAway, facts.kind != .leaf, earlier.source != .kind {
+    if let earlier = facts.earlier, earlier.isAway, !earlier.isWantedAgain, facts.kind != .leaf,
+      earlier.source != .kind
+    {
       try keepAway(item, removing: earlier.hasNew)
     }
     guard facts.fate == .unclear else {
@@ -82,24 +84,29 @@ extension FolderImport {
     case .refused(let reason, let cause): return .cannotBeStored(reason, cause)
     }
     if try hasRival(item, occupant) { return .cannotBeStored(.nameTaken, nil) }
-    facts.own = try own(item, occupant, &facts.kind)
+    facts.isOthers = staging.deliveries?.hasOthers(at: item.target, than: item.path) == true
+    facts.own = try own(item, occupant, &facts)
     return try fate(facts.fate, of: item, at: item.target)
   }
 
   /// What has the item's own name, as far as the fate depends on it.
   private mutating func own(
-    _ item: Item, _ occupant: ExistingEntry, _ kind: inout NameFacts.Kind
+    _ item: Item, _ occupant: ExistingEntry, _ facts: inout NameFacts
   ) throws(ArchiveError) -> NameFacts.Own {
     guard item.kind == .directory else {
       if try occupant.isSame(as: stagedOccupant(item.path)) { return .itself }
-      if existing == .merge || existing == .skip, isPresent(item) { return .equal }
+      // Equal size and time prove nothing of an item whose content the sender found to be another.
+      let isProven = facts.earlier?.source != .content
+      if existing == .merge || existing == .skip || facts.isOthers, isProven ? isPresent(item) : isCopy(item) {
+        return .equal
+      }
       return occupant.kind == .regular || occupant.kind == .symbolicLink ? .entry : .other
     }
     guard occupant.kind == .directory else { return .other }
     guard existing == .merge else { return .folder }
     guard try occupant.mount == stagedOccupant(item.path).mount else { return .mount }
     guard try isWhole(item) else { return .folder }
-    kind = .whole
+    facts.kind = .whole
     return try holdsAll(of: item) ? .equalFolder : .folder
   }
 

@@ -43,9 +43,14 @@ extension FolderImport {
     } else if kind == .whole, try isUnchanged(item, earlier) {
       source = .same
     }
-    var facts = NameFacts.Earlier(source, since)
+    var facts = NameFacts.Earlier(source, since, isWantedAgain: arrived?.removals(of: item.path) == .again)
+    facts.isMeant = isMeant(earlier)
     if facts.isAway, kind != .leaf, isSameKind { facts.hasNew = try holdsWanted(item) }
     return facts
+  }
+
+  private func isMeant(_ earlier: ArrivedItem) -> Bool {
+    earlier.isRemovalMeant || arrived?.removals(of: earlier.path) == .meant
   }
 
   private func isOnOneMount(_ item: Item, _ target: ArchivePath) throws(ArchiveError) -> Bool {
@@ -86,7 +91,7 @@ extension FolderImport {
         try keepAway(item, removing: isRemoved)
         if isRemoved { _ = try importing(item.path) { () throws(SystemError) in try staged.removeIfEmpty(item.path) } }
       } else {
-        if !isRemoved, isChanged(item, earlier) { notStored[item.path] = (.other, Self.isAway) }
+        if !isRemoved, isChanged(item, earlier), !isMeant(earlier) { notStored[item.path] = (.other, Self.isAway) }
         if isRemoved { try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) } }
       }
     }
@@ -111,16 +116,26 @@ extension FolderImport {
     return isUntouched ? .untouched : .touched
   }
 
-  /// Whether a staged file or link is another one than that which has arrived.
+  /// Whether a file or link came as another one than that which has arrived. What lies in staging may
+  /// have been changed for this device.
   func isChanged(_ item: Item, _ earlier: ArrivedItem) -> Bool {
-    guard let staged = try? destination.occupant(ofStaged: item.path), let modified = staged.modified else {
-      return true
-    }
-    switch (staged.kind, earlier.kind) {
-    case (.regular, .file): return staged.size != earlier.size || ItemTime(modified) != earlier.modified
-    case (.symbolicLink, .symbolicLink): return (try? self.staged.readLink(item.path)) != earlier.content
+    guard let record = try? records?.record(of: item.path, in: staging.journal) else { return true }
+    switch (record.body, earlier.kind) {
+    case (.file(let size), .file):
+      return size != earlier.size || hasChanged(record, earlier)
+    case (.symbolicLink(let target), .symbolicLink): return target != earlier.content
+    case (.hardLink(let other), .file):
+      guard let first = try? records?.record(of: other, in: staging.journal) else { return true }
+      return first.size != earlier.size || hasChanged(first, earlier)
     default: return true
     }
+  }
+
+  /// Whether a file has another time, of its content or of its last change, than that which has arrived.
+  private func hasChanged(_ record: ItemRecord, _ earlier: ArrivedItem) -> Bool {
+    if record.modified?.rounded(to: staging.abilities.timeGranularity) != earlier.modified { return true }
+    guard let changed = record.changed, let before = earlier.changed else { return false }
+    return changed != before
   }
 
   /// Whether files and links are those that have arrived, all of them.
@@ -205,7 +220,7 @@ extension ArrivedItem {
   ) -> Bool {
     guard let entry, kind.fileKind == there.kind, let changed = there.changed else { return false }
     if kind == .file {
-      guard size == there.size, let time = there.modified, ItemTime(time) == modified else { return false }
+      guard entry.size == there.size, let time = there.modified, ItemTime(time) == entry.modified else { return false }
     }
     guard tellsEntriesApart else { return kind == .file && !content.isEmpty && digest() == content }
     return entry.inode == there.inode && (mayHaveChanged || entry.changed == ItemTime(changed))
@@ -217,7 +232,7 @@ extension ItemKind {
   var fileKind: FileKind {
     switch self {
     case .directory: .directory
-    case .file, .hardLink: .regular
+    case .file, .hardLink, .metadata: .regular
     case .symbolicLink: .symbolicLink
     }
   }
@@ -233,10 +248,17 @@ extension FolderImport {
     do {
       if !arrived.isEmpty { try findAway(arrived) }
       let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
+      let contents = try ArrivedContents(of: staging.journal)
       try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
-        guard let record = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(record) }),
-          let target = target(of: record.path, moves), let item = try arrival(of: record, at: target, arrived)
+        guard let record = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(record) }) else { return }
+        if case .metadata = record.body {
+          if let item = followed(record, arrived) { try arrived.add(item) }
+          return
+        }
+        guard let target = target(of: record.path, moves),
+          var item = try arrival(of: record, at: target, arrived, size: contents.rewritten[record.path])
         else { return }
+        if case .file = record.body { (item.changed, item.sum) = (record.changed, contents.sum(of: claim)) }
         try arrived.add(item)
       }
       try arrived.flush()
@@ -256,41 +278,67 @@ extension FolderImport {
     return try? ArchivePath(target.bytes + path.bytes.dropFirst(moved.bytes.count))
   }
 
-  /// The record of an item; nil if what lies there is not what has come.
+  /// The record of an item; nil if what lies there is not what was put there, of this size if it is
+  /// not as it came.
   private func arrival(
-    of record: ItemRecord, at target: ArchivePath, _ arrived: ArrivedItems
+    of record: ItemRecord, at target: ArchivePath, _ arrived: ArrivedItems, size placed: UInt64?
   ) throws -> ArrivedItem? {
     let there = (try? destination.occupant(at: target)) ?? nil
-    let entry = there.flatMap { there in
-      there.changed.map { ArrivedItem.Entry(inode: there.inode, changed: ItemTime($0)) }
-    }
+    let entry = there.flatMap { Self.entry($0) }
+    let source = arrived.source(of: record.path)
     guard there == nil || there?.kind == record.kind.fileKind else { return nil }
     switch record.body {
     case .directory:
       return ArrivedItem(
-        path: record.path, target: target, kind: .directory, modified: record.modified ?? Self.noTime, entry: entry)
+        source: source, path: record.path, target: target, kind: .directory, modified: record.modified ?? Self.noTime,
+        entry: entry)
     case .symbolicLink(let content):
       return ArrivedItem(
-        path: record.path, target: target, kind: .symbolicLink, modified: record.modified ?? Self.noTime,
+        source: source, path: record.path, target: target, kind: .symbolicLink,
+        modified: record.modified ?? Self.noTime,
         content: content, entry: entry)
     case .file(let size):
       guard let modified = record.modified.map({ staging.abilities.traits.kept($0) }) else { return nil }
-      return file(record.path, target, size, modified, there, entry)
+      return file(record.path, target, size, modified, there, entry, placed: placed ?? size)
     case .hardLink(let other):
       // It has the size and the time of the other name.
       try arrived.flush()
-      return arrived.item(at: other).flatMap { file(record.path, target, $0.size, $0.modified, there, entry) }
+      guard let first = arrived.item(at: other),
+        var item = file(record.path, target, first.size, first.modified, there, entry, placed: placed ?? first.size)
+      else { return nil }
+      (item.changed, item.sum) = (first.changed, first.sum)
+      return item
+    case .metadata: return nil
     }
   }
 
   private func file(
     _ path: ArchivePath, _ target: ArchivePath, _ size: UInt64, _ modified: ItemTime, _ there: ExistingEntry?,
-    _ entry: ArrivedItem.Entry?
+    _ entry: ArrivedItem.Entry?, placed: UInt64
   ) -> ArrivedItem? {
-    if let there { guard there.size == size, there.modified.map({ ItemTime($0) }) == modified else { return nil } }
+    if let there { guard there.size == placed, there.modified.map({ ItemTime($0) }) == modified else { return nil } }
     let content = staging.abilities.tellsEntriesApart || there == nil ? nil : destination.digest(of: target)
     return ArrivedItem(
-      path: path, target: target, kind: .file, size: size, modified: modified, content: content ?? [], entry: entry)
+      source: arrived?.source(of: path) ?? .unknown, path: path, target: target, kind: .file, size: size,
+      modified: modified, content: content ?? [], entry: entry)
+  }
+
+  private static func entry(_ there: ExistingEntry) -> ArrivedItem.Entry? {
+    there.changed.map {
+      ArrivedItem.Entry(
+        inode: there.inode, changed: ItemTime($0), size: there.size,
+        modified: there.modified.map { ItemTime($0) } ?? noTime)
+    }
+  }
+
+  /// The record of a file whose metadata has come. One that was touched here stays a touched one.
+  private func followed(_ record: ItemRecord, _ arrived: ArrivedItems) -> ArrivedItem? {
+    guard var item = arrived.item(at: record.path), notStored[record.path] == nil else { return nil }
+    item.changed = record.changed
+    if following.contains(record.path), let there = (try? destination.occupant(at: item.target)) ?? nil {
+      item.entry = Self.entry(there)
+    }
+    return item
   }
 
   private static var noTime: ItemTime { ItemTime(seconds: 0, nanoseconds: 0) }
@@ -311,13 +359,22 @@ extension FolderImport {
         absent.remove(mark)
       }
     }
+    var meant: [ArrivedItem] = []
     try arrived.visit { item in
       guard staging.roots?.contains(Array(item.path.root)) != false else { return }
       let isAbsent = mark(item).map { absent.contains($0) } ?? false
-      let earlier = NameFacts.Earlier(isAbsent ? .gone : .same, since(item))
+      // What was wanted again and did not come is gone at the source, or named by itself.
+      let earlier = NameFacts.Earlier(
+        isAbsent ? .gone : .same, since(item), isWantedAgain: arrived.removals(of: item.path) == .again)
       switch NameFacts(item.kind == .directory ? .folder : .leaf, earlier, existing: .merge).fate {
       case .stays: arrived.noteStayed(item.target)
       case .removedHere:
+        arrived.countRemoved(isMeant: isMeant(item))
+        if isMeant(item), !item.isRemovalMeant {
+          var item = item
+          item.isRemovalMeant = true
+          meant.append(item)
+        }
         if let parent = item.path.parent, let above = arrived.item(at: parent),
           [.removed, .displaced].contains(since(above))
         {
@@ -327,5 +384,6 @@ extension FolderImport {
       default: break
       }
     }
+    for item in meant { try arrived.add(item) }
   }
 }

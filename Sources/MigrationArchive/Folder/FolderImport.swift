@@ -45,6 +45,10 @@ package struct FolderImport {
   var notStored: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
   /// What the same device has brought before, and brings now; nil where that is not recorded.
   let arrived: ArrivedItems?
+  /// The records of what came now, where an earlier version may have arrived.
+  var records: EarlierItems?
+  /// The files that got the metadata that came for them.
+  var following: Set<ArchivePath> = []
   /// The staged items that are not moved, since what exists is kept instead.
   var left: Set<ArchivePath> = []
   /// The inodes of files that lost a name here.
@@ -64,6 +68,10 @@ package struct FolderImport {
   package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
     guard case .concluded(let tally) = staging.stage else { return }
     try noteEarlierChanges()
+    try noteEarlierFollowing()
+    if arrived?.isEmpty == false {
+      records = try reading { try EarlierItems(staging.journal, upTo: staging.journal.position) }
+    }
     do throws(ArchiveError) {
       try move(tally, progress)
     } catch {
@@ -73,6 +81,7 @@ package struct FolderImport {
     for merging in merged.sorted(by: { Staging.deeperFirst($0.item.path, $1.item.path) }) {
       try setMetadata(of: merging)
     }
+    try followMetadata()
     // Durable with the items, if they are on one file system. A record that is lost counts as a change
     // here.
     try recordArrivals()
@@ -255,6 +264,7 @@ package struct FolderImport {
       try place(item, at: target)
     case .replaces(let target): try replace(target, with: item)
     case .merges(let target, let there, let follows):
+      try announceDetour(item, target)
       let item = item.renamed(target)
       pending.append((item, there))
       notePlaced(item, at: target, there)
@@ -292,6 +302,7 @@ package struct FolderImport {
     }
     guard isReplaced else { return try perform(try fate(of: item), on: item) }
     if target != item.target { staging.noteRenamed(item.path, target) }
+    staging.deliveries?.note(target, from: item.path)
     notePlaced(item, at: target, entry)
   }
 
@@ -328,6 +339,7 @@ package struct FolderImport {
     case .failed(let error): return try refuse(item, error)
     }
     if target != item.target { staging.noteRenamed(item.path, target) }
+    staging.deliveries?.note(target, from: item.path)
     notePlaced(item, at: target, entry)
     if let folder { try finish(item.path, folder, entry.owner) }
   }

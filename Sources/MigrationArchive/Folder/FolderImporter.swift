@@ -135,7 +135,7 @@ package final class FolderImporter: Importer {
         of: offer, held: held, availableBytes: availableBytes, availableItems: availableItems, leaving: reserve)
     }
     guard let first = shortage(held) else { return OfferCheck(availableBytes: availableBytes) }
-    guard terms.existing.leavesOutEqual, let present = try look(for: offer, terms, timeGranularity: 1) else {
+    guard terms.existing.leavesOutEqual, let present = try look(for: offer, terms, timeGranularity: 1, nil) else {
       throw ArchiveError(first)
     }
     if let second = shortage(held.adding(present.tally)) { throw ArchiveError(second) }
@@ -150,7 +150,7 @@ package final class FolderImporter: Importer {
     var present = try existingItems(offer, for: staging, after: judgement, granularity)
     guard let arrived = staging.arrivals else { return present }
     do {
-      try present.add(arrived, keys: staging.keys, timeGranularity: granularity)
+      try present.add(arrived, in: area.destination.directory, keys: staging.keys, timeGranularity: granularity)
     } catch {
       throw ArchiveError(.storage, "the record of what has arrived cannot be read", cause: error as? SystemError)
     }
@@ -160,15 +160,17 @@ package final class FolderImporter: Importer {
   private func existingItems(
     _ offer: Offer, for staging: Staging, after judgement: OfferCheck, _ granularity: UInt32
   ) throws(ArchiveError) -> PresentItems {
-    if let present = judgement.present(for: staging.keys), present.isExact(timeGranularity: granularity) {
+    if staging.arrivals?.isEmpty != false, let present = judgement.present(for: staging.keys),
+      present.isExact(timeGranularity: granularity)
+    {
       return present
     }
-    return try look(for: offer, staging.terms, timeGranularity: granularity) ?? PresentItems()
+    return try look(for: offer, staging.terms, timeGranularity: granularity, staging.arrivals) ?? PresentItems()
   }
 
   /// Lists the contents of the roots.
   private func look(
-    for offer: Offer, _ terms: TransferTerms, timeGranularity: UInt32
+    for offer: Offer, _ terms: TransferTerms, timeGranularity: UInt32, _ arrived: ArrivedItems?
   ) throws(ArchiveError) -> PresentItems? {
     do {
       return try PresentItems(
@@ -176,7 +178,7 @@ package final class FolderImporter: Importer {
           guard let path = try? ArchivePath(root.name), let place = place(of: root.name) else { return nil }
           return (path, place)
         }, in: area.destination.directory, keys: terms.keys, timeGranularity: timeGranularity,
-        replacingNothing: terms.existing == .skip)
+        replacingNothing: terms.existing == .skip, besides: { arrived?.knows($0) == true })
     } catch {
       throw ArchiveError(.destination, "the contents of the destination cannot be read", cause: error)
     }

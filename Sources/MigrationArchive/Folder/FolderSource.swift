@@ -66,6 +66,10 @@ package final class FolderSource: ItemSource {
     return origin.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
+  package func identities(by naming: SourceNaming) -> [SourceIdentity] {
+    roots.filter { $0.kind != nil }.map { naming.identity(of: $0) }
+  }
+
   package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
     let tree = try SourceWalk.walk(roots, selecting: selection) { stop.isSet }
     let summary = SourceSummary(
@@ -169,6 +173,8 @@ package final class FolderSource: ItemSource {
 package protocol ItemSource: AnyObject, Sendable {
   /// The identity of the source from run to run: the absolute paths of the sources, ascending.
   func origin() throws(ArchiveError) -> [[UInt8]]
+  /// Where each of its roots comes from, in their order.
+  func identities(by naming: SourceNaming) -> [SourceIdentity]
   /// Where its roots are on this device, for its user, if their names in the archive are keys.
   var places: RootPlaces? { get }
   /// Determines the items, without reading content. Called once, on a thread of its own; ends early
@@ -191,6 +197,11 @@ package protocol ItemSource: AnyObject, Sendable {
 }
 
 extension ItemSource {
+  /// An app is its own source.
+  package func identities(by naming: SourceNaming) -> [SourceIdentity] {
+    [naming.identity(of: ((try? origin()) ?? []).first)]
+  }
+
   package var places: RootPlaces? { nil }
   package func withholding(for traits: DestinationTraits) -> Withholding { Withholding(by: traits) }
   package var isRotating: Bool { false }

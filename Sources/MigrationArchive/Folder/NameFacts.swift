@@ -22,10 +22,10 @@ import MigrationWire
 /// | no more | untouched, touched | stays | stays | stays |
 /// | no more | removed | nothing | nothing | nothing |
 ///
-/// *Removed* includes moved. Where something of another kind lies in its place, the item counts as
-/// removed, and newer content of a file is *as new*. A folder that was removed here, and has something
-/// new in it, is *as new*, and so is everything that was removed here if the user wants it again. A
-/// folder is untouched for *another kind*, and for what belongs together, only with everything in it.
+/// *Removed* includes moved; what the user meant to remove is never more than *removed here*. Where
+/// something of another kind lies in its place, the item counts as removed, and newer content of a file
+/// is *as new*. A folder that was removed here, and has something new in it, is *as new*, and so is
+/// everything that was removed here if the user wants it again. A folder is untouched for *another kind*, and for what belongs together, only with everything in it.
 /// The data of an app comes whole: it is *known* if it is the same and untouched, and otherwise as new.
 ///
 /// **Every other item, and what is *as new***:
@@ -147,6 +147,8 @@ struct NameFacts: Equatable, Sendable {
     var hasNew = false
     /// Whether the user wants again what was removed here.
     var isWantedAgain = false
+    /// Whether the user has said that it was meant to be removed.
+    var isMeant = false
 
     init(_ source: Source, _ since: Since, hasNew: Bool = false, isWantedAgain: Bool = false) {
       self.source = source
@@ -192,7 +194,9 @@ struct NameFacts: Equatable, Sendable {
     if earlier.isWantedAgain { return nil }
     switch (kind, earlier.source) {
     case (.leaf, .same), (.leaf, .metadata): return .removedHere
-    case (.leaf, _): return earlier.since == .removed ? .keptAway : nil
+    case (.leaf, _):
+      if earlier.since == .displaced { return nil }
+      return earlier.isMeant ? .removedHere : .keptAway
     case (_, .kind): return nil
     case (_, _): return earlier.hasNew ? nil : .removedHere
     }

@@ -9,6 +9,12 @@ package struct PresentItems: Equatable, Sendable {
   package private(set) var present: [Mark] = []
   /// Marks of kind 3, ascending.
   package private(set) var taken: [Mark] = []
+  /// Marks of kind 4, ascending.
+  package private(set) var removed: [Mark] = []
+  /// Marks of kinds 5, 6 and 7, ascending: of files that have arrived, in the state in which they came.
+  package private(set) var arrived: [Mark] = []
+  package private(set) var states: [Mark] = []
+  package private(set) var contents: [Mark] = []
 
   /// The total of the existing items: an offer of the same items need not send these bytes.
   package private(set) var tally = Tally()
@@ -36,13 +42,15 @@ package struct PresentItems: Equatable, Sendable {
   /// belongs together arrives whole, so nothing of it is reported.
   init(
     of roots: [Place], in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32 = 1,
-    replacingNothing isKept: Bool = true
+    replacingNothing isKept: Bool = true, besides hasArrived: (ArchivePath) -> Bool = { _ in false }
   ) throws(SystemError) {
     try Self.walk(roots, destination, splitting: isKept) { path, status, target in
       tally = tally.adding(
         Tally(items: 1, bytes: status.kind == .regular ? UInt64(max(0, status.allocatedBytes)) : 0))
       guard max(present.count, taken.count) < Limits.presentMarks else { return }
       if isKept { taken.append(keys.takenMark(path: path)) }
+      // Its own record says more.
+      if hasArrived(path) { return }
       switch status.kind {
       case .regular:
         let modified = ItemTime(status.modified).rounded(to: timeGranularity)
@@ -56,31 +64,84 @@ package struct PresentItems: Equatable, Sendable {
     taken.sort()
   }
 
-  /// Adds what the same device has brought before, wherever it is now: none of it need come again. Where
-  /// it was touched, or is gone, only a newer version is wanted. Of a folder under version control the
-  /// directories tell by their times that nothing was added or removed.
+  /// Adds what the same source has brought before, wherever it is now: none of it need come again. Where
+  /// it was touched, only a newer version is wanted, and so it is where it was moved or removed, unless
+  /// the user wants that again. Of a folder under version control the directories tell by their times
+  /// that nothing was added or removed.
   mutating func add(
-    _ arrived: ArrivedItems, keys: TransferKeys, timeGranularity: UInt32
+    _ arrived: ArrivedItems, in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32
   ) throws {
     var folders: Set<ArchivePath> = []
+    var places = Places(destination)
+    func earlier(_ item: ArrivedItem) -> NameFacts.Earlier {
+      NameFacts.Earlier(.same, places.since(item), isWantedAgain: arrived.removals(of: item.path) == .again)
+    }
     try arrived.visit { item in
       if Together.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
-      guard present.count < Limits.presentMarks else { return }
-      if let mark = item.presentMark(keys, timeGranularity: timeGranularity) { present.append(mark) }
+      guard let mark = item.presentMark(keys, timeGranularity: timeGranularity) else { return }
+      note(mark, earlier(item), keys.stateMarks(of: item, timeGranularity: timeGranularity))
     }
     if !folders.isEmpty {
       try arrived.visit { item in
-        guard item.kind == .directory, present.count < Limits.presentMarks,
-          item.path.lineage.contains(where: folders.contains)
-        else { return }
-        present.append(keys.presentMark(directory: item.path, modified: item.modified))
+        guard item.kind == .directory, item.path.lineage.contains(where: folders.contains) else { return }
+        note(keys.presentMark(directory: item.path, modified: item.modified), earlier(item))
       }
     }
-    present.sort()
+    present = Self.unique(present)
+    removed = Self.unique(removed)
+    self.arrived = Self.unique(self.arrived)
+    states = Self.unique(states)
+    contents = Self.unique(contents)
+  }
+
+  private mutating func note(
+    _ mark: Mark, _ earlier: NameFacts.Earlier, _ state: (state: Mark, content: Mark)? = nil
+  ) {
+    guard max(present.count, removed.count, arrived.count) < Limits.presentMarks else { return }
+    switch NameFacts(.leaf, earlier, existing: .merge).fate {
+    case .known:
+      guard let state else { return present.append(mark) }
+      arrived.append(mark)
+      states.append(state.state)
+      contents.append(state.content)
+    case .removedHere: removed.append(mark)
+    default: break
+    }
+  }
+
+  private static func unique(_ marks: [Mark]) -> [Mark] {
     var last: Mark?
-    present.removeAll { mark in
+    return marks.sorted().filter { mark in
       defer { last = mark }
-      return mark == last
+      return mark != last
+    }
+  }
+
+  /// Looks whether items lie where they arrived. Most lie in the directory of the one before.
+  fileprivate struct Places {
+    private let destination: SharedDirectory
+    private var current: (path: ArchivePath?, directory: SharedDirectory?)?
+
+    init(_ destination: SharedDirectory) { self.destination = destination }
+
+    /// Whether anything else was done with an item does not matter here.
+    mutating func since(_ item: ArrivedItem) -> NameFacts.Since {
+      let parent = item.target.parent
+      if current == nil || current?.path != parent {
+        do throws(SystemError) {
+          current = (parent, try DirectoryDisk.directory(of: item.target, in: destination))
+        } catch {
+          // Doubt means that it is there, and only a newer version is sent.
+          guard error.isNotFound || error.isNotDirectory || error.isSymbolicLink else { return .touched }
+          current = (parent, nil)
+        }
+      }
+      guard let directory = current?.directory else { return .removed }
+      do throws(SystemError) {
+        return try directory.directory.status(item.target.name).kind == item.kind.fileKind ? .touched : .displaced
+      } catch {
+        return error.isNotFound ? .removed : .touched
+      }
     }
   }
 
@@ -155,6 +216,35 @@ package struct PresentItems: Equatable, Sendable {
     let target = status.kind == .symbolicLink ? try? directory.readLink(item.place.name) : nil
     visit(item.path, status, target)
     if status.kind == .directory, own == mount { pending.append(item) }
+  }
+}
+
+extension ArrivedItems {
+  /// What was moved or removed here of each root, without a word of the user so far.
+  package func unsettled(in area: StagingArea, at roots: RootPlaces?) throws -> [RemovedArrivals] {
+    var places = PresentItems.Places(area.destination.directory)
+    var counts: [[UInt8]: UInt64] = [:]
+    try visit { item in
+      let facts = NameFacts(
+        item.kind == .directory ? .folder : .leaf, NameFacts.Earlier(.same, places.since(item)), existing: .merge)
+      if !item.isRemovalMeant, facts.fate == .removedHere { counts[Array(item.path.root), default: 0] += 1 }
+    }
+    return counts.map { root, items in
+      RemovedArrivals(root: root, place: roots.flatMap { $0[root]?.bytes } ?? root, items: items)
+    }.sorted { $0.place.lexicographicallyPrecedes($1.place) }
+  }
+}
+
+extension TransferKeys {
+  /// The marks by which a sender finds out whether a file that has arrived changed without another size
+  /// or time; nil if that is not known of it.
+  fileprivate func stateMarks(of item: ArrivedItem, timeGranularity: UInt32) -> (state: Mark, content: Mark)? {
+    guard item.kind == .file, let changed = item.changed, !item.sum.isEmpty else { return nil }
+    let modified = item.modified.rounded(to: timeGranularity)
+    return (
+      stateMark(path: item.path, size: item.size, modified: modified, changed: changed),
+      contentMark(path: item.path, size: item.size, sum: item.sum)
+    )
   }
 }
 

@@ -87,6 +87,8 @@ package struct StagedFiles {
   /// Gives a file other bytes; its metadata stays.
   package func replaceContent(of path: ArchivePath, with content: [UInt8]) throws(ArchiveError) {
     do {
+      // Otherwise a later migration takes it for changed by this device's user.
+      try staging.journal.append([.rewritten(path, size: UInt64(content.count))])
       let next = try ArchivePath(Self.next)
       // A kill may have left it.
       try places.remove(next)

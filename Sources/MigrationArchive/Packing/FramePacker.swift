@@ -66,28 +66,55 @@ final class FramePacker {
   /// leave out.
   var isMerging: Bool { held.hasNames }
 
+  /// What is to be done with a file or symbolic link, given what the destination says of its name.
+  enum Answer: Equatable {
+    case send
+    case leftOut
+    /// Only its time of change is new: its content is to be compared.
+    case compare
+  }
+
   /// Leaves a file or symbolic link out because of the existing entry with its name at the
-  /// destination; false if there is none. What is wanted because of others is sent, unless nothing
-  /// with a taken name is.
-  func leaveOut(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil, isWanted: Bool) -> Bool {
+  /// destination, or because of the file that arrived there. What is wanted because of others is sent,
+  /// unless nothing with a taken name is.
+  func answer(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil, isWanted: Bool) -> Answer {
     let size = status.kind == .regular ? UInt64(status.size) : 0
     let isTaken = held.isTaken(keys.takenMark(path: path))
-    let isPresent = held.isPresent(settings.presentMark(path, status, target: target))
-    let own: NameFacts.Own = isPresent ? .equal : isTaken ? .entry : .free
-    switch NameFacts(.leaf, own: own, existing: isTaken ? .skip : .merge).fate {
-    case .present where isTaken || !isWanted: leaveOut(size: size)
+    let mark = settings.presentMark(path, status, target: target)
+    let own: NameFacts.Own = held.isPresent(mark) ? .equal : isTaken ? .entry : .free
+    var earlier: NameFacts.Earlier?
+    if held.isRemoved(mark) {
+      earlier = NameFacts.Earlier(.same, .removed)
+    } else if held.has(mark, .arrived) {
+      guard !isWanted, settings.isInArrivedState(path, status) else { return isWanted ? .send : .compare }
+      earlier = NameFacts.Earlier(.same, .untouched)
+    }
+    switch NameFacts(.leaf, earlier, own: own, existing: isTaken ? .skip : .merge).fate {
+    case .present where isTaken || !isWanted, .known: leaveOut(size: size)
+    case .removedHere where !isWanted: leaveOut(size: size, isRemoved: true)
     case .kept:
       sum.leftOut.differing += 1
       listener.unsent(Unsent(path: path.bytes, reason: .differing))
       listener.skipped(items: 1, bytes: size)
-    default: return false
+    default: return .send
     }
-    return true
+    return .leftOut
   }
 
-  /// Leaves out an item that the destination has.
-  func leaveOut(size: UInt64) {
-    sum.leftOut.present += 1
+  /// The fate of a file of which only the time of change is new.
+  func fate(of path: ArchivePath, _ status: FileStatus, _ sum: ContentSum) -> NameFacts.Fate {
+    NameFacts(
+      .leaf, NameFacts.Earlier(settings.hasArrivedContent(path, status, sum) ? .metadata : .content, .untouched),
+      existing: .merge
+    ).fate
+  }
+
+  /// The generation of a file's metadata alone.
+  func generation(ofMetadata generation: Generation) -> Generation { keys.generation(ofMetadata: generation) }
+
+  /// Leaves out an item that the destination has, or had until it was removed there.
+  func leaveOut(size: UInt64, isRemoved: Bool = false) {
+    if isRemoved { sum.leftOut.removed += 1 } else { sum.leftOut.present += 1 }
     listener.skipped(items: 1, bytes: size)
   }
 
@@ -255,6 +282,7 @@ struct ArchiveSum: Sendable {
     unsent += other.unsent
     leftOut.present += other.leftOut.present
     leftOut.differing += other.leftOut.differing
+    leftOut.removed += other.leftOut.removed
     withheld += other.withheld
     leftBehind.add(other.leftBehind)
   }

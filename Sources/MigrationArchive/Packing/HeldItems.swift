@@ -5,10 +5,10 @@ package import MigrationWire
 package struct HeldItems: Sendable {
   private var staged: [Mark] = []
   private var isCurrent: [Bool] = []
-  private var present: [Mark] = []
-  /// Which of these an item of the source has; nil where the receiver does not want to know.
-  private var isMet: [Bool]?
-  private var taken: [Mark] = []
+  /// The marks of the other kinds.
+  private var others: [Held.Kind: [Mark]] = [:]
+  /// Which of them an item of the source has; empty where the receiver does not want to know.
+  private var isMet: [Held.Kind: [Bool]] = [:]
   private var partials: [ArchivePath: Partial] = [:]
 
   package init() {}
@@ -16,7 +16,7 @@ package struct HeldItems: Sendable {
   package var isEmpty: Bool { staged.isEmpty && partials.isEmpty && !hasNames }
 
   /// Whether the destination has entries whose items need not, or must not, be sent.
-  var hasNames: Bool { !present.isEmpty || !taken.isEmpty }
+  var hasNames: Bool { !others.isEmpty }
 
   /// Adds a page; pages come in ascending order.
   package mutating func add(_ page: Held) {
@@ -24,8 +24,7 @@ package struct HeldItems: Sendable {
     case .staged:
       staged += page.marks
       isCurrent += [Bool](repeating: false, count: page.marks.count)
-    case .present: present += page.marks
-    case .taken: taken += page.marks
+    case .present, .taken, .removed, .arrived, .state, .content: others[page.kind, default: []] += page.marks
     }
   }
 
@@ -38,18 +37,22 @@ package struct HeldItems: Sendable {
     return true
   }
 
-  /// Whether the destination has this file or link already.
-  package mutating func isPresent(_ mark: Mark) -> Bool {
-    guard let index = Self.index(of: mark, in: present) else { return false }
-    isMet?[index] = true
+  /// Whether there is a mark of a kind other than that of staged items.
+  package mutating func has(_ mark: Mark, _ kind: Held.Kind) -> Bool {
+    guard let marks = others[kind], let index = Self.index(of: mark, in: marks) else { return false }
+    isMet[kind]?[index] = true
     return true
   }
 
-  /// From now on, `stale` also has what the destination has and the source does not.
-  package mutating func nameAbsent() { isMet = [Bool](repeating: false, count: present.count) }
+  /// Whether the destination has this file or link already.
+  package mutating func isPresent(_ mark: Mark) -> Bool { has(mark, .present) }
 
-  /// Whether an existing entry has this name at the destination, and is kept.
-  package func isTaken(_ mark: Mark) -> Bool { Self.index(of: mark, in: taken) != nil }
+  /// From now on, `stale` also has what the destination has, or had, and the source does not.
+  package mutating func nameAbsent() {
+    for kind in [Held.Kind.present, .removed, .arrived] {
+      isMet[kind] = [Bool](repeating: false, count: others[kind]?.count ?? 0)
+    }
+  }
 
   /// The ranges of this generation of a file that the receiver has.
   package func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {
@@ -63,8 +66,10 @@ package struct HeldItems: Sendable {
   /// The held items that were not taken: they no longer exist at the source.
   package var stale: [Mark] {
     var stale = staged.indices.lazy.filter { !isCurrent[$0] }.map { staged[$0] } as [Mark]
-    guard let isMet else { return stale }
-    for index in present.indices where !isMet[index] { stale.append(present[index]) }
+    guard !isMet.isEmpty else { return stale }
+    for (kind, isMet) in isMet {
+      for (mark, isMet) in zip(others[kind] ?? [], isMet) where !isMet { stale.append(mark) }
+    }
     stale.sort()
     return stale
   }
@@ -95,8 +100,10 @@ final class HeldLedger: Sendable {
 
   /// Whether the receiver holds this item; if so, the item counts as still existing at the source.
   func take(_ mark: Mark) -> Bool { items.withLock { $0.take(mark) } }
-  func isPresent(_ mark: Mark) -> Bool { items.withLock { $0.isPresent(mark) } }
-  func isTaken(_ mark: Mark) -> Bool { items.withLock { $0.isTaken(mark) } }
+  func isPresent(_ mark: Mark) -> Bool { has(mark, .present) }
+  func isTaken(_ mark: Mark) -> Bool { has(mark, .taken) }
+  func isRemoved(_ mark: Mark) -> Bool { has(mark, .removed) }
+  func has(_ mark: Mark, _ kind: Held.Kind) -> Bool { items.withLock { $0.has(mark, kind) } }
 
   func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {
     items.withLock { $0.ranges(of: path, generation) }

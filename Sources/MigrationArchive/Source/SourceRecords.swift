@@ -43,6 +43,11 @@ extension FileStatus {
   }
 }
 
+extension FileStatus {
+  /// When a file, or its metadata, last changed; nil if its file system does not say.
+  var changedAtSource: ItemTime? { changed.seconds == 0 ? nil : ItemTime(changed) }
+}
+
 extension SourceStatus {
   /// The data that the generation of an item is computed from, for an item that one look reads
   /// completely. While another change could have the same time stamp, the generation is one that no
@@ -75,6 +80,7 @@ extension ItemRecord {
       path: path, generation: generation, body: body,
       mode: status.kind == .symbolicLink ? nil : UInt16(truncatingIfNeeded: status.mode & 0o7777),
       modified: ItemTime(status.modified))
+    if status.kind == .regular { changed = status.changedAtSource }
     if withOwner { owner = Owner(user: status.owner, group: status.group) }
   }
 }

@@ -29,7 +29,7 @@ enum Together {
     switch kind {
     case .file: name == Array("CURRENT".utf8)[...]
     case .directory: name == Array("cur".utf8)[...]
-    case .symbolicLink, .hardLink: false
+    case .symbolicLink, .hardLink, .metadata: false
     }
   }
 

@@ -26,7 +26,10 @@ package struct LedgerReader: Sendable {
     self.staging = staging
     self.room = room
     length = partLength
-    lists = [(.present, present.present[...]), (.taken, present.taken[...])]
+    lists = [
+      (.present, present.present[...]), (.taken, present.taken[...]), (.removed, present.removed[...]),
+      (.arrived, present.arrived[...]), (.state, present.states[...]), (.content, present.contents[...]),
+    ]
   }
 
   /// The next part. The first call is slow: there may be millions of marks to sort.
@@ -125,7 +128,7 @@ extension JournalRecord {
     switch self {
     case .item(let record, _), .sealed(let record): record
     case .opened, .range, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-      .existing, .refused, .placing, .aside, .arrived:
+      .existing, .refused, .placing, .aside, .arrived, .rewritten, .following:
       nil
     }
   }

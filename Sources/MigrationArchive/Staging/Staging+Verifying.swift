@@ -14,7 +14,7 @@ extension Staging {
     var current: (path: ArchivePath, file: any StagedFile)?
 
     /// Why a piece is not as it was sent; nil if it is.
-    mutating func difference(_ place: ChunkPlace, _ check: ChunkCheck) -> String? {
+    mutating func difference(_ place: ChunkPlace, _ lanes: PieceLanes) -> String? {
       do {
         let file = try open(place.path)
         if place.isHole {
@@ -24,7 +24,7 @@ extension Staging {
         if data.count < count { data = [UInt8](repeating: 0, count: count) }
         let isSame =
           try file.read(at: place.range.lowerBound, into: &data, 0..<count) == count
-          && check == staging.keys.check(place, data.span.extracting(..<count))
+          && lanes == PieceLanes(checkLanes(of: data.span.extracting(..<count)))
         return isSame ? nil : "it was read again, and differs from what was sent"
       } catch {
         return "it cannot be read again: \(error.words)"
@@ -63,10 +63,10 @@ extension Staging {
     let total = shared.withFigures { $0.held.bytes }
     var done: UInt64 = 0
     try journal.forEach(upTo: journal.position) { _, claim in
-      guard let (place, check) = claim.piece, different[place.path] == nil,
+      guard let (place, lanes) = claim.piece, different[place.path] == nil,
         shared.withLock({ $0.ledger.holdsComplete(place.path, place.generation) })
       else { return }
-      different[place.path] = reading.difference(place, check)
+      different[place.path] = reading.difference(place, lanes)
       done = min(total, done.addingClamped(UInt64(place.range.count)))
       progress(ImportProgress(phase: .verifying, done: done, total: total))
     }
@@ -85,12 +85,12 @@ extension Staging {
 }
 
 extension JournalRecord {
-  /// A piece of a file, and its check.
-  fileprivate var piece: (ChunkPlace, ChunkCheck)? {
+  /// A piece of a file, and its lanes.
+  fileprivate var piece: (ChunkPlace, PieceLanes)? {
     switch self {
-    case .range(let place, let check): (place, check)
-    case .item(let record, let check?) where record.size > 0:
-      (ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size), check)
+    case .range(let place, let lanes): (place, lanes)
+    case .item(let record, let lanes?) where record.size > 0:
+      (ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size), lanes)
     default: nil
     }
   }

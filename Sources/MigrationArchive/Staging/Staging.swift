@@ -89,6 +89,13 @@ package final class Staging: Sendable {
   let syncedEach = Mutex<UInt64>(0)
   private let syncFailure = Mutex<ArchiveError?>(nil)
   private let record = Mutex<ArrivedItems?>(nil)
+  private let others = Mutex<PartDeliveries?>(nil)
+
+  /// What this part, and others in this run, have put in place; nil where none can be replaced.
+  package var deliveries: PartDeliveries? {
+    get { others.withLock { $0 } }
+    set { others.withLock { $0 = newValue } }
+  }
 
   private let permission = Mutex<ArrivalPermit?>(nil)
 

@@ -327,7 +327,7 @@ struct StagingSweep {
         path = place.path
         try forgetFile(of: place)
       case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .exposed?, .imported?,
-        .existing?, .refused?, .placing?, .aside?, .arrived?, nil:
+        .existing?, .refused?, .placing?, .aside?, .arrived?, .rewritten?, .following?, nil:
         continue
       }
       gone.append(.discarded(path))

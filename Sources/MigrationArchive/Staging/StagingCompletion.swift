@@ -7,17 +7,20 @@ extension Staging {
   /// are moved.
   ///
   /// Throws a `Violation` if the archive is not the sender's archive. If it is larger than the user
-  /// accepts, nothing is changed. With `verifying`, every file is read again first.
+  /// accepts, nothing is changed. What the source could not read any more is kept as it came. With
+  /// `verifying`, every file is read again first.
   package func complete(
-    _ finish: Finish, verifying isVerified: Bool = false, progress: (ImportProgress) -> Void
+    _ finish: Finish, keeping kept: UnreadableSource = UnreadableSource(), verifying isVerified: Bool = false,
+    progress: (ImportProgress) -> Void
   ) throws {
     try shared.withLock { $0.most }?.check(total: finish.total.bytes)
     let places = disk.places()
     try removeIncomplete(in: places)
-    try removeDropped(in: places)
+    let besides = try removeDropped(in: places, keeping: kept)
     let (difference, links, directories) = shared.withLock { shared in
       (
-        shared.ledger.difference(from: finish), shared.ledger.linkPositions, shared.ledger.directoryPositions
+        shared.ledger.difference(from: finish, besides: (besides.total, besides.digest)), shared.ledger.linkPositions,
+        shared.ledger.directoryPositions
       )
     }
     if let difference { throw Violation(.conflict, "the received archive", difference) }
@@ -183,7 +186,7 @@ extension Staging {
   /// Sets the metadata that must be set before the mode: attributes need write permission, and a
   /// change of the owner clears set-id bits. Metadata that the file system cannot hold is counted,
   /// once per item.
-  private func setExtended(of file: any StagedFile, _ record: ItemRecord) -> Kept {
+  func setExtended(of file: any StagedFile, _ record: ItemRecord) -> Kept {
     var kept = setOwnMetadata(of: file, record)
     let list = accessList(of: record)
     if !list.isEmpty {

@@ -206,7 +206,7 @@ struct JournalSurvey {
       refused.insert(keys.mark(path: path, generation: generation))
       // An earlier state of the item had been replaced by this one.
       discarded[path] = position
-    case .opened, .item, .range, .sealed, .arrived: break
+    case .opened, .item, .range, .sealed, .arrived, .rewritten, .following: break
     }
   }
 
@@ -262,9 +262,9 @@ struct StagingReplay {
     try staging.journal.forEach(upTo: survey.end) { position, record in
       let isTrusted = position < survey.trusted || survey.stage != .receiving
       switch record {
-      case .item(let item, let check):
+      case .item(let item, let lanes):
         guard !survey.isVoid(item.path, item.generation, at: position) else { return }
-        if try isTrusted || holds(item, check) {
+        if try isTrusted || holds(item, lanes) {
           try staging.finish(item)
           staging.place([(item, position)])
           claim(item, position)
@@ -272,9 +272,9 @@ struct StagingReplay {
           try places.remove(item.path)
           untrue.append(.void(at: position))
         }
-      case .range(let place, let check):
+      case .range(let place, let lanes):
         guard !survey.isVoid(place.path, place.generation, at: position) else { return }
-        if try isTrusted || holds(place, check) {
+        if try isTrusted || holds(place, lanes) {
           let completed = try staging.shared.withLock { try $0.ledger.restore(place) }
           // A hole at the end has not made the file longer yet.
           claim(place.path, position, completed, least: place.isHole ? 0 : place.range.upperBound)
@@ -291,7 +291,7 @@ struct StagingReplay {
         guard !survey.isVoid(at: position) else { return }
         staging.restore(path, generation, size: size, reason)
       case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-        .existing, .placing, .aside, .arrived:
+        .existing, .placing, .aside, .arrived, .rewritten, .following:
         break
       }
     }
@@ -300,7 +300,7 @@ struct StagingReplay {
 
   private mutating func claim(_ item: ItemRecord, _ position: UInt64) {
     // A hard link is created at the end; an existing one was created by a completion that failed.
-    guard item.kind != .hardLink else { return }
+    guard item.kind != .hardLink, item.kind != .metadata else { return }
     claimed[EarlierItems.hash(item.path, staging.journal.key)] = Claim(
       position: position, isDirectory: item.kind == .directory, size: item.kind == .file ? item.size : nil)
   }
@@ -323,10 +323,10 @@ struct StagingReplay {
   // MARK: Checking
 
   /// Whether an item exists as claimed. Metadata that a power loss may have removed is set again.
-  private mutating func holds(_ item: ItemRecord, _ check: ChunkCheck?) throws -> Bool {
+  private mutating func holds(_ item: ItemRecord, _ lanes: PieceLanes?) throws -> Bool {
     let kind = try places.kind(of: item.path)
     switch item.body {
-    case .hardLink: return true
+    case .hardLink, .metadata: return true
     case .directory: return kind == .directory
     case .symbolicLink(let target):
       guard kind == .symbolicLink, try places.readLink(item.path) == target else { return false }
@@ -335,27 +335,27 @@ struct StagingReplay {
       return true
     case .file(let size):
       guard kind == .regular, let file = try file(item.path), try file.size() == size else { return false }
-      if let check {
+      if let lanes {
         let place = ChunkPlace(path: item.path, generation: item.generation, range: 0..<size)
-        guard try holds(place, check) else { return false }
+        guard try holds(place, lanes) else { return false }
       }
       try staging.settle(file, item)
       return true
     }
   }
 
-  private mutating func holds(_ place: ChunkPlace, _ check: ChunkCheck) throws -> Bool {
+  private mutating func holds(_ place: ChunkPlace, _ lanes: PieceLanes) throws -> Bool {
     guard let file = try file(place.path) else { return false }
     if place.isHole {
       // Bytes where there should be none are not a hole; clearing them costs nothing.
       try file.clear(place.range)
-      return check == staging.keys.check(place)
+      return lanes == PieceLanes()
     }
     let count = place.range.count
     guard count <= Limits.chunk else { return false }
     if data.count < count { data = [UInt8](repeating: 0, count: count) }
     return try file.read(at: place.range.lowerBound, into: &data, 0..<count) == count
-      && check == staging.keys.check(place, data.span.extracting(..<count))
+      && lanes == PieceLanes(checkLanes(of: data.span.extracting(..<count)))
   }
 
   /// The file at a path; nil if there is none.

@@ -110,10 +110,12 @@ extension Staging {
     return true
   }
 
-  /// Removes the items that the sender has reported as no longer existing in the source.
-  func removeDropped(in places: any StagingPlaces) throws {
-    let dropped = shared.withLock { $0.dropped.union($0.ledger.unvouched) }
-    guard !dropped.isEmpty else { return }
+  /// Removes the items that the sender has reported as no longer existing in the source, except those
+  /// that it could not look at. Returns the sum of these: FINISH does not count them.
+  func removeDropped(in places: any StagingPlaces, keeping kept: UnreadableSource) throws -> ArchiveSum {
+    var besides = ArchiveSum()
+    let (dropped, unvouched) = shared.withLock { ($0.dropped.union($0.ledger.unvouched), $0.ledger.unvouched) }
+    guard !dropped.isEmpty else { return besides }
     var stale: [ItemRecord] = []
     var untrue: [JournalRecord] = []
     var gone: [ArchivePath] = []
@@ -127,7 +129,15 @@ extension Staging {
       }
       guard let item = record.completedItem else { return }
       shared.withLock { shared in
-        guard dropped.contains(shared.ledger.mark(item)), shared.ledger.holds(item) else { return }
+        let mark = shared.ledger.mark(item)
+        guard dropped.contains(mark), shared.ledger.holds(item) else { return }
+        if !unvouched.contains(mark), kept.covers(item.path) {
+          // A record may be in the journal twice.
+          guard shared.dropped.remove(mark) != nil else { return }
+          besides.total = besides.total.adding(Tally(items: 1, bytes: item.size))
+          besides.digest &+= mark
+          return
+        }
         shared.ledger.drop(item)
         stale.append(item.bare)
       }
@@ -138,11 +148,12 @@ extension Staging {
     for item in stale {
       switch item.body {
       // A directory is removed when it is empty; a hard link has not been created yet.
-      case .directory, .hardLink: break
+      case .directory, .hardLink, .metadata: break
       case .file, .symbolicLink: try remove(item.path, in: places)
       }
     }
     try removeEmptied(stale.map(\.path) + gone, in: places)
+    return besides
   }
 
   /// Removes the item at a path, of any type.
@@ -170,4 +181,21 @@ extension Staging {
       }
     }
   }
+}
+
+/// What a source could not read in its newest session. What came of it earlier is not stale: a disk
+/// that fails has perhaps the only other copy.
+package struct UnreadableSource: Sendable {
+  private var places: [ArchivePath] = []
+  private var isAll = false
+
+  package init() {}
+
+  /// - Parameter isAll: whether it is not known which paths these are.
+  package init(_ paths: [[UInt8]], isAll: Bool) {
+    places = paths.compactMap { try? ArchivePath($0) }
+    self.isAll = isAll
+  }
+
+  func covers(_ path: ArchivePath) -> Bool { isAll || places.contains { path.isWithin($0) } }
 }

@@ -83,18 +83,21 @@ package final class StagingWriter {
 
   private func write(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {
     try check(record.path)
+    var lanes: PieceLanes?
     if let content {
       let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
-      try verify(place, content.check, bytes.extracting(content.data))
+      lanes = try verify(place, content.check, bytes.extracting(content.data))
     }
     do {
-      try take(record, content, bytes)
+      try take(record, content, lanes, bytes)
     } catch let error as ArchiveError {
       try refuse(record, after: error)
     }
   }
 
-  private func take(_ record: ItemRecord, _ content: Entry.Content?, _ bytes: Span<UInt8>) throws {
+  private func take(
+    _ record: ItemRecord, _ content: Entry.Content?, _ lanes: PieceLanes?, _ bytes: Span<UInt8>
+  ) throws {
     let names = LedgerNames(record, staging.keys)
     let reception = try receive(record, names, hasContent: content != nil)
     guard reception != .held else { return }
@@ -110,7 +113,7 @@ package final class StagingWriter {
       if record.size > 0 && content == nil {
         claims.append(.sealed(record))
       } else {
-        try create(record, names, content, bytes)
+        try create(record, names, content, lanes, bytes)
       }
     }
   }
@@ -134,7 +137,7 @@ package final class StagingWriter {
   }
 
   private func create(
-    _ record: ItemRecord, _ names: LedgerNames, _ content: Entry.Content?, _ bytes: Span<UInt8>
+    _ record: ItemRecord, _ names: LedgerNames, _ content: Entry.Content?, _ lanes: PieceLanes?, _ bytes: Span<UInt8>
   ) throws {
     switch record.body {
     case .file: try createWhole(record, content, bytes)
@@ -146,9 +149,9 @@ package final class StagingWriter {
       }
       staging.setOwner(in: places, record)
       staging.setTime(in: places, record)
-    case .hardLink: try makeSureOfPlace(record.path)
+    case .hardLink, .metadata: try makeSureOfPlace(record.path)
     }
-    claims.append(.item(record, content?.check))
+    claims.append(.item(record, lanes))
     try staging.finish(record, names)
   }
 
@@ -193,7 +196,7 @@ package final class StagingWriter {
 
   private func write(_ place: ChunkPlace, _ check: ChunkCheck, _ data: Span<UInt8>) throws {
     try self.check(place.path)
-    try verify(place, check, data)
+    let lanes = try verify(place, check, data)
     let target: Staging.OpenFile
     do {
       guard let file = try admit(place) else { return }
@@ -211,7 +214,7 @@ package final class StagingWriter {
     } catch {
       return try refuse(place, after: ArchiveError("writing", place.path, error), isStaged: true)
     }
-    claims.append(.range(place, check))
+    claims.append(.range(place, lanes))
     guard let (number, record) = staging.shared.withLock({ $0.ledger.stage(place) }) else { return }
     do {
       try finish(number, record)
@@ -268,9 +271,11 @@ package final class StagingWriter {
   }
 
   /// Compares the check of a piece with the bytes that will be written.
-  func verify(_ place: ChunkPlace, _ check: ChunkCheck, _ data: Span<UInt8>) throws(Violation) {
-    let expected = staging.keys.check(place, data)
-    guard check != expected else { return }
+  @discardableResult
+  func verify(_ place: ChunkPlace, _ check: ChunkCheck, _ data: Span<UInt8>) throws(Violation) -> PieceLanes {
+    let lanes = PieceLanes(checkLanes(of: data))
+    let expected = staging.keys.check(place, lanes: lanes.lanes)
+    guard check != expected else { return lanes }
     throw Violation(
       .check, "a chunk",
       "\(check.hexadecimal) came, and \(expected.hexadecimal) is computed here, at offset "

@@ -19,12 +19,30 @@ package struct Consent: Equatable, Sendable {
     }
   }
 
+  /// A root from which items that had arrived were moved or removed here.
+  package struct Removal: Hashable, Sendable {
+    /// The part in every plan of its sender.
+    package let part: String
+    package let root: [UInt8]
+
+    package init(part: String, root: [UInt8]) {
+      self.part = part
+      self.root = root
+    }
+  }
+
   /// The most answers that are kept.
   package static let most = 8192
 
   package private(set) var answers: [Subject: Bool]
+  /// Whether what was removed arrives again, or was meant to be removed. Only one transfer keeps these:
+  /// what was meant is noted with each item.
+  package private(set) var removals: [Removal: Bool]
 
-  package init(_ answers: [Subject: Bool] = [:]) { self.answers = answers }
+  package init(_ answers: [Subject: Bool] = [:], removals: [Removal: Bool] = [:]) {
+    self.answers = answers
+    self.removals = removals
+  }
 
   /// The answer about a class of a part; nil if there is none.
   package func answer(about kind: ArrivalClasses, of part: Part, _ arrival: PartArrival) -> Bool? {
@@ -45,6 +63,16 @@ package struct Consent: Equatable, Sendable {
       }
     }
     answers.merge(told) { $1 }
+  }
+
+  /// Notes whether what was removed from a root arrives again.
+  package mutating func note(again isAgain: Bool, _ root: [UInt8], of part: Part) {
+    removals[Removal(part: part.lastingName, root: root)] = isAgain
+  }
+
+  /// Whether what was removed from a root arrives again; nil if there is no answer.
+  package func isAgain(_ root: [UInt8], of part: Part) -> Bool? {
+    removals[Removal(part: part.lastingName, root: root)]
   }
 
   /// The classes of a part that are taken: an option stands above an answer, and only files need
@@ -72,7 +100,7 @@ package struct Consent: Equatable, Sendable {
   package func following(_ earlier: Consent) -> Consent {
     let own = Set(answers.keys.map { Subject(part: $0.part, kind: $0.kind, places: []) })
     let others = earlier.answers.filter { !own.contains(Subject(part: $0.key.part, kind: $0.key.kind, places: [])) }
-    guard answers.count + others.count <= Self.most else { return self }
+    guard answers.count + others.count <= Self.most else { return Consent(answers) }
     return Consent(answers.merging(others) { own, _ in own })
   }
 }

@@ -35,7 +35,7 @@ struct IncomingPart: Sendable {
   var toldRefusals = 0
   /// The items that the sender has left out in the newest session because the destination cannot
   /// hold them.
-  var withheldItems: [Refusal] = []
+  var unsentItems = UnsentItems()
 
   /// The result of the part for the user.
   func result(
@@ -45,6 +45,7 @@ struct IncomingPart: Sendable {
       total: done.total, sentBytes: sentBytes, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0,
       unsent: unsent,
       losses: done.losses, leftOut: leftOut, notStored: done.notStored, renamed: done.renamed,
+      removed: done.removed,
       leftBehind: leftBehind, concludedAt: concludedAt, failedParts: max(unplaced, unplacedBefore))
   }
 
@@ -55,7 +56,7 @@ struct IncomingPart: Sendable {
   }
 
   /// From now on, the part exists only on the disk.
-  mutating func letGo() { (refusals, toldRefusals, withheldItems) = ([], 0, []) }
+  mutating func letGo() { (refusals, toldRefusals, unsentItems) = ([], 0, UnsentItems()) }
 }
 
 /// The receiver's record of one transfer, over all its sessions.
@@ -127,7 +128,7 @@ struct IncomingTransfer: Sendable {
     part.unsent = known.unsent
     part.unplacedBefore = known.unplaced
     part.refusals = known.refusals
-    part.withheldItems = known.withheld
+    part.unsentItems.withheld = known.withheld
     for (number, finished) in known.finished {
       var part = IncomingPart(number: number)
       part.heldBefore = finished.done.total
@@ -256,7 +257,7 @@ struct IncomingTransfer: Sendable {
     part.stage = .done
     results[part.number] = .finished(
       done, part.result(done, sentBytes: traffic.ofPart, without: unplaced[part.number]?.count ?? 0),
-      notStored: (refused + part.withheldItems).nameable, isTold: true)
+      notStored: (refused + part.unsentItems.withheld).nameable, isTold: true)
   }
 
   /// What answers an offer of a finished part, with every item named as not stored, and whether the

@@ -123,7 +123,7 @@ extension ReceiverEngine {
     }
   }
 
-  mutating func answered(_ answer: Bool?, _ taken: [UInt16: ArrivalClasses]?) {
+  mutating func answered(_ answer: Bool?, _ taken: [UInt16: ArrivalClasses]?, _ removals: Removals) {
     let asked = question
     question = nil
     // An answer that came too late is ignored.
@@ -131,7 +131,7 @@ extension ReceiverEngine {
     switch asked.subject {
     case .restart where answer == true: codes.startAnew()
     case .restart: endRun(.failure(Self.exhausted))
-    case .consent(let number) where answer == true: record(number, taking: taken)
+    case .consent(let number) where answer == true: record(number, taking: taken, removals)
     case .consent(let number): decline(number)
     }
   }

@@ -62,8 +62,8 @@ extension ReceiverEngine {
     case codeMade(Result<PairingCode, Fault>)
     /// The question has ended: the user's answer, or nil where the question was withdrawn or no
     /// answer can be had. `taking` has the classes that a person takes of each part, by its number;
-    /// nil where no person was asked.
-    case answered(Bool?, taking: [UInt16: ArrivalClasses]? = nil)
+    /// nil where no person was asked. `removals` says of roots whether what was removed arrives again.
+    case answered(Bool?, taking: [UInt16: ArrivalClasses]? = nil, removals: Removals = [:])
 
     // MARK: Control connections, which the loop reads and writes from `converse` to `closed`
 
@@ -248,9 +248,8 @@ extension ReceiverEngine {
     // MARK: Workers of a transfer
 
     /// A worker imports the items of a part. With `finish`, it first compares the received data with FINISH
-    /// and makes it durable. `withheld` names the items that the sender has left out because the
-    /// destination cannot hold them. Leads to `imported`.
-    case importItems(TransferID, UInt16, finish: (SessionNumber, Finish)?, withheld: [Refusal])
+    /// and makes it durable. `unsent` has what the sender has named and left out. Leads to `imported`.
+    case importItems(TransferID, UInt16, finish: (SessionNumber, Finish)?, unsent: UnsentItems)
     /// The user stops the run: an import that can be undone is broken off. Its event follows.
     case interruptImport(TransferID)
     /// A worker records the progress of a transfer, for the list of unfinished transfers. Leads to
@@ -286,5 +285,29 @@ extension ReceiverEngine {
     package let count: Int
     /// Whether the device is known from an earlier transfer.
     package let isLater: Bool
+  }
+
+  /// Whether what was moved or removed here arrives again: by the numbers of parts, and the names of
+  /// their roots.
+  package typealias Removals = [UInt16: [[UInt8]: Bool]]
+}
+
+/// What the sender of a part has named in its newest session, and has not sent.
+package struct UnsentItems: Equatable, Sendable {
+  /// The destination cannot hold these.
+  package var withheld: [Refusal] = []
+  /// The paths at which the source could not be read.
+  package var unreadable: [[UInt8]] = []
+  /// How many of those that FINISH counts as unsent were named.
+  package var named: UInt64 = 0
+
+  package init(withheld: [Refusal] = []) { self.withheld = withheld }
+
+  /// Takes one more.
+  mutating func note(_ unsent: Unsent) {
+    if let refused = unsent.refused { return withheld.append(refused) }
+    guard unsent.reason != .differing, unsent.reason != .notStorable else { return }
+    named += 1
+    if unsent.reason == .unreadable { unreadable.append(unsent.path) }
   }
 }

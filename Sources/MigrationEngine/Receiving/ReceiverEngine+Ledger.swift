@@ -18,7 +18,7 @@ extension ReceiverEngine {
 
   private mutating func tell(_ part: LedgerPart, _ number: SessionNumber, _ conversation: Conversation) {
     for page in part.pages {
-      if page.kind == .staged || page.kind == .present && conversation.namesAbsent {
+      if page.kind == .staged || page.kind != .taken && conversation.namesAbsent {
         conversations[number]?.droppable += page.marks.count
       }
       act(.say(conversation.connection, conversation.machine.report(page)))

@@ -109,7 +109,9 @@ extension ReceiverEngine {
   }
 
   /// The user wants the transfer. `answer` has what a person takes of each part.
-  mutating func record(_ number: SessionNumber, taking answer: [UInt16: ArrivalClasses]? = nil) {
+  mutating func record(
+    _ number: SessionNumber, taking answer: [UInt16: ArrivalClasses]? = nil, _ removals: Removals = [:]
+  ) {
     guard let conversation = conversations[number],
       case .asking(let plan, let weighing, var consent) = conversation.course,
       var transfer = transfers[of: conversation.transfer]
@@ -122,6 +124,9 @@ extension ReceiverEngine {
         })
       transfer.isAnswered = true
       transfers[of: transfer.identifier]?.isAnswered = true
+    }
+    for (part, roots) in removals where plan.parts.indices.contains(Int(part)) {
+      for (root, isAgain) in roots { consent.note(again: isAgain, root, of: plan.parts[Int(part)]) }
     }
     let (judged, taken) = apply(consent, to: weighing, of: plan, allowing: permissions(of: transfer))
     guard transfer.isRecorded || judged.isWanted else { return self.answer(plan, refusing: judged, number) }

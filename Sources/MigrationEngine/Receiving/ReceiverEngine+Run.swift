@@ -33,7 +33,7 @@ extension ReceiverEngine {
   mutating func goOn(withImportOf transfer: TransferID) {
     phase.serve(.engaged(transfer, nil), atMost: settings.atOnce)
     // The sender does not repeat these.
-    for item in transfers[of: transfer]?.part.withheldItems ?? [] { tell(item.event, of: transfer) }
+    for item in transfers[of: transfer]?.part.unsentItems.withheld ?? [] { tell(item.event, of: transfer) }
     continueImport(of: transfer)
   }
 

@@ -80,9 +80,7 @@ extension ReceiverEngine {
     case .weigh(let plan): conversations[number]?.course = .waiting(plan)
     case .judge(let totals): take(totals, number)
     case .noteUnsent(let unsent):
-      if let refused = unsent.refused, let transfer = conversations[number]?.transfer {
-        transfers[of: transfer]?.part.withheldItems.append(refused)
-      }
+      if let transfer = conversations[number]?.transfer { transfers[of: transfer]?.part.unsentItems.note(unsent) }
       tell(unsent.event, of: conversations[number]?.transfer)
     case .drop(let marks): try drop(marks, number)
     case .conclude(let finish): conclude(finish, number)

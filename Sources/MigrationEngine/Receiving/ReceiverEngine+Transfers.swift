@@ -121,7 +121,7 @@ extension ReceiverEngine {
   private mutating func beginImport(of transfer: TransferID, finish: (SessionNumber, Finish)?) {
     guard let part = transfers[of: transfer]?.part else { return }
     transfers[of: transfer]?.part.movedAt = now
-    act(.importItems(transfer, part.number, finish: finish, withheld: part.withheldItems))
+    act(.importItems(transfer, part.number, finish: finish, unsent: part.unsentItems))
     if stop != nil { act(.interruptImport(transfer)) }
   }
 
@@ -212,7 +212,7 @@ extension IncomingPart {
     held = admitted.held
     if let known = admitted.refusals { (refusals, toldRefusals) = (known, min(toldRefusals, known.count)) }
     // The sender repeats these.
-    withheldItems = []
+    unsentItems = UnsentItems()
     total = ExpectedTotal(
       Tally(items: totals.items, bytes: totals.bytes), allocated: totals.allocated,
       isEstimate: totals.flags.contains(.estimated))

@@ -90,7 +90,7 @@ extension ReceiverEngine {
     package var without: [UnplacedRoot]
 
     /// What the part is here; nil where its user has taken it already.
-    package let arrival: PartArrival?
+    package var arrival: PartArrival?
 
     package init(
       availableBytes: UInt64?, mostBytes: UInt64? = nil, without: [UnplacedRoot] = [], arrival: PartArrival? = nil

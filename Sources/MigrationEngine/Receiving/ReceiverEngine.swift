@@ -166,7 +166,7 @@ package struct ReceiverEngine: Engine {
     case .ready(let id, let identifier): ready(id, identifier)
     case .joining(let id, let join): joining(id, join)
     case .codeMade(let code): codeMade(code)
-    case .answered(let answer, let taken): answered(answer, taken)
+    case .answered(let answer, let taken, let removals): answered(answer, taken, removals)
     case .received(let id, let message): received(message, on: id)
     case .broke(let id, let fault): broke(id, fault)
     case .drained(let id): drained(id)

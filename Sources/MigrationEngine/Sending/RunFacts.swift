@@ -120,6 +120,7 @@ extension SenderEngine {
           total: done.total, sentBytes: sentBytes, heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes),
           seconds: 0, unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
           leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, renamed: done.renamed,
+          removed: done.removed,
           leftBehind: finish?.leftBehind ?? [], concludedAt: finish == nil ? unfinished?.lastSeen : nil,
           failedParts: max(leftOut.count, finish == nil ? unfinished?.unplaced ?? 0 : 0)))
     }

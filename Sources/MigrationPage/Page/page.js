@@ -178,6 +178,7 @@ function render() {
   }
   if (run.question?.about === "consent") return show("consent", consent);
   if (run.question?.about === "secrets") return show("secrets", secrets);
+  if (run.question?.about === "removed") return show("removed", removed);
   if (run.question?.about === "code") return show("code", code);
   if (run.question?.about === "token") return show("token", token);
   if (run.paired || run.plan || run.progress || run.resumed) return show("moving", moving);
@@ -314,6 +315,19 @@ function secrets() {
     heading(T.secretsTitle), el("p", {}, T.secretsHelp),
     el("ul", { class: "list", id: "secret-list" }, ...run.question.parts.map((part) => el("li", {}, listed(part, "secrets")))),
     el("div", { class: "row" }, button(T.takeSecrets, () => reply("y")), button(T.leaveSecrets, () => reply("n"), "main")),
+  ];
+}
+function removed() {
+  const boxes = run.question.folders.map((folder) => [folder, el("input", { type: "checkbox", id: `removed-${folder.number}` })]);
+  const again = () => {
+    const left = boxes.filter(([, box]) => !box.checked).map(([folder]) => folder.number);
+    reply(`again${left.length ? ` without ${left.join(",")}` : ""}`);
+  };
+  return [
+    heading(T.removedTitle), el("p", {}, T.removedHelp),
+    el("ul", { class: "list", id: "removed-list" }, ...boxes.map(([folder, box]) => el("li", { class: "item" }, box,
+      el("div", { class: "grow" }, el("label", { for: box.id }, named(folder.path))), el("span", { class: "size" }, T.removedItems(folder.items))))),
+    el("div", { class: "row" }, button(T.removedAnswer, again, "main"), button(T.removedLater, () => reply(""))),
   ];
 }
 function entry(number, name, bytes, words = [], most = 0) {

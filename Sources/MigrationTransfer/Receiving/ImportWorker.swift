@@ -10,8 +10,10 @@ struct ImportWorker: Sendable {
   let part: UInt16
   /// The sender's FINISH, and the session's part and streams; nil for an import that resumes.
   let conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?
-  /// The items that the sender named and left out, since the destination cannot hold them.
-  let withheld: [Refusal]
+  /// The items that the sender named and left out.
+  let unsent: UnsentItems
+
+  private var withheld: [Refusal] { unsent.withheld }
 
   func run() -> ReceiverPerformer.WorkerReport {
     transfer.traffic.begin()
@@ -54,7 +56,7 @@ struct ImportWorker: Sendable {
     transfer.tellRefusals(of: staging) { setup.post(.refused(transfer.identifier, $0)) }
     let done = Done(
       total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount), renamed: renamed,
-      count: staging.renamedCount)
+      count: staging.renamedCount, removed: staging.arrivals?.removed ?? Done.Removed())
     refused = staging.lastingRefusals
     leaveTombstone(done, refused, staging)
     transfer.finish(part, total)
@@ -99,8 +101,9 @@ struct ImportWorker: Sendable {
       remembered.parts[number].notStored = withheld
       remembered.parts[number].isConcluded = true
     }
+    let kept = UnreadableSource(unsent.unreadable, isAll: finish.unsent > unsent.named)
     do {
-      try staging.complete(finish, verifying: setup.options.verifies) { progress.tell($0) }
+      try staging.complete(finish, keeping: kept, verifying: setup.options.verifies) { progress.tell($0) }
     } catch {
       // The next session judges the part again.
       try transfer.entry?.update { $0.parts[number].isConcluded = false }

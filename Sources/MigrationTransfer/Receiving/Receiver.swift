@@ -21,6 +21,8 @@ package final class Receiver: Sendable {
     package var code: PairingCode?
     /// Which known devices need no code, and for how long a new pairing is kept.
     package var knownDevices = KnownDevices.kept
+    /// What the user says about items that were moved or removed here since they arrived.
+    package var removals = ArrivedItems.Removals.unsettled
     /// Whether every received file is read again before it is put in place.
     package var verifies = false
     /// The relay at which this device also waits.

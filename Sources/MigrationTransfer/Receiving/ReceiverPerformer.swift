@@ -157,9 +157,9 @@ final class ReceiverPerformer: Performer {
       streams[number]?.settle()
     case .closeGate(let number): sessions[number]?.part.gate.close()
 
-    case .importItems(let id, let part, let finish, let withheld):
+    case .importItems(let id, let part, let finish, let unsent):
       if finish == nil { setup.tell(.transfer(id), of: id) }
-      return importItems(id, part, finish, withheld)
+      return importItems(id, part, finish, unsent)
     case .interruptImport(let id): transfer(id).interruptImport()
     case .note(let id): return setup.tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
     case .forget(let id): return forget(transfer(id))
@@ -300,12 +300,12 @@ final class ReceiverPerformer: Performer {
 
   private func importItems(
     _ identifier: TransferID, _ part: UInt16, _ finish: (number: SessionNumber, finish: Finish)?,
-    _ withheld: [Refusal]
+    _ unsent: UnsentItems
   ) -> ReceiverWorker {
     let conclusion = finish.flatMap { number, finish in
       sessions[number].map { (part: $0.part, streams: $0.streams, finish: finish) }
     }
-    return setup.importItems(of: transfer(identifier), part, conclusion, withheld: withheld)
+    return setup.importItems(of: transfer(identifier), part, conclusion, unsent: unsent)
   }
 
   /// The sender knows the result of each part: nothing of one that has failed is needed.

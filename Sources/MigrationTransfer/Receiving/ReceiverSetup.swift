@@ -26,6 +26,7 @@ struct ReceiverSetup: Sendable {
   /// names.
   let imports = ComputeGate(places: 1)
   let claims = Claims()
+  let deliveries = Deliveries()
   /// The devices that were made known when they paired in this run.
   private let known = DevicesOfRun()
 
@@ -76,11 +77,23 @@ struct ReceiverSetup: Sendable {
     if options.knownDevices != .kept, staging.arrivals == nil, let store, let remembered = transfer.entry?.remembered,
       let place = remembered.destination
     {
+      let arriving = remembered.plan.parts[Int(part)]
       staging.arrivals = try store.arrivedItems(
-        from: remembered.peer, remembered.plan.parts[Int(part)], at: place)
+        from: remembered.peer, arriving, at: place, removals: removals(of: arriving, remembered.consent))
+    }
+    if let peer = transfer.entry?.remembered.peer, let plan = transfer.part(part) {
+      staging.deliveries = deliveries.of(peer, plan.sourcesOfRoots)
     }
     transfer.keep((staging, importer), ofPart: part)
     transfer.keep(transfer.part(part).flatMap { importers.places(of: $0) }, ofPart: part)
+  }
+
+  /// What the user says about what was moved or removed here: an option stands above an answer.
+  private func removals(of part: Part, _ consent: Consent) -> [[UInt8]: ArrivedItems.Removals] {
+    part.roots.reduce(into: [:]) { said, root in
+      let answer = consent.isAgain(root.name, of: part).map { $0 ? ArrivedItems.Removals.again : .meant }
+      said[root.name] = options.removals == .unsettled ? answer : options.removals
+    }
   }
 
   /// Where the engine begins.
@@ -167,8 +180,9 @@ package struct ConsentQuestion: Sendable {
 /// The user's answer about a new transfer.
 package enum ConsentAnswer: Equatable, Sendable {
   case no
-  /// Accepts it: these classes of the parts, by their numbers; nil where no person was asked.
-  case yes(taking: [UInt16: ArrivalClasses]? = nil)
+  /// Accepts it: these classes of the parts, by their numbers; nil where no person was asked. What was
+  /// removed from these roots arrives again, or was meant to be removed.
+  case yes(taking: [UInt16: ArrivalClasses]? = nil, removals: ReceiverEngine.Removals = [:])
 }
 
 /// Asks the user of this device whether to take a new transfer, on a thread that may wait. A

@@ -69,7 +69,7 @@ extension ReceiverSetup {
       case .no?:
         try? store?.changingDevices { try store?.unexpect(client, as: .receiver) }
         return Report(.answered(false))
-      case .yes(let taken)?: return Report(.answered(true, taking: taken))
+      case .yes(let taken, let removals)?: return Report(.answered(true, taking: taken, removals: removals))
       }
     } failing: { _ in
       .answered(nil)
@@ -125,9 +125,9 @@ extension ReceiverSetup {
 
   func importItems(
     of transfer: ReceivingTransfer, _ part: UInt16,
-    _ conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?, withheld: [Refusal]
+    _ conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?, unsent: UnsentItems
   ) -> ReceiverWorker {
-    let worker = ImportWorker(setup: self, transfer: transfer, part: part, conclusion: conclusion, withheld: withheld)
+    let worker = ImportWorker(setup: self, transfer: transfer, part: part, conclusion: conclusion, unsent: unsent)
     return ReceiverWorker("import") {
       worker.run()
     } failing: { [id = transfer.identifier] in

@@ -27,7 +27,8 @@ struct StagingWorker: Sendable {
     for number in parts {
       do {
         let part = plan.parts[Int(number)]
-        let examination = try weigh(part, number, by: importers, besides: &rooms)
+        var examination = try weigh(part, number, by: importers, besides: &rooms)
+        examination.arrival?.removed = try removed(of: part, from: client, by: importers)
         try setup.importers.area.most?.besides(taken).check(total: part.bytes ?? 0)
         taken = taken.addingClamped(part.bytes ?? 0)
         weighing[number] = .success(examination)
@@ -37,6 +38,17 @@ struct StagingWorker: Sendable {
     }
     return Report(
       .weighed(session, .success(weighing), session: .randomIdentifier(), consent: try consent(of: client)))
+  }
+
+  /// What has gone from each root since it arrived, where a person can be asked about it.
+  private func removed(
+    of part: Part, from client: KeyFingerprint, by importers: any Importers
+  ) throws -> [RemovedArrivals] {
+    guard setup.helpers.consent != nil, setup.options.removals == .unsettled, setup.options.knownDevices != .kept,
+      transfer.consent == nil,
+      let arrived = try setup.store?.arrivedItems(from: client, part, at: try setup.importers.area.place())
+    else { return [] }
+    return try arrived.unsettled(in: importers.area, at: importers.places(of: part))
   }
 
   /// What a person has answered about this transfer; before that, about earlier ones of its device to

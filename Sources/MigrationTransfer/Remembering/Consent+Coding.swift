@@ -18,6 +18,17 @@ extension Consent {
   var encoded: [UInt8] {
     var fields = Fields()
     fields.append(1, list: answers.map { Self.encoded($0.key, $0.value) }.sorted { $0.lexicographicallyPrecedes($1) })
+    fields.append(
+      2,
+      list: removals.map { Self.encoded($0.key, $0.value) }.sorted { $0.lexicographicallyPrecedes($1) })
+    return fields.bytes
+  }
+
+  private static func encoded(_ removal: Removal, _ isAgain: Bool) -> [UInt8] {
+    var fields = Fields()
+    fields.append(1, Array(removal.part.utf8))
+    fields.append(2, removal.root)
+    fields.append(3, [isAgain ? 1 : 0])
     return fields.bytes
   }
 
@@ -32,7 +43,8 @@ extension Consent {
 
   init(encoded bytes: [UInt8]) throws(Violation) {
     var answers: [Subject: Bool] = [:]
-    for answer in try Fields(bytes.span, 0..<bytes.count, of: Self.subject).list(1, Self.subject) {
+    let fields = try Fields(bytes.span, 0..<bytes.count, of: Self.subject)
+    for answer in try fields.list(1, Self.subject) {
       let fields = try Fields(answer.span, 0..<answer.count, of: Self.subject)
       let kind: UInt8 = try fields.requiredNumber(2, Self.subject)
       let isTaken: UInt8 = try fields.requiredNumber(3, Self.subject)
@@ -41,7 +53,15 @@ extension Consent {
         places: try fields.list(4, Self.subject))
       answers[subject] = isTaken == 1
     }
-    self.init(answers)
+    var removals: [Removal: Bool] = [:]
+    let removed = fields.value(2) == nil ? [] : try fields.list(2, Self.subject)
+    for removal in removed {
+      let fields = try Fields(removal.span, 0..<removal.count, of: Self.subject)
+      let isAgain: UInt8 = try fields.requiredNumber(3, Self.subject)
+      let part = try fields.text(1, limit: 2 * Limits.name, Self.subject)
+      removals[Removal(part: part, root: try fields.required(2, Self.subject))] = isAgain == 1
+    }
+    self.init(answers, removals: removals)
   }
 
   /// Reads the file in a known device's folder; no answers where there is none, or it is damaged.

@@ -246,22 +246,25 @@ extension TransferStore {
 
   // MARK: What a device has brought
 
-  /// The record of what a known device has brought of a part to a place; nil for any other device, and
-  /// for parts of which none is kept.
-  package func arrivedItems(from peer: KeyFingerprint, _ part: Part, at place: [UInt8]) throws(Fault) -> ArrivedItems? {
+  /// The record of what the sources of a part have brought to a place; nil for the part of a device
+  /// that is not known, and for parts of which none is kept.
+  package func arrivedItems(
+    from peer: KeyFingerprint, _ part: Part, at place: [UInt8], removals: [[UInt8]: ArrivedItems.Removals] = [:]
+  ) throws(Fault) -> ArrivedItems? {
     guard let name = part.nameOfArrivals, device(peer, as: .receiver) != nil,
       let folder = try openFolder(Self.devicesFolder)
     else { return nil }
     var hash = SipHash(key: 0)
     hash.combine(place + [0] + Array(name.utf8))
-    let file = "arrived-\(hash.finish().hexadecimal)"
+    let file = "brought-\(hash.finish().hexadecimal)"
     return try storing { () throws(SystemError) in
       let directory = try folder.directory.openChildDirectory(Array(peer.description.utf8))
-      return try ArrivedItems(DiskFile(try directory.openOrCreateFile(Array(file.utf8))))
+      return try ArrivedItems(
+        DiskFile(try directory.openOrCreateFile(Array(file.utf8))), of: part.sourcesOfRoots, removals: removals)
     }
   }
 
-  /// The records of what known devices have brought of a part to a place.
+  /// The records of what the sources of a part have brought to a place.
   package func arrivedItems(of part: Part, at place: [UInt8]) -> [ArrivedItems] {
     let devices = (try? devices(as: .receiver)) ?? []
     return devices.compactMap { (try? arrivedItems(from: $0.peer, part, at: place)) ?? nil }

@@ -4,9 +4,9 @@ import MigrationWire
 
 /// The file of a remembered transfer.
 extension RememberedTransfer {
-  private static let magic = Array("peer transfer 2\n".utf8)
-  /// That of a program of version 1 of the protocol.
-  private static let olderMagic = Array("peer transfer 1\n".utf8)
+  private static let magic = Array("peer transfer 3\n".utf8)
+  /// Those of programs of versions 2 and 1 of the protocol.
+  private static let olderMagics = [2, 1].map { Array("peer transfer \($0)\n".utf8) }
   private static let subject = "a remembered transfer"
   /// Far more than any record has.
   static let sizeLimit = 64 << 20
@@ -66,24 +66,24 @@ extension RememberedTransfer {
     return fields
   }
 
-  /// Whether a program of version 1 wrote the file: its transfer cannot be continued.
-  static func isOlder(_ file: [UInt8]) -> Bool { file.starts(with: olderMagic) }
+  /// Whether a program of an older version wrote the file: its transfer cannot be continued.
+  static func isOlder(_ file: [UInt8]) -> Bool { olderMagics.contains { file.starts(with: $0) } }
 
   /// Whether a program wrote the file whose format this one does not know.
   static func isNewer(_ file: [UInt8]) -> Bool {
     let common = magic.dropLast(2)
     let format = file.dropFirst(common.count).prefix(8).prefix { $0 != UInt8(ascii: "\n") }
     guard file.starts(with: common), let number = Int(String(decoding: format, as: UTF8.self)) else { return false }
-    return number > 2
+    return number > 3
   }
 
-  /// Reads a whole file, also one of version 1. A damaged or foreign file is a violation.
+  /// Reads a whole file, also one of an older version. A damaged or foreign file is a violation.
   init(encoded bytes: [UInt8]) throws(Violation) {
-    let (fields, format) = try RecordFile.decode(bytes, magics: [Self.magic, Self.olderMagic], of: Self.subject)
-    try self.init(fields, isOlder: format == 1)
+    let (fields, format) = try RecordFile.decode(bytes, magics: [Self.magic] + Self.olderMagics, of: Self.subject)
+    try self.init(fields, version: 3 - format)
   }
 
-  private init(_ fields: Fields, isOlder: Bool) throws(Violation) {
+  private init(_ fields: Fields, version: Int) throws(Violation) {
     let subject = Self.subject
     transfer = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
     let role = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
@@ -109,21 +109,27 @@ extension RememberedTransfer {
       let port = try fields.readRequired(11, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
       self.subject = .destination(try fields.required(10, subject), port: port)
     }
-    if isOlder {
-      (plan, parts) = (Plan([MigrationWire.Part(.unknown(0), name: "?")]), [try Part(older: fields, total)])
+    let unknown = MigrationWire.Part(.unknown(0), name: "?")
+    if version == 1 {
+      (plan, parts) = (Plan([unknown]), [try Part(older: fields, total)])
       return
     }
     newest = try fields.readRequired(12, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
-    guard case .plan(let plan)? = try Self.message(try fields.required(13, subject)) else {
-      throw Violation(.value, subject)
-    }
-    self.plan = plan
     parts = []
     for bytes in try fields.list(14, subject) {
       parts.append(try Part(try Fields(bytes.span, 0..<bytes.count, of: subject)))
     }
     meeting = try fields.meetingSecret(15, subject)
     consent = try fields.value(16).map { bytes throws(Violation) in try Consent(encoded: bytes) } ?? Consent()
+    if version == 2 {
+      guard (1...Limits.parts).contains(parts.count) else { throw Violation(.value, subject) }
+      plan = Plan(Array(repeating: unknown, count: parts.count))
+    } else {
+      guard case .plan(let plan)? = try Self.message(try fields.required(13, subject)) else {
+        throw Violation(.value, subject)
+      }
+      self.plan = plan
+    }
     guard parts.count == plan.parts.count, newest < parts.count else { throw Violation(.conflict, subject) }
   }
 

@@ -201,6 +201,26 @@ package final class TransferStore: Sendable {
     }
   }
 
+  private static let sourcesFile = Array("sources".utf8)
+
+  /// Names this device's sources by a secret that is made once. One that cannot be read is made anew:
+  /// receivers then have nothing that arrived from them.
+  func naming() throws(Fault) -> SourceNaming {
+    try storing { () throws(SystemError) in
+      let directory = try Directory.openOrMake(home, mode: 0o700)
+      var secret = (try? directory.openChild(Self.sourcesFile).readAll(limit: 17)) ?? []
+      if secret.count != 16 {
+        var writer = ByteWriter()
+        writer.u128(.random(in: .min ... .max))
+        secret = writer.bytes
+        try directory.replaceFile(Self.sourcesFile, with: secret)
+      }
+      return SourceNaming(
+        secret: secret.reduce(0) { $0 << 8 | UInt128($1) },
+        home: Environment.bytes("HOME") ?? CurrentProcess.homeDirectory)
+    }
+  }
+
   func names(_ transfers: SharedDirectory) throws(Fault) -> [[UInt8]] {
     try storing { () throws(SystemError) in
       var names: [[UInt8]] = []

@@ -155,9 +155,9 @@ final class SenderPerformer: Performer {
   // MARK: Before a session
 
   private func walk() -> SenderWorker {
-    let (sources, stop) = (setup.sources, walkStop)
+    let (setup, sources, stop) = (setup, setup.sources, walkStop)
     return SenderWorker("walk") {
-      let summaries = try sources.map { try $0.prepare(until: stop) }
+      let summaries = try setup.identified(try sources.map { try $0.prepare(until: stop) })
       // As long as a later one, which names the transfer.
       guard Plan(summaries.map { Part($0) }, continuing: 0).fits else {
         throw ArchiveError(

@@ -24,4 +24,28 @@ struct SenderSetup: Sendable {
     for source in sources { origin += try source.origin() }
     return origin
   }
+
+  /// The parts with the numbers of their sources, which a device without records does not have.
+  func identified(_ summaries: [SourceSummary]) throws(Fault) -> [SourceSummary] {
+    guard let naming = try store?.naming() else { return summaries }
+    var identified = summaries
+    for (index, source) in sources.enumerated() {
+      let identities = source.identities(by: naming)
+      identified[index].sources = identities
+      let nameless = zip(summaries[index].contents.roots, identities).filter { $0.1 == .unknown }.map(\.0.name)
+      guard !nameless.isEmpty else { continue }
+      let names = nameless.prefix(5).map { VisibleText.quoted($0) }.joined(separator: ", ")
+      observer(
+        .notice(
+          "\(names)\(nameless.count > 5 ? " and others" : ""): nothing tells this file system from others, so a later "
+            + "transfer is one from another source, and replaces nothing"))
+    }
+    return identified
+  }
+
+  /// The numbers of all sources.
+  func identities() throws(Fault) -> Set<SourceIdentity> {
+    guard let naming = try store?.naming() else { return [] }
+    return Set(sources.flatMap { $0.identities(by: naming) })
+  }
 }

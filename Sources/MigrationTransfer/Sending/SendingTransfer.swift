@@ -43,7 +43,11 @@ final class SendingTransfer: Sendable {
     try store.purge(at: store.time())
     var known: [SenderEngine.UnfinishedTransfer] = []
     var transfers: [TransferID: SendingTransfer] = [:]
+    let identities = try setup.identities()
     for listed in try store.unfinishedSends(of: try setup.origin()) {
+      // Another card at the same place is another source.
+      let sources = Set(listed.remembered.plan.parts.flatMap(\.sources)).subtracting([.unknown])
+      guard sources.isSubset(of: identities) else { continue }
       // A transfer that another process is sending is left to it.
       guard let entry = try? store.open(listed.remembered.transfer, role: .sender) else { continue }
       // So is one to a known device to which another process is sending.

@@ -26,6 +26,8 @@ package struct PartArrival: Equatable, Sendable {
   package let roots: [ArrivalClasses]
   /// Where items of a class would be, besides files: paths that a person knows, in ascending order.
   package let places: [ArrivalClasses: [[UInt8]]]
+  /// The roots from which the user has moved or removed what had arrived, without a word so far.
+  package var removed: [RemovedArrivals] = []
 
   package init(name: String, roots: [ArrivalClasses], places: [ArrivalClasses: [[UInt8]]] = [:]) {
     self.name = name
@@ -35,4 +37,18 @@ package struct PartArrival: Equatable, Sendable {
 
   /// Everything that it may have.
   package var classes: ArrivalClasses { roots.reduce([]) { $0.union($1) } }
+}
+
+/// Of one root, what arrived earlier and was moved or removed here since.
+package struct RemovedArrivals: Equatable, Sendable {
+  package let root: [UInt8]
+  /// The place of the root: a path that a person knows.
+  package let place: [UInt8]
+  package let items: UInt64
+
+  package init(root: [UInt8], place: [UInt8], items: UInt64) {
+    self.root = root
+    self.place = place
+    self.items = items
+  }
 }

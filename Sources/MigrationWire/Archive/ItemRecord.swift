@@ -4,6 +4,8 @@ package enum ItemKind: UInt8, Sendable {
   case file = 2
   case symbolicLink = 3
   case hardLink = 4
+  /// Other metadata of a file whose content has arrived from the same source before.
+  case metadata = 5
 }
 
 /// A point in time as file systems keep it; seconds may be negative.
@@ -72,6 +74,8 @@ package struct ItemRecord: Equatable, Sendable {
     /// The target is never interpreted on its way.
     case symbolicLink(target: [UInt8])
     case hardLink(target: ArchivePath)
+    /// The content is not sent, since it is that which arrived before.
+    case metadata(size: UInt64)
   }
 
   package let path: ArchivePath
@@ -79,6 +83,8 @@ package struct ItemRecord: Equatable, Sendable {
   package let body: Body
   package var mode: UInt16?
   package var modified: ItemTime?
+  /// When a file, or its metadata, last changed at the source.
+  package var changed: ItemTime?
   package var owner: Owner?
   package var attributes: [ExtendedAttribute] = []
   package var accessList: [AccessEntry] = []
@@ -104,6 +110,7 @@ package struct ItemRecord: Equatable, Sendable {
     case .file: .file
     case .symbolicLink: .symbolicLink
     case .hardLink: .hardLink
+    case .metadata: .metadata
     }
   }
 
@@ -123,7 +130,7 @@ package struct ItemRecord: Equatable, Sendable {
     var fields = FieldReader(range, of: subject)
     while let (tag, value) = try fields.next(bytes) {
       var reader = ByteReader(value, of: subject)
-      if tag <= 12 { seen |= 1 << UInt16(tag) }
+      if tag <= 13 { seen |= 1 << UInt16(tag) }
       switch tag {
       case 1: path = try ArchivePath(copying: bytes.extracting(try reader.take(reader.remaining)))
       case 2: kind = try Self.kind(&reader, bytes)
@@ -137,6 +144,7 @@ package struct ItemRecord: Equatable, Sendable {
       case 10: accessList = try AccessEntry.readList(&reader, bytes)
       case 11: defaultAccessList = try AccessEntry.readList(&reader, bytes)
       case 12: names = try OwnerName.readList(&reader, bytes)
+      case 13: changed = ItemTime(seconds: Int64(bitPattern: try reader.u64(bytes)), nanoseconds: try reader.u32(bytes))
       default:
         room -= Fields.length(ofValue: value.count)
         guard room >= 0 else { throw Violation(.limit, "the unknown fields of an item's record") }
@@ -168,7 +176,10 @@ package struct ItemRecord: Equatable, Sendable {
       }
       return .symbolicLink(target: target)
     case (.hardLink, nil, let target?): return .hardLink(target: try ArchivePath(target))
-    case (.directory, _, _), (.file, _, _), (.symbolicLink, _, _), (.hardLink, _, _):
+    case (.metadata, let size?, nil):
+      guard size <= Limits.fileSize else { throw Violation(.limit, "a file's size") }
+      return .metadata(size: size)
+    case (.directory, _, _), (.file, _, _), (.symbolicLink, _, _), (.hardLink, _, _), (.metadata, _, _):
       throw Violation(.field, subject)
     }
   }
@@ -177,14 +188,16 @@ package struct ItemRecord: Equatable, Sendable {
   private func checkMetadata(_ seen: UInt16) throws(Violation) {
     let subject = "an item's record"
     if let mode, mode > 0o7777 { throw Violation(.value, subject) }
-    if let modified, modified.nanoseconds >= 1_000_000_000 { throw Violation(.value, subject) }
+    for time in [modified, changed] {
+      if let time, time.nanoseconds >= 1_000_000_000 { throw Violation(.value, subject) }
+    }
     // One bit a tag.
     let forbidden: UInt16 =
       switch kind {
-      case .directory: 0
-      case .file: 1 << 11
-      case .symbolicLink: 1 << 5 | 1 << 9 | 1 << 10 | 1 << 11
-      case .hardLink: 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12
+      case .directory: 1 << 13
+      case .file, .metadata: 1 << 11
+      case .symbolicLink: 1 << 5 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13
+      case .hardLink: 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13
       }
     guard seen & forbidden == 0 else { throw Violation(.field, subject) }
     let empty: UInt16 =
@@ -199,7 +212,10 @@ package struct ItemRecord: Equatable, Sendable {
     fields.append(1, path.bytes, to: &writer)
     fields.append(2, length: 1, to: &writer) { $0.u8(kind.rawValue) }
     fields.append(3, length: 16, to: &writer) { $0.u128(generation) }
-    if case .file(let size) = body { fields.append(4, length: 8, to: &writer) { $0.u64(size) } }
+    switch body {
+    case .file(let size), .metadata(let size): fields.append(4, length: 8, to: &writer) { $0.u64(size) }
+    case .directory, .symbolicLink, .hardLink: break
+    }
     if let mode { fields.append(5, length: 2, to: &writer) { $0.u16(mode) } }
     if let modified {
       fields.append(6, length: 12, to: &writer) {
@@ -210,7 +226,7 @@ package struct ItemRecord: Equatable, Sendable {
     switch body {
     case .symbolicLink(let target): fields.append(7, target, to: &writer)
     case .hardLink(let target): fields.append(7, target.bytes, to: &writer)
-    case .directory, .file: break
+    case .directory, .file, .metadata: break
     }
     if let owner {
       fields.append(8, length: 8, to: &writer) {
@@ -234,6 +250,12 @@ package struct ItemRecord: Equatable, Sendable {
       fields.append(tag, length: AccessEntry.size * entries.count, to: &writer) { AccessEntry.write(entries, to: &$0) }
     }
     if !names.isEmpty { fields.append(12, length: namesLength, to: &writer) { OwnerName.write(names, to: &$0) } }
+    if let changed {
+      fields.append(13, length: 12, to: &writer) {
+        $0.u64(UInt64(bitPattern: changed.seconds))
+        $0.u32(changed.nanoseconds)
+      }
+    }
   }
 
   private var namesLength: Int { names.reduce(0) { $0 + $1.length } }
@@ -245,10 +267,11 @@ package struct ItemRecord: Equatable, Sendable {
     var length = Fields.length(ofValue: path.bytes.count) + 3 + 18
     if mode != nil { length += 4 }
     if modified != nil { length += 14 }
+    if changed != nil { length += 14 }
     if owner != nil { length += 10 }
     switch body {
     case .directory: break
-    case .file: length += 10
+    case .file, .metadata: length += 10
     case .symbolicLink(let target): length += Fields.length(ofValue: target.count)
     case .hardLink(let target): length += Fields.length(ofValue: target.bytes.count)
     }

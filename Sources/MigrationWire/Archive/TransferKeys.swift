@@ -62,6 +62,38 @@ package struct TransferKeys: Equatable, Sendable {
     return hash.finish()
   }
 
+  /// The mark of a file that has arrived, with the time of its last change at the source (Protocol §9.2,
+  /// kind 6).
+  package func stateMark(path: ArchivePath, size: UInt64, modified: ItemTime, changed: ItemTime) -> Mark {
+    var hash = SipHash(key: hashKey)
+    hash.combine(9 as UInt8)
+    hash.combine(size)
+    for time in [modified, changed] {
+      hash.combine(time.seconds)
+      hash.combine(time.nanoseconds)
+    }
+    hash.combine(path.bytes)
+    return hash.finish()
+  }
+
+  /// The mark of a file that has arrived, with the sum of its content (Protocol §9.2, kind 7).
+  package func contentMark(path: ArchivePath, size: UInt64, sum: [UInt8]) -> Mark {
+    var hash = SipHash(key: hashKey)
+    hash.combine(10 as UInt8)
+    hash.combine(size)
+    hash.combine(sum)
+    hash.combine(path.bytes)
+    return hash.finish()
+  }
+
+  /// The generation of a file's metadata alone (Protocol §9.1).
+  package func generation(ofMetadata generation: Generation) -> Generation {
+    var hash = SipHash(key: hashKey)
+    hash.combine(11 as UInt8)
+    hash.combine(generation)
+    return hash.finish()
+  }
+
   /// The mark of a name that is taken at the destination (Protocol §9.2, kind 3).
   package func takenMark(path: ArchivePath) -> Mark {
     var hash = SipHash(key: hashKey)

@@ -1,18 +1,26 @@
-/// An item that a device has brought, and how it lay at the destination after the last step. The next
-/// migration from the same device compares with it (`JournalRecord.arrived`).
+/// An item that a source has brought, and how it lay at the destination after the last step. The next
+/// migration from the same source compares with it (`JournalRecord.arrived`).
 package struct ArrivedItem: Equatable, Sendable {
-  /// The entry of the destination: what no program can set back.
+  /// The entry of the destination: what no program can set back, and what was put in place. A file of
+  /// which an importer rewrote the content is not what came.
   package struct Entry: Equatable, Sendable {
     package let inode: UInt64
     /// When its content or metadata last changed.
     package let changed: ItemTime
+    /// The size of a file.
+    package let size: UInt64
+    package let modified: ItemTime
 
-    package init(inode: UInt64, changed: ItemTime) {
+    package init(inode: UInt64, changed: ItemTime, size: UInt64, modified: ItemTime) {
       self.inode = inode
       self.changed = changed
+      self.size = size
+      self.modified = modified
     }
   }
 
+  /// The source of its root.
+  package let source: SourceIdentity
   /// Its path in the archive.
   package let path: ArchivePath
   /// Its path at the destination.
@@ -24,13 +32,20 @@ package struct ArrivedItem: Equatable, Sendable {
   package let modified: ItemTime
   /// The target of a symbolic link; of a file a hash of its content, where entries prove nothing.
   package let content: [UInt8]
+  /// When a file, or its metadata, had last changed at the source; nil if that is not known.
+  package var changed: ItemTime?
+  /// The sum of a file's content as it came (`ContentSum`); empty if that is not known.
+  package var sum: [UInt8] = []
   /// Nil if nothing lay there any more.
-  package let entry: Entry?
+  package var entry: Entry?
+  /// Whether the user has said that it was meant to be moved or removed.
+  package var isRemovalMeant = false
 
   package init(
-    path: ArchivePath, target: ArchivePath, kind: ItemKind, size: UInt64 = 0, modified: ItemTime, content: [UInt8] = [],
-    entry: Entry?
+    source: SourceIdentity, path: ArchivePath, target: ArchivePath, kind: ItemKind, size: UInt64 = 0,
+    modified: ItemTime, content: [UInt8] = [], entry: Entry?
   ) {
+    self.source = source
     self.path = path
     self.target = target
     self.kind = kind
@@ -41,14 +56,20 @@ package struct ArrivedItem: Equatable, Sendable {
   }
 
   func write(to writer: inout ByteWriter) {
+    writer.u64(source.rawValue)
     writer.u8(kind.rawValue)
     writer.u64(size)
     writer.time(modified)
-    writer.u8(entry == nil ? 0 : 1)
+    writer.u8((entry == nil ? 0 : 1) | (isRemovalMeant ? 2 : 0) | (changed == nil ? 0 : 4))
     if let entry {
       writer.u64(entry.inode)
       writer.time(entry.changed)
+      writer.u64(entry.size)
+      writer.time(entry.modified)
     }
+    if let changed { writer.time(changed) }
+    writer.u8(UInt8(sum.count))
+    writer.array(sum)
     // Most items lie at their own path.
     for bytes in [path.bytes, target == path ? [] : target.bytes] {
       writer.u16(UInt16(bytes.count))
@@ -58,13 +79,24 @@ package struct ArrivedItem: Equatable, Sendable {
   }
 
   init(_ reader: inout ByteReader, _ bytes: Span<UInt8>, of subject: String) throws(Violation) {
-    guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .hardLink else {
+    source = SourceIdentity(try reader.u64(bytes))
+    guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .hardLink, kind != .metadata else {
       throw Violation(.value, subject)
     }
     self.kind = kind
     size = try reader.u64(bytes)
     modified = try reader.time(bytes)
-    entry = try reader.u8(bytes) == 0 ? nil : Entry(inode: try reader.u64(bytes), changed: try reader.time(bytes))
+    let flags = try reader.u8(bytes)
+    guard flags < 8 else { throw Violation(.value, subject) }
+    isRemovalMeant = flags & 2 != 0
+    entry =
+      flags & 1 == 0
+      ? nil
+      : Entry(
+        inode: try reader.u64(bytes), changed: try reader.time(bytes), size: try reader.u64(bytes),
+        modified: try reader.time(bytes))
+    changed = flags & 4 == 0 ? nil : try reader.time(bytes)
+    sum = try reader.array(bytes, Int(try reader.u8(bytes)))
     path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
     let target = try reader.array(bytes, Int(try reader.u16(bytes)))
     self.target = target.isEmpty ? path : try ArchivePath(target)

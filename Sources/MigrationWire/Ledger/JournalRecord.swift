@@ -2,10 +2,10 @@
 package enum JournalRecord: Equatable, Sendable {
   /// The first record: which transfer the journal belongs to.
   case opened(TransferID)
-  /// A complete item; for a small file with the check of its whole content.
-  case item(ItemRecord, ChunkCheck?)
+  /// A complete item; for a small file with the lanes of its whole content.
+  case item(ItemRecord, PieceLanes?)
   /// A range that is in its staging file.
-  case range(ChunkPlace, ChunkCheck)
+  case range(ChunkPlace, PieceLanes)
   /// The record of a file whose bytes are in `range` records.
   case sealed(ItemRecord)
   /// Every earlier record about this path is void.
@@ -39,6 +39,10 @@ package enum JournalRecord: Equatable, Sendable {
   /// The import is about to give the existing entry at the target of the item with this path, which
   /// has this inode, that name beside it.
   case aside(ArchivePath, inode: UInt64, at: ArchivePath)
+  /// An importer is about to give a staged file other bytes, so many.
+  case rewritten(ArchivePath, size: UInt64)
+  /// An import is about to change the metadata of what arrived before under this path.
+  case following(ArchivePath)
   /// An item that an import has put in place: only in the record of what a known device has brought.
   case arrived(ArrivedItem)
 
@@ -127,7 +131,9 @@ package enum JournalRecord: Equatable, Sendable {
     case .existing: 13
     case .refused: 14
     case .placing: 15
-    case .arrived: 16
+    case .arrived: 18
+    case .rewritten: 19
+    case .following: 20
     case .aside: 17
     }
   }
@@ -137,19 +143,19 @@ package enum JournalRecord: Equatable, Sendable {
     case .opened(let transfer):
       body.array(Self.magic)
       body.u128(transfer)
-    case .item(let record, let check):
-      body.u8(check == nil ? 0 : 1)
-      if let check { body.u64(check) }
+    case .item(let record, let lanes):
+      body.u8(lanes == nil ? 0 : 1)
+      if let lanes { lanes.write(to: &body) }
       record.write(to: &body)
-    case .range(let place, let check):
+    case .range(let place, let lanes):
       body.u8(place.isHole ? 1 : 0)
       body.u128(place.generation)
       body.u64(place.range.lowerBound)
       body.u64(place.range.upperBound)
-      body.u64(check)
+      lanes.write(to: &body)
       body.array(place.path.bytes)
     case .sealed(let record): record.write(to: &body)
-    case .discarded(let path), .discardedTree(let path): body.array(path.bytes)
+    case .discarded(let path), .discardedTree(let path), .following(let path): body.array(path.bytes)
     case .synced(let position), .void(let position): body.u64(position)
     case .concluded(let total):
       body.u64(total.items)
@@ -170,12 +176,15 @@ package enum JournalRecord: Equatable, Sendable {
       body.u16(UInt16(path.bytes.count))
       body.array(path.bytes)
       if let target { body.array(target.bytes) }
+    case .rewritten(let path, let size):
+      body.u64(size)
+      body.array(path.bytes)
     case .arrived(let item): item.write(to: &body)
     case .exposed, .imported: break
     }
   }
 
-  private static let magic = Array("peer journal 1\n".utf8)
+  private static let magic = Array("peer journal 2\n".utf8)
 
   private init(_ kind: UInt8, _ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     let subject = "a record of the journal"
@@ -185,16 +194,16 @@ package enum JournalRecord: Equatable, Sendable {
       guard try reader.array(bytes, Self.magic.count) == Self.magic else { throw Violation(.unknown, "the journal") }
       self = .opened(try reader.u128(bytes))
     case 2:
-      let check: ChunkCheck? = try reader.u8(bytes) == 0 ? nil : try reader.u64(bytes)
-      self = .item(try ItemRecord(bytes, try reader.take(reader.remaining)), check)
+      let lanes: PieceLanes? = try reader.u8(bytes) == 0 ? nil : try PieceLanes(&reader, bytes)
+      self = .item(try ItemRecord(bytes, try reader.take(reader.remaining)), lanes)
     case 3:
       let isHole = try reader.u8(bytes) == 1
       let generation = try reader.u128(bytes)
       let (start, end) = (try reader.u64(bytes), try reader.u64(bytes))
       guard start < end, end <= Limits.fileSize else { throw Violation(.value, subject) }
-      let check = try reader.u64(bytes)
+      let lanes = try PieceLanes(&reader, bytes)
       let path = try ArchivePath(try reader.rest(bytes))
-      self = .range(ChunkPlace(path: path, generation: generation, range: start..<end, isHole: isHole), check)
+      self = .range(ChunkPlace(path: path, generation: generation, range: start..<end, isHole: isHole), lanes)
     case 4: self = .sealed(try ItemRecord(bytes, try reader.take(reader.remaining)))
     case 5: self = .discarded(try ArchivePath(try reader.rest(bytes)))
     case 6: self = .synced(upTo: try reader.u64(bytes))
@@ -222,7 +231,11 @@ package enum JournalRecord: Equatable, Sendable {
       let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
       let target = try reader.rest(bytes)
       self = .placing(path, to: target.isEmpty ? nil : try ArchivePath(target))
-    case 16: self = .arrived(try ArrivedItem(&reader, bytes, of: subject))
+    case 18: self = .arrived(try ArrivedItem(&reader, bytes, of: subject))
+    case 19:
+      let size = try reader.u64(bytes)
+      self = .rewritten(try ArchivePath(try reader.rest(bytes)), size: size)
+    case 20: self = .following(try ArchivePath(try reader.rest(bytes)))
     default: throw Violation(.unknown, subject)
     }
     try reader.finish()

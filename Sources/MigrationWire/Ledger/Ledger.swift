@@ -177,7 +177,7 @@ package struct Ledger: Sendable {
     digest &+= mark
     switch record.body {
     case .directory, .hardLink: deferred.add(record, mark)
-    case .file, .symbolicLink: break
+    case .file, .symbolicLink, .metadata: break
     }
   }
 
@@ -217,10 +217,11 @@ package struct Ledger: Sendable {
     return incomplete.filter { !$0.value.isRefused }.keys.sorted()
   }
 
-  /// The differences from the sender's FINISH; nil if there are none. Refused items are counted.
-  package func difference(from finish: Finish) -> String? {
+  /// The differences from the sender's FINISH; nil if there are none. Refused items are counted. What
+  /// `besides` sums up is held, and the sender does not count it.
+  package func difference(from finish: Finish, besides: (total: Tally, digest: UInt128) = (Tally(), 0)) -> String? {
     let (here, sum) = (total.adding(refused.total), digest &+ refused.digest)
-    let said = finish.total
+    let said = finish.total.adding(besides.total)
     var parts: [String] = []
     if here.items != said.items {
       parts.append("the sender counts \(said.items) items, and this device counts \(here.items)")
@@ -228,8 +229,9 @@ package struct Ledger: Sendable {
     if here.bytes != said.bytes {
       parts.append("the sender counts \(said.bytes) bytes, and this device counts \(here.bytes)")
     }
-    if sum != finish.digest {
-      parts.append("the digest is \(finish.digest.hexadecimal), and \(sum.hexadecimal) is computed here")
+    if sum != finish.digest &+ besides.digest {
+      parts.append(
+        "the digest is \((finish.digest &+ besides.digest).hexadecimal), and \(sum.hexadecimal) is computed here")
     }
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }

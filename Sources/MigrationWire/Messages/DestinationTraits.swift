@@ -115,7 +115,7 @@ package struct DestinationTraits: Equatable, Sendable {
     if let lack = lack(forPath: record.path) { return lack }
     switch record.body {
     case .directory: return nil
-    case .file(let size): return lack(for: .file, length: size)
+    case .file(let size), .metadata(let size): return lack(for: .file, length: size)
     case .symbolicLink(let target): return lack(for: .symbolicLink, length: UInt64(target.count))
     case .hardLink(let target): return lack(forPath: target) == nil ? nil : .target
     }
@@ -133,7 +133,7 @@ package struct DestinationTraits: Equatable, Sendable {
   /// whose target has as many.
   package func lack(for kind: ItemKind, length: UInt64) -> Lack? {
     switch kind {
-    case .file: return largestFile.map { length > $0 } == true ? .largeFiles : nil
+    case .file, .metadata: return largestFile.map { length > $0 } == true ? .largeFiles : nil
     case .symbolicLink:
       if !keepsSymbolicLinks { return .symbolicLinks }
       return longestTarget.map { length > UInt64($0) } == true ? .longTargets : nil

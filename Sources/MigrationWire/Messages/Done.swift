@@ -28,6 +28,18 @@ package struct Done: Equatable, Sendable {
     }
   }
 
+  /// What the source has, and was moved or removed at the destination since it arrived.
+  package struct Removed: Equatable, Sendable {
+    package var count: UInt64
+    /// Those of which the receiver's user has not said that this is meant.
+    package var unsettled: UInt64
+
+    package init(count: UInt64 = 0, unsettled: UInt64 = 0) {
+      self.count = count
+      self.unsettled = unsettled
+    }
+  }
+
   package let total: Tally
   /// In ascending order of their kinds.
   package let losses: [Loss]
@@ -37,13 +49,16 @@ package struct Done: Equatable, Sendable {
   package let renamed: UInt64
   /// Those of them that are named, in ascending order of their paths.
   package let renamedItems: [RenamedItem]
+  package let removed: Removed
   private var unknown = Fields()
 
   /// `renamed` are all items that were stored under other names, or more than `count` leaves out;
   /// as many of them are named as a message may have.
   package init(
-    total: Tally, losses: [Loss] = [], notStored: UInt64 = 0, renamed: [RenamedItem] = [], count: UInt64 = 0
+    total: Tally, losses: [Loss] = [], notStored: UInt64 = 0, renamed: [RenamedItem] = [], count: UInt64 = 0,
+    removed: Removed = Removed()
   ) {
+    self.removed = removed
     self.renamed = max(count, UInt64(renamed.count))
     renamedItems = renamed.nameable
     self.notStored = notStored
@@ -69,7 +84,9 @@ package struct Done: Equatable, Sendable {
     renamed = try fields.count(5, subject)
     renamedItems = try fields.read(6, subject, RenamedItem.readList) ?? []
     guard renamed >= UInt64(renamedItems.count) else { throw Violation(.value, subject) }
-    unknown = fields.unknown(besides: 1...6)
+    removed = Removed(count: try fields.count(7, subject), unsettled: try fields.count(8, subject))
+    guard removed.unsettled <= removed.count else { throw Violation(.value, subject) }
+    unknown = fields.unknown(besides: 1...8)
   }
 
   func write(to writer: inout ByteWriter) {
@@ -90,6 +107,8 @@ package struct Done: Equatable, Sendable {
         for item in renamedItems { item.write(to: &writer) }
       }
     }
+    if removed.count > 0 { fields.append(7) { $0.u64(removed.count) } }
+    if removed.unsettled > 0 { fields.append(8) { $0.u64(removed.unsettled) } }
     fields.write(with: unknown, to: &writer)
   }
 }

@@ -108,10 +108,10 @@ package struct Finish: Equatable, Sendable {
     total = try Tally(fields, items: 1, bytes: 2, subject)
     unsent = try fields.requiredNumber(3, subject)
     digest = try fields.requiredNumber(4, subject)
-    leftOut = try LeftOut(fields, present: 5, differing: 6, subject)
+    leftOut = try LeftOut(fields, present: 5, differing: 6, removed: 9, subject)
     withheld = try fields.count(7, subject)
     leftBehind = try fields.read(8, subject, LeftBehind.readList) ?? []
-    unknown = fields.unknown(besides: 1...8)
+    unknown = fields.unknown(besides: 1...9)
   }
 
   func write(to writer: inout ByteWriter) {
@@ -119,13 +119,15 @@ package struct Finish: Equatable, Sendable {
     fields.append(total, items: 1, bytes: 2)
     fields.append(3) { $0.u64(unsent) }
     fields.append(4) { $0.u128(digest) }
-    fields.append(leftOut, present: 5, differing: 6)
+    if leftOut.present > 0 { fields.append(5) { $0.u64(leftOut.present) } }
+    if leftOut.differing > 0 { fields.append(6) { $0.u64(leftOut.differing) } }
     if withheld > 0 { fields.append(7) { $0.u64(withheld) } }
     if !leftBehind.isEmpty {
       fields.append(8) { writer in
         for attribute in leftBehind { attribute.write(to: &writer) }
       }
     }
+    if leftOut.removed > 0 { fields.append(9) { $0.u64(leftOut.removed) } }
     fields.write(with: unknown, to: &writer)
   }
 }
@@ -202,12 +204,6 @@ extension Fields {
     guard count > 0 else { throw Violation(.value, subject) }
     return count
   }
-
-  /// Writes the two counts.
-  mutating func append(_ leftOut: LeftOut, present: UInt8, differing: UInt8) {
-    if leftOut.present > 0 { append(present) { $0.u64(leftOut.present) } }
-    if leftOut.differing > 0 { append(differing) { $0.u64(leftOut.differing) } }
-  }
 }
 
 /// An attribute that is never transferred, and the number of source items that have it (Protocol
@@ -250,14 +246,19 @@ package struct LeftOut: Equatable, Sendable {
   package var present: UInt64
   /// Items whose names other items have there.
   package var differing: UInt64
+  /// Files and links that were there, and were moved or removed.
+  package var removed: UInt64
 
-  package init(present: UInt64 = 0, differing: UInt64 = 0) {
+  package init(present: UInt64 = 0, differing: UInt64 = 0, removed: UInt64 = 0) {
     self.present = present
     self.differing = differing
+    self.removed = removed
   }
 
-  /// Reads the two counts; a count of zero is left out.
-  init(_ fields: Fields, present: UInt8, differing: UInt8, _ subject: String) throws(Violation) {
-    self.init(present: try fields.count(present, subject), differing: try fields.count(differing, subject))
+  /// Reads the counts; a count of zero is left out.
+  init(_ fields: Fields, present: UInt8, differing: UInt8, removed: UInt8, _ subject: String) throws(Violation) {
+    self.init(
+      present: try fields.count(present, subject), differing: try fields.count(differing, subject),
+      removed: try fields.count(removed, subject))
   }
 }

@@ -8,6 +8,15 @@ package struct Held: Equatable, Sendable {
     case present = 2
     /// The names of all files and links at the destination, of every kind, and of directories.
     case taken = 3
+    /// Brought by the same source before, and moved or removed at the destination since.
+    case removed = 4
+    /// Brought by the same source before: a file of equal size and time, which is there or was changed
+    /// there. Whether it need not be sent, a mark of the other two kinds says.
+    case arrived = 5
+    /// The same file with the time of its last change at the source.
+    case state = 6
+    /// The same file with its content.
+    case content = 7
   }
 
   package let kind: Kind

@@ -134,7 +134,8 @@ extension Part {
     case .files(let app, let roots): (contents, name) = (.files(of: app, roots), app)
     }
     self.init(
-      contents, summary.label ?? Label(name: name), bytes: summary.total.bytes, items: summary.total.items,
+      contents, summary.label ?? Label(name: name), sources: summary.sources, bytes: summary.total.bytes,
+      items: summary.total.items,
       allocated: summary.allocated)
   }
 
@@ -242,6 +243,8 @@ package struct SourceSummary: Sendable {
   package let isCompressible: Bool
   /// Nil if nothing is told but the contents, which then have a name.
   package var label: Part.Label?
+  /// Where each root comes from; nil where nothing tells that.
+  package var sources: [SourceIdentity]?
 
   package init(
     contents: Offer.Contents, total: Tally, allocated: UInt64, isEstimate: Bool = false, isCompressible: Bool = true

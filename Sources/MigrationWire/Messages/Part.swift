@@ -1,3 +1,13 @@
+/// Names the source of a root for good: an opaque number that the sender chooses (Protocol §6.2).
+package struct SourceIdentity: Hashable, Sendable {
+  package let rawValue: UInt64
+
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Of a source that nothing tells from others: it is a new one each time.
+  package static let unknown = SourceIdentity(0)
+}
+
 /// One root of a part.
 package struct Root: Equatable, Sendable {
   package let kind: ItemKind
@@ -89,37 +99,35 @@ package struct Part: Equatable, Sendable {
     case files(of: String, [Root])
     /// A kind that this program does not know, with any of the fields of the others.
     case unknown(UInt8, identifier: String? = nil, roots: [Root] = [], app: AppIdentity? = nil)
-  }
 
-  package struct Flags: OptionSet, Sendable {
-    package let rawValue: UInt32
-    package init(rawValue: UInt32) { self.rawValue = rawValue }
-
-    /// The part starts programs by itself.
-    package static let runsByItself = Flags(rawValue: 1)
-    package static let secret = Flags(rawValue: 2)
+    /// How many sources it has; nil if any number.
+    fileprivate var sourceCount: Int? {
+      switch self {
+      case .folders(let roots), .role(_, let roots), .files(_, let roots): roots.count
+      case .app: 1
+      case .unknown: nil
+      }
+    }
   }
 
   /// What the sender tells of a part besides its contents and its size.
   package struct Label: Equatable, Sendable {
     /// For people.
     package let name: String
-    package let flags: Flags
     /// For an app of files: where the sender's home and its folders are, by ascending keys.
     package var homePaths: [HomePath] = []
     /// The packages that the sender's user has installed, by ascending names. They inform.
     package var packages: [String] = []
 
-    package init(name: String, flags: Flags = []) {
-      self.name = name
-      self.flags = flags
-    }
+    package init(name: String) { self.name = name }
   }
 
   /// The role of the folders of a home.
   package static let home = "home"
 
   package let contents: Contents
+  /// Where each root comes from, in their order; for an app with an extension one.
+  package let sources: [SourceIdentity]
   private let label: Label
   /// The estimates, nil where the sender has none.
   package let bytes: UInt64?
@@ -128,10 +136,13 @@ package struct Part: Equatable, Sendable {
   package let allocated: UInt64?
   private var unknown = Fields()
 
+  /// Without `sources`, nothing tells them from others.
   package init(
-    _ contents: Contents, _ label: Label, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil
+    _ contents: Contents, _ label: Label, sources: [SourceIdentity]? = nil, bytes: UInt64? = nil,
+    items: UInt64? = nil, allocated: UInt64? = nil
   ) {
     self.contents = contents
+    self.sources = sources ?? Array(repeating: .unknown, count: contents.sourceCount ?? 0)
     self.label = label
     self.bytes = bytes
     self.items = items
@@ -140,15 +151,14 @@ package struct Part: Equatable, Sendable {
 
   package init(
     _ contents: Contents, name: String, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil,
-    flags: Flags = [], homePaths: [HomePath] = [], packages: [String] = []
+    homePaths: [HomePath] = [], packages: [String] = [], sources: [SourceIdentity]? = nil
   ) {
-    var label = Label(name: name, flags: flags)
+    var label = Label(name: name)
     (label.homePaths, label.packages) = (homePaths, packages)
-    self.init(contents, label, bytes: bytes, items: items, allocated: allocated)
+    self.init(contents, label, sources: sources, bytes: bytes, items: items, allocated: allocated)
   }
 
   package var name: String { label.name }
-  package var flags: Flags { label.flags }
   package var homePaths: [HomePath] { label.homePaths }
   package var packages: [String] { label.packages }
 
@@ -158,6 +168,11 @@ package struct Part: Equatable, Sendable {
     case .folders(let roots), .role(_, let roots), .files(_, let roots), .unknown(_, _, let roots, _): roots
     case .app: []
     }
+  }
+
+  /// Where each root comes from, by their names.
+  package var sourcesOfRoots: [[UInt8]: SourceIdentity] {
+    Dictionary(zip(roots.map(\.name), sources)) { first, _ in first }
   }
 
   /// The fields that tell the contents, besides the roots.
@@ -191,13 +206,28 @@ package struct Part: Equatable, Sendable {
     guard let name = try fields.optionalName(3, subject) else { throw Violation(.field, subject) }
     self.bytes = try fields.total(6, subject)
     items = try fields.total(7, subject)
-    var label = Label(name: name, flags: Flags(rawValue: try fields.requiredNumber(8, subject)))
+    var label = Label(name: name)
+    sources = try fields.read(8, subject, Self.readSources) ?? []
     allocated = try fields.total(9, subject)
     label.homePaths = try fields.read(10, subject, Self.readHomePaths) ?? []
     guard label.homePaths.isEmpty || kind != 1 && kind != 2 else { throw Violation(.field, subject) }
     label.packages = try fields.read(11, subject, Self.readPackages) ?? []
     self.label = label
+    guard contents.sourceCount ?? sources.count == sources.count else { throw Violation(.field, subject) }
     unknown = fields.unknown(besides: 1...11)
+  }
+
+  private static func readSources(
+    _ reader: inout ByteReader, _ bytes: Span<UInt8>
+  ) throws(Violation) -> [SourceIdentity] {
+    let subject = "a part's sources"
+    var sources: [SourceIdentity] = []
+    while !reader.isAtEnd {
+      guard sources.count < Limits.roots else { throw Violation(.limit, subject) }
+      sources.append(SourceIdentity(try reader.u64(bytes)))
+    }
+    guard !sources.isEmpty else { throw Violation(.value, subject) }
+    return sources
   }
 
   private static func readPackages(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [String] {
@@ -238,7 +268,9 @@ package struct Part: Equatable, Sendable {
     let subject = "a part's roots"
     var roots: [Root] = []
     while !reader.isAtEnd {
-      guard let kind = ItemKind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+      guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .metadata else {
+        throw Violation(.unknown, subject)
+      }
       let name = try reader.array(bytes, Int(try reader.u8(bytes)))
       guard !name.isEmpty else { throw Violation(.value, subject) }
       roots.append(Root(kind: kind, name: name))
@@ -289,7 +321,11 @@ package struct Part: Equatable, Sendable {
     if let app { fields.append(5) { app.write(to: &$0) } }
     if let bytes { fields.append(6) { $0.u64(bytes) } }
     if let items { fields.append(7) { $0.u64(items) } }
-    fields.append(8) { $0.u32(flags.rawValue) }
+    if !sources.isEmpty {
+      fields.append(8) { writer in
+        for source in sources { writer.u64(source.rawValue) }
+      }
+    }
     if let allocated { fields.append(9) { $0.u64(allocated) } }
     if !homePaths.isEmpty {
       fields.append(10) { writer in
@@ -310,7 +346,7 @@ package struct Part: Equatable, Sendable {
   func isSame(as other: Part) -> Bool {
     var told = other.label
     told.packages = label.packages
-    guard label == told, unknown == other.unknown else { return false }
+    guard label == told, unknown == other.unknown, sources == other.sources else { return false }
     let (mine, others) = (identity, other.identity)
     let isSameApp =
       switch (mine.app, others.app) {

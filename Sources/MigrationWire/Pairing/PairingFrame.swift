@@ -69,7 +69,7 @@ package enum PairingFrame: Equatable, Sendable {
   case abort(AbortReason, AbortDetails? = nil)
 
   /// The one version that this implementation speaks.
-  package static let version: UInt8 = 2
+  package static let version: UInt8 = 3
   /// The bytes before the body.
   package static let headerSize = 3
 

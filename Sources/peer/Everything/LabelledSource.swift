@@ -41,6 +41,8 @@ final class LabelledSource: ItemSource {
 
   func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
 
+  func identities(by naming: SourceNaming) -> [SourceIdentity] { source.identities(by: naming) }
+
   func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
     var summary = try source.prepare(until: stop)
     summary.label = label

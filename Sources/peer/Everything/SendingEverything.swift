@@ -251,7 +251,7 @@ struct ChosenEverything {
     var sources: [any ItemSource] = []
     var parents: [[UInt8]: SharedDirectory] = [:]
     for (index, part) in parts.enumerated() {
-      var label = Part.Label(name: part.name, flags: part.flags)
+      var label = Part.Label(name: part.name)
       if index == teller {
         label.packages = Array(known.packages.byHand.filter(Part.isPackage).prefix(Limits.packages))
       }

@@ -21,7 +21,7 @@ extension FuzzTarget {
 /// The file of a remembered transfer with any fields and the right checksum, and as it is. Several
 /// files mean the same transfer: one that can be read is written in one form, which means it too.
 private func checkRemembered(_ bytes: [UInt8]) {
-  let magic = Array("peer transfer 2\n".utf8)
+  let magic = Array("peer transfer 3\n".utf8)
   var writer = ByteWriter()
   writer.array(magic + bytes)
   var hash = SipHash(key: 0)

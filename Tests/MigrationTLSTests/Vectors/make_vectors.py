@@ -26,8 +26,8 @@ def early(type, body):
     return bytes([type]) + len(body).to_bytes(2, "big") + body
 
 
-HELLO_C = early(0x01, b"PEER" + bytes([2, 2, 1]) + bytes(4))
-HELLO_S = early(0x02, b"PEER" + bytes([2, 1]) + bytes(4))
+HELLO_C = early(0x01, b"PEER" + bytes([3, 3, 1]) + bytes(4))
+HELLO_S = early(0x02, b"PEER" + bytes([3, 1]) + bytes(4))
 
 
 def exchange(binding):

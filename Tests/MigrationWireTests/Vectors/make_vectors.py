@@ -76,10 +76,10 @@ def pairing():
     answers = {name: bytes.fromhex(text) for name, text in known_answers().items()}
     modes = (("pair", 1), ("resume", 2), ("join", 3))
     for name, mode in modes:
-        yield f"hello-c-{name}", f"HELLO_C, version 2, mode {name}", early_frame(
-            "HELLO_C", lowest=2, highest=2, mode=mode)
-        yield f"hello-s-{name}", f"HELLO_S, version 2, mode {name}", early_frame("HELLO_S", version=2, mode=mode)
-    yield "hello-c-later", "HELLO_C, versions 2 to 3, mode pair", early_frame("HELLO_C", lowest=2, highest=3, mode=1)
+        yield f"hello-c-{name}", f"HELLO_C, version 3, mode {name}", early_frame(
+            "HELLO_C", lowest=3, highest=3, mode=mode)
+        yield f"hello-s-{name}", f"HELLO_S, version 3, mode {name}", early_frame("HELLO_S", version=3, mode=mode)
+    yield "hello-c-later", "HELLO_C, versions 3 to 4, mode pair", early_frame("HELLO_C", lowest=3, highest=4, mode=1)
     yield "share-a", "PAIR_A with pA of peer-pair-v1", early_frame("PAIR_A", point=answers["pA"])
     yield "share-b", "PAIR_B with pB of peer-pair-v1", early_frame("PAIR_B", point=answers["pB"])
     yield "confirm-a", "CONF_A with cA of peer-pair-v1", early_frame("CONF_A", mac=answers["cA"])
@@ -90,7 +90,7 @@ def pairing():
         yield f"abort-{reason}", f"ABORT {number}", early_frame("ABORT", reason=number)
     for name, wait, place in (("soon", 0, 0), ("in-line", 1, 3), ("never", 2, 0), ("unknown-wait", 9, 65535)):
         yield f"abort-busy-{name}", f"ABORT 4, wait {wait}, place {place}", early_frame("ABORT", reason=4, wait=wait, place=place)
-    yield "abort-version-range", "ABORT 5 of a server that speaks version 2", early_frame("ABORT", reason=5, lowest=2, highest=2)
+    yield "abort-version-range", "ABORT 5 of a server that speaks version 3", early_frame("ABORT", reason=5, lowest=3, highest=3)
 
 
 def greeting(role, label, software, features, **more):
@@ -129,8 +129,9 @@ def openings():
     yield "accept-unknown", "ACCEPT with the unknown field 200", frame("ACCEPT", hashKey=HASH_KEY, unknown={200: b"\x00"})
 
 
-def part(kind, name, roots=(), flags=0, **more):
-    return {"kind": kind, "name": name, "roots": [(kind, root.encode()) for kind, root in roots] or None, "flags": flags, **more}
+def part(kind, name, roots=(), **more):
+    sources = [bytes(8)] * {1: len(roots), 2: 1, 3: len(roots)}.get(kind, 0) or None
+    return {"kind": kind, "name": name, "roots": [(kind, root.encode()) for kind, root in roots] or None, "sources": sources, **more}
 
 
 def plan(*parts, **more):
@@ -149,10 +150,12 @@ DETAILS = {"message": "not enough space", "hint": "Make room.", "needed": 5000, 
 
 def plans():
     yield "plan-folders", "PLAN of a file, a directory and a symbolic link", plan(PHOTOS)
+    yield "plan-sources", "PLAN of three roots, of which one has a source without a number", plan(
+        {**PHOTOS, "sources": [run(0xA0, 8), bytes(8), b"\xff" * 8]})
     yield "plan-estimates", "PLAN of folders with the largest estimates, and its user wants to keep the pairing", plan(
         {**PHOTOS, "bytes": 2**63 - 1, "items": 2**63 - 1}, flags=1)
     yield "plan-names", "PLAN of directories whose names are 80 ff and 255 times c3", plan(
-        {**part(1, "ü" * 127), "roots": [(1, b"\x80\xff"), (1, b"\xc3" * 255)]})
+        {**part(1, "ü" * 127), "roots": [(1, b"\x80\xff"), (1, b"\xc3" * 255)], "sources": [bytes(8)] * 2})
     yield "plan-home", "PLAN of two folders of the role home", plan(part(1, "home", [(1, "documents"), (1, "pictures")], identifier="home"))
     yield "plan-app", "PLAN of an app with an extension", plan(NOTES)
     for name, options in {"plan-app-options": [b"media", b"since"], "plan-app-no-options": []}.items():
@@ -161,7 +164,7 @@ def plans():
         {**EDITOR, "homePaths": [(b"documents", b"/home/anna/Dokumente"), (b"home", b"/home/anna")]})
     yield "plan-packages", "PLAN of two folders of the role home, with two packages", plan(
         {**part(1, "home", [(1, "documents")], identifier="home"), "packages": [b"g++", b"vim"]})
-    yield "plan-files", "PLAN of an app of files, which runs by itself and has secrets", plan({**EDITOR, "flags": 3})
+    yield "plan-files", "PLAN of an app of files", plan(EDITOR)
     yield "plan-resume", "PLAN of three parts that continues a plan", plan(PHOTOS, NOTES, EDITOR, plan=run(0x10, 16))
     yield "plan-unknown-kind", "PLAN with a part of kind 200, whose roots are no keys", plan(PHOTOS, part(200, "later", [(1, "A"), (4, "b/c")], identifier="x"))
     yield "plan-unknown-role", "PLAN with folders of an unknown role", plan(part(1, "office", [(1, "papers")], identifier="office"))
@@ -201,6 +204,7 @@ def violations():
             "a key that begins with a digit": part(3, "x", [(1, "1")], identifier="x"),
             "a key of 65 bytes": part(1, "x", [(1, "k" * 65)], identifier="home"),
             "roots out of order": part(1, "x", [(1, "b"), (1, "a")]),
+            "a source too few": part(1, "x", [(1, "a"), (1, "b")], sources=[bytes(8)]), "no source of an app": {**NOTES, "sources": None},
             "a root twice": part(1, "x", [(1, "a"), (2, "a")]),
             "a root of two components": part(1, "x", [(1, "a/b")]),
             "a root that is ..": part(1, "x", [(1, "..")]),
@@ -242,6 +246,8 @@ def ledgers():
     yield "held-staged", "HELD, four complete items", frame("HELD", kind=1, marks=[bytes(16), bytes(15) + b"\x01", one, b"\xff" * 16])
     yield "held-present", "HELD, one file that is at the destination", frame("HELD", kind=2, marks=[one])
     yield "held-taken", "HELD, two names that are at the destination", frame("HELD", kind=3, marks=[one, two])
+    yield "held-removed", "HELD, one item that was removed at the destination", frame("HELD", kind=4, marks=[two])
+    yield "held-content", "HELD, the content of one file that has arrived", frame("HELD", kind=7, marks=[one])
     partial = {"path": b"photos/film.mov", "generation": GENERATION, "ranges": [(0, 1), (2, 1048576), (1 << 40, 2**63 - 1)]}
     yield "partial", "PARTIAL of photos/film.mov with three ranges", frame("PARTIAL", **partial)
     yield "partial-unknown", "PARTIAL with the unknown field 200", frame("PARTIAL", **partial, unknown={200: LATER})
@@ -274,6 +280,7 @@ def endings():
     yield "finish", "FINISH: 12 items, 3456 bytes, one unsent", frame("FINISH", **finish)
     yield "finish-left-out", "FINISH: 4000 items were there already, 3 exist there and differ", frame(
         "FINISH", **finish, present=4000, differing=3)
+    yield "finish-removed", "FINISH: 7 items were removed at the destination", frame("FINISH", **finish, removed=7)
     yield "finish-behind", "FINISH: 5 items are withheld, two attributes left behind", frame(
         "FINISH", **finish, withheld=5, leftBehind=[(b"security.capability", 1), (b"security.selinux", 4000)])
     yield "finish-unknown", "FINISH with the unknown field 200", frame("FINISH", **finish, unknown={200: b""})
@@ -288,6 +295,8 @@ def endings():
     yield "done-not-stored", "DONE: 3 items are not stored", frame("DONE", **done, notStored=3)
     yield "done-renamed", "DONE: 3 items have other names, of which two are named", frame(
         "DONE", **done, renamed=3, names=[(b"notes.txt", b"notes (3).txt"), (b"photos", b"photos (2)")])
+    yield "done-removed", "DONE: 9 items were removed at the destination, 4 of them without a word", frame(
+        "DONE", **done, removed=9, unsettled=4)
     yield "done-unknown", "DONE with the unknown field 200", frame("DONE", **done, unknown={200: LATER})
     refused = {"path": b"photos/a:b", "generation": GENERATION, "reason": 1}
     yield "refused", "REFUSED: the name photos/a:b is not allowed", frame("REFUSED", **refused)
@@ -335,6 +344,8 @@ def streams():
     yield "data-owner-names", "DATA 12: a file of bob and the group staff, with an entry for ann", data(
         12, item(record(b"o", 2, size=0, owner=(1001, 50), acl=[(1, 6, 0), (2, 4, 1002), (3, 4, 0), (5, 4, 0), (6, 0, 0)],
                         names=[(1, 1001, b"bob"), (1, 1002, b"ann"), (2, 50, b"staff")])))
+    yield "data-metadata", "DATA 13: the metadata of a file of 7 bytes, which last changed at 1.5 s", data(
+        13, item(record(b"m", 5, size=7, mode=0o640, modified=(1, 0), changed=(1, 500_000_000))))
     yield "data-time-first", "DATA 6: a file of the first second that can be said", data(
         6, item(record(b"old", 2, size=0, modified=(-(2**63), 999_999_999))))
     yield "data-unknown", "DATA 7: a record with the unknown fields 12 and 255", data(

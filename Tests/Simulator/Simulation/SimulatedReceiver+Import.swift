@@ -8,8 +8,8 @@ import TestSupport
 extension SimulatedReceiver {
   func performForTransfer(_ action: Engine.Action) {
     switch action {
-    case .importItems(let identifier, let part, let finish, let withheld):
-      importItems(identifier, part, finish, withheld)
+    case .importItems(let identifier, let part, let finish, let unsent):
+      importItems(identifier, part, finish, unsent.withheld)
     // An import into a folder cannot be undone.
     case .interruptImport(let identifier): transfers[identifier]?.isBrokenOff = scene.canUndoImports
     case .note(let identifier): note("note", identifier) {}

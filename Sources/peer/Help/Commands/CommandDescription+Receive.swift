@@ -6,7 +6,7 @@ extension CommandDescription {
       Form(.required("--app"), .optional(["--platform", "--option", "--replace"]), .more(["--listen"])),
       Form(
         .required("--everything"), .operand("[DIR]"), .optional(["--replace", "--take-apps", "--take-secrets"]),
-        .more(["--listen"])),
+        .more(["--removed", "--listen"])),
     ],
     operands: [Operand(value: .directory)],
     blocks: [
@@ -107,6 +107,12 @@ extension CommandDescription {
     .value(
       "--existing", "MODE", .choice(existingModes),
       "What to do if a name is taken (default: refuse). Not with --app or --everything."),
+    .value(
+      "--removed", "ANSWER", .choice(removedAnswers),
+      """
+      What to do with items that arrived earlier and were moved or removed here since. A person at the terminal is
+      asked for each folder. Without an answer they stay away, and the exit code is 8 on both devices.
+      """),
     .flag(
       "--ask",
       """
@@ -226,6 +232,11 @@ extension CommandDescription {
       PEER_HOME/last-receive.txt, if there are more than 20).
       """),
     .json, .help,
+  ]
+
+  private static let removedAnswers = [
+    ValueKind.Choice(word: "again", text: "let them arrive again."),
+    ValueKind.Choice(word: "meant", text: "they were meant to be removed; remember that."),
   ]
 
   private static let existingModes = [

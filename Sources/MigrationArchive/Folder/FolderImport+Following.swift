@@ -1,0 +1,132 @@
+import MigrationSystem
+import MigrationWire
+
+/// Sets the metadata of files whose content has arrived before, and that were not touched here since.
+extension FolderImport {
+  private static let together = 256
+
+  /// Notes the files whose metadata a run before this one has begun to set: they count as untouched.
+  mutating func noteEarlierFollowing() throws(ArchiveError) {
+    guard let arrived, !arrived.isEmpty else { return }
+    var begun: [ArchivePath] = []
+    try reading {
+      try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
+        if case .following(let path) = claim { begun.append(path) }
+      }
+    }
+    for path in begun {
+      if let target = arrived.item(at: path)?.target, let there = (try? destination.occupant(at: target)) ?? nil {
+        replaced.insert(there.inode)
+      }
+    }
+  }
+
+  /// Lets the metadata follow that came without content.
+  mutating func followMetadata() throws(ArchiveError) {
+    guard let arrived else { return }
+    var positions: [UInt64] = []
+    try reading {
+      try staging.journal.forEach(upTo: staging.journal.position) { position, claim in
+        guard case .item(let record, _) = claim, case .metadata = record.body,
+          staging.shared.withLock({ $0.ledger.holds(record) })
+        else { return }
+        positions.append(position)
+      }
+    }
+    while !positions.isEmpty {
+      var records: [(record: ItemRecord, earlier: ArrivedItem)] = []
+      for position in positions.prefix(Self.together) {
+        let record = try staging.record(at: position)
+        if let earlier = try toFollow(record, arrived) { records.append((record, earlier)) }
+      }
+      positions.removeFirst(min(Self.together, positions.count))
+      guard !records.isEmpty else { continue }
+      try journal(records.map { .following($0.record.path) })
+      for (record, earlier) in records { follow(record, earlier) }
+    }
+  }
+
+  /// The earlier version of a file, if it gets other metadata.
+  private mutating func toFollow(
+    _ record: ItemRecord, _ arrived: ArrivedItems
+  ) throws(ArchiveError) -> ArrivedItem? {
+    guard let earlier = arrived.item(at: record.path) else {
+      notStored[record.path] = (.other, "its content is not known here")
+      return nil
+    }
+    var facts = NameFacts(.leaf, NameFacts.Earlier(.metadata, since(earlier)), existing: .merge)
+    facts.earlier?.isWantedAgain = arrived.removals(of: record.path) == .again
+    switch facts.fate {
+    case .follows: return earlier
+    case .unclear,
+      .removedHere where facts.earlier?.isWantedAgain == true:
+      notStored[record.path] = (.other, Self.isAway)
+    default: break
+    }
+    return nil
+  }
+
+  private mutating func follow(_ record: ItemRecord, _ earlier: ArrivedItem) {
+    do throws(SystemError) {
+      guard let there = try destination.occupant(at: earlier.target) else { return }
+      let file = try destination.open(file: earlier.target, seen: there)
+      // Attributes need the permission to write.
+      if there.mode & 0o200 == 0 { try file.setMode(there.mode | 0o200) }
+      try file.clearExtendedMetadata()
+      let kept = staging.setExtended(of: file, record)
+      staging.setTime(of: file, record)
+      try staging.keepMode { () throws(SystemError) in try file.setMode(staging.mode(of: record, kept)) }
+      following.insert(record.path)
+    } catch {
+      // It keeps what it had, as far as that was not changed; the next pass tries again.
+      staging.lost(.mode)
+    }
+  }
+}
+
+/// What the journal knows of the contents that came, beyond their records.
+struct ArrivedContents {
+  /// The sizes of staged files that got other bytes for this device.
+  private(set) var rewritten: [ArchivePath: UInt64] = [:]
+  /// The sums of files that came in pieces.
+  private var sums: [ArchivePath: (generation: Generation, sum: ContentSum)] = [:]
+
+  init(of journal: JournalFile) throws {
+    var voids: Set<UInt64> = []
+    try journal.forEach(upTo: journal.position) { _, claim in
+      switch claim {
+      case .rewritten(let path, let size): rewritten[path] = size
+      case .void(let position): voids.insert(position)
+      default: break
+      }
+    }
+    try journal.forEach(upTo: journal.position) { position, claim in
+      switch claim {
+      case .range(let place, let lanes) where !voids.contains(position):
+        var entry = sums[place.path] ?? (place.generation, ContentSum())
+        if entry.generation != place.generation { entry = (place.generation, ContentSum()) }
+        if !place.isHole { entry.sum.add(lanes, at: place.range) }
+        sums[place.path] = entry
+      case .discarded(let path): sums[path] = nil
+      case .discardedTree(let path): sums = sums.filter { !$0.key.isWithin(path) }
+      default: break
+      }
+    }
+  }
+
+  /// The sum of the file that a record completes; empty if it is not known.
+  func sum(of claim: JournalRecord) -> [UInt8] {
+    switch claim {
+    case .item(let record, let lanes):
+      var sum = ContentSum()
+      guard record.size > 0 else { return sum.bytes ?? [] }
+      guard let lanes else { return [] }
+      sum.add(lanes, at: 0..<record.size)
+      return sum.bytes ?? []
+    case .sealed(let record):
+      guard let entry = sums[record.path], entry.generation == record.generation else { return [] }
+      return entry.sum.bytes ?? []
+    default: return []
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import MigrationSystem
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// Transfers one behind the other, of a folder `root` to the same destination, with the real store on a
+/// real disk. The record of what arrived lies beside them.
+struct Passes {
+  struct Pass {
+    /// Besides directories, and besides those of which only the metadata came.
+    let sent: [String]
+    let following: [String]
+    let refused: [String]
+    let away: [String]
+    let stayed: [String]
+    let leftOut: LeftOut
+    let removed: Done.Removed
+  }
+
+  static let record = "arrived"
+  private let scratch: Scratch
+
+  init(_ scratch: Scratch) { self.scratch = scratch }
+
+  func arrived(from source: SourceIdentity, _ removals: ArrivedItems.Removals = .unsettled) throws -> ArrivedItems {
+    let directory = try Directory.open(Array(scratch.path("").utf8))
+    let root = Array("root".utf8)
+    return try ArrivedItems(
+      DiskFile(try directory.openOrCreateFile(Array(Self.record.utf8))), of: [root: source],
+      removals: [root: removals])
+  }
+
+  /// One transfer; `isCutOff` lets it end before everything has come.
+  @discardableResult
+  func pass(
+    of folder: String = "source", from source: SourceIdentity, _ removals: ArrivedItems.Removals = .unsettled,
+    isCutOff: Bool = false
+  ) throws -> Pass {
+    scratch.letSettle()
+    let root = [scratch.at("\(folder)/root")]
+    let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
+    arrival.staging.arrivals = try arrived(from: source, removals)
+    let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
+    #expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
+    var held = HeldItems()
+    held.add(Held(kind: .present, marks: present.present))
+    held.add(Held(kind: .removed, marks: present.removed))
+    held.add(Held(kind: .arrived, marks: present.arrived))
+    held.add(Held(kind: .state, marks: present.states))
+    held.add(Held(kind: .content, marks: present.contents))
+    held.nameAbsent()
+    let export = try Export(root, held: held)
+    try arrival.write(export.outlet.frames)
+    if isCutOff {
+      try arrival.clear()
+    } else {
+      arrival.staging.drop(export.result.stale)
+      try arrival.finish(export.result.finish)
+    }
+    let entries = try export.entries.filter { $0.record?.kind != .directory }
+    func names(_ isMetadata: Bool) -> [String] {
+      entries.filter { ($0.record?.kind == .metadata) == isMetadata }.map { String($0.text.dropFirst(5)) }.sorted()
+    }
+    return Pass(
+      sent: Set(names(false)).sorted(), following: names(true),
+      refused: arrival.staging.refusals(from: 0).map { String($0.path.text.dropFirst(5)) },
+      away: arrival.staging.arrivals?.away.paths.map { String($0.text.dropFirst(5)) } ?? [],
+      stayed: arrival.staging.arrivals?.stayed.paths.map { String($0.text.dropFirst(5)) } ?? [],
+      leftOut: export.result.finish.leftOut, removed: arrival.staging.arrivals?.removed ?? Done.Removed())
+  }
+}

@@ -1,0 +1,60 @@
+import MigrationWire
+import TestSupport
+import Testing
+
+@testable import MigrationArchive
+
+/// A source that cannot be read any more in a later session: what came of it earlier is not stale.
+@Suite struct UnreadableSourceTests {
+  private let scratch: Scratch
+  private let readable: [ItemRecord]
+  private let lost: [ItemRecord]
+  private let arrival: Arrival
+
+  init() throws {
+    scratch = try Scratch.withFolders()
+    readable = [try record("root", .directory), try record("root/a", .file(size: 1))]
+    lost = [
+      try record("root/dir", .directory), try record("root/dir/b", .file(size: 2)),
+      try record("root/dir/sub/c", .file(size: 3)), try record("root/directory", .file(size: 4)),
+    ]
+    arrival = try Arrival(scratch, offer())
+    let (readable, lost) = (readable, lost)
+    let frame = Crafted.frame { crafted in
+      for record in readable + lost {
+        if record.kind == .file {
+          crafted.file(record, pattern(Int(record.size)))
+        } else {
+          crafted.item(record)
+        }
+      }
+    }
+    try arrival.write([frame])
+    // The second session does not see them.
+    arrival.staging.beginSession(offer())
+    arrival.staging.drop(lost.map { testKeys.mark(path: $0.path, generation: $0.generation) })
+  }
+
+  private func arrives(keeping kept: UnreadableSource) throws -> [String] {
+    try arrival.staging.complete(finish(readable), keeping: kept) { _ in }
+    _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
+    return scratch.snapshot("destination/root").entries.keys.map { String(decoding: $0, as: UTF8.self) }.sorted()
+  }
+
+  private func path(_ name: String) -> [UInt8] { Array(name.utf8) }
+
+  @Test func `complete files of a folder that could not be listed arrive, and what is gone does not`() throws {
+    let names = try arrives(keeping: UnreadableSource([path("root/dir"), path("no//path")], isAll: false))
+    #expect(names.filter { !$0.isEmpty } == ["a", "dir", "dir/b", "dir/sub", "dir/sub/c"])
+    #expect(scratch.read("destination/root/dir/sub/c") == pattern(3))
+  }
+
+  @Test func `nothing is stale as long as not every unreadable path is named`() throws {
+    let names = try arrives(keeping: UnreadableSource([], isAll: true))
+    #expect(names.filter { !$0.isEmpty }.count == 6)
+  }
+
+  @Test func `without an unreadable path, what is gone is dropped`() throws {
+    #expect(try arrives(keeping: UnreadableSource()).filter { !$0.isEmpty } == ["a"])
+  }
+}
