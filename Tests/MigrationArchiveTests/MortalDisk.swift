@@ -244,6 +244,9 @@ private final class MortalPlaces: StagingPlaces {
   func removeIfEmpty(_ path: ArchivePath) throws(SystemError) -> Bool {
     try disk.operate { () throws(SystemError) in try places.removeIfEmpty(path) }
   }
+  func size(of path: ArchivePath) throws(SystemError) -> UInt64? {
+    try disk.operate { () throws(SystemError) in try places.size(of: path) }
+  }
   func kind(of path: ArchivePath) throws(SystemError) -> FileKind? {
     try disk.operate { () throws(SystemError) in try places.kind(of: path) }
   }

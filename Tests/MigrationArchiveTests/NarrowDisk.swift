@@ -77,6 +77,7 @@ private final class NarrowPlaces: StagingPlaces {
     try places.remove(path)
   }
   func removeIfEmpty(_ path: ArchivePath) throws(SystemError) -> Bool { try places.removeIfEmpty(path) }
+  func size(of path: ArchivePath) throws(SystemError) -> UInt64? { try places.size(of: path) }
   func kind(of path: ArchivePath) throws(SystemError) -> FileKind? { try places.kind(of: path) }
   func readLink(_ path: ArchivePath) throws(SystemError) -> [UInt8] { try places.readLink(path) }
   func setTimes(_ path: ArchivePath, modified: Timestamp) throws(SystemError) {

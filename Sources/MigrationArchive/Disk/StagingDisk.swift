@@ -131,9 +131,6 @@ package protocol StagedFile: AnyObject, Sendable {
 }
 
 extension StagingPlaces {
-  package func size(of path: ArchivePath) throws(SystemError) -> UInt64? {
-    try kind(of: path) == .regular ? openToRead(path).size() : nil
-  }
   package func openToRead(_ path: ArchivePath) throws(SystemError) -> any StagedFile { try openFile(path) }
 }
 

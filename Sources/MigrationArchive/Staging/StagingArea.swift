@@ -304,13 +304,20 @@ struct StagingSweep {
         let path = try directory?.appending(entry.name.span) ?? ArchivePath(entry.name)
         if entry.kind == .directory { pending.append(path) }
         guard entry.kind == .regular, let claim = missing[EarlierItems.hash(path, staging.journal.key)],
-          try !claim.allows(places.size(of: path))
+          try !claim.allows(places.size(of: path)), try !isDisplaced(path)
         else { continue }
         throw ArchiveError(
           .journal, "the file system has lost data that it had made durable: \(VisibleText.quoted(path))",
           name: path.bytes)
       }
     }
+  }
+
+  /// Whether an import before has died between an exchange and its look at what came out: the earlier
+  /// version lies there.
+  private func isDisplaced(_ path: ArchivePath) throws(SystemError) -> Bool {
+    guard let move = staging.shared.withLock({ $0.moving[path] }) else { return false }
+    return try staging.disk.destination?.occupant(ofStaged: path)?.inode != move.inode
   }
 
   /// Forgets the claimed items that are missing, as if they had never arrived.
