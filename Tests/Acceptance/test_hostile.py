@@ -270,7 +270,7 @@ def test_a_stranger_that_resumes(work):
     for is_away in (False, True):
         for mode, reason in ((wire.RESUME, wire.UNKNOWN), (wire.JOIN, wire.UNKNOWN), (wire.PAIR, wire.BUSY)):
             link = channel.connect("127.0.0.1", receiver.port, tls.Identity())
-            link.say_early("HELLO_C", mode=mode, lowest=wire.VERSION, highest=wire.VERSION)
+            link.say_early("HELLO_C", mode=mode, lowest=wire.SPOKEN, highest=wire.SPOKEN)
             equal(answer(link), reason, f"the ABORT of mode {mode}")
         if not is_away:
             # A stream of no session, with the right key.

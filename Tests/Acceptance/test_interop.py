@@ -149,10 +149,10 @@ def begun(receiver):
     return link, exchange.keys(share, *ids, pairing.hellos(hello, wire.early_frame(said.name, **said)))
 
 
-def asked(link, receiver, highest=wire.VERSION):
+def asked(link, receiver, highest=wire.SPOKEN):
     """Says HELLO_C and PAIR_A at once: the receiver answers nothing before it has both."""
     exchange = pairing.Exchange(True, pairing.digits_of(receiver.pairing_code))
-    hello = wire.early_frame("HELLO_C", mode=wire.PAIR, lowest=min(highest, wire.VERSION), highest=highest)
+    hello = wire.early_frame("HELLO_C", mode=wire.PAIR, lowest=min(highest, wire.SPOKEN), highest=highest)
     link.write(hello + wire.early_frame("PAIR_A", point=exchange.share))
     return hello, exchange
 

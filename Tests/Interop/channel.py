@@ -274,7 +274,7 @@ def connect(host, port, identity, pin=None, **options):
 def pair(channel, digits, spend=lambda: None, **versions):
     """The client's pairing up to READY (§4.2). A CONF_B that does not fit raises Mismatch. `spend` is
     called when the other end has shown its share, and spends a try of the code (§4.3)."""
-    hello = wire.early_frame("HELLO_C", mode=wire.PAIR, **{"lowest": wire.VERSION, "highest": wire.VERSION, **versions})
+    hello = wire.early_frame("HELLO_C", mode=wire.PAIR, **{"lowest": wire.SPOKEN, "highest": wire.SPOKEN, **versions})
     exchange = pairing.Exchange(True, digits)
     channel.write(hello + wire.early_frame("PAIR_A", point=exchange.share))
     said = channel.hear_early("HELLO_S")
@@ -297,7 +297,7 @@ def pair(channel, digits, spend=lambda: None, **versions):
 
 def enter(channel, mode):
     """The client's way to READY with a known key: resume or join."""
-    channel.say_early("HELLO_C", mode=mode, lowest=wire.VERSION, highest=wire.VERSION)
+    channel.say_early("HELLO_C", mode=mode, lowest=wire.SPOKEN, highest=wire.SPOKEN)
     channel.hear_early("HELLO_S")
     channel.say_early("READY")
     channel.ready()

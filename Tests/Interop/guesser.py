@@ -21,7 +21,7 @@ ANSWERS = {
     "ABORT 4, later": wire.early_frame("ABORT", reason=wire.BUSY, wait=1, place=1),
     "ABORT 4, never": wire.early_frame("ABORT", reason=wire.BUSY, wait=2, place=0),
     "ABORT 4 alone": bytes([0x0F, 0, 1, wire.BUSY]),
-    "ABORT 5": wire.early_frame("ABORT", reason=wire.VERSION, lowest=2, highest=2),
+    "ABORT 5": wire.early_frame("ABORT", reason=wire.VERSION, lowest=wire.SPOKEN, highest=wire.SPOKEN),
     "a wrong CONF_B": wire.early_frame("CONF_B", mac=bytes(32)), "a frame of no type": bytes([0x55, 0, 0]), "nothing": b""}
 """What it says behind a confirmation, by names; then the connection ends with close_notify."""
 SILENCE, CUT = "silence", "a cut"

@@ -61,7 +61,7 @@ class Options:
     """Called with a PLAN; returns the values of a CLOSE that refuses it, or None."""
     at: object = None
     """Called with the receiver and each state that it enters; it may raise Failed."""
-    lowest, highest = wire.VERSION, wire.VERSION
+    lowest, highest = wire.SPOKEN, wire.SPOKEN
     random = staticmethod(os.urandom)
     """The source of ids and keys."""
 

@@ -25,7 +25,7 @@ class Pairing(Admission):
     """A receiver's part of one pairing."""
 
     control = pin = None
-    tries, options = 1, SimpleNamespace(highest=wire.VERSION)
+    tries, options = 1, SimpleNamespace(highest=wire.SPOKEN)
 
     def __init__(self, identity, code):
         self.identity, self.code = identity, code
@@ -90,13 +90,13 @@ class Stranger:
         if self.link.is_server:
             self.link.hear_early("HELLO_C")
             self.link.hear_early("PAIR_A")
-            self.link.write(wire.early_frame("HELLO_S", version=wire.VERSION, mode=wire.PAIR) + wire.early_frame("PAIR_B", point=exchange.share))
+            self.link.write(wire.early_frame("HELLO_S", version=wire.SPOKEN, mode=wire.PAIR) + wire.early_frame("PAIR_B", point=exchange.share))
         else:
-            self.link.write(wire.early_frame("HELLO_C", mode=wire.PAIR, lowest=wire.VERSION, highest=wire.VERSION) + wire.early_frame("PAIR_A", point=exchange.share))
+            self.link.write(wire.early_frame("HELLO_C", mode=wire.PAIR, lowest=wire.SPOKEN, highest=wire.SPOKEN) + wire.early_frame("PAIR_A", point=exchange.share))
 
     def hello(self, mode):
         """A client's way with a known key to READY, which it does not say."""
-        self.link.say_early("HELLO_C", mode=mode, lowest=wire.VERSION, highest=wire.VERSION)
+        self.link.say_early("HELLO_C", mode=mode, lowest=wire.SPOKEN, highest=wire.SPOKEN)
         self.link.hear_early("HELLO_S")
         self.link.ready()
 
@@ -106,7 +106,7 @@ class Stranger:
     def welcome(self):
         """A server's way to READY with a known key."""
         said = self.link.hear_early("HELLO_C")
-        self.link.say_early("HELLO_S", version=wire.VERSION, mode=said.mode)
+        self.link.say_early("HELLO_S", version=wire.SPOKEN, mode=said.mode)
         self.link.hear_early("READY")
         self.link.ready()
 

@@ -55,6 +55,9 @@ PAIR, RESUME, JOIN = 1, 2, 3
 MISMATCH, NOT_PAIRING, USED, BUSY, VERSION, MALFORMED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
 """Reasons of ABORT."""
 
+SPOKEN = 3
+"""The one version of the protocol."""
+
 # After READY (§6)
 
 OPTIONS = Each(Row(Counted(1), Counted(4, high=1_048_576)), key=lambda option: option[0])
