@@ -27,7 +27,7 @@ SILENCE = 15
 def reach_phase(connection, phase, code, port):
     connection.connect(port)
     if phase == "after HELLO_C":
-        connection.link.say_early("HELLO_C", mode=wire.PAIR, lowest=2, highest=2)
+        connection.link.say_early("HELLO_C", mode=wire.PAIR, lowest=wire.SPOKEN, highest=wire.SPOKEN)
     elif phase == "after PAIR_A":
         connection.share(code)
 

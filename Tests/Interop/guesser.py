@@ -71,7 +71,7 @@ class FalseReceiver(threading.Thread):
         number = len(self.tested)
         guess = self.guesses[number % len(self.guesses)] if self.guesses else pairing.new_code()
         exchange, share = pairing.Exchange(False, pairing.digits_of(guess)), link.hear_early("PAIR_A", seconds=20).point
-        answer = wire.early_frame("HELLO_S", version=2, mode=said.mode)
+        answer = wire.early_frame("HELLO_S", version=wire.SPOKEN, mode=said.mode)
         link.write(answer + wire.early_frame("PAIR_B", point=exchange.share))
         keys = exchange.keys(
             share, pairing.identity("client", link.peer, link.exported),

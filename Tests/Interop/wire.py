@@ -31,8 +31,8 @@ ITEM, CHUNK, HOLE, CONTENT = 1, 2, 3, 4
 HELD_ITEMS, THERE_EQUAL, THERE, REMOVED, ARRIVED = 1, 2, 3, 4, 5
 """Kinds of HELD (§6.4)."""
 
-VERSION = 3
-"""The version that this implementation speaks."""
+SPOKEN = 3
+"""The one version of the protocol that this implementation speaks."""
 
 U8, U16, U32, U64, ID, PATH = Number(1), Number(2), Number(4), Number(8), Raw(16), Raw(low=1, high=65_535)
 MARKS = Each(ID, high=65_536, key=bytes)
@@ -54,9 +54,6 @@ EARLY = {
 PAIR, RESUME, JOIN = 1, 2, 3
 MISMATCH, NOT_PAIRING, USED, BUSY, VERSION, MALFORMED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
 """Reasons of ABORT."""
-
-SPOKEN = 3
-"""The one version of the protocol."""
 
 # After READY (§6)
 
