@@ -7,7 +7,7 @@ package import MigrationWire
 /// for what lies in it, so that a restored home stays what it is, and of the path and the file system
 /// for everything else, so that two cards at one place are two sources. No inode counts.
 package struct SourceNaming: Sendable {
-  private let secret: UInt128
+  let secret: UInt128
   private let home: (path: [UInt8], device: UInt64)?
 
   /// - Parameter home: the home of this device's user.

@@ -206,19 +206,30 @@ package final class TransferStore: Sendable {
   /// Names this device's sources by a secret that is made once. One that cannot be read is made anew:
   /// receivers then have nothing that arrived from them.
   func naming() throws(Fault) -> SourceNaming {
-    try storing { () throws(SystemError) in
-      let directory = try Directory.openOrMake(home, mode: 0o700)
-      var secret = (try? directory.openChild(Self.sourcesFile).readAll(limit: 17)) ?? []
-      if secret.count != 16 {
-        var writer = ByteWriter()
-        writer.u128(.random(in: .min ... .max))
-        secret = writer.bytes
-        try directory.replaceFile(Self.sourcesFile, with: secret)
-      }
-      return SourceNaming(
-        secret: secret.reduce(0) { $0 << 8 | UInt128($1) },
-        home: Environment.bytes("HOME") ?? CurrentProcess.homeDirectory)
+    let secret: [UInt8]
+    do {
+      secret =
+        try sourceSecret()
+        ?? changingDevices {
+          // Another process may just have made it.
+          if let made = sourceSecret() { return made }
+          var writer = ByteWriter()
+          writer.u128(.random(in: .min ... .max))
+          let new = writer.bytes
+          try storing { () throws(SystemError) in try Directory.open(home).replaceFile(Self.sourcesFile, with: new) }
+          return new
+        }
+    } catch {
+      throw Fault(error)
     }
+    return SourceNaming(
+      secret: secret.reduce(0) { $0 << 8 | UInt128($1) },
+      home: Environment.bytes("HOME") ?? CurrentProcess.homeDirectory)
+  }
+
+  private func sourceSecret() -> [UInt8]? {
+    let secret = try? Directory.open(home).openChild(Self.sourcesFile).readAll(limit: 17)
+    return secret?.count == 16 ? secret : nil
   }
 
   func names(_ transfers: SharedDirectory) throws(Fault) -> [[UInt8]] {

@@ -9,7 +9,7 @@ import TestSupport
 @testable import MigrationTransfer
 
 extension Meeting {
-  static let all = [createAndPurge, firstStarts, twoSyncs, twoSenders]
+  static let all = [createAndPurge, firstStarts, firstNames, twoSyncs, twoSenders]
 
   /// A purge of another process takes no record that is just being made.
   private static let createAndPurge = Meeting(name: "create × purge") { scratch in
@@ -48,6 +48,18 @@ extension Meeting {
         return shown.withLock { $0.allSatisfy { $0 == kept } } ? nil : "a key was shown that is not on the disk"
       }
     )
+  }
+
+  /// Two first senders name their sources alike.
+  private static let firstNames = Meeting(name: "naming × naming") { scratch in
+    let home = scratch.at("home")
+    let secrets = Mutex<Set<UInt128>>([])
+    let start: Strand = {
+      let secret = try TransferStore(home: home).naming().secret
+      secrets.withLock { _ = $0.insert(secret) }
+      return nil
+    }
+    return ([start, start], { secrets.withLock { $0.count } == 1 ? nil : "they have two secrets" })
   }
 
   /// What the disk has lost is synced for neither of two threads.
