@@ -203,28 +203,26 @@ package final class TransferStore: Sendable {
 
   private static let sourcesFile = Array("sources".utf8)
 
-  /// Names this device's sources by a secret that is made once. One that cannot be read is made anew:
-  /// receivers then have nothing that arrived from them.
-  func naming() throws(Fault) -> SourceNaming {
-    let secret: [UInt8]
-    do {
-      secret =
-        try sourceSecret()
-        ?? changingDevices {
-          // Another process may just have made it.
-          if let made = sourceSecret() { return made }
-          var writer = ByteWriter()
-          writer.u128(.random(in: .min ... .max))
-          let new = writer.bytes
-          try storing { () throws(SystemError) in try Directory.open(home).replaceFile(Self.sourcesFile, with: new) }
-          return new
-        }
-    } catch {
-      throw Fault(error)
-    }
+  /// Names this device's sources by a secret that is made once. One that cannot be read, or kept, is made
+  /// anew: receivers then have nothing that arrived from them.
+  func naming() -> SourceNaming {
+    let secret =
+      (try? sourceSecret() ?? changingDevices {
+        // Another process may just have made it.
+        if let made = sourceSecret() { return made }
+        let new = Self.newSecret()
+        try Directory.openOrMake(home, mode: 0o700).replaceFile(Self.sourcesFile, with: new)
+        return new
+      }) ?? Self.newSecret()
     return SourceNaming(
       secret: secret.reduce(0) { $0 << 8 | UInt128($1) },
       home: Environment.bytes("HOME") ?? CurrentProcess.homeDirectory)
+  }
+
+  private static func newSecret() -> [UInt8] {
+    var writer = ByteWriter()
+    writer.u128(.random(in: .min ... .max))
+    return writer.bytes
   }
 
   private func sourceSecret() -> [UInt8]? {

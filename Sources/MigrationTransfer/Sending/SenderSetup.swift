@@ -27,7 +27,7 @@ struct SenderSetup: Sendable {
 
   /// The parts with the numbers of their sources, which a device without records does not have.
   func identified(_ summaries: [SourceSummary]) throws(Fault) -> [SourceSummary] {
-    guard let naming = try store?.naming() else { return summaries }
+    guard let naming = store?.naming() else { return summaries }
     var identified = summaries
     for (index, source) in sources.enumerated() {
       let identities = source.identities(by: naming)
@@ -45,7 +45,7 @@ struct SenderSetup: Sendable {
 
   /// The numbers of all sources.
   func identities() throws(Fault) -> Set<SourceIdentity> {
-    guard let naming = try store?.naming() else { return [] }
+    guard let naming = store?.naming() else { return [] }
     return Set(sources.flatMap { $0.identities(by: naming) })
   }
 }

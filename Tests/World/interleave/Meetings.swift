@@ -55,7 +55,7 @@ extension Meeting {
     let home = scratch.at("home")
     let secrets = Mutex<Set<UInt128>>([])
     let start: Strand = {
-      let secret = try TransferStore(home: home).naming().secret
+      let secret = TransferStore(home: home).naming().secret
       secrets.withLock { _ = $0.insert(secret) }
       return nil
     }
