@@ -171,13 +171,13 @@ package struct ArrivalPermit: Sendable {
 
   /// Whether every item of a root is taken.
   func allowsAll(of root: ArraySlice<UInt8>) -> Bool {
-    guard let path = try? ArchivePath(Array(root)), let place = place(of: path) else { return true }
+    guard let path = try? ArchivePath(Array(root)), let place = place(of: path) else { return false }
     return rule.contents(of: place).classes.isSubset(of: taken)
   }
 
   /// Whether an item of the archive is taken.
   func allows(_ record: ItemRecord) -> Bool {
-    guard let place = place(of: record.path) else { return true }
+    guard let place = place(of: record.path) else { return false }
     return taken.contains(rule.kind(of: place, isLink: record.kind == .symbolicLink))
   }
 

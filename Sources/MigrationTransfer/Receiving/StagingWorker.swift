@@ -169,6 +169,11 @@ struct StagingWorker: Sendable {
       ?? .files
     if staging.map({ $0.stage == .receiving }) ?? true, let begun = transfer.begun[order.part], begun.taken != taken {
       // What has been refused would stay refused, and what is staged may not be taken any more.
+      if staging != nil {
+        setup.notice(
+          "\(VisibleText.of(wanted.name)) is sent again from its beginning: now other things of it are taken than before",
+          about: transfer.identifier)
+      }
       try staging?.remove()
       transfer.startAfresh(order.part)
       staging = nil
