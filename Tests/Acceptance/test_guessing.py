@@ -17,7 +17,7 @@ from needs import needs, openssl, terminals
 from outside import equal, require, run_script, wait_for
 from terminal import Terminal
 
-HELLO = bytes.fromhex("01000b") + b"PEER" + bytes([2, 2, 1, 0, 0, 0, 0])
+HELLO = bytes.fromhex("01000b") + b"PEER" + bytes([3, 3, 1, 0, 0, 0, 0])
 # Any point works: this is the curve's own.
 SHARE = bytes.fromhex(
     "030041046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"

@@ -183,11 +183,11 @@ def test_aborts_of_the_program(work, frames, reason):
 
 
 def test_versions_that_meet(work):
-    """interop: a client that speaks versions 2 to 9 is answered with 2"""
+    """interop: a client that speaks versions 3 to 9 is answered with 3"""
     receiver = Receiver(work, work.place()[1])
     link = channel.connect("127.0.0.1", receiver.port, tls.Identity())
     asked(link, receiver, 9)
-    equal(link.hear_early("HELLO_S").version, 2, "the version that was chosen")
+    equal(link.hear_early("HELLO_S").version, wire.SPOKEN, "the version that was chosen")
 
 
 def test_wrong_codes_of_the_program(work):
