@@ -207,13 +207,14 @@ package final class TransferStore: Sendable {
   /// anew: receivers then have nothing that arrived from them.
   func naming() -> SourceNaming {
     let secret =
-      (try? sourceSecret() ?? changingDevices {
-        // Another process may just have made it.
-        if let made = sourceSecret() { return made }
-        let new = Self.newSecret()
-        try Directory.openOrMake(home, mode: 0o700).replaceFile(Self.sourcesFile, with: new)
-        return new
-      }) ?? Self.newSecret()
+      (try? sourceSecret()
+        ?? changingDevices {
+          // Another process may just have made it.
+          if let made = sourceSecret() { return made }
+          let new = Self.newSecret()
+          try Directory.openOrMake(home, mode: 0o700).replaceFile(Self.sourcesFile, with: new)
+          return new
+        }) ?? Self.newSecret()
     return SourceNaming(
       secret: secret.reduce(0) { $0 << 8 | UInt128($1) },
       home: Environment.bytes("HOME") ?? CurrentProcess.homeDirectory)
