@@ -30,7 +30,7 @@ def remembered(home):
         except FileNotFoundError:
             found[name] = False
             continue
-        magic = b"peer transfer 2\n"
+        magic = b"peer transfer 3\n"
         require(data.startswith(magic), f"what is remembered as {name} has another format")
         parts = fields(data[len(magic):-16])[14]
         found[name] = True
