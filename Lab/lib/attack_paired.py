@@ -16,7 +16,7 @@ def paired(port, code, items, count):
     control = Stranger().connect(port)
     control.pair(code)
     control.say("GREETING", role=wire.SENDER, **GREETING)
-    control.say("PLAN", parts=[{"kind": wire.FOLDERS, "name": "root", "roots": [(wire.DIRECTORY, b"root")], "flags": 0}], flags=0)
+    control.say("PLAN", parts=[{"kind": wire.FOLDERS, "name": "root", "roots": [(wire.DIRECTORY, b"root")], "sources": [bytes(8)]}], flags=0)
     control.verdict = heard(control, "VERDICT")
     control.say("OFFER", part=0, items=items, bytes=count, allocated=count, flags=0)
     heard(control, "ACCEPT")
