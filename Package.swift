@@ -28,15 +28,6 @@ let common: [SwiftSetting] = features + (isStrict ? [.treatAllWarnings(as: .erro
 /// Product code must also mark every unsafe construct; in tests that would be noise.
 let product: [SwiftSetting] = common + [.strictMemorySafety()]
 
-/// The calls of the system that Tests/World/CWorld stands in for.
-let wrapped = [
-  "pthread_create", "pthread_join", "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock",
-  "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_signal", "pthread_cond_broadcast", "clock_gettime",
-  "poll", "timerfd_settime", "close", "fsync", "fdatasync", "syncfs", "flock", "mkdirat", "unlinkat", "renameat2",
-  "ftruncate", "pwrite", "write",
-  "syscall",
-]
-
 let package = Package(
   name: "peer",
   products: [
@@ -64,10 +55,7 @@ let package = Package(
     .target(name: "MigrationWire", swiftSettings: product),
     // The decisions of both ends: values on top of the wire's, without clock, socket or file.
     .target(name: "MigrationEngine", dependencies: ["MigrationWire"], swiftSettings: product),
-    // Only the C library's mutex is among the calls that Tests/World stands in for.
-    .target(
-      name: "MigrationSystem", dependencies: ["CSystem"],
-      swiftSettings: product + [.define("PEER_PTHREAD_MUTEX", .when(configuration: .debug))]),
+    .target(name: "MigrationSystem", dependencies: ["CSystem"], swiftSettings: product),
     // The page that a user's own browser shows: the requests as values, the gate, the server.
     .target(
       name: "MigrationPage", dependencies: ["MigrationSystem"], exclude: ["Page"], swiftSettings: product),
@@ -230,16 +218,6 @@ let package = Package(
       swiftSettings: common),
     .testTarget(
       name: "SimulatorTests", dependencies: ["TransferSimulator"], path: "Tests/Simulator/Tests", swiftSettings: common),
-    // The product's own objects, with the world's calls in the place of the system's (Tests/World).
-    .target(name: "CWorld", path: "Tests/World/CWorld"),
-    .executableTarget(
-      name: "interleave",
-      dependencies: [
-        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationTransfer",
-        "MigrationWire", "TestSupport",
-      ],
-      path: "Tests/World/interleave", swiftSettings: common,
-      linkerSettings: [.unsafeFlags(wrapped.flatMap { ["-Xlinker", "--wrap=\($0)"] })]),
     .testTarget(
       name: "PeerTransferTests",
       dependencies: ["MigrationEngine", "MigrationSystem", "MigrationWire", "PeerTransfer", "TestSupport"],
@@ -255,6 +233,21 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Lab/interleave builds this one, and tells the linker which calls of the product's own objects lead to
+// CWorld.
+if isWhole && Context.environment["PEER_WORLD"] != nil {
+  package.targets += [
+    .target(name: "CWorld", path: "Tests/World/CWorld"),
+    .executableTarget(
+      name: "interleave",
+      dependencies: [
+        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationTransfer",
+        "MigrationWire", "TestSupport",
+      ],
+      path: "Tests/World/interleave", swiftSettings: common),
+  ]
+}
 
 // Lab/fuzz builds the programs that feed every reader with made-up bytes. They look inside the
 // modules and have no Swift Testing, so that they are part of no other build. Tests/Fuzzing/Shared

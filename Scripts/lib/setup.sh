@@ -409,6 +409,19 @@ build_fuzz() {
     -Xlinker "$library" -Xlinker -lstdc++
 }
 
+# Builds the program that lets threads meet in many orders: these calls of the project's own objects
+# lead to Tests/World/CWorld.
+build_world() {
+  local flags=() name
+  for name in pthread_create pthread_join pthread_mutex_{lock,trylock,unlock} clock_gettime poll close \
+    pthread_cond_{wait,timedwait,signal,broadcast} timerfd_settime fsync fdatasync syncfs flock mkdirat \
+    unlinkat renameat2 ftruncate pwrite write syscall; do
+    flags+=(-Xlinker "--wrap=$name")
+  done
+  PEER_WORLD=1 PEER_TARGETS=interleave bounded "$build_seconds" swift build --package-path "$root" \
+    --scratch-path "$root/.build/world" --product interleave -Xswiftc -DPEER_PTHREAD_MUTEX "${flags[@]}"
+}
+
 # One of the compiler's runtime libraries, such as a sanitizer's, by its name.
 runtime_library() {
   local resources library

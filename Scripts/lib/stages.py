@@ -89,7 +89,6 @@ def check_stages():
     return [
         Stage("release build", programs, room=2, alone="release folder"),
         released("acceptance", "Scripts/acceptance --jobs 5", room=2),
-        Stage("interleavings", '"$root/.build/debug/interleave" --seeds 2000', needs="debug build"),
         Stage("formatting", "swift format lint --strict --recursive Sources Tests Examples Package.swift"),
         Stage("words", "Scripts/style"),
         released("posture", "Scripts/posture"),
