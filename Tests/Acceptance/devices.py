@@ -91,7 +91,8 @@ def closed_port():
 
 
 class Process:
-    """One run of the command, its output in files, its peak memory as the system counts it."""
+    """One run of the command, its output in files, its peak memory as the system counts it. Without
+    a text, its standard input stays open for `say`."""
 
     def __init__(self, work, arguments, text="", user=None, home=None, within=(), program=None):
         self.arguments = arguments
@@ -112,9 +113,14 @@ class Process:
         self.report = os.fdopen(reading)
         self.pid = int(self.report.readline())
         work.processes.append(self)
-        with contextlib.suppress(BrokenPipeError):
-            self.popen.stdin.write(text.encode())
-            self.popen.stdin.close()
+        if text is not None:
+            with contextlib.suppress(BrokenPipeError), self.popen.stdin as stdin:
+                stdin.write(text.encode())
+
+    def say(self, line):
+        """Writes a line to its standard input."""
+        self.popen.stdin.write(line.encode() + b"\n")
+        self.popen.stdin.flush()
 
     def poll(self):
         if self.code is None and self.popen.poll() is not None:
