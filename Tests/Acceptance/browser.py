@@ -82,16 +82,20 @@ class Browser:
 
     def until(self, words):
         """Waits until the page says something."""
+        self.wait(f"'{words}'", lambda: words in self.text())
+
+    def wait(self, what, condition):
+        """Waits until a condition is true, and returns its value; a failure tells what the page says."""
         try:
-            wait_for(words, PATIENCE, lambda: words in self.text())
+            return wait_for(what, PATIENCE, condition)
         except Failure:
-            raise Failure(f"the page does not say '{words}', but: {self.text()[:600]}") from None
+            raise Failure(f"the page does not show {what}, but: {self.text()[:600]}") from None
 
     def find(self, selector, words=""):
         """The first enabled element of a selector that has these words, as soon as there is one."""
         script = ("return [...document.querySelectorAll(arguments[0])]"
                   ".find((node) => !node.disabled && node.textContent.includes(arguments[1])) ?? null")
-        return wait_for(f"'{words}' ({selector})", PATIENCE, lambda: self.run(script, selector, words))[ELEMENT]
+        return self.wait(f"'{words}' ({selector})", lambda: self.run(script, selector, words))[ELEMENT]
 
     def click(self, selector, words=""):
         self.tell("POST", f"/element/{self.find(selector, words)}/click", {})

@@ -71,6 +71,10 @@ class Person:
     def make_ready(self):
         self.browser.click("button", "Make this computer ready")
 
+    def code(self):
+        """The code that the page shows, as soon as it does."""
+        return self.browser.wait("a code", lambda: self.browser.run("return document.getElementById('shown')?.textContent"))
+
 
 def only_a_vpn(new):
     """The page names a VPN that has the only address, and the next start is as if it had not been."""
@@ -118,7 +122,7 @@ def test_moving_in_two_browsers(work):
     only_a_vpn(new)
     new.make_ready()
     expired(new)
-    code = wait_for("the code", PATIENCE, lambda: new.browser.run("return document.getElementById('shown')?.textContent"))
+    code = new.code()
 
     last = old.assistant()
     old.browser.reach("#old")

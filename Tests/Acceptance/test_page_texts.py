@@ -2,10 +2,9 @@
 
 import os
 
-from devices import PATIENCE
 from needs import browser, needs, networks
 from networks import Network
-from outside import equal, require, wait_for
+from outside import equal, require
 from test_assistant import Person, install
 
 # It turns the rest of its line around, and ends the quotation that it stands in.
@@ -42,7 +41,7 @@ def test_texts_of_the_other_device(work):
     new.assistant()
     new.browser.click("#new")
     new.make_ready()
-    code = wait_for("the code", PATIENCE, lambda: new.browser.run("return document.getElementById('shown')?.textContent"))
+    code = new.code()
     sender = old.start("send", "--everything", "--to", "10.99.0.2", "--label", LABEL, "--code-file", "-", "--json", text=f"{code}\n")
     new.browser.until("wants to send")
     equal(new.browser.run("return document.querySelector('h1').textContent"), f"{SHOWN} wants to send", "the heading")

@@ -133,7 +133,7 @@ class OnThePage:
     def send(self, *words):
         """The person makes this computer ready, and the other device sends."""
         self.person.make_ready()
-        code = wait_for("the code", PATIENCE, lambda: self.browser.run("return document.getElementById('shown')?.textContent"))
+        code = self.person.code()
         return self.old.start("send", *words, "--to", "10.99.0.2", "--code-file", "-", "--json", text=f"{code}\n")
 
     def answer(self, answers):
