@@ -16,11 +16,12 @@ class Computer:
         self.work = work
         self.home = f"{folder}/home"
         self.peer_home = f"{folder}/peer"
+        self.settings = {"HOME": self.home}
+        """Environment variables of its processes."""
         os.mkdir(self.home, 0o700)
 
     def start(self, *arguments, text=""):
-        self.work.environment["HOME"] = self.home
-        return Process(self.work, list(arguments), text, None, self.peer_home)
+        return Process(self.work, list(arguments), text, home=self.peer_home, settings=self.settings)
 
     def peer(self, *arguments, code=0):
         """Runs a command until it ends; returns its output."""
@@ -31,13 +32,11 @@ class Computer:
         return process.text().strip()
 
     def receive(self, *options, port=0, is_inviting=True):
-        self.work.environment["HOME"] = self.home
-        return Waiting(self.work, ["--everything", *options], None, port, self.peer_home, is_inviting)
+        return Waiting(self.work, ["--everything", *options], None, port, self.peer_home, is_inviting, self.settings)
 
     def start_receiving(self, folder, *options):
         """Receives into a folder what the sender names."""
-        self.work.environment["HOME"] = self.home
-        return Waiting(self.work, [folder, *options], None, 0, self.peer_home)
+        return Waiting(self.work, [folder, *options], home=self.peer_home, settings=self.settings)
 
     def send(self, port, code, *words):
         """Without a code, the sender must not need one."""

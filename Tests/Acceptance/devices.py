@@ -92,9 +92,9 @@ def closed_port():
 
 class Process:
     """One run of the command, its output in files, its peak memory as the system counts it. Without
-    a text, its standard input stays open for `say`."""
+    a text, its standard input stays open for `say`. `settings` are additional environment variables."""
 
-    def __init__(self, work, arguments, text="", user=None, home=None, within=(), program=None):
+    def __init__(self, work, arguments, text="", user=None, home=None, within=(), program=None, settings=None):
         self.arguments = arguments
         name = f"{work.path}/output-{len(work.processes)}"
         self.out_path, self.err_path = f"{name}.out", f"{name}.err"
@@ -108,7 +108,8 @@ class Process:
                 # The kernel continues a stopped process when another one of its orphaned group ends, such as
                 # the group of a background job.
                 start_new_session=True,
-                env={**os.environ, "HOME": work.home(user), "PEER_HOME": home or work.home(user) + "/peer", **work.environment})
+                env={**os.environ, "HOME": work.home(user), "PEER_HOME": home or work.home(user) + "/peer", **work.environment,
+                     **(settings or {})})
         os.close(writing)
         self.report = os.fdopen(reading)
         self.pid = int(self.report.readline())
@@ -183,9 +184,9 @@ class Process:
 class Waiting(Process):
     """A receiver that shows where it listens, and a code, unless it does not invite a sender."""
 
-    def __init__(self, work, arguments, user=None, port=0, home=None, is_inviting=True):
+    def __init__(self, work, arguments, user=None, port=0, home=None, is_inviting=True, settings=None):
         super().__init__(
-            work, ["receive", *arguments, "--listen", f"127.0.0.1:{port}", "--json"], user=user, home=home)
+            work, ["receive", *arguments, "--listen", f"127.0.0.1:{port}", "--json"], user=user, home=home, settings=settings)
         self.port = self.event("listening")["port"]
         self.pairing_code = self.event("code")["code"] if is_inviting else None
 

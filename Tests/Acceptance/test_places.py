@@ -59,7 +59,7 @@ class AtATerminal:
 
     def __init__(self, new, options, answers, words):
         typed = zip((b"Accept this?", b"Take these secrets too"), (line.encode() for line in answers))
-        settings = {**new.work.environment, "HOME": new.home, "PEER_HOME": new.peer_home}
+        settings = {**new.settings, "PEER_HOME": new.peer_home}
         self.terminal = Terminal(new.work, ["receive", *words, *options, "--listen", "127.0.0.1:0"], *typed, settings=settings)
         self.code = self.terminal.wait_for(rb"Code: (\d{4}-\d{4})").decode()
         self.port = int(self.terminal.wait_for(rb"--to 127.0.0.1:(\d+)"))
@@ -88,36 +88,6 @@ def judged(items, answers, taken, found, ends, asked, *, asks_always=True, has_f
     if asked != ["consent", "secrets"][:len(answers) if "secrets" in kinds else min(1, len(answers))]:
         wrong.append(("questions", asked))
     return wrong
-
-
-@pytest.mark.takes(60)
-def test_places(work):
-    """arriving: the place of an item decides whether it is taken, asked about or refused, at every destination and receiver"""
-    old, new = computers(work, [])
-    base = os.path.dirname(new.home)
-    work.environment["PATH"] = f"{new.home}/{TOOLS}:{os.environ['PATH']}"
-    work.environment["XDG_CONFIG_HOME"] = f"{base}/{SETTINGS}"
-    merge = ["--existing", "merge"]
-    receivers = [(Program, [*options, *merge], *rest) for options, *rest in RECEIVERS]
-    receivers += [(Program, ["--everything", *options], *rest) for options, *rest in RECEIVERS]
-    receivers += [(AtATerminal, merge, *rest) for rest in PERSONS]
-    wrong = []
-    for receiving, options, answers, taken in receivers:
-        for number, place in enumerate(sorted({place for place, _, _ in PLACES})):
-            items = {item: kind for where, item, kind in PLACES if where == place}
-            target = os.path.normpath(f"{new.home}/{place}")
-            os.makedirs(target, exist_ok=True)
-            for item in items:
-                old.write(f"{number}/{item}", "new")
-            receiver = receiving(new, options, answers, [target])
-            sender = old.send(receiver.port, receiver.code, *sorted({f"{old.home}/{number}/{item.split('/')[0]}" for item in items}))
-            ends = {receiver.wait(), sender.wait()}
-            found = [item for item in items if os.path.exists(f"{target}/{item}")]
-            wrong += [(receiving.__name__, options, answers, place, one) for one in judged(
-                items, answers, taken, found, ends, receiver.asked(), asks_always=receiving is Program, has_folder=place == "..")]
-            for item in found:
-                os.remove(f"{target}/{item}")
-    equal(wrong, [], "what is not as it should be")
 
 
 class OnThePage:
@@ -150,25 +120,79 @@ class OnThePage:
         return ["consent", "secrets"][:len(answers)]
 
 
-@needs(networks, browser)
-@pytest.mark.takes(20)
-def test_places_on_the_page(work):
-    """arriving: on the page, the place of an item in the home decides whether it is taken, asked about or refused"""
+class Destination:
+    """One of the destinations: the items for it, at an old computer, and a new one that has it."""
+
+    def __init__(self, work, place):
+        self.place = place
+        self.items = {item: kind for where, item, kind in PLACES if where == place}
+        self.old, self.new = computers(work, [])
+        self.folder = os.path.normpath(f"{self.new.home}/{place}")
+        self.new.settings.update(
+            PATH=f"{self.new.home}/{TOOLS}:{os.environ['PATH']}", XDG_CONFIG_HOME=f"{os.path.dirname(self.new.home)}/{SETTINGS}")
+        os.makedirs(self.folder, exist_ok=True)
+        for item in self.items:
+            self.old.write(item, "new")
+
+    def begin(self, receiving, options, answers):
+        self.receiver = receiving(self.new, options, answers, [self.folder])
+
+    def send(self):
+        self.sender = self.old.send(
+            self.receiver.port, self.receiver.code, *sorted({f"{self.old.home}/{item.split('/')[0]}" for item in self.items}))
+
+    def end(self, answers, taken, **how):
+        """What is not as it should be."""
+        ends = {self.receiver.wait(), self.sender.wait()}
+        found = arrived(self.items, self.folder)
+        return judged(self.items, answers, taken, found, ends, self.receiver.asked(), has_folder=self.place == "..", **how)
+
+
+def arrived(items, folder):
+    """The items that a folder has; they are removed."""
+    found = [item for item in items if os.path.exists(f"{folder}/{item}")]
+    for item in found:
+        os.remove(f"{folder}/{item}")
+    return found
+
+
+def wrong_on_the_page(work):
+    """Everything moves into the home there: the places below it are in what is sent."""
     page = OnThePage(work)
-    items = {item: kind for place, item, kind in PLACES if place == "."}
+    items = {os.path.normpath(f"{place}/{item}"): kind for place, item, kind in PLACES if not place.startswith("..")}
     sent = work.folder(None)
     for item in items:
         os.makedirs(os.path.dirname(f"{sent}/{item}"), exist_ok=True)
         small_file(f"{sent}/{item}")
-    wrong = []
     for answers, taken in PERSONS:
         sender = page.send(*sorted({f"{sent}/{item.split('/')[0]}" for item in items}))
         asked = page.answer(answers)
-        found = [item for item in items if os.path.exists(f"{page.home}/{item}")]
-        wrong += [(answers, one) for one in judged(items, answers, taken, found, {sender.wait()}, asked)]
-        for item in found:
-            os.remove(f"{page.home}/{item}")
+        found = arrived(items, page.home)
+        yield from (("page", answers, one) for one in judged(items, answers, taken, found, {sender.wait()}, asked))
         page.browser.click("button", "Start again")
+
+
+@pytest.mark.takes(40)
+def test_places(work):
+    """arriving: the place of an item decides whether it is taken, asked about or refused, at every destination and receiver"""
+    merge = ["--existing", "merge"]
+    receivers = [(Program, [*options, *merge], *rest) for options, *rest in RECEIVERS]
+    receivers += [(Program, ["--everything", *options], *rest) for options, *rest in RECEIVERS]
+    receivers += [(AtATerminal, merge, *rest) for rest in PERSONS]
+    destinations = [Destination(work, place) for place in sorted({place for place, _, _ in PLACES})]
+    wrong = []
+    for receiving, options, answers, taken in receivers:
+        # Together: each has computers of its own.
+        for destination in destinations:
+            destination.begin(receiving, options, answers)
+        for destination in destinations:
+            destination.send()
+        for destination in destinations:
+            wrong += [
+                (receiving.__name__, options, answers, destination.place, one)
+                for one in destination.end(answers, taken, asks_always=receiving is Program)]
+    if not (networks() or browser()):
+        wrong += wrong_on_the_page(work)
     equal(wrong, [], "what is not as it should be")
 
 
