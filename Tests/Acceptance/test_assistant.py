@@ -86,6 +86,8 @@ def only_a_vpn(new):
     new.browser.until("only address of this device is a VPN's")
     new.device.ip("addr", "add", "10.99.0.2/24", "dev", "net")
     new.device.ip("link", "del", "vpn")
+    # As a browser does while the addresses change, which takes a moment longer than the commands.
+    new.browser.run("const kept = fetch; fetch = () => { fetch = kept; return Promise.reject(new TypeError('the network changed')); }")
     new.browser.click("button", "Stop")
     new.browser.until("The move is stopped")
     new.browser.click("button", "Start again")

@@ -35,20 +35,31 @@ const count = (number) => number.toLocaleString();
 
 let secret = sessionStorage.getItem("secret");
 
+// A browser drops the requests that begin while an address of the computer changes, such as a VPN's:
+// each is made again, and has its effect once.
+async function ask(name, options) {
+  for (let pause = 50; ; pause *= 2) {
+    const answer = await fetch(`/${name}`, options).catch(() => null);
+    if (answer || pause > 2000) return answer;
+    await new Promise((goOn) => setTimeout(goOn, pause));
+  }
+}
 async function call(name, form = {}) {
   const body = Object.entries(form).map(([key, value]) => `${key}=${value}`).join("\n");
-  return fetch(`/${name}`, { method: "POST", headers: { "X-Peer-Secret": secret }, body }).catch(() => null);
+  const answer = await ask(name, { method: "POST", headers: { "X-Peer-Secret": secret }, body });
+  if (!answer) lost();
+  return answer;
 }
 
 async function begin() {
   const ticket = location.hash.slice(1);
   if (ticket) {
     history.replaceState(null, "", "/");
-    const answer = await fetch("/exchange", { method: "POST", headers: { "X-Peer-Ticket": ticket } }).catch(() => null);
+    const answer = await ask("exchange", { method: "POST", headers: { "X-Peer-Ticket": ticket } });
     if (answer && answer.ok) sessionStorage.setItem("secret", secret = await answer.text());
   }
   if (!secret) return lost();
-  const answer = await fetch("/events", { headers: { "X-Peer-Secret": secret } }).catch(() => null);
+  const answer = await ask("events", { headers: { "X-Peer-Secret": secret } });
   if (!answer || !answer.ok) return lost();
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

@@ -26,11 +26,15 @@ final class AssistantProgram: PageProgram {
     let input: SharedDescriptor
     /// The number of the question that it waits for an answer to.
     var question: String?
-    /// Whether it has written its last line, and gets no signal any more.
-    var isOver = false
+    /// Whether it was told to end, or has written its last line. Another signal would end it at once, or
+    /// reach another process.
+    var isEnding = false
 
     /// Ends it in order.
-    func interrupt() { if !isOver { program.interrupt() } }
+    mutating func interrupt() {
+      if !isEnding { program.interrupt() }
+      isEnding = true
+    }
   }
 
   let events: PageEvents
@@ -143,7 +147,7 @@ final class AssistantProgram: PageProgram {
     do throws(SystemError) {
       try run(
         arguments, began: { child in state.withLock { $0.child = child } }, { [self] in take($0) },
-        ended: { [self] in state.withLock { $0.child?.isOver = true } }, left: { [self] in end(call, $0) })
+        ended: { [self] in state.withLock { $0.child?.isEnding = true } }, left: { [self] in end(call, $0) })
       return .done
     } catch {
       state.withLock { $0.isIdle = true }
