@@ -405,6 +405,19 @@ import Testing
     #expect(text("a") == "newest" && text("a (3)") == "nameless" && text("a (4)") == "once more")
   }
 
+  @Test func `an import whose items are in place succeeds, also where no record of them can be written`() throws {
+    write("source", "a", "new")
+    let root = [scratch.at("source/root")]
+    let export = try Export(root)
+    let arrival = try Arrival(scratch, export.offer, existing: .merge)
+    let full = try Descriptor.openThroughLinks(Array("/dev/full".utf8), .readWrite)
+    arrival.staging.arrivals = try ArrivedItems(DiskFile(full), of: [Array("root".utf8): Self.source])
+    try arrival.write(export.outlet.frames)
+    try arrival.finish(export.result.finish)
+    #expect(text("a") == "new")
+    #expect(scratch.names("destination") == ["root"])
+  }
+
   @Test func `a record that is cut short is forgotten, and the newest record of a path counts`() throws {
     func item(_ name: String, _ size: UInt64) throws -> ArrivedItem {
       let path = try ArchivePath(Array("root/\(name)".utf8))

@@ -56,6 +56,22 @@ import Testing
     #expect(second.destination.names() == ["c"])
   }
 
+  @Test func `a look at what devices have brought creates nothing, and cuts nothing off`() throws {
+    let (own, peer) = (try Identity.generate(), try Identity.generate().fingerprint)
+    _ = try receiving.expect(peer, as: .receiver, by: own, at: "192.0.2.1", meeting: nil)
+    let part = Part(
+      .folders([Root(kind: .directory, name: Array("a".utf8))]), name: "a", sources: [SourceIdentity(7)])
+    let folder = "receiver/devices/\(peer.description)"
+    let before = home.names(folder)
+    #expect(receiving.arrivedItems(of: part, at: Array("/b".utf8)).isEmpty)
+    #expect(home.names(folder) == before)
+    _ = try receiving.arrivedItems(from: peer, part, at: Array("/b".utf8))
+    let record = try #require(Set(home.names(folder)).subtracting(before).first)
+    home.write("\(folder)/\(record)", "no record")
+    #expect(receiving.arrivedItems(of: part, at: Array("/b".utf8)).count == 1)
+    #expect(home.text("\(folder)/\(record)") == "no record")
+  }
+
   /// Both devices know each other, and the sender is sending something large.
   private func begun() throws -> (RunningReceiver, RunningSender) {
     source.write("small", patternData(1000))

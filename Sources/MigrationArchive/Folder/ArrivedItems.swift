@@ -27,6 +27,10 @@ package final class ArrivedItems: Sendable {
     /// The marks of which the sender has no item.
     var absent: Set<Mark> = []
     var removed = Done.Removed()
+    /// Whether the file may have more than the records that were read.
+    var hasMore = true
+    /// Why not all records of this import could be written.
+    var trouble: String?
   }
 
   /// What the user says about items that were moved or removed here.
@@ -46,7 +50,8 @@ package final class ArrivedItems: Sendable {
   /// The source of each root.
   private let sources: [[UInt8]: SourceIdentity]
 
-  /// Reads the records of earlier migrations from these sources, by the names of their roots.
+  /// Reads the records of earlier migrations from these sources, by the names of their roots; writes
+  /// nothing.
   package init(_ file: any StagedFile, of sources: [[UInt8]: SourceIdentity], removals: [[UInt8]: Removals] = [:])
     throws(SystemError)
   {
@@ -65,7 +70,6 @@ package final class ArrivedItems: Sendable {
       case .end(let position): end = position
       }
     }
-    try file.truncate(to: end ?? 0)
     journal = JournalFile(file, key: Self.key, position: end ?? 0)
     self.state = Mutex(state)
   }
@@ -112,6 +116,11 @@ package final class ArrivedItems: Sendable {
   }
 
   func flush() throws(SystemError) {
+    // A file loses what cannot be read only when it is written to: no old record may follow a new one.
+    if state.withLock({ $0.hasMore }) {
+      try journal.file.truncate(to: journal.position)
+      state.withLock { $0.hasMore = false }
+    }
     let pending = state.withLock { exchange(&$0.pending, with: []) }
     var positions: [UInt64: UInt64] = [:]
     try journal.append(pending.map { .arrived($0) }) { record, position in
@@ -158,6 +167,11 @@ package final class ArrivedItems: Sendable {
   package var aside: Named { state.withLock { $0.aside } }
   package var away: Named { state.withLock { $0.away } }
   package var stayed: Named { state.withLock { $0.stayed } }
+
+  /// Records that not all of what an import has put in place could be recorded.
+  func noteUnrecorded(_ error: any Error) { state.withLock { $0.trouble = "\(error)" } }
+  /// Why not all records of this import could be written: the next one takes these items for changed here.
+  package var trouble: String? { state.withLock { $0.trouble } }
 }
 
 extension ArrivedItem {

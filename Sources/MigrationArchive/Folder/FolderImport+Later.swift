@@ -243,7 +243,7 @@ extension ItemKind {
 /// Records how the items of an archive lie at the destination.
 extension FolderImport {
   /// Records every item that this import, or a run of it before, has put in place.
-  func recordArrivals() throws(ArchiveError) {
+  func recordArrivals() {
     guard let arrived else { return }
     do {
       if !arrived.isEmpty { try findAway(arrived) }
@@ -263,8 +263,7 @@ extension FolderImport {
       }
       try arrived.flush()
     } catch {
-      throw ArchiveError(
-        .importFailed, "the record of what has arrived cannot be written", cause: error as? SystemError)
+      arrived.noteUnrecorded(error)
     }
   }
 

@@ -50,6 +50,9 @@ struct ImportWorker: Sendable {
       notice("moved or removed here since an earlier migration, and left away", arrivals.away)
       notice("replaced as a whole by a newer version, and kept under another name", arrivals.aside)
       notice("removed on the other device since an earlier migration, and kept here", arrivals.stayed)
+      if let trouble = arrivals.trouble {
+        notice("a later migration may take items of this one for changed here, since no record was written: \(trouble)")
+      }
     }
     let renamed = staging.renamed
     for item in renamed { tell(item.event) }

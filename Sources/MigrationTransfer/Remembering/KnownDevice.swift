@@ -251,6 +251,15 @@ extension TransferStore {
   package func arrivedItems(
     from peer: KeyFingerprint, _ part: Part, at place: [UInt8], removals: [[UInt8]: ArrivedItems.Removals] = [:]
   ) throws(Fault) -> ArrivedItems? {
+    try arrivedItems(from: peer, part, at: place, removals) { (folder, name) throws(SystemError) in
+      try folder.openOrCreateFile(name)
+    }
+  }
+
+  private func arrivedItems(
+    from peer: KeyFingerprint, _ part: Part, at place: [UInt8], _ removals: [[UInt8]: ArrivedItems.Removals] = [:],
+    by open: (borrowing Directory, [UInt8]) throws(SystemError) -> Descriptor
+  ) throws(Fault) -> ArrivedItems? {
     guard let name = part.nameOfArrivals, device(peer, as: .receiver) != nil,
       let folder = try openFolder(Self.devicesFolder)
     else { return nil }
@@ -260,14 +269,19 @@ extension TransferStore {
     return try storing { () throws(SystemError) in
       let directory = try folder.directory.openChildDirectory(Array(peer.description.utf8))
       return try ArrivedItems(
-        DiskFile(try directory.openOrCreateFile(Array(file.utf8))), of: part.sourcesOfRoots, removals: removals)
+        DiskFile(try open(directory, Array(file.utf8))), of: part.sourcesOfRoots, removals: removals)
     }
   }
 
-  /// The records of what the sources of a part have brought to a place.
+  /// The records of what the sources of a part have brought to a place, for a look that writes nothing.
   package func arrivedItems(of part: Part, at place: [UInt8]) -> [ArrivedItems] {
     let devices = (try? devices(as: .receiver)) ?? []
-    return devices.compactMap { (try? arrivedItems(from: $0.peer, part, at: place)) ?? nil }
+    return devices.compactMap { device in
+      let items = try? arrivedItems(from: device.peer, part, at: place) { (folder, name) throws(SystemError) in
+        try folder.openChild(name)
+      }
+      return items ?? nil
+    }
   }
 
   /// Gives the only device whose name, label or key begins so the user's name.
