@@ -15,6 +15,8 @@ import Testing
     let said: Mutex<(space: FileSystemSpace, afterSync: FileSystemSpace?, looks: Int, syncs: Int)>
     /// Happens once, after the disk was asked so many times.
     let afterLooks = Mutex<(left: Int, body: @Sendable () -> Void)>((0, {}))
+    /// Happens while the disk syncs.
+    let duringSync = Mutex<@Sendable () -> Void>({})
 
     init(_ disk: DirectoryDisk, _ space: FileSystemSpace) {
       self.disk = disk
@@ -26,6 +28,7 @@ import Testing
     func places() -> any StagingPlaces { disk.places() }
     func synchronize() throws(SystemError) {
       try disk.synchronize()
+      duringSync.withLock { $0 }()
       said.withLock { said in
         said.space = said.afterSync ?? said.space
         said.syncs += 1
@@ -145,6 +148,25 @@ import Testing
     disk.set(Self.space(20, more: 65_536), afterSync: Self.space(5))
     let (number, error) = try fill(writer)
     #expect(number == 15 && error?.shortage?.bytes.available == 5 * Self.mebibyte)
+  }
+
+  @Test func `other streams write while the data of one is made durable`() throws {
+    let (writer, staging, disk) = try begin(Self.offer(bytes: 1), Self.space(20, more: 65_536))
+    disk.set(Self.space(20, more: 65_536), afterSync: Self.space(30))
+    let end = Outcome<Void>(of: "another stream's frame")
+    disk.duringSync.withLock {
+      $0 = {
+        #expect(throws: Never.self) {
+          let other = try RunningThread("other stream") {
+            end.set(Result { try StagingWriter(staging).write(try Self.chunk(0)) })
+          }
+          try end.wait(until: soon())
+          withExtendedLifetime(other) {}
+        }
+      }
+    }
+    #expect(try fill(writer, most: 16) == (16, nil))
+    #expect(end.isThere(by: .now()) && disk.syncs == 1)
   }
 
   @Test func `the disk is asked rarely`() throws {

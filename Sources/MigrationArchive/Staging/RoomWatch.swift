@@ -42,8 +42,9 @@ struct RoomWatch: Sendable {
   private var expected: Tally
   /// The bytes that may arrive before the next check.
   private var allowance = Tally()
-  /// The written bytes that the file system may not have counted yet.
-  private var unsynced: UInt64
+  /// How many bytes were written, and up to where a sync has made the file system count them.
+  private var written: UInt64
+  private var counted: UInt64 = 0
   /// The charge of the frames that are being written: their data may not be written yet, so a sync
   /// does not make the file system count it.
   private var inHand: UInt64 = 0
@@ -59,9 +60,10 @@ struct RoomWatch: Sendable {
       ? Tally(
         items: offer.items.subtractingClamped(held.items), bytes: offer.allocated.subtractingClamped(held.bytes))
       : Tally()
-    unsynced = held.bytes
+    written = held.bytes
   }
 
+  private var unsynced: UInt64 { written.subtractingClamped(counted) }
   private var uncounted: UInt64 { unsynced.addingClamped(inHand) }
 
   /// Whether the next check is due before this charge is taken.
@@ -70,20 +72,20 @@ struct RoomWatch: Sendable {
   }
 
   /// Fails unless there is space for this charge, for the rest of the offer, and for the reserve.
-  /// The space that growing files have set aside counts as free.
+  /// The space that growing files have set aside counts as free. Returns how much must be synced before
+  /// that can be told; nil where there is space.
   mutating func look(
-    before more: RoomCharge, in staging: Staging, growing: some Sequence<any StagedFile> = []
-  ) throws(ArchiveError) {
+    before more: RoomCharge, in staging: Staging, growing: some Sequence<any StagedFile> = [], isSynced: Bool
+  ) throws(ArchiveError) -> UInt64? {
     guard var space = staging.disk.space() else {
       allowance = Tally(items: .max, bytes: .max)
-      return
+      return nil
     }
     let isWorthIt = unsynced >= Self.worthSyncing
-    if shortage(before: more, at: space) != nil, isWorthIt || maySyncLittle {
-      try staging.synchronize()
-      unsynced = 0
+    // What other streams have written since a sync may count twice as well.
+    if shortage(before: more, at: space) != nil, isSynced ? unsynced > 0 : isWorthIt || maySyncLittle {
       maySyncLittle = isWorthIt
-      space = staging.disk.space() ?? space
+      return written
     }
     // The files are asked before the disk: what one of them sets aside meanwhile must not count
     // twice. Asked again, it counts once.
@@ -101,7 +103,11 @@ struct RoomWatch: Sendable {
       space.availableItems.map {
         min($0.subtractingClamped(reserve.items), max(Self.shortest.items, reserve.items / 2))
       } ?? .max
+    return nil
   }
+
+  /// The file system counts the bytes that were written up to here.
+  mutating func synced(upTo position: UInt64) { counted = max(counted, position) }
 
   private func shortage(before more: RoomCharge, at space: FileSystemSpace) -> SpaceShortage? {
     let wanted = Tally(
@@ -121,7 +127,7 @@ struct RoomWatch: Sendable {
   /// Records that charged bytes have been written, or never will be.
   mutating func settle(_ bytes: UInt64) {
     inHand = inHand.subtractingClamped(bytes)
-    unsynced = unsynced.addingClamped(bytes)
+    written = written.addingClamped(bytes)
   }
 }
 
@@ -131,37 +137,72 @@ extension Tally {
   }
 }
 
+/// What is to be done with the ledger's lock, or without it.
+private enum Step<Result: Sendable>: Sendable {
+  case done(Result)
+  case sync(upTo: UInt64)
+}
+
 /// Checks the space for the data that comes, and the limit that the user has set.
 extension StagingWriter {
-  /// Fails if there is no space for a record, and for the whole content if it came with the record.
-  func checkRoom(
-    for record: ItemRecord, _ names: LedgerNames, hasContent: Bool, _ shared: inout Staging.Shared
-  ) throws(ArchiveError) {
-    try checkMetadata(shared)
-    guard shared.looksAtSize, !shared.ledger.holds(names) else { return }
-    let content = hasContent ? record.size : 0
-    try shared.checkSize(before: content)
-    let isNew = !shared.ledger.isIncomplete(record.path, record.generation)
-    try charge(
-      RoomCharge(
-        items: isNew ? 1 : 0, content: content, journal: UInt64(record.length),
-        directories: directories(above: record.path)),
-      at: record.path, &shared)
+  /// Works on the ledger, if there is space for a record, and for the whole content if it came with the
+  /// record.
+  func withRoom<Result: Sendable>(
+    for record: ItemRecord, _ names: LedgerNames, hasContent: Bool, _ body: (inout Staging.Shared) throws -> Result
+  ) throws -> Result {
+    try withRoom(
+      at: record.path, { $0.ledger.holds(names) },
+      { shared in
+        let isNew = !shared.ledger.isIncomplete(record.path, record.generation)
+        let content = hasContent ? record.size : 0
+        return (content, RoomCharge(items: isNew ? 1 : 0, content: content, journal: UInt64(record.length)))
+      }, body)
   }
 
-  /// Fails if there is no space for a piece of a file. The journal's record of the piece takes
-  /// space too, even for a hole.
-  func checkRoom(for place: ChunkPlace, _ shared: inout Staging.Shared) throws(ArchiveError) {
-    try checkMetadata(shared)
-    guard shared.looksAtSize, !shared.ledger.holds(place) else { return }
-    let size = UInt64(place.range.count)
-    try shared.checkSize(before: size)
-    let isNew = !shared.ledger.isIncomplete(place.path, place.generation)
-    try charge(
-      RoomCharge(
-        items: isNew ? 1 : 0, content: place.isHole ? 0 : size,
-        journal: Limits.pieceOverhead + UInt64(place.path.bytes.count), directories: directories(above: place.path)),
-      at: place.path, &shared)
+  /// The same for a piece of a file. The journal's record of the piece takes space too, even for a hole.
+  func withRoom<Result: Sendable>(
+    for place: ChunkPlace, _ body: (inout Staging.Shared) throws -> Result
+  ) throws -> Result {
+    try withRoom(
+      at: place.path, { $0.ledger.holds(place) },
+      { shared in
+        let isNew = !shared.ledger.isIncomplete(place.path, place.generation)
+        let size = UInt64(place.range.count)
+        return (
+          size,
+          RoomCharge(
+            items: isNew ? 1 : 0, content: place.isHole ? 0 : size,
+            journal: Limits.pieceOverhead + UInt64(place.path.bytes.count))
+        )
+      }, body)
+  }
+
+  /// Works on the ledger, once the space for something new is known to suffice. A sync that this takes
+  /// lasts, and other streams need the ledger meanwhile.
+  private func withRoom<Result: Sendable>(
+    at path: ArchivePath, _ isHeld: (borrowing Staging.Shared) -> Bool,
+    _ charge: (borrowing Staging.Shared) -> (size: UInt64, RoomCharge), _ body: (inout Staging.Shared) throws -> Result
+  ) throws -> Result {
+    var synced: UInt64?
+    while true {
+      let step = try staging.shared.withLock { shared throws -> Step<Result> in
+        if let synced { shared.watch?.synced(upTo: synced) }
+        try checkMetadata(shared)
+        if shared.looksAtSize, !isHeld(shared) {
+          var (size, more) = charge(shared)
+          try shared.checkSize(before: size)
+          more.directories = directories(above: path)
+          if let position = try take(more, at: path, isSynced: synced != nil, &shared) { return .sync(upTo: position) }
+        }
+        return .done(try body(&shared))
+      }
+      switch step {
+      case .done(let result): return result
+      case .sync(let position):
+        try staging.synchronize()
+        synced = position
+      }
+    }
   }
 
   /// Fails if the session's metadata has used up its share of the disk.
@@ -170,17 +211,19 @@ extension StagingWriter {
     throw ArchiveError(.noSpace, "not enough space: the metadata of the items fills the disk")
   }
 
-  /// Fails if a transfer exceeds the space.
-  private func charge(
-    _ more: RoomCharge, at path: ArchivePath, _ shared: inout Staging.Shared
-  ) throws(ArchiveError) {
-    guard let watch = shared.watch else { return }
+  /// Charges something new; fails if a transfer exceeds the space. Returns how much must be synced first.
+  private func take(
+    _ more: RoomCharge, at path: ArchivePath, isSynced: Bool, _ shared: inout Staging.Shared
+  ) throws(ArchiveError) -> UInt64? {
+    guard let watch = shared.watch else { return nil }
     if watch.isDue(before: more) {
       let growing = shared.open.values.lazy.map(\.file)
-      try shared.watch?.look(before: more, in: staging, growing: growing)
+      let position = try shared.watch?.look(before: more, in: staging, growing: growing, isSynced: isSynced)
+      if let position = position ?? nil { return position }
     }
     if let bytes = shared.watch?.take(more) { charged = charged.addingClamped(bytes) }
     lastCharged = path
+    return nil
   }
 
   /// The most parent directories that may be created for a path: those that do not contain the last

@@ -122,8 +122,7 @@ package final class StagingWriter {
   /// that came before its chunks. All of this happens under the lock, so that a chunk of the file
   /// on another stream comes before or after, and finds the file.
   private func receive(_ record: ItemRecord, _ names: LedgerNames, hasContent: Bool) throws -> Ledger.Reception {
-    try staging.shared.withLock { shared in
-      try checkRoom(for: record, names, hasContent: hasContent, &shared)
+    try withRoom(for: record, names, hasContent: hasContent) { shared in
       let reception = try shared.ledger.receive(record, names, hasContent: hasContent)
       guard case .create(let discarded) = reception else { return reception }
       try checkItem(record)
@@ -226,8 +225,7 @@ package final class StagingWriter {
   /// The file of a chunk; nil if the chunk is already held. A new file is created under the lock,
   /// so that another stream's chunk of the same file finds it.
   private func admit(_ place: ChunkPlace) throws -> Staging.OpenFile? {
-    try staging.shared.withLock { (shared) -> Staging.OpenFile? in
-      try checkRoom(for: place, &shared)
+    try withRoom(for: place) { (shared) -> Staging.OpenFile? in
       switch try shared.ledger.admit(place) {
       case .held: return nil
       case .write(let number, isNew: false, _):
