@@ -26,9 +26,10 @@ struct RelayCount: Sendable {
   /// Those of a token from one network.
   func count(_ share: RelayShare) -> Int { ofShare[share, default: 0] }
 
-  /// Whether one more of a share is within a limit.
-  func hasRoom(_ share: RelayShare, _ limit: RelayLimits.Limit) -> Bool {
-    all < limit.all && isBelow(limit.ofNetwork, network: share.network) && isBelow(limit.ofToken, token: share.token)
+  /// Whether so many more of a share are within a limit.
+  func hasRoom(for more: Int, _ share: RelayShare, _ limit: RelayLimits.Limit) -> Bool {
+    all + more <= limit.all && isBelow(limit.ofNetwork - more + 1, network: share.network)
+      && isBelow(limit.ofToken - more + 1, token: share.token)
   }
 
   /// Whether one more of a network is within its limit.

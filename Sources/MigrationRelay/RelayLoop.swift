@@ -14,8 +14,9 @@ package final class RelayLoop {
   private static let (tick, shortTick) = (1_000, 20)
   /// More unsent bytes than any honest device lets wait.
   private static let mostUnsent = 16 << 10
-  /// How many descriptors a relay at its limits needs, besides the connections'.
-  package static let descriptors = RelayLimits.connections + 2 * 1_024 + 64
+  /// How many descriptors a relay at its limits needs: each joined call has two connections, and a pipe
+  /// for each direction.
+  package static let descriptors = RelayLimits.connections + 2 * RelayLimits.calls.all + 64
 
   /// A connection.
   private final class Line {
@@ -283,6 +284,8 @@ package final class RelayLoop {
     if rests == (.over, .over) { return lose(call.caller) }
     want(call.caller, Self.wanted(reads: rests.0, writes: rests.1))
     if lines[call.receiver.id] != nil { want(call.receiver, Self.wanted(reads: rests.1, writes: rests.0)) }
+    // Either may have ended the call.
+    guard lines[call.caller.id] != nil else { return }
     let goesOn = [rests.0, rests.1].contains { $0 == .allowance || $0 == .turn }
     if goesOn { unfinished.insert(call.caller.id) } else { unfinished.remove(call.caller.id) }
   }

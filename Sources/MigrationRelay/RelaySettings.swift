@@ -30,7 +30,7 @@ package enum RelayLimits {
   /// Connections that have not shown a token.
   static let unproved = Limit(ofNetwork: 64, ofToken: .max, all: 1_024)
   static let registrations = Limit(ofNetwork: 64, ofToken: 2_048, all: 4_096)
-  /// Those of callers and of those who have answered.
+  /// Those of callers and of those who answer, which count with their callers from the call on.
   static let calls = Limit(ofNetwork: 256, ofToken: 1_024, all: 2_048)
   /// Calls that wait at one registration, and meetings of one.
   package static let waiting = 16

@@ -34,8 +34,10 @@ package struct RelayTable: Sendable {
     /// When it came, or when something of it was last heard.
     var heard: Double
     var token = 0
+    /// The share in which it counts as another one's answer.
+    var joins: RelayShare?
 
-    var share: RelayShare { RelayShare(token: token, network: network) }
+    var share: RelayShare { joins ?? RelayShare(token: token, network: network) }
   }
 
   private struct Registration {
@@ -76,7 +78,7 @@ package struct RelayTable: Sendable {
   package var counters: RelayCounters {
     var counters = counted
     counters.places = registrations.count
-    counters.calls = (calls.all - waiting.count) / 2
+    counters.calls = calls.all / 2 - waiting.count
     counters.newcomers = newcomerCount
     return counters
   }
@@ -293,12 +295,12 @@ package struct RelayTable: Sendable {
     guard let receiver, let registration = registrations[receiver] else { return refuse(id, .absent) }
     volumes[visitor.token].turn(to: date)
     guard !isUsedUp(visitor.token, date) else { return refuse(id, .volume, wait: Double(date.left)) }
-    guard registration.waiting < RelayLimits.waiting, calls.hasRoom(visitor.share, RelayLimits.calls) else {
+    guard registration.waiting < RelayLimits.waiting, calls.hasRoom(for: 2, visitor.share, RelayLimits.calls) else {
       return refuse(id, .busy, wait: 1)
     }
     let call = RelayCall(Array(random.suffix(RelayCall.size)))
     prove(id, .calling(call))
-    calls.change(visitor.share, by: 1)
+    calls.change(visitor.share, by: 2)
     waiting[call] = (id, receiver)
     registrations[receiver]?.waiting += 1
     registrations[receiver]?.lastCall = now
@@ -306,14 +308,13 @@ package struct RelayTable: Sendable {
   }
 
   private mutating func answer(_ id: ID, _ call: RelayCall) {
-    guard let caller = waiting[call]?.caller else { return refuse(id, .absent) }
+    guard let caller = waiting[call]?.caller, let share = visitors[caller]?.share else { return refuse(id, .absent) }
     forget(call)
     prove(id, .joined(with: caller))
     visitors[caller]?.stage = .joined(with: id)
-    // Its volume is the caller's.
-    let token = visitors[caller]?.token ?? 0
-    visitors[id]?.token = token
-    if let visitor = visitors[id] { calls.change(visitor.share, by: 1) }
+    // Its volume and its place are the caller's.
+    visitors[id]?.token = share.token
+    visitors[id]?.joins = share
     counted.joined += 1
     for end in [caller, id] { if let way = visitors[end]?.way { actions.append(.say(end, .joined(way))) } }
     actions.append(.join(caller, id))
@@ -370,7 +371,7 @@ package struct RelayTable: Sendable {
       for meeting in registration.meetings where meetings[meeting] == id { meetings[meeting] = nil }
       for (_, call) in waiting where call.receiver == id { refuse(call.caller, .absent) }
     case .calling(let call):
-      calls.change(visitor.share, by: -1)
+      calls.change(visitor.share, by: -2)
       forget(call)
     case .joined(let other):
       calls.change(visitor.share, by: -1)

@@ -286,6 +286,32 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     _ = try script.call(27, .call(place))
   }
 
+  @Test func `a call takes the place of its answer, too`() throws {
+    var script = Script()
+    let most = RelayLimits.calls.ofNetwork / 2
+    var calls: [(id: RelayTable.ID, call: RelayCall)] = []
+    for number in 0..<RelayTable.ID(most) {
+      // Sixteen wait at one place.
+      if number % 16 == 0 {
+        _ = try script.register(10_000 + number, at: "r\(number)")
+        _ = script.say(10_000 + number, .meet(Self.meeting(of: number / 16)))
+      }
+      calls.append((number, try script.call(number, .meet(Self.meeting(of: number / 16)), at: "c")))
+    }
+    _ = try script.register(20_000, at: "r")
+    _ = script.say(20_000, .meet(Self.meeting(of: 99)))
+    #expect(script.ask(5_000, .meet(Self.meeting(of: 99)), at: "c").contains(.say(5_000, .refused(.busy, wait: 1))))
+    for (id, call) in calls { _ = script.ask(30_000 + id, .answer(call), at: "c") }
+    #expect(script.table.counters.calls == most)
+    _ = script.table.closed(0)
+    #expect(script.table.counters.calls == most - 1)
+    _ = try script.call(5_001, .meet(Self.meeting(of: 99)), at: "c")
+  }
+
+  private static func meeting(of number: RelayTable.ID) -> RelayMeeting {
+    RelayMeeting(ofSecret: [UInt8](repeating: UInt8(number), count: RelayMeeting.secretSize))
+  }
+
   @Test func `the volume of a token ends its calls until the next day or month`() throws {
     var script = Script {
       $0.daily = 1000
