@@ -27,12 +27,23 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
   var endIndex: Int { all.endIndex }
   subscript(index: Int) -> IncomingTransfer { all[index] }
 
-  /// The transfer with an identifier. A new value replaces only a transfer that is here.
+  /// The transfer with an identifier. A new value replaces only a transfer that is here, and none is
+  /// removed this way.
   subscript(of identifier: TransferID) -> IncomingTransfer? {
     get { all.first { $0.identifier == identifier } }
-    set {
-      guard let newValue, let index = all.firstIndex(where: { $0.identifier == identifier }) else { return }
-      all[index] = newValue
+    _modify {
+      guard let index = all.firstIndex(where: { $0.identifier == identifier }) else {
+        var none: IncomingTransfer?
+        yield &none
+        return
+      }
+      // It is nowhere else meanwhile: a change of a copy would copy its lists, to which a sender adds an
+      // item at a time.
+      var taken = IncomingTransfer(identifier, pairedWith: all[index].client)
+      swap(&taken, &all[index])
+      var changed: IncomingTransfer? = consume taken
+      defer { if let changed { all[index] = changed } }
+      yield &changed
     }
   }
 
