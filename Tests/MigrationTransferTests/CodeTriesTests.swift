@@ -45,7 +45,7 @@ import Testing
     #expect(spent.load(ordering: .relaxed) == 3)
   }
 
-  @Test func `the record shows no code, and is new with another salt once it was removed`() throws {
+  @Test func `the record shows no code, and begins anew once it was removed`() throws {
     try spend(2)
     let running = try CodeTries(of: code, in: store)
     let record = home.path("home/codes/state")

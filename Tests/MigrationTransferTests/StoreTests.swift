@@ -51,6 +51,29 @@ import Testing
     return remembered
   }
 
+  @Test func `a record is never longer than its reader takes: the earliest parts lose the names of items`() throws {
+    let one = try receiving(4, into: [0x2F], done: 5)
+    let (root, long) = (
+      Root(kind: .directory, name: [0x61]), String(repeating: "/" + String(repeating: "a", count: 254), count: 250)
+    )
+    var many = RememberedTransfer(
+      transfer: 4, role: .receiver, identity: one.identity, peer: one.peer, label: "", address: "192.0.2.9:1",
+      started: 1, lastSeen: 2, total: one.total, held: one.held, subject: one.subject,
+      plan: Plan((0..<20).map { Part(.folders([root]), name: "\($0)") }),
+      parts: Array(repeating: one.parts[0], count: 20))
+    for number in many.parts.indices {
+      many.parts[number].notStored = try (0..<60).map { item in
+        Refusal(path: try ArchivePath(Array("a/\(item)\(long)".utf8)), generation: 7, reason: .nameTaken, message: nil)
+      }
+    }
+    let bytes = many.encoded
+    #expect(bytes.count <= RememberedTransfer.sizeLimit)
+    let read = try RememberedTransfer(encoded: bytes)
+    let named = read.parts.map(\.notStored.count)
+    #expect(named.first == 0 && named.last == 60 && named == named.sorted())
+    #expect(read.parts[0].finished == one.parts[0].finished && read.parts[0].unsent == 6)
+  }
+
   @Test func `a record is read as it was written`() throws {
     var elsewhere = try receiving(4, into: [0x2F])
     elsewhere.parts[0].begun?.elsewhere = [0x2F, 0xFE]

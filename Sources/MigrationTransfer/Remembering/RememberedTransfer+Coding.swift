@@ -8,8 +8,11 @@ extension RememberedTransfer {
   /// Those of programs of versions 2 and 1 of the protocol.
   private static let olderMagics = [2, 1].map { Array("peer transfer \($0)\n".utf8) }
   private static let subject = "a remembered transfer"
-  /// Far more than any record has.
+  /// More than any record has.
   static let sizeLimit = 64 << 20
+  /// The most bytes of its parts: where these have more, the earliest have no names of items, only their
+  /// numbers.
+  private static let partsLimit = 48 << 20
 
   /// The plan and the parts of one transfer as they are in its file. A plan of a thousand parts is
   /// written a thousand times, each time with another part changed.
@@ -33,6 +36,12 @@ extension RememberedTransfer {
       } else if pieces.parts[number].part != part {
         pieces.parts[number] = (part, part.encoded)
       }
+    }
+    var size = pieces.parts.reduce(0) { $0 + $1.bytes.count }
+    for number in pieces.parts.indices where size > Self.partsLimit {
+      let bare = pieces.parts[number].part.withoutNames.encoded
+      size -= pieces.parts[number].bytes.count - bare.count
+      pieces.parts[number].bytes = bare
     }
     return RecordFile.encode(fields(pieces), magic: Self.magic)
   }
@@ -143,6 +152,20 @@ extension RememberedTransfer {
 
 extension RememberedTransfer.Part {
   private static let subject = "a part of a remembered transfer"
+
+  /// The same without the names of items.
+  fileprivate var withoutNames: Self {
+    var part = self
+    part.notStored = []
+    part.finished = finished.map { finished in
+      let done = finished.done
+      return Finished(
+        done: Done(
+          total: done.total, losses: done.losses, notStored: done.notStored, count: done.renamed, removed: done.removed),
+        at: finished.at)
+    }
+    return part
+  }
 
   fileprivate var encoded: [UInt8] {
     var fields = Fields()
