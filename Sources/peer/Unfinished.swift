@@ -161,27 +161,34 @@ extension TransferStore.Listed {
   }
 
   /// A clause about an unfinished transfer into this directory, with the commands for it.
-  fileprivate var notice: String {
+  var notice: String {
     let name = VisibleText.quoted(Staging.name(of: remembered.transfer.ofPart(remembered.newest)))
-    let arrived = Figures.share(remembered.held.bytes, of: max(remembered.total.bytes, remembered.held.bytes))
     if remembered.parts.count > 1 {
       let done = remembered.parts.count { $0.finished != nil }
       return
         "\(done) of \(remembered.parts.count) parts from \(VisibleText.of(device)) have arrived: the others follow when "
         + "that device runs its 'peer send' again, and \(DataHint.forgetting(shortIdentifier)) gives them up"
     }
-    return
-      "\(name) has an unfinished transfer from \(VisibleText.of(device)) (\(arrived)): it resumes when that device "
-      + "runs its 'peer send' again, and \(DataHint.forgetting(shortIdentifier)) removes it"
+    let ending = "when that device runs its 'peer send' again, and \(DataHint.forgetting(shortIdentifier)) removes it"
+    if isAllHere {
+      return "\(name) has everything that \(VisibleText.of(device)) sends, which is not in its place yet: that follows "
+        + ending
+    }
+    return "\(name) has an unfinished transfer from \(VisibleText.of(device)) (\(arrived)): it resumes " + ending
+  }
+
+  /// Whether all data has arrived, and only its import is left.
+  private var isAllHere: Bool { remembered.total.bytes > 0 && remembered.held.bytes >= remembered.total.bytes }
+
+  private var arrived: String {
+    Figures.share(remembered.held.bytes, of: max(remembered.total.bytes, remembered.held.bytes))
   }
 
   private var shortIdentifier: String { String(remembered.transfer.hexadecimal.prefix(8)) }
 
   fileprivate func row(now: Int64) -> [String] {
-    let total = max(remembered.total.bytes, remembered.held.bytes)
     return [
-      shortIdentifier, what, VisibleText.of(device),
-      Figures.share(remembered.held.bytes, of: total),
+      shortIdentifier, what, VisibleText.of(device), isAllHere ? "all, not in place" : arrived,
       isInUse ? "in use" : Figures.ago(now - remembered.lastSeen),
     ]
   }

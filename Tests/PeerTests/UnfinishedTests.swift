@@ -7,14 +7,14 @@ import Testing
 
 @Suite struct UnfinishedTests {
   private func listed(
-    _ subject: RememberedTransfer.Subject, inUse: Bool = false, isDone: Bool = false
+    _ subject: RememberedTransfer.Subject, inUse: Bool = false, isDone: Bool = false, held: UInt64 = 1_200_000_000
   ) throws -> TransferStore.Listed {
     let identity = try Identity.generate()
     let role: Role = if case .sources = subject { .sender } else { .receiver }
     var remembered = RememberedTransfer(
       transfer: 0x0123_4567 << 96, role: role, identity: try identity.encoded(), peer: identity.fingerprint,
       label: "old\u{1B} laptop", address: "192.0.2.7:1", started: 0, lastSeen: 1_000,
-      total: Tally(items: 9, bytes: 3_000_000_000), held: Tally(items: 2, bytes: 1_200_000_000), subject: subject,
+      total: Tally(items: 9, bytes: 3_000_000_000), held: Tally(items: 2, bytes: held), subject: subject,
       plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [RememberedTransfer.Part()])
     if isDone { remembered.parts[0].finished = .init(done: Done(total: Tally()), at: 5) }
     return TransferStore.Listed(remembered: remembered, isInUse: inUse)
@@ -41,6 +41,16 @@ import Testing
         00000000  left in /srv/in, without its record                                   1 hour ago
 
         """)
+  }
+
+  @Test func `a transfer of which everything is here says that it is not in place yet, and what comes next`() throws {
+    #expect(try listed(destination).notice.contains("(1.2/3.0 GB): it resumes when"))
+    let whole = try listed(destination, held: 3_000_000_000)
+    #expect(
+      whole.notice.contains("sends, which is not in its place yet: that follows when that device runs its 'peer send'"))
+    #expect(
+      TransferStore.Listing(transfers: [whole]).table(now: 1_000).standardOutput
+        .contains("all, not in place"))
   }
 
   private static let leftover = TransferStore.Leftover(
