@@ -270,7 +270,7 @@ RECORD = Fields(
 ALLOWED = {"size": {FILE, METADATA}, "mode": {DIRECTORY, FILE, METADATA}, "modified": {DIRECTORY, FILE, SYMLINK, METADATA},
            "target": {SYMLINK, HARDLINK}, "owner": {DIRECTORY, FILE, SYMLINK, METADATA}, "attributes": {DIRECTORY, FILE, METADATA},
            "acl": {DIRECTORY, FILE, METADATA}, "defaultAcl": {DIRECTORY}, "names": {DIRECTORY, FILE, SYMLINK, METADATA},
-           "changed": {FILE, METADATA}}
+           "changed": {DIRECTORY, FILE, METADATA}}
 
 
 def check_path(path):
@@ -428,6 +428,10 @@ def mark_of_symlink(key, target, path):
 def mark_of_directory(key, modified, path):
     """The mark of kind 2, of a directory that belongs together with its contents."""
     return siphash(key, b"\x08" + TIME.put(modified) + path)
+
+
+def mark_of_directory_as_it_came(key, modified, changed, path):
+    return siphash(key, b"\x0c" + TIME.put(modified) + TIME.put(changed) + path)
 
 
 def mark_of_path(key, path):

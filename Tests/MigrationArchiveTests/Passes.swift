@@ -11,6 +11,8 @@ struct Passes {
   struct Pass {
     /// Besides directories, and besides those of which only the metadata came.
     let sent: [String]
+    /// The directories that came; empty for the root.
+    let folders: [String]
     let following: [String]
     let refused: [String]
     let away: [String]
@@ -59,12 +61,14 @@ struct Passes {
       arrival.staging.drop(export.result.stale)
       try arrival.finish(export.result.finish)
     }
+    let folders = try export.entries.filter { $0.record?.kind == .directory }
     let entries = try export.entries.filter { $0.record?.kind != .directory }
     func names(_ isMetadata: Bool) -> [String] {
       entries.filter { ($0.record?.kind == .metadata) == isMetadata }.map { String($0.text.dropFirst(5)) }.sorted()
     }
     return Pass(
-      sent: Set(names(false)).sorted(), following: names(true),
+      sent: Set(names(false)).sorted(), folders: folders.map { String($0.text.dropFirst(5)) }.sorted(),
+      following: names(true),
       refused: arrival.staging.refusals(from: 0).map { String($0.path.text.dropFirst(5)) },
       away: arrival.staging.arrivals?.away.paths.map { String($0.text.dropFirst(5)) } ?? [],
       stayed: arrival.staging.arrivals?.stayed.paths.map { String($0.text.dropFirst(5)) } ?? [],

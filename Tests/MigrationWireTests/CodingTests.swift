@@ -161,6 +161,12 @@ import Testing
       case "folder":
         let time = ItemTime(seconds: Int64(parts[1])!, nanoseconds: UInt32(parts[2])!)
         #expect(keys.presentMark(directory: try ArchivePath(bytes(hex: parts[3])), modified: time) == expected)
+      case "unchanged":
+        let times = (0...1).map {
+          ItemTime(seconds: Int64(parts[1 + 2 * $0])!, nanoseconds: UInt32(parts[2 + 2 * $0])!)
+        }
+        let path = try ArchivePath(bytes(hex: parts[5]))
+        #expect(keys.stateMark(directory: path, modified: times[0], changed: times[1]) == expected)
       case "digest":
         var ledger = Ledger(keys: keys, bound: Bound(items: 2, bytes: 13, metadata: 0))
         for (path, generation, body) in [

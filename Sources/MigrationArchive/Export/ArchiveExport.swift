@@ -52,6 +52,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     var firstUnsent: Unsent?
     /// The states in which items were sent that are captured together with others.
     var captured: [Int: Generation] = [:]
+    var folders = LeftOutFolders()
   }
 
   package let settings: ExportSettings
@@ -119,8 +120,16 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     }
   }
 
-  /// Waits until every item has been read.
-  package func waitUntilRead() throws(ArchiveError) { try wait { $0.isRead } }
+  /// Waits until every item has been read, and counts the directories that stay left out.
+  package func waitUntilRead() throws(ArchiveError) {
+    try wait { $0.isRead }
+    let count = state.withLock { state in
+      let count = state.batches.keys.reduce(0) { $0 + (state.batches[$1]?.folders.take() ?? 0) }
+      state.sum.leftOut.present += count
+      return count
+    }
+    settings.listener.skipped(items: count, bytes: 0)
+  }
 
   private func wait(_ isOver: (State) -> Bool) throws(ArchiveError) {
     let end = state.wait { state -> Result<Void, ArchiveError>? in
@@ -274,6 +283,21 @@ extension ArchiveExport {
     state.withLock { $0.batches[item.batch]?.links.sent(item.index, generation) }
   }
 
+  /// Leaves a directory out, unless something in it is in the archive.
+  func leavesOut(_ item: WorkList.Item) -> Bool {
+    state.withLock { $0.batches[item.batch]?.folders.leaveOut(item.index) } ?? false
+  }
+
+  /// Records that an item with this parent is in the archive. Returns the left out directories above it,
+  /// which are in the archive from now on.
+  func needed(above parent: Int32, of number: WorkList.Batch) -> [Int] {
+    state.withLock { state in
+      state.batches[number].map { $0.source.tree }.flatMap { tree in
+        state.batches[number]?.folders.need(parent) { tree.nodes[$0].parent }
+      } ?? []
+    }
+  }
+
   func captured(_ item: WorkList.Item, _ generation: Generation) {
     state.withLock { $0.batches[item.batch]?.captured[item.index] = generation }
   }
@@ -293,56 +317,5 @@ extension ArchiveExport {
     guard state.withLock({ $0.list.done(count, of: batch) }) else { return }
     state.broadcast()
     batchEnded()
-  }
-}
-
-/// The files of a batch that have several names, and the name that carries the content of each.
-///
-/// Names with the same generation are names of one file in one state. A file that changed
-/// meanwhile, or that reuses a freed inode number, is sent separately.
-struct LinkedNames: Sendable {
-  /// The name that carries the content of a file.
-  enum Claim: Equatable, Sendable {
-    /// The name that asks.
-    case mine
-    /// Another name, which a reader is processing.
-    case others
-    /// This name, which is in the archive.
-    case sent(Int)
-  }
-
-  private enum Name: Sendable {
-    case inHand(Int)
-    case sent(Int)
-  }
-
-  private var names: [Generation: Name] = [:]
-  private var inHand: [Int: Generation] = [:]
-
-  /// Claims the content of a generation for a name.
-  mutating func claim(_ index: Int, _ generation: Generation) -> Claim {
-    if inHand[index] != generation { released(index) }
-    switch names[generation] {
-    case .sent(let first): return .sent(first)
-    case .inHand(let other) where other != index: return .others
-    case .inHand: return .mine
-    case nil:
-      names[generation] = .inHand(index)
-      inHand[index] = generation
-      return .mine
-    }
-  }
-
-  /// Records that a name is in the archive, with its content in this generation.
-  mutating func sent(_ index: Int, _ generation: Generation) {
-    released(index)
-    if case .sent = names[generation] { return }
-    names[generation] = .sent(index)
-  }
-
-  /// Records that a name does not carry the content that it had claimed.
-  mutating func released(_ index: Int) {
-    guard let generation = inHand.removeValue(forKey: index) else { return }
-    if case .inHand(index) = names[generation] { names[generation] = nil }
   }
 }

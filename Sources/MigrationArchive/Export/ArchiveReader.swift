@@ -20,6 +20,8 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   var file: (number: WorkList.FileNumber, file: LargeFile<Place.File>, rest: LargeFile<Place.File>.Part?)?
   /// The directory of the last item; the next item is usually in the same directory.
   private var current: (batch: WorkList.Batch, parent: Int32, directory: Place, path: ArchivePath?)?
+  /// The directory of the last item that is in the archive.
+  private var needed: (batch: WorkList.Batch, parent: Int32)?
   /// The number of items of the run that are done.
   private var done = 0
   var readAhead = ReadAhead()
@@ -169,6 +171,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
       case .send: break
       }
     }
+    addFolders(above: node.parent, of: item.batch, batch)
     if node.isShared {
       switch try addLink(item, path, in: directory, batch) {
       case .added: return done(item)
@@ -287,22 +290,64 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let look = try directory.look { () throws(SystemError) in try directory.status(name) }
     let status = look.status
     let target = status.kind == .symbolicLink ? try directory.readLink(name) : nil
-    if let target, packer.isMerging,
-      packer.answer(path, status, target: target, isWanted: batch.isWanted(item.index)) == .leftOut
-    {
-      return done(item)
+    if packer.isMerging {
+      let isWanted = batch.isWanted(item.index)
+      if let target, packer.answer(path, status, target: target, isWanted: isWanted) == .leftOut { return done(item) }
+      if status.kind == .directory, !isWanted, packer.isKnown(directory: path, status), export.leavesOut(item) {
+        return done(item)
+      }
     }
+    addFolders(above: node.parent, of: item.batch, batch)
+    if try add(item.index, path, look, target: target, in: directory, batch) {
+      done(item)
+    } else {
+      unsent(item, .vanished, "it was replaced by something else", in: batch)
+    }
+  }
+
+  /// Adds the directories above an item that have been left out: what is in the archive has its
+  /// directories in it.
+  private func addFolders(above parent: Int32, of number: WorkList.Batch, _ batch: SourceBatch<Place>) {
+    guard packer.isMerging, needed?.batch != number || needed?.parent != parent else { return }
+    needed = (number, parent)
+    for index in export.needed(above: parent, of: number) {
+      let node = batch.tree.nodes[index]
+      let item = WorkList.Item(batch: number, index: index)
+      do {
+        let (directory, path) = (try batch.open(node.parent), try batch.path(index))
+        let look = try directory.look { () throws(SystemError) in try directory.status(batch.tree.name(node)) }
+        guard try add(index, path, look, in: directory, batch) else {
+          report(item, .vanished, "it was replaced by something else", in: batch)
+          continue
+        }
+      } catch {
+        let unsent = (error as? SystemError).map { Unsent(path: [], $0) }
+        report(item, unsent?.reason ?? .beyondLimits, unsent?.message, in: batch)
+      }
+    }
+  }
+
+  /// Adds the record of an item without content; false if the item is of another kind than it was.
+  private func add(
+    _ index: Int, _ path: ArchivePath, _ look: SourceStatus, target: [UInt8]? = nil, in directory: Place,
+    _ batch: SourceBatch<Place>
+  ) throws -> Bool {
+    let (status, node) = (look.status, batch.tree.nodes[index])
     let generation = packer.generation(of: look.fingerprint(on: directory.fileSystem(of: status)))
     guard ItemKind(status.kind) == node.kind,
       var record = ItemRecord(
         status, path: path, generation: generation, target: target, withOwner: batch.owners != nil)
-    else { return unsent(item, .vanished, "it was replaced by something else", in: batch) }
+    else { return false }
     var extended = ExtendedMetadata()
-    if status.kind == .directory { extended = try directory.extendedMetadata(ofDirectory: name) }
+    if status.kind == .directory {
+      extended = try directory.extendedMetadata(ofDirectory: batch.tree.name(node))
+      // The time of a change proves nothing that another change could have as well.
+      if look.unsettledSeconds > 0 || !directory.showsEveryChange(status) { record.changed = nil }
+    }
     record.add(extended, naming: batch.owners)
     packer.add(record)
     packer.leaveBehind(extended.leftBehind)
-    done(item)
+    return true
   }
 
   // MARK: Unsendable items
@@ -316,36 +361,18 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   func unsent(
     _ item: WorkList.Item, _ reason: Unsent.Reason, _ message: String?, in batch: SourceBatch<Place>
   ) {
+    report(item, reason, message, in: batch)
+    done(item)
+  }
+
+  private func report(
+    _ item: WorkList.Item, _ reason: Unsent.Reason, _ message: String?, in batch: SourceBatch<Place>
+  ) {
     if batch.tree.nodes[item.index].isShared { export.released(item) }
     let path = (try? batch.tree.path(item.index))?.bytes ?? Array(batch.tree.name(batch.tree.nodes[item.index]))
     let unsent = batch.named(Unsent(path: path, reason: reason, message: message))
     export.note(unsent, of: item.batch)
     packer.unsent(unsent)
-    done(item)
-  }
-
-  // MARK: Read-ahead
-
-  /// Asks the disk for the small files that are read next, if reading is the bottleneck.
-  private func fetch(behind item: WorkList.Item, in batch: SourceBatch<Place>, after seconds: Double) {
-    guard let run, run.number == item.batch else { return }
-    let nodes = batch.tree.nodes
-    let wanted = readAhead.read(
-      item.index, of: run.items.upperBound, bytes: nodes[item.index].countedSize, seconds: seconds)
-    let begun = BootInstant.now()
-    defer {
-      if !wanted.isEmpty { readAhead.asked(for: wanted.count, seconds: BootInstant.now().seconds(since: begun)) }
-    }
-    for other in wanted {
-      let node = nodes[other]
-      guard node.kind == .file, (1...UInt64(packer.sizes.smallFile)).contains(node.countedSize) else { continue }
-      if ahead?.batch != item.batch || ahead?.parent != node.parent {
-        // Any error of this file is found when the file is read.
-        guard let directory = try? batch.open(node.parent) else { continue }
-        ahead = (item.batch, node.parent, directory)
-      }
-      ahead?.directory.fetch(batch.tree.name(node), length: Int(node.size))
-    }
   }
 }
 

@@ -99,6 +99,13 @@ package struct ExportSettings: Sendable {
       keys.stateMark(path: path, size: UInt64(status.size), modified: modified, changed: changed), .state)
   }
 
+  /// Whether the destination has a mark of a directory that has arrived as it is now.
+  func isInArrivedState(directory path: ArchivePath, _ status: FileStatus) -> Bool {
+    guard let changed = status.changedAtSource else { return false }
+    return held.has(
+      keys.stateMark(directory: path, modified: ItemTime(status.modified), changed: changed), .state)
+  }
+
   /// Whether the destination has a mark of a file that has arrived with this content.
   func hasArrivedContent(_ path: ArchivePath, _ status: FileStatus, _ sum: ContentSum) -> Bool {
     sum.bytes.map { held.has(keys.contentMark(path: path, size: UInt64(status.size), sum: $0), .content) } ?? false

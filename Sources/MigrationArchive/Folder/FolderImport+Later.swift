@@ -258,7 +258,8 @@ extension FolderImport {
         guard let target = target(of: record.path, moves),
           var item = try arrival(of: record, at: target, arrived, size: contents.rewritten[record.path])
         else { return }
-        if case .file = record.body { (item.changed, item.sum) = (record.changed, contents.sum(of: claim)) }
+        if record.kind != .hardLink { item.changed = record.changed }
+        if case .file = record.body { item.sum = contents.sum(of: claim) }
         try arrived.add(item)
       }
       try arrived.flush()

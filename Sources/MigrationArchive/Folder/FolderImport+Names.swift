@@ -167,7 +167,10 @@ struct ArchivePaths {
         guard staging.shared.withLock({ $0.ledger.refuses(path: refused) }) else { return }
         path = refused
       } else {
-        guard let item = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(item) }) else { return }
+        // Of metadata alone, nothing is staged.
+        guard let item = claim.completedItem, item.kind != .metadata,
+          staging.shared.withLock({ $0.ledger.holds(item) })
+        else { return }
         path = item.path
       }
       for place in path.lineage { hashes.insert(EarlierItems.hash(place, key)) }

@@ -12,6 +12,7 @@ package struct PresentItems: Equatable, Sendable {
   /// Marks of kind 4, ascending.
   package private(set) var removed: [Mark] = []
   /// Marks of kinds 5, 6 and 7, ascending: of files that have arrived, in the state in which they came.
+  /// Kind 6 also has directories.
   package private(set) var arrived: [Mark] = []
   package private(set) var states: [Mark] = []
   package private(set) var contents: [Mark] = []
@@ -66,8 +67,8 @@ package struct PresentItems: Equatable, Sendable {
 
   /// Adds what the same source has brought before, wherever it is now: none of it need come again. Where
   /// it was touched, only a newer version is wanted, and so it is where it was moved or removed, unless
-  /// the user wants that again. Of a folder under version control the directories tell by their times
-  /// that nothing was added or removed.
+  /// the user wants that again. A directory that lies here need not come again as it was; of a folder
+  /// under version control the directories tell by their times that nothing was added or removed.
   mutating func add(
     _ arrived: ArrivedItems, in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32
   ) throws {
@@ -81,10 +82,15 @@ package struct PresentItems: Equatable, Sendable {
       guard let mark = item.presentMark(keys, timeGranularity: timeGranularity) else { return }
       note(mark, earlier(item), keys.stateMarks(of: item, timeGranularity: timeGranularity))
     }
-    if !folders.isEmpty {
-      try arrived.visit { item in
-        guard item.kind == .directory, item.path.lineage.contains(where: folders.contains) else { return }
-        note(keys.presentMark(directory: item.path, modified: item.modified), earlier(item))
+    try arrived.visit { item in
+      guard item.kind == .directory else { return }
+      let earlier = earlier(item)
+      if item.path.lineage.contains(where: folders.contains) {
+        note(keys.presentMark(directory: item.path, modified: item.modified), earlier)
+      }
+      guard let changed = item.changed, states.count < Limits.presentMarks else { return }
+      if case .merges = NameFacts(.folder, earlier, existing: .merge).fate {
+        states.append(keys.stateMark(directory: item.path, modified: item.modified, changed: changed))
       }
     }
     present = Self.unique(present)
@@ -97,7 +103,7 @@ package struct PresentItems: Equatable, Sendable {
   private mutating func note(
     _ mark: Mark, _ earlier: NameFacts.Earlier, _ state: (state: Mark, content: Mark)? = nil
   ) {
-    guard max(present.count, removed.count, arrived.count) < Limits.presentMarks else { return }
+    guard max(present.count, removed.count, states.count) < Limits.presentMarks else { return }
     switch NameFacts(.leaf, earlier, existing: .merge).fate {
     case .known:
       guard let state else { return present.append(mark) }

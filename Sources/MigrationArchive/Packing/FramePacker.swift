@@ -101,6 +101,12 @@ final class FramePacker {
     return .leftOut
   }
 
+  /// Whether a directory need not be sent: nothing of it has changed since it arrived. It is counted when
+  /// nothing in it was sent either.
+  func isKnown(directory path: ArchivePath, _ status: FileStatus) -> Bool {
+    settings.isInArrivedState(directory: path, status)
+  }
+
   /// The fate of a file of which only the time of change is new.
   func fate(of path: ArchivePath, _ status: FileStatus, _ sum: ContentSum) -> NameFacts.Fate {
     NameFacts(

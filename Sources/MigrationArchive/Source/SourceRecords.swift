@@ -80,7 +80,7 @@ extension ItemRecord {
       path: path, generation: generation, body: body,
       mode: status.kind == .symbolicLink ? nil : UInt16(truncatingIfNeeded: status.mode & 0o7777),
       modified: ItemTime(status.modified))
-    if status.kind == .regular { changed = status.changedAtSource }
+    if status.kind != .symbolicLink { changed = status.changedAtSource }
     if withOwner { owner = Owner(user: status.owner, group: status.group) }
   }
 }

@@ -83,7 +83,7 @@ package struct ItemRecord: Equatable, Sendable {
   package let body: Body
   package var mode: UInt16?
   package var modified: ItemTime?
-  /// When a file, or its metadata, last changed at the source.
+  /// When a file or directory, or its metadata, last changed at the source.
   package var changed: ItemTime?
   package var owner: Owner?
   package var attributes: [ExtendedAttribute] = []
@@ -194,7 +194,7 @@ package struct ItemRecord: Equatable, Sendable {
     // One bit a tag.
     let forbidden: UInt16 =
       switch kind {
-      case .directory: 1 << 13
+      case .directory: 0
       case .file, .metadata: 1 << 11
       case .symbolicLink: 1 << 5 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13
       case .hardLink: 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13

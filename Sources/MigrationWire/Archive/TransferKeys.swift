@@ -76,6 +76,19 @@ package struct TransferKeys: Equatable, Sendable {
     return hash.finish()
   }
 
+  /// The mark of a directory that has arrived, with the time of its last change at the source (Protocol
+  /// §9.2, kind 6).
+  package func stateMark(directory path: ArchivePath, modified: ItemTime, changed: ItemTime) -> Mark {
+    var hash = SipHash(key: hashKey)
+    hash.combine(12 as UInt8)
+    for time in [modified, changed] {
+      hash.combine(time.seconds)
+      hash.combine(time.nanoseconds)
+    }
+    hash.combine(path.bytes)
+    return hash.finish()
+  }
+
   /// The mark of a file that has arrived, with the sum of its content (Protocol §9.2, kind 7).
   package func contentMark(path: ArchivePath, size: UInt64, sum: [UInt8]) -> Mark {
     var hash = SipHash(key: hashKey)

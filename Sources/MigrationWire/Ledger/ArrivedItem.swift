@@ -32,7 +32,7 @@ package struct ArrivedItem: Equatable, Sendable {
   package let modified: ItemTime
   /// The target of a symbolic link; of a file a hash of its content, where entries prove nothing.
   package let content: [UInt8]
-  /// When a file, or its metadata, had last changed at the source; nil if that is not known.
+  /// When a file or directory, or its metadata, had last changed at the source; nil if that is not known.
   package var changed: ItemTime?
   /// The sum of a file's content as it came (`ContentSum`); empty if that is not known.
   package var sum: [UInt8] = []

@@ -385,6 +385,8 @@ def hashes():
         lines.append(f"link {target.hex()} {path.hex()} = {wire.mark_of_symlink(HASH_KEY, target, path).hex()}")
     folder = wire.mark_of_directory(HASH_KEY, (1_700_000_000, 5), b"a/.git")
     lines.append(f"folder 1700000000 5 {b'a/.git'.hex()} = {folder.hex()}")
+    folder = wire.mark_of_directory_as_it_came(HASH_KEY, (1_700_000_000, 5), (1_700_000_001, 6), b"a/b")
+    lines.append(f"unchanged 1700000000 5 1700000001 6 {b'a/b'.hex()} = {folder.hex()}")
     for path in (b"photos/hello.txt", b"\xff"):
         lines.append(f"taken {path.hex()} = {wire.mark_of_path(HASH_KEY, path).hex()}")
     for source in ((66306, 131, 13, 1_700_000_000, 5, 1_700_000_001, 6), (2**64 - 1, 2**64 - 1, 0, -2, 0, -1, 1)):
