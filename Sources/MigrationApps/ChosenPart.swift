@@ -24,6 +24,8 @@ package struct ChosenPart: Sendable {
   package let size: EntrySize?
   /// What is not sent of the places.
   package let selection: Selection
+  /// What was found in the places as they were measured, by the names of their roots.
+  package let walked: [[UInt8]: SourceTree]
 
   init(app entry: Inventory.Entry, in inventory: Inventory) {
     guard let app = entry.app else { preconditionFailure("the entry is of an app") }
@@ -35,6 +37,7 @@ package struct ChosenPart: Sendable {
     name = Part.name(of: [Array((app.name.isEmpty ? app.identifier : app.name).utf8)])
     size = entry.size
     selection = inventory.selection(for: places, of: app)
+    walked = entry.walked
   }
 
   /// The part of some items; nil without items.
@@ -47,6 +50,7 @@ package struct ChosenPart: Sendable {
       sum.flatMap { sum in entry.size.map { sum.adding($0) } }
     }
     selection = inventory.selection(for: places)
+    walked = entries.reduce(into: [:]) { $0.merge($1.walked) { $1 } }
   }
 
   /// The places, by their names in the archive; none for an app with an extension.

@@ -26,6 +26,10 @@ package struct Inventory: Sendable {
     package fileprivate(set) var size: EntrySize?
     /// How many items of it cannot be read.
     package fileprivate(set) var unreadable = 0
+    /// How many bytes of it cross at most, to a computer that has the last move; nil if there is none.
+    package fileprivate(set) var crossing: UInt64?
+    /// What was found as it was measured, by the names of its roots.
+    fileprivate(set) var walked: [[UInt8]: SourceTree] = [:]
 
     /// The paths that move, relative to the home; empty for an app with an extension.
     package var places: [Place] {
@@ -56,8 +60,8 @@ package struct Inventory: Sendable {
   /// word. The number that a person sees is the position and one.
   package private(set) var entries: [Entry] = []
   package private(set) var leftOut: [Omission] = []
-  /// Whether some computer has got an earlier move from this one.
-  package var hasMovedBefore = false
+  /// When the last move of this home to another computer began; of several computers, the earliest.
+  package var lastMove: Timestamp?
   /// The paths that belong to one entry, and to no folder above them, sorted.
   private var taken: [[UInt8]] = []
   private let home: SharedDirectory
@@ -115,11 +119,15 @@ package struct Inventory: Sendable {
       let places = entries[index].places
       let selection = selection(for: places, of: entries[index].app)
       var size = EntrySize(Tally(), allocated: 0)
+      var changed: UInt64 = 0
       for place in places {
         do {
           let root = try place.source(in: home, sharing: &parents)
-          let tree = try SourceWalk.walk([root], selecting: selection, isStopped: { stop.isSet })
+          let tree = try SourceWalk.walk(
+            [root], selecting: selection, countingSince: lastMove, isStopped: { stop.isSet })
+          changed += tree.changedBytes
           size = size.adding(EntrySize(tree.total, allocated: tree.allocated))
+          entries[index].walked[place.root] = tree
           entries[index].unreadable += tree.unsent.count { $0.reason == .unreadable }
           leftOut += tree.mountPoints.map { Omission(place.path + $0.dropFirst(place.root.count), .otherFileSystem) }
           for path in tree.leftOut where Omission.isTrash(path) {
@@ -132,6 +140,7 @@ package struct Inventory: Sendable {
         }
       }
       entries[index].size = size
+      if lastMove != nil { entries[index].crossing = entries[index].app == nil ? changed : size.tally.bytes }
       progress(index, self)
     }
     leftOut.sort { $0.path.lexicographicallyPrecedes($1.path) }

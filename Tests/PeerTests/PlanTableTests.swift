@@ -84,6 +84,26 @@ import Testing
           + #""secret":false,"items":2,"bytes":3000}"#))
     #expect(text.hasSuffix(#""leftOut":[{"path":".cache","reason":"a cache, which programs make again"}]}"#))
   }
+
+  @Test(arguments: [(0, "3.0 kB"), (1 << 40, "0 B")] as [(Int64, String)])
+  func `after an earlier move, each entry says how much of it crosses, and the total too`(
+    move: Int64, crossing: String
+  ) throws {
+    let app = MovableApp(
+      .described, identifier: "org.example.notes", name: "Notes",
+      places: [Place(root: Array("data".utf8), path: Array(".bashrc".utf8), kind: .file)])
+    var inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: [app])
+    inventory.lastMove = Timestamp(seconds: move, nanoseconds: 0)
+    try inventory.measure(until: StopSignal())
+    let table = PlanTable(inventory: inventory, choice: PlanChoice(inventory))
+    let lines = table.text(columns: 200).split(separator: "\n").map(String.init)
+    #expect(lines.contains { $0.contains("Documents") && $0.hasSuffix("will send at most \(crossing)") })
+    let sum = move == 0 ? "3.0 kB" : "5 B"
+    #expect(
+      lines.last == "To a computer that has the last move: will send at most \(sum) of 3.0 kB; "
+        + "of that 5 B are apps, whose data crosses as a whole")
+    #expect(table.json.json.text.contains(#""bytes":5,"crossingBytes":5}"#))
+  }
 }
 
 @Suite struct MigrationTableTests {

@@ -10,6 +10,8 @@ package final class FolderSource: ItemSource {
   private let notice: @Sendable (String) -> Void
   /// Where the roots are, for the user, if their names are keys.
   package let places: RootPlaces?
+  /// What has been walked before, by the names of the roots; empty once it has been used.
+  private let walked: Mutex<[[UInt8]: SourceTree]>
   private let tree = Mutex<SourceTree?>(nil)
   private let recaptures = Mutex(0)
 
@@ -27,16 +29,17 @@ package final class FolderSource: ItemSource {
 
   /// Sends items that are held already, under their names in the archive. `contents` makes the
   /// contents of the part from the items that can be sent. `places` says where they are, if their names
-  /// are keys.
+  /// are keys. `walked` has the trees of roots that have been walked with the same selection.
   package init(
     roots: [SourceRoot], selecting selection: Selection, withOwners: Bool = false,
     contents: @escaping @Sendable ([Root]) -> Offer.Contents = { .folders($0) }, places: RootPlaces? = nil,
-    notice: @escaping @Sendable (String) -> Void = { _ in }
+    walked: [[UInt8]: SourceTree] = [:], notice: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(ArchiveError) {
     self.selection = selection
     self.contents = contents
     self.notice = notice
     self.places = places
+    self.walked = Mutex(walked)
     let roots = roots.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     for (one, next) in zip(roots, roots.dropFirst()) where one.name == next.name {
       throw ArchiveError(
@@ -71,13 +74,23 @@ package final class FolderSource: ItemSource {
   }
 
   package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
-    let tree = try SourceWalk.walk(roots, selecting: selection) { stop.isSet }
+    let tree = try walk(until: stop)
     let summary = SourceSummary(
       contents: contents(roots.compactMap { root in root.kind.map { Root(kind: $0, name: root.name) } }),
       total: tree.total, allocated: tree.allocated)
     noteMountPoints(of: tree)
     self.tree.withLock { $0 = tree }
     return summary
+  }
+
+  /// Walks the sources, as far as that was not done before.
+  private func walk(until stop: StopSignal) throws(ArchiveError) -> SourceTree {
+    if let tree = tree.withLock({ $0 }), tree.isCurrent(of: roots) { return tree }
+    let known = walked.withLock { walked in
+      defer { walked = [:] }
+      return walked
+    }
+    return try SourceWalk.walk(roots, selecting: selection, knowing: known) { stop.isSet }
   }
 
   private static let namedMountPoints = 5

@@ -35,6 +35,9 @@ package struct SourceTree: Sendable {
   package private(set) var total = Tally()
   /// The disk space that the files take.
   package private(set) var allocated: UInt64 = 0
+  /// The sizes of the files that have changed since a moment, if the walk was given one.
+  package private(set) var changedBytes: UInt64 = 0
+  private let moment: Timestamp?
   /// The latest time of change that was seen on each device.
   package private(set) var latestChanges: [UInt64: Timestamp] = [:]
   /// The device of the last item and the latest change on it; the next item is usually on the same
@@ -56,7 +59,8 @@ package struct SourceTree: Sendable {
   package private(set) var leftOut: [[UInt8]] = []
   private static let mostLeftOut = 1000
 
-  package init() {}
+  /// A tree without items. Files that have changed since the moment are counted apart.
+  package init(countingSince moment: Timestamp? = nil) { self.moment = moment }
 
   /// The name of a node.
   func name(_ node: Node) -> ArraySlice<UInt8> {
@@ -95,6 +99,9 @@ package struct SourceTree: Sendable {
     total.items += 1
     // Files with holes may have any size; every receiver refuses more than an offer can express.
     total.bytes = min(Limits.fileSize, total.bytes + size)
+    if let moment, max(status.changed, status.modified) >= moment {
+      changedBytes = min(Limits.fileSize, changedBytes + size)
+    }
     if kind == .file, isFirst {
       allocated = min(Limits.fileSize, allocated + min(UInt64(status.allocatedBytes), (size + 4095) / 4096 * 4096))
     }
@@ -123,20 +130,44 @@ package struct SourceTree: Sendable {
 
   mutating func note(_ unsent: Unsent) { self.unsent.append(unsent) }
 
-  /// A directory is about to be listed.
-  mutating func note(listing directory: Int32, _ status: FileStatus) {
-    let age = Timestamp.coarseNow().seconds(since: status.changed)
-    listings[directory] = .some(age > Self.coarsest ? status.changed : nil)
-  }
-
-  /// Whether a walked directory may have changed since it was listed.
-  func mayHaveChanged(_ directory: Int32, _ status: FileStatus) -> Bool {
-    guard case .some(let stamp)? = listings[directory] else { return listings.keys.contains(directory) }
-    return stamp != status.changed
+  /// An open directory is about to be listed.
+  mutating func note(listing number: Int32, of directory: borrowing Directory, _ status: FileStatus) {
+    let now = Timestamp.coarseNow()
+    let isOld =
+      now.seconds(since: status.changed) > Self.coarsest
+      || status.unsettledSeconds(at: now) == 0 && directory.stampKeeping == .ownClock
+    listings[number] = .some(isOld ? status.changed : nil)
   }
 
   /// The seconds for which the coarsest file systems give out one stamp.
   private static let coarsest = 2.0
+
+  /// Adds the items of a root that was walked by itself, under the root's number here; false if a file in
+  /// it has another name in this tree.
+  mutating func append(_ other: SourceTree, asRoot root: Int) -> Bool {
+    guard counted.isDisjoint(with: other.counted) else { return false }
+    let (first, start) = (Int32(nodes.count), names.count)
+    names += other.names
+    nodes += other.nodes.map { node in
+      Node(
+        parent: node.parent < 0 ? Int32(-1 - root) : first + node.parent, kind: node.kind,
+        nameLength: node.nameLength, isShared: node.isShared, isRepeated: node.isRepeated,
+        nameStart: start + node.nameStart, size: node.size)
+    }
+    counted.formUnion(other.counted)
+    leftBehind.add(other.leftBehind)
+    total = Tally(
+      items: total.items + other.total.items, bytes: min(Limits.fileSize, total.bytes + other.total.bytes))
+    allocated = min(Limits.fileSize, allocated + other.allocated)
+    latestChanges.merge(other.latestChanges) { max($0, $1) }
+    latest = nil
+    unsent += other.unsent
+    mountPoints += other.mountPoints
+    kernelMountPoints += other.kernelMountPoints
+    for (directory, stamp) in other.listings { listings[first + directory] = .some(stamp) }
+    leftOut += other.leftOut.prefix(max(0, Self.mostLeftOut - leftOut.count))
+    return true
+  }
 
   mutating func note(leftOut path: [UInt8]) {
     if leftOut.count < Self.mostLeftOut { leftOut.append(path) }

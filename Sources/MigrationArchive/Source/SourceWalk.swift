@@ -6,22 +6,28 @@ package import MigrationWire
 package struct SourceWalk {
   private let selection: Selection
   private let isStopped: () -> Bool
-  private var tree = SourceTree()
+  private var tree: SourceTree
   /// The directories that remain to be listed.
   private var pending: [Int] = []
 
-  private init(_ selection: Selection, isStopped: @escaping () -> Bool) {
+  private init(_ selection: Selection, countingSince moment: Timestamp? = nil, isStopped: @escaping () -> Bool) {
     self.selection = selection
     self.isStopped = isStopped
+    tree = SourceTree(countingSince: moment)
   }
 
-  /// Walks all roots in order.
+  /// Walks all roots in order. One that has been walked with the same selection, and whose directories are
+  /// unchanged, is taken as it was found: then nothing in it is looked at again. `known` has those trees,
+  /// by the names of their roots. What has changed since `moment` is counted apart.
   package static func walk(
-    _ roots: [SourceRoot], selecting selection: Selection = Selection(),
-    isStopped: @escaping () -> Bool = { false }
+    _ roots: [SourceRoot], selecting selection: Selection = Selection(), knowing known: [[UInt8]: SourceTree] = [:],
+    countingSince moment: Timestamp? = nil, isStopped: @escaping () -> Bool = { false }
   ) throws(ArchiveError) -> SourceTree {
-    var walk = SourceWalk(selection, isStopped: isStopped)
-    for (number, root) in roots.enumerated() { try walk.walk(root, number: number) }
+    var walk = SourceWalk(selection, countingSince: moment, isStopped: isStopped)
+    for (number, root) in roots.enumerated() {
+      if let tree = known[root.name], tree.isCurrent(of: [root]), walk.tree.append(tree, asRoot: number) { continue }
+      try walk.walk(root, number: number)
+    }
     return walk.tree
   }
 
@@ -74,7 +80,7 @@ package struct SourceWalk {
   ) throws(SystemError) {
     let listed = try directory.status()
     let device = listed.device
-    if parent >= 0 { tree.note(listing: parent, listed) }
+    if parent >= 0 { tree.note(listing: parent, of: directory, listed) }
     var subdirectories: [([UInt8], FileStatus, FileFlags)] = []
     var selection = DirectorySelection(selection, in: directory, path)
     let isDeepest = path.map { $0.depth >= Limits.depth } ?? false

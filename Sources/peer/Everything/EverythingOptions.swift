@@ -7,6 +7,21 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
+/// The options of `peer send --everything`.
+struct EverythingOptions: Equatable, Sendable {
+  /// Another home on this device; nil for that of this user.
+  var home: [UInt8]?
+  /// The names of entries that do not move.
+  var skipped: [[UInt8]] = []
+  /// Of all apps only these, in this order; empty for those that move unless the user says
+  /// otherwise.
+  var apps: [String] = []
+  /// Whether the plan is only shown.
+  var isDry = false
+  /// Whether the program waits until a person has closed an app, also without a terminal.
+  var waits = false
+}
+
 extension EverythingOptions {
   /// Reads the options of `peer send --everything`; nil without it.
   init?(_ arguments: Arguments, apps: [String]) throws(TransferFailure) {

@@ -40,10 +40,7 @@ struct PlanTable {
       }
     }
     rows.append(.heading(total))
-    if inventory.hasMovedBefore {
-      let apps = chosen.filter { $0.app != nil }.compactMap(\.size?.tally.bytes).reduce(0, +)
-      rows.append(.heading("To a computer that has an earlier move: " + Self.crossing(apps)))
-    }
+    if inventory.lastMove != nil { rows.append(.heading(crossing)) }
     let texts = rows.texts(columns: columns)
     let starts = [0] + ends
     return zip(starts, ends + [texts.count]).map { texts[$0..<$1].joined() }
@@ -54,11 +51,22 @@ struct PlanTable {
     "Files cross only if they have changed since; the data of apps crosses as a whole: \(Figures.size(apps))"
   }
 
+  /// What crosses to a computer that has the last move.
+  private var crossing: String {
+    func sum(_ entries: [Inventory.Entry]) -> UInt64 { entries.compactMap(\.crossing).reduce(0, +) }
+    let all = chosen.compactMap(\.size?.tally.bytes).reduce(0, +)
+    let apps = sum(chosen.filter { $0.app != nil })
+    return "To a computer that has the last move: will send at most \(Figures.size(sum(chosen))) of "
+      + "\(Figures.size(all))"
+      + (apps > 0 ? "; of that \(Figures.size(apps)) are apps, whose data crosses as a whole" : "")
+  }
+
   private func note(of index: Int) -> String? {
     let needs = choice.unmetNeeds(of: index, in: inventory).map {
       "without \(VisibleText.of($0)), passwords or history in it are lost"
     }
-    let words = [inventory.entries[index].note].compactMap { $0 } + needs
+    let crossing = inventory.entries[index].crossing.map { "will send at most \(Figures.size($0))" }
+    let words = [crossing, inventory.entries[index].note].compactMap { $0 } + needs
     return words.isEmpty ? nil : words.joined(separator: "; ")
   }
 
@@ -135,7 +143,7 @@ extension Inventory.Entry {
     if let linkTarget { members = members + ["linkTarget": FileName(linkTarget)] }
     return members + [
       "mayRun": mayRun, "secret": app?.hasSecrets ?? false,
-      "items": size?.tally.items, "bytes": size?.tally.bytes,
+      "items": size?.tally.items, "bytes": size?.tally.bytes, "crossingBytes": IfGiven(crossing),
     ]
   }
 }

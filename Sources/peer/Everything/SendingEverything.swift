@@ -7,21 +7,6 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// The options of `peer send --everything`.
-struct EverythingOptions: Equatable, Sendable {
-  /// Another home on this device; nil for that of this user.
-  var home: [UInt8]?
-  /// The names of entries that do not move.
-  var skipped: [[UInt8]] = []
-  /// Of all apps only these, in this order; empty for those that move unless the user says
-  /// otherwise.
-  var apps: [String] = []
-  /// Whether the plan is only shown.
-  var isDry = false
-  /// Whether the program waits until a person has closed an app, also without a terminal.
-  var waits = false
-}
-
 /// What `peer send --everything` moves, as its user has chosen it.
 struct ChosenEverything {
   private let options: SendOptions
@@ -62,7 +47,8 @@ struct ChosenEverything {
         of: home, apps: apps, records: [records], isElsewhere: everything.home != nil, besides: known.outsideHomes)
     ) { TransferFailure($0) }
     let known = (try? TransferStore(home: records).devices(as: .sender, .migrating(isKept: false))) ?? []
-    inventory.hasMovedBefore = known.contains { $0.transfers > 0 && everything.home == nil }
+    let moves = known.filter { $0.transfers > 0 && everything.home == nil }
+    inventory.lastMove = moves.map { Timestamp(seconds: $0.lastUsed, nanoseconds: 0) }.min()
     choice = PlanChoice(inventory)
   }
 
@@ -181,7 +167,12 @@ struct ChosenEverything {
     do throws(ArchiveError) {
       try inventory.measure(until: stop) { index, inventory in
         guard let size = inventory.entries[index].size?.tally else { return }
-        questioner.tell("measured", ["number": index + 1, "items": size.items, "bytes": size.bytes])
+        questioner.tell(
+          "measured",
+          [
+            "number": index + 1, "items": size.items, "bytes": size.bytes,
+            "crossingBytes": IfGiven(inventory.entries[index].crossing),
+          ])
       }
     } catch {
       throw error.code == .stopped ? TransferFailure(.interrupted, "interrupted") : TransferFailure(error)
@@ -296,7 +287,7 @@ struct ChosenEverything {
           case .files(let app, _): .files(of: app.identifier, roots)
           case .folders, .app, .settings: .folders(roots)
           }
-        }, places: places, notice: { tell(.notice($0)) })
+        }, places: places, walked: part.walked, notice: { tell(.notice($0)) })
       guard case .files(let app, _) = part.contents else { return LabelledSource(source, label, places: places) }
       var label = label
       label.homePaths = homePaths
@@ -402,18 +393,5 @@ extension SendOptions {
     try chosen.measure(showing: asks, until: interruption.early)
     if asks { try chosen.ask(output, unless: interruption.raw) }
     return chosen
-  }
-}
-
-/// The migration of a home, as the records of transfers name it.
-enum Migration {
-  private static let mark = Array("everything:".utf8)
-
-  /// The name of the migration of a home.
-  static func name(of home: [UInt8]) -> [UInt8] { mark + home }
-
-  /// The home whose migration has this name; nil for any other source.
-  static func home(ofName name: [UInt8]) -> [UInt8]? {
-    name.starts(with: mark) ? Array(name.dropFirst(mark.count)) : nil
   }
 }

@@ -1,0 +1,120 @@
+import MigrationSystem
+package import MigrationWire
+
+/// The items that are read into an archive together: a walked tree, or one item that an app
+/// appended.
+package struct SourceBatch<Place: SourceDirectory>: Sendable {
+  /// The parent directories of the roots.
+  let roots: [Place]
+  let tree: SourceTree
+  /// The prefix of the roots in the archive; nil for its top.
+  let prefix: ArchivePath?
+  /// Directories whose records are already in the archive.
+  let merged: Set<Int>
+  /// The names of owners and groups; nil where they are not sent.
+  let owners: OwnerNames?
+
+  /// For each item of the tree, the ability that the destination lacks; empty if the destination
+  /// can hold every item.
+  private(set) var lacks: [DestinationTraits.Lack?] = []
+  /// For each item of the tree, the number of those that belong together with it, or -1; empty if none
+  /// does, or if the destination has reported no names.
+  private var together: [Int32] = []
+  /// For each item, the number of those that are captured together with it, or -1; empty if none are.
+  private(set) var groups: [Int32] = []
+  /// Those of them that were removed at the destination.
+  private var removed: Set<Int> = []
+  /// Those of which only the metadata is new.
+  private var following: Set<Int> = []
+  /// The numbers of those of which the destination needs all.
+  private var wanted: Set<Int32> = []
+
+  package init(
+    roots: [Place], tree: SourceTree, prefix: ArchivePath? = nil, merging merged: Set<Int> = [],
+    naming owners: OwnerNames? = nil
+  ) {
+    self.roots = roots
+    self.tree = tree
+    self.prefix = prefix
+    self.merged = merged
+    self.owners = owners
+  }
+
+  /// The same batch, checked against what is known of a destination.
+  func checked(by settings: ExportSettings) -> SourceBatch {
+    var batch = self
+    batch.lacks = tree.lacks(of: settings.traits, beneath: prefix)
+    batch.groups = tree.together(captured: true)
+    if settings.held.hasNames { batch.findTogether(settings) }
+    return batch
+  }
+
+  /// Whether the destination needs an item because of those that belong together with it.
+  func isWanted(_ index: Int) -> Bool { !together.isEmpty && wanted.contains(together[index]) }
+
+  /// Whether the destination has an item, and all that belongs together with it.
+  func isHeld(_ index: Int) -> Bool {
+    !together.isEmpty && together[index] >= 0 && !wanted.contains(together[index]) && !following.contains(index)
+  }
+
+  /// Whether it was removed there.
+  func isRemoved(_ index: Int) -> Bool { removed.contains(index) }
+
+  /// Finds what belongs together, and which of it the destination has. What changes afterwards changes
+  /// behind this transfer.
+  private mutating func findTogether(_ settings: ExportSettings) {
+    together = tree.together()
+    var current: (parent: Int32, directory: Place)?
+    for (index, number) in together.enumerated() where number >= 0 && !wanted.contains(number) {
+      let parent = tree.nodes[index].parent
+      if current?.parent != parent { current = (try? open(parent)).map { (parent, $0) } }
+      let isThere = if let directory = current?.directory { isPresent(index, in: directory, settings) } else { false }
+      if !isThere { wanted.insert(number) }
+    }
+  }
+
+  private mutating func isPresent(_ index: Int, in directory: Place, _ settings: ExportSettings) -> Bool {
+    let name = tree.name(tree.nodes[index])
+    guard let path = try? path(index), let status = try? directory.status(name) else { return false }
+    let target = status.kind == .symbolicLink ? try? directory.readLink(name) : nil
+    let mark = settings.presentMark(path, status, target: target)
+    if settings.held.isPresent(mark) { return true }
+    if settings.held.isRemoved(mark) {
+      removed.insert(index)
+      return true
+    }
+    guard settings.held.has(mark, .arrived) else { return false }
+    if settings.isInArrivedState(path, status) { return true }
+    guard let file = try? directory.open(name),
+      let sum = (try? ContentSum.read(file, UInt64(status.size), unless: { settings.stopSignal.isSet })) ?? nil,
+      settings.hasArrivedContent(path, status, sum)
+    else { return false }
+    following.insert(index)
+    return true
+  }
+
+  /// The path of an item in the archive.
+  func path(_ index: Int) throws(Violation) -> ArchivePath {
+    let inner = try tree.path(index)
+    return try prefix?.appending(inner) ?? inner
+  }
+
+  /// Converts the path of an item from a path within the roots to a path in the archive.
+  func named(_ unsent: Unsent) -> Unsent {
+    let path = (prefix.map { $0.bytes + [UInt8(ascii: "/")] } ?? []) + unsent.path
+    return Unsent(path: path, reason: unsent.reason, message: unsent.message)
+  }
+
+  /// The number of the root above an item with this parent.
+  func rootNumber(of parent: Int32) -> Int {
+    var current = parent
+    while current >= 0 { current = tree.nodes[Int(current)].parent }
+    return Int(-1 - current)
+  }
+
+  /// Opens the parent directory of an item.
+  func open(_ parent: Int32) throws -> Place {
+    if parent < 0 { return roots[Int(-1 - parent)] }
+    return try roots[rootNumber(of: parent)].directory(at: try tree.path(Int(parent)))
+  }
+}
