@@ -24,6 +24,8 @@ package final class ArrivedItems: Sendable {
     var stayed = Named()
     /// Folders that were replaced whole, by the names that they have now.
     var aside = Named()
+    /// The folders of roots that lie elsewhere now, and where, by the names of the roots.
+    var moved: [[UInt8]: (from: ArchivePath, to: ArchivePath)] = [:]
     /// The marks of which the sender has no item.
     var absent: Set<Mark> = []
     var removed = Done.Removed()
@@ -91,6 +93,44 @@ package final class ArrivedItems: Sendable {
     guard let position = state.withLock({ $0.positions[Self.hash(path)] }),
       case .arrived(let item)? = try? journal.record(at: position), item.path == path
     else { return nil }
+    return located(item)
+  }
+
+  /// Follows the folder of a root to the root's place of today, as after a change of this device's
+  /// language: the same folder lies there.
+  package func follow(to places: RootPlaces?, in destination: SharedDirectory) {
+    for root in sources.keys {
+      guard let place = places?[root], let path = try? ArchivePath(root), let item = item(at: path),
+        item.kind == .directory, !place.isWithin(item.target), let entry = item.entry,
+        let folder = try? DirectoryDisk.directory(of: place, in: destination),
+        let there = try? folder.directory.status(place.name), there.kind == .directory, there.inode == entry.inode
+      else { continue }
+      state.withLock { $0.moved[root] = (item.target, place) }
+    }
+  }
+
+  /// Records the items of followed folders at their places of today: that of the root comes last, since
+  /// without it the others are followed again.
+  func recordMoved() throws {
+    guard state.withLock({ !$0.moved.isEmpty }) else { return }
+    var roots: [ArrivedItem] = []
+    try visit { item in
+      guard let moved = state.withLock({ $0.moved[Array(item.path.root)] }), item.target.isWithin(moved.to) else {
+        return
+      }
+      if item.path.parent == nil { roots.append(item) } else { try add(item) }
+    }
+    try flush()
+    for root in roots { try add(root) }
+    try flush()
+  }
+
+  private func located(_ item: ArrivedItem) -> ArrivedItem {
+    guard let moved = state.withLock({ $0.moved[Array(item.path.root)] }), item.target.isWithin(moved.from),
+      let target = try? ArchivePath(moved.to.bytes + item.target.bytes.dropFirst(moved.from.bytes.count))
+    else { return item }
+    var item = item
+    item.target = target
     return item
   }
 
@@ -102,7 +142,7 @@ package final class ArrivedItems: Sendable {
     try journal.forEach(upTo: journal.position) { position, record in
       guard case .arrived(let item) = record, state.withLock({ $0.positions[Self.hash(item.path)] }) == position
       else { return }
-      try body(item)
+      try body(located(item))
     }
   }
 

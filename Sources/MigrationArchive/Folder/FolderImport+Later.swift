@@ -246,7 +246,10 @@ extension FolderImport {
   func recordArrivals() {
     guard let arrived else { return }
     do {
-      if !arrived.isEmpty { try findAway(arrived) }
+      if !arrived.isEmpty {
+        try arrived.recordMoved()
+        try findAway(arrived)
+      }
       let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
       let contents = try ArrivedContents(of: staging.journal)
       try staging.journal.forEach(upTo: staging.journal.position) { _, claim in

@@ -149,6 +149,7 @@ package final class FolderImporter: Importer {
     let granularity = staging.abilities.timeGranularity
     var present = try existingItems(offer, for: staging, after: judgement, granularity)
     guard let arrived = staging.arrivals else { return present }
+    arrived.follow(to: places, in: area.destination.directory)
     do {
       try present.add(arrived, in: area.destination.directory, keys: staging.keys, timeGranularity: granularity)
     } catch {
@@ -190,6 +191,7 @@ package final class FolderImporter: Importer {
     if case .imported = staging.stage { return staging.losses }
     guard let disk = staging.disk.destination else { preconditionFailure("folders have a destination") }
     try area.checkPlace()
+    staging.arrivals?.follow(to: places, in: area.destination.directory)
     try preparing?(StagedFiles(of: staging))
     var moves = FolderImport(staging, to: disk, at: places)
     try moves.run(progress: progress)

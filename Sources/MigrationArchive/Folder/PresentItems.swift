@@ -228,6 +228,7 @@ package struct PresentItems: Equatable, Sendable {
 extension ArrivedItems {
   /// What was moved or removed here of each root, without a word of the user so far.
   package func unsettled(in area: StagingArea, at roots: RootPlaces?) throws -> [RemovedArrivals] {
+    follow(to: roots, in: area.destination.directory)
     var places = PresentItems.Places(area.destination.directory)
     var counts: [[UInt8]: UInt64] = [:]
     try visit { item in

@@ -24,7 +24,7 @@ package struct ArrivedItem: Equatable, Sendable {
   /// Its path in the archive.
   package let path: ArchivePath
   /// Its path at the destination.
-  package let target: ArchivePath
+  package var target: ArchivePath
   /// A directory, a file or a symbolic link.
   package let kind: ItemKind
   /// The size of a file, and the time, as they came.
