@@ -270,6 +270,10 @@ def tracing():
 
 
 @functools.cache
+def strace():
+    return None if shutil.which("strace") else "strace is missing here: strace"
+
+
 def networks():
     """Whether this process can make its own networks, with the tools for them."""
     tools = [tool for tool in ("ip", "nsenter", "unshare") if not shutil.which(tool)]
