@@ -13,18 +13,23 @@ struct ArrivalFacts {
   ///   - own: folders that this program reads, and PEER_HOME.
   ///   - secrets: files and folders of every home with secrets, besides those of the rule.
   ///   - asksShell: whether the shell of this user's logins tells its PATH, too.
-  init(destination: [UInt8], own: [[UInt8]], secrets: [[UInt8]], asksShell: Bool) {
+  ///   - variable: the environment.
+  ///   - current: the current directory, which an empty name of PATH means.
+  init(
+    destination: [UInt8], own: [[UInt8]], secrets: [[UInt8]], asksShell: Bool,
+    variable: (String) -> [UInt8]? = Environment.bytes, current: [UInt8]? = try? Directory.open(".").canonicalPath()
+  ) {
     facts = ArrivalRule.Facts(destination: destination)
     facts.secretAtHome = secrets
-    var homes = [Environment.bytes("HOME"), CurrentProcess.homeDirectory].compactMap(\.self)
+    var homes = [variable("HOME"), CurrentProcess.homeDirectory].compactMap(\.self)
     if CurrentProcess.effectiveUserID == 0 {
       homes += FormerHome.homes(below: [UInt8(ascii: "/")]) + Self.homesOfOwners(above: destination)
     }
     // One that does not exist yet may be made by what arrives.
     facts.homes = Self.resolved(homes.filter { $0.first == UInt8(ascii: "/") && $0.count > 1 }, links: false)
-    var running =
-      Self.list("PATH", at: try? Directory.open(".").canonicalPath()) + own + Self.folders
-      + Self.prefix(besides: facts.homes)
+    func list(_ name: String) -> [[UInt8]] { variable(name).map { Self.split($0) } ?? [] }
+    var running = variable("PATH").map { Self.split($0, at: current) } ?? []
+    running += own + Self.folders.flatMap { list($0) } + Self.prefix(besides: facts.homes)
     if asksShell, let shell = LoginShell() {
       if let path = shell.path() {
         running += Self.split(path)
@@ -34,18 +39,16 @@ struct ArrivalFacts {
       }
     }
     facts.running = Self.resolved(running, links: true)
-    let data = Environment.bytes("XDG_DATA_HOME").map { $0 + [UInt8(ascii: "/")] }
+    let data = variable("XDG_DATA_HOME").map { $0 + [UInt8(ascii: "/")] }
     let secret = ["keyrings", "kwalletd"].compactMap { name in data.map { $0 + Array(name.utf8) } }
-    facts.secret = Self.resolved(secret + Self.list("GNUPGHOME"), links: true)
+    facts.secret = Self.resolved(secret + list("GNUPGHOME"), links: true)
   }
 
-  /// The folders of the user's settings and data, which may lie outside of a home.
-  private static var folders: [[UInt8]] {
-    [
-      "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_BIN_HOME", "XDG_RUNTIME_DIR",
-      "XDG_CONFIG_DIRS", "XDG_DATA_DIRS",
-    ].flatMap { list($0) }
-  }
+  /// The variables with the folders of the user's settings and data, which may lie outside of a home.
+  private static let folders = [
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_BIN_HOME", "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_DIRS", "XDG_DATA_DIRS",
+  ]
 
   /// Where this program is installed. A prefix that has a home is not one place: then only the folders
   /// of programs and of their data count.
@@ -69,10 +72,6 @@ struct ArrivalFacts {
       path = FileContent.split(path).directory
     }
     return owners.compactMap { CurrentProcess.homeDirectory(ofUser: $0) }
-  }
-
-  private static func list(_ variable: String, at current: [UInt8]? = nil) -> [[UInt8]] {
-    Environment.bytes(variable).map { split($0, at: current) } ?? []
   }
 
   /// The absolute paths of a list with colons; the others too where the current directory is given,

@@ -46,6 +46,23 @@ import Testing
     #expect(destination.names() == [])
   }
 
+  @Test func `a device that is forgotten while its first plan is asked about is a stranger, whatever the answer`()
+    throws
+  {
+    let store = TransferStore(home: source.at("home"))
+    let receiver = try RunningReceiver(
+      destination, keepsPairings: true, knownDevices: .migrating(isKept: false), store: store
+    ) { _, _ in
+      #expect(throws: Never.self) {
+        for device in try store.devices(as: .receiver) { _ = try store.forgetDevice(device.identifier) }
+      }
+      return .yes()
+    }
+    #expect(try send(to: receiver).failure()?.kind == .refused)
+    #expect(receiver.failure()?.kind == .refused)
+    #expect(try store.devices(as: .receiver) == [] && destination.names() == [])
+  }
+
   @Test func `a device whose offer is rejected needs a code again`() throws {
     let store = TransferStore(home: source.at("home"))
     let receiver = try RunningReceiver(

@@ -98,6 +98,45 @@ import Testing
     _ = receiver.stop()
   }
 
+  @Test func `a device that is forgotten before its plan is agreed is a stranger when it comes back`() throws {
+    for name in ["a", "b"] { source.write(name, patternData(1000)) }
+    let first = try receiver()
+    _ = try sender("a", to: try first.port(), code: try first.events.code()).result()
+    _ = first.stop()
+    let asked = Outcome<Void>(of: "the question")
+    let isForgotten = AtomicFlag()
+    let second = try RunningReceiver(
+      Scratch(), giveUpAfter: 60, keeps: true, keepsPairings: true, store: receiving
+    ) { _, until in
+      if isForgotten.isSet { return .yes() }
+      asked.set(())
+      var poller = try? Poller()
+      _ = try? poller?.wait(for: .readable, on: until, until: soon())
+      return nil
+    }
+    let isDue = Mutex(false)
+    let proxy = try Proxy(to: try second.port()) { _, _ in
+      isDue.withLock { isDue in
+        defer { isDue = false }
+        return isDue ? .cutAll : .pass
+      }
+    }
+    let known = try sender("b", to: proxy.port)
+    try asked.wait()
+    #expect(throws: Never.self) { try receiving.forgetDevice("old device") }
+    isForgotten.set()
+    isDue.withLock { $0 = true }
+    // Bytes on any connection let the proxy cut all of them.
+    _ = try? StrangeClient(port: proxy.port)
+    #expect(known.failure()?.kind != nil)
+    #expect(try second.destination.names() == [] && receiving.devices().isEmpty)
+    // With a code it is as new.
+    #expect(try sender("b", to: try second.port(), code: try second.events.code()).failure() == nil)
+    #expect(try second.destination.names() == ["b"] && receiving.devices().count == 1)
+    _ = second.stop()
+    proxy.stop()
+  }
+
   @Test func `a sender whose user forgets the receiver ends, and continues nothing without a code`() throws {
     let (receiver, slow) = try begun()
     #expect(try sending.forgetDevice("new device").transfers.count == 1)

@@ -1,3 +1,5 @@
+import Glibc
+import MigrationArchive
 import TestSupport
 import Testing
 
@@ -26,6 +28,43 @@ import Testing
 
   @Test func `links in a circle end`() {
     #expect(ResolvedPath(Array("/loop".utf8)) { _, _ in Array("loop".utf8) }.links.count == 40)
+  }
+
+  private func facts(_ scratch: Scratch, at destination: String, _ variables: [String: String]) -> ArrivalRule.Facts {
+    ArrivalFacts(
+      destination: scratch.at(destination), own: [], secrets: [], asksShell: false,
+      variable: { name in variables[name].map { Array($0.utf8) } }, current: scratch.at("here")
+    ).facts
+  }
+
+  @Test func `a home counts before it exists, and a folder of PATH wherever it is named from`() throws {
+    let scratch = try Scratch()
+    scratch.makeDirectory("real/bin")
+    try #require(symlink("real", scratch.path("link")) == 0)
+    let path = ["", ".", "tools", scratch.path("link/bin"), "/usr/bin"].joined(separator: ":")
+    let facts = facts(
+      scratch, at: "in",
+      [
+        "HOME": scratch.path("link/new/home"), "PATH": path, "GNUPGHOME": scratch.path("keys"),
+        "XDG_CONFIG_DIRS": "relative:\(scratch.path("etc"))",
+      ])
+    #expect(facts.homes.contains(scratch.at("real/new/home")))
+    for place in ["here", "here/tools", "real/bin", "link", "etc"] {
+      #expect(facts.running.contains(scratch.at(place)), "\(place)")
+    }
+    #expect(!facts.running.contains { $0.isEmpty || $0.first != UInt8(ascii: "/") })
+    #expect(facts.secret == [scratch.at("keys")])
+  }
+
+  @Test(.enabled(if: geteuid() == 0))
+  func `as root, the owners of the folders above the destination have homes`() throws {
+    let scratch = try Scratch()
+    // Every system has these users, and the second is in no list that is read here.
+    let owner = try #require(getpwnam("daemon")).pointee
+    scratch.makeDirectory("shared/in")
+    try #require(chown(scratch.path("shared"), owner.pw_uid, owner.pw_gid) == 0)
+    let homes = facts(scratch, at: "shared/in", [:]).homes
+    #expect(homes.contains(Array(String(cString: owner.pw_dir).utf8)))
   }
 
   @Test func `a login shell tells its PATH behind a greeting, and one that is silent is not waited for`() throws {

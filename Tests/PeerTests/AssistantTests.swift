@@ -37,6 +37,20 @@ import Testing
     #expect(options.takesEverything && options.asks && options.json && options.importing.replaces)
   }
 
+  @Test func `a click answers the question that it was made for, once, and no later one`() {
+    func line(_ event: String, _ rest: String) -> String { "{\"event\":\"\(event)\",\(rest)}" }
+    var question = OpenQuestion()
+    #expect(question.answer("y", to: "1") == nil)
+    question.note(line("question", "\"number\":1,\"label\":\"{\\\"event\\\":\\\"question\\\",\\\"number\\\":7\""))
+    #expect(question.answer("y", to: "7") == nil && question.answer("y", to: nil) == nil)
+    question.note(line("withdrawn", "\"number\":1"))
+    #expect(question.answer("y", to: "1") == nil)
+    question.note(line("question", "\"number\":12,\"about\":\"consent\""))
+    question.note(line("notice", "\"text\":\"withdrawn\""))
+    #expect(question.answer("y", to: "1") == nil)
+    #expect(question.answer("files", to: "12") == "#12 files\n" && question.answer("all", to: "12") == nil)
+  }
+
   @Test func `the file with the ticket lies where only its user looks, and browsers do`() throws {
     let scratch = try Scratch()
     for (name, mode) in [("open", 0o777), ("own", 0o700), ("taken", 0o700)] as [(String, mode_t)] {

@@ -24,8 +24,7 @@ final class AssistantProgram: PageProgram {
     let program: UserProgram
     /// Its standard input.
     let input: SharedDescriptor
-    /// The number of the question that it waits for an answer to.
-    var question: String?
+    var question = OpenQuestion()
     /// Whether it was told to end, or has written its last line. Another signal would end it at once, or
     /// reach another process.
     var isEnding = false
@@ -158,15 +157,8 @@ final class AssistantProgram: PageProgram {
 
   private func take(_ line: String) {
     if line.hasPrefix("{\"event\":\"progress\"") { return events.show(progress: line) }
-    if let number = Self.number(of: "question", line) { state.withLock { $0.child?.question = number } }
-    if Self.number(of: "withdrawn", line) != nil { state.withLock { $0.child?.question = nil } }
+    state.withLock { $0.child?.question.note(line) }
     events.add(line)
-  }
-
-  /// The number in a line that is such an event; it stands in front of all texts of other devices.
-  private static func number(of event: String, _ line: String) -> String? {
-    let start = "{\"event\":\"\(event)\",\"number\":"
-    return line.hasPrefix(start) ? String(line.dropFirst(start.count).prefix { $0.isNumber }) : nil
   }
 
   private func end(_ call: Call, _ code: Int32) {
@@ -175,15 +167,13 @@ final class AssistantProgram: PageProgram {
     events.add(Self.line("ended", ["role": call.rawValue, "code": code]))
   }
 
-  /// Answers the question with a number; it may have been withdrawn, and another one asked.
   private func answer(_ line: String, to number: String?) -> Status {
-    let input = state.withLock { state -> SharedDescriptor? in
-      guard let number, state.child?.question == number else { return nil }
-      state.child?.question = nil
-      return state.child?.input
+    let answer = state.withLock { state -> (String, SharedDescriptor)? in
+      guard let answer = state.child?.question.answer(line, to: number), let child = state.child else { return nil }
+      return (answer, child.input)
     }
-    guard let number, let input else { return .conflict }
-    StandardStream.attempt(Array("#\(number) \(line)\n".utf8).span, to: input.raw, within: 100)
+    guard let (line, input) = answer else { return .conflict }
+    StandardStream.attempt(Array(line.utf8).span, to: input.raw, within: 100)
     return .done
   }
 
@@ -224,6 +214,31 @@ final class AssistantProgram: PageProgram {
       state.child?.interrupt()
     }
     _ = state.wait(until: nil) { $0.child == nil ? true : nil }
+  }
+}
+
+/// The question of a process that waits for an answer.
+struct OpenQuestion: Equatable, Sendable {
+  private var number: String?
+
+  /// Notes what a line of the process asks or withdraws.
+  mutating func note(_ line: String) {
+    if let asked = Self.number(of: "question", line) { number = asked }
+    if Self.number(of: "withdrawn", line) != nil { number = nil }
+  }
+
+  /// The number in a line that is such an event; it stands in front of all texts of other devices.
+  private static func number(of event: String, _ line: String) -> String? {
+    let start = "{\"event\":\"\(event)\",\"number\":"
+    return line.hasPrefix(start) ? String(line.dropFirst(start.count).prefix { $0.isNumber }) : nil
+  }
+
+  /// The line for the process that answers the question with a number, once; nil if that is not the open
+  /// one: it may have been withdrawn, and another one asked.
+  mutating func answer(_ line: String, to number: String?) -> String? {
+    guard let number, number == self.number else { return nil }
+    self.number = nil
+    return "#\(number) \(line)\n"
   }
 }
 
