@@ -162,7 +162,7 @@ extension FolderImporter {
   package convenience init(
     into directory: [UInt8], preserving preserved: Preserved, atMost most: MostBytes?,
     existing: MigrationWire.Existing?,
-    judging rule: ArrivalRule? = nil,
+    judging rule: ArrivalRule = ArrivalRule(),
     folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil
   ) throws(TransferFailure) {
     do throws(ArchiveError) {

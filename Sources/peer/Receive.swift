@@ -199,7 +199,7 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
   // This must precede all other threads.
   try confine(options, home: home, output)
   if let notice = arrivals?.notice { output.handle(.notice(notice)) }
-  let rule = arrivals.map { ArrivalRule($0.facts) }
+  let rule = arrivals.map { ArrivalRule($0.facts) } ?? ArrivalRule()
   var helpers = Receiver.Helpers()
   // A code from a file is never replaced by a new one.
   if transfer.code == nil {
@@ -211,7 +211,7 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
   let importers = try interruption.honoured { () throws(TransferFailure) -> any Importers in
-    guard let known, let rule else {
+    guard let known else {
       return try makeImporter(options, home: home, judging: rule, until: interruption.early) { output.handle($0) }
     }
     for note in known.notes { output.handle(.notice(note)) }
@@ -268,7 +268,7 @@ extension ReceiveOptions {
 
 /// The importer of folders or of an app.
 func makeImporter(
-  _ options: ReceiveOptions, home: [UInt8], judging rule: ArrivalRule? = nil,
+  _ options: ReceiveOptions, home: [UInt8], judging rule: ArrivalRule = ArrivalRule(),
   until stop: StopSignal = StopSignal(), telling tell: @escaping @Sendable (TransferEvent) -> Void
 ) throws(TransferFailure) -> any Importer {
   let most = options.mostBytes.map { MostBytes($0) }

@@ -187,6 +187,27 @@ def test_what_needs_a_word(work):
     equal((new.read(".shrc"), new.read(".vault")), ("echo changed\n", "keys"), "what arrived")
 
 
+def test_secrets_inside(work):
+    """described apps: secrets at an app's places need their own word, also if no description says so; the rest of the app arrives"""
+    old, new = described(
+        work, "[Application]\nId=editor\nName=Editor\n[Data]\nconfig=config/editor\n", "[Application]\nId=login\nName=Login\n[Data]\nall=home/.ssh\n")
+    new.settings["GNUPGHOME"] = f"{new.home}/.config/editor/gnupg"
+    names = [".config/editor/start", ".config/editor/gnupg/key", ".ssh/id"]
+    for name in names:
+        old.write(name, "new")
+    for _ in range(2):
+        sender, receiver = move(old, new)
+        equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-300:]}")
+        equal([name for name in names if new.read(name)], names[:1], "what arrived")
+        require("has secrets" in part(receiver, "Login")["message"], f"said: {part(receiver, 'Login')}")
+        for process in (sender, receiver):
+            left = sorted((os.path.basename(event["path"]), event["reason"]) for event in process.events("notStored"))
+            equal(left, [("gnupg", "notTaken"), ("key", "notTaken")], "what is named")
+        old.write(names[0], "changed")
+    end_well(*move(old, new, "--replace", taking=("--take-apps", "--take-secrets")))
+    equal([new.read(name) for name in names], ["changed", "new", "new"], "what arrived")
+
+
 def test_a_killed_import(work):
     """described apps: a kill of either end leaves the old data or the new one, and the next run completes it"""
     old, new = described(work)

@@ -1,12 +1,14 @@
 """The table of what arrives: places and receivers, with the classes that are taken, asked about and
 refused."""
 
+import contextlib
 import os
 
 import pytest
 
 from computers import computers
 from devices import PATIENCE, small_file
+from disks import KINDS, Disk, needed
 from needs import browser, needs, networks
 from networks import Network
 from outside import equal, wait_for
@@ -194,6 +196,41 @@ def test_places(work):
     if not (networks() or browser()):
         wrong += wrong_on_the_page(work)
     equal(wrong, [], "what is not as it should be")
+
+
+def has(path, content):
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+        return file.read() == content
+    return False
+
+
+# For each file system, the items by other spellings of a place, or by its short name, which no plan
+# shows: nothing of these is ever taken.
+SPELLINGS = {
+    "exFAT": {".SSH/id": "secrets", ".Bashrc": "apps", "BIN/ls": "apps", "tools FOR me/ls": "apps", "letter": "files"},
+    "NTFS": {"SSH~1/id": "never", "BASHRC~1": "never", "TOOLSF~1/ls": "never", "PLAINF~1/x": "files", "letter": "files"},
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, id=name, marks=needs(needed(name))) for name in SPELLINGS])
+def test_a_disk_with_other_names(work, name):
+    """arriving: on a disk that folds names, or has short ones, each of them is the place that it leads to"""
+    old, new = computers(work, [])
+    home, items = Disk(KINDS[name], work).place("home"), SPELLINGS[name]
+    new.settings.update(HOME=home, PATH=f"{home}/Tools for me:{os.environ['PATH']}")
+    for place, short in (("Tools for me/ls", b"TOOLSF~1"), ("Plain folder/x", b"PLAINF~1"), (".ssh/id", b"SSH~1"), (".bashrc", b"BASHRC~1")):
+        os.makedirs(os.path.dirname(f"{home}/{place}"), exist_ok=True)
+        small_file(f"{home}/{place}")
+        if name == "NTFS":
+            os.setxattr(f"{home}/{place.split('/')[0]}", "system.ntfs_dos_name", short)
+    for options, taken in (([], FILES), (["--take-apps"], APPS), (["--take-apps", "--take-secrets"], ALL)):
+        for item in items:
+            old.write(item, f"new, for {options}")
+        receiver = Program(new, [*options, "--existing", "replace"], (), [home])
+        sender = old.send(receiver.port, receiver.code, *sorted({f"{old.home}/{item.split('/')[0]}" for item in items}))
+        ends = {receiver.wait(), sender.wait()}
+        found = [item for item in items if has(f"{home}/{item}", f"new, for {options}")]
+        equal(judged(items, (), taken, found, ends, []), [], f"what is not as it should be with {options}: {sender.text()[-300:]}")
 
 
 @needs(networks, browser)

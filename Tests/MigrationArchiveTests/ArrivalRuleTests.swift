@@ -1,3 +1,4 @@
+import MigrationSystem
 import MigrationWire
 import TestSupport
 import Testing
@@ -128,7 +129,7 @@ import Testing
     let scratch = try Scratch.withFolders()
     let arrival = try Arrival(scratch, offer(["root"]))
     let rule = Self.rule("/d", homes: [], running: ["/d/root/bin", "/d/root/way/bin"])
-    arrival.staging.permit = ArrivalPermit(rule, at: nil, taking: .files)
+    try arrival.staging.take(only: ArrivalPermit(rule, at: nil, taking: .files))
     let records = [
       try record("root", .directory), try record("root/note", .file(size: 1)), try record("root/bin", .directory),
       try record("root/bin/ls", .file(size: 1)), try link("root/way", to: "elsewhere"),
@@ -156,12 +157,122 @@ import Testing
       ])
   }
 
+  /// The names and the content of what a session brings, besides directories.
+  private static let brought = ["root/note", "root/bin/ls", "root/bin/deep/er", "left/x"]
+
+  private func taking(_ taken: ArrivalClasses) -> ArrivalPermit? {
+    Self.rule("/d", homes: [], running: ["/d/root/bin"]).permit(at: nil, taking: taken)
+  }
+
+  @Test func `a run that takes less keeps the rest, and one that takes more gets only what is missing`() throws {
+    let scratch = try Scratch.withFolders()
+    let offered = offer(["root", "left"])
+    let arrival = try Arrival(scratch, offered)
+    let folders = try ["root", "root/bin", "root/bin/deep", "left"].map { try record($0, .directory) }
+    let files = try Self.brought.map { try record($0, .file(size: 1)) } + [try record("root/bin/large", .file(size: 2))]
+    func bring(_ records: [ItemRecord], to staging: Staging) throws {
+      staging.beginSession(offered)
+      let held = Set(staging.report.marks)
+      let missing = records.filter { !held.contains(testKeys.mark(path: $0.path, generation: 1)) }
+      try StagingWriter(staging).write(
+        Crafted.frame { frame in
+          for item in missing { if item.size == 1 { frame.file(item, [7]) } else { frame.item(item) } }
+        })
+    }
+    func again() throws -> Staging {
+      let found = try arrival.importer.recover(offered, transfer: 0xABC, keys: testKeys)
+      return try #require(found)
+    }
+    func staged(_ staging: Staging) -> [String] {
+      (folders + files).filter { staging.shared.withLock { $0.ledger }.holds($0) }.map {
+        "\(VisibleText.quoted($0.path))"
+      }
+    }
+    try arrival.staging.take(only: taking([.files, .apps]), of: [Array("root".utf8), Array("left".utf8)])
+    try bring(folders + files, to: arrival.staging)
+    try arrival.write([try Crafted.frame { try $0.chunk("root/bin/large", 1, at: 0, [1]) }])
+    try arrival.staging.synchronize()
+    // Files only, and one root less.
+    var staging = try again()
+    try staging.take(only: taking(.files), of: [Array("root".utf8)])
+    #expect(staged(staging) == ["'root'", "'root/note'"])
+    #expect(scratch.names(arrival.tree) == ["root"] && scratch.names("\(arrival.tree)/root") == ["note"])
+    #expect(staging.refusals(from: 0).count == 4 && staging.refusals(from: 0).allSatisfy { $0.reason == .notTaken })
+    // A part comes before it is known not to be taken.
+    staging.beginSession(offered)
+    try StagingWriter(staging).write(Crafted.frame { try $0.chunk("root/bin/large", 1, at: 1, [1]) })
+    try staging.synchronize()
+    // The same after a death, and then more than ever.
+    staging = try again()
+    try staging.take(only: taking(.files), of: [Array("root".utf8)])
+    #expect(staged(staging) == ["'root'", "'root/note'"] && staging.refusals(from: 0).count == 5)
+    try staging.take(only: taking([.files, .apps]), of: [Array("root".utf8), Array("left".utf8)])
+    #expect(staging.refusals(from: 0).isEmpty && staging.report.marks.count == 2)
+    staging = try again()
+    #expect(staged(staging) == ["'root'", "'root/note'"] && staging.report.partials.isEmpty)
+    try staging.take(only: taking([.files, .apps]), of: [Array("root".utf8), Array("left".utf8)])
+    try bring(folders + files, to: staging)
+    try StagingWriter(staging).write(
+      Crafted.frame { frame in for index in 0..<2 { try frame.chunk("root/bin/large", 1, at: UInt64(index), [1]) } })
+    try staging.synchronize()
+    staging = try again()
+    try staging.take(only: taking([.files, .apps]), of: [Array("root".utf8), Array("left".utf8)])
+    try staging.complete(finish(folders + files)) { _ in }
+    _ = try arrival.importer.importItems(of: staging) { _ in }
+    try arrival.clear()
+    #expect(scratch.names("destination/root/bin") == ["deep", "large", "ls"])
+    #expect(scratch.names("destination") == ["left", "root"])
+  }
+
+  @Test func `an import judges what is concluded by the places of its own run`() throws {
+    let scratch = try Scratch.withFolders()
+    let arrival = try Arrival(scratch, offer(["root"]))
+    let records = [
+      try record("root", .directory), try record("root/closed", .directory, mode: 0o555),
+      try record("root/closed/tool", .file(size: 1)), try record("root/note", .file(size: 1)),
+    ]
+    try arrival.write([
+      Crafted.frame { frame in
+        for item in records { if item.size == 1 { frame.file(item, [7]) } else { frame.item(item) } }
+      }
+    ])
+    try arrival.staging.complete(finish(records)) { _ in }
+    let recovered = try arrival.importer.recover(offer(["root"]), transfer: 0xABC, keys: testKeys)
+    let staging = try #require(recovered)
+    let rule = Self.rule("/d", homes: [], running: ["/d/root/closed/tool"])
+    try staging.take(only: rule.permit(at: nil, taking: .files))
+    _ = try arrival.importer.importItems(of: staging) { _ in }
+    try arrival.clear()
+    #expect(scratch.names("destination/root") == ["closed", "note"] && scratch.names("destination/root/closed") == [])
+    #expect(try Directory.status(of: scratch.at("destination/root/closed")).mode & 0o777 == 0o555)
+    #expect(staging.lastingRefusals.map(\.reason) == [.notTaken])
+  }
+
+  @Test func `a name that an item gets beside a taken one decides what it is`() throws {
+    let scratch = try Scratch.withFolders()
+    for name in ["tools", "note"] { scratch.write("destination/\(name)", "mine") }
+    let rule = Self.rule("/d", homes: [], running: ["/d/tools (2)/bin", "/d/note (2)"])
+    let arrival = try Arrival(scratch, offer(["tools", "note"]), existing: .merge)
+    try arrival.staging.take(only: rule.permit(at: nil, taking: .files))
+    let records = [
+      try record("tools", .directory), try record("tools/bin", .directory), try record("tools/bin/ls", .file(size: 1)),
+      try record("note", .file(size: 1)),
+    ]
+    try arrival.write([
+      Crafted.frame { frame in
+        for item in records { if item.size == 1 { frame.file(item, [7]) } else { frame.item(item) } }
+      }
+    ])
+    try arrival.finish(finish(records))
+    #expect(scratch.names("destination") == ["note", "note (3)", "tools", "tools (3)"])
+  }
+
   @Test func `a part is named by its places, never by its sender`() throws {
     let scratch = try Scratch.withFolders()
     let roots = ["music", "pictures"].map { Root(kind: .directory, name: Array($0.utf8)) }
     let places = try RootPlaces(["music": Array("bin".utf8), "pictures": Array("Bilder".utf8)])
     let importer = try FolderImporter(StagingArea(at: scratch.at("destination")), judging: Self.rule("/home/ann"))
-    let arrival = importer.arrival(of: roots, at: places)
+    let arrival = Self.rule("/home/ann").arrival(of: roots, at: places)
     #expect(arrival.name == "bin, Bilder" && arrival.roots == [.apps, .files])
     #expect(arrival.places == [.apps: [Array("bin".utf8)]])
     let names = ["a", "b", "c", "d"].map { Root(kind: .file, name: Array($0.utf8)) }

@@ -8,12 +8,15 @@ import MigrationWire
 /// kernel here has such a file system.
 struct FoldingDestination: ImportDestination {
   let disk: DirectoryDisk
+  /// Short forms of names, by which the disk finds entries but does not list them.
+  var short: [String: String] = [:]
 
   /// The path as the destination lists it, or unchanged if it does not exist.
   private func listed(_ path: ArchivePath) throws(SystemError) -> ArchivePath {
     var real: ArchivePath?
     for component in path.components {
-      let wanted = Self.fold(component)
+      let folded = Self.fold(component)
+      let wanted = short[folded] ?? folded
       let there = try? disk.names(in: real)?.first { Self.fold($0[...]) == wanted }
       let name = there ?? Array(component)
       guard let next = try? real?.appending(name.span) ?? ArchivePath(name) else { return path }

@@ -32,6 +32,26 @@ import Testing
     return FolderImport(staging, to: FoldingDestination(disk: disk))
   }
 
+  @Test func `an entry that is found by a short form of its name decides what an item is`() throws {
+    write("toolsf~1/ls", "notesf~1/x", "PROFIL~1", "rest")
+    for name in ["tools for me/old", "notes for me/old", ".profile"] { write(name, into: "destination/root") }
+    let export = try arrive(.replace)
+    let staging = try Staging.recover(
+      from: try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination")), for: export.offer,
+      transfer: 0xABC, keys: testKeys)
+    var facts = ArrivalRule.Facts(destination: Array("/h".utf8))
+    (facts.homes, facts.running) = ([Array("/h/root".utf8)], [Array("/h/root/tools for me".utf8)])
+    try staging.take(only: ArrivalRule(facts).permit(at: nil, taking: .files))
+    let disk = try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination"))
+    let short = ["toolsf~1": "tools for me", "notesf~1": "notes for me", "profil~1": ".profile"]
+    var moves = FolderImport(staging, to: FoldingDestination(disk: disk, short: short))
+    try moves.run { _ in }
+    #expect(
+      named(moves) == ["directoryNotStored root/toolsf~1/ls", "notTaken root/PROFIL~1", "notTaken root/toolsf~1"])
+    #expect(text("tools for me/ls") == nil && text(".profile") == "destination/root .profile")
+    #expect(text("notes for me/x") == "source/root notesf~1/x" && text("rest") == "source/root rest")
+  }
+
   private func write(_ names: String..., into folder: String = "source/root") {
     for name in names {
       scratch.makeDirectory(

@@ -1,11 +1,11 @@
 import MigrationApps
-import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationWire
 import TestSupport
 import Testing
 
+@testable import MigrationArchive
 @testable import peer
 
 @Suite struct KeyedArrivalsTests {
@@ -22,9 +22,12 @@ import Testing
   }
 
   private func arrivals(replacing: Bool = false) throws -> KeyedArrivals {
-    KeyedArrivals(
+    var facts = ArrivalRule.Facts(destination: scratch.at("home"))
+    (facts.homes, facts.secret) = ([scratch.at("home")], [scratch.at("home/.config/y/gnupg")])
+    return KeyedArrivals(
       area: try StagingArea(at: scratch.at("home")), home: SharedDirectory(try Directory.open(scratch.path("home"))),
-      known: KnownApps(records: scratch.at("records"), isElsewhere: true), replacesApps: replacing)
+      rule: ArrivalRule(facts), known: KnownApps(records: scratch.at("records"), isElsewhere: true),
+      replacesApps: replacing)
   }
 
   private func part(_ app: String, _ keys: String...) -> Part {
@@ -67,11 +70,30 @@ import Testing
   }
 
   @Test func `what an app's data is, and its name, do not depend on what the sender says`() throws {
-    let arrival = try #require(try arrivals().kind(of: part("x", "config")))
+    let arrival = try #require(try arrivals().arrival(of: part("x", "config")))
     #expect(arrival.name == "The X" && arrival.classes == .secrets)
     #expect(arrival.places == [.secrets: [Array(".config/x".utf8)]])
-    #expect(try arrivals().kind(of: part("org.example.App", "container"))?.classes == .apps)
-    #expect(try arrivals().kind(of: part("unknown", "config")) == nil)
+    #expect(try arrivals().arrival(of: part("org.example.App", "container"))?.classes == .apps)
+    #expect(try arrivals().arrival(of: part("unknown", "config")) == nil)
+  }
+
+  @Test func `secrets at an app's places are secrets, whatever its description says`() throws {
+    scratch.write(
+      "records/descriptions/y.app",
+      "[Application]\nId=y\nName=The Y\n[Data]\nsettings=config/y\nkeys=home/.ssh\n")
+    let (arrivals, part) = (try arrivals(), part("y", "settings", "keys"))
+    let arrival = try #require(arrivals.arrival(of: part))
+    #expect(arrival.roots == [[.apps, .secrets], .secrets])
+    #expect(arrival.places[.secrets] == [".config/y/gnupg", ".ssh"].map { Array($0.utf8) })
+    let permit = try #require(arrivals.permit(for: part, taking: [.files, .apps]))
+    func isTaken(_ path: String) throws -> Bool {
+      permit.allows(try ArchivePath(Array(path.utf8)), isLink: false)
+    }
+    #expect(try isTaken("settings/start") && !isTaken("settings/gnupg/key"))
+    #expect(try !isTaken("keys/id"))
+    #expect(
+      try arrivals.permit(for: part, taking: .files)?.allows(ArchivePath(Array("settings".utf8)), isLink: false)
+        == false)
   }
 
   @Test func `existing data of an app is not touched unless the user says so`() throws {

@@ -64,6 +64,9 @@ package struct ArrivalRule: Equatable, Sendable {
 
   private var root = Node()
 
+  /// The rule without any places: everything is files.
+  package init() {}
+
   package init(_ facts: Facts) {
     let destination = Self.components(facts.destination)[...]
     for home in facts.homes {
@@ -82,6 +85,18 @@ package struct ArrivalRule: Equatable, Sendable {
   /// The secrets of every home. A description may name others.
   private static let secretAtHome = [".ssh", ".gnupg", ".local/share/keyrings", ".local/share/kwalletd"].map {
     Array($0.utf8)
+  }
+
+  /// The same rule for data that is at least this, wherever it lies.
+  package func atLeast(_ kind: ArrivalClasses) -> ArrivalRule {
+    var rule = self
+    rule.root.kind = Self.graver(root.kind, kind)
+    return rule
+  }
+
+  /// Whether some disk may take two names for one.
+  static func areAlike(_ one: some Collection<UInt8>, _ other: some Collection<UInt8>) -> Bool {
+    Name(one) == Name(other)
   }
 
   /// Whether programs may run what a home has under a name, directly or below.
@@ -157,11 +172,42 @@ package struct ArrivalRule: Equatable, Sendable {
   }
 }
 
+extension ArrivalRule {
+  /// What roots are that arrive at these places, or under their names.
+  package func arrival(of roots: [Root], at places: RootPlaces?) -> PartArrival {
+    var (classes, found) = ([ArrivalClasses](), [ArrivalClasses: [[UInt8]]]())
+    var names: [[UInt8]] = []
+    for root in roots {
+      guard let path = places.map({ $0[root.name] }) ?? (try? ArchivePath(root.name)) else {
+        classes.append(self.root.kind)
+        continue
+      }
+      names.append(path.bytes)
+      let contents = contents(of: path)
+      classes.append(contents.classes)
+      found.merge(contents.places) { $0 + $1 }
+    }
+    let shown = names.prefix(Self.shownNames).map { VisibleText.listed($0) }
+    let more = names.count > shown.count ? " and \(names.count - shown.count) more" : ""
+    return PartArrival(name: shown.joined(separator: ", ") + more, roots: classes, places: found)
+  }
+
+  /// How many places name a part.
+  private static let shownNames = 3
+
+  /// The items of a part that are taken, one by one, if its roots arrive at these places; nil for all of
+  /// them.
+  package func permit(at places: RootPlaces?, taking taken: ArrivalClasses) -> ArrivalPermit? {
+    let isAll = taken == .all || self == ArrivalRule() && taken.contains(.files)
+    return isAll ? nil : ArrivalPermit(self, at: places, taking: taken)
+  }
+}
+
 /// The items of a part that its receiver's user takes.
-package struct ArrivalPermit: Sendable {
-  let rule: ArrivalRule
-  let places: RootPlaces?
-  let taken: ArrivalClasses
+package struct ArrivalPermit: Equatable, Sendable {
+  private let rule: ArrivalRule
+  private let places: RootPlaces?
+  private let taken: ArrivalClasses
 
   package init(_ rule: ArrivalRule, at places: RootPlaces?, taking taken: ArrivalClasses) {
     self.rule = rule
@@ -172,14 +218,23 @@ package struct ArrivalPermit: Sendable {
   /// Whether every item of a root is taken.
   func allowsAll(of root: ArraySlice<UInt8>) -> Bool {
     guard let path = try? ArchivePath(Array(root)), let place = place(of: path) else { return false }
-    return rule.contents(of: place).classes.isSubset(of: taken)
+    return allowsAll(at: place)
   }
 
   /// Whether an item of the archive is taken.
-  func allows(_ record: ItemRecord) -> Bool {
-    guard let place = place(of: record.path) else { return false }
-    return taken.contains(rule.kind(of: place, isLink: record.kind == .symbolicLink))
+  func allows(_ record: ItemRecord) -> Bool { allows(record.path, isLink: record.kind == .symbolicLink) }
+
+  /// The same, by its path in the archive.
+  func allows(_ path: ArchivePath, isLink: Bool) -> Bool {
+    guard let place = place(of: path) else { return false }
+    return allows(at: place, isLink: isLink)
   }
+
+  /// Whether an item is taken that gets this path at the destination.
+  func allows(at place: ArchivePath, isLink: Bool) -> Bool { taken.contains(rule.kind(of: place, isLink: isLink)) }
+
+  /// The same for a directory, with all that it may hold.
+  func allowsAll(at place: ArchivePath) -> Bool { rule.contents(of: place).classes.isSubset(of: taken) }
 
   private func place(of path: ArchivePath) -> ArchivePath? {
     guard let places else { return path }

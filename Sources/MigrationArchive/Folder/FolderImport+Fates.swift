@@ -44,6 +44,14 @@ extension FolderImport {
       if case .arrives(let target) = self { target } else { nil }
     }
 
+    /// The path where the item comes to lie.
+    var place: ArchivePath? {
+      switch self {
+      case .arrives(let place), .replaces(let place), .setsAside(let place), .merges(let place, _, _): place
+      default: nil
+      }
+    }
+
     /// The path of an existing entry whose name the item gets.
     var replaced: ArchivePath? {
       switch self {
@@ -58,8 +66,18 @@ extension FolderImport {
   /// The number of names to try for an item that is imported next to an existing one.
   static let besideNames = 10_000
 
-  /// Finds out how to import an item: gathers the facts for `NameFacts`.
+  /// Finds out how to import an item. The name that it gets decides what it is, also where that is not
+  /// the name with which it came.
   mutating func fate(of item: Item) throws(ArchiveError) -> Fate {
+    let fate = try fateByName(of: item)
+    guard let place = fate.place, place != home(of: item.path),
+      !(fate.isMerging ? permit?.allows(at: place, isLink: false) ?? true : isTaken(item, at: place))
+    else { return fate }
+    return .cannotBeStored(.notTaken, nil)
+  }
+
+  /// Gathers the facts for `NameFacts`.
+  private mutating func fateByName(of item: Item) throws(ArchiveError) -> Fate {
     if let hindrance = try hindrance(of: item) { return .cannotBeStored(.other, hindrance) }
     if let fate = try fateInCompany(of: item) { return fate }
     // A run before has set an earlier version aside.
@@ -83,7 +101,13 @@ extension FolderImport {
     case .free: return .arrives(at: item.target)
     case .refused(let reason, let cause): return .cannotBeStored(reason, cause)
     }
-    if try hasRival(item, occupant) { return .cannotBeStored(.nameTaken, nil) }
+    guard let real = try listedPath(of: item.target, occupant), try !hasRival(item, occupant, real) else {
+      return .cannotBeStored(.nameTaken, nil)
+    }
+    // By a short form of its name, for instance.
+    if !ArrivalRule.areAlike(real.name, item.target.name), !isTaken(item, at: real) {
+      return .cannotBeStored(.notTaken, nil)
+    }
     facts.isOthers = staging.deliveries?.hasOthers(at: item.target, than: item.path) == true
     facts.own = try own(item, occupant, &facts)
     return try fate(facts.fate, of: item, at: item.target)
@@ -146,6 +170,7 @@ extension FolderImport {
     for number in 2...Self.besideNames {
       let name = ListedNames.numbered(item.target.name, isDirectory: item.kind == .directory, number: number)
       guard let target = sibling(of: item.target, name) else { break }
+      guard isTaken(item, at: target) else { continue }
       switch try look(at: target, for: item.path) {
       case .found(let there):
         guard existing == .merge, try isThere(item.renamed(target), there) else { continue }
@@ -310,54 +335,6 @@ extension FolderImport {
       throw failed(path, error)
     }
   }
-
-  /// Removes empty claims, and removes the staged name of items that have both names.
-  func settleEarlierPlacing() throws(ArchiveError) {
-    let earlier = staging.shared.withLock { $0.earlierPlacing }
-    guard earlier.isAny else { return }
-    do {
-      try staging.journal.forEach(upTo: staging.journal.position) { position, record in
-        guard case .placing(let path, let target?) = record, earlier.counts(path, at: position) else { return }
-        try settle(path, at: target)
-      }
-    } catch let error as ArchiveError {
-      throw error
-    } catch {
-      throw ArchiveError(.importFailed, "the journal cannot be read", cause: error as? SystemError)
-    }
-  }
-
-  private func settle(_ path: ArchivePath, at target: ArchivePath) throws(ArchiveError) {
-    do {
-      // An item that is no longer staged has been imported.
-      guard let item = try destination.occupant(ofStaged: path), let there = try destination.occupant(at: target)
-      else { return }
-      switch item.kind {
-      case .directory:
-        // A directory that is not empty is not removed.
-        if there.kind == .directory { try destination.release(target, isDirectory: true) }
-      default:
-        if try hasBothNames(path, item, target, there) {
-          try staged.remove(path)
-        } else if there.kind == .regular, there.size == 0 {
-          try destination.release(target, isDirectory: false)
-        }
-      }
-    } catch {
-      guard error.isNotEmpty || error.isNotFound || error.isNotDirectory else { throw failed(path, error) }
-    }
-  }
-
-  /// Whether a file or link that is still staged already has its name at the destination. On some
-  /// file systems each name has an inode number of its own.
-  private func hasBothNames(
-    _ path: ArchivePath, _ item: ExistingEntry, _ target: ArchivePath, _ there: ExistingEntry
-  ) throws(SystemError) -> Bool {
-    if there.isSame(as: item) { return true }
-    // An empty file may be a claim, and can be removed without loss.
-    guard there.kind == .symbolicLink || there.size > 0 else { return false }
-    return try destination.isCopy(of: path, at: target)
-  }
 }
 
 extension SystemError {
@@ -372,21 +349,4 @@ extension SystemError {
     if isTooLarge { return .tooLarge }
     return isLinkCountExceeded ? .other : nil
   }
-}
-
-/// The items that a killed import was about to place in several steps, as far as the journal's
-/// survey keeps them.
-struct EarlierPlacing: Sendable {
-  /// Whether the journal has any.
-  private(set) var isAny = false
-  /// The positions in the journal where the earlier records of a path were withdrawn.
-  private var withdrawn: [ArchivePath: UInt64] = [:]
-
-  mutating func note(_ path: ArchivePath, _ target: ArchivePath?, at position: UInt64) {
-    isAny = true
-    if target == nil { withdrawn[path] = position }
-  }
-
-  /// Whether a record of a path at a position in the journal is still valid.
-  func counts(_ path: ArchivePath, at position: UInt64) -> Bool { withdrawn[path].map { position > $0 } ?? true }
 }

@@ -54,6 +54,10 @@ extension FolderImport {
       notStored[record.path] = (.other, "its content is not known here")
       return nil
     }
+    guard permit?.allows(at: earlier.target, isLink: false) ?? true else {
+      notStored[record.path] = (.notTaken, nil)
+      return nil
+    }
     var facts = NameFacts(.leaf, NameFacts.Earlier(.metadata, since(earlier)), existing: .merge)
     facts.earlier?.isWantedAgain = arrived.removals(of: record.path) == .again
     switch facts.fate {

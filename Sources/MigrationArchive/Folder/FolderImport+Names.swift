@@ -1,12 +1,14 @@
 import MigrationSystem
 import MigrationWire
 
-/// Names that the destination treats as equal and staging does not.
+/// Names that the destination treats as equal and staging does not, and names that decide what an item
+/// is.
 extension FolderImport {
-  /// Whether the existing entry is, or may be, another item of the archive, or is kept under
-  /// another name. Then this item cannot be stored, regardless of how existing files are treated.
-  mutating func hasRival(_ item: Item, _ occupant: ExistingEntry) throws(ArchiveError) -> Bool {
-    guard let real = try listedPath(of: item.target, occupant) else { return true }
+  /// Whether the existing entry, which is listed at `real`, is another item of the archive, or is kept
+  /// under another name. Then this item cannot be stored, regardless of how existing files are treated.
+  mutating func hasRival(
+    _ item: Item, _ occupant: ExistingEntry, _ real: ArchivePath
+  ) throws(ArchiveError) -> Bool {
     if real == item.target { return false }
     // The entry that has the name is kept, and the sender, which knows it by another name, learns
     // this.
@@ -14,6 +16,13 @@ extension FolderImport {
     if besides.contains(real) { return true }
     guard let path = sibling(of: item.path, Array(real.name)) else { return false }
     return try isOfArchive(path)
+  }
+
+  /// Whether the user of this device takes an item, with all that it may hold, at a place.
+  func isTaken(_ item: Item, at place: ArchivePath) -> Bool {
+    guard let permit else { return true }
+    return item.kind == .directory
+      ? permit.allowsAll(at: place) : permit.allows(at: place, isLink: item.kind == .symbolicLink)
   }
 
   /// Records that an item of the archive has a name at the destination.
@@ -24,8 +33,7 @@ extension FolderImport {
 
   /// The name under which the directory lists the entry found at a path; nil if that cannot be
   /// determined.
-  private mutating func listedPath(of path: ArchivePath, _ occupant: ExistingEntry) throws(ArchiveError) -> ArchivePath?
-  {
+  mutating func listedPath(of path: ArchivePath, _ occupant: ExistingEntry) throws(ArchiveError) -> ArchivePath? {
     if listed == nil || listed?.directory != path.parent {
       guard try list(path, folding: false) != nil else { return path }
     }

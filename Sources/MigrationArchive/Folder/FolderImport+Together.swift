@@ -77,7 +77,9 @@ extension FolderImport {
       if beside.allSatisfy(isCopy) {
         return Dictionary(uniqueKeysWithValues: beside.map { ($0.path, .isPresent(at: $0.target, nil)) })
       }
-      guard try areFree(names, beside: item, isNew: true) else { continue }
+      guard beside.allSatisfy({ isTaken($0, at: $0.target) }), try areFree(names, beside: item, isNew: true) else {
+        continue
+      }
       return Dictionary(uniqueKeysWithValues: beside.map { ($0.path, .arrives(at: $0.target)) })
     }
     throw noNameLeft(for: item)

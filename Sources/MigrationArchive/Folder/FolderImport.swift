@@ -43,6 +43,8 @@ package struct FolderImport {
   var archivePaths: ArchivePaths?
   /// The items that cannot be moved to the destination.
   var notStored: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
+  /// The items that the user of this device takes; nil for all.
+  let permit: ArrivalPermit?
   /// What the same device has brought before, and brings now; nil where that is not recorded.
   let arrived: ArrivedItems?
   /// The records of what came now, where an earlier version may have arrived.
@@ -61,6 +63,7 @@ package struct FolderImport {
     existing = staging.existing
     staged = staging.disk.places()
     arrived = staging.arrivals
+    permit = staging.permit
   }
 
   /// Moves every item, makes the result durable, and checks that the roots are where they were put.

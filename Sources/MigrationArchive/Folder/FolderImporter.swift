@@ -6,8 +6,8 @@ package import MigrationWire
 package final class FolderImporter: Importer {
   package let area: StagingArea
   package let existing: Existing?
-  /// Which items programs may run; nil where the user takes all of them.
-  private let rule: ArrivalRule?
+  /// What items are at the destination, by their places.
+  private let rule: ArrivalRule
   /// Where roots that are keys arrive; nil if roots are names.
   let places: RootPlaces?
   /// Looks at the files when all are there, and may change small ones.
@@ -22,7 +22,8 @@ package final class FolderImporter: Importer {
   /// Imports into the directory of the staging area; with `places`, each root to its place there, and
   /// with `folders`, all roots of a device into its folder there.
   package init(
-    _ area: StagingArea, existing: Existing? = nil, judging rule: ArrivalRule? = nil, places: RootPlaces? = nil,
+    _ area: StagingArea, existing: Existing? = nil, judging rule: ArrivalRule = ArrivalRule(),
+    places: RootPlaces? = nil,
     folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil,
     preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)? = nil,
     completing: (@Sendable () throws(ArchiveError) -> Void)? = nil,
@@ -54,37 +55,10 @@ package final class FolderImporter: Importer {
     return FolderImporter(area, existing: existing, judging: rule, places: RootPlaces(within: folder))
   }
 
-  package func arrival(of part: Part) -> PartArrival { arrival(of: part.roots, at: places) }
-
-  /// What roots are that arrive at these places, or under their names.
-  package func arrival(of roots: [Root], at places: RootPlaces?) -> PartArrival {
-    var (classes, found) = ([ArrivalClasses](), [ArrivalClasses: [[UInt8]]]())
-    var names: [[UInt8]] = []
-    for root in roots {
-      guard let path = places.map({ $0[root.name] }) ?? (try? ArchivePath(root.name)) else {
-        classes.append(.files)
-        continue
-      }
-      names.append(path.bytes)
-      let contents = rule?.contents(of: path) ?? (.files, [:])
-      classes.append(contents.classes)
-      found.merge(contents.places) { $0 + $1 }
-    }
-    let shown = names.prefix(Self.shownNames).map { VisibleText.listed($0) }
-    let more = names.count > shown.count ? " and \(names.count - shown.count) more" : ""
-    return PartArrival(name: shown.joined(separator: ", ") + more, roots: classes, places: found)
-  }
-
-  /// How many places name a part.
-  private static let shownNames = 3
+  package func arrival(of part: Part) -> PartArrival { rule.arrival(of: part.roots, at: places) }
 
   package func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? {
-    permit(at: places, taking: taken)
-  }
-
-  /// The same for items that arrive at these places.
-  package func permit(at places: RootPlaces?, taking taken: ArrivalClasses) -> ArrivalPermit? {
-    taken == .all ? nil : rule.map { ArrivalPermit($0, at: places, taking: taken) }
+    rule.permit(at: places, taking: taken)
   }
 
   package func judge(

@@ -18,6 +18,13 @@ extension Staging {
     mutating func name(_ refusal: Refusal) {
       if budget.take(refusal.size) { named.append(refusal) }
     }
+
+    /// Forgets some of them.
+    mutating func remove(where isGone: (Refusal) -> Bool) {
+      let kept = named.filter { !isGone($0) }
+      (named, budget) = ([], NamingBudget())
+      for refusal in kept { name(refusal) }
+    }
   }
 
   /// The refusals that are reported by name, from an index on.

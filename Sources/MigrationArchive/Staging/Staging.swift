@@ -71,8 +71,8 @@ package final class Staging: Sendable {
   /// The transfer of this archive.
   package let transfer: TransferID
   package let keys: TransferKeys
-  /// The permitted first components of paths; nil for an app, which announces none.
-  let roots: Set<[UInt8]>?
+  /// The announced first components of paths; nil for an app, which announces none.
+  let announced: Set<[UInt8]>?
   package let disk: any StagingDisk
   /// The abilities of the disk's file system.
   package let abilities: DiskAbilities
@@ -97,13 +97,14 @@ package final class Staging: Sendable {
     set { others.withLock { $0 = newValue } }
   }
 
-  private let permission = Mutex<ArrivalPermit?>(nil)
+  /// What the newest session accepts; nil before the first one of this process.
+  let admission = Mutex<Admission?>(nil)
 
-  /// The items that the user of this device takes; nil for all. Set before a session begins.
-  package var permit: ArrivalPermit? {
-    get { permission.withLock { $0 } }
-    set { permission.withLock { $0 = newValue } }
-  }
+  /// The items that the user of this device takes; nil for all.
+  var permit: ArrivalPermit? { admission.withLock { $0?.permit } }
+
+  /// The permitted first components of paths; nil for an app, which announces none.
+  var roots: Set<[UInt8]>? { admission.withLock { $0?.roots } ?? announced }
 
   /// What the same device has brought of this part before; nil where that is not recorded.
   package var arrivals: ArrivedItems? {
@@ -124,7 +125,7 @@ package final class Staging: Sendable {
     self.keys = keys
     self.disk = disk
     abilities = disk.abilities
-    roots = Self.roots(of: offer)
+    announced = Self.roots(of: offer)
     shared = GuardedLedger(
       Shared(
         ledger: Ledger(keys: keys, bound: offer.bound), metadataRoom: Self.metadataRoom(on: disk)))
@@ -153,14 +154,14 @@ package final class Staging: Sendable {
     self.keys = keys
     self.disk = disk
     abilities = disk.abilities
-    self.roots = roots
+    announced = roots
     self.journal = journal
     self.umask = umask
     self.shared = GuardedLedger(shared)
   }
 
   /// The names of the roots in an offer.
-  static func roots(of offer: Offer) -> Set<[UInt8]>? {
+  package static func roots(of offer: Offer) -> Set<[UInt8]>? {
     if case .app = offer.contents { nil } else { Set(offer.contents.roots.map(\.name)) }
   }
 

@@ -112,7 +112,7 @@ extension Staging {
     try SystemError.mapped(places.kind(of: path)) { ArchiveError("examining", path, $0) }
   }
 
-  private func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(ArchiveError) {
+  func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(ArchiveError) {
     let isRoot = record.path.parent == nil && roots != nil
     let kept = setExtended(in: places, record, isRoot: isRoot)
     setTime(in: places, record)

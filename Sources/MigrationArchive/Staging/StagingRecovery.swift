@@ -144,7 +144,8 @@ struct JournalSurvey {
   private var concluded: Tally?
   private var voids: Set<UInt64> = []
   private let keys: TransferKeys
-  private var refused: Set<Mark> = []
+  /// The positions of the newest refusals.
+  private var refused: [Mark: UInt64] = [:]
   private var discarded: [ArchivePath: UInt64] = [:]
   private var discardedTrees: [ArchivePath: UInt64] = [:]
 
@@ -203,7 +204,7 @@ struct JournalSurvey {
     case .placing(let path, let target): placing.note(path, target, at: position)
     case .imported: noteImport()
     case .refused(let path, let generation, _, _):
-      refused.insert(keys.mark(path: path, generation: generation))
+      refused[keys.mark(path: path, generation: generation)] = position
       // An earlier state of the item had been replaced by this one.
       discarded[path] = position
     case .opened, .item, .range, .sealed, .arrived, .rewritten, .following: break
@@ -217,7 +218,11 @@ struct JournalSurvey {
   func isVoid(_ path: ArchivePath, _ generation: Generation, at position: UInt64) -> Bool {
     if isVoid(at: position) { return true }
     // Another stream may have claimed a part of the item afterwards.
-    if !refused.isEmpty, refused.contains(keys.mark(path: path, generation: generation)) { return true }
+    if !refused.isEmpty, let refusal = refused[keys.mark(path: path, generation: generation)],
+      !isVoid(at: refusal)
+    {
+      return true
+    }
     if let later = discarded[path], position < later { return true }
     return !discardedTrees.isEmpty
       && path.lineage.contains { discardedTrees[$0].map { position < $0 } == true }

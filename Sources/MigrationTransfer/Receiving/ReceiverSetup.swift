@@ -85,7 +85,16 @@ struct ReceiverSetup: Sendable {
       staging.deliveries = deliveries.of(peer, plan.sourcesOfRoots)
     }
     transfer.keep((staging, importer), ofPart: part)
-    transfer.keep(transfer.part(part).flatMap { importers.places(of: $0) }, ofPart: part)
+    guard let plan = transfer.part(part) else { return }
+    let importers = self.importers.within(transfer.folder)
+    transfer.keep(importers.places(of: plan), ofPart: part)
+    // Nothing more comes of it, and its import may follow.
+    guard case .concluded = staging.stage else { return }
+    do throws(ArchiveError) {
+      try staging.take(only: importers.permit(for: plan, taking: transfer.begun[part]?.taken ?? .files))
+    } catch {
+      throw Fault(error)
+    }
   }
 
   /// What the user says about what was moved or removed here: an option stands above an answer.

@@ -120,21 +120,14 @@ final class ReceivingTransfer: Sendable {
   /// The transfer has a record from now on.
   func keep(_ entry: TransferEntry) { state.withLock { $0.entry = entry } }
 
-  /// A part begins: its key is recorded before anything of it is staged.
+  /// A part begins, or other things of it are taken than before: that is recorded before anything of it is
+  /// staged.
   func begin(_ part: UInt16, _ begun: Begun) throws(Fault) {
     try entry?.update { remembered in
       remembered.newest = part
       remembered.parts[Int(part)].begun = begun
     }
     state.withLock { $0.begun[part] = begun }
-  }
-
-  /// Nothing is staged of a part any more.
-  func startAfresh(_ part: UInt16) {
-    _ = state.withLock { state in
-      state.begun[part] = nil
-      return state.newest?.part == part ? state.newest.take() : nil
-    }
   }
 
   /// The newest part has a staging directory from now on.

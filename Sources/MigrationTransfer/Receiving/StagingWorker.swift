@@ -163,27 +163,16 @@ struct StagingWorker: Sendable {
     if known == nil, transfer.begun[order.part] == nil { _ = try importers.judge(of: wanted) }
     let importer = try known?.importer ?? importers.importer(of: wanted)
     var staging = try known?.staging ?? recovered(order.part, by: importer)
-    // Nothing more comes of a part that was not judged again.
-    let taken =
-      order.taken ?? (staging.map { $0.stage != .receiving } == true ? transfer.begun[order.part]?.taken : nil)
-      ?? .files
-    if staging.map({ $0.stage == .receiving }) ?? true, let begun = transfer.begun[order.part], begun.taken != taken {
-      // What has been refused would stay refused, and what is staged may not be taken any more.
-      if staging != nil {
-        setup.notice(
-          "\(VisibleText.of(wanted.name)) is sent again from its beginning: now other things of it are taken than before",
-          about: transfer.identifier)
-      }
-      try staging?.remove()
-      transfer.startAfresh(order.part)
-      staging = nil
-    }
     switch staging?.stage {
     case .concluded(let total)?, .imported(let total)?:
       if let staging { try setup.keep(staging, importer, order.part, of: transfer) }
       return admitted(order, staging, concluded: total)
     case .receiving?, nil: break
     }
+    // A part that was not judged again brings no more than files.
+    let taken = order.taken ?? .files
+    let (permit, roots) = (importers.permit(for: wanted, taking: taken), Staging.roots(of: order.offer))
+    try staging?.take(only: permit, of: roots)
     let terms =
       staging?.terms
       ?? importer.terms(
@@ -198,20 +187,26 @@ struct StagingWorker: Sendable {
       let isHeld = held.items >= order.offer.items && held.bytes >= order.offer.bytes
       return try importer.judge(order.offer.besides(isHeld ? Tally() : others), held: held, on: terms)
     }
+    var begun =
+      try transfer.begun[order.part]
+      ?? ReceivingTransfer.Begun(
+        keys: terms.keys, totals: PartTotals(order.offer, order.part), elsewhere: elsewhere(importer),
+        folder: transfer.folder)
+    let isOther = begun.taken != taken
+    begun.taken = taken
     if staging == nil {
-      // The store knows before anything is staged, so that nothing staged is ever without an owner.
-      let begun = ReceivingTransfer.Begun(
-        keys: terms.keys, totals: PartTotals(order.offer, order.part), elsewhere: try elsewhere(importer),
-        folder: transfer.folder, taken: taken)
       if let folder = begun.folder {
         setup.notice("what arrives goes into \(VisibleText.quoted(folder))", about: transfer.identifier)
       }
-      try transfer.begin(order.part, transfer.begun[order.part] ?? begun)
+      // The store knows before anything is staged, so that nothing staged is ever without an owner.
+      try transfer.begin(order.part, begun)
       staging = try importer.area.stage(order.offer, on: terms)
+    } else if isOther {
+      try transfer.begin(order.part, begun)
     }
     guard let staging else { preconditionFailure("a part is staged") }
+    try staging.take(only: permit, of: roots)
     try setup.keep(staging, importer, order.part, of: transfer)
-    staging.permit = importers.permit(for: wanted, taking: taken)
     // The engine gets them with the admission, in the place of those that it knows.
     var refusals: [Refusal] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }

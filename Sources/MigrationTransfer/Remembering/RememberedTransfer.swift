@@ -15,7 +15,7 @@ package struct RememberedTransfer: Equatable, Sendable {
       package var elsewhere: [UInt8]?
       /// The folder of the destination where it arrives; nil for the destination itself.
       package var folder: ArchivePath?
-      /// What was taken of its items when it began.
+      /// What is taken of its items.
       package var taken = ArrivalClasses.all
     }
 

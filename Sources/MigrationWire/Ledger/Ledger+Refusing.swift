@@ -1,5 +1,5 @@
 /// The items that the destination cannot hold. A state that was refused stays refused for the whole
-/// transfer.
+/// transfer, unless the reason was the user's, who takes it now.
 extension Ledger {
   /// Whether this state of an item is refused.
   package func refuses(_ mark: Mark) -> Bool { refused.holds(mark) }
@@ -73,6 +73,14 @@ extension Ledger {
       discard(path)
       incomplete[path] = Incomplete(number: takeNumber(), generation: generation, isRefused: true)
     }
+  }
+
+  /// Forgets that a state of an item is refused. Returns whether it is a file whose record has not come.
+  package mutating func allow(_ path: ArchivePath, _ generation: Generation) -> Bool {
+    refused.remove(keys.mark(path: path, generation: generation))
+    guard let file = incomplete[path], file.generation == generation, file.isRefused else { return false }
+    discard(path)
+    return true
   }
 
   /// Removes a refused item that the source no longer has in this state.

@@ -37,8 +37,8 @@ final class EverythingImporters: Importers {
   ///
   /// - Parameter stop: ends the start of an app's extension.
   init(
-    folders: FolderImporter, home: SharedDirectory, knowing known: KnownApps, apps: AppHome,
-    store: TransferStore? = nil, options: AppImporter.Options,
+    folders: FolderImporter, judging rule: ArrivalRule, home: SharedDirectory, knowing known: KnownApps,
+    apps: AppHome, store: TransferStore? = nil, options: AppImporter.Options,
     settings: SettingsLoader? = nil,
     until stop: StopSignal,
     observer: @escaping @Sendable (HostNews) -> Void
@@ -47,10 +47,10 @@ final class EverythingImporters: Importers {
     self.folders = folders
     let asides = Asides()
     keyed = KeyedArrivals(
-      area: folders.area, home: home, known: known,
+      area: folders.area, home: home, rule: rule, known: known,
       replacesApps: options.replaces, store: store, settings: settings, asides: asides)
     begun = KeyedArrivals(
-      area: folders.area, home: home, known: known, replacesApps: true, settings: settings, asides: asides
+      area: folders.area, home: home, rule: rule, known: known, replacesApps: true, settings: settings, asides: asides
     ) { observer(.notice($0)) }
     self.apps = apps
     self.stop = stop
@@ -81,21 +81,20 @@ final class EverythingImporters: Importers {
   func arrival(of part: Part) -> PartArrival {
     switch part.contents {
     case .folders: return folders.arrival(of: part)
-    case .role: return folders.arrival(of: part.roots, at: places(of: part))
     case .app(let app):
       let name = (try? apps.appAccepting(app))?.identifier ?? app.bundleIdentifier
       return PartArrival(name: VisibleText.of(name), roots: [.apps])
-    case .files, .unknown:
-      return keyed.kind(of: part) ?? PartArrival(name: VisibleText.of(part.name), roots: [.apps])
+    case .role, .files, .unknown:
+      return keyed.arrival(of: part) ?? PartArrival(name: VisibleText.of(part.name), roots: [.apps])
     }
   }
 
   func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? {
     switch part.contents {
     case .folders: folders.permit(for: part, taking: taken)
-    case .role: folders.permit(at: places(of: part), taking: taken)
+    case .role, .files: keyed.permit(for: part, taking: taken)
     // It is taken as a whole.
-    case .app, .files, .unknown: nil
+    case .app, .unknown: nil
     }
   }
 

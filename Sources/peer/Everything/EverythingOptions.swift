@@ -115,7 +115,7 @@ extension EverythingImporters {
     var importing = options.importing
     importing.most = options.mostBytes.map { MostBytes($0) }
     self.init(
-      folders: folders, home: directory, knowing: known, apps: apps,
+      folders: folders, judging: rule, home: directory, knowing: known, apps: apps,
       store: TransferStore(home: home),
       options: importing, settings: settings, until: stop,
       observer: HostNews.telling(tell))

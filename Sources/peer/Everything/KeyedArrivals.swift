@@ -10,6 +10,8 @@ struct KeyedArrivals {
   let area: StagingArea
   /// The directory of the staging area.
   let home: SharedDirectory
+  /// What items are there, by their places.
+  var rule = ArrivalRule()
   let known: KnownApps
   /// Whether the existing data of apps is set aside.
   let replacesApps: Bool
@@ -61,13 +63,23 @@ struct KeyedArrivals {
     return OldPaths(told, home: home, folders: HomeFolders.receiving(in: self.home.directory).map)
   }
 
-  /// What an app of files is, by this device's own knowledge; nil where it knows no such app, or for
-  /// another part.
-  func kind(of part: Part) -> PartArrival? {
-    guard case .files(let app, let roots) = part.contents, let arrival = arrival(of: app) else { return nil }
-    let places = roots.compactMap { arrival.places[String(decoding: $0.name, as: UTF8.self)] }
-    return PartArrival(
-      name: VisibleText.of(arrival.name), roots: roots.map { _ in arrival.kind }, places: [arrival.kind: places])
+  /// What a part is, by this device's own knowledge; nil where it knows no such app, or for another
+  /// part. An app's data is at least what its description says, and more where its places are.
+  func arrival(of part: Part) -> PartArrival? {
+    guard let places = places(of: part), let rule = rule(for: part) else { return nil }
+    let found = rule.arrival(of: part.roots, at: places)
+    guard case .files(let app, _) = part.contents, let arrival = arrival(of: app) else { return found }
+    return PartArrival(name: VisibleText.of(arrival.name), roots: found.roots, places: found.places)
+  }
+
+  /// The items of a part that are taken, one by one; nil for all of them.
+  func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? {
+    (rule(for: part) ?? rule).permit(at: places(of: part), taking: taken)
+  }
+
+  private func rule(for part: Part) -> ArrivalRule? {
+    guard case .files(let app, _) = part.contents else { return rule }
+    return arrival(of: app).map { rule.atLeast($0.kind) }
   }
 
   /// Old data that the import of a part has set aside.
