@@ -1,9 +1,12 @@
 """What arrives: files, apps' data and secrets, as this device's user takes them."""
 
+import glob
 import json
 import os
 import shutil
 import signal
+
+import pytest
 
 from computers import computers
 from devices import PATIENCE, own_port, random_file
@@ -253,6 +256,43 @@ def test_a_second_start(work):
     require(asked(receiver), "the second run took what was never asked about without a question")
     require(sender.events("resumed"), "it was another transfer")
     equal((new.read(".config/editor/start"), os.path.getsize(f"{new.home}/large")), (None, 24 * MIB), "what arrived")
+
+
+@pytest.mark.parametrize("before, after, code", [
+    ((True, ["--take-apps"]), (True, []), 8), ((False, []), (True, []), 8), ((True, []), (True, ["--take-apps"]), 0),
+], ids=["less is taken", "PATH has another folder", "more is taken"])
+def test_a_continued_transfer(work, before, after, code):
+    """arriving: what is staged is judged again when a transfer goes on: what is taken stays, and no more than what is missing is sent"""
+    old, new = computers(work, [])
+    os.makedirs(f"{old.home}/{TOOLS}")
+    random_file(f"{old.home}/{TOOLS}/ls", 16 * MIB)
+    random_file(f"{old.home}/tools/large", 24 * MIB)
+    port = own_port()
+
+    def begin(is_in_path, options):
+        new.settings["PATH"] = f"{new.home}/{TOOLS}:" * is_in_path + os.environ["PATH"]
+        return new.start("receive", new.home, *options, "--listen", f"127.0.0.1:{port}", "--json")
+
+    receiver = begin(*before)
+    way = work.slow_link(port)
+    sender = old.send(way.port, code_of(receiver), f"{old.home}/tools")
+    # The program is staged, or refused.
+    is_staged = before != (True, [])
+    wait_for(
+        "some of it", PATIENCE,
+        lambda: way.passed > (20 if is_staged else 12) * MIB and (not is_staged or glob.glob(f"{new.home}/.peer-*/tree/{TOOLS}/ls")))
+    receiver.signal(signal.SIGKILL), receiver.wait()
+    sender.signal(signal.SIGTERM), sender.wait()
+    receiver = begin(*after)
+    wait_for("a port", PATIENCE, lambda: receiver.events("listening"))
+    sender = old.send(port, None, f"{old.home}/tools")
+    equal((sender.wait(), receiver.wait()), (code, code), f"the exit codes: {sender.text()[-300:]}")
+    [done] = sender.events("done")
+    require(done["heldBytes"] > MIB, f"what was held: {done}")
+    equal((os.path.exists(f"{new.home}/{TOOLS}/ls"), os.path.getsize(f"{new.home}/tools/large")), (code == 0, 24 * MIB), "what arrived")
+    left = [f"{TOOLS}", f"{TOOLS}/ls"] if code else []
+    for process in (sender, receiver):
+        equal(sorted((event["path"], event["reason"]) for event in process.events("notStored")), [(path, "notTaken") for path in left], "what is named")
 
 
 def test_without_a_person(work):
