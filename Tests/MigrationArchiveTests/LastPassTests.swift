@@ -202,6 +202,28 @@ import Testing
     }
   }
 
+  @Test func `what a failed import brings back has not arrived, and comes again`() throws {
+    for name in ["work/.git/refs", "work/a"] { write("source", name, "first") }
+    try pass()
+    write("source", "work/a", "second", time: 1_600_000_000)
+    scratch.letSettle()
+    let root = [scratch.at("source/root")]
+    let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
+    arrival.staging.arrivals = try arrived()
+    let export = try Export(root)
+    try arrival.write(export.outlet.frames)
+    try arrival.staging.complete(export.result.finish) { _ in }
+    let importer = FolderImporter(
+      try StagingArea(at: scratch.at("destination")), existing: .merge,
+      completing: { () throws(ArchiveError) in throw ArchiveError(.importFailed, "no") })
+    #expect(thrown { _ = try importer.importItems(of: arrival.staging) { _ in } } != nil)
+    try arrival.clear()
+    #expect(text("work/a") == "first")
+    #expect(try pass().sent == ["work/.git/refs", "work/a"])
+    // Its renaming has touched the old one.
+    #expect(text("work/a") == "first" && text("work (2)/a") == "second")
+  }
+
   @Test func `a folder that was moved here stays away, and comes only for what is new in it`() throws {
     for name in ["f/a", "f/g/b", "h/c"] { write("source", name, name) }
     scratch.makeDirectory("source/root/f/empty")

@@ -169,6 +169,15 @@ package final class ArrivedItems: Sendable {
     state.withLock { $0.positions.merge(positions) { $1 } }
   }
 
+  /// Returns when the records are durable.
+  func synchronize() {
+    do throws(SystemError) {
+      try journal.file.synchronize()
+    } catch {
+      noteUnrecorded(error)
+    }
+  }
+
   // MARK: What has gone
 
   /// The first of some items, at the destination, and their number.

@@ -85,9 +85,6 @@ package struct FolderImport {
       try setMetadata(of: merging)
     }
     try followMetadata()
-    // Durable with the items, if they are on one file system. A record that is lost counts as a change
-    // here, and fails no import whose items are in place.
-    recordArrivals()
     try SystemError.mapped(destination.synchronize()) {
       ArchiveError(.importFailed, "the imported items cannot be made durable", cause: $0)
     }

@@ -176,6 +176,10 @@ package final class FolderImporter: Importer {
       throw error.adding(moves.bringBack(afterFailure: true))
     }
     try staging.finishImport()
+    // Only now: what is undone has not arrived. A record that is lost counts as a change here, and fails
+    // no import whose items are in place.
+    moves.recordArrivals()
+    staging.arrivals?.synchronize()
     settingAside?(moves.setAside)
     return staging.losses
   }
