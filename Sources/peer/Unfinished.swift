@@ -72,7 +72,8 @@ enum Unfinished {
   /// Forgets those without a connection for so many seconds.
   static func forget(olderThan age: Double, json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(TransferFailure) in
-      let forgotten = try TransferStore.ofUser().forget(before: Timestamp.coarseNow().seconds - Int64(age))
+      let store = try TransferStore.ofUser()
+      let forgotten = try store.forget(olderThan: Int64(age), at: store.time())
       if json { return forgotten.map(\.line).reduce(Rendering(), +) }
       let none = Rendering(standardError: "No unfinished transfer is that old.\n")
       return forgotten.isEmpty ? none : forgotten.map(\.sentence).reduce(Rendering(), +)

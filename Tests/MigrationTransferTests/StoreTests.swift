@@ -122,6 +122,8 @@ import Testing
       // The clock is set: ahead, back, at the start, by a kill of the machine; and back to the right time.
       ([(1_000_000, 100), (9_000_000, 200)], false), ([(1_000_000, 100), (9_000, 200), (1_000_100, 300)], false),
       ([(1_000_000, 100), (2_000_000, 5)], false), ([(1_000_000, 100), (200_000, 5), (1_100_000, 60)], false),
+      // It is set ahead by less than a week, and the machine was on.
+      ([(1_000_000, 172_800), (1_518_400, 176_400)], false),
       // A first look, and a clock without a year.
       ([(1_000_000, 100)], false), ([(0, 5), (1_700_000_000, 20)], false),
       ([(.min, 5), (.max, 20)], false), ([(.max, 5), (.min, 20)], false),
@@ -137,6 +139,12 @@ import Testing
     // It is once that much time has passed.
     let later = StoreTime.next(after: last, now: min(last.now, .max - 60) + 60, uptime: last.uptime + 60)
     #expect(later.isOver(50, since: .min) == (last.now < .max - 60))
+  }
+
+  @Test func `another start of the machine shows that it may have been off, however long it is on`() throws {
+    let last = StoreTime(1_000_000, uptime: 100, boot: [1])
+    let ends = [[1], [2], []].map { StoreTime.next(after: last, now: 1_500_000, uptime: 400, boot: $0).begin }
+    #expect(ends == [1_500_000, .min, 1_500_000])
   }
 
   @Test func `the store remembers the clock, and deletes nothing at a first look`() throws {
@@ -361,8 +369,10 @@ import Testing
     try store.leave(try sending(500))
     let used = try store.create(try sending(1))
     // The record was seen at 2. The data without one may be that of another store.
-    #expect(try store.forget(before: 3).map(\.transfer) == [0x1111 << 112])
-    #expect(try store.forget(before: 1 << 40).map(\.transfer) == [500])
+    let begin = StoreTime.next(after: nil, now: 1 << 40, uptime: 5)
+    #expect(try store.forget(olderThan: 1, at: begin) == [], "the clock has been set")
+    #expect(try store.forget(olderThan: 10, at: StoreTime(13)).map(\.transfer) == [0x1111 << 112])
+    #expect(try store.forget(olderThan: 10, at: StoreTime(1 << 40)).map(\.transfer) == [500])
     #expect(scratch.names("destination") == [".peer-\((TransferID(0x2222) << 112).hexadecimal)", "mine"])
     #expect(used.remembered.transfer == 1)
     #expect(try store.list().transfers.count == 1)

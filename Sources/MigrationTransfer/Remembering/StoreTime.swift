@@ -11,14 +11,18 @@ package struct StoreTime: Equatable, Sendable {
   package let now: Int64
   /// The time since the machine started, in seconds.
   let uptime: Int64
+  /// The kernel's name of the time since that start; empty if it is not known.
+  let boot: [UInt8]
   /// The clock right after its last implausible step.
   package let begin: Int64
 
   /// A clock that has not been set.
-  package init(_ now: Int64, uptime: Int64 = 0) { (self.now, self.uptime, begin) = (now, uptime, .min) }
+  package init(_ now: Int64, uptime: Int64 = 0, boot: [UInt8] = []) {
+    self.init(now, uptime: uptime, boot: boot, since: .min)
+  }
 
-  private init(_ now: Int64, uptime: Int64, since begin: Int64) {
-    (self.now, self.uptime, self.begin) = (now, uptime, begin)
+  private init(_ now: Int64, uptime: Int64, boot: [UInt8], since begin: Int64) {
+    (self.now, self.uptime, self.boot, self.begin) = (now, uptime, boot, begin)
   }
 
   /// The differences between two clocks, in seconds, and the longest time for which a machine is off
@@ -26,14 +30,17 @@ package struct StoreTime: Equatable, Sendable {
   private static let (drift, rest): (Int64, Int64) = (3600, 7 * 24 * 3600)
 
   /// The time at a later look, or at a first one.
-  static func next(after last: StoreTime?, now: Int64, uptime: Int64) -> StoreTime {
-    guard let last else { return StoreTime(now, uptime: uptime, since: now) }
+  static func next(after last: StoreTime?, now: Int64, uptime: Int64, boot: [UInt8] = []) -> StoreTime {
+    let step = StoreTime(now, uptime: uptime, boot: boot, since: now)
+    guard let last else { return step }
     let passed = now.subtractingReportingOverflow(last.now)
-    guard !passed.overflow else { return StoreTime(now, uptime: uptime, since: now) }
+    guard !passed.overflow else { return step }
     let isSteady = uptime >= last.uptime && abs(passed.partialValue - (uptime - last.uptime)) <= drift
-    // The machine may have started in between.
-    let isRest = uptime <= passed.partialValue + drift && passed.partialValue <= rest && passed.partialValue >= 0
-    return StoreTime(now, uptime: uptime, since: isSteady || isRest ? last.begin : now)
+    // While a machine is on, it does not rest.
+    let hasStarted = uptime < last.uptime || !boot.isEmpty && !last.boot.isEmpty && boot != last.boot
+    let isRest =
+      hasStarted && uptime <= passed.partialValue + drift && passed.partialValue <= rest && passed.partialValue >= 0
+    return isSteady || isRest ? StoreTime(now, uptime: uptime, boot: boot, since: last.begin) : step
   }
 
   /// Whether more than so many seconds have passed since a moment.
@@ -45,14 +52,19 @@ package struct StoreTime: Equatable, Sendable {
 
 extension TransferStore {
   private static let clockFile = Array("clock".utf8)
+  private static let bootFile = Array("/proc/sys/kernel/random/boot_id".utf8)
 
   /// Reads the clock, and notes what it shows for the next look.
   package func time() -> StoreTime {
     let (now, uptime) = (Timestamp.coarseNow().seconds, Int64(BootInstant.now().seconds))
-    guard let home = try? Directory.open(home) else { return StoreTime.next(after: nil, now: now, uptime: uptime) }
+    // Where it cannot be read, only a shorter time since the start shows a new one.
+    let boot = (try? Descriptor.open(Self.bootFile).readToEnd(limit: 64)) ?? []
+    guard let home = try? Directory.open(home) else {
+      return StoreTime.next(after: nil, now: now, uptime: uptime, boot: boot)
+    }
     // An unreadable note is a step: nothing is deleted.
-    let last = try? StoreTime(encoded: home.openChild(Self.clockFile).readAll(limit: 64))
-    let time = StoreTime.next(after: last, now: now, uptime: uptime)
+    let last = try? StoreTime(encoded: home.openChild(Self.clockFile).readAll(limit: 128))
+    let time = StoreTime.next(after: last, now: now, uptime: uptime, boot: boot)
     // A later look then finds a step.
     try? home.replaceFile(Self.clockFile, with: time.encoded)
     return time
@@ -63,13 +75,14 @@ extension StoreTime {
   var encoded: [UInt8] {
     var writer = ByteWriter()
     for number in [now, uptime, begin] { writer.u64(UInt64(bitPattern: number)) }
+    writer.array(boot)
     return writer.bytes
   }
 
   init(encoded bytes: [UInt8]) throws(Violation) {
     var reader = ByteReader(0..<bytes.count, of: "the clock")
     func number() throws(Violation) -> Int64 { Int64(bitPattern: try reader.u64(bytes.span)) }
-    self.init(try number(), uptime: try number(), since: try number())
-    try reader.finish()
+    let (now, uptime, begin) = (try number(), try number(), try number())
+    self.init(now, uptime: uptime, boot: try reader.rest(bytes.span), since: begin)
   }
 }

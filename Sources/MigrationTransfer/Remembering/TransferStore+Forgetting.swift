@@ -35,14 +35,16 @@ extension TransferStore {
     return forgotten
   }
 
-  /// Removes the unfinished transfers whose last connection was before a moment, in seconds since
-  /// 1970; those that a process works on stay. So does data without a record, as another store may
-  /// have that: the user names it.
-  package func forget(before moment: Int64) throws(TransferFailure) -> [Forgotten] {
+  /// Removes the unfinished transfers without a connection for more than so many seconds; those that a
+  /// process works on stay. So does data without a record, as another store may have that: the user
+  /// names it.
+  package func forget(olderThan age: Int64, at time: StoreTime) throws(TransferFailure) -> [Forgotten] {
     let listing = try Fault.mapped(list()) { $0.failure }
     var forgotten: [Forgotten] = []
     for listed in listing.transfers where !listed.isInUse && !listed.remembered.isDone {
-      if listed.remembered.lastSeen < moment { forgotten.append(try forget(listed.remembered.transfer.hexadecimal)) }
+      if time.isOver(age, since: listed.remembered.lastSeen) {
+        forgotten.append(try forget(listed.remembered.transfer.hexadecimal))
+      }
     }
     return forgotten
   }
