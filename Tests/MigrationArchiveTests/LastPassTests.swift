@@ -179,25 +179,34 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true])
-  func `a file that is saved here while its later version comes is kept`(isRenamed: Bool) throws {
-    var at = 1 - Rounds.step
+  /// How a program saves a file.
+  enum Saving: CaseIterable { case inPlace, renamed, timeKept }
+
+  /// The second pass also dies behind the operation before which the file is saved, and is given up.
+  @Test(arguments: Saving.allCases, [false, true])
+  func `a file that is saved here while its later version comes is kept`(_ saving: Saving, dies: Bool) throws {
+    var (at, lost) = (1 - Rounds.step, 0)
     repeat { at += Rounds.step } while try meets(at: at)
     #expect(at > 15)
+    // Between the last look and the step itself, nothing shows that such a file was saved.
+    #expect(lost <= (saving == .timeKept ? 1 : 0))
     func meets(at: Int) throws -> Bool {
       let one = try LastPassTests()
       let place = "destination/root/changed"
       let hasMet = try one.secondPass(
-        dyingAt: nil, isBehind: false,
+        dyingAt: dies ? at : nil, isBehind: dies,
         meeting: (
           at,
           { [scratch = one.scratch] in
-            scratch.write(isRenamed ? "\(place).new" : place, Array("saved here".utf8))
-            if isRenamed { scratch.move("\(place).new", to: place) }
+            scratch.write(saving == .renamed ? "\(place).new" : place, Array("saved changed".utf8))
+            if saving == .renamed { scratch.move("\(place).new", to: place) }
+            if saving == .timeKept { scratch.setTime(place, 1_500_000_000) }
           }
         ))
-      let found = one.outcome.values
-      #expect(found.contains("saved here") || !hasMet, "at \(at)")
+      if hasMet, !one.outcome.values.contains("saved changed") {
+        lost += 1
+        #expect(saving == .timeKept, "at \(at)")
+      }
       return hasMet
     }
   }

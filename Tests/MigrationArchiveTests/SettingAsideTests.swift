@@ -231,6 +231,64 @@ import Testing
     #expect(isOld())
   }
 
+  /// All roots are in place, and nothing says so yet.
+  private func placed() throws -> (offer: Offer, aside: String) {
+    let (export, staging, mortal) = try interrupted()
+    var moves = FolderImport(staging, to: mortal, at: places)
+    try moves.run { _ in }
+    scratch.letSettle()
+    return (export.offer, "destination/.config/\(try #require(asides("destination/.config", "app").first))")
+  }
+
+  /// Twice, it fails for a reason, and leaves everything.
+  private func isRefused(for reason: String) throws {
+    let before = scratch.snapshot("destination")
+    for _ in 1...2 {
+      let failure = thrown { _ = try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) }
+      #expect("\(try #require(failure))".contains(reason))
+      for (name, entry) in before.entries where !name.starts(with: Array(".peer-".utf8)) {
+        #expect(scratch.snapshot("destination").entries[name] == entry, "\(String(decoding: name, as: UTF8.self))")
+      }
+    }
+  }
+
+  @Test func `a transfer is not given up when the user has put the old data away`() throws {
+    let (_, aside) = try placed()
+    scratch.write("destination/.config/app/settings", Array("own".utf8))
+    scratch.move(aside, to: "put away")
+    try isRefused(for: "the old data of '.config/app' is not beside it any more")
+  }
+
+  @Test func `a transfer is not given up when the user has taken old data into the new`() throws {
+    let (_, aside) = try placed()
+    scratch.move("\(aside)/settings", to: "destination/.config/app/mine")
+    try isRefused(for: "'.config/app' was changed here")
+  }
+
+  @Test func `a change of the new data counts also if the old data changes later`() throws {
+    let (_, aside) = try placed()
+    scratch.write("destination/.config/app/settings", Array("own".utf8))
+    scratch.letSettle()
+    for aside in [aside, "destination/\(asides("destination", ".app")[0])"] { scratch.write("\(aside)/more", [1]) }
+    try isRefused(for: ".config/app/settings' was changed here")
+  }
+
+  @Test func `an import that fails leaves what the user has changed since an earlier one died`() throws {
+    let (offer, aside) = try placed()
+    scratch.write("destination/.config/app/settings", Array("own".utf8))
+    let importer = FolderImporter(
+      try StagingArea(at: scratch.at("destination")), existing: .setAside, places: places,
+      completing: { () throws(ArchiveError) in throw ArchiveError(.importFailed, "no") })
+    for _ in 1...2 {
+      let again = try #require(try importer.recover(offer, transfer: 0xABC, keys: testKeys))
+      let failure = thrown { _ = try importer.importItems(of: again) { _ in } }
+      #expect("\(try #require(failure))".contains(".config/app/settings' was changed here"))
+      #expect(text(".config/app/settings") == "own" && text(".app/new") == "new")
+      #expect(scratch.text("\(aside)/settings") == "old")
+    }
+    try isRefused(for: ".config/app/settings' was changed here")
+  }
+
   @Test(
     arguments: [
       (0, "1970-01-01"), (86_399, "1970-01-01"), (86_400, "1970-01-02"), (951_782_400, "2000-02-29"),

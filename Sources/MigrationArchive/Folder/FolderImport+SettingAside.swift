@@ -4,21 +4,29 @@ import MigrationWire
 /// Sets the existing data of an app aside before new data arrives there: all roots change together,
 /// and a failure brings the old data back.
 extension FolderImport {
-  /// A root, the name that the old entry of its place has now, and whether the root has that place if
-  /// it is not staged.
-  typealias Changed = (item: Item, aside: ArchivePath?, isOurs: Bool)
+  /// A root that is moved, or a folder that was set aside in a merge.
+  struct Changed {
+    let item: Item
+    /// The name that the old entry of its place has now.
+    let aside: ArchivePath?
+    /// The moment after which others have changed what was changed in it; nil if that is not known.
+    let since: Timestamp?
+    /// Whether the item has that place if it is not staged.
+    var isOurs = true
+    /// Whether the old entry was set aside, and does not have that name any more.
+    var lacksOld = false
+  }
 
   /// Gives the entry with an item's name another one beside it, with the date: `NAME.before-2026-11-25`.
   /// Returns the name; nil if there is no entry any more.
-  func setAside(_ item: Item) throws(ArchiveError) -> ArchivePath? {
+  func setAside(_ item: Item, since moment: Timestamp?) throws(ArchiveError) -> ArchivePath? {
     for number in 1...Self.besideNames {
-      let suffix = ".before-\(CivilDate.text(Timestamp.coarseNow()))" + (number > 1 ? "-\(number)" : "")
-      let name = ListedNames.ending(item.target.name, in: Array(suffix.utf8))
-      guard let aside = sibling(of: item.target, name) else { break }
+      guard let aside = Self.aside(item.target, number) else { break }
       let old = try importing(item.path) { () throws(SystemError) in try destination.occupant(at: item.target) }
       guard let old else { return nil }
       if try importing(item.path, { () throws(SystemError) in try destination.occupant(at: aside) }) != nil { continue }
-      try journal([.aside(item.path, inode: old.inode, at: aside)])
+      let since = moment.map { ItemTime($0) } ?? ItemTime(seconds: .min, nanoseconds: 0)
+      try journal([.aside(item.path, inode: old.inode, at: aside, since: since)])
       do {
         try destination.rename(item.target, to: aside)
         return aside
@@ -28,6 +36,24 @@ extension FolderImport {
       }
     }
     throw noNameLeft(for: item)
+  }
+
+  /// A name beside an old entry.
+  private static func aside(_ target: ArchivePath, _ number: Int) -> ArchivePath? {
+    let suffix = ".before-\(CivilDate.text(Timestamp.coarseNow()))" + (number > 1 ? "-\(number)" : "")
+    let name = ListedNames.ending(target.name, in: Array(suffix.utf8))
+    return try? target.parent?.appending(name.span) ?? ArchivePath(name)
+  }
+
+  /// The time of the file system, behind everything that was done in staging; nil if it is not known.
+  func moment(before item: Item) throws(ArchiveError) -> Timestamp? {
+    let inode = try stagedOccupant(item.path).inode
+    return try importing(item.path) { () throws(SystemError) in
+      // What is written now has the time of now.
+      try staging.journal.append([.moving(item.path, inode: inode, to: item.target)])
+      let journal = try? ArchivePath(staging.disk.name + Array("/".utf8) + DirectoryDisk.journalName)
+      return try journal.flatMap { (path) throws(SystemError) in try destination.occupant(at: path)?.modified }
+    }
   }
 
   /// Notes what an import before this one has moved, and set aside, and not brought back.
@@ -43,7 +69,11 @@ extension FolderImport {
       guard old != nil || existing == .setAside && path.parent == nil else { continue }
       let there = try occupant(at: move.target, for: path)
       let isOurs = if let there { try hasMoved(path, move, there) } else { false }
-      changed.append((Item(path: path, target: move.target, kind: .directory), old, isOurs))
+      changed.append(
+        Changed(
+          item: Item(path: path, target: move.target, kind: .directory), aside: old,
+          since: asides[path].map { Timestamp($0.since) }, isOurs: isOurs,
+          lacksOld: asides[path] != nil && old == nil))
     }
   }
 
@@ -59,18 +89,20 @@ extension FolderImport {
 
   /// The places of the old entries that have other names now, and these names.
   var setAside: [(place: ArchivePath, name: ArchivePath)] {
-    changed.compactMap { item, aside, _ in
+    changed.compactMap { change in
       // Another program may have taken it away meanwhile.
-      aside.flatMap { (try? destination.occupant(at: $0)) == .some(nil) ? nil : (item.target, $0) }
+      change.aside.flatMap { (try? destination.occupant(at: $0)) == .some(nil) ? nil : (change.item.target, $0) }
     }
   }
 
   /// Gives the old entries their names again: where no new item is in place, or after a failure
-  /// all of them. Returns a clause about what cannot be brought back, and stays beside its place; nil
-  /// if that is nothing. Another run continues from there.
+  /// all of them, unless others have changed what arrived. Returns a clause about what cannot be brought
+  /// back, and stays beside its place; nil if that is nothing. Another run continues from there.
   mutating func bringBack(afterFailure: Bool) -> String? {
+    if afterFailure, let obstacle = obstacle() { return "\(obstacle.clause), so that nothing is brought back" }
     var clauses: [String] = []
-    for (item, aside, isOurs) in changed.reversed() {
+    for change in changed.reversed() {
+      let (item, aside, isOurs) = (change.item, change.aside, change.isOurs)
       do throws(SystemError) {
         if try destination.occupant(ofStaged: item.path) == nil {
           guard afterFailure else { continue }
@@ -90,24 +122,26 @@ extension FolderImport {
   // MARK: Giving up
 
   /// Undoes an import that has set old entries aside and is not complete, before its staged data is
-  /// removed. Fails, and changes nothing, if what is in place was touched since: it would go with the
-  /// staged data.
+  /// removed. Fails, and brings nothing back, if what is in place was touched since, or if the old entry
+  /// is not beside it any more: it would go with the staged data.
   static func undo(_ transfer: TransferID, _ keys: TransferKeys, on disk: DirectoryDisk) throws(ArchiveError) {
     do {
       let survey = try JournalSurvey(of: disk.journal, keys: keys, transfer: transfer)
-      guard case .concluded(let total) = survey.stage, !survey.asides.isEmpty else { return }
-      let offer = Offer(
-        contents: .folders([]), items: total.items, bytes: total.bytes, allocated: total.bytes, flags: .estimated)
-      let staging = try Staging.recover(from: disk, for: offer, transfer: transfer, keys: keys)
-      var moves = FolderImport(staging, to: disk)
-      try moves.noteEarlierChanges()
-      if let touched = try moves.touched() {
-        throw ArchiveError(
-          .importFailed, "\(VisibleText.quoted(touched)) was changed here after it had arrived, and would be lost",
-          hint: DataHint.touchedHere.text,
-          name: touched.bytes)
+      guard case .concluded(let total) = survey.stage, !survey.moving.isEmpty else { return }
+      if !survey.asides.isEmpty {
+        let offer = Offer(
+          contents: .folders([]), items: total.items, bytes: total.bytes, allocated: total.bytes, flags: .estimated)
+        let staging = try Staging.recover(from: disk, for: offer, transfer: transfer, keys: keys)
+        var moves = FolderImport(staging, to: disk)
+        try moves.noteEarlierChanges()
+        if let (path, clause) = moves.obstacle() {
+          throw ArchiveError(
+            .importFailed, "\(clause), and the new data would be lost", hint: DataHint.touchedHere.text,
+            name: path.bytes)
+        }
+        if let left = moves.bringBack(afterFailure: true) { throw ArchiveError(.importFailed, left) }
       }
-      if let left = moves.bringBack(afterFailure: true) { throw ArchiveError(.importFailed, left) }
+      if survey.existing == .merge, disk.abilities.tellsEntriesApart { try keepDisplaced(survey.moving, on: disk) }
       try disk.synchronize()
     } catch let error as ArchiveError {
       throw error
@@ -116,24 +150,73 @@ extension FolderImport {
     }
   }
 
-  /// Something that arrived at the place of an old entry, and was changed after that had been set
-  /// aside; nil if nothing was. The old entry has the time of its last renaming.
-  private func touched() throws(SystemError) -> ArchivePath? {
-    var times: [ArchivePath: Timestamp] = [:]
-    for case (let item, let aside?, _) in changed { times[item.path] = try destination.occupant(at: aside)?.changed }
-    for case (let item, _, true) in changed {
-      guard let moved = times[item.path] ?? times.values.min() else { continue }
-      var pending = [item.target]
-      while let path = pending.popLast() {
-        guard let there = try destination.occupant(at: path) else { continue }
-        // The renaming itself is the last change of a root.
-        let last = path == item.target ? there.modified : there.changed
-        guard let last, last <= moved else { return path }
-        guard there.kind == .directory else { continue }
-        for name in try destination.names(in: path) ?? [] {
-          guard let child = try? path.appending(name.span) else { return path }
-          pending.append(child)
+  /// Takes out of staging what an exchange has put there, and nothing has looked at: a user's file may
+  /// have been saved in it, and it gets a name beside the newer one.
+  private static func keepDisplaced(
+    _ moving: [ArchivePath: Staging.Move], on disk: DirectoryDisk
+  ) throws(SystemError) {
+    for (path, move) in moving.sorted(by: { $0.key < $1.key }) {
+      guard let displaced = try disk.occupant(ofStaged: path), displaced.inode != move.inode,
+        displaced.kind != .directory
+      else { continue }
+      var number = 1
+      while true {
+        guard let aside = aside(move.target, number), number < besideNames else { throw .unsupported("name") }
+        number += 1
+        do throws(SystemError) {
+          guard try disk.occupant(at: move.target)?.inode == move.inode else { break }
+          try disk.move(path, to: aside)
+          break
+        } catch  where error.isAlreadyExisting {
+          continue
+        } catch  where error.isNotFound || error.isNotDirectory {
+          // The folder has gone, and the newer version with it.
+          break
         }
+      }
+    }
+  }
+
+  /// Why the new data has to stay where it is, and which; nil if it may go back to staging.
+  private func obstacle() -> (path: ArchivePath, clause: String)? {
+    let earliest = changed.compactMap(\.since).min()
+    for change in changed where change.isOurs {
+      let place = VisibleText.quoted(change.item.target)
+      do throws(SystemError) {
+        guard try destination.occupant(ofStaged: change.item.path) == nil,
+          try destination.occupant(at: change.item.target) != nil
+        else { continue }
+        if change.lacksOld {
+          return (change.item.target, "the old data of \(place) is not beside it any more")
+        }
+        if let touched = try touched(change.item, since: change.since ?? earliest) {
+          return (touched, "\(VisibleText.quoted(touched)) was changed here after it had arrived")
+        }
+      } catch {
+        if error.isNotFound || error.isNotDirectory { continue }
+        return (change.item.target, "\(place) cannot be looked at: \(error.words)")
+      }
+    }
+    return nil
+  }
+
+  /// Something in an item in its place that was changed after a moment; nil if nothing was. Without a
+  /// moment that is not known, and it counts as changed.
+  private func touched(_ item: Item, since moment: Timestamp?) throws(SystemError) -> ArchivePath? {
+    guard let moment else { return item.target }
+    let sent = (try? staging.directoryRecord(item.path))?.modified.map { Timestamp($0) }
+    var pending = [item.target]
+    while let path = pending.popLast() {
+      guard let there = try destination.occupant(at: path) else { continue }
+      // A root was renamed, and got the time that came, behind that moment.
+      let isRoot = path == item.target
+      guard let last = isRoot ? there.modified : there.changed, last <= moment || isRoot && last == sent else {
+        return path
+      }
+      guard there.kind == .directory else { continue }
+      for name in try destination.names(in: path) ?? [] {
+        guard let child = try? path.appending(name.span) else { return path }
+        pending.append(child)
       }
     }
     return nil

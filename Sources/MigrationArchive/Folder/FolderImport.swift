@@ -252,15 +252,19 @@ package struct FolderImport {
   private mutating func perform(_ fate: Fate, on item: Item) throws(ArchiveError) {
     switch fate {
     case .arrives(let target):
-      if existing == .setAside { changed.append((item, nil, true)) }
+      if existing == .setAside {
+        let since = try moment(before: item.renamed(target))
+        changed.append(Changed(item: item, aside: nil, since: since))
+      }
       try place(item, at: target)
     case .setsAside(let target):
       // A run after this one finds neither of them at the destination.
       try announce([(item.path, target)])
       let item = item.renamed(target)
-      let aside = try setAside(item)
+      let since = try moment(before: item)
+      let aside = try setAside(item, since: since)
       if existing != .setAside, let aside { arrived?.noteAside(aside) }
-      changed.append((item, aside, true))
+      changed.append(Changed(item: item, aside: aside, since: since))
       try place(item, at: target)
     case .replaces(let target): try replace(target, with: item)
     case .merges(let target, let there, let follows):
@@ -288,7 +292,7 @@ package struct FolderImport {
   private mutating func replace(_ target: ArchivePath, with item: Item) throws(ArchiveError) {
     try announceDetour(item, target)
     let entry = try stagedOccupant(item.path)
-    if arrived != nil, let there = try? destination.occupant(at: target) { replaced.insert(there.inode) }
+    let earlier = arrived == nil ? nil : (try? destination.occupant(at: target)) ?? nil
     let isReplaced: Bool
     do throws(SystemError) {
       if existing == .merge {
@@ -301,6 +305,8 @@ package struct FolderImport {
       return try refuse(item, error)
     }
     guard isReplaced else { return try perform(try fate(of: item), on: item) }
+    // Not before: until then its time of change tells of others.
+    if let earlier { replaced.insert(earlier.inode) }
     if target != item.target { staging.noteRenamed(item.path, target) }
     staging.deliveries?.note(target, from: item.path)
     notePlaced(item, at: target, entry)

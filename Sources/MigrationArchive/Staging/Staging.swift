@@ -28,6 +28,14 @@ package final class Staging: Sendable {
     let target: ArchivePath
   }
 
+  /// An old entry that an import is about to set aside: how to recognise it, its new name, and the moment
+  /// after which others have changed what comes in its place.
+  struct Aside: Sendable {
+    let inode: UInt64
+    let target: ArchivePath
+    let since: ItemTime
+  }
+
   struct Shared: Sendable {
     var ledger: Ledger
     var stage = Stage.receiving
@@ -35,7 +43,7 @@ package final class Staging: Sendable {
     var moving: [ArchivePath: Move] = [:]
     /// The old entries that an import was about to set aside, by the paths of the items that come in
     /// their places.
-    var asides: [ArchivePath: Move] = [:]
+    var asides: [ArchivePath: Aside] = [:]
     /// The items that killed imports were about to place in several steps.
     var earlierPlacing = EarlierPlacing()
     /// The first items that were imported next to existing items with their names, and their number.

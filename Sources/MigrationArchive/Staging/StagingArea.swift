@@ -229,7 +229,7 @@ package final class StagingArea: Sendable {
     var reader = JournalReader(journal, key: nil, end: try journal.size())
     var asides: [ArchivePath] = []
     while case .record(let record, _) = try reader.next() {
-      if case .aside(_, _, let aside) = record { asides.append(aside) }
+      if case .aside(_, _, let aside, _) = record { asides.append(aside) }
       if case .imported = record { asides = [] }
     }
     var there: [ArchivePath] = []

@@ -137,7 +137,7 @@ struct JournalSurvey {
   /// The items that were about to be moved, by their paths in staging.
   private(set) var moving: [ArchivePath: Staging.Move] = [:]
   /// The old entries that were about to be set aside, by the same paths.
-  private(set) var asides: [ArchivePath: Staging.Move] = [:]
+  private(set) var asides: [ArchivePath: Staging.Aside] = [:]
   private(set) var placing = EarlierPlacing()
   private(set) var existing = Existing.refuse
   /// The totals of the received data when it was complete.
@@ -199,7 +199,8 @@ struct JournalSurvey {
       trusted = 0
       stage = .receiving
     case .moving(let path, let inode, let target): moving[path] = Staging.Move(inode: inode, target: target)
-    case .aside(let path, let inode, let target): asides[path] = Staging.Move(inode: inode, target: target)
+    case .aside(let path, let inode, let target, let moment):
+      asides[path] = Staging.Aside(inode: inode, target: target, since: moment)
     case .existing(let existing): self.existing = existing
     case .placing(let path, let target): placing.note(path, target, at: position)
     case .imported: noteImport()

@@ -37,8 +37,9 @@ package enum JournalRecord: Equatable, Sendable {
   /// this import. Nil takes that back.
   case placing(ArchivePath, to: ArchivePath?)
   /// The import is about to give the existing entry at the target of the item with this path, which
-  /// has this inode, that name beside it.
-  case aside(ArchivePath, inode: UInt64, at: ArchivePath)
+  /// has this inode, that name beside it. What is changed in the item after this moment, by the clock of
+  /// the file system, is changed by others.
+  case aside(ArchivePath, inode: UInt64, at: ArchivePath, since: ItemTime)
   /// An importer is about to give a staged file other bytes, so many.
   case rewritten(ArchivePath, size: UInt64)
   /// An import is about to change the metadata of what arrived before under this path.
@@ -160,7 +161,14 @@ package enum JournalRecord: Equatable, Sendable {
     case .concluded(let total):
       body.u64(total.items)
       body.u64(total.bytes)
-    case .moving(let path, let inode, let target), .aside(let path, let inode, let target):
+    case .aside(let path, let inode, let target, let moment):
+      body.u64(inode)
+      body.u64(UInt64(bitPattern: moment.seconds))
+      body.u32(moment.nanoseconds)
+      body.u16(UInt16(path.bytes.count))
+      body.array(path.bytes)
+      body.array(target.bytes)
+    case .moving(let path, let inode, let target):
       body.u64(inode)
       body.u16(UInt16(path.bytes.count))
       body.array(path.bytes)
@@ -210,11 +218,15 @@ package enum JournalRecord: Equatable, Sendable {
     case 7: self = .concluded(Tally(items: try reader.u64(bytes), bytes: try reader.u64(bytes)))
     case 8: self = .imported
     case 9: self = .discardedTree(try ArchivePath(try reader.rest(bytes)))
-    case 10, 17:
+    case 10:
       let inode = try reader.u64(bytes)
       let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
-      let target = try ArchivePath(try reader.rest(bytes))
-      self = kind == 10 ? .moving(path, inode: inode, to: target) : .aside(path, inode: inode, at: target)
+      self = .moving(path, inode: inode, to: try ArchivePath(try reader.rest(bytes)))
+    case 17:
+      let inode = try reader.u64(bytes)
+      let moment = ItemTime(seconds: Int64(bitPattern: try reader.u64(bytes)), nanoseconds: try reader.u32(bytes))
+      let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
+      self = .aside(path, inode: inode, at: try ArchivePath(try reader.rest(bytes)), since: moment)
     case 11: self = .void(at: try reader.u64(bytes))
     case 12: self = .exposed
     case 13:
