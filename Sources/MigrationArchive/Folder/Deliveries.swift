@@ -4,10 +4,11 @@ package import MigrationWire
 /// What each source has put in place in this run of a receiver, so that no other one replaces it:
 /// several may send at a time, and each replaces what was there before all of them.
 package final class Deliveries: Sendable {
-  /// A source of a device.
+  /// A source of a device. Of an unknown one, only the transfer is known.
   package struct Deliverer: Hashable, Sendable {
     let device: KeyFingerprint
     let source: SourceIdentity
+    let transfer: TransferID?
   }
 
   /// A path stands for everything in it. Eight bytes each: an accidental equality puts an item beside.
@@ -16,9 +17,11 @@ package final class Deliveries: Sendable {
 
   package init() {}
 
-  /// What one part of a device delivers; `sources` are those of its roots.
-  package func of(_ device: KeyFingerprint, _ sources: [[UInt8]: SourceIdentity]) -> PartDeliveries {
-    PartDeliveries(all: self, device: device, sources: sources)
+  /// What one part of a transfer delivers; `sources` are those of its roots.
+  package func of(
+    _ device: KeyFingerprint, _ sources: [[UInt8]: SourceIdentity], in transfer: TransferID
+  ) -> PartDeliveries {
+    PartDeliveries(all: self, device: device, sources: sources, transfer: transfer)
   }
 
   fileprivate func note(_ target: ArchivePath, _ deliverer: Deliverer) {
@@ -38,9 +41,11 @@ package struct PartDeliveries: Sendable {
   fileprivate let all: Deliveries
   fileprivate let device: KeyFingerprint
   fileprivate let sources: [[UInt8]: SourceIdentity]
+  fileprivate let transfer: TransferID
 
   private func deliverer(of path: ArchivePath) -> Deliveries.Deliverer {
-    Deliveries.Deliverer(device: device, source: sources[Array(path.root)] ?? .unknown)
+    let source = sources[Array(path.root)] ?? .unknown
+    return Deliveries.Deliverer(device: device, source: source, transfer: source == .unknown ? transfer : nil)
   }
 
   /// Records that an item of the archive is in place at the destination.

@@ -81,8 +81,8 @@ struct ReceiverSetup: Sendable {
       staging.arrivals = try store.arrivedItems(
         from: remembered.peer, arriving, at: place, removals: removals(of: arriving, remembered.consent))
     }
-    if let peer = transfer.entry?.remembered.peer, let plan = transfer.part(part) {
-      staging.deliveries = deliveries.of(peer, plan.sourcesOfRoots)
+    if let remembered = transfer.entry?.remembered, let plan = transfer.part(part) {
+      staging.deliveries = deliveries.of(remembered.peer, plan.sourcesOfRoots, in: remembered.transfer)
     }
     transfer.keep((staging, importer), ofPart: part)
     guard let plan = transfer.part(part) else { return }
