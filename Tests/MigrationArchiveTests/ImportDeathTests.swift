@@ -28,6 +28,28 @@ import Testing
     }
   }
 
+  @Test func `where each folder is synced, a run syncs those of items that a run before has placed`() throws {
+    let scratch = try Scratch.withFolders()
+    for name in ["a", "f/b", "f/g/c"] { scratch.write("source/root/\(name)", Array("new".utf8)) }
+    scratch.write("destination/root/f/g/own", Array("own".utf8))
+    let root = [scratch.at("source/root")]
+    let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
+    let export = try Export(root)
+    try arrival.write(export.outlet.frames)
+    try arrival.staging.complete(export.result.finish) { _ in }
+    func noted() throws -> [String] {
+      let disk = try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination"))
+      let mortal = MortalDisk(disk, dyingAt: nil, diesAfter: false)
+      let staging = try Staging.recover(from: mortal, for: export.offer, transfer: 0xABC, keys: testKeys)
+      mortal.life.withLock { $0.syncsEach = true }
+      var moves = FolderImport(staging, to: mortal)
+      try moves.run { _ in }
+      return mortal.life.withLock { $0.noted.map(\.text).sorted() }
+    }
+    // The second run finds everything in its place.
+    for _ in 1...2 { #expect(try noted() == ["root", "root/a", "root/f", "root/f/b", "root/f/g", "root/f/g/c"]) }
+  }
+
   @Test(arguments: Course.all)
   func `an import that dies at any operation leaves every old file old or new, and can be completed`(
     _ course: Course

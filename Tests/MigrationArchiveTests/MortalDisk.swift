@@ -34,6 +34,9 @@ final class MortalDisk: StagingDisk, ImportDestination {
     /// Whether the last operation is still performed.
     var diesAfter = false
     var isOver = false
+    /// Whether its file system syncs each item, and the places that are to be synced.
+    var syncsEach = false
+    var noted: Set<ArchivePath> = []
   }
 
   let disk: DirectoryDisk
@@ -64,6 +67,8 @@ final class MortalDisk: StagingDisk, ImportDestination {
   }
 
   var name: [UInt8] { disk.name }
+  var syncsEach: Bool { life.withLock { $0.syncsEach } }
+  func noteChange(at target: ArchivePath) { life.withLock { _ = $0.noted.insert(target) } }
   var journal: any StagedFile { MortalFile(disk.journal, self) }
   func places() -> any StagingPlaces { MortalPlaces(disk.places(), self) }
   var abilities: DiskAbilities {

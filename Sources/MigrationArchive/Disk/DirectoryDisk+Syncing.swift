@@ -27,16 +27,21 @@ extension DirectoryDisk {
     // The journal's own name, and after an import the names at the destination.
     try own.synchronize()
     try parent.directory.synchronize()
-    let changed = changedFolders.withLock { folders in
-      defer { folders = [] }
-      return folders
-    }
+    let changed = changedFolders.withLock { $0 }
     for folder in changed {
       guard let folder else { continue }
       try unlessGone { () throws(SystemError) in
-        try parent.directory.openDirectoryBeneath(folder.bytes).synchronize()
+        do throws(SystemError) {
+          try parent.directory.openDirectoryBeneath(folder.bytes).synchronize()
+        } catch  where error.isNotDirectory {
+          // A file whose metadata has followed.
+          let place = try Self.directory(of: folder, in: parent)
+          try DiskFile(place.directory.openChild(folder.name)).synchronizeWhole()
+        }
       }
     }
+    // Behind a failure, another call syncs all of them.
+    changedFolders.withLock { $0.subtract(changed) }
   }
 
   package func synchronize(_ paths: Set<ArchivePath>) throws(SystemError) {
@@ -93,8 +98,10 @@ extension DirectoryDisk {
     }
   }
 
+  package func noteChange(at target: ArchivePath) { noteChange(at: target, itself: false) }
+
   /// Records that the names in the folder of an entry at the destination change, or the entry itself.
-  func noteChange(at target: ArchivePath, itself: Bool = false) {
+  func noteChange(at target: ArchivePath, itself: Bool) {
     guard syncsEach else { return }
     changedFolders.withLock { folders in
       folders.formUnion(target.lineage.dropLast().map { $0 })

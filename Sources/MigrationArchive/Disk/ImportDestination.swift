@@ -101,6 +101,9 @@ package protocol ImportDestination {
   /// its name leads, until another one is entered. Fails if it is not the entry that was seen
   /// there.
   func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError)
+  /// Records that an item came to a path, in this run or one before: the names in its folder are to be
+  /// made durable.
+  func noteChange(at target: ArchivePath)
   /// Returns when all changes are durable.
   func synchronize() throws(SystemError)
 }
@@ -108,6 +111,7 @@ package protocol ImportDestination {
 /// A destination that moves every item with one rename and never treats two names as equal.
 extension ImportDestination {
   package func makeParent(of target: ArchivePath) throws(SystemError) {}
+  package func noteChange(at target: ArchivePath) {}
   package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) { throw .unsupported("link") }
   package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
     throw .unsupported("claim")

@@ -272,7 +272,7 @@ extension FolderImport {
   }
 
   /// Where an item of the archive was put; nil if it was not.
-  private func target(of path: ArchivePath, _ moves: [ArchivePath: ArchivePath]) -> ArchivePath? {
+  func target(of path: ArchivePath, _ moves: [ArchivePath: ArchivePath]) -> ArchivePath? {
     let lineage = path.lineage
     if lineage.contains(where: { left.contains($0) || notStored[$0] != nil }) { return nil }
     guard let moved = lineage.last(where: { moves[$0] != nil }), let target = moves[moved] else {

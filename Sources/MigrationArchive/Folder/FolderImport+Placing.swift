@@ -110,6 +110,20 @@ extension FolderImport {
     return try destination.isCopy(of: path, at: target)
   }
 
+  /// Notes the places of all items of the archive, where each folder is synced: a run before this one may
+  /// have moved them, and not lived to sync.
+  func notePlaces() throws(ArchiveError) {
+    guard staging.disk.syncsEach else { return }
+    let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
+    try reading {
+      try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
+        if let path = claim.completedItem?.path, let target = target(of: path, moves) {
+          destination.noteChange(at: target)
+        }
+      }
+    }
+  }
+
   // MARK: The journal
 
   /// Records in the journal this placing and the following ones, so that many placings share one

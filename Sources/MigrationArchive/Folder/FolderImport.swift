@@ -85,6 +85,7 @@ package struct FolderImport {
       try setMetadata(of: merging)
     }
     try followMetadata()
+    try notePlaces()
     try SystemError.mapped(destination.synchronize()) {
       ArchiveError(.importFailed, "the imported items cannot be made durable", cause: $0)
     }
