@@ -54,6 +54,31 @@ import Testing
     #expect(names.filter { !$0.isEmpty }.count == 6)
   }
 
+  /// How the newer state of a complete file ends.
+  enum Ending: CaseIterable { case unreadable, gone, complete }
+
+  @Test(arguments: Ending.allCases)
+  func `a complete file is kept until its newer state is complete, and arrives if the source fails on the way`(
+    _ ending: Ending
+  ) throws {
+    let newer = try record("root/directory", .file(size: 8), generation: 2)
+    try arrival.write([try Crafted.frame { try $0.chunk("root/directory", 2, at: 0, pattern(5)) }])
+    if ending == .complete {
+      let end = try Crafted.frame { crafted in
+        crafted.item(newer)
+        try crafted.chunk("root/directory", 2, at: 5, Array(pattern(8)[5...]))
+      }
+      try arrival.write([end])
+    }
+    let kept = UnreadableSource(ending == .unreadable ? [path("root/directory")] : [], isAll: false)
+    try arrival.staging.complete(finish(readable + (ending == .complete ? [newer] : [])), keeping: kept) { _ in }
+    #expect(scratch.names(arrival.tree) == ["root"])
+    _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
+    #expect(scratch.names("destination/root").sorted() == (ending == .gone ? ["a"] : ["a", "directory"]))
+    guard ending != .gone else { return }
+    #expect(scratch.read("destination/root/directory") == pattern(ending == .complete ? 8 : 4))
+  }
+
   @Test func `without an unreadable path, what is gone is dropped`() throws {
     #expect(try arrives(keeping: UnreadableSource()).filter { !$0.isEmpty } == ["a"])
   }

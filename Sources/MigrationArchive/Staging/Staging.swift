@@ -60,6 +60,9 @@ package final class Staging: Sendable {
     var earlier: EarlierItems?
     /// The files that earlier sessions left incomplete.
     var earlierPartials: Set<ArchivePath> = []
+    /// The complete files of earlier sessions whose newer states are on the way, and their names until
+    /// these are complete.
+    var replaced: [ArchivePath: (record: ItemRecord, name: ArchivePath)] = [:]
     /// The files without a claim that could not be removed.
     var abandoned: Set<ArchivePath> = []
     var replacedDirectories = 0

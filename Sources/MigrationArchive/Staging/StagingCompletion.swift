@@ -16,7 +16,8 @@ extension Staging {
     try shared.withLock { $0.most }?.check(total: finish.total.bytes)
     let places = disk.places()
     try removeIncomplete(in: places)
-    let besides = try removeDropped(in: places, keeping: kept)
+    var besides = try removeDropped(in: places, keeping: kept)
+    besides.add(try restoreReplaced(in: places, keeping: kept))
     let (difference, links, directories) = shared.withLock { shared in
       (
         shared.ledger.difference(from: finish, besides: (besides.total, besides.digest)), shared.ledger.linkPositions,

@@ -7,11 +7,14 @@ extension Staging {
   /// over the journal.
   private static let replacedDirectories = 1_024
 
-  /// Removes the items of an earlier session that contradict a new item; false if there are none.
+  /// Removes the items of an earlier session that contradict a new item; false if there are none. With
+  /// `keeping`, a complete file of the same path is kept until the new one is complete, too.
   ///
   /// The journal records the removal before it happens on the disk, durably: otherwise a crash
   /// could leave new bytes under an old claim.
-  func makeWay(for path: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared) throws -> Bool {
+  func makeWay(
+    for path: ArchivePath, keeping: Bool, in places: any StagingPlaces, _ shared: inout Shared
+  ) throws -> Bool {
     do {
       // An item that is found by another name does not belong to this path, and is kept.
       if disk.traits.nameRules.contains(.foldsNames),
@@ -25,7 +28,7 @@ extension Staging {
           if place == path { return try discardTree(path, in: places, &shared) }
           continue
         }
-        return try discard(place, for: path, in: places, &shared)
+        return try discard(place, for: path, keeping: keeping, in: places, &shared)
       }
     } catch let error as SystemError {
       throw ArchiveError("replacing", path, error)
@@ -62,8 +65,9 @@ extension Staging {
   /// Removes a file or link at `path`, which `item` needs. The only incomplete data of the item
   /// itself is the data just announced: parts of an older generation have been removed by then.
   private func discard(
-    _ path: ArchivePath, for item: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared
+    _ path: ArchivePath, for item: ArchivePath, keeping: Bool, in places: any StagingPlaces, _ shared: inout Shared
   ) throws -> Bool {
+    var kept: ItemRecord?
     if shared.abandoned.contains(path) {
       try places.remove(path)
       shared.abandoned.remove(path)
@@ -77,10 +81,51 @@ extension Staging {
         return false
       }
       shared.ledger.drop(record)
+      if keeping, path == item, case .file = record.body { kept = record }
     }
     try journal.appendDurably([.discarded(path)])
+    if let kept, let name = keepingName(shared.replaced[path]?.name, shared.replaced.count) {
+      do throws(SystemError) {
+        try places.replace(name, with: path)
+        shared.replaced[path] = (kept, name)
+        return true
+      } catch {
+        // Where it cannot have another name, it goes as before.
+      }
+    }
     try places.remove(path)
     return true
+  }
+
+  /// A name that no root has: they are reserved. An app's data may have any.
+  private func keepingName(_ earlier: ArchivePath?, _ number: Int) -> ArchivePath? {
+    guard roots != nil else { return nil }
+    return earlier ?? (try? ArchivePath(Self.name(of: transfer, number: number + 2)))
+  }
+
+  /// Removes the earlier state of a file of which a newer one is complete.
+  func removeReplaced(_ path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) {
+    guard let name = shared.withLock({ $0.replaced[path]?.name }) else { return }
+    try remove(name, in: places)
+  }
+
+  /// Gives the earlier states of files their names again whose newer ones the source could not read to
+  /// the end, and removes the others. Returns the sum of these: FINISH does not count them.
+  func restoreReplaced(in places: any StagingPlaces, keeping kept: UnreadableSource) throws -> ArchiveSum {
+    var besides = ArchiveSum()
+    for (path, earlier) in shared.withLock({ $0.replaced }).sorted(by: { $0.key < $1.key }) {
+      guard kept.covers(path), try places.kind(of: path) == nil, try places.kind(of: earlier.name) == .regular else {
+        try remove(earlier.name, in: places)
+        continue
+      }
+      try places.replace(path, with: earlier.name)
+      try journal.append([.item(earlier.record, nil)])
+      try shared.withLock { (shared) throws(Violation) in try shared.ledger.finish(earlier.record) }
+      besides.digest &+= keys.mark(path: path, generation: earlier.record.generation)
+      besides.total = besides.total.adding(Tally(items: 1, bytes: earlier.record.size))
+    }
+    shared.withLock { $0.replaced = [:] }
+    return besides
   }
 
   private func discardTree(

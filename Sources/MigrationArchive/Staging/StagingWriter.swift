@@ -266,6 +266,7 @@ package final class StagingWriter {
       throw error
     }
     try staging.finish(record)
+    try staging.removeReplaced(record.path, in: places)
   }
 
   /// Compares the check of a piece with the bytes that will be written.
@@ -304,7 +305,7 @@ package final class StagingWriter {
     do throws(SystemError) {
       return try places.createFile(path, mode: mode)
     } catch {
-      guard try error.isInTheWay && makeWay(for: path, &shared) else {
+      guard try error.isInTheWay && makeWay(for: path, keeping: true, &shared) else {
         try staging.checkContradiction(of: path, error, in: places, shared)
         throw ArchiveError(placing: path, "creating", error)
       }
@@ -320,7 +321,7 @@ package final class StagingWriter {
       return try body()
     } catch {
       let hasMadeWay = try staging.shared.withLock { (shared) throws -> Bool in
-        if error.isInTheWay, try makeWay(for: path, &shared) { return true }
+        if error.isInTheWay, try makeWay(for: path, keeping: false, &shared) { return true }
         try staging.checkContradiction(of: path, error, in: places, shared)
         return false
       }
@@ -331,9 +332,11 @@ package final class StagingWriter {
 
   /// Removes earlier items for a new item. First the journal records the data of this frame, which
   /// is never removed.
-  private func makeWay(for path: ArchivePath, _ shared: inout Staging.Shared) throws -> Bool {
+  private func makeWay(
+    for path: ArchivePath, keeping: Bool, _ shared: inout Staging.Shared
+  ) throws -> Bool {
     for (record, position) in try appendClaims() { shared.ledger.place(record, at: position) }
-    return try staging.makeWay(for: path, in: places, &shared)
+    return try staging.makeWay(for: path, keeping: keeping, in: places, &shared)
   }
 
   /// Removes the staged data of a file in another generation. The journal records the removal
