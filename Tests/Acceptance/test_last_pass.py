@@ -29,11 +29,10 @@ def test_looks_of_a_pass_without_changes(work):
     receiver = new.receive()
     end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
     receiver = new.receive()
-    work.environment["HOME"] = old.home
     log = f"{work.path}/calls"
     traced = Process(
         work, ["send", "--everything", "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json"], "", None,
-        old.peer_home, within=("strace", "-f", "-qq", "-s", "200", "-e", "trace=%file", "-o", log))
+        old.peer_home, within=("strace", "-f", "-qq", "-s", "200", "-e", "trace=%file", "-o", log), settings=old.settings)
     end_well(traced, receiver)
     with open(log, encoding="utf-8", errors="replace") as file:
         calls = [line for line in file if re.search(r'[/"]file-\d+"', line)]
@@ -133,7 +132,7 @@ def test_a_home_that_is_mounted_anew(work, kind):
     """last pass: a home that was mounted anew is the same source: what changed is replaced, and nothing else crosses"""
     disk = Disk(kind, work)
     old, new = computers(work, [])
-    old.home = disk.place("home")
+    old.home = old.settings["HOME"] = disk.place("home")
     last_pass(old, new, disk.again)
 
 
