@@ -69,8 +69,8 @@ package struct OldPaths: Sendable {
     return count == 0 ? nil : (result + content[copied...], count)
   }
 
-  /// Whether the target of a link is in the old home.
-  func leads(_ target: [UInt8]) -> Bool { target == home || target.starts(with: home + [UInt8(ascii: "/")]) }
+  /// Whether the target of a link is in the old home, and has another path here.
+  func leads(_ target: [UInt8]) -> Bool { target.starts(with: home) && replaced(in: target) != nil }
 
   /// Whether a content has an old path, changed or not.
   func stands(in content: [UInt8]) -> Bool { replaced(in: content) != nil }

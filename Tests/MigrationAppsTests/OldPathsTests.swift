@@ -73,4 +73,14 @@ import Testing
     #expect(once.count == 2)
     #expect(paths.replaced(in: once.content) == nil)
   }
+
+  @Test func `a link leads into the old home only where its target has another path here`() {
+    let told = ["documents": "/home/anna/Dokumente"]
+    let paths = self.paths("/home/anna", to: "/home/anna", told: told, here: ["documents": "Documents"])
+    let targets = ["/home/anna/Dokumente/x", "/home/anna/Projects/x", "/home/annabel", "/srv/home/anna/Dokumente"]
+    #expect(targets.map { paths?.leads(Array($0.utf8)) } == [true, false, false, false])
+    let moved = self.paths("/home/anna", to: "/home/bert")
+    #expect(
+      ["/home/anna", "/home/anna/x", "/home/annabel"].map { moved?.leads(Array($0.utf8)) } == [true, true, false])
+  }
 }
