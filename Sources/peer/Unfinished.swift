@@ -101,7 +101,8 @@ enum Unfinished {
           }
         }
     }
-    return unfinished.map(\.notice)
+    let complete = known.filter { $0.remembered.isDone }.map(\.remembered.lastSeen).max()
+    return unfinished.map { $0.notice(complete: complete) }
       + others.map {
         "\(VisibleText.quoted($0)) has data of a transfer that is not remembered here: it resumes only with the "
           + "PEER_HOME that began it, and \(DataHint.forgetting(String(decoding: $0.dropFirst(6), as: UTF8.self))) removes it"
@@ -161,14 +162,21 @@ extension TransferStore.Listed {
     return Completion.Candidate(word: shortIdentifier, meaning: "\(what) \(preposition) \(VisibleText.of(device))")
   }
 
-  /// A clause about an unfinished transfer into this directory, with the commands for it.
-  var notice: String {
+  /// A clause about an unfinished transfer into this directory, with the commands for it. `complete` is the time of the
+  /// newest complete one, which may have brought the same.
+  func notice(complete: Int64? = nil) -> String {
+    guard let complete, complete > remembered.lastSeen else { return notice }
+    return notice + ". A later transfer into this directory is complete. A device that was installed anew, or has lost "
+      + "its PEER_HOME, never continues an earlier one: then it can be given up"
+  }
+
+  private var notice: String {
     let name = VisibleText.quoted(Staging.name(of: remembered.transfer.ofPart(remembered.newest)))
     if remembered.parts.count > 1 {
       let done = remembered.parts.count { $0.finished != nil }
       return
-        "\(done) of \(remembered.parts.count) parts from \(VisibleText.of(device)) have arrived: the others follow when "
-        + "that device runs its 'peer send' again, and \(DataHint.forgetting(shortIdentifier)) gives them up"
+        "\(done) of \(remembered.parts.count) parts from \(VisibleText.of(device)) \(done == 1 ? "has" : "have") "
+        + "arrived: the others follow when that device runs its 'peer send' again, and \(DataHint.forgetting(shortIdentifier)) gives them up"
     }
     let ending = "when that device runs its 'peer send' again, and \(DataHint.forgetting(shortIdentifier)) removes it"
     if isAllHere {

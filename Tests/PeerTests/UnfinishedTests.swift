@@ -44,13 +44,21 @@ import Testing
   }
 
   @Test func `a transfer of which everything is here says that it is not in place yet, and what comes next`() throws {
-    #expect(try listed(destination).notice.contains("(1.2/3.0 GB): it resumes when"))
+    #expect(try listed(destination).notice().contains("(1.2/3.0 GB): it resumes when"))
     let whole = try listed(destination, held: 3_000_000_000)
     #expect(
-      whole.notice.contains("sends, which is not in its place yet: that follows when that device runs its 'peer send'"))
+      whole.notice().contains(
+        "sends, which is not in its place yet: that follows when that device runs its 'peer send'"))
     #expect(
       TransferStore.Listing(transfers: [whole]).table(now: 1_000).standardOutput
         .contains("all, not in place"))
+  }
+
+  @Test func `a transfer that a later one may have overtaken says that its device may never continue it`() throws {
+    let one = try listed(destination)
+    #expect(
+      one.notice(complete: 1_001).contains("installed anew") && one.notice(complete: 1_001).contains("'peer forget"))
+    #expect(one.notice(complete: 1_000) == one.notice())
   }
 
   private static let leftover = TransferStore.Leftover(
