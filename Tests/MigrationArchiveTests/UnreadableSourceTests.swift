@@ -62,7 +62,7 @@ import Testing
     _ ending: Ending
   ) throws {
     let newer = try record("root/directory", .file(size: 8), generation: 2)
-    try arrival.write([try Crafted.frame { try $0.chunk("root/directory", 2, at: 0, pattern(5)) }])
+    try arrival.write([try Crafted.frame { try $0.chunk("root/directory", 2, at: 0, Array(pattern(8)[..<5])) }])
     if ending == .complete {
       let end = try Crafted.frame { crafted in
         crafted.item(newer)
