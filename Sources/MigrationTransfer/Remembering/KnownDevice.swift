@@ -137,8 +137,6 @@ extension TransferStore {
   /// How many known devices there may be.
   package static let mostDevices = 64
   static let devicesFolder = Array("devices".utf8)
-  /// The key that a receiver with known devices shows in every session.
-  private static let identityFile = Array("key".utf8)
 
   /// All known devices, those used last first. Damaged records are left out, and those whose time is
   /// over.
@@ -353,41 +351,6 @@ extension TransferStore {
         .inUse, "another 'peer send'\(holder) is sending to that device", hint: "Wait until it is done, and try again.")
     }
     return directory
-  }
-
-  /// The key that this device shows as a receiver in every session: made where there is none yet, if
-  /// that is wanted.
-  func identity(orMake makes: Bool) throws(Fault) -> Identity? {
-    do {
-      if let folder = try openFolder(Self.devicesFolder), let bytes = try Self.identity(in: folder) {
-        return try Identity(encoded: bytes)
-      }
-      guard makes else { return nil }
-      return try changingDevices {
-        // Another process may just have made it.
-        if let made = try identity(orMake: false) { return made }
-        let new = try Identity.generate()
-        let encoded = try new.encoded()
-        try storing { () throws(SystemError) in
-          try openOrMakeFolder(Self.devicesFolder).directory.replaceFile(Self.identityFile, with: encoded)
-        }
-        return new
-      }
-    } catch {
-      let file = VisibleText.quoted(home + Array("/devices/key".utf8))
-      throw Fault(
-        .storage, "this device's key for known devices, \(file), cannot be used: \(Fault(error).message)",
-        hint: "Remove that file: known devices then need a code once more.")
-    }
-  }
-
-  private static func identity(in folder: SharedDirectory) throws(SystemError) -> [UInt8]? {
-    do throws(SystemError) {
-      return try folder.directory.openChild(identityFile).readAll(limit: 4096)
-    } catch {
-      if error.isNotFound { return nil }
-      throw error
-    }
   }
 }
 

@@ -1,0 +1,48 @@
+import MigrationSystem
+import MigrationWire
+
+/// What directories get when their items are in place.
+extension FolderImport {
+  /// Sets the rest of a directory's metadata. Done only now: only root can move a directory without
+  /// write permission.
+  func finish(
+    _ path: ArchivePath, _ folder: any StagedFile, _ owner: ItemRecord.Owner?
+  ) throws(ArchiveError) {
+    guard let record = try staging.directoryRecord(path) else { return }
+    staging.setTime(of: folder, record)
+    var kept = Staging.Kept(owner: owner == staging.owners.owner(of: record))
+    let list = staging.accessList(of: record)
+    if !list.isEmpty {
+      kept.accessList = staging.keep(.accessList) { () throws(SystemError) in try folder.setAccessList(list, .access) }
+    }
+    do {
+      try folder.setMode(staging.mode(of: record, kept))
+    } catch {
+      guard error.isMetadataRefused else { throw failed(path, error) }
+      // Permissions that this file system cannot keep are counted with the record.
+      if staging.abilities.fixedRights == nil { staging.lost(.mode) }
+    }
+  }
+
+  /// Gives an existing directory the metadata of the received one, but no new permission; it keeps
+  /// its access lists. A directory of another user keeps its own.
+  func setMetadata(of merging: Merging) throws(ArchiveError) {
+    guard let record = try staging.directoryRecord(merging.item.path) else { return }
+    let folder: any StagedFile
+    do {
+      folder = try destination.open(merging.item.target, seen: merging.there)
+    } catch {
+      return staging.lost(.mode)
+    }
+    // Attributes need the permission to write, which a run before may have removed.
+    if merging.there.mode & 0o200 == 0 { try? folder.setMode(merging.there.mode | 0o200) }
+    let kept = staging.setOwnMetadata(of: folder, record)
+    staging.setTime(of: folder, record)
+    let sent = staging.mode(of: record, kept)
+    // Without a sticky bit, more users could remove the items in it. A directory that this device has
+    // from the same source, untouched, is as the source has it.
+    let mode = existing == .merge ? sent : sent & (merging.there.mode | 0o7000) | merging.there.mode & 0o1000
+    if mode != sent { staging.lost(.mode) }
+    staging.keep(.mode) { () throws(SystemError) in try folder.setMode(mode) }
+  }
+}
