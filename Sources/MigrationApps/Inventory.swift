@@ -28,6 +28,8 @@ package struct Inventory: Sendable {
     package fileprivate(set) var unreadable = 0
     /// How many bytes of it cross at most, to a computer that has the last move; nil if there is none.
     package fileprivate(set) var crossing: UInt64?
+    /// Whether anything of it has changed since the last move, as far as it was measured.
+    package fileprivate(set) var hasChanged = false
     /// What was found as it was measured, by the names of its roots.
     fileprivate(set) var walked: [[UInt8]: SourceTree] = [:]
 
@@ -126,6 +128,7 @@ package struct Inventory: Sendable {
           let tree = try SourceWalk.walk(
             [root], selecting: selection, countingSince: lastMove, isStopped: { stop.isSet })
           changed += tree.changedBytes
+          if tree.hasChanged { entries[index].hasChanged = true }
           size = size.adding(EntrySize(tree.total, allocated: tree.allocated))
           entries[index].walked[place.root] = tree
           entries[index].unreadable += tree.unsent.count { $0.reason == .unreadable }

@@ -14,6 +14,9 @@ package struct Omission: Equatable, Sendable {
     case system
     case crontab
     case unreadable(String)
+    /// It is newer than the plan of an earlier run. It is in none of that plan's parts, or in one that
+    /// counts only if that run has brought it.
+    case newer(part: UInt16?)
 
     /// A clause for people.
     package var clause: String {
@@ -32,9 +35,14 @@ package struct Omission: Equatable, Sendable {
       case .crontab:
         "your jobs of cron; to save them in a file that moves, for 'crontab -e' on the new computer, run the command below"
       case .unreadable(let words): "it cannot be read: \(words)"
+      case .newer:
+        "it has changed since the move began that this run continues, and follows in the next run; leave out what cannot arrive with --skip"
       }
     }
   }
+
+  /// Whether it is missing only until the next run.
+  package var isNewer: Bool { if case .newer = reason { true } else { false } }
 
   /// A command to paste.
   package var command: String? { if case .crontab = reason { "crontab -l > ~/crontab.old" } else { nil } }

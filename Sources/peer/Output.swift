@@ -100,7 +100,7 @@ final class Output: Sendable {
   /// code.
   func finish(_ result: TransferResult) -> Int32 {
     end(.success(result))
-    return state.withLock { ExitCode.of(result, unsent: $0.unsent) }
+    return state.withLock { ExitCode.of(result, unsent: $0.unsent, leavingOut: $0.lacking) }
   }
 
   /// Writes the rest of the queue, and the failure. Returns the program's exit code.
@@ -225,7 +225,7 @@ final class Output: Sendable {
 
   /// Writes the list of a transfer's items, once, and says where it is.
   private func finish(_ list: inout ItemList?, by report: inout any Report, _ put: Put) {
-    let (file, advise, leftOut) = state.withLock { ($0.listFile, $0.advise, $0.leftOut) }
+    let (file, advise, leftOut) = state.withLock { ($0.listFile, $0.advise, $0.lacking) }
     if let migration = list?.migration {
       let advice = migration.arrived.isEmpty ? [] : advise?(migration) ?? []
       list?.migration.advice = advice

@@ -53,8 +53,10 @@ struct OutputState: Sendable {
   var explain: (@Sendable (TransferEvent) -> TransferEvent)?
   /// Says what the user does after a migration.
   var advise: (@Sendable (MigrationRecord) -> [String])?
-  /// What stays behind of a home.
+  /// What stays behind of a home, and what does so if an earlier run has brought its part.
   var leftOut: [Omission] = []
+  /// The parts that an earlier run has brought.
+  private var earlier: Set<UInt16> = []
   /// Whether data has begun to move, so that a later run resumes the transfer.
   private(set) var isUnderWay = false
   /// Whether the result of the transfer has been reported.
@@ -76,6 +78,8 @@ struct OutputState: Sendable {
   mutating func add(_ event: TransferEvent, keeps: Bool) {
     unsent.note(event.plain)
     switch event.plain {
+    case .partEnded(let end) where end.root == nil:
+      if case .success(let result) = end.result, result.concludedAt != nil { earlier.insert(end.number) }
     case .progress(let progress): isUnderWay = isUnderWay || progress.phase.hasData
     case .resumed: isUnderWay = true
     case .done, .failed: isUnderWay = false
@@ -84,6 +88,11 @@ struct OutputState: Sendable {
     if isDone, !keeps { return }
     if case .done = event.plain { isDone = true }
     queue.add(event)
+  }
+
+  /// What stays behind of a home.
+  var lacking: [Omission] {
+    leftOut.filter { if case .newer(let part?) = $0.reason { earlier.contains(part) } else { true } }
   }
 
   /// The next step; nil if there is nothing to do.

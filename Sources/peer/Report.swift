@@ -70,8 +70,8 @@ enum ExitCode {
   static let doneWithUnsent: Int32 = 8
 
   /// The code of a completed transfer.
-  static func of(_ result: TransferResult, unsent: UnsentList) -> Int32 {
-    unsent.isComplete(result) ? done : doneWithUnsent
+  static func of(_ result: TransferResult, unsent: UnsentList, leavingOut leftOut: [Omission] = []) -> Int32 {
+    unsent.isComplete(result) && !leftOut.contains(where: \.isNewer) ? done : doneWithUnsent
   }
 
   /// The code of a transfer that failed.

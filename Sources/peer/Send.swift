@@ -239,7 +239,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   transfer.relay = try options.via?.access(
     home: home, output, asksProgram: options.asks, unless: [interruption.raw])
   transfer.migration = everything?.migration
-  output.leaveOut(everything?.inventory.leftOut ?? [])
+  output.leaveOut(everything?.leftOut(TransferStore(home: home)) ?? [])
   while true {
     // Whether notices have been told before: those that come while the sources of another try are
     // made.

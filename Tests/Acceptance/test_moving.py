@@ -5,6 +5,7 @@ import os
 import pwd
 import shutil
 import signal
+import time
 
 from computers import computers
 from devices import PATIENCE, Process, end_well, mistyped, own_port, random_file
@@ -252,6 +253,42 @@ def test_a_killed_migration(work):
         require(one.read() == other.read(), "the large file differs")
     equal(new.read("Documents/a"), "a", "the folder's file")
     equal(new.read(".config/one/data"), "one", "the file of the app of files")
+
+
+def test_a_move_that_goes_on_late(work):
+    """moving: what has changed since an unfinished move began is named with 8, and follows when that has ended"""
+    [app] = apps = ["org.example.throws"]
+    old, new = computers(work, apps)
+    old.write("Documents/thesis", "monday")
+    with open(old.document(app, "behaviour"), "w", encoding="utf-8") as file:
+        file.write("throw")
+    port = own_port()
+
+    def move(*words, is_first=False):
+        receiver = new.receive("--take-apps", port=port, is_inviting=is_first)
+        report = f"{work.path}/report.json"
+        sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--report", report, *words)
+        codes = sender.wait(), receiver.wait()
+        with open(report, encoding="utf-8") as file:
+            read = json.load(file)
+        return codes, [item["path"] for item in read["leftOut"] if "continues" in item["reason"]], " ".join(read["next"])
+
+    equal(move(is_first=True)[0], (8, 8), "the exit codes of the first run")
+    soon = time.time() + 10
+    for name in ("Documents/thesis", "Project/notes"):
+        old.write(name, "a week of work")
+        os.utime(f"{old.home}/{name}", (soon, soon))
+    # As long as the app does not move, what is new is named, too.
+    codes, newer, _ = move()
+    equal((codes, newer), ((8, 8), ["Documents", "Project"]), "the exit codes, and what is newer")
+    os.remove(old.document(app, "behaviour"))
+    codes, newer, advice = move()
+    equal((codes, newer), ((8, 0), ["Documents", "Project"]), "the exit codes, and what is newer")
+    require("start the same command" in advice, f"said: {advice}")
+    equal(new.read("Documents/thesis"), "monday", "what has arrived so far")
+    # The app has its data by now.
+    equal(move("--skip", app)[0], (0, 0), "the exit codes of a fresh run")
+    equal((new.read("Documents/thesis"), new.read("Project/notes")), ("a week of work",) * 2, "what has arrived")
 
 
 def test_removed_records(work):

@@ -74,6 +74,22 @@ import Testing
     #expect(read.parts[0].finished == one.parts[0].finished && read.parts[0].unsent == 6)
   }
 
+  @Test func `an unfinished move goes on until another one has begun, to any device`() throws {
+    let record = try sending(4, ["everything:/home/anna", "/home/anna/a"])
+    _ = try store.create(record)
+    let name = Array("everything:/home/anna".utf8)
+    #expect(store.unfinishedMigration(of: name)?.transfer == 4)
+    #expect(store.unfinishedMigration(of: Array("everything:/home/bob".utf8)) == nil)
+    let identity = try Identity.generate()
+    let device = KnownDevice(
+      role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "new", address: "a",
+      since: 1000, lastUsed: 1000, until: nil, meeting: nil)
+    _ = try store.changingDevices { try store.keep(device) }
+    #expect(store.unfinishedMigration(of: name)?.transfer == 4)
+    try store.noteUse(of: device.peer, as: .sender, label: "new", address: "a", now: 1001)
+    #expect(store.unfinishedMigration(of: name) == nil)
+  }
+
   @Test func `a record is read as it was written`() throws {
     var elsewhere = try receiving(4, into: [0x2F])
     elsewhere.parts[0].begun?.elsewhere = [0x2F, 0xFE]

@@ -37,6 +37,8 @@ package struct SourceTree: Sendable {
   package private(set) var allocated: UInt64 = 0
   /// The sizes of the files that have changed since a moment, if the walk was given one.
   package private(set) var changedBytes: UInt64 = 0
+  /// Whether anything has.
+  package private(set) var hasChanged = false
   private let moment: Timestamp?
   /// The latest time of change that was seen on each device.
   package private(set) var latestChanges: [UInt64: Timestamp] = [:]
@@ -100,6 +102,7 @@ package struct SourceTree: Sendable {
     // Files with holes may have any size; every receiver refuses more than an offer can express.
     total.bytes = min(Limits.fileSize, total.bytes + size)
     if let moment, max(status.changed, status.modified) >= moment {
+      hasChanged = true
       changedBytes = min(Limits.fileSize, changedBytes + size)
     }
     if kind == .file, isFirst {

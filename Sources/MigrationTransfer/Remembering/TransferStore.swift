@@ -132,6 +132,15 @@ package final class TransferStore: Sendable {
     try list().transfers.filter { $0.remembered.sources == sources }
   }
 
+  /// The newest unfinished transfer whose first source has this name; nil if another transfer has begun
+  /// since then with a known device.
+  package func unfinishedMigration(of name: [UInt8]) -> RememberedTransfer? {
+    let transfers = (try? list().transfers.map(\.remembered)) ?? []
+    guard let newest = transfers.first(where: { !$0.isDone && $0.sources?.first == name }) else { return nil }
+    let devices = (try? devices(as: .sender)) ?? []
+    return devices.contains { $0.lastUsed > newest.started } ? nil : newest
+  }
+
   /// The records of a destination, tombstones included, newest first.
   package func remembered(at destination: [UInt8]) throws(Fault) -> [Listed] {
     try list().transfers.filter { $0.remembered.destination == destination }

@@ -94,7 +94,10 @@ struct MigrationRecord: Sendable {
   private func next(_ command: String) -> [String] {
     // What was not taken has no cause to remove: its hint says how it follows.
     let failed = (ends.values.filter { !$0.result.isWhole } + unplaced.values.joined()).filter { !$0.isDeclined }
-    if failed.isEmpty { return [] }
+    if failed.isEmpty {
+      let isOfEarlierRun = parts.count > 1 && rows.contains { $0.state == .finished }
+      return isOfEarlierRun || leftOut.contains(where: \.isNewer) ? [DataHint.newerData.text] : []
+    }
     let hint: DataHint = failed.contains(where: \.mayResume) ? .partsFollow : .partsMissing
     return ["\(hint.text) \(command)"]
   }

@@ -9,7 +9,8 @@ import PeerTransfer
 
 /// What `peer send --everything` moves, as its user has chosen it.
 struct ChosenEverything {
-  private let options: SendOptions
+  /// The command line.
+  let options: SendOptions
   private let home: SharedDirectory
   private let homePath: [UInt8]
   /// Where the home was on its own computer, if it is one from elsewhere.
@@ -19,10 +20,15 @@ struct ChosenEverything {
   private let known: KnownApps
   /// Clauses for the user about the list.
   let notes: [String]
-  private(set) var inventory: Inventory
+  /// What the home has.
+  var inventory: Inventory
   private(set) var choice: PlanChoice
-  /// The origins of the parts of an earlier run that is to go on, with their positions in its plan.
+  /// The transfer of an earlier run that is to go on.
+  private var continued: RememberedTransfer?
+  /// The origins of its parts, with their positions in its plan.
   private var earlier: [[UInt8]: Int] = [:]
+  /// What would move if none went on.
+  private var fresh: PlanChoice
 
   /// Lists the home, and applies what the command line says.
   init(_ options: SendOptions, records: [UInt8]) throws(TransferFailure) {
@@ -50,6 +56,7 @@ struct ChosenEverything {
     let moves = known.filter { $0.transfers > 0 && everything.home == nil }
     inventory.lastMove = moves.map { Timestamp(seconds: $0.lastUsed, nanoseconds: 0) }.min()
     choice = PlanChoice(inventory)
+    fresh = choice
   }
 
   /// The installed apps that can be migrated.
@@ -64,38 +71,69 @@ struct ChosenEverything {
     }
   }
 
-  /// Applies the options, after the choice of an earlier run that is to go on. Returns whether there
-  /// was one.
+  /// Applies the options. An earlier run goes on with its choice, unless they leave a part of it out.
+  /// Returns whether one does.
   mutating func choose(continuing store: TransferStore) throws(TransferFailure) -> Bool {
-    let isContinued = take(unfinished(in: store))
+    fresh = try applyingOptions(to: choice)
+    choice = fresh
+    guard let former = store.unfinishedMigration(of: migration), let origins = former.sources else { return false }
+    let earlier = Dictionary(zip(origins, origins.indices)) { first, _ in first }
+    guard let taken = taking(earlier) else { return false }
+    let applied = try applyingOptions(to: taken)
+    guard inventory.entries.indices.allSatisfy({ taken.contains($0) == applied.contains($0) }) else { return false }
+    (choice, continued, self.earlier) = (applied, former, earlier)
+    // The record has whole seconds.
+    inventory.lastMove = Timestamp(seconds: former.started + 1, nanoseconds: 0)
+    return true
+  }
+
+  private func applyingOptions(to choice: PlanChoice) throws(TransferFailure) -> PlanChoice {
+    var choice = choice
     do throws(ChoiceError) {
       if let apps = options.everything?.apps, !apps.isEmpty { try choice.take(apps: apps, in: inventory) }
       for name in options.everything?.skipped ?? [] { try choice.skip(name, in: inventory) }
     } catch {
       throw .usage(error.description, hint: error.hint)
     }
-    return isContinued
-  }
-
-  /// The origins of the newest unfinished migration of this home.
-  private func unfinished(in store: TransferStore) -> [[UInt8]]? {
-    let transfers = (try? store.list())?.transfers ?? []
-    return transfers.first { !$0.remembered.isDone && $0.remembered.sources?.first == migration }?.remembered.sources
+    return choice
   }
 
   /// The name of the migration among the remembered sources; no path begins like this.
   var migration: [UInt8] { Migration.name(of: homePath) }
 
-  private mutating func take(_ origins: [[UInt8]]?) -> Bool {
-    guard let origins else { return false }
-    let earlier = Dictionary(zip(origins, origins.indices)) { first, _ in first }
+  /// The choice of an earlier run, by the origins of its parts; nil if that is not possible any more.
+  private func taking(_ earlier: [[UInt8]: Int]) -> PlanChoice? {
     let words = inventory.entries.enumerated().map { index, entry in
       let names = names(entry.app, entry.places)
       return "\(names.allSatisfy { earlier[$0] != nil } ? "+" : "")\(index + 1)"
     }
-    guard (try? choice.apply(words.joined(separator: ","))) != nil else { return false }
-    self.earlier = earlier
-    return true
+    var choice = choice
+    return (try? choice.apply(words.joined(separator: ","))).map { choice }
+  }
+
+  /// What stays behind. Of a plan that an earlier run began, that is also what has changed since then,
+  /// and is in none of its parts, or in one that has arrived.
+  func leftOut(_ store: TransferStore) -> [Omission] {
+    let parts = parts
+    let same = try? store.unfinishedSends(of: [migration] + parts.flatMap { names(of: $0) }).first?.remembered
+    guard let former = continued ?? same, former.parts.count == parts.count else { return inventory.leftOut }
+    var numbers: [[UInt8]: Int] = [:]
+    for (number, part) in parts.enumerated() { for place in part.places { numbers[place.path] = number } }
+    let newer = inventory.entries.indices.compactMap { index -> Omission? in
+      let entry = inventory.entries[index]
+      guard fresh.contains(index), entry.hasChanged else { return nil }
+      let number = entry.places.compactMap { numbers[$0.path] }.first
+      if number == nil, continued == nil { return nil }
+      guard number.map({ former.parts[$0].finished != nil }) ?? true else { return nil }
+      return Omission(entry.name, .newer(part: number.map { UInt16($0) }))
+    }
+    return inventory.leftOut + newer
+  }
+
+  /// What moves together. A plan goes on only in its own order, also if other apps are in use by now.
+  private var parts: [ChosenPart] {
+    let parts = choice.parts(of: inventory)
+    return earlier.isEmpty ? parts : parts.map { (order(of: $0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
   }
 
   /// The origins of an entry, or of a part.
@@ -105,78 +143,19 @@ struct ChosenEverything {
     return [AppSource.origin(of: app.identifier)]
   }
 
-  private func order(of part: ChosenPart) -> Int {
+  private func names(of part: ChosenPart) -> [[UInt8]] {
     let app: MovableApp? =
       switch part.contents {
       case .app(let app), .settings(let app, _): app
       case .files, .folders, .home: nil
       }
-    return names(app, part.places).compactMap { earlier[$0] }.min() ?? .max
+    return names(app, part.places)
   }
+
+  private func order(of part: ChosenPart) -> Int { names(of: part).compactMap { earlier[$0] }.min() ?? .max }
 
   private func path(of place: MigrationApps.Place) -> [UInt8] {
     place.target ?? homePath + [UInt8(ascii: "/")] + place.path
-  }
-
-  /// Measures the entries. At a terminal it shows how far that is, and with `table` the sizes as they
-  /// become known: in place, if the terminal has room for the whole table, and else line by line.
-  mutating func measure(showing table: Bool, until stop: StopSignal) throws(TransferFailure) {
-    let (count, choice) = (inventory.entries.count, choice)
-    let isShown = !options.json && Terminal.isTerminal(StandardStream.error.rawValue)
-    let columns = Terminal.width(StandardStream.error.rawValue) ?? 80
-    func show(_ pieces: ArraySlice<String>, measuring next: Int?) {
-      let line = next.map { "Measuring \(min($0, count)) of \(count)" } ?? ""
-      StandardStream.error.write("\r\u{1B}[2K\(pieces.joined())\(line)")
-    }
-    var (shown, next) = (0, BootInstant.now() + Self.pause)
-    let rows = table && isShown ? Terminal.height(StandardStream.error.rawValue) ?? 0 : 0
-    var whole = WholeTable(choice: choice, columns: columns, rows: rows)
-    if isShown, !whole.draw(inventory, measuring: 1) { show([], measuring: 1) }
-    do throws(ArchiveError) {
-      try inventory.measure(until: stop) { index, inventory in
-        let began = BootInstant.now()
-        guard isShown, began >= next else { return }
-        // A long table takes time to make and to write, which people do not see.
-        defer {
-          let ended = BootInstant.now()
-          next = ended + max(Self.pause, began.duration(to: ended))
-        }
-        if whole.draw(inventory, measuring: index + 2) { return }
-        // Apps that make their data themselves are not measured.
-        let all = table ? PlanTable(inventory: inventory, choice: choice).texts(columns: columns) : []
-        show(table ? all[shown...index] : [], measuring: index + 2)
-        shown = index + 1
-      }
-    } catch {
-      if isShown { StandardStream.error.write("\r\u{1B}[2K") }
-      throw error.code == .stopped ? TransferFailure(.interrupted, "interrupted") : TransferFailure(error)
-    }
-    if whole.draw(inventory, measuring: nil) { return }
-    let rest = table ? PlanTable(inventory: inventory, choice: choice).texts(columns: columns)[shown...] : []
-    if isShown {
-      show(rest, measuring: nil)
-    } else if table {
-      (try? Questioner())?.write(rest.joined())
-    }
-  }
-
-  /// Measures the entries, and tells a program what there is and the size of each as soon as it is
-  /// known.
-  mutating func measure(telling questioner: ProgramQuestioner, until stop: StopSignal) throws(TransferFailure) {
-    questioner.tell("inventory", PlanTable(inventory: inventory, choice: choice).json)
-    do throws(ArchiveError) {
-      try inventory.measure(until: stop) { index, inventory in
-        guard let size = inventory.entries[index].size?.tally else { return }
-        questioner.tell(
-          "measured",
-          [
-            "number": index + 1, "items": size.items, "bytes": size.bytes,
-            "crossingBytes": IfGiven(inventory.entries[index].crossing),
-          ])
-      }
-    } catch {
-      throw error.code == .stopped ? TransferFailure(.interrupted, "interrupted") : TransferFailure(error)
-    }
   }
 
   /// Lets a program change the choice, by the same words as a person.
@@ -196,8 +175,6 @@ struct ChosenEverything {
     throw .usage("nothing was chosen", hint: "Choose with --skip and --app.")
   }
 
-  /// The shortest pause between two looks at the sizes.
-  private static let pause = Duration.milliseconds(100)
   /// The number of answers with a mistake.
   private static let tries = 3
 
@@ -227,13 +204,9 @@ struct ChosenEverything {
 
   /// The sources of what is chosen.
   func sources(telling tell: @escaping @Sendable (TransferEvent) -> Void) throws(TransferFailure) -> [any ItemSource] {
-    var parts = choice.parts(of: inventory)
+    let parts = parts
     guard !parts.isEmpty else {
       throw .usage("nothing is chosen that could move", hint: "'peer send --everything --dry-run' lists what there is.")
-    }
-    // A plan goes on only in its own order, also if other apps are in use by now.
-    if !earlier.isEmpty {
-      parts = parts.map { (order(of: $0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
     }
     // One part tells the packages: folders are refused least.
     let teller =
