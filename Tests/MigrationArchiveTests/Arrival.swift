@@ -32,8 +32,8 @@ struct Arrival {
   }
 
   @discardableResult
-  func finish(_ finish: Finish) throws -> [Done.Loss] {
-    try staging.complete(finish) { _ in }
+  func finish(_ finish: Finish, keeping kept: UnreadableSource = UnreadableSource()) throws -> [Done.Loss] {
+    try staging.complete(finish, keeping: kept) { _ in }
     let losses = try importer.importItems(of: staging) { _ in }
     try clear()
     return losses

@@ -38,9 +38,10 @@ import Testing
   /// One transfer.
   @discardableResult
   private func pass(
-    from source: SourceIdentity = source, _ removals: ArrivedItems.Removals = .unsettled
+    from source: SourceIdentity = source, _ removals: ArrivedItems.Removals = .unsettled,
+    existing: Existing = .merge, unread: [String] = []
   ) throws -> Passes.Pass {
-    try Passes(scratch).pass(from: source, removals)
+    try Passes(scratch).pass(from: source, removals, existing: existing, unread: unread)
   }
 
   @Test func `untouched means the same inode, size, time and change, or where these prove nothing the content`() throws
@@ -294,7 +295,10 @@ import Testing
     // The user has moved it to another disk.
     scratch.move("destination/root/moved", to: "destination/away")
     scratch.makeLink("destination/root/moved", to: "../away")
-    #expect(try pass().refused == [])
+    let second = try pass()
+    // The user has moved one folder, in whose place a link lies.
+    #expect(second.refused == [] && second.away == [] && second.stayed == ["mine/in"])
+    #expect(second.removed == Done.Removed())
     func aside(_ name: String) -> String {
       scratch.names("destination/root").first { $0.hasPrefix("\(name).before-") } ?? "nothing"
     }
@@ -306,7 +310,86 @@ import Testing
     #expect(
       names.contains("mine (2)") && names.count { $0.contains(".before-") } == 4 && names.count == 14,
       "\(names.sorted())")
-    #expect(try pass().sent == [] && scratch.names("destination/root").count == names.count)
+    let third = try pass()
+    #expect(
+      third.sent == [] && third.removed == Done.Removed() && scratch.names("destination/root").count == names.count)
+    // Back again: it comes with everything in it.
+    scratch.remove("source/root/folder")
+    scratch.move("gone folder", to: "source/root/folder")
+    let back = try pass()
+    #expect(back.sent == ["folder/in"] && back.removed == Done.Removed() && text("folder/in") == "first folder/in")
+  }
+
+  @Test func `what belongs together arrives whole or not at all where it was moved or removed here`() throws {
+    for name in ["work/.git/refs", "work/a", "f/work/.git/refs", "f/work/a", "f/b"] { write("source", name, name) }
+    try pass()
+    for name in ["work", "f"] { scratch.move("destination/root/\(name)", to: "destination/\(name)") }
+    for name in ["work", "f/work"] {
+      write("source", "\(name)/.git/new", "new")
+      write("source", "\(name)/.git/refs", "second", time: 1_600_000_000)
+    }
+    for removals in [.unsettled, .meant] as [ArrivedItems.Removals] {
+      let second = try pass(removals)
+      #expect(second.refused.contains("work") && second.refused.contains("f/work"))
+      #expect(scratch.names("destination/root") == [])
+    }
+    write("source", "f/new", "new")
+    try pass()
+    #expect(scratch.names("destination/root") == ["f"] && scratch.names("destination/root/f") == ["new"])
+    try pass(.again)
+    #expect(text("work/.git/refs") == "second" && text("work/a") == "work/a" && text("f/work/.git/new") == "new")
+    #expect(text("f/b") == "f/b")
+  }
+
+  @Test func `what is wanted again arrives, also where it belongs together with what is here`() throws {
+    for name in ["x.db", "x.db-wal", "y.db", "y.db-wal", "work/.git/refs", "work/a"] { write("source", name, name) }
+    try pass()
+    for name in ["x.db", "x.db-wal", "y.db-wal", "work/a"] { scratch.remove("destination/root/\(name)") }
+    #expect(try pass().removed.count == 4)
+    let again = try pass(.again)
+    #expect(again.removed == Done.Removed() && text("x.db") == "x.db" && text("x.db-wal") == "x.db-wal")
+    #expect(text("y (2).db-wal") == "y.db-wal" && text("work (2)/a") == "work/a")
+    #expect(text("work (2)/.git/refs") == "work/.git/refs" && text("work/a") == nil)
+    let last = try pass()
+    #expect(last.sent == [] && last.removed == Done.Removed())
+  }
+
+  @Test func `what is gone on both devices is not counted, and no user is asked about it`() throws {
+    for name in ["a", "f/b", "work/.git/ab/c", "work/d", "kept/e"] { write("source", name, name) }
+    try pass()
+    for side in ["source", "destination"] {
+      for name in ["a", "f", "work/.git/ab"] {
+        scratch.move("\(side)/root/\(name)", to: "\(side) \(name.replacing("/", with: "-"))")
+      }
+    }
+    scratch.move("destination/root/kept", to: "away")
+    let second = try pass()
+    #expect(second.removed == Done.Removed(count: 2, unsettled: 2) && second.away == ["kept"])
+    let asked = try arrived().unsettled(in: try StagingArea(at: scratch.at("destination")), at: nil)
+    #expect(asked.map(\.items) == [2])
+    // Once more on the old device, it is new.
+    write("source", "a", "anew")
+    #expect(try pass().sent.contains("a") && text("a") == "anew")
+  }
+
+  @Test func `what an app has removed on the old device was not removed here`() throws {
+    for name in ["a", "cache/b"] { write("source", name, name) }
+    scratch.move("destination/root", to: "destination/before")
+    try pass(existing: .setAside)
+    scratch.move("source/root/cache", to: "gone")
+    write("source", "a", "second", time: 1_600_000_000)
+    let second = try pass(existing: .setAside)
+    #expect(text("a") == "second" && second.removed == Done.Removed() && second.away == [])
+  }
+
+  @Test func `what the old device could not read was not removed there`() throws {
+    for name in ["dying/a", "dying/b", "gone"] { write("source", name, name) }
+    try pass()
+    for name in ["dying", "gone"] { scratch.move("source/root/\(name)", to: "\(name)") }
+    scratch.remove("destination/root/dying/b")
+    let second = try pass(unread: ["dying"])
+    #expect(second.stayed == ["gone"] && second.away == ["dying/b"])
+    #expect(second.removed == Done.Removed(count: 1, unsettled: 1))
   }
 
   @Test func `a database and its companions arrive beside if they changed, and never again without a change`() throws {
@@ -344,8 +427,14 @@ import Testing
     let roots = [(key: Array("root".utf8), place: Array("root".utf8))]
     #expect(try arrived().areUntouched(roots, in: home))
     #expect(try !arrived().areUntouched(roots + [(key: Array("other".utf8), place: Array("other".utf8))], in: home))
+    // What the app writes when it is merely started does not count.
+    let written = Set(try ["root/app/sub/b", "root/app/sub/new"].map { try ArchivePath(Array($0.utf8)) })
+    scratch.write("destination/root/app/sub/b", "more")
     scratch.write("destination/root/app/sub/new", "new")
     #expect(try !arrived().areUntouched(roots, in: home))
+    #expect(try arrived().areUntouched(roots, in: home, besides: written))
+    scratch.write("destination/root/app/a", "more")
+    #expect(try !arrived().areUntouched(roots, in: home, besides: written))
   }
 
   @Test func `what was removed here is counted apart until the user says that it was meant, or wants it again`() throws
@@ -361,11 +450,11 @@ import Testing
     }
     let meant = try pass(.meant)
     #expect(meant.removed == Done.Removed(count: 5, unsettled: 0))
-    // A newer version of what was meant to go stays away, without a word; a new item arrives.
+    // A newer version of what was meant to go stays away, and is named; a new item arrives.
     write("source", "a", "newer", time: 1_600_000_000)
     write("source", "f/new", "new")
     let later = try pass()
-    #expect(later.refused == [] && later.removed.unsettled == 0 && later.leftOut.removed == 3)
+    #expect(later.refused == ["a"] && later.removed.unsettled == 0 && later.leftOut.removed == 3)
     #expect(scratch.names("destination/root") == ["f"] && scratch.names("destination/root/f") == ["new"])
     let again = try pass(.again)
     #expect(again.sent == ["a", "d", "f/b", "f/c"] && again.removed == Done.Removed())

@@ -34,15 +34,16 @@ struct Passes {
       removals: [root: removals])
   }
 
-  /// One transfer; `isCutOff` lets it end before everything has come.
+  /// One transfer; `isCutOff` lets it end before everything has come, and the sender could not read what
+  /// is `unread`.
   @discardableResult
   func pass(
     of folder: String = "source", from source: SourceIdentity, _ removals: ArrivedItems.Removals = .unsettled,
-    isCutOff: Bool = false
+    isCutOff: Bool = false, existing: Existing = .merge, unread: [String] = []
   ) throws -> Pass {
     scratch.letSettle()
     let root = [scratch.at("\(folder)/root")]
-    let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
+    let arrival = try Arrival(scratch, try Export(root).offer, existing: existing)
     arrival.staging.arrivals = try arrived(from: source, removals)
     let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
     #expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
@@ -59,7 +60,8 @@ struct Passes {
       try arrival.clear()
     } else {
       arrival.staging.drop(export.result.stale)
-      try arrival.finish(export.result.finish)
+      try arrival.finish(
+        export.result.finish, keeping: UnreadableSource(unread.map { Array("root/\($0)".utf8) }, isAll: false))
     }
     let folders = try export.entries.filter { $0.record?.kind == .directory }
     let entries = try export.entries.filter { $0.record?.kind != .directory }

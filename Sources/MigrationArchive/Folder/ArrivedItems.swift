@@ -28,6 +28,8 @@ package final class ArrivedItems: Sendable {
     var moved: [[UInt8]: (from: ArchivePath, to: ArchivePath)] = [:]
     /// The marks of which the sender has no item.
     var absent: Set<Mark> = []
+    /// What the sender could not read; nil where that is not known.
+    var unread: UnreadableSource?
     var removed = Done.Removed()
     /// Whether the file may have more than the records that were read.
     var hasMore = true
@@ -66,7 +68,7 @@ package final class ArrivedItems: Sendable {
       switch try reader.next() {
       case .record(.arrived(let item), let position):
         if item.source != .unknown, item.source == sources[Array(item.path.root)] {
-          state.positions[Self.hash(item.path)] = position
+          state.positions[Self.hash(item.path)] = item.isVoid ? nil : position
         }
       case .record: break
       case .end(let position): end = position
@@ -162,11 +164,20 @@ package final class ArrivedItems: Sendable {
       state.withLock { $0.hasMore = false }
     }
     let pending = state.withLock { exchange(&$0.pending, with: []) }
-    var positions: [UInt64: UInt64] = [:]
+    var positions: [UInt64: UInt64?] = [:]
     try journal.append(pending.map { .arrived($0) }) { record, position in
-      if case .arrived(let item) = record { positions[Self.hash(item.path)] = position }
+      if case .arrived(let item) = record {
+        positions.updateValue(item.isVoid ? nil : position, forKey: Self.hash(item.path))
+      }
     }
-    state.withLock { $0.positions.merge(positions) { $1 } }
+    state.withLock { state in for (hash, position) in positions { state.positions[hash] = position } }
+  }
+
+  /// Ends the record of an item: nothing of it has arrived any more.
+  func void(_ item: ArrivedItem) throws(SystemError) {
+    var item = item
+    item.isVoid = true
+    try add(item)
   }
 
   /// Returns when the records are durable.
@@ -200,6 +211,11 @@ package final class ArrivedItems: Sendable {
   func noteStayed(_ path: ArchivePath) { state.withLock { $0.stayed.note(path) } }
   /// Records marks of kind 2 of which the sender has no item.
   func noteAbsent(_ marks: [Mark]) { state.withLock { $0.absent.formUnion(marks) } }
+
+  /// Records what the sender could not read.
+  func noteUnread(_ source: UnreadableSource) { state.withLock { $0.unread = source } }
+  /// Whether an item that did not come may still be there, and could not be read.
+  func mayBeUnread(_ path: ArchivePath) -> Bool { state.withLock { $0.unread?.covers(path) ?? true } }
 
   /// Counts an item that the sender has, and that was moved or removed here.
   func countRemoved(isMeant: Bool) {

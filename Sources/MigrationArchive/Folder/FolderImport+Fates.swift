@@ -87,7 +87,7 @@ extension FolderImport {
       return .arrives(at: target)
     }
     var facts = try facts(of: item)
-    if let earlier = facts.earlier, earlier.isAway, !earlier.isWantedAgain, facts.kind != .leaf,
+    if let earlier = facts.earlier, earlier.isAway, !earlier.isWantedAgain, facts.kind == .folder,
       earlier.source != .kind
     {
       try keepAway(item, removing: earlier.hasNew)

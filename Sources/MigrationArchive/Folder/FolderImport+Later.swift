@@ -1,12 +1,10 @@
 package import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// Gathers the facts of a later pass of a migration: what the same source has brought before, and what
 /// became of it. `NameFacts` decides. Nothing that was touched here since is replaced, and nothing that
 /// was moved or removed here comes back. Doubt means touched.
 extension FolderImport {
-  static var isAway: String { "it was moved or removed here after an earlier version had arrived" }
-
   /// What is known of an item before anything looks at its own name.
   mutating func facts(of item: Item) throws(ArchiveError) -> NameFacts {
     let isRoot = item.path.parent == nil
@@ -43,58 +41,15 @@ extension FolderImport {
     } else if kind == .whole, try isUnchanged(item, earlier) {
       source = .same
     }
+    // It comes again as a whole, or not at all.
+    if kind == .whole, try lacksWanted(item) { since = .removed }
     var facts = NameFacts.Earlier(source, since, isWantedAgain: arrived?.removals(of: item.path) == .again)
-    facts.isMeant = isMeant(earlier)
-    if facts.isAway, kind != .leaf, isSameKind { facts.hasNew = try holdsWanted(item) }
+    if facts.isAway, kind == .folder, isSameKind { facts.hasNew = try holdsWanted(item) }
     return facts
-  }
-
-  private func isMeant(_ earlier: ArrivedItem) -> Bool {
-    earlier.isRemovalMeant || arrived?.removals(of: earlier.path) == .meant
   }
 
   private func isOnOneMount(_ item: Item, _ target: ArchivePath) throws(ArchiveError) -> Bool {
     try (try? destination.occupant(at: target))?.mount == stagedOccupant(item.path).mount
-  }
-
-  // MARK: What was moved or removed
-
-  /// Whether a staged directory that is not at the destination any more has anything that was not
-  /// moved or removed with it.
-  private mutating func holdsWanted(_ directory: Item) throws(ArchiveError) -> Bool {
-    for item in try entries(of: directory) {
-      guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed else { return true }
-      if item.kind == .directory, try holdsWanted(item) { return true }
-    }
-    return false
-  }
-
-  /// Names the newer versions of what was moved or removed with a directory, and takes out of staging
-  /// what is not to arrive beside the rest.
-  mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(ArchiveError) {
-    if isRemoved { try unlock(directory.path) }
-    let items = try entries(of: directory)
-    if isRemoved {
-      // In the journal first: what is not staged any more counts as moved after a crash.
-      var away: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
-      for item in items where item.kind != .directory {
-        guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed, isChanged(item, earlier) else {
-          continue
-        }
-        away[item.path] = (.other, Self.isAway)
-      }
-      try staging.refuseStaged(away)
-    }
-    for item in items {
-      guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed else { continue }
-      if item.kind == .directory {
-        try keepAway(item, removing: isRemoved)
-        if isRemoved { _ = try importing(item.path) { () throws(SystemError) in try staged.removeIfEmpty(item.path) } }
-      } else {
-        if !isRemoved, isChanged(item, earlier), !isMeant(earlier) { notStored[item.path] = (.other, Self.isAway) }
-        if isRemoved { try importing(item.path) { () throws(SystemError) in try staged.remove(item.path) } }
-      }
-    }
   }
 
   // MARK: Comparing
@@ -144,17 +99,15 @@ extension FolderImport {
     return items.allSatisfy { item in arrived.item(at: item.path).map { !isChanged(item, $0) } ?? false }
   }
 
-  /// Whether everything in a staged directory is what has arrived, and nothing is missing: that would
+  /// Whether a staged item, with everything in it, is what has arrived, and nothing is missing: that would
   /// have changed the time of a directory.
-  private mutating func isUnchanged(_ directory: Item, _ earlier: ArrivedItem) throws(ArchiveError) -> Bool {
-    guard let arrived, try staging.directoryRecord(directory.path)?.modified == earlier.modified else { return false }
-    for item in try entries(of: directory) {
-      guard let earlier = arrived.item(at: item.path) else { return false }
-      if item.kind == .directory {
-        guard earlier.kind == .directory, try isUnchanged(item, earlier) else { return false }
-      } else if isChanged(item, earlier) {
-        return false
-      }
+  mutating func isUnchanged(_ item: Item, _ earlier: ArrivedItem) throws(ArchiveError) -> Bool {
+    guard item.kind == .directory else { return !isChanged(item, earlier) }
+    guard let arrived, earlier.kind == .directory,
+      try staging.directoryRecord(item.path)?.modified == earlier.modified
+    else { return false }
+    for item in try entries(of: item) {
+      guard let earlier = arrived.item(at: item.path), try isUnchanged(item, earlier) else { return false }
     }
     return true
   }
@@ -168,18 +121,25 @@ extension FolderImport {
 
 extension ArrivedItems {
   /// Whether the roots of these keys, at these places of a directory, have exactly what has arrived
-  /// there, untouched.
-  package func areUntouched(_ roots: [(key: [UInt8], place: [UInt8])], in home: borrowing Directory) -> Bool {
-    roots.allSatisfy { root in
+  /// there, untouched, apart from some items.
+  package func areUntouched(
+    _ roots: [(key: [UInt8], place: [UInt8])], in home: borrowing Directory, besides others: Set<ArchivePath> = []
+  ) -> Bool {
+    // A program that writes one of them may rename it, which changes the folder.
+    let folders = Set(others.compactMap(\.parent))
+    return roots.allSatisfy { root in
       guard let path = try? ArchivePath(root.key), let item = item(at: path), item.target.bytes == root.place else {
         return false
       }
       return isWholly(
         item,
         { item in
+          if others.contains(item.path) { return true }
           guard let status = try? Self.parent(of: item.target, in: home).status(item.target.name) else { return false }
-          return item.isUntouched(ExistingEntry(status), tellsEntriesApart: true) { nil }
-        }, names: { try? home.openDirectoryBeneath($0.bytes).names() })
+          return item.isUntouched(
+            ExistingEntry(status), tellsEntriesApart: true, mayHaveChanged: folders.contains(item.path)
+          ) { nil }
+        }, names: { try? home.openDirectoryBeneath($0.bytes).names() }, besides: others)
     }
   }
 
@@ -188,9 +148,11 @@ extension ArrivedItems {
     return try home.openDirectoryBeneath(parent.bytes)
   }
 
-  /// Whether an item, with everything in it, is untouched, and nothing else is in it.
+  /// Whether an item, with everything in it, is untouched, and nothing else is in it, apart from some
+  /// items.
   fileprivate func isWholly(
-    _ item: ArrivedItem, _ isUntouched: (ArrivedItem) -> Bool, names: (ArchivePath) -> [[UInt8]]?
+    _ item: ArrivedItem, _ isUntouched: (ArrivedItem) -> Bool, names: (ArchivePath) -> [[UInt8]]?,
+    besides others: Set<ArchivePath> = []
   ) -> Bool {
     var pending = [item]
     while let next = pending.popLast() {
@@ -198,9 +160,11 @@ extension ArrivedItems {
       guard next.kind == .directory else { continue }
       guard let names = names(next.target) else { return false }
       for name in names {
-        guard let path = try? next.path.appending(name.span), let item = self.item(at: path),
-          item.target == (try? next.target.appending(name.span))
-        else { return false }
+        guard let path = try? next.path.appending(name.span) else { return false }
+        if others.contains(path) { continue }
+        guard let item = self.item(at: path), item.target == (try? next.target.appending(name.span)) else {
+          return false
+        }
         pending.append(item)
       }
     }
@@ -246,9 +210,10 @@ extension FolderImport {
   func recordArrivals() {
     guard let arrived else { return }
     do {
-      if !arrived.isEmpty {
+      let isLater = !arrived.isEmpty
+      if isLater {
         try arrived.recordMoved()
-        try findAway(arrived)
+        try voidSetAside(arrived)
       }
       let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
       let contents = try ArrivedContents(of: staging.journal)
@@ -266,6 +231,8 @@ extension FolderImport {
         try arrived.add(item)
       }
       try arrived.flush()
+      // Behind the records of what came: an item of another kind, or another name, is not away.
+      if isLater { try findAway(arrived) }
     } catch {
       arrived.noteUnrecorded(error)
     }
@@ -345,48 +312,4 @@ extension FolderImport {
   }
 
   private static var noTime: ItemTime { ItemTime(seconds: 0, nanoseconds: 0) }
-
-  /// Finds what has been moved or removed here, and what the sender does not have any more, to be named.
-  /// What is in a directory that has gone is not named by itself.
-  private func findAway(_ arrived: ArrivedItems) throws {
-    var absent = arrived.absent
-    let mark = { (item: ArrivedItem) in
-      item.presentMark(staging.keys, timeGranularity: staging.abilities.timeGranularity)
-    }
-    if !absent.isEmpty {
-      // Another version has come.
-      try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
-        guard let path = claim.completedItem?.path, let item = arrived.item(at: path), let mark = mark(item) else {
-          return
-        }
-        absent.remove(mark)
-      }
-    }
-    var meant: [ArrivedItem] = []
-    try arrived.visit { item in
-      guard staging.roots?.contains(Array(item.path.root)) != false else { return }
-      let isAbsent = mark(item).map { absent.contains($0) } ?? false
-      // What was wanted again and did not come is gone at the source, or named by itself.
-      let earlier = NameFacts.Earlier(
-        isAbsent ? .gone : .same, since(item), isWantedAgain: arrived.removals(of: item.path) == .again)
-      switch NameFacts(item.kind == .directory ? .folder : .leaf, earlier, existing: .merge).fate {
-      case .stays: arrived.noteStayed(item.target)
-      case .removedHere:
-        arrived.countRemoved(isMeant: isMeant(item))
-        if isMeant(item), !item.isRemovalMeant {
-          var item = item
-          item.isRemovalMeant = true
-          meant.append(item)
-        }
-        if let parent = item.path.parent, let above = arrived.item(at: parent),
-          [.removed, .displaced].contains(since(above))
-        {
-          return
-        }
-        arrived.noteAway(item.target)
-      default: break
-      }
-    }
-    for item in meant { try arrived.add(item) }
-  }
 }

@@ -59,7 +59,9 @@ extension FolderImport {
     of members: [Item], _ base: [UInt8], beside item: Item
   ) throws(ArchiveError) -> [ArchivePath: Fate] {
     if let begun = try begunFates(of: members) { return begun }
-    if areUnchanged(members) { return Dictionary(uniqueKeysWithValues: members.map { ($0.path, .isKnown) }) }
+    if areUnchanged(members), !members.contains(where: isWantedAgain) {
+      return Dictionary(uniqueKeysWithValues: members.map { ($0.path, .isKnown) })
+    }
     let names = [base] + Together.companions(of: base[...])
     if try areFree(names, beside: item, isNew: false) {
       return Dictionary(uniqueKeysWithValues: members.map { ($0.path, .arrives(at: $0.target)) })

@@ -15,17 +15,19 @@ import MigrationWire
 /// | other metadata | removed | removed here | removed here | removed here |
 /// | other content | untouched | replaced | merged, and follows | set aside |
 /// | other content | touched | as new | merged | as new |
-/// | other content | removed | kept away | removed here | removed here |
+/// | other content | removed | kept away | removed here | kept away |
 /// | another kind | untouched | set aside | set aside | set aside |
 /// | another kind | touched | as new | as new | as new |
 /// | another kind | removed | kept away | as new | as new |
 /// | no more | untouched, touched | stays | stays | stays |
 /// | no more | removed | nothing | nothing | nothing |
 ///
-/// *Removed* includes moved; what the user meant to remove is never more than *removed here*. Where
-/// something of another kind lies in its place, the item counts as removed, and newer content of a file
-/// is *as new*. A folder that was removed here, and has something new in it, is *as new*, and so is
-/// everything that was removed here if the user wants it again. A folder is untouched for *another kind*, and for what belongs together, only with everything in it.
+/// *Removed* includes moved, also where the user meant it. Where something of another kind lies in its
+/// place, the item counts as removed, and newer content of a file, or of what belongs together, is *as
+/// new*. A folder that was removed here, and has something new in it, is *as new*, and so is everything
+/// that was removed here if the user wants it again; what belongs together counts as removed then if
+/// anything in it is. A folder is untouched for *another kind*, and for what belongs together, only with
+/// everything in it.
 /// The data of an app comes whole: it is *known* if it is the same and untouched, and otherwise as new.
 ///
 /// **Every other item, and what is *as new***:
@@ -77,6 +79,9 @@ struct NameFacts: Equatable, Sendable {
     case displaced
     /// Moved or removed.
     case removed
+
+    /// Whether the item does not lie where it arrived.
+    var isAway: Bool { self == .removed || self == .displaced }
   }
 
   /// What has the item's own name here.
@@ -147,8 +152,6 @@ struct NameFacts: Equatable, Sendable {
     var hasNew = false
     /// Whether the user wants again what was removed here.
     var isWantedAgain = false
-    /// Whether the user has said that it was meant to be removed.
-    var isMeant = false
 
     init(_ source: Source, _ since: Since, hasNew: Bool = false, isWantedAgain: Bool = false) {
       self.source = source
@@ -158,7 +161,7 @@ struct NameFacts: Equatable, Sendable {
     }
 
     /// Whether the item does not lie where it arrived.
-    var isAway: Bool { since == .removed || since == .displaced }
+    var isAway: Bool { since.isAway }
   }
 
   init(
@@ -194,11 +197,10 @@ struct NameFacts: Equatable, Sendable {
     if earlier.isWantedAgain { return nil }
     switch (kind, earlier.source) {
     case (.leaf, .same), (.leaf, .metadata): return .removedHere
-    case (.leaf, _):
-      if earlier.since == .displaced { return nil }
-      return earlier.isMeant ? .removedHere : .keptAway
-    case (_, .kind): return nil
-    case (_, _): return earlier.hasNew ? nil : .removedHere
+    case (_, .kind) where kind != .leaf: return nil
+    case (.leaf, _), (.whole, .content): return earlier.since == .displaced ? nil : .keptAway
+    case (.whole, _): return .removedHere
+    case (.folder, _): return earlier.hasNew ? nil : .removedHere
     }
   }
 

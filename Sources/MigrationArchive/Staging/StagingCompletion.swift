@@ -15,6 +15,7 @@ extension Staging {
   ) throws {
     try shared.withLock { $0.most }?.check(total: finish.total.bytes)
     let places = disk.places()
+    arrivals?.noteUnread(kept)
     try removeIncomplete(in: places)
     var besides = try removeDropped(in: places, keeping: kept)
     besides.add(try restoreReplaced(in: places, keeping: kept))

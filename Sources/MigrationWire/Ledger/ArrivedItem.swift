@@ -40,6 +40,8 @@ package struct ArrivedItem: Equatable, Sendable {
   package var entry: Entry?
   /// Whether the user has said that it was meant to be moved or removed.
   package var isRemovalMeant = false
+  /// Whether nothing has arrived any more: the item was set aside, or is gone on both devices.
+  package var isVoid = false
 
   package init(
     source: SourceIdentity, path: ArchivePath, target: ArchivePath, kind: ItemKind, size: UInt64 = 0,
@@ -60,7 +62,7 @@ package struct ArrivedItem: Equatable, Sendable {
     writer.u8(kind.rawValue)
     writer.u64(size)
     writer.time(modified)
-    writer.u8((entry == nil ? 0 : 1) | (isRemovalMeant ? 2 : 0) | (changed == nil ? 0 : 4))
+    writer.u8((entry == nil ? 0 : 1) | (isRemovalMeant ? 2 : 0) | (changed == nil ? 0 : 4) | (isVoid ? 8 : 0))
     if let entry {
       writer.u64(entry.inode)
       writer.time(entry.changed)
@@ -87,8 +89,9 @@ package struct ArrivedItem: Equatable, Sendable {
     size = try reader.u64(bytes)
     modified = try reader.time(bytes)
     let flags = try reader.u8(bytes)
-    guard flags < 8 else { throw Violation(.value, subject) }
+    guard flags < 16 else { throw Violation(.value, subject) }
     isRemovalMeant = flags & 2 != 0
+    isVoid = flags & 8 != 0
     entry =
       flags & 1 == 0
       ? nil

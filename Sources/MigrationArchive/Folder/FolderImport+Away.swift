@@ -1,0 +1,168 @@
+import MigrationSystem
+import MigrationWire
+
+/// What was moved or removed since an earlier pass: here by the user, who alone may let it come again; at
+/// the source; or by an import, which has set it aside.
+extension FolderImport {
+  static var isAway: String { "it was moved or removed here after an earlier version had arrived" }
+
+  /// Whether an item was moved or removed here, and the user wants it again.
+  func isWantedAgain(_ item: Item) -> Bool {
+    guard arrived?.removals(of: item.path) == .again, let earlier = arrived?.item(at: item.path) else { return false }
+    return since(earlier).isAway
+  }
+
+  /// Whether anything in a staged directory is wanted again.
+  mutating func lacksWanted(_ directory: Item) throws(ArchiveError) -> Bool {
+    guard arrived?.removals(of: directory.path) == .again else { return false }
+    for item in try entries(of: directory) {
+      if isWantedAgain(item) { return true }
+      if item.kind == .directory, try lacksWanted(item) { return true }
+    }
+    return false
+  }
+
+  /// Whether a staged directory that is not at the destination any more has anything that was not
+  /// moved or removed with it. A newer version of what belongs together is nothing new.
+  mutating func holdsWanted(_ directory: Item) throws(ArchiveError) -> Bool {
+    for item in try entries(of: directory) {
+      guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed else { return true }
+      if item.kind == .directory, try !isWhole(item), try holdsWanted(item) { return true }
+    }
+    return false
+  }
+
+  /// Names the newer versions of what was moved or removed with a directory, and takes out of staging
+  /// what is not to arrive beside the rest.
+  mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(ArchiveError) {
+    if isRemoved { try unlock(directory.path) }
+    var newer: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
+    var away: [Item] = []
+    for item in try entries(of: directory) {
+      guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed else { continue }
+      away.append(item)
+      if item.kind == .directory, try !isWhole(item) {
+        try keepAway(item, removing: isRemoved)
+      } else if try !isUnchanged(item, earlier) {
+        newer[item.path] = (.other, Self.isAway)
+      }
+    }
+    guard isRemoved else { return notStored.merge(newer) { $1 } }
+    // In the journal first: what is not staged any more counts as moved after a crash.
+    try staging.refuseStaged(newer)
+    for item in away {
+      let isFolder = item.kind == .directory ? try !isWhole(item) : false
+      try importing(item.path) { () throws(SystemError) in
+        if isFolder { _ = try staged.removeIfEmpty(item.path) } else { try staged.remove(item.path) }
+      }
+    }
+  }
+
+  // MARK: The record
+
+  private func isMeant(_ earlier: ArrivedItem) -> Bool {
+    earlier.isRemovalMeant || arrived?.removals(of: earlier.path) == .meant
+  }
+
+  /// Ends the records of earlier versions that an import has set aside: no user has moved them.
+  func voidSetAside(_ arrived: ArrivedItems) throws {
+    var places: [ArchivePath: ArchivePath] = [:]
+    for case (let item, .some, _) in changed { places[item.path] = item.target }
+    // A run before this one has set them aside, and the user may have tidied that away.
+    let (moves, asides) = staging.shared.withLock { ($0.moving, $0.asides) }
+    for (path, aside) in asides {
+      guard let target = moves[path]?.target else { continue }
+      let there = (try? destination.occupant(at: target)) ?? nil
+      if there?.inode != aside.inode { places[path] = target }
+    }
+    guard !places.isEmpty else { return }
+    var ended: [ArrivedItem] = []
+    try arrived.visit { item in
+      if item.path.lineage.contains(where: { places[$0].map { item.target.isWithin($0) } ?? false }) {
+        ended.append(item)
+      }
+    }
+    for item in ended { try arrived.void(item) }
+  }
+
+  /// Whether the sender has brought an item of this path, and has it still.
+  private func hasCome(_ path: ArchivePath) -> Bool {
+    guard let record = try? records?.record(of: path, in: staging.journal) else { return false }
+    let mark = staging.keys.mark(path: path, generation: record.generation)
+    return !staging.shared.withLock { $0.dropped.contains(mark) }
+  }
+
+  /// Finds what has been moved or removed here, and what the sender does not have any more, to be named.
+  /// What is in a directory that has gone is not named by itself.
+  func findAway(_ arrived: ArrivedItems) throws {
+    let absent = try absentMarks(arrived)
+    var changes: [ArrivedItem] = []
+    var gone: [ArrivedItem] = []
+    var folders: Set<ArchivePath> = []
+    // Directories of which nothing came: what they belong to tells whether the sender has them.
+    var unmet: [ArrivedItem] = []
+    func judge(_ item: ArrivedItem, isGone: Bool) {
+      let since = since(item)
+      let earlier = NameFacts.Earlier(isGone && !arrived.mayBeUnread(item.path) ? .gone : .same, since)
+      switch NameFacts(item.kind == .directory ? .folder : .leaf, earlier, existing: .merge).fate {
+      case .stays: arrived.noteStayed(item.target)
+      case .nothing: gone.append(item)
+      case .removedHere:
+        // What was wanted again, and did not come, is gone at the source, or named by itself.
+        if arrived.removals(of: item.path) == .again, !hasCome(item.path) || isNamed(item.path) { return }
+        arrived.countRemoved(isMeant: isMeant(item))
+        if isMeant(item), !item.isRemovalMeant {
+          var item = item
+          item.isRemovalMeant = true
+          changes.append(item)
+        }
+        if let parent = item.path.parent, let above = arrived.item(at: parent), self.since(above).isAway { return }
+        arrived.noteAway(item.target)
+      default: break
+      }
+    }
+    try arrived.visit { item in
+      guard staging.roots?.contains(Array(item.path.root)) != false else { return }
+      if Together.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
+      if existing == .setAside {
+        // Everything that the sender has comes.
+        judge(item, isGone: !hasCome(item.path))
+      } else if let mark = presentMark(item) {
+        judge(item, isGone: absent.contains(mark))
+      } else if since(item).isAway, !hasCome(item.path) {
+        unmet.append(item)
+      } else {
+        judge(item, isGone: false)
+      }
+    }
+    for item in unmet {
+      let isOfWhole = item.path.lineage.contains(where: folders.contains)
+      let mark = staging.keys.presentMark(directory: item.path, modified: item.modified)
+      judge(item, isGone: !isOfWhole || absent.contains(mark))
+    }
+    for item in changes { try arrived.add(item) }
+    for item in gone { try arrived.void(item) }
+    try arrived.flush()
+  }
+
+  /// The marks of which the sender has no item, without those of which another version has come.
+  private func absentMarks(_ arrived: ArrivedItems) throws -> Set<Mark> {
+    var absent = arrived.absent
+    guard !absent.isEmpty else { return absent }
+    try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
+      guard let path = claim.completedItem?.path, let item = arrived.item(at: path), let mark = presentMark(item)
+      else { return }
+      absent.remove(mark)
+    }
+    return absent
+  }
+
+  private func presentMark(_ item: ArrivedItem) -> Mark? {
+    item.presentMark(staging.keys, timeGranularity: staging.abilities.timeGranularity)
+  }
+
+  /// Whether an item, or a folder above it, is named as one that is not stored.
+  private func isNamed(_ path: ArchivePath) -> Bool {
+    path.lineage.contains { notStored[$0] != nil } || staging.shared.withLock { $0.ledger.refuses(path: path) }
+  }
+}
