@@ -264,7 +264,7 @@ package struct Arrival: Equatable, Sendable {
   /// The keys of dconf that are loaded; empty for other data.
   package var settings: [SettingsKey] = []
   /// The files, by their paths in the archive, that the app writes when it is merely started.
-  var started: [ArchivePath] = []
+  package var started: [ArchivePath] = []
 
   /// The places of some roots at which anything is.
   package func present(of keys: [[UInt8]], in home: borrowing Directory) -> [[UInt8]] {

@@ -131,18 +131,26 @@ struct KeyedArrivals {
         hint: DataHint.dconfMissing.text)
     }
     let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)
-    guard !replacesApps, let path = data.first, !isUntouched(part, arrival) else { return }
+    guard !replacesApps, let path = touched(data, part, arrival) else { return }
     throw ArchiveError(
       .exists, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
       hint: DataHint.appHasData.text, name: path)
   }
 
-  /// Whether the data that is here is that of an earlier migration, and nothing of it was touched.
-  private func isUntouched(_ part: Part, _ arrival: Arrival) -> Bool {
-    guard let store, let place = try? area.place() else { return false }
-    let present = Set(arrival.present(of: arrival.places.keys.map { Array($0.utf8) }, in: home.directory))
-    let roots = arrival.places.filter { present.contains($0.value) }.map { (key: Array($0.key.utf8), place: $0.value) }
-    return store.arrivedItems(of: part, at: place).contains { $0.areUntouched(roots, in: home.directory) }
+  /// The first of an app's data that is not as an earlier migration has left it.
+  private func touched(_ data: [[UInt8]], _ part: Part, _ arrival: Arrival) -> [UInt8]? {
+    guard let first = data.first, let store, let place = try? area.place() else { return data.first }
+    let keys = Dictionary(arrival.places.map { ($0.value, Array($0.key.utf8)) }) { first, _ in first }
+    var found: [UInt8]?
+    for arrived in store.arrivedItems(of: part, at: place) {
+      let touched = data.first { place in
+        let roots = keys[place].map { [(key: $0, place: place)] } ?? []
+        return roots.isEmpty || !arrived.areUntouched(roots, in: home.directory, besides: Set(arrival.started))
+      }
+      guard let touched else { return nil }
+      found = touched
+    }
+    return found ?? first
   }
 }
 
