@@ -1,3 +1,5 @@
+import MigrationWire
+
 /// An item of a home that does not move, and why; the user sees the list.
 package struct Omission: Equatable, Sendable {
   package enum Reason: Equatable, Sendable {
@@ -33,7 +35,7 @@ package struct Omission: Equatable, Sendable {
       case .notSendable: "a socket, a pipe or a device"
       case .system: "the system's settings, such as users, networks and printers, are set up anew"
       case .crontab:
-        "your jobs of cron; to save them in a file that moves, for 'crontab -e' on the new computer, run the command below"
+        "your jobs of cron; to save them in a new file that moves, for 'crontab -e' on the new computer, run the command below"
       case .unreadable(let words): "it cannot be read: \(words)"
       case .newer:
         "it has changed since the move began that this run continues, and follows in the next run; leave out what cannot arrive with --skip"
@@ -45,7 +47,7 @@ package struct Omission: Equatable, Sendable {
   package var isNewer: Bool { if case .newer = reason { true } else { false } }
 
   /// A command to paste.
-  package var command: String? { if case .crontab = reason { "crontab -l > ~/crontab.old" } else { nil } }
+  package var command: String? { if case .crontab = reason { DataHint.savingCrontab.text } else { nil } }
 
   /// Relative to the home; for an item outside the home, absolute or a name.
   package let path: [UInt8]

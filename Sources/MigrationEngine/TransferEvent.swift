@@ -170,8 +170,8 @@ package enum TransferEvent: Sendable {
   case relayed(through: String, bytes: UInt64)
   /// From now on, the data of a relayed session takes this way.
   case way(DataWay)
-  /// The offered transfer, and how much room the destination has (nil at the sender).
-  case offer(Offer, availableBytes: UInt64?)
+  /// The offered transfer, how much room the destination has (nil at the sender), and the only part of the plan.
+  case offer(Offer, availableBytes: UInt64?, of: Part? = nil)
   /// The parts of a plan of several, instead of an offer.
   case plan([Part], availableBytes: UInt64?)
   case progress(TransferProgress)

@@ -146,7 +146,7 @@ extension TransferEvent {
       case .plan(let parts, _):
         parts.reduce(0) { $0 + 256 + $1.name.utf8.count + $1.roots.reduce(0) { $0 + 64 + $1.name.count } }
       case .interrupted(let reason), .unannounced(let reason): reason.utf8.count
-      case .offer(let offer, _): offer.namesSize
+      case .offer(let offer, _, _): offer.namesSize
       case .confined(let directories), .unconfined(_, let directories): directories.reduce(0) { $0 + $1.count }
       default: 0
       }

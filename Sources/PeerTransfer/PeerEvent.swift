@@ -81,7 +81,7 @@ extension PeerEvent {
     case .connecting(let address): self = .connecting(address: VisibleText.of(address))
     case .queued(let place): self = .queued(place: place > 0 ? Int(place) : nil)
     case .paired(let label, let address, _): self = .paired(PeerDevice(name: label, host: address))
-    case .offer(let offer, let room): self = .offer(PeerOffer(offer, availableBytes: room))
+    case .offer(let offer, let room, _): self = .offer(PeerOffer(offer, availableBytes: room))
     case .progress(let progress): self = .progress(PeerProgress(progress))
     case .interrupted(let reason): self = .interrupted(reason: VisibleText.message(reason))
     case .resumed(let heldBytes): self = .resumed(heldBytes: heldBytes)

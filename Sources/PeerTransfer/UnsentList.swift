@@ -66,7 +66,7 @@ package struct UnsentList: Equatable, Sendable {
   /// Records an event about items.
   package mutating func note(_ event: TransferEvent) {
     switch event {
-    case .offer(let offer, _): if case .app = offer.contents { isApp = true } else { isApp = false }
+    case .offer(let offer, _, _): if case .app = offer.contents { isApp = true } else { isApp = false }
     case .unsent(let item): note(item)
     case .notStored(let path, let reason, let message):
       if notStored.count < Self.shown { notStored.append(NotStored(path: path, reason: reason, message: message)) }

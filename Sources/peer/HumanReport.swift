@@ -123,10 +123,10 @@ struct HumanReport: Report {
     case .way(.direct(let isIPv6)):
       return say("From here on, the data goes directly to the other device, by \(isIPv6 ? "IPv6" : "IPv4").")
     case .way(.relay(let relay)): return say("The data goes through the relay \(VisibleText.of(relay)) again.")
-    case .offer(let offer, let availableBytes):
+    case .offer(let offer, let availableBytes, let part):
       if case .app = offer.contents { isApp = true } else { isApp = false }
       unsent.note(event)
-      return say(offer.sentence(role, availableBytes: availableBytes))
+      return say(offer.sentence(role, of: part, availableBytes: availableBytes))
     case .plan(let parts, let availableBytes):
       isApp = false
       return say(parts.sentence(role, availableBytes: availableBytes))
@@ -164,14 +164,16 @@ struct HumanReport: Report {
           + table.rest(columns: moment.columns)
       } else {
         rendering.standardOutput = result.text(role, unsent)
-        let hint = command.contains(" --everything") ? DataHint.itemsMissingOfHome : .itemsMissing
-        if !isApp, !unsent.isComplete(result) { rendering.standardOutput += hint.text + "\n" }
+        let hint =
+          command.contains(" --everything")
+          ? "\(DataHint.itemsMissingOfHome.text)\n  \(command)" : DataHint.itemsMissing.text
+        if !isApp, !unsent.isComplete(result) { rendering.standardOutput += hint + "\n" }
       }
       isTransferOver = true
       return rendering
     case .partEnded(let end):
-      // An earlier session has said so already.
-      guard saidEnds.insert(end.sentence).inserted else { return Rendering() }
+      // One sentence at the end says what was not taken. An earlier session has said the others already.
+      guard !end.isDeclined, saidEnds.insert(end.sentence).inserted else { return Rendering() }
       return say(end.sentence)
     case .failed(let failure):
       meter.stop()
@@ -214,7 +216,7 @@ struct HumanReport: Report {
   mutating func fail(_ failure: TransferFailure) -> Rendering {
     var rendering = say(failure.text.dropLast())
     if migration.isOver, let table = migration.table(command) {
-      rendering.standardOutput += table.text(columns: Self.failureColumns)
+      rendering.standardOutput += table.text(columns: Self.failureColumns, after: failure)
     }
     return rendering
   }

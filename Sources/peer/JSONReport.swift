@@ -83,7 +83,7 @@ struct JSONReport: Report {
     case .relayed(let relay, let bytes): return line("relayed", ["relay": relay, "bytes": bytes])
     case .way(.direct(let isIPv6)): return line("way", ["way": "direct", "family": isIPv6 ? "IPv6" : "IPv4"])
     case .way(.relay(let relay)): return line("way", ["way": "relay", "relay": relay])
-    case .offer(let offer, let availableBytes):
+    case .offer(let offer, let availableBytes, _):
       return line("offer", offer.members + ["availableBytes": availableBytes])
     case .plan(let parts, let availableBytes):
       return line("plan", ["parts": parts.map(\.members), "availableBytes": availableBytes])

@@ -8,16 +8,21 @@ extension Offer {
   /// How many names are shown before the rest is only counted.
   private static let shownNames = 5
 
-  /// The offer in a sentence, with the free space if it is known.
-  func sentence(_ role: Role, availableBytes: UInt64?) -> String {
+  /// The offer in a sentence, with the free space if it is known. `part` names what has only keys in the offer.
+  func sentence(_ role: Role, of part: Part? = nil, availableBytes: UInt64?) -> String {
     let verb = role == .sender ? "To send" : "To receive"
     let about = flags.contains(.estimated) ? "about " : ""
     let figures = "\(about)\(Figures.count(items, "item")), \(Figures.size(bytes))"
     let room = availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
-    return "\(verb): \(names) (\(figures)\(room))"
+    return "\(verb): \(names(of: part)) (\(figures)\(room))"
   }
 
-  private var names: String {
+  private func names(of part: Part?) -> String {
+    switch contents {
+    case .role, .files:
+      if let part { return VisibleText.of(part.name) }
+    case .folders, .app: break
+    }
     switch contents {
     case .folders(let roots), .role(_, let roots):
       let names = roots.prefix(Self.shownNames).map { VisibleText.listed($0.name) }.joined(separator: ", ")
@@ -134,10 +139,9 @@ extension TransferResult {
     let line =
       "\(Figures.count(removed.count, "item")) \(verb) moved or removed \(there) after arriving, and not sent again"
     let (place, other) = role == .receiver ? ("here", "on the other device") : ("there", "here")
-    let again =
-      "To let them arrive again, start 'peer receive --everything --removed again' \(place), and the same command \(other)."
+    let again = DataHint.arrivingAgain(place, other)
     guard removed.unsettled > 0 else { return [line + ".", again] }
-    return [line + ".", again, "If that was meant, start it with '--removed meant' instead."]
+    return [line + ".", again, DataHint.removalMeant.text]
   }
 
   private func leftOutLines(_ list: UnsentList) -> [String] {

@@ -12,11 +12,14 @@ import pytest
 
 from bundles import make_bundle
 from computers import computers, slim_programs
-from devices import PATIENCE, end_well, random_file
+from devices import PATIENCE, end_well, own_port, random_file
 from outside import MIB, ROOT, equal, require, wait_for
 from test_moving import describe
 
 APP = "org.example.notes"
+
+DEEP = 270
+"""So many folders with long names have a path that no record holds."""
 
 
 def followed():
@@ -68,6 +71,62 @@ def hint(process):
     return " ".join(event["hint"] for event in failures)
 
 
+def commands(port, *options, sending=("--skip", "App one")):
+    """The words of a receiver and of a sender for people, which no terminal asks."""
+    return (["receive", "--everything", "--take-apps", *options, "--listen", f"127.0.0.1:{port}"],
+            ["send", "--everything", *sending, "--to", f"127.0.0.1:{port}"])
+
+
+def run(old, new, words, codes, needs_code=False):
+    """Runs the words of a receiver and of a sender, and requires their exit codes; returns both, the sender first."""
+    receiver = new.start(*words[0])
+    wait_for("a receiver", PATIENCE, lambda: receiver.poll() or re.search(r"^Code: ", receiver.errors(), re.MULTILINE) or (
+        not needs_code and "On the other device" in receiver.errors()))
+    code = re.search(r"Code: (\S+)", receiver.errors()).group(1) + "\n" if needs_code else ""
+    sender = old.start(*words[1], *(["--code-file", "-"] if needs_code else []), text=code)
+    found = sender.wait(), receiver.wait()
+    equal(found, codes, f"the exit codes of {words}, which said {sender.text()} {receiver.text()}")
+    return sender, receiver
+
+
+def pasted(ends):
+    """The words of the command that each end shows to be pasted: the receiver's, and the sender's."""
+    found = []
+    for process in reversed(ends):
+        lines = re.findall(r"^ +(peer (?:send|receive) .*)$", process.output(), re.MULTILINE)
+        equal(len(lines), 1, f"the number of commands to paste in {process.output()}")
+        found.append(shlex.split(lines[0])[1:])
+    return found
+
+
+def quoted(process):
+    """The words of each command in quotation marks."""
+    said = " ".join(process.text().split())
+    return [shlex.split(words) for words in re.findall(r"'peer ([^']*)'", said)]
+
+
+def paste(old, new, ends, before, times=2):
+    """Pastes both commands, and looks each time at what the new computer had."""
+    words = pasted(ends)
+    for _ in range(times):
+        run(old, new, words, (0, 0))
+        require_all(new, before)
+
+
+def hinder(computer, name):
+    """Makes a folder that is too deep to be sent; returns what removes the cause."""
+    path = f"{computer.home}/{name}/deep"
+    os.makedirs(path)
+    descriptor = os.open(path, os.O_RDONLY)
+    for _ in range(DEEP):
+        os.mkdir("d" * 250, dir_fd=descriptor)
+        inner = os.open("d" * 250, os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = inner
+    os.close(descriptor)
+    return lambda: subprocess.run(["rm", "-r", path], check=True)
+
+
 def follow_namesTaken(work):
     old, new, before = both(work)
     for mode in ("refuse", "skip", "merge", "keep-both"):
@@ -85,16 +144,29 @@ def follow_namesTaken(work):
 
 def follow_appHasData(work):
     old, new, before = both(work, [APP])
-    for options in ((), ("--replace",)):
-        receiver = new.receive("--take-apps", *options, is_inviting=not options)
-        sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", ".config")
-        if options:
-            end_well(sender, receiver)
-        else:
-            equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-            equal(hint(receiver).count("'peer receive --replace'"), 2, f"the hints: {hint(receiver)}")
-        require_all(new, before)
+    words = commands(own_port(), sending=("--skip", ".config"))
+    ends = run(old, new, words, (8, 8), needs_code=True)
+    require_all(new, before)
+    equal(quoted(ends[1]).count(["receive", "--everything", "--replace"]), 1, f"the hints: {ends[1].output()}")
+    equal(pasted(ends[1:])[0], words[0] + ["--replace"], "the command to paste")
+    run(old, new, [pasted(ends[1:])[0], words[1]], (0, 0))
+    require_all(new, before)
+    run(old, new, [pasted(ends[1:])[0], words[1]], (0, 0))
+    require_all(new, before)
     equal((new.read(".config/one/data"), new.has(APP)), ("# old .config/one/data\n", APP), "the data of the apps")
+
+
+def follow_replacing(work):
+    old, new, before = both(work, [APP])
+    port = own_port()
+    sending = ["send", "--app", APP, "--to", f"127.0.0.1:{port}"]
+    _, receiver = run(old, new, [["receive", "--app", APP, "--listen", f"127.0.0.1:{port}"], sending], (4, 4), needs_code=True)
+    require_all(new, before)
+    [hinted] = quoted(receiver)[-1:]
+    for _ in range(2):
+        run(old, new, [[*hinted, "--listen", f"127.0.0.1:{port}"], sending], (0, 0), needs_code=True)
+        require_all(new, before)
+    equal(new.has(APP), APP, "the app's document")
 
 
 def follow_noFolder(work):
@@ -102,36 +174,56 @@ def follow_noFolder(work):
     new.write("Music", "mine")
     old.write("Music/song", "song")
     before.append(b"mine")
-    receiver = new.receive("--take-apps")
-    sender = old.send(receiver.port, receiver.pairing_code, "--everything")
-    equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-    require("Make it a folder" in hint(receiver), f"the hint: {hint(receiver)}")
+    ends = run(old, new, commands(own_port()), (8, 8), needs_code=True)
+    require("Make it a folder" in ends[1].output(), f"the hint: {ends[1].output()}")
     os.rename(f"{new.home}/Music", f"{new.home}/mine")
     os.mkdir(f"{new.home}/Music")
-    for _ in range(2):
-        receiver = new.receive("--take-apps", "--replace", is_inviting=False)
-        sender = old.send(receiver.port, None, "--everything")
-        codes = sender.wait(), receiver.wait()
-    equal(codes, (0, 0), "the exit codes")
+    paste(old, new, ends, before)
     equal(new.read("Music/song"), "song", "the song")
+
+
+def follow_otherDisk(work):
+    old, new, before = both(work)
+    disk = work.folder(work.memory)
+    os.symlink(disk, f"{new.home}/Music")
+    old.write("Music/song", "song")
+    _, receiver = run(old, new, commands(own_port()), (8, 8), needs_code=True)
+    require("Send this folder by itself" in " ".join(receiver.output().split()), f"the hint: {receiver.output()}")
     require_all(new, before)
+    for mode in ("refuse", "skip"):
+        receiver = new.start_receiving(disk, "--existing", mode)
+        end_well(old.send(receiver.port, receiver.pairing_code, f"{old.home}/Music"), receiver)
+        require_all(new, before)
+    equal(new.read("Music/Music/song"), "song", "the song")
 
 
 def follow_itemsMissing(work):
     old, new, before = both(work)
-    receiver = new.start_receiving(new.home, "--existing", "skip")
-    sender = old.send(receiver.port, receiver.pairing_code, f"{old.home}/Documents", f"{old.home}/Projects")
-    end_well(sender, receiver)
+    mend = hinder(old, "Pictures")
+    port = own_port()
+    sending = ["send", f"{old.home}/Pictures", "--to", f"127.0.0.1:{port}"]
+    sender, receiver = run(old, new, [["receive", new.home, "--listen", f"127.0.0.1:{port}"], sending], (8, 8), needs_code=True)
     require_all(new, before)
+    [hinted] = quoted(sender)[-1:]
+    equal(hinted, ["receive", "--existing", "skip"], f"the hint: {sender.output()}")
+    mend()
+    for _ in range(2):
+        run(old, new, [[*hinted, new.home, "--listen", f"127.0.0.1:{port}"], sending], (0, 0), needs_code=True)
+        require_all(new, before)
 
 
 def follow_itemsMissingOfHome(work):
     old, new, before = both(work)
-    for number in range(2):
-        receiver = new.receive("--take-apps", is_inviting=not number)
-        sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", "App one")
-        end_well(sender, receiver)
-        require_all(new, before)
+    # One part has no table, and the same next steps.
+    for name in ("Documents", "Projects", ".config"):
+        shutil.rmtree(f"{old.home}/{name}")
+    mend = hinder(old, "Pictures")
+    ends = run(old, new, commands(own_port(), sending=[]), (8, 8), needs_code=True)
+    require_all(new, before)
+    mend()
+    old.write("Pictures/photo", "photo")
+    paste(old, new, ends, before)
+    equal(new.read("Pictures/photo"), "photo", "what follows")
 
 
 def follow_oldDataKept(work):
@@ -234,21 +326,52 @@ def follow_putBack(work):
 
 
 def follow_partsFollow(work):
-    old, new, before = both(work, [APP])
+    old, new, _ = both(work, [APP])
     new.peer("app", "remove", APP)
     before = contents(new)
-    for number in range(2):
-        receiver = new.receive("--take-apps", *(["--replace"] * number), is_inviting=not number)
-        sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", "App one")
-        if number:
-            end_well(sender, receiver)
-            break
-        equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-        equal(hint(sender), "Install the app there, and run both commands again.", "the sender's hint")
-        require_all(new, before)
-        install(work, new, APP)
+    ends = run(old, new, commands(own_port()), (8, 8), needs_code=True)
+    require("Install the app there, and run both commands again." in " ".join(ends[0].output().split()), ends[0].output())
     require_all(new, before)
+    install(work, new, APP)
+    # From then on, the app has data.
+    paste(old, new, ends, before, times=1)
     equal(new.has(APP), APP, "the app's document")
+
+
+def follow_arrivingAgain(work):
+    old, new, before = both(work)
+    words = commands(own_port())
+    run(old, new, words, (0, 0), needs_code=True)
+    for answer in ("again", "meant"):
+        os.remove(f"{new.home}/Documents/only")
+        _, receiver = run(old, new, words, (8, 8))
+        hinted = next(found for found in quoted(receiver) if "--removed" in found)
+        if answer == "meant":
+            said = " ".join(receiver.output().split())
+            require("start it with '--removed meant' instead" in said, f"the hint: {said}")
+            hinted[-1] = "meant"
+        for _ in range(2):
+            run(old, new, [[*hinted, *words[0][2:]], words[1]], (0, 0))
+            require_all(new, before)
+            equal(new.read("Documents/only"), "old only" if answer == "again" else None, "what was removed")
+
+
+def follow_savingCrontab(work):
+    old, _, _ = both(work)
+    old.write("crontab.old", "mine")
+    before = contents(old)
+    system = work.folder(work.memory)
+    os.makedirs(f"{system}/usr/bin")
+    with open(f"{system}/usr/bin/crontab", "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n[ $1 = -l ] && echo '@daily backup'\n")
+    os.chmod(file.name, 0o755)
+    work.environment["PEER_SYSTEM"] = system
+    [command] = re.findall(r"^ +(crontab .*)$", old.peer("send", "--everything", "--dry-run"), re.MULTILINE)
+    for number in range(2):
+        environment = {**os.environ, "HOME": old.home, "PATH": f"{system}/usr/bin:{os.environ['PATH']}"}
+        subprocess.run(["sh", "-c", command], check=True, env=environment)
+        require_all(old, before)
+        equal(contents(old).count(b"@daily backup\n"), number + 1, "the saved jobs")
 
 
 def follow_afterRepair(work):
@@ -300,7 +423,9 @@ SAME = {
     "newerData": "itemsMissingOfHome",
     "forgetting": "forget",
     "appMissingThere": "partsFollow",
-    "partsMissing": "appHasData",
+    "partsMissing": "itemsMissingOfHome",
+    "partsReplace": "appHasData",
+    "removalMeant": "arrivingAgain",
     "appInUseThere": "appInUse",
     "goingBack": "oldDataKept",
 }
@@ -320,7 +445,7 @@ def test_hints(work, name):
 
 def test_one_table():
     """hints: no other file of the program advises to run the commands again, to replace, or to forget"""
-    words = re.compile(r"both commands again|same command (on both devices )?again|peer receive'? (with )?--(existing|replace)|'peer forget '?\\")
+    words = re.compile(r"both commands again|same command (on both devices )?again|peer receive'? (with )?--(existing|replace)|'peer forget '?\\|--removed (again|meant)|crontab -l")
     found = []
     for folder, _, names in os.walk(f"{ROOT}/Sources"):
         for name in names:

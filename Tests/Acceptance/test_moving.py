@@ -353,7 +353,7 @@ def test_many_findings(work):
     equal((sender.code, receiver.code), (8, 8), "the exit codes")
     for process, verb, words in (
             (sender, "Sent", ["Follow the hint on the other device.", "Ask the other device's user to take it", "peer send --everything"]),
-            (receiver, "Received", ["'peer receive --replace'", "answer with 'all'", "Make it a folder", "peer receive --everything"])):
+            (receiver, "Received", ["'peer receive --everything --replace'", "answer with 'all'", "Make it a folder", "peer receive --everything"])):
         lines = OWN.sub("\n", process.text()).split("\n")
         start = next(number for number, line in enumerate(lines) if line.startswith(f"{verb} "))
         rows = [line[begin:begin + 80] for line in lines[start:] for begin in range(0, max(1, len(line)), 80)][:24]
@@ -621,12 +621,12 @@ def test_what_stays_behind(work):
         inventory = json.loads(old.peer("send", "--everything", "--dry-run", "--json"))
         told = {item["path"]: item["reason"] for item in inventory["leftOut"] if item["path"] in ("/etc", "crontab")}
         equal(sorted(told), ["/etc", "crontab"][:1 + jobs.startswith("@")], "what stays behind")
-    require("crontab -l > ~/crontab.old" in told["crontab"], f"told: {told}")
+    require('crontab -l > "$(mktemp ~/crontab.XXXXXX)"' in told["crontab"], f"told: {told}")
     report = f"{work.path}/report.txt"
     receiver = new.receive()
     end_well(old.send(receiver.port, receiver.pairing_code, "--everything", "--report", report), receiver)
     with open(report, encoding="utf-8") as file:
-        require("crontab -l > ~/crontab.old" in file.read(), "the report does not name it")
+        require('crontab -l > "$(mktemp ~/crontab.XXXXXX)"' in file.read(), "the report does not name it")
 
 
 @needs(root)

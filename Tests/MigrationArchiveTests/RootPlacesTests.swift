@@ -80,7 +80,7 @@ import Testing
     let places = try Self.places(["documents": "Dokumente", "music": "Medien/Musik", "pictures": "Bilder"])
     let reasons = [
       "music": "'Medien' is not a folder",
-      "pictures": "'Bilder' is a link, and leads to no folder of yours in this directory",
+      "pictures": "'Bilder' is a link, and leads to no folder of yours on the disk of this directory",
     ]
     let importer = try FolderImporter(scratch, existing: .merge, places: places)
     let roots = ["documents", "music", "other", "pictures"].map { Root(kind: .directory, name: Array($0.utf8)) }

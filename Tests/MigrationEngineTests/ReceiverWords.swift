@@ -152,7 +152,7 @@ enum Words {
       "wrong code \(attempt)/\(allowed) from \(from), \(left) left"
     case .codesSpent(let count, let from, let isOver): "codes spent \(count) \(from.count)\(isOver ? " over" : "")"
     case .paired(let label, let address, let isKnown): "paired \(label) at \(address)\(isKnown ? ", known" : "")"
-    case .offer(let offer, let bytes): "offer \(offer.items), \(bytes.map { "\($0)" } ?? "?") free"
+    case .offer(let offer, let bytes, _): "offer \(offer.items), \(bytes.map { "\($0)" } ?? "?") free"
     case .interrupted(let reason): "interrupted: \(reason)"
     case .resumed(let held): "resumed \(held)"
     case .notice(let text): "notice \(text)"

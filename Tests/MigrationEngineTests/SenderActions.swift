@@ -110,7 +110,7 @@ extension TransferEvent {
     case .way(.direct(let isIPv6)): isIPv6 ? "directly, by IPv6" : "directly, by IPv4"
     case .way(.relay(let relay)): "through \(relay) again"
     case .paired(let label, let address, let isKnown): "paired \(label) \(address)\(isKnown ? ", known" : "")"
-    case .offer(let offer, let available):
+    case .offer(let offer, let available, _):
       "offer \(offer.text)" + (available == nil ? "" : " with room")
     case .interrupted(let reason): "interrupted \(reason)"
     case .resumed(let held): "resumed \(held)"

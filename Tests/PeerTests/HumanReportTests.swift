@@ -329,4 +329,26 @@ import Testing
         "'c' was saved as 'c (2)'.\n  and 1,499 more\n"))
     #expect(ExitCode.of(result, unsent: log.unsent) == ExitCode.done)
   }
+
+  @Test func `one sentence says that nothing was taken, and how it follows`() {
+    var text = said(.plan(Array(Samples.parts.prefix(2)), availableBytes: nil))
+    for number in 0..<2 { text += said(.partEnded(PartEnd(UInt16(number), "a", .notTaken))) }
+    let end = log.handle(.failed(Fault.notTaken.failure), at: Samples.moment())
+    text += end.standardError + end.standardOutput
+    #expect(text.components(of: "you did not take it") == 1 && text.components(of: "answer with 'all'") == 1, "\(text)")
+  }
+
+  @Test func `an offer of keys is named by its part`() {
+    let roots = [Root(kind: .directory, name: Array("documents".utf8))]
+    let part = Part(.role(Part.home, roots), name: "Dokumente")
+    let offer = Offer(contents: .role(Part.home, roots), items: 1, bytes: 2, allocated: 2, flags: [])
+    #expect(offer.sentence(.sender, of: part, availableBytes: nil) == "To send: Dokumente (1 item, 2 B)")
+  }
+}
+
+extension String {
+  /// How often some words stand in it.
+  fileprivate func components(of words: String) -> Int {
+    split(separator: words, omittingEmptySubsequences: false).count - 1
+  }
 }

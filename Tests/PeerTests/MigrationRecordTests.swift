@@ -32,7 +32,7 @@ import Testing
     #expect(rows.contains { $0.hasPrefix("done a") } && rows.contains("not tried b"), "\(text)")
     #expect(rows.contains { $0.hasPrefix("failed c") } && rows.contains("failed: c"), "\(text)")
     #expect(text.contains("the app c is running") && text.contains("Close it first."))
-    #expect(text.contains("b: music") && text.contains("a file is there"))
+    #expect(rows.contains { $0.hasPrefix("failed music") } && text.contains("a file is there"))
     #expect(text.contains("'a/x' as 'a/x (2)'") || text.contains("a/x as 'a/x (2)'"))
     #expect(text.contains("  peer send 'a b'\n") && text.contains("without a code"))
     let later = table(events + [.partEnded(PartEnd(2, "c", Samples.result()))])
@@ -45,6 +45,42 @@ import Testing
     let text = table([plan, end(Samples.result(concludedAt: 7, failedParts: 1))])
     #expect(text.contains("1 folder of it did not arrive in an earlier run") && text.contains("  peer send 'a b'\n"))
     #expect(!table([plan, end(Samples.result(concludedAt: 7))]).contains("peer send"))
+  }
+
+  @Test func `where apps have data of their own and nothing else failed, the command to paste replaces it`() {
+    let plan = TransferEvent.plan(parts, availableBytes: nil)
+    let held = TransferEvent.partEnded(PartEnd(1, "b", Fault(.exists, "it has data", hint: DataHint.appHasData.text)))
+    let text = table([plan, held])
+    #expect(text.contains("  peer send 'a b' --replace\n") && !text.contains("Remove the causes"))
+    let other = table([plan, held, .partEnded(PartEnd(2, "c", Fault(.appInUse, "it is in use")))])
+    #expect(other.contains("  peer send 'a b'\n") && other.contains("'peer receive --everything --replace'"))
+  }
+
+  @Test func `items of parts that arrived are to be sent again, and what no folder can send is not`() {
+    func text(_ reason: Unsent.Reason) -> String {
+      table([
+        .plan(parts, availableBytes: nil), .unsent(Unsent(path: [97], reason: reason)),
+        .partEnded(PartEnd(0, "a", Samples.result(unsent: 1))), .partEnded(PartEnd(1, "b", Samples.result())),
+        .partEnded(PartEnd(2, "c", Samples.result())), .done(Samples.result()),
+      ])
+    }
+    #expect(text(.unreadable).contains("What is missing follows") && text(.unreadable).contains("  peer send 'a b'\n"))
+    #expect(!text(.notSendable).contains("peer send"))
+  }
+
+  @Test func `a plan of one part has all next steps`() {
+    var record = MigrationRecord()
+    record.note(.offer(Samples.offer, availableBytes: nil, of: parts[1]), at: 0)
+    #expect(record.arrived.isEmpty)
+    let fault = Fault(.unfit, "a file is there", hint: DataHint.noFolder.text)
+    record.note(.partEnded(PartEnd(0, "b", root: Array("Music".utf8), fault)), at: 1)
+    record.note(.done(Samples.result(failedParts: 1)), at: 2)
+    record.advice = ["Install it: apt install x"]
+    #expect(record.arrived == [parts[1]])
+    let text = record.table("peer receive")?.text(columns: 200) ?? ""
+    for words in ["failed: Music", "Make it a folder", "  peer receive\n", "  apt install x\n"] {
+      #expect(text.contains(words), "\(text)")
+    }
   }
 
   @Test func `a failure that no session continues needs a code again`() {

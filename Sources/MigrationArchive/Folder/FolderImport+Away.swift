@@ -67,7 +67,7 @@ extension FolderImport {
   /// Ends the records of earlier versions that an import has set aside: no user has moved them.
   func voidSetAside(_ arrived: ArrivedItems) throws {
     var places: [ArchivePath: ArchivePath] = [:]
-    for case (let item, .some, _) in changed { places[item.path] = item.target }
+    for one in changed where one.aside != nil { places[one.item.path] = one.item.target }
     // A run before this one has set them aside, and the user may have tidied that away.
     let (moves, asides) = staging.shared.withLock { ($0.moving, $0.asides) }
     for (path, aside) in asides {

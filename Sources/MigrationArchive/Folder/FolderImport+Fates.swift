@@ -252,7 +252,7 @@ extension FolderImport {
         (path) throws(SystemError) in try destination.occupant(at: path).map { ($0.kind, $0.mount) }
       }
     }
-    return hindrance.map { SystemError(reason: $0, operation: "import") }
+    return hindrance.map { SystemError(reason: $0.clause, operation: "import") }
   }
 
   /// Items are not renamed from one file system to another: an import that meets a mount point in

@@ -49,24 +49,26 @@ package struct RootPlaces: Equatable, Sendable {
   /// An entry on the way to a place: its type and its mount.
   typealias Look = (kind: FileKind, mount: MountIdentity)
 
-  /// Why nothing can arrive at a place, as a clause about it; nil if it can be used, or made. `look`
-  /// finds an entry of the destination, without following links.
+  /// Why nothing can arrive at a place, as a clause about it, and what its user can do; nil if it can be used, or
+  /// made. `look` finds an entry of the destination, without following links.
   static func hindrance(
     at place: ArchivePath, isDirectory: Bool, mount: MountIdentity, _ look: (ArchivePath) throws(SystemError) -> Look?
-  ) throws(SystemError) -> String? {
+  ) throws(SystemError) -> (clause: String, hint: DataHint)? {
     for path in place.lineage {
       guard let there = try look(path) else { return nil }
       let name = VisibleText.quoted(path)
       switch there.kind {
-      case .directory where there.mount.device != mount.device: return "\(name) is on another file system"
-      case .directory where there.mount != mount: return "\(name) is a mount point"
+      case .directory where there.mount.device != mount.device:
+        return ("\(name) is on another file system", .otherDisk)
+      case .directory where there.mount != mount:
+        return ("\(name) is a mount point", .otherDisk)
       case .directory: continue
       // A file can arrive beside another one.
       case .regular where path == place && !isDirectory, .symbolicLink where path == place && !isDirectory:
         return nil
       case .symbolicLink:
-        return "\(name) is a link, and leads to no folder of yours in this directory"
-      case .regular, .fifo, .socket, .blockDevice, .characterDevice: return "\(name) is not a folder"
+        return ("\(name) is a link, and leads to no folder of yours on the disk of this directory", .otherDisk)
+      case .regular, .fifo, .socket, .blockDevice, .characterDevice: return ("\(name) is not a folder", .noFolder)
       }
     }
     return nil
@@ -106,8 +108,8 @@ extension FolderImporter {
             (
               index,
               ArchiveError(
-                .destination, "nothing can arrive at \(VisibleText.quoted(place)): \(hindrance)",
-                hint: DataHint.noFolder.text, name: root.name)
+                .destination, "nothing can arrive at \(VisibleText.quoted(place)): \(hindrance.clause)",
+                hint: hindrance.hint.text, name: root.name)
             ))
         }
       } catch {

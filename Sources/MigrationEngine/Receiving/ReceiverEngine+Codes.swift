@@ -138,10 +138,7 @@ extension ReceiverEngine {
 }
 
 extension Fault {
-  static let declined = Fault(
-    .declined, "the offer was not accepted", telling: "the offer was not accepted on the receiving device")
-
-  /// The user of this device takes other things of the plan.
-  static let notTaken = Fault(
+  /// The user of this device has not taken it.
+  package static let notTaken = Fault(
     .declined, "you did not take it", hint: DataHint.notTaken.text, telling: "its user left it out")
 }

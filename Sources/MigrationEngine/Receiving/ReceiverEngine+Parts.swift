@@ -93,7 +93,9 @@ extension ReceiverEngine {
   /// Tells the user what the sender offers.
   private mutating func tellPlan(_ plan: Plan, _ wanted: [WantedPart], _ transfer: TransferID) {
     guard plan.parts.count > 1 else {
-      for part in wanted { tell(.offer(part.offer, availableBytes: part.room.availableBytes), of: transfer) }
+      for wanted in wanted {
+        tell(.offer(wanted.offer, availableBytes: wanted.room.availableBytes, of: wanted.part), of: transfer)
+      }
       return
     }
     tell(.plan(plan.parts, availableBytes: wanted.compactMap(\.room.availableBytes).min()), of: transfer)
@@ -154,7 +156,7 @@ extension ReceiverEngine {
   /// The user does not want the transfer.
   mutating func decline(_ number: SessionNumber) {
     guard case .asking(let plan, let weighing, _)? = conversations[number]?.course else { return }
-    answer(plan, refusing: weighing.mapValues { .failure($0.fault ?? .declined) }, number)
+    answer(plan, refusing: weighing.mapValues { .failure($0.fault ?? .notTaken) }, number)
   }
 
   /// No part is taken: nothing is recorded.

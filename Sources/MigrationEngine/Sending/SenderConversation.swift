@@ -129,7 +129,7 @@ struct SenderConversation: Sendable {
     if plan.parts.count > 1 {
       actions.append(.tell(.plan(plan.parts, availableBytes: nil)))
     } else if !facts.transfer[0].isFinished {
-      actions.append(.tell(.offer(Offer(summaries[0]), availableBytes: nil)))
+      actions.append(.tell(.offer(Offer(summaries[0]), availableBytes: nil, of: plan.parts[0])))
     }
     actions.append(.say(connection, session.plan(plan)))
   }

@@ -27,7 +27,7 @@ package struct AppCandidate: PartJudge {
 
   package func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck {
     if case .app(let identity) = offer.contents {
-      try app.checkAcceptance(of: identity, replacing: options.replaces)
+      try app.checkAcceptance(of: identity, options)
     }
     try area.checkSize(of: offer)
     return try area.judgeRoom(for: offer, held: held)
@@ -60,9 +60,8 @@ extension InstalledApp {
   }
 
   /// Fails if data that is offered is not this app's, or if the app has data that is not replaced.
-  func checkAcceptance(
-    of identity: AppIdentity, replacing replaces: Bool, isDraft: Bool = false
-  ) throws(ArchiveError) {
+  func checkAcceptance(of identity: AppIdentity, _ options: AppImporter.Options) throws(ArchiveError) {
+    let isDraft = options.draft != nil
     guard accepts(identity) else {
       throw ArchiveError(
         .otherApp,
@@ -71,10 +70,12 @@ extension InstalledApp {
         hint: isDraft ? "Name a bundle of the same app with --to, or one whose PeerAliases list that app." : nil,
         name: Array(identity.bundleIdentifier.utf8))
     }
-    if !replaces, try Self.importing({ () throws(HostError) in try holdsData }) {
+    if !options.replaces, try Self.importing({ () throws(HostError) in try holdsData }) {
       throw ArchiveError(
         .destination, "\(identifier) has data on the receiving device already",
-        hint: (isDraft ? DataHint.appHasDataInTrial : .appHasData).text,
+        hint: isDraft
+          ? DataHint.appHasDataInTrial.text
+          : DataHint.replacing(options.isOfEverything ? "--everything" : "--app \(identifier)"),
         name: Array(identifier.utf8))
     }
   }

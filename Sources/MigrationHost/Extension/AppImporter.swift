@@ -17,6 +17,8 @@ package final class AppImporter: Importer {
     package var isConfined = true
     /// The path of the bundle from which the app was just installed, for an author's trial.
     package var draft: [UInt8]?
+    /// Whether the app is one of everything that arrives.
+    package var isOfEverything = false
 
     package init() {}
   }
@@ -91,7 +93,7 @@ package final class AppImporter: Importer {
         hint: "Send the app's data with 'peer send --app \(app.identifier)', or start 'peer receive' without --app."
       )
     }
-    try app.checkAcceptance(of: identity, replacing: options.replaces, isDraft: options.draft != nil)
+    try app.checkAcceptance(of: identity, options)
     try area.checkSize(of: offer)
     let judgement = try area.judgeRoom(for: offer, held: held)
     origin.withLock { $0 = (identity, offer.items) }

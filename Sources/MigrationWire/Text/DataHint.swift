@@ -16,6 +16,12 @@ package enum DataHint: CaseIterable, Sendable {
   case appHasDataInTrial
   /// The place of a folder is something else.
   case noFolder
+  /// The place of a folder is on another disk than the rest.
+  case otherDisk
+  /// Items that arrived were moved or removed later, and their user means that.
+  case removalMeant
+  /// The user has jobs of cron: a command that saves them under a name that nothing has.
+  case savingCrontab
   /// Some items did not arrive, of folders that a user has named.
   case itemsMissing
   /// Some items did not arrive, of a home.
@@ -34,6 +40,8 @@ package enum DataHint: CaseIterable, Sendable {
   case partsFollow
   /// Parts have failed for good.
   case partsMissing
+  /// Apps have data of their own, and nothing else has failed.
+  case partsReplace
   /// A transfer was cut.
   case runAgain
   /// The same, with data that stays.
@@ -66,14 +74,18 @@ package enum DataHint: CaseIterable, Sendable {
     case .namesTakenThere: "Follow the hint on the other device."
     case .nameTakenMeanwhile:
       "Move it away, or start 'peer receive' with --existing keep-both, and run 'peer send' again."
-    case .appHasData:
-      "Run both commands again, with 'peer receive --replace': the existing data is then kept under another name."
+    case .appHasData: Self.replacing("--everything")
     case .appHasDataInTrial: "With --replace, the existing data is kept under another name."
     case .noFolder:
       "Make it a folder of your own, on the same disk as the directory, and run both commands again."
+    case .otherDisk:
+      "One run fills one disk. Send this folder by itself, to 'peer receive' with a directory of that disk, or make it "
+        + "a folder of your own here, and run both commands again."
+    case .removalMeant: "If that was meant, start it with '--removed meant' instead."
+    case .savingCrontab: "crontab -l > \"$(mktemp ~/crontab.XXXXXX)\""
     case .itemsMissing:
       "To complete the transfer, run both commands again, with 'peer receive --existing skip'."
-    case .itemsMissingOfHome: "Remove the causes, and run both commands again: what is missing follows."
+    case .itemsMissingOfHome: "Remove the causes. What is missing follows when both commands run again:"
     case .noEntriesLeft: "Choose a destination on another file system, and start again."
     case .oldDataKept: "What was here before is kept beside the new data. Look at it, and keep what you need:"
     case .notTaken:
@@ -82,6 +94,7 @@ package enum DataHint: CaseIterable, Sendable {
     case .newerData: "To transfer newer data, start the same command on both devices again."
     case .partsFollow: "Remove the causes. What is missing follows without a code when both commands run again:"
     case .partsMissing: "Remove the causes, and run the commands on both devices again:"
+    case .partsReplace: "To take the new data of these apps, run both commands again, and here this one:"
     case .runAgain: "Start the same command on both devices again."
     case .runAgainKept: "The received data is kept. Start the same command on both devices again."
     case .goOn: "Run the same command again to go on."
@@ -100,6 +113,16 @@ package enum DataHint: CaseIterable, Sendable {
   /// How to give a transfer up, by its identifier: a command, to be followed by what it does.
   package static func forgetting(_ identifier: some StringProtocol) -> String {
     "'peer forget \(VisibleText.of(String(identifier.prefix(8))))'"
+  }
+
+  /// How an app's data replaces existing data; `choice` are the words after `peer receive` that choose the app.
+  package static func replacing(_ choice: String) -> String {
+    "Run both commands again, with 'peer receive \(choice) --replace': the existing data is then kept under another name."
+  }
+
+  /// How removed items arrive again: `place` says on which device they were removed, and `other` names the other one.
+  package static func arrivingAgain(_ place: String, _ other: String) -> String {
+    "To let them arrive again, start 'peer receive --everything --removed again' \(place), and the same command \(other)."
   }
 
   /// What lets apps' data, or secrets, in without a question.

@@ -55,6 +55,8 @@ final class EverythingImporters: Importers {
     self.apps = apps
     self.stop = stop
     self.observer = observer
+    var options = options
+    options.isOfEverything = true
     appOptions = options
   }
 

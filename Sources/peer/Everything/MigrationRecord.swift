@@ -8,11 +8,16 @@ import PeerTransfer
 struct MigrationRecord: Sendable {
   /// Ends that are not the last word: a later session judges a part that has failed again.
   private var parts: [Part] = []
+  /// The part of a plan of one, and its end.
+  private var only: Part?
+  private var onlyResult: TransferResult?
   private var ends: [UInt16: PartEnd] = [:]
   private var unplaced: [UInt16: [PartEnd]] = [:]
   private var renamed: [UInt16: [UnsentList.Renaming]] = [:]
   /// The items that were renamed since the last end of a part.
   private var newlyRenamed: [UnsentList.Renaming] = []
+  /// Whether items are missing whose causes a user can remove: since the last end of a part, and in all that arrived.
+  private var newlyLacks = false, lacks = false
   private var seconds: [UInt16: Double] = [:]
   private var begun = 0.0
   /// What the inventory of this device has left out.
@@ -24,11 +29,19 @@ struct MigrationRecord: Sendable {
   mutating func note(_ event: TransferEvent, at now: Double) {
     switch event {
     case .plan(let parts, _): (self.parts, begun) = (parts, now)
+    case .offer(_, _, let part): only = part
+    case .done(let result):
+      onlyResult = parts.isEmpty ? result : nil
+      lacks = lacks || newlyLacks
+    case .unsent(let item): if item.reason != .notSendable, item.reason != .differing { newlyLacks = true }
+    case .notStored: newlyLacks = true
+    case .resumed: newlyLacks = false
     case .renamed(let path, let target):
       newlyRenamed.append(UnsentList.Renaming(path: path, target: target))
     case .partEnded(let end) where end.root == nil:
       if case .success = end.result, ends[end.number].map({ $0.result.failure != nil }) ?? true {
         (renamed[end.number], newlyRenamed) = (newlyRenamed, [])
+        (lacks, newlyLacks) = (lacks || newlyLacks, false)
         seconds[end.number] = now - begun
       }
       ends[end.number] = end
@@ -46,30 +59,33 @@ struct MigrationRecord: Sendable {
   /// Whether each part has ended.
   var isOver: Bool { !parts.isEmpty && ends.count == parts.count }
 
-  /// The table of a plan of several parts, and what stays behind; none otherwise. `command` is the command line of this
-  /// device, to be pasted.
+  /// The table of a plan of several parts, what stays behind, and what is to be done; none where there is none of that.
+  /// `command` is the command line of this device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
-    parts.isEmpty && leftOut.isEmpty ? nil : MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
+    if parts.isEmpty && leftOut.isEmpty && unplaced.isEmpty && advice.isEmpty { return nil }
+    return MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
   }
 
   /// The parts that have arrived.
   var arrived: [Part] {
-    parts.enumerated().filter { ends[UInt16($0.offset)].map { $0.result.failure == nil } ?? false }.map(\.element)
+    if let only, onlyResult != nil { return [only] }
+    return parts.enumerated().filter { ends[UInt16($0.offset)].map { $0.result.failure == nil } ?? false }.map(
+      \.element)
   }
 
   /// The packages that the sender names with any part, also one that has failed.
-  var packages: Set<String> { Set(parts.flatMap(\.packages)) }
+  var packages: Set<String> { Set((parts + [only].compactMap(\.self)).flatMap(\.packages)) }
 
   private var rows: [MigrationTable.Row] {
-    parts.enumerated().flatMap { index, part in
+    let count = max(parts.count, unplaced.isEmpty ? 0 : 1)
+    return (0..<count).flatMap { index in
       let number = UInt16(index)
-      let roots = (unplaced[number] ?? []).map { end in
-        row(end, named: "\(part.name): \(VisibleText.of(end.root ?? []))")
-      }
+      let roots = (unplaced[number] ?? []).map { row($0, named: VisibleText.of($0.root ?? [])) }
+      guard index < parts.count else { return roots }
       guard let end = ends[number] else {
-        return [MigrationTable.Row(name: part.name, state: .skipped, reason: "it was not tried")] + roots
+        return [MigrationTable.Row(name: parts[index].name, state: .skipped, reason: "it was not tried")] + roots
       }
-      return [row(end, named: part.name)] + roots
+      return [row(end, named: parts[index].name)] + roots
     }
   }
 
@@ -96,7 +112,12 @@ struct MigrationRecord: Sendable {
     let failed = (ends.values.filter { !$0.result.isWhole } + unplaced.values.joined()).filter { !$0.isDeclined }
     if failed.isEmpty {
       let isOfEarlierRun = parts.count > 1 && rows.contains { $0.state == .finished }
-      return isOfEarlierRun || leftOut.contains(where: \.isNewer) ? [DataHint.newerData.text] : []
+      let isNewer = isOfEarlierRun || leftOut.contains(where: \.isNewer)
+      return (isNewer ? [DataHint.newerData.text] : [])
+        + (lacks ? ["\(DataHint.itemsMissingOfHome.text) \(command)"] : [])
+    }
+    if failed.allSatisfy({ $0.result.failure?.hint == DataHint.appHasData.text }) {
+      return ["\(DataHint.partsReplace.text) \(command) --replace"]
     }
     let hint: DataHint = failed.contains(where: \.mayResume) ? .partsFollow : .partsMissing
     return ["\(hint.text) \(command)"]

@@ -1,4 +1,5 @@
 import MigrationApps
+import MigrationEngine
 import MigrationWire
 import PeerTransfer
 
@@ -62,6 +63,12 @@ struct MigrationTable {
 
   /// The table for a person.
   func text(columns: Int) -> String { head(columns: columns) + rest(columns: columns) }
+
+  /// The table behind the sentence of a failure, which is not said again where it is the cause of all parts.
+  func text(columns: Int, after failure: TransferFailure) -> String {
+    let isTold = !rows.isEmpty && rows.allSatisfy { ($0.reason, $0.hint) == (failure.message, failure.hint) }
+    return isTold && next.isEmpty ? rest(columns: columns) : text(columns: columns)
+  }
 
   /// What did not arrive, and what to do: the first lines of a report.
   func head(columns: Int) -> String {
