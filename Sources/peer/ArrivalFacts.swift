@@ -183,14 +183,17 @@ struct LoginShell: Sendable {
     let endowment = ChildProcess.Endowment(
       output: output, error: try Descriptor.open("/dev/null", .readWrite),
       channel: try Descriptor.open("/dev/null", .readOnly), lock: nil)
-    let owner = Environment.bytes("HOME").flatMap { try? Directory.status(of: $0).owner }
-    let isOwn = owner == CurrentProcess.effectiveUserID
-    let environment = (Self.variables + (isOwn ? Self.places : [])).compactMap { name in
-      Environment.get(name).map { (name, $0) }
-    }
     return try ChildProcess(
       ChildProcess.Settings(
-        executable: program, arguments: ["-l", "-c", "exec /usr/bin/env"],
-        environment: Dictionary(uniqueKeysWithValues: environment), directory: "/", confinement: nil), endowment)
+        executable: program, arguments: ["-l", "-c", "exec /usr/bin/env"], environment: Self.environment(),
+        directory: "/", confinement: nil), endowment)
+  }
+
+  /// What it gets of this process's environment.
+  static func environment(_ variable: (String) -> String? = Environment.get) -> [String: String] {
+    let owner = variable("HOME").flatMap { try? Directory.status(of: Array($0.utf8)).owner }
+    let isOwn = owner == CurrentProcess.effectiveUserID
+    let environment = (variables + (isOwn ? places : [])).compactMap { name in variable(name).map { (name, $0) } }
+    return Dictionary(uniqueKeysWithValues: environment)
   }
 }

@@ -250,13 +250,13 @@ import Testing
 
   @Test func `a name that an item gets beside a taken one decides what it is`() throws {
     let scratch = try Scratch.withFolders()
-    for name in ["tools", "note"] { scratch.write("destination/\(name)", "mine") }
-    let rule = Self.rule("/d", homes: [], running: ["/d/tools (2)/bin", "/d/note (2)"])
-    let arrival = try Arrival(scratch, offer(["tools", "note"]), existing: .merge)
+    for name in ["tools", "note", "x.db"] { scratch.write("destination/\(name)", "mine") }
+    let rule = Self.rule("/d", homes: [], running: ["/d/tools (2)/bin", "/d/note (2)", "/d/x (2).db-wal"])
+    let arrival = try Arrival(scratch, offer(["tools", "note", "x.db", "x.db-wal"]), existing: .merge)
     try arrival.staging.take(only: rule.permit(at: nil, taking: .files))
     let records = [
       try record("tools", .directory), try record("tools/bin", .directory), try record("tools/bin/ls", .file(size: 1)),
-      try record("note", .file(size: 1)),
+      try record("note", .file(size: 1)), try record("x.db", .file(size: 1)), try record("x.db-wal", .file(size: 1)),
     ]
     try arrival.write([
       Crafted.frame { frame in
@@ -264,7 +264,9 @@ import Testing
       }
     ])
     try arrival.finish(finish(records))
-    #expect(scratch.names("destination") == ["note", "note (3)", "tools", "tools (3)"])
+    #expect(
+      scratch.names("destination")
+        == ["note", "note (3)", "tools", "tools (3)", "x (3).db", "x (3).db-wal", "x.db"])
   }
 
   @Test func `a part is named by its places, never by its sender`() throws {

@@ -403,6 +403,25 @@ import Testing
     #expect(text("x.db") == "mine" && text("x (2).db") == "second" && text("x (2).db-wal") == "x.db-wal")
   }
 
+  @Test func `the place where an earlier version lies decides what its next version is`() throws {
+    for name in ["text", "mode", "f/in", "free"] { write("source", name, "first") }
+    for name in ["text", "mode", "f", "free"] { write("destination", name, "own") }
+    try pass()
+    let names = ["text (2)", "f (2)/in", "free (2)"]
+    #expect(names.map(text) == ["first", "first", "first"])
+    for name in ["text", "f/in", "free"] { write("source", name, "second", time: 1_600_000_000) }
+    chmod(scratch.path("source/root/mode"), 0o400)
+    func mode() throws -> UInt32 { try Directory.status(of: scratch.at("destination/root/mode (2)")).mode & 0o777 }
+    let first = try mode()
+    var facts = ArrivalRule.Facts(destination: Array("/d".utf8))
+    facts.running = ["text (2)", "mode (2)", "f (2)"].map { Array("/d/root/\($0)".utf8) }
+    let permit = ArrivalRule(facts).permit(at: nil, taking: .files)
+    #expect(try Passes(scratch).pass(from: Self.source, taking: permit).following == ["mode"])
+    #expect(try names.map(text) == ["first", "first", "second"] && mode() == first)
+    try pass()
+    #expect(try names.map(text) == ["second", "second", "second"] && mode() == 0o400)
+  }
+
   @Test func `names of one file are replaced together`() throws {
     write("source", "one", "first")
     #expect(Glibc.link(scratch.path("source/root/one"), scratch.path("source/root/two")) == 0)

@@ -39,12 +39,13 @@ struct Passes {
   @discardableResult
   func pass(
     of folder: String = "source", from source: SourceIdentity, _ removals: ArrivedItems.Removals = .unsettled,
-    isCutOff: Bool = false, existing: Existing = .merge, unread: [String] = []
+    isCutOff: Bool = false, existing: Existing = .merge, unread: [String] = [], taking permit: ArrivalPermit? = nil
   ) throws -> Pass {
     scratch.letSettle()
     let root = [scratch.at("\(folder)/root")]
     let arrival = try Arrival(scratch, try Export(root).offer, existing: existing)
     arrival.staging.arrivals = try arrived(from: source, removals)
+    try arrival.staging.take(only: permit)
     let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
     #expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
     var held = HeldItems()

@@ -67,6 +67,18 @@ import Testing
     #expect(homes.contains(Array(String(cString: owner.pw_dir).utf8)))
   }
 
+  @Test func `a login shell reads start files in a home of its own user alone`() throws {
+    let scratch = try Scratch()
+    func names(_ home: String) -> Set<String> {
+      Set(LoginShell.environment { ["PATH": "/bin", "HOME": home, "ZDOTDIR": home, "OTHER": "x"][$0] }.keys)
+    }
+    scratch.makeDirectory("home")
+    #expect(names(scratch.path("home")) == ["PATH", "HOME", "ZDOTDIR"])
+    if geteuid() == 0 { try #require(chown(scratch.path("home"), 65534, 65534) == 0) }
+    #expect(names(geteuid() == 0 ? scratch.path("home") : "/") == ["PATH"])
+    #expect(names(scratch.path("none")) == ["PATH"])
+  }
+
   @Test func `a login shell tells its PATH behind a greeting, and one that is silent is not waited for`() throws {
     let scratch = try Scratch()
     func path(_ name: String, _ script: String, _ patience: Duration = .seconds(20)) -> String? {
