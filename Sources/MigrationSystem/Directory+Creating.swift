@@ -183,8 +183,10 @@ extension Directory {
   }
 
   /// Creates a file, or replaces one of that name: every reader sees the old file or the whole new
-  /// one, even after a power loss.
-  package func replaceFile(_ name: [UInt8], with bytes: [UInt8]) throws(SystemError) {
+  /// one, even after a power loss if it is durable.
+  package func replaceFile(
+    _ name: [UInt8], with bytes: [UInt8], isDurable: Bool = true
+  ) throws(SystemError) {
     let next = name + Array(".new".utf8)
     do {
       try remove(next)
@@ -193,9 +195,9 @@ extension Directory {
     }
     let file = try createFile(next)
     try file.write(at: 0, bytes.span)
-    try file.synchronize()
+    if isDurable { try file.synchronize() }
     try rename(next, to: self, as: name, noReplace: false)
-    try synchronize()
+    if isDurable { try synchronize() }
   }
 
   /// Opens a directory; creates it and its parents if they are missing.

@@ -90,6 +90,22 @@ import Testing
     #expect(store.unfinishedMigration(of: name) == nil)
   }
 
+  @Test func `progress is listed without a new record, and no broken note of it is believed`() throws {
+    let entry = try store.create(try receiving(4, into: [0x2F]))
+    let directory = scratch.path("home/transfers/" + TransferID(4).hexadecimal + "-receive")
+    let before = try Data(contentsOf: URL(filePath: directory + "/state"))
+    entry.note { ($0.held, $0.lastSeen) = (Tally(items: 9, bytes: 90), 3) }
+    #expect(try Data(contentsOf: URL(filePath: directory + "/state")) == before)
+    #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 9, bytes: 90)])
+    let note = directory + "/progress"
+    try Data(contentsOf: URL(filePath: note)).prefix(23).write(to: URL(filePath: note))
+    #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 1, bytes: 2)])
+    // A record that was written later counts.
+    entry.note { ($0.held, $0.lastSeen) = (Tally(items: 9, bytes: 90), 3) }
+    try entry.update { ($0.held, $0.lastSeen) = (Tally(items: 7, bytes: 70), 4) }
+    #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 7, bytes: 70)])
+  }
+
   @Test func `a record is read as it was written`() throws {
     var elsewhere = try receiving(4, into: [0x2F])
     elsewhere.parts[0].begun?.elsewhere = [0x2F, 0xFE]

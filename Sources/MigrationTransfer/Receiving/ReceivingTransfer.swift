@@ -178,14 +178,15 @@ final class ReceivingTransfer: Sendable {
 // MARK: The remembered facts
 
 extension ReceivingTransfer {
-  /// Records the progress, for the list of unfinished transfers.
-  func noteProgress() {
+  /// Records the progress, for the list of unfinished transfers; durably where a session has ended.
+  func noteProgress(isDurable: Bool = true) {
     guard let entry, let staging = newest?.staging, !entry.remembered.isDone else { return }
     let held = staging.held
-    try? entry.update { remembered in
+    let change = { (remembered: inout RememberedTransfer) in
       remembered.held = remembered.finished.adding(held)
       remembered.lastSeen = Timestamp.coarseNow().seconds
     }
+    if isDurable { try? entry.update(change) } else { entry.note(change) }
   }
 
   /// The sender knows the result of each part, or there is nothing worth remembering. Only
@@ -211,7 +212,7 @@ final class ReceivingPart: Sendable {
     self.number = number
     self.staging = staging
     self.ledger = Mutex(ledger)
-    syncer = Syncer(staging, streams) { transfer.noteProgress() }
+    syncer = Syncer(staging, streams) { transfer.noteProgress(isDurable: false) }
   }
 
   /// The next part of the available data.

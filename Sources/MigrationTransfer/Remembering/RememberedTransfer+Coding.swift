@@ -14,6 +14,22 @@ extension RememberedTransfer {
   /// numbers.
   private static let partsLimit = 48 << 20
 
+  /// The file of its progress.
+  var progress: [UInt8] {
+    var writer = ByteWriter()
+    for number in [UInt64(bitPattern: lastSeen), held.items, held.bytes] { writer.u64(number) }
+    return writer.bytes
+  }
+
+  /// Takes the progress of such a file, unless the record is newer. A file that a crash has cut is none.
+  mutating func apply(_ progress: [UInt8]) {
+    var reader = ByteReader(0..<progress.count, of: Self.subject)
+    guard let seen = try? reader.u64(progress.span), let items = try? reader.u64(progress.span),
+      let bytes = try? reader.u64(progress.span), Int64(bitPattern: seen) >= lastSeen, !isDone
+    else { return }
+    (lastSeen, held) = (Int64(bitPattern: seen), Tally(items: items, bytes: bytes))
+  }
+
   /// The plan and the parts of one transfer as they are in its file. A plan of a thousand parts is
   /// written a thousand times, each time with another part changed.
   struct Pieces: Sendable {

@@ -100,6 +100,9 @@ package struct RememberedTransfer: Equatable, Sendable {
 /// The record of one transfer, locked for this process as long as the object lives.
 package final class TransferEntry: Sendable {
   static let file = Array("state".utf8)
+  /// How far it has come. Nothing depends on it, and it changes every two seconds: it has no sync, and the
+  /// record, which may be large, is not written for it.
+  static let progressFile = Array("progress".utf8)
   /// Says that the user has forgotten the device: no process continues the transfer.
   static let forgottenFile = Array("forgotten".utf8)
 
@@ -152,6 +155,16 @@ package final class TransferEntry: Sendable {
       }
     } catch {
       throw Fault(store: "the record of the transfer cannot be written", error)
+    }
+  }
+
+  /// Notes the progress, for the list of unfinished transfers.
+  func note(_ change: (inout RememberedTransfer) -> Void) {
+    LoopThread.check("write a transfer's progress")
+    state.withLock { state in
+      change(&state.remembered)
+      // Where it cannot be written, the list shows an earlier state.
+      try? directory.directory.replaceFile(Self.progressFile, with: state.remembered.progress, isDurable: false)
     }
   }
 

@@ -92,7 +92,8 @@ extension TransferStore {
     guard isOurs else {
       throw Fault.taken(Self.shown(name), by: directory.directory.descriptor.lockHolder()).failure
     }
-    let remembered = try? Self.remembered(Self.read(directory.directory), name, allowsOlder: true)
+    let remembered = try? Self.remembered(
+      Self.read(directory.directory), name, in: directory.directory, allowsOlder: true)
     return Taken(name: name, directory: directory, remembered: remembered)
   }
 

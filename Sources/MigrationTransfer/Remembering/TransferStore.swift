@@ -84,7 +84,8 @@ package final class TransferStore: Sendable {
       throw Fault(store: "the transfer \(shown) cannot be taken", error)
     }
     guard isOurs else { throw Fault.taken(shown, by: directory.directory.descriptor.lockHolder()) }
-    let entry = TransferEntry(try Self.remembered(bytes, name), directory, name: name, in: transfers)
+    let entry = TransferEntry(
+      try Self.remembered(bytes, name, in: directory.directory), directory, name: name, in: transfers)
     guard entry.isForgotten else { return entry }
     // The process that was to remove it has ended too early.
     _ = try? discard(name, entry.remembered, in: transfers)
@@ -114,17 +115,18 @@ package final class TransferStore: Sendable {
   private func look(
     at name: [UInt8], in transfers: SharedDirectory
   ) throws(Fault) -> (RememberedTransfer, isInUse: Bool)? {
+    let directory: SharedDirectory
     let (bytes, isInUse): ([UInt8], Bool)
     do throws(SystemError) {
-      let directory = try transfers.directory.openChildDirectory(name)
-      bytes = try Self.read(directory)
+      directory = SharedDirectory(try transfers.directory.openChildDirectory(name))
+      bytes = try Self.read(directory.directory)
       // Asked, not tried: a lock held for a moment could stop a process that needs it.
-      isInUse = directory.descriptor.lockHolder() != nil
+      isInUse = directory.directory.descriptor.lockHolder() != nil
     } catch {
       if error.isNotFound { return nil }
       throw Fault(error)
     }
-    return (try Self.remembered(bytes, name), isInUse)
+    return (try Self.remembered(bytes, name, in: directory.directory), isInUse)
   }
 
   /// The unfinished transfers of the same sources, newest first.
@@ -160,7 +162,7 @@ package final class TransferStore: Sendable {
       do throws(SystemError) {
         // The user is to see damaged ones.
         let bytes = try Self.read(directory)
-        let remembered = try? Self.remembered(bytes, name, allowsOlder: true)
+        let remembered = try? Self.remembered(bytes, name, in: directory, allowsOlder: true)
         isOver =
           remembered.flatMap { old in old.doneAt.map { time.isOver(Self.tombstoneLife(old.role), since: $0) } } ?? false
       } catch {
@@ -183,10 +185,10 @@ package final class TransferStore: Sendable {
     return Array(bytes[..<count])
   }
 
-  /// The record with these bytes, in a directory of this name. `allowsOlder` permits one of
-  /// version 1, to be forgotten.
+  /// The record with these bytes, in a directory of this name, with the progress that is noted there.
+  /// `allowsOlder` permits one of version 1, to be forgotten.
   static func remembered(
-    _ bytes: [UInt8], _ name: [UInt8], allowsOlder: Bool = false
+    _ bytes: [UInt8], _ name: [UInt8], in directory: borrowing Directory, allowsOlder: Bool = false
   ) throws(Fault) -> RememberedTransfer {
     guard allowsOlder || !RememberedTransfer.isOlder(bytes) else {
       throw Fault(
@@ -199,7 +201,10 @@ package final class TransferStore: Sendable {
     }
     do throws(Violation) {
       guard bytes.count <= RememberedTransfer.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
-      let remembered = try RememberedTransfer(encoded: bytes)
+      var remembered = try RememberedTransfer(encoded: bytes)
+      if let progress = try? directory.openChild(TransferEntry.progressFile).readAll(limit: 24) {
+        remembered.apply(progress)
+      }
       guard Self.name(remembered.transfer, remembered.role) == name else {
         throw Violation(.conflict, "a remembered transfer under another name")
       }
