@@ -100,8 +100,10 @@ import Testing
     let note = directory + "/progress"
     try Data(contentsOf: URL(filePath: note)).prefix(23).write(to: URL(filePath: note))
     #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 1, bytes: 2)])
-    // A record that was written later counts.
-    entry.note { ($0.held, $0.lastSeen) = (Tally(items: 9, bytes: 90), 3) }
+    try Data(count: 24).write(to: URL(filePath: note))
+    #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 1, bytes: 2)])
+    // A record that is written later counts, also after the clock was set back.
+    entry.note { ($0.held, $0.lastSeen) = (Tally(items: 9, bytes: 90), 30) }
     try entry.update { ($0.held, $0.lastSeen) = (Tally(items: 7, bytes: 70), 4) }
     #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 7, bytes: 70)])
   }

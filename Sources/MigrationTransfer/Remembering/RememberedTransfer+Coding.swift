@@ -21,7 +21,7 @@ extension RememberedTransfer {
     return writer.bytes
   }
 
-  /// Takes the progress of such a file, unless the record is newer. A file that a crash has cut is none.
+  /// Takes the progress of such a file. One that a power loss has cut or emptied of its content is none.
   mutating func apply(_ progress: [UInt8]) {
     var reader = ByteReader(0..<progress.count, of: Self.subject)
     guard let seen = try? reader.u64(progress.span), let items = try? reader.u64(progress.span),

@@ -100,8 +100,8 @@ package struct RememberedTransfer: Equatable, Sendable {
 /// The record of one transfer, locked for this process as long as the object lives.
 package final class TransferEntry: Sendable {
   static let file = Array("state".utf8)
-  /// How far it has come. Nothing depends on it, and it changes every two seconds: it has no sync, and the
-  /// record, which may be large, is not written for it.
+  /// How far it has come since the record was written. It changes every two seconds, and the record may be
+  /// large. It has no sync: after a power loss, the record's own figures may count.
   static let progressFile = Array("progress".utf8)
   /// Says that the user has forgotten the device: no process continues the transfer.
   static let forgottenFile = Array("forgotten".utf8)
@@ -150,6 +150,8 @@ package final class TransferEntry: Sendable {
       try state.withLock { (state) throws(SystemError) in
         var changed = state.remembered
         change(&changed)
+        // The record has newer figures. Its sync removes the old ones for good.
+        try? directory.directory.remove(Self.progressFile)
         try directory.directory.replaceFile(Self.file, with: changed.encoded(&state.pieces))
         state.remembered = changed
       }
@@ -158,7 +160,7 @@ package final class TransferEntry: Sendable {
     }
   }
 
-  /// Notes the progress, for the list of unfinished transfers.
+  /// Notes the progress beside the record, until that is written.
   func note(_ change: (inout RememberedTransfer) -> Void) {
     LoopThread.check("write a transfer's progress")
     state.withLock { state in
