@@ -84,6 +84,7 @@ package final class RelayLoop {
         case Self.signals:
           if try signals.next() == nil { continue }
           if listening == nil {
+            act(table.stopNow())
             report(table.counters)
             return LoopThread.leave()
           }

@@ -142,7 +142,7 @@ package struct RelayTable: Sendable {
       if let rate = table.settings.rate {
         table.rates[visitor.token].take(Double(count), now: now, most: Double(rate), perSecond: Double(rate))
       }
-      if table.isUsedUp(visitor.token, date) { table.drop(id) }
+      if table.isUsedUp(visitor.token, date) { table.end(id, .volume, wait: Double(date.left)) }
     }
   }
 
@@ -155,7 +155,7 @@ package struct RelayTable: Sendable {
           .registered where now - visitor.heard >= RelayLimits.silence,
           .joined where now - visitor.heard >= RelayLimits.idle:
           table.counted.dropped += 1
-          table.drop(id)
+          table.end(id, .idle)
         case .calling where now - visitor.heard >= RelayLimits.answer: table.refuse(id, .absent)
         case .new, .registered, .calling, .joined: break
         }
@@ -176,6 +176,11 @@ package struct RelayTable: Sendable {
         table.refuse(id, .ending)
       }
     }
+  }
+
+  /// The relay ends now: joined calls end too.
+  package mutating func stopNow() -> [Action] {
+    perform { table in for id in table.visitors.keys { table.end(id, .ending) } }
   }
 
   private mutating func perform(_ body: (inout RelayTable) -> Void) -> [Action] {
@@ -335,21 +340,30 @@ package struct RelayTable: Sendable {
   private mutating func makeRoom(forNewcomerOf network: String) {
     if newcomers[network, default: []].count >= RelayLimits.unproved.ofNetwork, let oldest = newcomers[network]?.first {
       counted.dropped += 1
-      drop(oldest)
+      end(oldest, .busy, wait: RelayLimits.missPause)
     } else if newcomerCount >= RelayLimits.unproved.all,
       let oldest = newcomers.max(by: { $0.value.count < $1.value.count })?.value.first
     {
       counted.dropped += 1
-      drop(oldest)
+      end(oldest, .busy, wait: RelayLimits.missPause)
     }
   }
 
   private mutating func refuse(_ id: ID, _ reason: RelayRefusal, wait: Double = 0) {
-    guard let visitor = visitors[id] else { return }
+    guard visitors[id] != nil else { return }
     counted.refused[reason, default: 0] += 1
-    // Behind JOINED, all bytes are the other device's.
-    if case .joined = visitor.stage { return drop(id) }
-    actions.append(.say(id, .refused(reason, wait: UInt16(min(wait, 65_535)))))
+    end(id, reason, wait: wait)
+  }
+
+  /// Says why, and closes; of a joined call both ends.
+  private mutating func end(_ id: ID, _ reason: RelayRefusal, wait: Double = 0) {
+    guard let visitor = visitors[id] else { return }
+    let wait = UInt16(min(wait, 65_535))
+    if case .joined(let other) = visitor.stage {
+      for end in [id, other] { actions.append(.say(end, .cut(reason, wait: wait))) }
+    } else {
+      actions.append(.say(id, .refused(reason, wait: wait)))
+    }
     drop(id)
   }
 

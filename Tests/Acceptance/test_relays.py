@@ -334,6 +334,30 @@ def test_a_relay_that_is_stopped(work):
     run_script("check-trees", "--inside", old, new)
 
 
+def test_a_relay_that_ends_at_once(work):
+    """a second SIGTERM: the relay cuts the transfer, and both users are told why"""
+    old, new = work.place()
+    random_file(f"{old}/big", 64 * MIB)
+    relay = OwnRelay(work)
+    receiver = Receiver(work, new, options=relay.via)
+    run = send(work, [f"{old}/big"], relay.via, receiver.pairing_code, "--limit", "4M")
+    wait_for("some of it", PATIENCE, lambda: progress(run) > MIB)
+    relay.signal(signal.SIGTERM)
+
+    def is_shut():
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", relay.port), 1):
+            return False
+        return True
+
+    wait_for("its door to close", PATIENCE, is_shut)
+    relay.signal(signal.SIGTERM)
+    equal(relay.wait(), 0, "the relay's exit code")
+    for end in (run, receiver):
+        wait_for("a reason", PATIENCE, lambda end=end: end.events("interrupted"))
+        equal(end.events("interrupted")[0]["reason"], "the relay has ended the connection: it is being stopped", "why")
+        end.signal(signal.SIGTERM), end.wait()
+
+
 @needs(routers)
 def test_two_homes_behind_routers(work):
     """two homes, and a router that changes ports, so no way from one to the other: only the relay joins them"""

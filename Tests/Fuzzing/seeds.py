@@ -35,7 +35,7 @@ def relays(add, u):
     frames = {
         "challenge": (1, b"PEER\1" + bytes(16)), "place": (2, u(4, 5724)), "ring": (3, bytes(16) + b"\4" + bytes(6)),
         "ring-6": (3, bytes(16) + b"\6" + bytes(18)), "joined": (4, b"\4" + bytes(6)), "ping": (5, b""), "pong": (6, b""),
-        "refused": (15, b"\4" + u(2, 10)), "register": (17, head + bytes(32)), "call": (18, head + b"\1" + u(4, 5724) + bytes(32)),
+        "refused": (15, b"\4" + u(2, 10)), "cut": (7, b"PEER\7" + u(2, 0)), "register": (17, head + bytes(32)), "call": (18, head + b"\1" + u(4, 5724) + bytes(32)),
         "meet": (18, head + b"\2" + bytes(48)), "answer": (19, head + bytes(48)), "wait": (20, bytes(16))}
     for name, (kind, body) in frames.items():
         add("relays", name, bytes([kind]) + u(2, len(body)) + body)

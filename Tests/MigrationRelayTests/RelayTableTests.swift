@@ -82,9 +82,10 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     // The end of one is the end of the other, and the place is still there.
     #expect(script.table.closed(2) == [.close(3)])
     #expect(script.table.counters.calls == 0 && script.table.counters.places == 1)
-    // Behind JOINED, a joined call is not told anything.
+    // Behind JOINED, both ends are told in other bytes.
     try script.join(5, 6, .call(place))
-    #expect(script.table.broke(5) == [.close(5), .close(6)])
+    #expect(
+      script.table.broke(5) == [.say(5, .cut(.malformed)), .say(6, .cut(.malformed)), .close(5), .close(6)])
     // A call is answered once.
     #expect(refusal(script.ask(4, .answer(call)), of: 4) == .absent)
   }
@@ -142,16 +143,18 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     _ = try script.call(3, .call(place))
     try script.join(4, 5, .call(place))
     script.now += 5
-    #expect(script.table.expire(now: script.now) == [.close(1)])
+    #expect(script.table.expire(now: script.now) == [.say(1, .refused(.idle)), .close(1)])
     script.now += 5
     #expect(refusal(script.table.expire(now: script.now), of: 3) == .absent)
     #expect(script.say(2, .ping) == [.say(2, .pong)])
     script.now += 59
     #expect(script.table.expire(now: script.now) == [])
     script.now += 1
-    #expect(script.table.expire(now: script.now) == [.close(2)])
+    #expect(script.table.expire(now: script.now) == [.say(2, .refused(.idle)), .close(2)])
     script.now += 900
-    #expect(Set(script.table.expire(now: script.now).map { "\($0)" }) == ["close(4)", "close(5)"])
+    let ended = script.table.expire(now: script.now)
+    #expect(ended.count == 4 && ended.contains(.say(4, .cut(.idle))) && ended.contains(.say(5, .cut(.idle))))
+    #expect(ended.contains(.close(4)) && ended.contains(.close(5)))
     #expect(script.table.isEmpty)
   }
 
@@ -204,10 +207,10 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
   @Test func `the network with most newcomers makes room`() {
     var script = Script()
     for id in 1...64 { script.arrive(RelayTable.ID(id), "flood") }
-    #expect(script.arrive(65, "flood").first == .close(1))
+    #expect(script.arrive(65, "flood").prefix(2) == [.say(1, .refused(.busy, wait: 10)), .close(1)])
     for id in 100..<1060 { script.arrive(RelayTable.ID(id), "n\(id)") }
     #expect(script.table.counters.newcomers == 1024)
-    #expect(script.arrive(2000, "honest").first == .close(2))
+    #expect(script.arrive(2000, "honest").prefix(2) == [.say(2, .refused(.busy, wait: 10)), .close(2)])
     #expect(script.table.counters.newcomers == 1024)
   }
 
@@ -320,8 +323,12 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     let place = try script.register(1)
     try script.join(2, 3, .call(place))
     #expect(script.table.passed(2, 999, date: script.date, now: script.now) == [])
+    // Both ends learn why.
+    let left = UInt16(min(script.date.left, 65_535))
     #expect(
-      Set(script.table.passed(2, 1, date: script.date, now: script.now).map { "\($0)" }) == ["close(2)", "close(3)"])
+      script.table.passed(2, 1, date: script.date, now: script.now) == [
+        .say(2, .cut(.volume, wait: left)), .say(3, .cut(.volume, wait: left)), .close(2), .close(3),
+      ])
     #expect(refusal(script.ask(4, .call(place)), of: 4) == .volume)
     script.date = RelayDate(86_400)
     try script.join(5, 6, .call(place))
@@ -353,6 +360,22 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     #expect(script.arrive(4).contains(.say(4, .refused(.ending))))
     #expect(script.table.closed(3) == [.close(2)])
     #expect(script.table.isEmpty)
+  }
+
+  @Test func `a relay that ends now, and a call without a byte, tell both ends why`() throws {
+    var script = Script()
+    let place = try script.register(1)
+    try script.join(2, 3, .call(place))
+    #expect(
+      script.table.stopNow().filter { if case .say(2...3, .cut(.ending, _)) = $0 { true } else { false } }.count == 2)
+    #expect(script.table.isEmpty)
+    script = Script()
+    let other = try script.register(1)
+    try script.join(2, 3, .call(other))
+    let actions = script.table.expire(now: script.now + RelayLimits.idle)
+    #expect(actions.contains(.say(2, .cut(.idle))) && actions.contains(.say(3, .cut(.idle))))
+    // The registration was silent too.
+    #expect(actions.contains(.say(1, .refused(.idle))))
   }
 
   @Test func `a day and its month begin where the calendar says so`() {

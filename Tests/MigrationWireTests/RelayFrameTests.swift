@@ -29,7 +29,7 @@ import Testing
       .ring(RelayCall(Self.sixteen), Way(address: [1, 2, 3, 4], port: 5)),
       .ring(RelayCall(Self.sixteen), Way(address: Self.sixteen, port: 5)),
       .joined(Way(address: [1, 2, 3, 4], port: 5)), .ping, .pong,
-      .refused(.volume, wait: 9), .meet(RelayMeeting(ofSecret: [1])),
+      .refused(.volume, wait: 9), .cut(.idle, wait: 9), .meet(RelayMeeting(ofSecret: [1])),
     ]
     let errands: [RelayErrand] = [
       .register, .call(place), .meet(RelayMeeting(ofSecret: [1])), .answer(RelayCall(Self.sixteen)),
@@ -48,6 +48,13 @@ import Testing
       #expect(throws: Violation.self) { try RelayFrame((bytes + [0]).span) }
     }
     #expect(throws: Violation.self) { try RelayFrame.length([0x01, 0x02, 0x00].span) }
+  }
+
+  @Test func `a cut is known by its bytes, which come last`() {
+    let cut = RelayFrame.cut(.volume, wait: 9).bytes
+    #expect(cut.count == RelayFrame.cutSize && RelayFrame.cut(atEndOf: cut) == .volume)
+    #expect(RelayFrame.cut(atEndOf: cut.dropFirst() + [0]) == nil && RelayFrame.cut(atEndOf: []) == nil)
+    #expect(RelayFrame.cut(atEndOf: [7, 0, 7] + Array("PEER".utf8) + [200, 0, 0]) == .busy)
   }
 
   @Test func `a token is typed as it is shown, and its proof fits one challenge`() throws {

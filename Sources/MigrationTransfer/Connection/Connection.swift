@@ -31,6 +31,8 @@ struct Connection: ~Copyable, Sendable {
   private var isAtEnd = false
   private var bound = ReadBound()
   private var ending = ClosingState.notBegun
+  /// The last received bytes, as many as a relay says before it cuts a connection (Protocol §16.3).
+  private var lastBytes: [UInt8] = []
 
   /// The progress of closing.
   private enum ClosingState {
@@ -111,7 +113,7 @@ struct Connection: ~Copyable, Sendable {
   }
 
   private mutating func decrypt(into target: inout [UInt8], _ range: Range<Int>) throws(ConnectionError) -> Int? {
-    let step = try ConnectionError.tls(session.read(into: &target, range))
+    let step = try TLSError.mapped(session.read(into: &target, range)) { relayCut ?? ConnectionError($0) }
     try bound.check(session.silent, now: .now())
     switch step {
     case .bytes(let count): return count
@@ -201,20 +203,34 @@ struct Connection: ~Copyable, Sendable {
     guard !isAtEnd, session.inputSpace > 0 else { return false }
     var isEmpty = false
     let room = try bound.room(session.inputSpace)
-    let count = try ConnectionError.system(
-      session.receive(atMost: room) { (memory) throws(SystemError) in
+    let count: Int
+    var last = lastBytes
+    do throws(SystemError) {
+      count = try session.receive(atMost: room) { (memory) throws(SystemError) in
         guard let count = try socket.receive(into: &memory) else {
           isEmpty = true
           return 0
         }
+        for index in max(0, count - RelayFrame.cutSize)..<count { last.append(memory[index]) }
         return count
-      })
+      }
+    } catch {
+      throw relayCut ?? ConnectionError(error)
+    }
+    lastBytes = Array(last.suffix(RelayFrame.cutSize))
     bound.took(count)
     if count == 0, !isEmpty {
       isAtEnd = true
       session.transportEnded()
     }
     return !isEmpty
+  }
+
+  /// What a relay has said before it cut the connection; nil if none has.
+  private var relayCut: ConnectionError? {
+    RelayFrame.cut(atEndOf: lastBytes).map {
+      ConnectionError(.relay($0), "the relay has ended the connection: \($0.clause)")
+    }
   }
 
   // MARK: Waiting
@@ -269,7 +285,7 @@ struct Connection: ~Copyable, Sendable {
         // The alert tells the other end why.
         _ = try? flush()
         if let key = session.stranger { throw .stranger(key) }
-        throw ConnectionError(error)
+        throw relayCut ?? ConnectionError(error)
       }
       try flush()
       if step == .finished { return true }

@@ -116,6 +116,7 @@ extension RelayRefusal {
     case .busy: "it is busy"
     case .volume: "its volume for this token is used up"
     case .ending: "it is being stopped"
+    case .idle: "nothing came for too long"
     }
   }
 }
@@ -161,7 +162,7 @@ struct RelayCalling: Sendable {
       return nil
     case .joined(let way): return way
     case .refused(let reason, let wait): throw .refused(reason, wait: wait)
-    case .place, .ring, .ping, .pong, .request, .meet: throw .foreign
+    case .place, .ring, .ping, .pong, .cut, .request, .meet: throw .foreign
     }
   }
 }
@@ -191,7 +192,7 @@ extension ConnectionError {
       return TransferFailure(
         .connectionLost, description, hint: "Try again tomorrow, or use another relay on both devices.")
     case .malformed: return TransferFailure(.failed, description, hint: "Install a current peer there or here.")
-    case .busy, .ending: return nil
+    case .busy, .ending, .idle: return nil
     }
   }
 }

@@ -6,6 +6,8 @@ package enum RelayRefusal: UInt8, Error, Sendable, CaseIterable {
   case busy = 4
   case volume = 5
   case ending = 6
+  /// Nothing came for too long.
+  case idle = 7
 }
 
 /// The purpose of a connection to a relay.
@@ -125,6 +127,8 @@ package enum RelayFrame: Equatable, Sendable {
   case pong
   /// `wait` is in seconds.
   case refused(RelayRefusal, wait: UInt16 = 0)
+  /// The same behind JOINED: the last bytes of a connection that the relay cuts.
+  case cut(RelayRefusal, wait: UInt16 = 0)
   case request(RelayRequest, proof: [UInt8])
   case meet(RelayMeeting)
 
@@ -136,6 +140,8 @@ package enum RelayFrame: Equatable, Sendable {
   package static let longest = 512
   /// The number of bytes of a challenge, and of a nonce.
   package static let challengeSize = 16
+  /// The number of bytes of a cut.
+  package static let cutSize = 10
   private static let magic = Array("PEER".utf8)
 
   fileprivate static func wrong(_ code: Violation.Code) -> Violation { Violation(code, "a frame of a relay") }
@@ -171,9 +177,10 @@ package enum RelayFrame: Equatable, Sendable {
     case 0x04: self = .joined(try Way(&reader, bytes, of: "a frame of a relay"))
     case 0x05: self = .ping
     case 0x06: self = .pong
-    case 0x0F:
-      let reason = RelayRefusal(rawValue: try reader.u8(bytes))
-      self = .refused(reason ?? .busy, wait: try reader.u16(bytes))
+    case 0x07:
+      guard try reader.array(bytes, 4) == Self.magic else { throw Self.wrong(.value) }
+      self = .cut(try Self.reason(&reader, bytes), wait: try reader.u16(bytes))
+    case 0x0F: self = .refused(try Self.reason(&reader, bytes), wait: try reader.u16(bytes))
     case 0x11, 0x12, 0x13:
       let (request, proof) = try RelayRequest.read(bytes[0], &reader, bytes)
       self = .request(request, proof: proof)
@@ -181,6 +188,16 @@ package enum RelayFrame: Equatable, Sendable {
     default: throw Self.wrong(.unknown)
     }
     try reader.finish()
+  }
+
+  private static func reason(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> RelayRefusal {
+    RelayRefusal(rawValue: try reader.u8(bytes)) ?? .busy
+  }
+
+  /// Why a relay has cut a connection on which these bytes came last; nil if it has not.
+  package static func cut(atEndOf last: [UInt8]) -> RelayRefusal? {
+    guard last.count == cutSize, case .cut(let reason, _)? = try? RelayFrame(last.span) else { return nil }
+    return reason
   }
 
   /// The whole frame.
@@ -206,6 +223,11 @@ package enum RelayFrame: Equatable, Sendable {
       device.write(to: &body)
     case .ping: type = 0x05
     case .pong: type = 0x06
+    case .cut(let reason, let wait):
+      type = 0x07
+      body.array(Self.magic)
+      body.u8(reason.rawValue)
+      body.u16(wait)
     case .refused(let reason, let wait):
       type = 0x0F
       body.u8(reason.rawValue)

@@ -125,7 +125,8 @@ private func checkEntries(_ bytes: [UInt8], _ range: Range<Int>) {
 /// is read as it is shown.
 private func checkRelay(_ bytes: [UInt8]) {
   if let frame = read({ try RelayFrame(bytes.span) }) {
-    let isOther = bytes[0] == 0x0F && RelayRefusal(rawValue: bytes[RelayFrame.headerSize]) == nil
+    let reason = [0x07: RelayFrame.headerSize + 4, 0x0F: RelayFrame.headerSize][bytes[0]]
+    let isOther = reason.map { RelayRefusal(rawValue: bytes[$0]) == nil } ?? false
     promise(isOther || frame.bytes == bytes, "a frame of a relay is written differently")
     let length = read { try RelayFrame.length(bytes.span.extracting(first: RelayFrame.headerSize)) }
     promise(length == bytes.count && bytes.count <= RelayFrame.longest, "a frame of a relay has another length")
