@@ -110,13 +110,13 @@ def metadata(place, checks, case):
 
 
 NAMES = {
-    "240 MB of UNSENT": (3660, lambda number: {"path": b"root/%06d" % number + b"\x1b" * 65_000, "message": "m" * 500}),
-    "6,000 hostile names": (6000, lambda number: {"path": b"root/%06d" % number + b"\x1b[2J\xe2\x80\xae\xff" * 3000, "message": "\x1b]0;x\x07" * 100}),
+    "240 MB of NOT_STORED": (3660, lambda number: {"path": b"root/%06d" % number + b"\x1b" * 65_500}),
+    "6,000 hostile names": (6000, lambda number: {"path": b"root/%06d" % number + b"\x1b[2J\xe2\x80\xae\xff\x1b]0;x\x07" * 3000}),
 }
 
 
 def names(place, checks, name, is_read, is_for_people):
-    """UNSENT, with an output that is read or not; then one SIGTERM."""
+    """NOT_STORED, with an output that is read or not; then one SIGTERM."""
     title = f"{name}, {'for people' if is_for_people else '--json'}, {'output that is read' if is_read else 'output that nobody reads'}"
     count, make = NAMES[name]
     blocked = None if is_read else Blocked()
@@ -158,7 +158,7 @@ def pour(control, make, count):
             for number in range(count):
                 if is_over.is_set():
                     return
-                frame = wire.frame("UNSENT", reason=2, **make(number))
+                frame = wire.frame("NOT_STORED", reason=2, **make(number))
                 control.send(frame)
                 sent += len(frame)
 

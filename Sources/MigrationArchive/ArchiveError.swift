@@ -35,6 +35,8 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     case notInstalled = "not installed"
     /// The app runs, or another process uses its data.
     case appInUse = "app in use"
+    /// The app has data here, which is not to be replaced.
+    case appHasData = "app has data"
     /// The user of this device has not allowed it.
     case notAllowed = "not allowed"
     /// The user cancelled an import.
@@ -57,7 +59,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   /// The required and available space, if space is short before any data is written.
   package let shortage: SpaceShortage?
   /// Why the destination cannot hold the item, if this was known beforehand.
-  let refusal: RefusalReason?
+  let refusal: NotStored.Reason?
 
   package init(
     _ code: Code, _ description: String, hint: String? = nil, name: [UInt8]? = nil, cause: SystemError? = nil,
@@ -96,7 +98,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   }
 
   /// An item that the destination is known to be unable to hold.
-  init(refusing path: ArchivePath, _ refusal: RefusalReason) {
+  init(refusing path: ArchivePath, _ refusal: NotStored.Reason) {
     hint = nil
     code = .storage
     description = "the destination cannot hold \(VisibleText.quoted(path)): \(refusal.words)"

@@ -38,6 +38,8 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
     case inUse
     /// The destination takes two names for one.
     case collision
+    /// The app of a part has data here.
+    case appHasData
     case otherApp
     /// A part of a kind that this program does not take.
     case unknownKind
@@ -69,14 +71,14 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
   package let subject: TransferFailure.Subject
   /// The kind of failure, which decides the exit code.
   package let kind: TransferFailure.Kind
-  /// The message for the other end.
-  private let told: String
-  private let toldHint: String?
+  /// Why, for the other end, where the code does not say it.
+  private let cause: Close.Cause?
+  /// The system's error that is the cause.
+  private let error: UInt16?
 
-  /// The optional arguments replace what the code implies: the hint, the text for the other end,
-  /// the kind of failure.
+  /// The optional arguments replace what the code implies: the hint, the cause, the kind of failure.
   package init(
-    _ code: Code, _ message: String, hint: String? = nil, telling told: String? = nil, toldHint: String? = nil,
+    _ code: Code, _ message: String, hint: String? = nil, for cause: Close.Cause? = nil, error: UInt16? = nil,
     about subject: TransferFailure.Subject = TransferFailure.Subject(), as kind: TransferFailure.Kind? = nil
   ) {
     self.code = code
@@ -84,15 +86,18 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
     self.hint = hint ?? code.hint
     self.subject = subject
     self.kind = kind ?? code.kind
-    self.told = told ?? message
-    // Each device has its own advice about a lost connection.
-    self.toldHint = toldHint ?? (code.close == .silent ? nil : hint ?? code.hint)
+    self.cause = cause ?? code.cause
+    self.error = error
   }
 
   /// The CLOSE for the other end.
   package var close: Close {
-    Close(
-      code.close, told, hint: toldHint, name: subject.name, bytes: subject.bytes, items: subject.items)
+    let code = code.close
+    // Text crosses only where the other end has no words of its own.
+    return Close(
+      code, code.isWorded || cause != nil ? "" : message, for: cause, name: subject.name, bytes: subject.bytes,
+      items: subject.items,
+      error: error)
   }
 
   /// The failure that the user of this device reads.
@@ -109,7 +114,7 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
   /// Whether it ends one part, and others may still succeed.
   package var isOfPart: Bool {
     switch code {
-    case .exists, .noSpace, .unfit, .collision, .storage: true
+    case .exists, .noSpace, .unfit, .collision, .appHasData, .storage: true
     default: false
     }
   }
@@ -144,44 +149,34 @@ extension Fault {
 
   /// The sender comes back by itself, and gets its turn when the other one is done.
   package static let idle = Fault(
-    .idle, "the other device sent no data for two minutes, or hardly any, and another device was waiting",
-    telling: "no data came for two minutes, or hardly any, and another device is waiting")
+    .idle, "the other device sent no data for two minutes, or hardly any, and another device was waiting")
 
   package static let unknownTransfer = Fault(
-    .unknownTransfer, "the other device wants to continue a transfer that is not known here",
-    telling: "this transfer is not known here", toldHint: "Start it again, with a new code.")
+    .unknownTransfer, "the other device wants to continue a transfer that is not known here")
 
   /// The user of this device forgets the other one.
   package static let forgotten = Fault(
     .unknownTransfer, "the other device was forgotten here, so its transfer has ended",
-    telling: "this device was forgotten there", toldHint: "Start it again, with a new code.")
+    for: .forgotten)
 
   /// A known device has begun as many transfers as it may.
   static let tooManyTransfers = Fault(
     .declined, "the other device has \(ReceiverEngine.transfersOfDevice) unfinished transfers here, and begins another",
-    telling: "this device has \(ReceiverEngine.transfersOfDevice) unfinished transfers there",
-    toldHint: "Complete or forget one of them.")
+    for: .tooManyTransfers)
 
   /// A known device wants a transfer while another one is served; it comes back by itself.
-  package static let elsewhere = Fault(
-    .connection, "another transfer is served", telling: "another transfer is served there at this moment")
+  package static let elsewhere = Fault(.connection, "another transfer is served", for: .elsewhere)
 
   /// A receiver that stays is ended by its system, and may be started again.
-  static let stopped = Fault(
-    .connection, "interrupted", telling: "the receiver has ended there, and may be started again", as: .terminated)
+  static let stopped = Fault(.connection, "interrupted", for: .ending, as: .terminated)
 
   /// The other device's key is not the key of the pairing.
   package static let otherKey = Fault(
-    .pairing, "The other device's key is not the one you paired with. Stopped.",
-    telling: "the key differs from the key of the pairing")
+    .pairing, "The other device's key is not the one you paired with. Stopped.")
 
   /// The user of this device stops the run.
-  package static func interrupted(
-    _ role: Role, by kind: TransferFailure.Kind, _ message: String = "interrupted"
-  ) -> Fault {
-    Fault(
-      .interrupted, message,
-      telling: "the transfer was interrupted on the \(role == .sender ? "sending" : "receiving") device", as: kind)
+  package static func interrupted(by kind: TransferFailure.Kind, _ message: String = "interrupted") -> Fault {
+    Fault(.interrupted, message, as: kind)
   }
 }
 
@@ -200,7 +195,7 @@ extension Fault.Code {
     case .declined: .refused
     case .exists: .exists
     case .noSpace: .noSpace
-    case .unfit, .inUse, .collision: .unfit
+    case .unfit, .inUse, .collision, .appHasData: .unfit
     case .otherApp: .otherApp
     case .unknownKind: .unknownKind
     case .notInstalled: .notInstalled
@@ -212,13 +207,28 @@ extension Fault.Code {
     }
   }
 
+  /// Why, for the other end, where the code of its CLOSE says less.
+  fileprivate var cause: Close.Cause? {
+    switch self {
+    case .pairing: .otherKey
+    case .inUse: .inUse
+    case .collision: .collision
+    case .appHasData: .appHasData
+    case .importCancelled: .cancelled
+    case .source: .unreadable
+    case .idle: .idle
+    case .claimed: .claimed
+    default: nil
+    }
+  }
+
   fileprivate var kind: TransferFailure.Kind {
     switch self {
     case .connection, .idle, .claimed, .superseded: .connectionLost
     case .pairing: .pairing
     case .interrupted, .importCancelled: .interrupted
-    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .otherApp, .unknownKind, .notInstalled,
-      .appInUse, .notAllowed:
+    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .appHasData, .otherApp, .unknownKind,
+      .notInstalled, .appInUse, .notAllowed:
       .refused
     case .noSpace: .noSpace
     case .importFailed: .importFailed
@@ -235,6 +245,7 @@ extension Fault.Code {
     case .noSpace: "Free some space at the destination, and start again."
     case .unfit: "Choose a directory that exists and that you may write to."
     case .inUse: "Wait until it is done, or choose another destination."
+    case .appHasData: DataHint.appHasData.text
     case .collision: "Rename one of the two, or choose a destination that tells such names apart."
     case .otherApp: "Give --app the same app on both devices."
     case .source: "Check the path, and that you may read it."
@@ -287,81 +298,5 @@ extension Fault {
   package init(_ reason: AbortReason) {
     let failure = reason.failure
     self.init(.pairing, failure.message, hint: failure.hint, as: failure.kind)
-  }
-}
-
-extension TransferFailure {
-  /// The meaning of a CLOSE from the other end for this end's user (Protocol §10).
-  ///
-  /// The connection counts as lost only where the other end's user stopped, or where one end fell
-  /// silent; what its user did not take is no failure. Every other code is reported as the other end's failure.
-  package init(told close: Close) {
-    let kind: Kind =
-      switch close.code {
-      case .interrupted, .silent: .connectionLost
-      case .refused, .exists, .unfit, .otherApp, .unknownTransfer, .unknownKind, .notInstalled, .appInUse,
-        .takenAlready, .notAllowed:
-        .refused
-      case .noSpace: .noSpace
-      case .importFailed: .importFailed
-      case .exportFailed: .exportFailed
-      default: .failed
-      }
-    let verb = close.code == .refused ? "did not take it" : "stopped"
-    self.init(kind, "the other device \(verb): \(close.clause)", hint: close.advice, about: Subject(close))
-  }
-}
-
-extension TransferFailure.Subject {
-  /// The fields of a CLOSE besides its message.
-  package init(_ close: Close) { self.init(name: close.name, bytes: close.bytes, items: close.items) }
-}
-
-extension Close {
-  /// How many bytes of a name are shown: the last bytes of a longer name.
-  private static let shownName = 512
-
-  /// A hint of this device for the code. The other device's own hint is not shown: the user would
-  /// take it for this program's words.
-  fileprivate var advice: String? {
-    switch code {
-    case .version: "Update peer on both devices."
-    case .exists: DataHint.namesTakenThere.text
-    case .noSpace where bytes == nil && items == nil:
-      "Free some space there, or start 'peer receive' there with a greater --max-size."
-    case .noSpace where bytes?.isShort != true && items?.isShort == true: Close.Space.entriesHint
-    case .noSpace: Fault.Code.noSpace.hint
-    case .unfit: "Follow the hint on the other device, or choose another destination there."
-    case .storage: "The received data is kept. Repair the fault there, and start again."
-    case .importFailed: "The received data is kept there: \(DataHint.afterRepair.text)"
-    case .refused: DataHint.notTakenThere.text
-    case .unknownTransfer: "Start it again, with a new code."
-    case .otherApp: "Give --app the same app on both devices, or on neither of them."
-    case .unknownKind: "Install the current peer there, and start again."
-    case .notInstalled: DataHint.appMissingThere.text
-    case .appInUse: DataHint.appInUseThere.text
-    default: nil
-    }
-  }
-
-  /// The reason for people: the other device's words in quotation marks, the name that comes beside
-  /// them, and the shortage. All of it is safe to show.
-  fileprivate var clause: String {
-    let short = [bytes, items].map { $0.flatMap { $0.isShort ? $0 : nil } }
-    let figures = [short[0]?.sizes, short[1]?.entries].compactMap { $0 }.map {
-      "it needs \($0.needed) and has \($0.available)"
-    }
-    // This program's own message with figures contains them, too.
-    let words = code == .noSpace && !figures.isEmpty ? "there is not enough space" : VisibleText.said(message)
-    let named = shownName(besides: words).map { "\(words) (\($0))" } ?? words
-    return ([named] + figures).joined(separator: "; ")
-  }
-
-  /// The name to show; nil where the message contains it.
-  private func shownName(besides words: String) -> String? {
-    guard let name, !name.isEmpty else { return nil }
-    if words.contains(VisibleText.quoted(name)) { return nil }
-    return name.count > Self.shownName
-      ? "…" + VisibleText.quoted(name.suffix(Self.shownName)) : VisibleText.quoted(name)
   }
 }

@@ -183,11 +183,9 @@ package enum TransferEvent: Sendable {
   case importing
   /// News that ends nothing; a lower-case clause.
   case notice(String)
-  /// An item that could not be sent, or that was left out because another item has its name at the
-  /// destination.
-  case unsent(Unsent)
-  /// An item that the destination cannot hold, the reason, and the destination system's message.
-  case notStored(path: [UInt8], reason: RefusalReason, message: String?)
+  /// An item that is not at the destination, and what this device knows besides the reason, safe to
+  /// show.
+  case notStored(NotStored, note: String? = nil)
   /// An item was stored under another name, because its own was taken: its path in the archive, and
   /// its path at the destination.
   case renamed(path: [UInt8], target: [UInt8])
@@ -211,9 +209,7 @@ extension TransferEvent {
   package func placed(_ place: ([UInt8]) -> [UInt8]) -> TransferEvent {
     switch self {
     case .of(let transfer, let event): .of(transfer, event.placed(place))
-    case .unsent(let item): .unsent(item.named(place(item.path)))
-    case .notStored(let path, let reason, let message):
-      .notStored(path: place(path), reason: reason, message: message)
+    case .notStored(let item, let note): .notStored(item.named(place(item.path)), note: note)
     case .renamed(let path, let target): .renamed(path: place(path), target: target)
     case .partEnded(let end): .partEnded(end.placed(place))
     default: self
@@ -288,28 +284,7 @@ package struct TransferFailure: Error, Equatable, Sendable, CustomStringConverti
   package var description: String { message }
 }
 
-extension Unsent {
-  /// The event for the users of both devices. An item that was left out because the destination
-  /// cannot hold it is reported as not stored.
-  package var event: TransferEvent {
-    if let refusal { return .notStored(path: path, reason: refusal, message: message) }
-    return .unsent(self)
-  }
-
-  /// An item that the sender left out because the destination cannot hold it, named like a refusal
-  /// of the receiver. No generation of it was read.
-  package var refused: Refusal? {
-    guard let refusal, let path = try? ArchivePath(path) else { return nil }
-    return Refusal(path: path, generation: 0, reason: refusal, message: message)
-  }
-}
-
 extension RenamedItem {
   /// The event for the user.
   package var event: TransferEvent { .renamed(path: path.bytes, target: target.bytes) }
-}
-
-extension Refusal {
-  /// The event for the user.
-  package var event: TransferEvent { .notStored(path: path.bytes, reason: reason, message: message) }
 }

@@ -76,6 +76,9 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     }
   }
 
+  /// The kernel's error number, as the other device is told it; nil without one.
+  package var number: UInt16? { errno > 0 ? UInt16(clamping: errno) : nil }
+
   /// The operation would have to wait.
   package var isWouldBlock: Bool { errno == EAGAIN || errno == EWOULDBLOCK }
   /// A signal interrupted the call. Calls are repeated, so this is rare.

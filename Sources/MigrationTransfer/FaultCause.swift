@@ -17,7 +17,7 @@ extension Fault: FaultCause {
   package init(_ error: any Error) {
     let cause = error as? any FaultCause
     assert(cause != nil, "\(type(of: error)) has no fault")
-    self = cause?.fault ?? Fault(.device, "\(error)", telling: "something failed")
+    self = cause?.fault ?? Fault(.device, "\(error)")
   }
 }
 
@@ -55,7 +55,7 @@ extension ArchiveError: FaultCause {
   var fault: Fault {
     if cause?.isDescriptorShortage == true { return Fault(shortOfDescriptors: description) }
     return Fault(
-      code.fault, description, hint: hint,
+      code.fault, description, hint: hint, error: cause?.number,
       about: TransferFailure.Subject(name: name, bytes: shortage?.bytes, items: shortage?.items))
   }
 }
@@ -72,6 +72,7 @@ extension ArchiveError.Code {
     case .unknownKind: .unknownKind
     case .notInstalled: .notInstalled
     case .appInUse: .appInUse
+    case .appHasData: .appHasData
     case .notAllowed: .notAllowed
     case .importFailed: .importFailed
     case .cancelled: .importCancelled
@@ -105,7 +106,7 @@ extension Fault {
     }
     self.init(
       .noSpace, message, hint: "Free some space there, or let PEER_HOME name a directory on another disk.",
-      telling: "its disk with the records of transfers is full")
+      for: .recordsFull)
   }
 
   /// This process may not open one more file: no item, disk or directory is the cause.
@@ -113,7 +114,7 @@ extension Fault {
     self.init(
       .device, message,
       hint: "The limit of open files is too low for peer: raise it, as by 'ulimit -n 1024', and start again.",
-      telling: "its limit of open files is too low")
+      for: .descriptors)
   }
 
   /// Another process works on a transfer.

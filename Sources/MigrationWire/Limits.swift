@@ -77,10 +77,10 @@ package enum Limits {
   package static let pieceOverhead: UInt64 = 96
   /// The number of times that a sender may start one file afresh in one session.
   package static let restarts: UInt64 = 8
-  /// The number of unsent items that are named one by one.
-  package static let unsent = 10_000
+  /// The number of items that an end names as not stored, one by one.
+  package static let notStored = 10_000
   /// The bytes of their paths, messages and unknown fields in a session: 4 MiB.
-  package static let unsentBytes = 4_194_304
+  package static let notStoredBytes = 4_194_304
   /// The number of attributes that are never transferred and may be named.
   package static let leftBehind = 64
   /// The number of items stored under other names that are named, and the bytes of their paths.

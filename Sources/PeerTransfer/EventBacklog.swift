@@ -126,7 +126,7 @@ extension TransferEvent {
   /// Whether it gives way to other events if there is not enough room.
   fileprivate var isLight: Bool {
     switch plain {
-    case .progress, .unsent, .notStored, .renamed, .extensionOutput: true
+    case .progress, .notStored, .renamed, .extensionOutput: true
     default: false
     }
   }
@@ -135,8 +135,7 @@ extension TransferEvent {
   fileprivate var size: Int {
     let texts =
       switch plain {
-      case .unsent(let item): item.size
-      case .notStored(let path, _, let message): path.count + (message?.utf8.count ?? 0)
+      case .notStored(let item, let note): item.size + (note?.utf8.count ?? 0)
       case .renamed(let path, let target): path.count + target.count
       case .extensionOutput(_, let line): line.count
       case .notice(let text): text.utf8.count

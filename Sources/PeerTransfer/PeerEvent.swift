@@ -88,10 +88,9 @@ extension PeerEvent {
     case .staged: self = .staged
     case .importing: self = .importing
     case .notice(let text): self = .notice(VisibleText.message(text))
-    case .unsent(let item): self = .unsent(PeerPath(bytes: item.path), reason: item.clause)
-    case .notStored(let path, let reason, let message):
-      let item = UnsentList.NotStored(path: path, reason: reason, message: message)
-      self = .notStored(PeerPath(bytes: path), reason: item.clause)
+    case .notStored(let item, let note):
+      let path = PeerPath(bytes: item.path)
+      self = item.isOfSender ? .unsent(path, reason: item.clause(note)) : .notStored(path, reason: item.clause(note))
     case .renamed(let path, let target): self = .renamed(PeerPath(bytes: path), as: PeerPath(bytes: target))
     case .done(let result): self = .done(PeerResult(result, isComplete: isComplete))
     case .partEnded(let end):

@@ -1,5 +1,5 @@
 package import MigrationEngine
-package import MigrationWire
+import MigrationWire
 
 /// The items that could not be sent, stored, or saved under their names: the first few in full, and
 /// their number.
@@ -8,7 +8,7 @@ package struct UnsentList: Equatable, Sendable {
   package static let shown = 20
 
   /// The first items that could not be sent.
-  package private(set) var first: [Unsent] = []
+  package private(set) var first: [Named] = []
   /// The number of items named.
   package private(set) var count: UInt64 = 0
   /// Whether an item is missing that should have been sent; sockets, devices and similar items of
@@ -16,25 +16,18 @@ package struct UnsentList: Equatable, Sendable {
   package private(set) var hasFailures = false
 
   /// The first items that were omitted because something else has their names.
-  package private(set) var differing: [Unsent] = []
+  package private(set) var differing: [Named] = []
   /// The first items that were saved under another name, with that name.
   package private(set) var renamed: [Renaming] = []
   package private(set) var renamedCount: UInt64 = 0
 
   /// The first items that the destination could not store.
-  package private(set) var notStored: [NotStored] = []
+  package private(set) var notStored: [Named] = []
 
-  /// An item that the destination could not store.
-  package struct NotStored: Equatable, Sendable {
+  /// An item that is not at the destination, and why: a clause.
+  package struct Named: Equatable, Sendable {
     package let path: [UInt8]
-    package let reason: RefusalReason
-    package let message: String?
-
-    package init(path: [UInt8], reason: RefusalReason, message: String?) {
-      self.path = path
-      self.reason = reason
-      self.message = message
-    }
+    package let clause: String
   }
 
   /// An item that was saved under another name.
@@ -67,9 +60,7 @@ package struct UnsentList: Equatable, Sendable {
   package mutating func note(_ event: TransferEvent) {
     switch event {
     case .offer(let offer, _, _): if case .app = offer.contents { isApp = true } else { isApp = false }
-    case .unsent(let item): note(item)
-    case .notStored(let path, let reason, let message):
-      if notStored.count < Self.shown { notStored.append(NotStored(path: path, reason: reason, message: message)) }
+    case .notStored(let item, let text): note(item, text)
     case .renamed(let path, let target):
       renamedCount += 1
       if renamed.count < Self.shown { renamed.append(Renaming(path: path, target: target)) }
@@ -86,55 +77,14 @@ package struct UnsentList: Equatable, Sendable {
     }
   }
 
-  /// Records an item that could not be sent.
-  package mutating func note(_ item: Unsent) {
-    if item.reason == .differing {
-      if differing.count < Self.shown { differing.append(item) }
-      return
+  private mutating func note(_ item: NotStored, _ note: String?) {
+    func add(to list: inout [Named]) {
+      if list.count < Self.shown { list.append(Named(path: item.path, clause: item.clause(note))) }
     }
+    if item.reason == .existsAndDiffers { return add(to: &differing) }
+    guard item.reason.party == .source else { return add(to: &notStored) }
     count += 1
-    if first.count < Self.shown { first.append(item) }
+    add(to: &first)
     if isApp || item.reason != .notSendable { hasFailures = true }
-  }
-}
-
-extension Unsent {
-  /// The reason, as a clause about the item.
-  package var clause: String {
-    let cause =
-      switch reason {
-      case .vanished: "vanished before it was sent"
-      case .unreadable: "cannot be read"
-      case .keepsChanging: "kept changing while it was read"
-      case .notSendable: "is not a file, folder or link"
-      case .beyondLimits: "is too long or too deep to be sent"
-      case .differing: "exists at the destination and differs"
-      case .notStorable: refusal?.words ?? "cannot be held by the destination"
-      default: "could not be sent"
-      }
-    return message.map { "\(cause) (\(VisibleText.of($0)))" } ?? cause
-  }
-}
-
-extension Unsent.Reason {
-  /// The reason's name in JSON.
-  package var name: String {
-    switch self {
-    case .vanished: "vanished"
-    case .unreadable: "unreadable"
-    case .keepsChanging: "keepsChanging"
-    case .notSendable: "notSendable"
-    case .beyondLimits: "beyondLimits"
-    case .differing: "existsAndDiffers"
-    case .notStorable: "notStorable"
-    default: "other"
-    }
-  }
-}
-
-extension UnsentList.NotStored {
-  /// The reason, as a clause about the item.
-  package var clause: String {
-    message.map { "\(reason.words) (\(VisibleText.of($0)))" } ?? reason.words
   }
 }

@@ -149,7 +149,7 @@ struct HumanReport: Report {
       return migration.hasMore ? Rendering() : say("All data has arrived.")
     case .importing:
       return handle(.progress(.starting(.importing)), at: moment)
-    case .unsent, .notStored, .renamed:
+    case .notStored, .renamed:
       unsent.note(event)
       return Rendering()
     case .extensionOutput(_, let line):

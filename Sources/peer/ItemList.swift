@@ -24,8 +24,8 @@ struct ItemList: Sendable {
     let path: [UInt8]
     migration.note(event, at: now)
     switch event {
-    case .unsent(let item): path = item.path
-    case .notStored(let named, _, _), .renamed(let named, _): path = named
+    case .notStored(let item, _): path = item.path
+    case .renamed(let named, _): path = named
     case .partEnded(let end):
       if end.root == nil, case .success = end.result { settled = (items.count, size, missing) }
       return
@@ -78,9 +78,7 @@ extension TransferEvent {
   /// What became of an item.
   fileprivate var clause: String? {
     switch self {
-    case .unsent(let item): item.clause
-    case .notStored(let path, let reason, let message):
-      UnsentList.NotStored(path: path, reason: reason, message: message).clause
+    case .notStored(let item, let note): item.clause(note)
     case .renamed(_, let target): "was saved as \(VisibleText.quoted(target))"
     default: nil
     }

@@ -99,10 +99,8 @@ struct JSONReport: Report {
     case .notice(let message): return line("notice", ["message": message])
     case .staged: return line("staged")
     case .importing: return line("importing")
-    case .unsent(let item):
-      return line("unsent", item.members)
-    case .notStored(let path, let reason, let message):
-      return line("notStored", ["path": FileName(path), "reason": reason.description, "message": message])
+    case .notStored(let item, let note):
+      return line(item.isOfSender ? "unsent" : "notStored", item.members(note))
     case .renamed(let path, let target):
       return line("renamed", ["path": FileName(path), "arrivedAs": FileName(target)])
     case .extensionOutput(let isError, let text):
@@ -210,10 +208,10 @@ extension GuessLimit.Count {
   var members: JSONMembers { ["address": network, "count": count] }
 }
 
-extension Unsent {
-  /// The JSON members of an item that could not be sent.
-  var members: JSONMembers {
-    ["path": FileName(path), "reason": reason.name, "message": message]
+extension NotStored {
+  /// The JSON members of an item that is not at the destination.
+  func members(_ note: String? = nil) -> JSONMembers {
+    ["path": FileName(path), "reason": reason.name, "message": detail(note)]
   }
 }
 

@@ -61,11 +61,9 @@ extension FolderSource {
 extension TransferEvent {
   /// The same event; with the program that writes to the file, if the file kept changing.
   func namingWriter(at source: FolderSource) -> TransferEvent {
-    guard case .unsent(let item) = self, item.reason == .keepsChanging, item.message == nil,
+    guard case .notStored(let item, nil) = self, item.reason == .keepsChanging,
       let writer = source.place(of: item.path).flatMap({ WritingProgram.of($0) })
     else { return self }
-    return .unsent(
-      Unsent(
-        path: item.path, reason: item.reason, message: "\(writer.name), process \(writer.process), writes to it"))
+    return .notStored(item, note: "\(writer.name), process \(writer.process), writes to it")
   }
 }

@@ -128,7 +128,7 @@ def test_skip(work):
         named = sorted(event["path"] for event in side.events("unsent"))
         equal(named, sorted(differing), "what exists and differs")
         left = sorted((event["path"], event["reason"]) for event in side.events("notStored"))
-        equal(left, [("photos/file", "other"), ("photos/file/inner", "directoryNotStored")], "what is not stored")
+        equal(left, [("photos/file", "existingKept"), ("photos/file/inner", "directoryNotStored")], "what is not stored")
         end = side.events("done")[0]
         equal((end["present"], end["differing"], end["unsent"], end["notStored"]), (2, len(named), 0, 2), "figures")
 
@@ -154,11 +154,11 @@ def test_skip_of_a_sender_that_leaves_nothing_out(work):
     strange.finish()
     heard = []
     while True:
-        said = strange.control.hear("REFUSED", "DONE")
+        said = strange.control.hear("NOT_STORED", "DONE")
         if said.name == "DONE":
             break
         heard.append((said.path, said.reason))
-    equal((sorted(heard), said.notStored), ([(b"tree/file 0", 9), (b"tree/file 1", 9)], 2), "what the sender hears")
+    equal((sorted(heard), said.notStored), ([(b"tree/file 0", 34), (b"tree/file 1", 34)], 2), "what the sender hears")
     strange.control.say("RECEIPT")
     strange.control.close()
     equal(receiver.wait(), 8, "exit code")

@@ -34,8 +34,8 @@ CODES = {0, 1, 3, 4, 5, 6, 7, 8, 9, 143}
 
 OF_SENDER = ["HELLO_C", "PAIR_A", "CONF_A", "READY", "GREETING", "PLAN", "OFFER", "JOIN", "DATA", "FINISH", "FAILED", "RECEIPT"]
 OF_RECEIVER = ["HELLO_S", "PAIR_B", "CONF_B", "GREETING", "VERDICT", "ACCEPT", "HELD_END", "ACK", "PROGRESS", "DONE", "FAILED"]
-OTHERS = ["GREETING", "PLAN", "VERDICT", "OFFER", "ACCEPT", "HELD", "PARTIAL", "HELD_END", "DROP", "UNSENT", "FINISH", "PROGRESS", "DONE",
-          "FAILED", "RECEIPT", "REFUSED", "JOIN", "DATA", "ACK", "END", "CLOSE"]
+OTHERS = ["GREETING", "PLAN", "VERDICT", "OFFER", "ACCEPT", "HELD", "PARTIAL", "HELD_END", "DROP", "NOT_STORED", "FINISH", "PROGRESS", "DONE",
+          "FAILED", "RECEIPT", "JOIN", "DATA", "ACK", "END", "CLOSE"]
 
 MOST = 96 * MIB
 """The most memory of a program under attack."""
@@ -65,14 +65,14 @@ if interop() is None:
         "PLAN": {"parts": [{"kind": wire.FOLDERS, "name": "\x1b[2J", "roots": [(1, b"other")], "sources": [bytes(8)]}], "flags": 0},
         "VERDICT": {"plan": ID, "session": ID, "window": 1 << 25, "streams": 1, "parts": [{"code": 0}], "flags": 0},
         "OFFER": {"part": 0, "items": 1, "bytes": 0, "allocated": 0, "flags": 0}, "ACCEPT": {"hashKey": ID},
-        "FAILED": {"code": 999, "message": "\x1b[2J\u202e", "hint": "\n", "part": 0},
+        "FAILED": {"code": 999, "message": "\x1b[2J\u202e", "part": 0},
         "HELD": {"kind": 1, "marks": [ID]}, "PARTIAL": {"path": b"x", "generation": ID, "ranges": [(0, 9)]},
-        "HELD_END": {"items": 9, "bytes": 9}, "DROP": {"marks": [ID]}, "UNSENT": {"path": b"x", "reason": 1},
+        "HELD_END": {"items": 9, "bytes": 9}, "DROP": {"marks": [ID]}, "NOT_STORED": {"path": b"x", "reason": 1},
         "FINISH": {"items": 0, "bytes": 0, "unsent": 0, "digest": ID}, "PROGRESS": {"phase": 1, "done": 0, "total": 1},
-        "DONE": {"items": 0, "bytes": 0}, "REFUSED": {"path": b"x", "generation": ID, "reason": 1},
+        "DONE": {"items": 0, "bytes": 0},
         "JOIN": {"session": ID, "stream": 5, "replaces": wire.NONE},
         "DATA": {"sequence": 0, "encoding": 0, "plainLength": 1, "payload": b"\1"}, "ACK": {"written": 1 << 40, "durable": 1 << 40},
-        "CLOSE": {"code": 999, "message": "\x1b[2J\u202e", "hint": "\n"},
+        "CLOSE": {"code": 999, "message": "\x1b[2J\u202e"},
     }
     """The values of frames that come where they must not."""
 

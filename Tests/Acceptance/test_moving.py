@@ -84,9 +84,10 @@ def test_a_part_that_fails(work):
     receiver = new.receive("--take-apps")
     sender = old.send(receiver.port, receiver.pairing_code, *command)
     equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-    reasons = {running: "is running", throwing: "the author's own words", large: "not enough space", taken: "has data on the receiving device"}
-    for process in (sender, receiver):
-        found = ends(process)
+    shared = {throwing: "the author's own words", large: "not enough space"}
+    for process, own in ((sender, {running: "is in use there", taken: "the app has data there already"}),
+                         (receiver, {running: "is running", taken: "has data on the receiving device"})):
+        found, reasons = ends(process), {**shared, **own}
         for name, reason in reasons.items():
             equal(found[name]["state"], "failed", f"the state of {name}")
             require(reason in found[name]["message"], f"said of {name}: {found[name]}")

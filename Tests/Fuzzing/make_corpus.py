@@ -107,7 +107,7 @@ def wire():
     journal += [
         ("discarded", 5, path), ("synced", 6, u(8, 60)), ("concluded", 7, u(8, 1) + u(8, 9)), ("imported", 8, b""),
         ("tree", 9, b"root"), ("moving", 10, u(8, 7) + u(2, len(path)) + path + other), ("void", 11, u(8, 52)),
-        ("exposed", 12, b""), ("existing", 13, b"\1"), ("refused", 14, b"\1" + bytes(16) + b"\1" + u(8, 9) + path),
+        ("exposed", 12, b""), ("existing", 13, b"\1"), ("refused", 14, b"\x10" + bytes(16) + b"\1" + u(8, 9) + path),
         ("placing", 15, u(2, len(path)) + path + other), ("opened", 1, b"peer journal 1\n" + bytes(16)),
     ]
     journal = [(name, kind, body) for name, kind, body in journal if len(body) < 256]
@@ -129,7 +129,7 @@ def remembered():
     sources = {"a9": u(4, 2) + b"/a" + u(4, 2) + b"/b"}
     destination = {"a10": b"/here", "a11": u(2, 7)}
     begun = {"a1": bytes(16), "a2": frames["offer"]}
-    refused = u(4, len(frames["refused"])) + frames["refused"]
+    refused = u(4, len(frames["not-stored-state"])) + frames["not-stored-state"]
     done = fields(**begun, a3=b"\1", a4=u(8, 1), a5=u(8, 2), a6=refused, a7=u(8, 5), a8=frames["done"])
     begun = fields(**begun)
 

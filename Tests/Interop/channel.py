@@ -48,7 +48,7 @@ class Closed(Exception):
     """The other end said CLOSE; `said` is the message."""
 
     def __init__(self, said):
-        super().__init__(f"CLOSE {said.code}: {said.message} {said.hint or ''}".strip())
+        super().__init__(f"CLOSE {said.code}: {said.message or said.cause or ''}")
         self.said, self.code = said, said.code
 
 

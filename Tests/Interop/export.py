@@ -14,8 +14,8 @@ class Export:
     def send(self):
         """Sends all items that are not held, and waits until they are written."""
         items, left = left_out.leave_out(self.items, self.held, self.accepted)
-        self.counts = collections.Counter(reason for _, reason, _ in left)
-        self.unsent += [one for one in left if one[1] != left_out.PRESENT]
+        self.counts = collections.Counter(reason for _, reason in left)
+        self.unsent += [one for one in left if one[1] > 0]
         now = {wire.mark(self.key, item.generation(self.key), item.path) for item in items}
         dropped = sorted(self.held[1] - now)
         for at in range(0, len(dropped), 65_536):
@@ -26,10 +26,10 @@ class Export:
             try:
                 self.send_item(item)
             except OSError as error:
-                self.unsent.append((item.path, 1 if isinstance(error, FileNotFoundError) else 2, None))
+                self.unsent.append((item.path, 1 if isinstance(error, FileNotFoundError) else 2))
         self.drain()
-        for path, reason, refusal in self.unsent[:10_000]:
-            self.control.say("UNSENT", path=path, reason=reason, refusal=refusal)
+        for path, reason in self.unsent[:10_000]:
+            self.control.say("NOT_STORED", path=path, reason=reason)
 
     def send_item(self, item):
         if item.kind == wire.FILE:
@@ -45,7 +45,7 @@ class Export:
                 item.status = os.lstat(item.place)
                 tree.settle(item)
             else:
-                self.unsent.append((item.path, 3, None))
+                self.unsent.append((item.path, 3))
                 return
             mark = wire.mark(self.key, item.generation(self.key), item.path)
         self.marks.append(mark)

@@ -6,12 +6,12 @@ import traits
 import tree
 import wire
 
-PRESENT, DIFFERING, WITHHELD, REMOVED = 0, 6, 7, -1
-"""Why an item is left out: PRESENT and REMOVED have no UNSENT, the others are its reasons."""
+PRESENT, DIFFERING, REMOVED = 0, 33, -1
+"""Why an item is left out: PRESENT and REMOVED have no NOT_STORED, the others are its reasons."""
 
 
 def leave_out(items, held, accepted):
-    """The items to send, and (path, why, refusal) of the others. `held` has the marks by kind."""
+    """The items to send, and (path, why) of the others. `held` has the marks by kind."""
     kept, left, gone, firsts = [], [], {}, {}
     whole = together(items)
     for item in items:
@@ -19,14 +19,14 @@ def leave_out(items, held, accepted):
         if target and target.path in gone:
             # Another name of such a file is looked up by its own path, and becomes a file itself.
             item = tree.Item(item.path, item.whole, item.status, firsts.get(target.path))
-        why, refusal = reason(item, held, accepted, gone, item.path in whole)
+        why = reason(item, held, accepted, gone, item.path in whole)
         if why is None:
             kept.append(item)
             if target and item.kind == wire.FILE:
                 firsts[target.path] = item
             continue
         gone[item.path] = why
-        left.append((item.path, why, refusal))
+        left.append((item.path, why))
     return kept, left
 
 
@@ -45,7 +45,7 @@ def together(items):
 
 
 def reason(item, held, accepted, gone, is_whole):
-    """Why an item is left out, with a reason of REFUSED; (None, None) for an item to send."""
+    """Why an item is left out; None for an item to send."""
     known = accepted.traits or {}
     if item.kind != wire.DIRECTORY:
         if item.kind == wire.SYMLINK:
@@ -56,10 +56,9 @@ def reason(item, held, accepted, gone, is_whole):
             equal = wire.mark_of_file(accepted.hashKey, item.status.st_size, divmod(moment, 10**9), item.path)
         is_taken = wire.mark_of_path(accepted.hashKey, item.path) in held[wire.THERE]
         if equal in held[wire.THERE_EQUAL] | held[wire.ARRIVED] and (is_taken or not is_whole):
-            return PRESENT, None
+            return PRESENT
         if is_taken:
-            return DIFFERING, None
+            return DIFFERING
         if equal in held[wire.REMOVED] and not is_whole:
-            return REMOVED, None
-    refusal = traits.refusal(item, known, gone)
-    return (WITHHELD, refusal) if refusal else (None, None)
+            return REMOVED
+    return traits.refusal(item, known, gone)

@@ -20,7 +20,7 @@ class Failed(Exception):
 
     def __init__(self, code, message="", said=None, **details):
         super().__init__(f"FAILED {code}: {message}")
-        self.code, self.said, self.values = code, said, {"code": code, "message": message, **details}
+        self.code, self.said, self.values = code, said, {"code": code, "message": message or None, **details}
 
 
 def recorded(code):
@@ -37,7 +37,7 @@ def exit_code(results):
 
 def is_whole(unsent, not_stored, judged):
     """Whether all of a finished part arrived. FIFOs and items that differ at the destination do not count."""
-    return not not_stored and "without" not in judged and not any(reason not in (4, 6, 7) for reason in unsent)
+    return not not_stored and "without" not in judged and not any(reason in wire.SENDERS and reason != 4 for reason in unsent)
 
 
 def usual_code(part, request):
@@ -95,4 +95,4 @@ class Part:
         return not self.is_offered and (self.judged["code"] == wire.TAKEN or self.judged["code"] == wire.FINISHED and self.done is None)
 
     def result(self):
-        return self.code, self.done is not None and is_whole([reason for _, reason, _ in self.unsent], self.done.notStored, self.judged)
+        return self.code, self.done is not None and is_whole([reason for _, reason in self.unsent], self.done.notStored, self.judged)

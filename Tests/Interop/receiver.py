@@ -116,7 +116,7 @@ class Receiver(Admission):
             self.options.at(self, state)
 
     EXPECTED = {"greeting": ["GREETING"], "waiting": ["PLAN"], "between": ["OFFER", "RECEIPT", "FAILED"],
-                "receiving": ["UNSENT", "DROP", "FINISH", "FAILED"], "settling": ["UNSENT", "DROP", "FINISH", "FAILED"]}
+                "receiving": ["NOT_STORED", "DROP", "FINISH", "FAILED"], "settling": ["NOT_STORED", "DROP", "FINISH", "FAILED"]}
 
     def hear(self, said):
         """Acts on a message of the control connection, by the state (§7.2)."""
@@ -168,9 +168,9 @@ class Receiver(Admission):
         self.part = part
         self.enter("judging")
         if part.code == 0:
-            # REFUSED names all items not stored before the DONE that answers an OFFER.
+            # NOT_STORED names all items not stored before the DONE that answers an OFFER.
             for path, generation, reason in part.not_stored:
-                self.control.say("REFUSED", path=path, generation=generation, reason=reason)
+                self.control.say("NOT_STORED", path=path, generation=generation, reason=reason)
             self.answer()
         else:
             part.begin(said)
@@ -195,9 +195,10 @@ class Receiver(Admission):
 
     def say_refused(self, held):
         if self.part.told["kind"] != wire.APP:
-            self.control.say("REFUSED", path=held.path, generation=held.generation, reason=held.refused)
+            self.control.say("NOT_STORED", path=held.path, generation=held.generation, reason=held.refused)
 
-    def hear_unsent(self, said):
+    def hear_not_stored(self, said):
+        require(said.generation is None, "a sender names a state that the receiver does not hold")
         self.part.unsent.append(said)
 
     def hear_drop(self, said):
@@ -222,7 +223,7 @@ class Receiver(Admission):
         except OSError as error:
             raise Failed(10, str(error)) from None
         part.not_stored = [(held.path, held.generation, held.refused) for held in archive.refused()]
-        part.not_stored += [(one.path, bytes(16), one.refusal or 9) for one in part.unsent if one.reason == 7]
+        part.not_stored += [(one.path, None, one.reason) for one in part.unsent if one.reason in wire.DESTINATIONS]
         part.finished = said
         part.end(0)
         self.answer()

@@ -144,8 +144,8 @@ class Sender(Export):
 
     def hear_part(self, said):
         """Takes a message that may come while the part runs."""
-        require(said.name == "FAILED" or said.name == "REFUSED" and self.part.kind != wire.APP, f"{said.name} in the part {self.part.number}")
-        if said.name == "REFUSED":
+        require(said.name == "FAILED" or said.name == "NOT_STORED" and self.part.kind != wire.APP, f"{said.name} in the part {self.part.number}")
+        if said.name == "NOT_STORED":
             self.refused.append(said)
             return
         require(said.part == self.part.number, f"FAILED of part {said.part} in the part {self.part.number}")
@@ -169,8 +169,8 @@ class Sender(Export):
             "part": self.part.number, "items": len(self.items), "bytes": sum(file.size for file in files), "flags": 0,
             "allocated": sum(min(file.size, file.status.st_blocks * 512) for file in files), **self.options.offer})
         self.go_on()
-        while (said := self.hear("ACCEPT", "REFUSED", "DONE")).name == "REFUSED":
-            require(self.part.finished, "REFUSED answers the OFFER of a part that is not finished")
+        while (said := self.hear("ACCEPT", "NOT_STORED", "DONE")).name == "NOT_STORED":
+            require(self.part.finished, "NOT_STORED answers the OFFER of a part that is not finished")
             self.hear_part(said)
         if said.name == "DONE":
             self.hear_done(said)
@@ -181,7 +181,7 @@ class Sender(Export):
     def look(self):
         """Walks the sources of the part."""
         self.items, special = self.part.look()
-        self.unsent = [(path, 4, None) for path in special]
+        self.unsent = [(path, 4) for path in special]
 
     def hear_done(self, said):
         require(self.part.finished == (said.items, said.bytes), f"DONE says {said.items, said.bytes}, FINISH said {self.part.finished}")
@@ -213,10 +213,11 @@ class Sender(Export):
         self.part.finished, self.part.unsent = (len(self.marks), self.bytes), self.unsent
         left = self.counts
         self.control.say("FINISH", items=len(self.marks), bytes=self.bytes, digest=wire.digest(self.marks), present=left[left_out.PRESENT] or None,
-                         unsent=sum(reason not in (6, 7) for _, reason, _ in self.unsent), differing=left[6] or None, withheld=left[7] or None,
+                         unsent=sum(reason in wire.SENDERS for _, reason in self.unsent), differing=left[left_out.DIFFERING] or None,
+                         withheld=sum(left[reason] for reason in wire.DESTINATIONS) or None,
                          leftBehind=sorted(self.left_behind.most_common(64)) or None, removed=left[left_out.REMOVED] or None)
-        while (said := self.hear("PROGRESS", "REFUSED", "DONE")).name != "DONE":
-            if said.name == "REFUSED":
+        while (said := self.hear("PROGRESS", "NOT_STORED", "DONE")).name != "DONE":
+            if said.name == "NOT_STORED":
                 self.hear_part(said)
         self.hear_done(said)
 
@@ -228,7 +229,7 @@ class Sender(Export):
 
         def hear(said):
             # Every other message about the part is ignored.
-            require(said.name in ("ACCEPT", "HELD", "PARTIAL", "HELD_END", "REFUSED", "PROGRESS", "DONE", "FAILED"), f"{said.name} in a failed part")
+            require(said.name in ("ACCEPT", "HELD", "PARTIAL", "HELD_END", "NOT_STORED", "PROGRESS", "DONE", "FAILED"), f"{said.name} in a failed part")
             if said.name not in ("DONE", "FAILED") or said.name == "DONE" and ends:
                 return
             require(not ends, "FAILED comes twice")
@@ -323,7 +324,7 @@ def main():
         print(json.dumps({"event": "failed", "message": str(error)}))
         return 1 if isinstance(error, Violation) else 5
     for part in sender.parts:
-        for path, reason, _ in part.unsent:
+        for path, reason in part.unsent:
             print(json.dumps({"event": "unsent", "path": os.fsdecode(path), "reason": reason}))
         if part.done:
             print(json.dumps({"event": "done", "items": part.done.items, "bytes": part.done.bytes, "notStored": part.done.notStored or 0}))

@@ -32,16 +32,16 @@ def refusal(item, traits, gone):
     """The reason (§6.6) to leave an item out, or None. `gone` has the reasons of earlier paths."""
     rules = traits.get("rules", 0)
     parent, _, name = item.path.rpartition(b"/")
-    if gone.get(parent) == 7:
-        return 7
+    if gone.get(parent) in wire.DESTINATIONS:
+        return 22
     if not name_is_allowed(name, rules):
-        return 1
+        return 16
     if len(name) > traits.get("longestName", 255):
-        return 2
+        return 17
     if item.kind == wire.SYMLINK and rules & NO_LINKS:
-        return 4
+        return 19
     if item.kind == wire.FILE and item.size > traits.get("largestFile", wire.LARGEST):
-        return 5
+        return 20
     if item.kind == wire.SYMLINK and len(os.readlink(item.place)) > traits.get("longestTarget", 4095):
-        return 6
+        return 21
     return None

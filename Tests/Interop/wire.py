@@ -28,6 +28,8 @@ TAKEN, FINISHED = 0, 0xFFFF
 """Codes of VERDICT that are in no other message (§6.2)."""
 DIRECTORY, FILE, SYMLINK, HARDLINK, METADATA = 1, 2, 3, 4, 5
 ITEM, CHUNK, HOLE, CONTENT = 1, 2, 3, 4
+SENDERS, DESTINATIONS, USERS = range(1, 16), range(16, 32), range(32, 48)
+"""Reasons of NOT_STORED, by whose decision it is (§6.6)."""
 HELD_ITEMS, THERE_EQUAL, THERE, REMOVED, ARRIVED = 1, 2, 3, 4, 5
 """Kinds of HELD (§6.4)."""
 
@@ -71,11 +73,12 @@ PART = Fields(kind=(1, U8), identifier=(2, Text(low=1, high=255), False), name=(
                              options=(4, NAMES, False)), False),
               bytes=(6, TOTAL, False), items=(7, TOTAL, False), sources=(8, Each(Raw(8), high=65_536), False), allocated=(9, TOTAL, False), homePaths=(10, HOME_PATHS, False),
               packages=(11, PACKAGES, False))
-DETAILS = {"hint": (3, Text(high=1024), False), "name": (4, Raw(high=65_535), False), "needed": (5, U64, False), "available": (6, U64, False),
+DETAILS = {"message": (2, Text(low=1, high=1024), False), "cause": (3, Number(2, low=1), False), "name": (4, Raw(high=65_535), False), "needed": (5, U64, False), "available": (6, U64, False),
            "neededItems": (7, U64, False), "availableItems": (8, U64, False)}
-FAILURE = {"code": (1, U16), "message": (2, Text(high=1024)), **DETAILS}
+ERROR = {"error": (10, Number(2, low=1), False)}
+FAILURE = {"code": (1, U16), **DETAILS}
 """The fields of CLOSE and FAILED."""
-JUDGED = Fields(code=(1, U16), message=(2, Text(high=1024), False), **DETAILS, without=(9, Each(Row(U32, U16), key=lambda root: root[0]), False))
+JUDGED = Fields(code=(1, U16), **DETAILS, without=(9, Each(Row(U32, U16), key=lambda root: root[0]), False), **ERROR)
 """The verdict on a part."""
 TRAITS = Fields(largestFile=(1, U64, False), rules=(2, Number(4, low=1), False), longestTarget=(3, U16, False),
                 longestName=(4, U8, False), granularity=(5, Number(4, low=2), False),
@@ -102,8 +105,7 @@ MESSAGES = {
                              ranges=(3, Each(Row(U64, U64), 65_536, key=lambda held: held[0])))),
     0x15: ("HELD_END", Fields(items=(1, U64), bytes=(2, U64))),
     0x16: ("DROP", Fixed(marks=MARKS)),
-    0x17: ("UNSENT", Fields(path=(1, PATH), reason=(2, U8), message=(3, Text(high=1024), False),
-                            refusal=(4, U8, False))),
+    0x17: ("NOT_STORED", Fields(path=(1, PATH), reason=(2, Number(1, low=1)), generation=(3, ID, False), error=(4, Number(2, low=1), False))),
     0x18: ("FINISH", Fields(items=(1, U64), bytes=(2, U64), unsent=(3, U64), digest=(4, ID), present=(5, Number(8, low=1), False),
                             differing=(6, Number(8, low=1), False), withheld=(7, Number(8, low=1), False),
                             leftBehind=(8, Each(Row(Counted(1, low=1), U64), 64, lambda left: left[0]), False),
@@ -114,14 +116,13 @@ MESSAGES = {
                           names=(6, Each(Row(Counted(2), Counted(2)), 1024, lambda item: item[0]), False),
                           removed=(7, Number(8, low=1), False), unsettled=(8, Number(8, low=1), False))),
     0x1B: ("RECEIPT", Fixed()),
-    0x1C: ("REFUSED", Fields(path=(1, PATH), generation=(2, ID), reason=(3, U8), message=(4, Text(high=1024), False))),
     0x1E: ("PING", Fixed(token=U64)),
     0x1F: ("PONG", Fixed(token=U64)),
-    0x20: ("CLOSE", Fields(**FAILURE)),
+    0x20: ("CLOSE", Fields(**FAILURE, **ERROR)),
     0x22: ("PLAN", Fields(plan=(1, ID, False), parts=(2, Each(Sized(PART), 4096)), flags=(3, U32))),
     0x23: ("VERDICT", Fields(plan=(1, ID), session=(2, ID), window=(3, Number(8, low=2_621_440)), streams=(4, Number(2, 1, 64)),
                              parts=(5, Each(Sized(JUDGED), 4096)), flags=(6, U32))),
-    0x25: ("FAILED", Fields(**FAILURE, part=(9, U16))),
+    0x25: ("FAILED", Fields(**FAILURE, part=(9, U16), **ERROR)),
     0x30: ("JOIN", Fixed(session=ID, stream=Number(4, high=NONE - 1), replaces=U32)),
     0x31: ("DATA", Fixed(sequence=U64, encoding=Number(1, 0, 1), plainLength=Number(4, 1, MAX_PLAIN), payload=Raw())),
     0x32: ("ACK", Fixed(written=U64, durable=U64)),
@@ -178,8 +179,9 @@ def message(kind, body):
             check_judged(number, judged)
     if name == "GREETING":
         require(found.role == RECEIVER or found.request is None, "a sender that asks for an app")
-    if name == "UNSENT":
-        require(found.refusal is None or found.reason == 7, "a refusal in an UNSENT of another reason than 7")
+    if name == "NOT_STORED" and found.generation is not None:
+        require(found.reason not in SENDERS, "a state of an item that the sender has not sent")
+        check_path(found.path)
     if name == "DONE" and found.names:
         require(len(found.names) <= (found.renamed or 0), "more items are named than have other names")
         require(sum(map(len, sum(found.names, ()))) <= 65_536, "the names of DONE are too long")
@@ -227,7 +229,7 @@ def check_plan(plan):
 
 def check_judged(number, judged):
     """A verdict without its part: details belong to a refusal, and `without` to a part that is taken."""
-    details = {"message", *DETAILS} & judged.keys()
+    details = {*DETAILS, *ERROR} & judged.keys()
     require(not details or judged["code"] not in (TAKEN, FINISHED), f"part {number} is not refused, and has '{'|'.join(sorted(details))}'")
     require("without" not in judged or judged["code"] == TAKEN, f"part {number} is not taken, and roots are left out")
 

@@ -121,7 +121,7 @@ import Testing
     #expect(mkfifo("\(scratch.path)/source/tree/fifo", 0o600) == 0)
     // A FIFO is not an item: it is named, and the append continues.
     try append("tree", at: "tree")
-    #expect(appending.outlet.unsent == [Unsent(path: Array("tree/fifo".utf8), reason: .notSendable)])
+    #expect(appending.outlet.unsent == [NotStored(path: Array("tree/fifo".utf8), .notSendable)])
     #expect(names(try arrive()) == ["tree", "tree/good"])
   }
 
@@ -138,7 +138,7 @@ import Testing
     let appending = Appending(outlet, sizes: sizes)
     let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
     #expect(failure { try appending.append(Descriptor(owning: file), at: Array("file".utf8)) } == "source")
-    #expect(outlet.unsent == [Unsent(path: Array("file".utf8), reason: .keepsChanging)])
+    #expect(outlet.unsent == [NotStored(path: Array("file".utf8), .keepsChanging)])
   }
 
   @Test func `small items that are appended one after the other share one frame`() throws {

@@ -148,7 +148,7 @@ import Testing
     #expect(scratch.names("destination") == ["root"] && scratch.names("destination/root") == ["note"])
     let refused = Dictionary(
       uniqueKeysWithValues: arrival.staging.refusals(from: 0).map {
-        (String(decoding: $0.path.bytes, as: UTF8.self), $0.reason)
+        (String(decoding: $0.path, as: UTF8.self), $0.reason)
       })
     #expect(
       refused == [

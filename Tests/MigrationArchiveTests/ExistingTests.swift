@@ -20,11 +20,10 @@ import Testing
     #expect(ground.broken(.skip, isWhole: true) == [])
     #expect(conflicts.renamed == [])
     #expect(
-      conflicts.notStored.map { "\($0.path.text) \($0.reason.rawValue)" }.sorted() == [
-        "notes.txt 9", "photos/folder-to-file 9", "photos/link 9", "photos/old.jpg 9", "photos/sub/deep 9",
-        "photos/to-folder 9", "photos/to-folder/x 7",
+      conflicts.notStored.map { "\(String(decoding: $0.path, as: UTF8.self)) \($0.reason.rawValue)" }.sorted() == [
+        "notes.txt 34", "photos/folder-to-file 34", "photos/link 34", "photos/old.jpg 34", "photos/sub/deep 34",
+        "photos/to-folder 34", "photos/to-folder/x 22",
       ])
-    #expect(conflicts.notStored.allSatisfy { ($0.message == nil) == ($0.reason == .directoryNotStored) })
   }
 
   @Test func `an item that equals the existing one counts as stored`() throws {
@@ -33,7 +32,7 @@ import Testing
     scratch.remove("destination/photos/old.jpg")
     scratch.write("destination/photos/old.jpg", scratch.read("source/photos/old.jpg"), mode: 0o600)
     scratch.setTime("destination/photos/old.jpg", 1_600_000_002, 5)
-    #expect(try !ground.migrate(.skip).notStored.contains { $0.path.text == "photos/old.jpg" })
+    #expect(try !ground.migrate(.skip).notStored.contains { $0.path == Array("photos/old.jpg".utf8) })
   }
 
   @Test func `with skip existing items are not sent, and different items are named`() throws {
@@ -62,7 +61,7 @@ import Testing
       ])
     #expect(export.result.finish.leftOut == LeftOut(present: 2, differing: 4) && export.result.finish.unsent == 0)
     let differing = export.outlet.unsent
-    #expect(differing.allSatisfy { $0.reason == .differing })
+    #expect(differing.allSatisfy { $0.reason == .existsAndDiffers })
     #expect(
       differing.map { String(decoding: $0.path, as: UTF8.self) }.sorted() == [
         "notes.txt", "photos/folder-to-file", "photos/link", "photos/sub/deep",

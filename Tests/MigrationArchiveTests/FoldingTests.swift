@@ -65,7 +65,7 @@ import Testing
   }
 
   private func named(_ moves: FolderImport) -> [String] {
-    moves.staging.refusals(from: 0).map { "\($0.reason) \(String(decoding: $0.path.bytes, as: UTF8.self))" }.sorted()
+    moves.staging.refusals(from: 0).map { "\($0.reason.name) \(String(decoding: $0.path, as: UTF8.self))" }.sorted()
   }
 
   @Test(arguments: [Existing.skip, .replace])

@@ -72,7 +72,7 @@ struct Passes {
     return Pass(
       sent: Set(names(false)).sorted(), folders: folders.map { String($0.text.dropFirst(5)) }.sorted(),
       following: names(true),
-      refused: arrival.staging.refusals(from: 0).map { String($0.path.text.dropFirst(5)) },
+      refused: arrival.staging.refusals(from: 0).map { String(decoding: $0.path.dropFirst(5), as: UTF8.self) },
       away: arrival.staging.arrivals?.away.paths.map { String($0.text.dropFirst(5)) } ?? [],
       stayed: arrival.staging.arrivals?.stayed.paths.map { String($0.text.dropFirst(5)) } ?? [],
       leftOut: export.result.finish.leftOut, removed: arrival.staging.arrivals?.removed ?? Done.Removed())

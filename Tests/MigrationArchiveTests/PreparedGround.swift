@@ -103,7 +103,7 @@ struct PreparedGround {
     return arrival
   }
 
-  func migrate(_ existing: Existing) throws -> (renamed: [RenamedItem], notStored: [Refusal]) {
+  func migrate(_ existing: Existing) throws -> (renamed: [RenamedItem], notStored: [NotStored]) {
     // The items that a test has added to the source.
     let export = try Export(["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") })
     let arrival = try Arrival(scratch, export.offer, existing: existing)

@@ -35,7 +35,7 @@ import Testing
     try arrival.staging.complete(result.finish, verifying: isVerified) { _ in }
     _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
     let refused = arrival.staging.refusals(from: 0).map {
-      "\(String(decoding: $0.path.bytes, as: UTF8.self)): \($0.reason)"
+      "\(String(decoding: $0.path, as: UTF8.self)): \($0.reason.name)"
     }
     return (arrival, refused.sorted())
   }

@@ -38,7 +38,7 @@ import Testing
     let scratch = try tree()
     let export = try Export([scratch.at("source")], traits: Self.narrow)
     let left = export.outlet.unsent.map {
-      "\(String(decoding: $0.path.dropFirst("source/".count), as: UTF8.self)) \($0.refusal.map { "\($0)" } ?? "")"
+      "\(String(decoding: $0.path.dropFirst("source/".count), as: UTF8.self)) \($0.reason.name)"
     }
     #expect(
       left.sorted() == [
@@ -47,7 +47,7 @@ import Testing
         "large tooLarge", "link kindNotSupported", "n\u{FFFD} nameNotAllowed", "space  nameNotAllowed",
         "what? nameNotAllowed",
       ])
-    #expect(export.outlet.unsent.allSatisfy { $0.reason == .notStorable })
+    #expect(export.outlet.unsent.allSatisfy { $0.reason.party == .destination })
     let finish = export.result.finish
     #expect(finish.withheld == 13 && finish.unsent == 0 && finish.total.items + 13 == export.summary.total.items)
     #expect(export.source.withholding(for: Self.narrow).count == 13)
@@ -102,7 +102,7 @@ import Testing
       scratch.write("source/file", pattern(11))
       scratch.letSettle()
     }
-    #expect(export.result.finish.withheld == 1 && export.outlet.unsent.map(\.refusal) == [.tooLarge])
+    #expect(export.result.finish.withheld == 1 && export.outlet.unsent.map(\.reason) == [.tooLarge])
     #expect(try export.entries.map(\.text) == ["link"])
   }
 

@@ -5,17 +5,16 @@ import Testing
 
 /// Faults: the report to each end, and the consequences.
 @Suite struct FaultTests {
-  @Test func `the other end gets a hint, except for a lost connection`() {
-    let full = Fault(.noSpace, "it is full")
-    #expect(full.close == Close(.noSpace, "it is full", hint: full.hint))
-    #expect(full.hint != nil)
-    let cut = Fault(.connection, "the connection was lost")
-    #expect(cut.close == Close(.silent, "the connection was lost"))
-    #expect(cut.failure.hint == "Start the same command on both devices again.")
-    let advised = Fault(.exists, "it is taken", hint: "Go away.", telling: "taken", toldHint: "Come back.")
-    #expect(advised.close == Close(.exists, "taken", hint: "Come back."))
-    #expect(advised.failure == TransferFailure(.refused, "it is taken", hint: "Go away."))
-    #expect(Fault(.exists, "it is taken", hint: "Go away.").close.hint == "Go away.")
+  @Test func `the other end gets the code, the cause and the values, and text only where these do not say all`() {
+    let subject = TransferFailure.Subject(name: [0x61])
+    #expect(
+      Fault(.storage, "it fails", error: 5, about: subject).close == Close(.storage, name: [0x61], error: 5))
+    #expect(Fault(.connection, "the connection was lost").close == Close(.silent))
+    #expect(Fault(.importFailed, "the app says no").close == Close(.importFailed, "the app says no"))
+    #expect(Fault(.source, "there is none").close == Close(.exportFailed, for: .unreadable))
+    #expect(Fault(.collision, "two names").close.cause == .collision && Fault(.inUse, "it is").close.cause == .inUse)
+    #expect(Fault.idle.close == Close(.silent, for: .idle) && Fault.otherKey.close == Close(.violation, for: .otherKey))
+    #expect(Fault(.connection, "lost").failure.hint == "Start the same command on both devices again.")
   }
 
   @Test func `a fault decides the exit code, unless another one is given`() {
@@ -27,7 +26,7 @@ import Testing
     let faults: [(fault: Fault, isReconnectable: Bool, mayComeBack: Bool)] = [
       (Fault(.connection, "cut"), true, true), (Fault(told: Close(.silent, "silence")), true, true),
       (Fault(told: Close(.interrupted, "away")), false, true), (Fault(told: Close(.noSpace, "full")), false, false),
-      (Fault(.storage, "the disk fails"), false, false), (.interrupted(.sender, by: .interrupted), false, false),
+      (Fault(.storage, "the disk fails"), false, false), (.interrupted(by: .interrupted), false, false),
     ]
     for (fault, isReconnectable, mayComeBack) in faults {
       #expect(fault.isReconnectable == isReconnectable)

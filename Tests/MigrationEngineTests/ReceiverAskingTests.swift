@@ -39,7 +39,7 @@ import Testing
     #expect(empty.feed(.asked(Script.id(7), .resume)) == ["welcome 7 to resume until 10.0"])
     #expect(
       empty.feed(.ready(Script.id(7), identifier: 0)) == [
-        "say 6 close 2 the transfer was interrupted on the receiving device", "close 6 until 2.0", "converse 7",
+        "say 6 close 2", "close 6 until 2.0", "converse 7",
         "say 7 greeting of here", "note 66",
       ])
   }

@@ -17,7 +17,7 @@ import Testing
     script.open()
     script.receive()
     let told = script.feed(.forgotten(Script.transfer))
-    #expect(told.contains { $0.hasPrefix("say 1 close 12 this device was forgotten there") }, "\(told)")
+    #expect(told.contains { $0.hasPrefix("say 1 close 12 cause 12") }, "\(told)")
     _ = script.feed(.closed(Script.id(1)))
     let over = script.feed(.syncEnded(first, nil))
     // The note of its progress comes first, as after each session.

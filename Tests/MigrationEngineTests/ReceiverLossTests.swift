@@ -22,7 +22,7 @@ import Testing
     var script = receiving()
     #expect(
       script.feed(.broke(Script.id(1), Script.cut)) == [
-        "say 1 close 16 the connection was lost", "close gate 1", "end sync 1", "close 1 until 2.0",
+        "say 1 close 16", "close gate 1", "end sync 1", "close 1 until 2.0",
       ])
     #expect(script.engine.nextMoment == nil)
     #expect(
@@ -89,14 +89,14 @@ import Testing
     _ = ended.feed(.broke(Script.id(1), Script.cut))
     #expect(ended.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
     #expect(
-      ended.feed(.streamEnded(Script.id(3), .over, held: Tally())).first == "say 1 close 16 the connection was lost")
+      ended.feed(.streamEnded(Script.id(3), .over, held: Tally())).first == "say 1 close 16")
     var late = receiving()
     _ = late.join(2, stream: 0)
     _ = late.feed(.broke(Script.id(1), Script.cut))
     #expect(late.feed(.timePassed, after: 0.9) == [])
     #expect(
       late.feed(.timePassed, after: 0.1) == [
-        "say 1 close 16 the connection was lost", "close gate 1", "end stream 2", "end sync 1", "close 1 until 3.0",
+        "say 1 close 16", "close gate 1", "end stream 2", "end sync 1", "close 1 until 3.0",
       ])
     #expect(late.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally())) == [])
     #expect(late.feed(.syncEnded(first, nil)).first == "tell interrupted: the connection was lost")

@@ -50,14 +50,16 @@ extension ReceiverScript {
       keys: TransferKeys(hashKey: 2), traits: DestinationTraits(), held: held, concluded: concluded)
   }
 
-  static func refusal(_ name: String) -> Refusal {
+  static func refusal(_ name: String) -> NotStored { NotStored(path: path(name), generation: 1, .nameTooLong) }
+
+  static func path(_ name: String) -> ArchivePath {
     guard let path = try? ArchivePath(Array("root/\(name)".utf8)) else { preconditionFailure("a name that is none") }
-    return Refusal(path: path, generation: 1, reason: .nameTooLong)
+    return path
   }
 
   static func known(
     _ identifier: TransferID, key number: UInt8, held: Tally = Tally(items: 2, bytes: 20), parts: Int = 1,
-    part: UInt16 = 0, finished: [UInt16] = [], notStored: [Refusal] = [], withheld: [Refusal] = [],
+    part: UInt16 = 0, finished: [UInt16] = [], notStored: [NotStored] = [], withheld: [NotStored] = [],
     isHeld: Bool = true, concluded: Tally? = nil
   ) -> ReceiverEngine.KnownTransfer {
     let end = ReceiverEngine.KnownTransfer.Finished(done: done, unsent: 3, notStored: notStored, at: 1200)
@@ -74,5 +76,5 @@ extension ReceiverScript {
     total: Tally(items: 5, bytes: 50), unsent: 1, digest: 7, leftOut: LeftOut(present: 2, differing: 1))
   static let done = Done(
     total: Tally(items: 5, bytes: 50), notStored: 1,
-    renamed: [RenamedItem(path: refusal("x").path, target: refusal("x (2)").path)])
+    renamed: [RenamedItem(path: path("x"), target: path("x (2)"))])
 }

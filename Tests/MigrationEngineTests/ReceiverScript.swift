@@ -169,7 +169,7 @@ struct ReceiverScript {
 
   /// Passes from there to DONE.
   mutating func imported(
-    _ result: Result<Done, Fault> = .success(done), refused: [Refusal] = []
+    _ result: Result<Done, Fault> = .success(done), refused: [NotStored] = []
   ) -> [String] {
     feed(.imported(Self.transfer, result, Traffic(sent: 50, saved: 3, seconds: 2), refused: refused))
   }

@@ -210,7 +210,7 @@ enum ReceiverState: CaseIterable {
           .success(
             LedgerPart(
               pages: [Held(kind: .taken, marks: [3]), Held(kind: .staged, marks: [4])],
-              partials: [Partial(path: Script.refusal("b").path, generation: 1, ranges: ByteRanges())], end: nil))), 0
+              partials: [Partial(path: Script.path("b"), generation: 1, ranges: ByteRanges())], end: nil))), 0
       ),
       (
         "the last of the ledger",
@@ -254,8 +254,8 @@ enum ReceiverState: CaseIterable {
       ("plan of a transfer", .plan(Script.plan(Script.transfer))),
       ("offer", .offer(Script.offer())), ("offer of another part", .offer(Script.offer(1))),
       ("failed", .failed(Failed(part: 0, Close(.exportFailed, "it is gone")))),
-      ("unsent", .unsent(Unsent(path: [97], reason: .vanished))),
-      ("withheld", .unsent(Unsent(path: Script.refusal("c").path, notStorable: .tooLarge))),
+      ("unsent", .notStored(NotStored(path: [97], .vanished))),
+      ("withheld", .notStored(NotStored(path: Script.path("c").bytes, .tooLarge))),
       ("drop", .drop(Drop(marks: [2, 3]))), ("drop of more than told", .drop(Drop(marks: [2, 3, 4, 5]))),
       ("finish", .finish(Script.finish)), ("receipt", .receipt), ("ping", .ping(7)),
       ("close", .close(Close(.interrupted, "enough"))), ("close for good", .close(Close(.storage, "enough"))),

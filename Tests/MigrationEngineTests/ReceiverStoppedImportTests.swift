@@ -39,7 +39,7 @@ import Testing
     let cancelled = Fault(.importCancelled, "the import was broken off")
     #expect(
       script.imported(.failure(cancelled)) == [
-        "say 1 close 10 the import was broken off", "close gate 1", "close 1 until 0.4",
+        "say 1 close 10 cause 10", "close gate 1", "close 1 until 0.4",
       ])
     #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 the import was broken off"])
   }
@@ -66,7 +66,7 @@ import Testing
   // MARK: A hanging import
 
   private static let left = [
-    "say 1 close 2 the transfer was interrupted on the receiving device", "close gate 1", "close 1 until 1.4",
+    "say 1 close 2", "close gate 1", "close 1 until 1.4",
   ]
 
   @Test func `a hanging import is left to the next run, and its sender is told`() {

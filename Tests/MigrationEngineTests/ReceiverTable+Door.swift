@@ -64,34 +64,34 @@ extension ReceiverTable {
         drop 7
     4 resumes
       paired...weighing, recording, staging
-        say 1 close 13 the other device has reconnected
+        say 1 close 13
         close 1 until 2.1
         converse 4
         say 4 greeting of here
         => engaged in 100 by 2
       asking
-        say 1 close 13 the other device has reconnected
+        say 1 close 13
         close 1 until 2.1
         converse 4
         say 4 greeting of here
         withdraw question
         => engaged in 100 by 2
       between
-        say 1 close 13 the other device has reconnected
+        say 1 close 13
         close 1 until 2.1
         converse 4
         say 4 greeting of here
         note 100
         => engaged in 100 by 2
       telling
-        say 1 close 13 the other device has reconnected
+        say 1 close 13
         end sync 1
         close 1 until 2.1
         converse 4
         say 4 greeting of here
         => engaged in 100 by 2
       receiving, failing, settling
-        say 1 close 13 the other device has reconnected
+        say 1 close 13
         close gate 1
         end stream 2
         end sync 1
@@ -100,7 +100,7 @@ extension ReceiverTable {
         say 4 greeting of here
         => engaged in 100 by 2
       concluding...answered
-        say 1 close 13 the other device has reconnected
+        say 1 close 13
         close gate 1
         end stream 2
         close 1 until 2.1

@@ -3,27 +3,27 @@ extension ReceiverTable {
   static let messages = """
     cut
       paired...weighing, recording, staging
-        say 1 close 16 the connection was lost
+        say 1 close 16
         close 1 until 2.1
         tell interrupted: the connection was lost
         make code
         => away 100 until 600.1, 5 LOST the connection was lost
       asking
-        say 1 close 16 the connection was lost
+        say 1 close 16
         close 1 until 2.1
         tell interrupted: the connection was lost
         make code
         withdraw question
         => away 100 until 600.1, 5 LOST the connection was lost
       between
-        say 1 close 16 the connection was lost
+        say 1 close 16
         close 1 until 2.1
         tell interrupted: the connection was lost
         make code
         note 100
         => away 100 until 600.1, 5 LOST the connection was lost
       telling
-        say 1 close 16 the connection was lost
+        say 1 close 16
         end sync 1
         close 1 until 2.1
         tell interrupted: the connection was lost
@@ -148,7 +148,7 @@ extension ReceiverTable {
         dismiss all
         => finishing until 2.1, 1 VIOLATION the plan came at the wrong time
       greeted
-        say 1 close 12 this transfer is not known here
+        say 1 close 12
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 4 the other device wants to continue a transfer that is not known here

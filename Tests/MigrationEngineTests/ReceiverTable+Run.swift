@@ -17,30 +17,30 @@ extension ReceiverTable {
         drop 9
         => finishing until 1.0, 143 interrupted
       paired...weighing, recording, staging
-        say 1 close 2 the transfer was interrupted on the receiving device
+        say 1 close 2
         close 1 until 0.5
         dismiss all
         => finishing until 1.0, 143 interrupted
       asking
-        say 1 close 2 the transfer was interrupted on the receiving device
+        say 1 close 2
         close 1 until 0.5
         dismiss all
         withdraw question
         => finishing until 1.0, 143 interrupted
       between
-        say 1 close 2 the transfer was interrupted on the receiving device
+        say 1 close 2
         close 1 until 0.5
         dismiss all
         note 100
         => finishing until 1.0, 143 interrupted
       telling
-        say 1 close 2 the transfer was interrupted on the receiving device
+        say 1 close 2
         end sync 1
         close 1 until 0.5
         dismiss all
         => finishing until 1.0, 143 interrupted
       receiving, settling
-        say 1 close 2 the transfer was interrupted on the receiving device
+        say 1 close 2
         close gate 1
         end stream 2
         end sync 1
@@ -103,7 +103,7 @@ extension ReceiverTable {
         tell progress of 100: receiving of 4/40
         drop 9
       settling
-        say 1 close 16 the connection was lost
+        say 1 close 16
         close gate 1
         end stream 2
         end sync 1
@@ -125,7 +125,7 @@ extension ReceiverTable {
         close 1 until 62.1
         drop 9
       settling
-        say 1 close 16 the connection was lost
+        say 1 close 16
         close gate 1
         end stream 2
         end sync 1
@@ -155,7 +155,7 @@ extension ReceiverTable {
         close 1 until 602.1
         drop 9
       settling
-        say 1 close 16 the connection was lost
+        say 1 close 16
         close gate 1
         end stream 2
         end sync 1
@@ -188,7 +188,7 @@ extension ReceiverTable {
       receiving
         tell progress of 100: receiving of 4/40
       settling
-        say 1 close 16 the connection was lost
+        say 1 close 16
         close gate 1
         end stream 2
         end sync 1

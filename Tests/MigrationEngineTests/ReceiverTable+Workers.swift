@@ -16,7 +16,7 @@ extension ReceiverTable {
         tell not stored root/a
       receiving, concluding, importing
         tell not stored root/a
-        say 1 refused root/a
+        say 1 not stored root/a
     weighed
       weighing
         tell offer 4, ? free
@@ -26,7 +26,7 @@ extension ReceiverTable {
         say 1 verdict 100 900 32M 16: refused 7
     cannot weigh
       weighing
-        say 1 close 9 the disk fails
+        say 1 close 9
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 1 the disk fails
@@ -35,7 +35,7 @@ extension ReceiverTable {
         say 1 verdict 100 900 32M 16: taken
     cannot record
       recording
-        say 1 close 9 the disk fails
+        say 1 close 9
         close 1 until 2.1
         dismiss all
         => finishing until 2.1, 1 the disk fails
@@ -46,7 +46,7 @@ extension ReceiverTable {
         read ledger 1
     cannot stage
       staging
-        say 1 failed 0 9 the disk fails
+        say 1 failed 0 9
         discard data 1
         note 100
     a part of the ledger
@@ -60,31 +60,31 @@ extension ReceiverTable {
         say 1 held end 1/10
     no ledger
       telling
-        say 1 failed 0 9 the disk fails
+        say 1 failed 0 9
         discard data 1
         end sync 1
         note 100
     sync failed
       telling
-        say 1 close 9 the disk fails
+        say 1 close 9
         close 1 until 2.1
       receiving, failing, settling
-        say 1 close 9 the disk fails
+        say 1 close 9
         close gate 1
         end stream 2
         close 1 until 2.1
     stream failed
       receiving
-        say 1 failed 0 9 the disk fails
+        say 1 failed 0 9
         discard data 1
         end sync 1
         note 100
       concluding
-        say 1 failed 0 9 the disk fails
+        say 1 failed 0 9
         discard data 1
         note 100
       settling
-        say 1 close 9 the disk fails
+        say 1 close 9
         close gate 1
         end sync 1
         close 1 until 2.1
@@ -93,7 +93,7 @@ extension ReceiverTable {
         import 100 of 1: 5/50
     cannot drop
       concluding
-        say 1 close 9 the disk fails
+        say 1 close 9
         close gate 1
         end stream 2
         close 1 until 2.1
@@ -106,7 +106,7 @@ extension ReceiverTable {
         => away 100 until 60.1, 5/50, RESULT
     import fails
       importing
-        say 1 failed 0 9 the disk fails
+        say 1 failed 0 9
         discard data 1
       importingAlone
         dismiss 3
@@ -114,7 +114,7 @@ extension ReceiverTable {
         => finishing until 2.1, 1 the disk fails
     stream over
       settling
-        say 1 close 16 the connection was lost
+        say 1 close 16
         close gate 1
         end sync 1
         close 1 until 2.1

@@ -85,7 +85,7 @@ extension ReceiverWalk {
       case 0 where chance(4): giveUp(on: id)
       case 0: say(.finish(Script.finish), on: id, next: .finishing)
       case 1: say(.drop(Drop(marks: [UInt128(dice.next())])), on: id, next: .sending)
-      case 2: say(.unsent(Unsent(path: [97], reason: .vanished)), on: id, next: .sending)
+      case 2: say(.notStored(NotStored(path: [97], .vanished)), on: id, next: .sending)
       case 3: feed(.drained(id))
       case 4 where chance(4): say(.ways(WayFixture.ways), on: id, next: .sending)
       default: arrive(senders[id] ?? 0)

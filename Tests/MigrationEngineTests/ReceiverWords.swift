@@ -118,15 +118,15 @@ enum Words {
       "verdict \(verdict.transfer) \(verdict.session) \(verdict.window >> 20)M \(verdict.streams): "
         + verdict.parts.map(text).joined(separator: ", ") + (verdict.flags.contains(.keepPairing) ? "; kept" : "")
     case .accept(let accept): "accept" + (accept.traits == nil ? "" : " traits")
-    case .failed(let failed): "failed \(failed.part) \(failed.close.code.rawValue) \(failed.close.message)"
+    case .failed(let failed): "failed \(failed.part) \(failed.close.text)"
     case .held(let held): "held \(held.kind) \(held.marks)"
     case .partial(let partial): "partial \(String(decoding: partial.path.bytes, as: UTF8.self))"
     case .heldEnd(let end): "held end \(text(end.held))"
     case .progress(let progress): "progress \(progress.phase) \(progress.done)"
     case .done(let done): "done \(text(done.total))"
-    case .refused(let refusal): "refused \(String(decoding: refusal.path.bytes, as: UTF8.self))"
+    case .notStored(let item): "not stored \(String(decoding: item.path, as: UTF8.self))"
     case .pong(let token): "pong \(token)"
-    case .close(let close): "close \(close.code.rawValue) \(close.message)"
+    case .close(let close): "close \(close.text)"
     case .ways(let ways): "ways \(ways.listening.map(\.port)) \(ways.dialling.map(\.port))"
     default: "\(message)"
     }
@@ -156,8 +156,8 @@ enum Words {
     case .interrupted(let reason): "interrupted: \(reason)"
     case .resumed(let held): "resumed \(held)"
     case .notice(let text): "notice \(text)"
-    case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
-    case .notStored(let path, _, _): "not stored \(String(decoding: path, as: UTF8.self))"
+    case .notStored(let item, _):
+      "\(item.isOfSender ? "unsent" : "not stored") \(String(decoding: item.path, as: UTF8.self))"
     case .renamed(let path, let target):
       "renamed \(String(decoding: path, as: UTF8.self)) to \(String(decoding: target, as: UTF8.self))"
     case .done(let result): "done \(text(result))"

@@ -115,9 +115,7 @@ extension TransferEvent {
     case .interrupted(let reason): "interrupted \(reason)"
     case .resumed(let held): "resumed \(held)"
     case .notice(let text): "notice \(text)"
-    case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
-    case .notStored(let path, let reason, let message):
-      "not stored \(String(decoding: path, as: UTF8.self)) \(reason)" + (message.map { " \($0)" } ?? "")
+    case .notStored(let item, _): "not stored \(String(decoding: item.path, as: UTF8.self)) \(item.reason.name)"
     case .renamed(let path, let target):
       "renamed \(String(decoding: path, as: UTF8.self)) to \(String(decoding: target, as: UTF8.self))"
     case .done(let result): "done \(result.text)"
@@ -149,16 +147,23 @@ extension ControlMessage {
     case .greeting(let greeting): "greeting \(greeting.label)"
     case .plan(let plan): "plan \(plan.transfer.map { "\($0)" } ?? "new") of \(plan.parts.count)"
     case .offer(let offer): "offer \(offer.text)"
-    case .failed(let failed): "failed \(failed.part) \(failed.close.code.rawValue) \(failed.close.message)"
+    case .failed(let failed): "failed \(failed.part) \(failed.close.text)"
     case .drop(let drop): "drop \(drop.marks.count)"
-    case .unsent(let unsent): "unsent \(String(decoding: unsent.path, as: UTF8.self))"
+    case .notStored(let item): "not stored \(String(decoding: item.path, as: UTF8.self))"
     case .finish(let finish): "finish \(finish.total.items)/\(finish.total.bytes)"
     case .receipt: "receipt"
     case .ways(let ways): "ways \(ways.listening.map(\.port)) \(ways.dialling.map(\.port))"
     case .pong(let token): "pong \(token)"
-    case .close(let close): "close \(close.code.rawValue) \(close.message)"
+    case .close(let close): "close \(close.text)"
     default: "\(self)"
     }
+  }
+}
+
+extension Close {
+  /// Its code, its cause, and its words.
+  var text: String {
+    "\(code.rawValue)" + (cause.map { " cause \($0.rawValue)" } ?? "") + (message.isEmpty ? "" : " \(message)")
   }
 }
 

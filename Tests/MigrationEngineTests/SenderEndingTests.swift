@@ -62,7 +62,7 @@ import Testing
 
     var session = SenderTrial.inState("preparing")
     #expect(
-      session.take(.walked(.failure(fault))) == ["say 1 close 11 no source", "stop 1", "close 1 until 102.0"])
+      session.take(.walked(.failure(fault))) == ["say 1 close 11 cause 11", "stop 1", "close 1 until 102.0"])
     #expect(session.close() == ["finish \(words)"])
   }
 
@@ -95,7 +95,7 @@ import Testing
       var away = trial
       #expect(away.pass(0.899) == [])
       #expect(away.pass(0.001) == ["finish \(words)"])
-      #expect(trial.meet().map { $0.drop { $0 != " " } }.contains(" \(trial.connection) close 11 no source"))
+      #expect(trial.meet().map { $0.drop { $0 != " " } }.contains(" \(trial.connection) close 11 cause 11"))
       #expect(trial.close() == ["finish \(words)"])
     }
   }
@@ -112,7 +112,7 @@ import Testing
     var trial = SenderTrial.inState("streaming")
     #expect(
       trial.take(.stop(.terminated)) == [
-        "say 1 close 2 the transfer was interrupted on the sending device", "stop 1", "close 1 until 100.4",
+        "say 1 close 2", "stop 1", "close 1 until 100.4",
       ])
     #expect(trial.end(0, .stopped, after: 0.1) == [])
     #expect(trial.close(after: 0.1) == [])
@@ -149,7 +149,10 @@ import Testing
     trial.hear(.close(Close(.importFailed, "full")))
     #expect(trial.take(.stop(.terminated)) == ["hurry to close 1 until 100.4"])
     let hint = "The received data is kept there: after a repair, run the same command again on both devices."
-    #expect(trial.pass(0.9) == ["finish importFailed: the other device stopped: \"full\" (\(hint))"])
+    #expect(
+      trial.pass(0.9) == [
+        "finish importFailed: the other device stopped: \"full\" (\(hint))"
+      ])
   }
 
   @Test func `a finished transfer stays finished although the user stops while it is being recorded`() {

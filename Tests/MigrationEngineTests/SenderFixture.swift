@@ -19,15 +19,15 @@ enum Fixture {
   static let keys = TransferKeys(hashKey: 4)
   static let accept = Accept(keys: keys, traits: DestinationTraits())
   static let verdict = verdict()
-  static let refusal = Refusal(path: path, generation: 5, reason: .tooLarge, message: "too big")
+  static let refusal = NotStored(path: path, generation: 5, .tooLarge)
   static let refusedMark = keys.mark(path: path, generation: 5)
   static let finish = Finish(
     total: Tally(items: 9, bytes: 900), unsent: 2, digest: 6, leftOut: LeftOut(present: 3),
     leftBehind: [LeftBehind(name: Array("user.x".utf8), count: 1)])
   static let done = Done(total: finish.total, losses: [Done.Loss(kind: .mode, count: 1)], notStored: 1)
   static let traffic = Traffic(sent: 800, saved: 70, seconds: 1.5)
-  static let unsent = Unsent(path: Array("tree/gone".utf8), reason: .vanished)
-  static let withheld = Unsent(path: path, notStorable: .tooLarge)
+  static let unsent = NotStored(path: Array("tree/gone".utf8), .vanished)
+  static let withheld = NotStored(path: path.bytes, .tooLarge)
   static let cut = Fault(.connection, "cut")
   static let counts = counts { _ in }
 
@@ -64,7 +64,7 @@ enum Fixture {
 
   static func unfinished(
     _ identifier: TransferID, _ receiver: KeyFingerprint = receiver, unsent: UInt64 = 0, done: Done? = nil,
-    refusals: [Refusal] = [], address: String = "", parts: Int = 1
+    refusals: [NotStored] = [], address: String = "", parts: Int = 1
   ) -> SenderEngine.UnfinishedTransfer {
     SenderEngine.UnfinishedTransfer(
       identifier: identifier, receiver: receiver, address: address,

@@ -230,7 +230,7 @@ import Testing
       "done 9/900 sent 0 saved 0 held 900 in 0.0 unsent 3 losses 1 left out 0 not stored 1 left behind 0 concluded 1200"
     #expect(
       trial.take(.lookedUp(.success([entry]))) == [
-        "tell not stored tree/file tooLarge too big", "tell \(result)", "forget 7", "stop preparing",
+        "tell not stored tree/file tooLarge", "tell \(result)", "forget 7", "stop preparing",
       ])
     #expect(trial.take(.forgot(7)) == [])
     #expect(trial.take(.walked(.failure(Fault(.device, "stopped")))) == ["finish \(result)"])

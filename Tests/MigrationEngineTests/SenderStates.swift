@@ -188,7 +188,7 @@ extension SenderTrial {
     ("HELD_END", .heldEnd(HeldEnd(held: Tally(items: 0, bytes: 20)))),
     ("PROGRESS", .progress(ImportProgress(phase: .verifying, done: 1, total: 4))),
     ("PROGRESS importing", .progress(ImportProgress(phase: .importing, done: 0, total: 0))),
-    ("REFUSED", .refused(Fixture.refusal)),
+    ("NOT_STORED", .notStored(Fixture.refusal)),
     ("DONE", .done(Fixture.done)),
     ("another DONE", .done(Done(total: Tally(items: 1, bytes: 1)))),
     ("FAILED", .failed(Failed(part: 0, Close(.noSpace, "full")))),

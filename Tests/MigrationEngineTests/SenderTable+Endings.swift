@@ -51,7 +51,7 @@ extension SenderTable {
     dial stopped | - | finishing interrupted: interrupted
     dial fails | - | finishing failed: broken
     # ending
-    met | converse 1; say 1 close 2 the transfer was interrupted on the sending device; close 1 until 100.4 | \
+    met | converse 1; say 1 close 2; close 1 until 100.4 | \
     finishing interrupted: interrupted
     3 s | finish interrupted: interrupted | over
     # over

@@ -3,20 +3,20 @@ extension SenderTable {
   static let sessions = """
     # greeting
     late: GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, PROGRESS, \
-    PROGRESS importing, REFUSED, DONE, another DONE, FAILED, FAILED of another, RECEIPT
+    PROGRESS importing, NOT_STORED, DONE, another DONE, FAILED, FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
     GREETING | tell paired there host; tell offer 10/1000 allocated 4096 flags 0; say 1 plan new of 1 | conversing
     # preparing
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, \
-    PROGRESS, PROGRESS importing, REFUSED, DONE, another DONE, FAILED, FAILED of another, RECEIPT
+    PROGRESS, PROGRESS importing, NOT_STORED, DONE, another DONE, FAILED, FAILED of another, RECEIPT
     a session
     walked | tell offer 10/1000 allocated 4096 flags 0; say 1 plan new of 1 | conversing
-    walk fails | say 1 close 11 no source; stop 1; close 1 until 102.0 | closing
-    stop | stop preparing; say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until \
+    walk fails | say 1 close 11 cause 11; stop 1; close 1 until 102.0 | closing
+    stop | stop preparing; say 1 close 2; stop 1; close 1 until \
     100.4 | closing
     # planned
-    late: GREETING, GREETING of a sender, ACCEPT, HELD, PARTIAL, HELD_END, PROGRESS, PROGRESS importing, REFUSED, \
+    late: GREETING, GREETING of a sender, ACCEPT, HELD, PARTIAL, HELD_END, PROGRESS, PROGRESS importing, NOT_STORED, \
     DONE, another DONE, FAILED, FAILED of another, RECEIPT
     a session
     VERDICT | record plan 1 77 of 1 for there at host:7 | conversing
@@ -25,38 +25,38 @@ extension SenderTable {
     statement; stop 1; close 1 until 102.0 | closing
     # recording the plan
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, \
-    PROGRESS, PROGRESS importing, REFUSED, DONE, another DONE, FAILED, FAILED of another, RECEIPT
+    PROGRESS, PROGRESS importing, NOT_STORED, DONE, another DONE, FAILED, FAILED of another, RECEIPT
     a session
     plan recorded | say 1 offer 10/1000 allocated 4096 flags 0 | conversing
-    plan not recorded | say 1 close 9 no memory; stop 1; close 1 until 102.0 | closing
+    plan not recorded | say 1 close 9; stop 1; close 1 until 102.0 | closing
     # offered
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, HELD, PARTIAL, HELD_END, \
     PROGRESS, PROGRESS importing, FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
     ACCEPT | begin ledger 1 | conversing
-    REFUSED | tell not stored tree/file tooLarge too big | conversing
+    NOT_STORED | tell not stored tree/file tooLarge | conversing
     DONE | record 7 9/900 refusals 0 | conversing
     another DONE | record 7 1/1 refusals 0 | conversing
-    FAILED | say 1 failed 0 7 full; say 1 receipt; stop 1; close 1 until 102.0 | closing
+    FAILED | say 1 failed 0 7; say 1 receipt; stop 1; close 1 until 102.0 | closing
     # comparing
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, PROGRESS, PROGRESS \
-    importing, REFUSED, DONE, another DONE, FAILED of another, RECEIPT
+    importing, NOT_STORED, DONE, another DONE, FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
     HELD | keep 1 held 2 | conversing
     PARTIAL | keep 1 partial tree/file | conversing
     HELD_END | export 1 77, no app, compressible; open 1.0 | conversing
-    FAILED | say 1 failed 0 7 full; say 1 receipt; stop 1; close 1 until 102.0 | closing
+    FAILED | say 1 failed 0 7; say 1 receipt; stop 1; close 1 until 102.0 | closing
     # opening
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, \
     PROGRESS, PROGRESS importing, DONE, another DONE, FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
-    REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
-    FAILED | say 1 failed 0 7 full; abandon export 1 | conversing
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
+    NOT_STORED | refuse 1; tell not stored tree/file tooLarge | conversing
+    FAILED | say 1 failed 0 7; abandon export 1 | conversing
     withholding | tell notice some are too large | conversing
-    unsent | tell unsent tree/gone; say 1 unsent tree/gone | conversing
+    unsent | tell not stored tree/gone vanished; say 1 not stored tree/gone | conversing
     exported | finish window 1; note finish 1 77 9/900; say 1 drop 65536 | conversing
     export fails | say 1 failed 0 11 no export | conversing
     stream joined | read window 1 | conversing
@@ -71,11 +71,11 @@ extension SenderTable {
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, \
     PROGRESS, PROGRESS importing, DONE, another DONE, FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
-    REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
-    FAILED | say 1 failed 0 7 full; abandon export 1 | conversing
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
+    NOT_STORED | refuse 1; tell not stored tree/file tooLarge | conversing
+    FAILED | say 1 failed 0 7; abandon export 1 | conversing
     withholding | tell notice some are too large | conversing
-    unsent | tell unsent tree/gone; say 1 unsent tree/gone | conversing
+    unsent | tell not stored tree/gone vanished; say 1 not stored tree/gone | conversing
     exported | finish window 1; note finish 1 77 9/900; say 1 drop 65536 | conversing
     export fails | say 1 failed 0 11 no export | conversing
     stream finished | forget stream 1.0 | conversing
@@ -89,7 +89,7 @@ extension SenderTable {
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, DONE, another DONE, FAILED of \
     another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
     FAILED | say 1 receipt; stop 1; close 1 until 102.0 | closing
     stream finished | forget stream 1.0 | conversing
     stream lost | move 1.0 to 1; open 1.1 for 0 attempts 1 | conversing
@@ -97,8 +97,8 @@ extension SenderTable {
     stream fails | forget stream 1.0; say 1 close 3 no END; stop 1; close 1 until 102.0 | closing
     # given up
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, \
-    PROGRESS, PROGRESS importing, REFUSED, DONE, another DONE, FAILED, FAILED of another, RECEIPT
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
+    PROGRESS, PROGRESS importing, NOT_STORED, DONE, another DONE, FAILED, FAILED of another, RECEIPT
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
     PING | say 1 pong 9 | conversing
     CLOSE interrupted | stop 1; close 1 until 102.0 | closing
     CLOSE silent | stop 1; close 1 until 102.0 | closing
@@ -106,7 +106,7 @@ extension SenderTable {
     cut | stop 1; close 1 until 102.0 | closing
     violation | say 1 close 3 nonsense; stop 1; close 1 until 102.0 | closing
     withholding | tell notice some are too large | conversing
-    unsent | tell unsent tree/gone | conversing
+    unsent | tell not stored tree/gone vanished | conversing
     exported | say 1 receipt; stop 1; close 1 until 102.0 | closing
     export fails | say 1 receipt; stop 1; close 1 until 102.0 | closing
     stream finished | forget stream 1.0 | conversing
@@ -117,11 +117,11 @@ extension SenderTable {
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, \
     PROGRESS, PROGRESS importing, DONE, another DONE, FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
-    REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
-    FAILED | say 1 failed 0 7 full; abandon export 1 | conversing
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
+    NOT_STORED | refuse 1; tell not stored tree/file tooLarge | conversing
+    FAILED | say 1 failed 0 7; abandon export 1 | conversing
     drained | say 1 drop 1 | conversing
-    finish not noted | say 1 close 9 no thread; stop 1; close 1 until 102.0 | closing
+    finish not noted | say 1 close 9; stop 1; close 1 until 102.0 | closing
     stream finished | forget stream 1.0 | conversing
     stream lost | forget stream 1.0 | conversing
     stream stopped | forget stream 1.0 | conversing
@@ -132,11 +132,11 @@ extension SenderTable {
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, \
     PROGRESS, PROGRESS importing, DONE, another DONE, FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
-    REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
-    FAILED | say 1 failed 0 7 full; abandon export 1 | conversing
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
+    NOT_STORED | refuse 1; tell not stored tree/file tooLarge | conversing
+    FAILED | say 1 failed 0 7; abandon export 1 | conversing
     finish noted | say 1 finish 9/900; progress 1 verifying of 9/900 | conversing
-    finish not noted | say 1 close 9 no thread; stop 1; close 1 until 102.0 | closing
+    finish not noted | say 1 close 9; stop 1; close 1 until 102.0 | closing
     stream finished | forget stream 1.0 | conversing
     stream lost | forget stream 1.0 | conversing
     stream stopped | forget stream 1.0 | conversing
@@ -147,14 +147,14 @@ extension SenderTable {
     late: GREETING, GREETING of a sender, VERDICT, VERDICT refused, VERDICT of two, ACCEPT, HELD, PARTIAL, HELD_END, \
     FAILED of another, RECEIPT
     a session
-    stop | say 1 close 2 the transfer was interrupted on the sending device; stop 1; close 1 until 100.4 | closing
+    stop | say 1 close 2; stop 1; close 1 until 100.4 | closing
     PROGRESS | progress 1 verifying of 9/900 0.25 | conversing
     PROGRESS importing | progress 1 importing of 9/900 | conversing
-    REFUSED | refuse 1; tell not stored tree/file tooLarge too big | conversing
+    NOT_STORED | refuse 1; tell not stored tree/file tooLarge | conversing
     DONE | record 77 9/900 refusals 0 | conversing
     another DONE | say 1 close 3 the other device broke the protocol: the receiver's last word contradicts an \
     earlier statement; stop 1; close 1 until 102.0 | closing
-    FAILED | say 1 failed 0 7 full; say 1 receipt; stop 1; close 1 until 102.0 | closing
+    FAILED | say 1 failed 0 7; say 1 receipt; stop 1; close 1 until 102.0 | closing
     stream finished | forget stream 1.0 | conversing
     stream lost | forget stream 1.0 | conversing
     stream stopped | forget stream 1.0 | conversing

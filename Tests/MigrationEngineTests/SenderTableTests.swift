@@ -21,7 +21,7 @@ enum SenderTable {
     CLOSE interrupted | stop 1; close 1 until 102.0 | closing
     CLOSE silent | stop 1; close 1 until 102.0 | closing
     CLOSE full | stop 1; close 1 until 102.0 | closing
-    cut | say 1 close 16 cut; stop 1; close 1 until 102.0 | closing
+    cut | say 1 close 16; stop 1; close 1 until 102.0 | closing
     violation | say 1 close 3 nonsense; stop 1; close 1 until 102.0 | closing
     """
 
@@ -32,7 +32,7 @@ enum SenderTable {
     "PROGRESS": "the import's progress", "PROGRESS importing": "the import's progress",
     "VERDICT": "the verdict", "VERDICT refused": "the verdict", "VERDICT of two": "the verdict",
     "FAILED": "the failure of a part", "FAILED of another": "the failure of a part",
-    "REFUSED": "an item that is not stored", "DONE": "the receiver's last word",
+    "NOT_STORED": "an item that is not stored", "DONE": "the receiver's last word",
     "another DONE": "the receiver's last word", "RECEIPT": "a message that only a sender sends",
   ]
 

@@ -145,7 +145,7 @@ import Testing
       trial.hear(.greeting(Fixture.greeting()))
       return trial
     }
-    let ended = "say 1 close 2 the transfer was interrupted on the sending device"
+    let ended = "say 1 close 2"
     var judged = trial()
     #expect(judged.take(.stop(.interrupted)) == [])
     #expect(judged.engine.nextMoment.map { rounded($0 - judged.now) } == EndLimits.plan)
@@ -160,7 +160,7 @@ import Testing
     #expect(impatient.take(.stop(.interrupted)).contains(ended))
     var cut = trial()
     #expect(cut.take(.stop(.interrupted)) == [])
-    #expect(cut.take(.broke(ConnectionID(1), Fixture.cut)) == ["say 1 close 16 cut", "stop 1", "close 1 until 100.4"])
+    #expect(cut.take(.broke(ConnectionID(1), Fixture.cut)) == ["say 1 close 16", "stop 1", "close 1 until 100.4"])
   }
 
   @Test func `the user sees the progress five times a second`() {
@@ -197,22 +197,22 @@ import Testing
 
   @Test func `the receiver gets as many unsent items as may be named, the user all of them`() {
     var trial = SenderTrial.streaming()
-    for _ in 0..<Limits.unsent {
+    for _ in 0..<Limits.notStored {
       #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)).count == 2)
     }
-    #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)) == ["tell unsent tree/gone"])
+    #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)) == ["tell not stored tree/gone vanished"])
   }
 
   @Test func `items named as not stored are recorded with DONE, each session's anew`() {
     var trial = SenderTrial.streaming()
-    trial.hear(.refused(Fixture.refusal))
-    trial.hear(.refused(Fixture.refusal))
+    trial.hear(.notStored(Fixture.refusal))
+    trial.hear(.notStored(Fixture.refusal))
     _ = trial.cut()
     _ = trial.comeBack()
-    #expect(trial.hear(.refused(Fixture.refusal)).count == 2)
+    #expect(trial.hear(.notStored(Fixture.refusal)).count == 2)
     #expect(
       trial.take(.unsent(SessionNumber(2), Fixture.withheld)) == [
-        "tell not stored tree/file tooLarge", "say 2 unsent tree/file",
+        "tell not stored tree/file tooLarge", "say 2 not stored tree/file",
       ])
     trial.take(.unsent(SessionNumber(2), Fixture.unsent))
     trial.export()
@@ -221,9 +221,9 @@ import Testing
 
   @Test func `items already named as not stored are not named again before DONE`() {
     var trial = SenderTrial.inState("finishing")
-    trial.hear(.refused(Fixture.refusal))
+    trial.hear(.notStored(Fixture.refusal))
     trial.loseAndMeetAgain()
-    #expect(trial.hear(.refused(Fixture.refusal)) == [])
+    #expect(trial.hear(.notStored(Fixture.refusal)) == [])
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 1"])
   }
 
@@ -234,23 +234,23 @@ import Testing
     ])
     trial.meet()
     trial.plan(Fixture.verdict(of: 7))
-    #expect(trial.hear(.refused(Fixture.refusal)) == [])
+    #expect(trial.hear(.notStored(Fixture.refusal)) == [])
     #expect(trial.hear(.done(Fixture.done)) == ["record 7 9/900 refusals 1"])
   }
 
   @Test func `items that the source no longer has are not kept as not stored, nor reported after their DROP`() {
     let gone = ExportResult(finish: Fixture.finish, stale: [Fixture.refusedMark])
     var trial = SenderTrial.streaming()
-    #expect(trial.hear(.refused(Fixture.refusal)) == ["refuse 1", "tell not stored tree/file tooLarge too big"])
+    #expect(trial.hear(.notStored(Fixture.refusal)) == ["refuse 1", "tell not stored tree/file tooLarge"])
     trial.export(gone)
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
 
     var late = SenderTrial.streaming()
     late.export(gone)
-    #expect(late.hear(.refused(Fixture.refusal)) == [])
+    #expect(late.hear(.notStored(Fixture.refusal)) == [])
     // Another generation of it is another item.
     #expect(
-      late.hear(.refused(Refusal(path: Fixture.path, generation: 6, reason: .other))) == [
+      late.hear(.notStored(NotStored(path: Fixture.path, generation: 6, .other))) == [
         "refuse 1 something else", "tell not stored tree/file other",
       ])
     #expect(late.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 1"])
@@ -258,18 +258,18 @@ import Testing
 
   @Test func `the items named before DONE are all that is kept as not stored`() {
     var trial = SenderTrial.streaming()
-    trial.hear(.refused(Fixture.refusal))
+    trial.hear(.notStored(Fixture.refusal))
     trial.export()
     trial.loseAndMeetAgain()
     #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
   }
 
   @Test func `no more items are kept as not stored than a session may name`() {
-    var named = NamedItems(Array(repeating: Fixture.refusal, count: Limits.unsent))
-    #expect(named.refusals.count == Limits.unsent)
+    var named = NamedItems(Array(repeating: Fixture.refusal, count: Limits.notStored))
+    #expect(named.refusals.count == Limits.notStored)
     let isTold = named.add(Fixture.refusal)
     #expect(isTold)
-    #expect(named.refusals.count == Limits.unsent)
+    #expect(named.refusals.count == Limits.notStored)
   }
 
   @Test func `stale items are sent a page at a time, as the connection takes them, and FINISH after them`() {
@@ -315,7 +315,7 @@ import Testing
     #expect(cut.take(.finishNoted(session, 77, nil)) == ["read window 1"])
     var failed = trial
     #expect(
-      failed.take(.finishNoted(session, 77, Fault(.device, "no thread"))).first == "say 1 close 9 no thread")
+      failed.take(.finishNoted(session, 77, Fault(.device, "no thread"))).first == "say 1 close 9")
     #expect(
       trial.take(.finishNoted(session, 77, nil)) == ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
     #expect(trial.take(.drained(ConnectionID(1))) == [])

@@ -133,12 +133,12 @@ extension SenderWalk {
         !work.contains { if case .record = $0 { true } else { false } }, "a part is offered before DONE is written")
       newest = totals.part
       switch Int.random(in: 0..<8, using: &dice) {
-      case 0 where continues: talk = [.refused(Fixture.refusal), .done(Fixture.done)]
+      case 0 where continues: talk = [.notStored(Fixture.refusal), .done(Fixture.done)]
       case 1: talk = [failed]
       default:
         talk = [
           .accept(Fixture.accept), .held(Held(kind: .staged, marks: [1])),
-          .heldEnd(HeldEnd(held: Tally(items: 1, bytes: 10))), .refused(Fixture.refusal),
+          .heldEnd(HeldEnd(held: Tally(items: 1, bytes: 10))), .notStored(Fixture.refusal),
         ]
       }
     case .failed:

@@ -18,10 +18,9 @@ import Testing
   func `a reason from the other device ends this one with the documented code`(
     code: Close.Code, kind: TransferFailure.Kind
   ) {
-    let failure = TransferFailure(told: Close(code, "a \u{1B}[31m reason", hint: "Do \u{202E}this."))
+    let failure = TransferFailure(told: Close(code, "a \u{1B}[31m reason"))
     #expect(failure.kind == kind)
     #expect(!failure.message.unicodeScalars.contains("\u{1B}"))
-    #expect(failure.hint?.contains("this") != true, "the hint is this device's own")
   }
 
   @Test func `missing room is reported in sizes for people`() {
@@ -40,18 +39,40 @@ import Testing
       words(Close(.noSpace, "no", bytes: bytes, items: Close.Space(needed: 9, available: 3_000_000)))
         == "the other device stopped: there is not enough space; it needs 12.3 GB and has 4.1 GB")
     #expect(
-      words(Close(.noSpace, "writing 'a' failed", name: [0x61])) == #"the other device stopped: "writing 'a' failed""#)
+      words(Close(.noSpace)) == "the other device stopped: there is not enough space, or its user does not want so much"
+    )
   }
 
-  @Test func `a name that the message lacks is added, and cannot control a terminal`() {
+  @Test func `a known code or cause is worded here, with its name and error, and no text of the other device`() {
+    let name = Array("a\u{1B}b".utf8)
     #expect(
-      words(Close(.exists, "it exists", name: Array("a\u{1B}b".utf8)))
-        == #"the other device stopped: "it exists" ($'a\x1bb')"#)
+      words(Close(.exists, "text", name: name))
+        == #"the other device stopped: an item of this name exists there ($'a\x1bb')"#)
     #expect(
-      words(Close(.exists, "$'a\\x1bb' exists", name: Array("a\u{1B}b".utf8)))
-        == #"the other device stopped: "$'a\x1bb' exists""#)
-    #expect(words(Close(.storage, "\" peer: hint: b")) == #"the other device stopped: "\" peer: hint: b""#)
-    let long = words(Close(.storage, "no", name: [UInt8](repeating: 0x61, count: 60_000)))
+      words(Close(.storage, "text", name: [0x61], error: 5))
+        == "the other device stopped: its disk or its system has failed ('a'): Input/output error")
+    #expect(words(Close(.storage, error: 999)).hasSuffix("has failed: error 999 of the system"))
+    #expect(
+      words(Close(.unknownTransfer, "text", for: .forgotten))
+        == "the other device stopped: its user has forgotten this device")
+    #expect(words(Close(.refused)) == "the other device did not take it: its user does not want it")
+    for code in (1...21).map({ Close.Code(rawValue: $0) }) where code.isWorded && code != .silent {
+      #expect(!words(Close(code, "text")).contains("text"), "\(code)")
+      #expect(words(Close(code, "text", for: Close.Cause(rawValue: 999))) == words(Close(code)), "\(code)")
+    }
+  }
+
+  @Test func `every cause has words of its own`() {
+    let all = (1...17).map { words(Close(.other, for: Close.Cause(rawValue: $0))) }
+    #expect(Set(all).count == 17 && all.allSatisfy { !$0.contains("code") })
+  }
+
+  @Test func `without words of its own, this device quotes the other one, or names the code`() {
+    #expect(words(Close(.violation, "\" peer: hint: b")) == #"the other device stopped: "\" peer: hint: b""#)
+    #expect(words(Close(.importFailed, "no \u{1B}")) == #"the other device stopped: "no \u{1b}""#)
+    #expect(words(Close(Close.Code(rawValue: 99))) == "the other device stopped: it does not say why (code 99)")
+    #expect(words(Close(.silent, "stream 3 has joined before")).hasSuffix(#""stream 3 has joined before""#))
+    let long = words(Close(.storage, name: [UInt8](repeating: 0x61, count: 60_000)))
     #expect(long.count < 600 && long.hasSuffix("aaa')"))
   }
 
@@ -62,15 +83,8 @@ import Testing
   }
 
   @Test func `an empty name is ignored, and a long one is cut at its beginning`() {
-    #expect(words(Close(.storage, "it fails", name: [])) == #"the other device stopped: "it fails""#)
-    #expect(words(Close(.storage, "it fails", name: [UInt8](repeating: 0x61, count: 512))).contains("fails\" ('aaa"))
-    #expect(words(Close(.storage, "it fails", name: [UInt8](repeating: 0x61, count: 513))).contains("fails\" (…'aaa"))
-  }
-
-  @Test func `only a lack of space has figures`() {
-    let bytes = Close.Space(needed: 2_000_000, available: 1_000_000)
-    #expect(
-      words(Close(.storage, "it fails", bytes: bytes))
-        == #"the other device stopped: "it fails"; it needs 2.0 MB and has 1.0 MB"#)
+    #expect(words(Close(.storage, name: [])) == words(Close(.storage)))
+    #expect(words(Close(.storage, name: [UInt8](repeating: 0x61, count: 512))).contains("failed ('aaa"))
+    #expect(words(Close(.storage, name: [UInt8](repeating: 0x61, count: 513))).contains("failed (…'aaa"))
   }
 }

@@ -152,7 +152,7 @@ import Testing
     let (old, new) = (try AppDevice(["kept": "text"]), try AppDevice(["own": "data"]))
     let migration = try Migration(from: try old.source())
     let error = archiveError { try migration.arrive(at: try new.importer()) }
-    #expect(error?.code == .destination && error?.hint?.contains("--replace") == true)
+    #expect(error?.code == .appHasData && error?.hint?.contains("--replace") == true)
     #expect(new.documents == ["own": "data"])
     #expect(new.app.importRecord == nil)
   }

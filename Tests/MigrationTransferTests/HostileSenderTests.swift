@@ -68,11 +68,11 @@ import Testing
     let (failure, code) = try misbehave(try Scratch()) { sender, _, _ in
       let path = [UInt8](repeating: 0x1B, count: Limits.path)
       for _ in 0...64 {
-        sender.control.say(.unsent(Unsent(path: path, reason: .vanished)))
+        sender.control.say(.notStored(NotStored(path: path, .vanished)))
         try sender.passOn()
       }
     }
-    #expect(failure?.message.contains("the list of unsent items exceeds its limit") == true)
+    #expect(failure?.message.contains("the list of items that are not stored exceeds its limit") == true)
     #expect(code == .violation)
   }
 

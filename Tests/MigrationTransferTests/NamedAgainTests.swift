@@ -16,7 +16,7 @@ import Testing
   private let destination: Scratch
   private let homes: Scratch
   private let taken: ArchivePath
-  private let expected = [("tree/a:b", RefusalReason.nameNotAllowed), ("tree/taken", .nameTaken)].map {
+  private let expected = [("tree/a:b", NotStored.Reason.nameNotAllowed), ("tree/taken", .nameTaken)].map {
     "\($0): \($1.rawValue)"
   }
 
@@ -31,8 +31,8 @@ import Testing
 
   private func named(_ events: Events) -> [String] {
     events.all.compactMap { event in
-      guard case .notStored(let path, let reason, _) = event else { return nil }
-      return "\(String(decoding: path, as: UTF8.self)): \(reason.rawValue)"
+      guard case .notStored(let item, _) = event else { return nil }
+      return "\(String(decoding: item.path, as: UTF8.self)): \(item.reason.rawValue)"
     }.sorted()
   }
 

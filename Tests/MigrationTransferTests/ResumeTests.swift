@@ -231,14 +231,18 @@ extension Events {
       done: Done(total: Tally(items: 3, bytes: 4)), at: Timestamp.coarseNow().seconds)
     remembered.parts[0].unsent = 1
     let path = try ArchivePath(Array("tree/a:b".utf8))
-    remembered.parts[0].notStored = [Refusal(path: path, generation: 1, reason: .nameNotAllowed)]
+    remembered.parts[0].notStored = [NotStored(path: path, generation: 1, .nameNotAllowed)]
     _ = try pair.sendingStore.create(remembered)
     // No program listens there.
     let sender = try pair.sender(to: 1, code: nil)
     let result = try sender.result()
     #expect(result.total == Tally(items: 3, bytes: 4))
     let isNamed = sender.events.all.contains { event in
-      if case .notStored(path.bytes, .nameNotAllowed, nil) = event { true } else { false }
+      if case .notStored(let item, nil) = event {
+        item.path == path.bytes && item.reason == .nameNotAllowed
+      } else {
+        false
+      }
     }
     #expect(isNamed)
     #expect((result.sentBytes, result.heldBytes, result.unsent) == (0, 4, 1))

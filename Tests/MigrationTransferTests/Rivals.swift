@@ -71,7 +71,7 @@ final class Rivals: Sendable {
     mayStart.set()
     while BootInstant.now() < finish {}
     if isLying { try? stream.say(try Self.frame("late", keys).frame(1)) }
-    older.control.say(.unsent(Unsent(path: Array("root/gone".utf8), reason: .vanished)))
+    older.control.say(.notStored(NotStored(path: Array("root/gone".utf8), .vanished)))
     meeting?.holdFinish()
     older.control.say(.finish(try Self.finish(["root", "root/older"], accept.keys)))
     let answer = try Self.lastWord(&older)

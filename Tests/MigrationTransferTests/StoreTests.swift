@@ -29,11 +29,11 @@ import Testing
 
   private static let plan = Plan([Part(.folders([Root(kind: .file, name: [0x61, 0xFF])]), name: "a")])
 
-  private func refusals(_ count: Int, message: String? = "Ä") throws -> [Refusal] {
+  private func refusals(_ count: Int, long: Int = 0) throws -> [NotStored] {
     try (0..<count).map { number in
-      Refusal(
-        path: try ArchivePath(Array("a/\(number)".utf8)), generation: 7, reason: .nameTaken,
-        message: number == 0 ? nil : message)
+      let name = "a/\(number)" + String(repeating: "n", count: long)
+      return NotStored(
+        path: try ArchivePath(Array(name.utf8)), generation: 7, .nameTaken, error: number == 0 ? nil : 22)
     }
   }
 
@@ -63,7 +63,7 @@ import Testing
       parts: Array(repeating: one.parts[0], count: 20))
     for number in many.parts.indices {
       many.parts[number].notStored = try (0..<60).map { item in
-        Refusal(path: try ArchivePath(Array("a/\(item)\(long)".utf8)), generation: 7, reason: .nameTaken, message: nil)
+        NotStored(path: try ArchivePath(Array("a/\(item)\(long)".utf8)), generation: 7, .nameTaken)
       }
     }
     let bytes = many.encoded
@@ -200,10 +200,8 @@ import Testing
 
   @Test func `as many names as a session may have are remembered`() throws {
     var remembered = try receiving(2, into: [0x2F], done: 77)
-    remembered.parts[0].notStored = try refusals(
-      Limits.unsent + 9, message: String(repeating: "m", count: 400)
-    ).nameable
-    #expect(remembered.parts[0].notStored.count == Limits.unsent)
+    remembered.parts[0].notStored = try refusals(Limits.notStored + 9, long: 200).nameable
+    #expect(remembered.parts[0].notStored.count == Limits.notStored)
     #expect(remembered.encoded.count < RememberedTransfer.sizeLimit)
     #expect(try RememberedTransfer(encoded: remembered.encoded) == remembered)
   }

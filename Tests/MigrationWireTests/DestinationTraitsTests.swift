@@ -64,7 +64,7 @@ import Testing
     var traits = DestinationTraits()
     traits.largestFile = 4_294_967_295
     traits.longestTarget = 1023
-    func refusal(_ body: ItemRecord.Body) -> RefusalReason? {
+    func refusal(_ body: ItemRecord.Body) -> NotStored.Reason? {
       traits.refusal(of: ItemRecord(path: path("a"), generation: 1, body: body))
     }
     #expect(refusal(.file(size: 4_294_967_295)) == nil && refusal(.file(size: 4_294_967_296)) == .tooLarge)
@@ -77,7 +77,7 @@ import Testing
 
   @Test func `a hard link is refused for its own name, and for its target's`() {
     let traits = Self.traits(.noTrailingDot)
-    func refusal(_ from: String, _ target: String) -> RefusalReason? {
+    func refusal(_ from: String, _ target: String) -> NotStored.Reason? {
       traits.refusal(of: ItemRecord(path: path(from), generation: 1, body: .hardLink(target: path(target))))
     }
     #expect(refusal("a", "b") == nil && refusal("a.", "b") == .nameNotAllowed && refusal("a", "b.") == .targetNotStored)

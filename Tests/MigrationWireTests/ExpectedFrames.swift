@@ -131,8 +131,8 @@ enum Expected {
 
   private static func noSpace(name: [UInt8]? = nil) -> Close {
     Close(
-      .noSpace, "not enough space", hint: "Make room.", name: name,
-      bytes: Close.Space(needed: 5000, available: 4000), items: Close.Space(needed: 7000, available: 6000))
+      .noSpace, "not enough space", for: .recordsFull, name: name,
+      bytes: Close.Space(needed: 5000, available: 4000), items: Close.Space(needed: 7000, available: 6000), error: 28)
   }
 
   private static let plans: [String: Frame] = [
@@ -175,7 +175,7 @@ enum Expected {
     "verdict-smallest": verdict([.taken()], window: 2_621_440, streams: 1),
     "verdict-largest": verdict([.taken()], window: .max, streams: 64, flags: Verdict.Flags(rawValue: .max)),
     "verdict-codes": verdict(
-      [.taken(), .finished] + (1...21).map { .refused(Close(Close.Code(rawValue: $0), nil)) }),
+      [.taken(), .finished] + (1...21).map { .refused(Close(Close.Code(rawValue: $0))) }),
     "verdict-unknown-code": verdict([.refused(Close(Close.Code(rawValue: 999), "later"))]),
     "verdict-space": verdict([
       .refused(noSpace()), .refused(Close(.exists, "an entry exists", name: [0xFF] + ascii("name"))),
@@ -205,15 +205,18 @@ enum Expected {
 
   private static let endings: [String: Frame] = [
     "drop": .control(.drop(Drop(marks: [counted(0x60), counted(0x70)]))),
-    "unsent": .control(.unsent(Unsent(path: ascii("photos/x"), reason: .vanished))),
-    "unsent-message": .control(
-      .unsent(
-        Unsent(
-          path: ascii("photos/" + String(repeating: "n", count: 300)), reason: .beyondLimits, message: "zu länglich"))),
-    "unsent-differing": .control(.unsent(Unsent(path: ascii("photos/x"), reason: .differing))),
-    "unsent-later": .control(.unsent(Unsent(path: ascii("s"), reason: Unsent.Reason(rawValue: 200)))),
-    "unsent-not-storable": .control(
-      .unsent(Unsent(path: path("photoz"), notStorable: .kindNotSupported))),
+    "not-stored": .control(.notStored(NotStored(path: ascii("photos/x"), .vanished))),
+    "not-stored-error": .control(.notStored(NotStored(path: ascii("photos/x"), .unreadable, error: 13))),
+    "not-stored-long": .control(
+      .notStored(NotStored(path: ascii("photos/" + String(repeating: "n", count: 300)), .beyondLimits))),
+    "not-stored-differing": .control(.notStored(NotStored(path: ascii("photos/x"), .existsAndDiffers))),
+    "not-stored-later": .control(.notStored(NotStored(path: ascii("s"), NotStored.Reason(rawValue: 200)))),
+    "not-stored-withheld": .control(.notStored(NotStored(path: ascii("photoz"), .kindNotSupported))),
+    "not-stored-state": .control(
+      .notStored(NotStored(path: path("photos/a:b"), generation: counted(0xA0), .nameNotAllowed))),
+    "not-stored-state-later": .control(
+      .notStored(
+        NotStored(path: path("photos/a:b"), generation: counted(0xA0), NotStored.Reason(rawValue: 200)))),
     "finish-behind": .control(
       .finish(
         Finish(
@@ -263,11 +266,6 @@ enum Expected {
     "done-removed": .control(
       .done(Done(total: Tally(items: 12, bytes: 3456), removed: Done.Removed(count: 9, unsettled: 4)))),
     "done-not-stored": .control(.done(Done(total: Tally(items: 12, bytes: 3456), notStored: 3))),
-    "refused": .control(
-      .refused(Refusal(path: path("photos/a:b"), generation: counted(0xA0), reason: .nameNotAllowed))),
-    "refused-later": .control(
-      .refused(
-        Refusal(path: path("photos/a:b"), generation: counted(0xA0), reason: RefusalReason(rawValue: 200)))),
     "receipt": .control(.receipt),
     "ways": .control(
       .ways(
@@ -282,7 +280,7 @@ enum Expected {
     "pong": .control(.pong(.max)),
     "close": .control(.close(Close(.interrupted, "interrupted"))),
     "close-exists": .control(
-      .close(Close(.exists, "an entry exists", hint: "Move it.", name: [0xFF] + ascii("name")))),
+      .close(Close(.exists, "an entry exists", for: Close.Cause(rawValue: 999), name: [0xFF] + ascii("name")))),
     "close-space": .control(
       .close(
         Close(

@@ -32,7 +32,7 @@ import Testing
   @Test func `a failure has the fields of CLOSE and its part`() {
     let fields: [Field] = [(1, u16(9)), (2, ascii("m")), (9, u16(4_095))]
     #expect(code(.failed, body(fields)) == nil)
-    for tag in [1, 2, 9] as [UInt8] { #expect(code(.failed, changed(fields, tag, nil)) == .field) }
+    for tag in [1, 9] as [UInt8] { #expect(code(.failed, changed(fields, tag, nil)) == .field) }
     #expect(code(.failed, changed(fields, 2, [UInt8](repeating: 0x61, count: 1_025))) == .limit)
     #expect(code(.failed, changed(fields, 4, [UInt8](repeating: 0, count: 65_536))) == .limit)
     #expect(code(.failed, changed(fields, 9, [1])) == .truncated)
@@ -157,31 +157,32 @@ import Testing
     #expect(Done(total: Tally(), renamed: items).renamed == 2_000)
   }
 
-  @Test func `an unsent item has a reason, also of a later version, and short texts`() {
+  @Test func `an item that is not stored has a path and a reason, also of a later version`() {
     let fields: [Field] = [(1, ascii("../x")), (2, [1])]
-    #expect(code(.unsent, body(fields)) == nil)
-    #expect(code(.unsent, changed(fields, 2, [0])) == nil && code(.unsent, changed(fields, 2, [8])) == nil)
-    #expect(code(.unsent, changed(fields, 2, [])) == .truncated)
-    // Only reason 7 has the trait that the destination lacks.
-    #expect(code(.unsent, changed(fields, 2, [7])) == .field && code(.unsent, body(fields + [(4, [1])])) == .field)
-    #expect(code(.unsent, body([fields[0], (2, [7]), (4, [9])])) == nil)
-    #expect(code(.unsent, body([fields[0], (2, [7]), (4, [10])])) == nil)
-    #expect(code(.unsent, body([fields[0], (2, [8]), (4, [1])])) == .field)
-    #expect(code(.unsent, changed(fields, 1, [UInt8](repeating: 1, count: 65_535))) == nil)
-    #expect(code(.unsent, changed(fields, 1, [UInt8](repeating: 1, count: 65_536))) == .limit)
-    #expect(code(.unsent, changed(fields, 3, [UInt8](repeating: 0x61, count: 1_024))) == nil)
-    #expect(code(.unsent, changed(fields, 3, [UInt8](repeating: 0x61, count: 1_025))) == .limit)
+    #expect(code(.notStored, body(fields)) == nil && code(.notStored, changed(fields, 2, [200])) == nil)
+    #expect(
+      code(.notStored, changed(fields, 2, [0])) == .value && code(.notStored, changed(fields, 2, [])) == .truncated)
+    #expect(code(.notStored, changed(fields, 1, [UInt8](repeating: 1, count: 65_535))) == nil)
+    #expect(code(.notStored, changed(fields, 1, [UInt8](repeating: 1, count: 65_536))) == .limit)
+    #expect(code(.notStored, changed(fields, 1, [])) == .value && code(.notStored, changed(fields, 1, nil)) == .field)
+    #expect(
+      code(.notStored, body(fields + [(4, [0, 13])])) == nil
+        && code(.notStored, body(fields + [(4, [0, 0])])) == .value)
   }
 
-  @Test func `an item that is not stored has a path, a reason, also of a later version, and a short message`() {
-    let fields: [Field] = [(1, ascii("d/a:b")), (2, [UInt8](repeating: 1, count: 16)), (3, [1])]
-    #expect(code(.refused, body(fields)) == nil)
-    #expect(code(.refused, changed(fields, 1, ascii("../x"))) != nil)
-    #expect(code(.refused, changed(fields, 3, [0])) == nil && code(.refused, changed(fields, 3, [10])) == nil)
-    #expect(code(.refused, changed(fields, 3, nil)) == .field)
-    #expect(RefusalReason(rawValue: 12).words == RefusalReason.other.words)
-    #expect(code(.refused, changed(fields, 4, [UInt8](repeating: 0x61, count: 1_024))) == nil)
-    #expect(code(.refused, changed(fields, 4, [UInt8](repeating: 0x61, count: 1_025))) == .limit)
+  @Test func `a state that is not stored has a path of the archive, and the receiver's reason`() {
+    let fields: [Field] = [(1, ascii("d/a:b")), (2, [16]), (3, [UInt8](repeating: 1, count: 16))]
+    #expect(code(.notStored, body(fields)) == nil && code(.notStored, changed(fields, 2, [200])) == nil)
+    #expect(code(.notStored, changed(fields, 1, ascii("../x"))) == .path)
+    #expect(code(.notStored, changed(fields, 2, [15])) == .field)
+  }
+
+  @Test func `a reason says whose decision it is, also one of a later version`() {
+    func party(_ reason: UInt8) -> NotStored.Party { NotStored.Reason(rawValue: reason).party }
+    #expect((1...15).allSatisfy { party($0) == .source } && (32...47).allSatisfy { party($0) == .user })
+    #expect((16...31).allSatisfy { party($0) == .destination } && party(48) == .destination)
+    #expect(NotStored.Reason(rawValue: 30).words == NotStored.Reason.other.words)
+    #expect(NotStored.Reason(rawValue: 15).words == "could not be sent")
   }
 
   @Test func `attributes that are left behind ascend, and are few`() {
@@ -203,10 +204,13 @@ import Testing
 
   @Test func `closing texts and names have limits`() {
     let fields: [Field] = [(1, [0, 2]), (2, ascii("m"))]
-    for tag in [2, 3] as [UInt8] {
-      #expect(code(.close, changed(fields, tag, [UInt8](repeating: 0x61, count: 1_024))) == nil)
-      #expect(code(.close, changed(fields, tag, [UInt8](repeating: 0x61, count: 1_025))) == .limit)
-      #expect(code(.close, changed(fields, tag, [0xFF])) == .value)
+    #expect(code(.close, changed(fields, 2, [UInt8](repeating: 0x61, count: 1_024))) == nil)
+    #expect(code(.close, changed(fields, 2, [UInt8](repeating: 0x61, count: 1_025))) == .limit)
+    #expect(code(.close, changed(fields, 2, [0xFF])) == .value && code(.close, changed(fields, 2, [])) == .value)
+    #expect(code(.close, changed(fields, 2, nil)) == nil)
+    for tag in [3, 10] as [UInt8] {
+      #expect(
+        code(.close, changed(fields, tag, [1, 0])) == nil && code(.close, changed(fields, tag, [0, 0])) == .value)
     }
     #expect(code(.close, changed(fields, 4, [UInt8](repeating: 0, count: 65_535))) == nil)
     #expect(code(.close, changed(fields, 4, [UInt8](repeating: 0, count: 65_536))) == .limit)
@@ -217,9 +221,10 @@ import Testing
   }
 
   @Test func `a long text of our own is cut between characters`() throws {
-    let close = Close(.violation, String(repeating: "ä", count: 600), hint: String(repeating: "👩‍👩‍👧", count: 100))
+    let close = Close(.violation, String(repeating: "ä", count: 600))
     #expect(close.message == String(repeating: "ä", count: 512))
-    #expect(close.hint!.utf8.count <= 1_024 && close.hint!.allSatisfy { $0 == "👩‍👩‍👧" })
+    let whole = Close(.violation, String(repeating: "👩‍👩‍👧", count: 100)).message
+    #expect(whole.utf8.count <= 1_024 && whole.allSatisfy { $0 == "👩‍👩‍👧" })
     let frame = ControlMessage.close(close).frame
     #expect(try Frame(frame) == .control(.close(close)))
   }

@@ -97,16 +97,16 @@ import Testing
     #expect(!talk.receiver.mayFail && talk.receiver.isSettling)
     // What the sender says before it knows.
     if stage == .streaming {
-      let unsent = talk.sender.unsent(Sample.unsent)
+      let unsent = talk.sender.name(Sample.unsent)
       #expect(try talk.toReceiver(try #require(unsent)) == .nothing)
       #expect(try talk.toReceiver(talk.sender.drop([1])) == .nothing)
       #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .nothing)
     }
-    #expect(talk.receiver.refused(Sample.refused) == nil)
-    let answer = ControlMessage.failed(Failed(part: 0, Self.close))
+    #expect(talk.receiver.name(Sample.refused) == nil)
+    let answer = ControlMessage.failed(Failed(part: 0, Close(.storage)))
     #expect(try talk.toSender(failed) == .giveUp(Self.close, answer: answer))
     #expect(try talk.toReceiver(answer) == .settled)
-    for message in [answer, .unsent(Sample.unsent), .finish(Sample.finish)] {
+    for message in [answer, .notStored(Sample.unsent), .finish(Sample.finish)] {
       #expect(throws: Violation.self) { try talk.receiver.received(message) }
       #expect(throws: Violation.self) { try talk.sender.received(message) }
     }
@@ -127,14 +127,14 @@ import Testing
       #expect(try talk.toSender(talk.receiver.report(Sample.partial)) == .nothing)
       #expect(try talk.toSender(talk.receiver.reported(Tally(items: 1))) == .nothing)
     case .streaming:
-      let refused = talk.receiver.refused(Sample.refused)
+      let refused = talk.receiver.name(Sample.refused)
       #expect(try talk.toSender(try #require(refused)) == .nothing)
     case .importing: break
     }
-    let answer = ControlMessage.failed(Failed(part: 0, Self.close))
+    let answer = ControlMessage.failed(Failed(part: 0, Close(.storage)))
     #expect(try talk.toReceiver(failed) == .giveUp(Self.close, answer: answer))
     #expect(talk.receiver.isBetween)
-    #expect(try talk.toSender(answer) == .settled(Self.close))
+    #expect(try talk.toSender(answer) == .settled(Close(.storage)))
     #expect(throws: Violation.self) { try talk.toSender(answer) }
     #expect(throws: Violation.self) { try talk.toReceiver(failed) }
     try talk.offer(1)
@@ -189,7 +189,7 @@ import Testing
   @Test func `a code that this end does not know is answered as it came`() throws {
     var talk = try talk(at: .streaming)
     let close = Close(Close.Code(rawValue: 999), "later")
-    let answer = ControlMessage.failed(Failed(part: 0, close))
+    let answer = ControlMessage.failed(Failed(part: 0, Close(close.code)))
     #expect(try talk.toSender(talk.receiver.fail(close)) == .giveUp(close, answer: answer))
   }
 
@@ -200,14 +200,14 @@ import Testing
       try talk.offer(number)
       try talk.stream()
       #expect(try talk.toReceiver(talk.sender.drop([1])) == .drop([1]))
-      for _ in 0..<Limits.unsent {
-        let (unsent, refused) = (talk.sender.unsent(Sample.unsent), talk.receiver.refused(Sample.refused))
+      for _ in 0..<Limits.notStored {
+        let (unsent, refused) = (talk.sender.name(Sample.unsent), talk.receiver.name(Sample.refused))
         _ = try talk.receiver.received(try #require(unsent))
         _ = try talk.sender.received(try #require(refused))
       }
-      #expect(talk.sender.unsent(Sample.unsent) == nil && talk.receiver.refused(Sample.refused) == nil)
-      #expect(throws: Violation.self) { try talk.receiver.received(.unsent(Sample.unsent)) }
-      #expect(throws: Violation.self) { try talk.sender.received(.refused(Sample.refused)) }
+      #expect(talk.sender.name(Sample.unsent) == nil && talk.receiver.name(Sample.refused) == nil)
+      #expect(throws: Violation.self) { try talk.receiver.received(.notStored(Sample.unsent)) }
+      #expect(throws: Violation.self) { try talk.sender.received(.notStored(Sample.refused)) }
       try talk.end()
     }
   }

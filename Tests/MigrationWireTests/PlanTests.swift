@@ -216,8 +216,8 @@ import Testing
     }
     let without: Field = (9, u32(0) + u16(21))
     for code in [0, 1, 21, 999, 0xFFFF] as [UInt16] { #expect(part(code, []) == nil) }
-    for tag in 2...8 as ClosedRange<UInt8> {
-      let value = tag < 5 ? ascii("x") : u64(1)
+    for tag in [2, 3, 4, 5, 6, 7, 8, 10] as [UInt8] {
+      let value = tag == 3 || tag == 10 ? u16(1) : tag < 5 ? ascii("x") : u64(1)
       #expect(part(0, [(tag, value)]) == .field && part(0xFFFF, [(tag, value)]) == .field)
       #expect(part(7, [(tag, value)]) == nil)
     }
@@ -229,14 +229,14 @@ import Testing
     #expect(part(5, [(2, [UInt8](repeating: 0x61, count: 1_025))]) == .limit)
   }
 
-  @Test func `a message may be absent or empty in a verdict, and stays so`() throws {
-    for part in [body([(1, u16(5))]), body([(1, u16(5)), (2, [])]), body([(1, u16(0)), (200, [1])])] {
+  @Test func `a message may be absent, and is not empty`() throws {
+    for part in [body([(1, u16(5))]), body([(1, u16(5)), (10, u16(5))]), body([(1, u16(0)), (200, [1])])] {
       let fields = body(verdict([part]))
       #expect(try read(.verdict, fields)?.frame.dropFirst(Limits.frameHeader).elementsEqual(fields) == true)
     }
-    // Elsewhere it is always there.
-    let close = Close(.refused, nil)
-    #expect(try Frame(ControlMessage.close(close).frame) == .control(.close(Close(.refused, ""))))
+    #expect(throws: Violation.self) { try read(.verdict, body(verdict([body([(1, u16(5)), (2, [])])]))) }
+    let close = Close(.refused)
+    #expect(try Frame(ControlMessage.close(close).frame) == .control(.close(close)))
     #expect(try Frame(ControlMessage.failed(Failed(part: 1, close)).frame) != nil)
   }
 
@@ -284,8 +284,8 @@ import Testing
   @Test func `the longest verdict fits into a frame`() {
     let message = String(repeating: "ä", count: 512)
     let close = Close(
-      .noSpace, message, hint: message, name: [UInt8](repeating: 0, count: Limits.path),
-      bytes: Close.Space(needed: 1, available: 0), items: Close.Space(needed: 1, available: 0))
+      .noSpace, message, for: .inUse, name: [UInt8](repeating: 0, count: Limits.path),
+      bytes: Close.Space(needed: 1, available: 0), items: Close.Space(needed: 1, available: 0), error: 5)
     var parts = [Verdict.Part](
       repeating: .refused(close.shortened(to: Verdict.room / Limits.parts)), count: Limits.parts - 1)
     let left = (0..<UInt32(Limits.roots - 1)).map { Verdict.LeftOutRoot(root: $0, code: .notAllowed) }
@@ -296,12 +296,13 @@ import Testing
   @Test func `a reason is shortened to its room, and keeps its code and figures`() {
     let space = Close.Space(needed: 2, available: 1)
     let close = Close(
-      .noSpace, String(repeating: "ä", count: 300), hint: "Make room.", name: [1], bytes: space, items: space)
+      .noSpace, String(repeating: "ä", count: 300), for: .recordsFull, name: [1], bytes: space, items: space, error: 28)
     #expect(close.shortened(to: 1_000) == close)
-    for room in [48, 49, 100, 195, 500] {
+    for room in [56, 57, 100, 195, 500] {
       let short = close.shortened(to: room)
       #expect(short.fields().length <= room && short.bytes == space && short.items == space && short.code == .noSpace)
-      #expect(short.message == String(repeating: "ä", count: (room - 48) / 2))
+      #expect(short.cause == .recordsFull && short.error == 28)
+      #expect(short.message == String(repeating: "ä", count: (room - 56) / 2))
     }
   }
 

@@ -14,8 +14,8 @@ enum Sample {
   static let finish = Finish(total: Tally(items: 1, bytes: 2), unsent: 0, digest: 5)
   static let done = Done(total: Tally(items: 1, bytes: 2))
   static let partial = Partial(path: path("d/f"), generation: 1, ranges: ByteRanges([0..<1]))
-  static let unsent = Unsent(path: ascii("d/g"), reason: .vanished)
-  static let refused = Refusal(path: path("d/a:b"), generation: 1, reason: .nameNotAllowed)
+  static let unsent = NotStored(path: ascii("d/g"), .vanished)
+  static let refused = NotStored(path: path("d/a:b"), generation: 1, .nameNotAllowed)
   static let close = Close(.interrupted, "interrupted")
   static let ways = Ways(listening: [Way(address: [10, 0, 0, 7], port: 47_470)], dialling: [])
   static let progress = ImportProgress(phase: .importing, done: 1, total: 2)
@@ -33,8 +33,8 @@ enum Sample {
     .offer(totals(0)), .accept(accept), .failed(failed),
     .held(Held(kind: .staged, marks: [1])), .partial(partial), .heldEnd(HeldEnd(held: Tally())),
     .drop(Drop(marks: [1])),
-    .unsent(unsent), .finish(finish), .progress(progress), .done(done), .receipt, .ping(7), .pong(7), .close(close),
-    .refused(refused), .ways(ways),
+    .notStored(unsent), .finish(finish), .progress(progress), .done(done), .receipt, .ping(7), .pong(7), .close(close),
+    .notStored(refused), .ways(ways),
   ]
 }
 
@@ -84,13 +84,14 @@ enum Sample {
     case (.finishing, .done): .ended
     case (.offered, .failed), (.comparing, .failed), (.streaming, .failed), (.finishing, .failed), (.settling, .failed):
       .ended
-    case (.settling, .accept), (.settling, .held), (.settling, .partial), (.settling, .heldEnd), (.settling, .progress),
-      (.settling, .refused):
+    case (.settling, .accept), (.settling, .held), (.settling, .partial), (.settling, .heldEnd), (.settling, .progress):
       .settling
     case (.comparing, .held), (.comparing, .partial): .comparing
     case (.comparing, .heldEnd): .streaming
-    case (.streaming, .refused): .streaming
-    case (.finishing, .progress), (.finishing, .refused): .finishing
+    case (.finishing, .progress): .finishing
+    case (.streaming, .notStored(Sample.refused)), (.finishing, .notStored(Sample.refused)),
+      (.settling, .notStored(Sample.refused)):
+      state
     case (_, .ping), (_, .pong): state
     case (_, .ways) where state != .greeting: state
     case (_, .close): .closed
@@ -109,7 +110,7 @@ enum Sample {
       _ = try session.received(message)
       // These leave a trace within their state.
       let leavesNone =
-        ![.held, .partial, .refused, .close].contains(message.type) || state == .settling && next == .settling
+        ![.held, .partial, .notStored, .close].contains(message.type) || state == .settling && next == .settling
       if leavesNone, message.type != .ways {
         #expect(session == (try sender(next)), "\(message.type)")
       }
@@ -160,10 +161,10 @@ enum Sample {
     case (.greeting, .greeting(let greeting)) where greeting.role == .sender: .waiting
     case (.waiting, .plan): .weighing
     case (.between, .offer): .judging
-    case (.receiving, .unsent), (.receiving, .drop): .receiving
+    case (.receiving, .notStored(Sample.unsent)), (.receiving, .drop): .receiving
     case (.receiving, .finish): .importing
     case (.judging, .failed), (.reporting, .failed), (.receiving, .failed), (.settling, .failed): .failed
-    case (.settling, .unsent), (.settling, .drop), (.settling, .finish): .settling
+    case (.settling, .notStored(Sample.unsent)), (.settling, .drop), (.settling, .finish): .settling
     // It has crossed DONE.
     case (.ended, .failed): .failed
     case (.ended, .receipt), (.failed, .receipt): .done
@@ -183,7 +184,7 @@ enum Sample {
         continue
       }
       _ = try session.received(message)
-      let leavesNone = ![.unsent, .drop, .close, .receipt].contains(message.type) || next == .settling
+      let leavesNone = ![.notStored, .drop, .close, .receipt].contains(message.type) || next == .settling
       if leavesNone, message.type != .ways {
         #expect(session == (try receiver(next)), "\(message.type)")
       }
@@ -238,8 +239,8 @@ enum Sample {
     try talk.begin()
     try talk.stream()
     #expect(talk.sender.isStreaming && talk.receiver.isReceiving)
-    let unsent = talk.sender.unsent(Sample.unsent)
-    #expect(try talk.toReceiver(try #require(unsent)) == .noteUnsent(Sample.unsent))
+    let unsent = talk.sender.name(Sample.unsent)
+    #expect(try talk.toReceiver(try #require(unsent)) == .note(Sample.unsent))
     #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
     #expect(try talk.toSender(talk.receiver.progress(Sample.progress)) == .show(Sample.progress))
     #expect(try talk.toSender(talk.receiver.imported(Sample.done)) == .finish(Sample.done))
@@ -270,27 +271,27 @@ enum Sample {
   ) throws {
     var talk = Talk()
     try talk.begin(part)
-    #expect(talk.receiver.refused(Sample.refused) == nil)
+    #expect(talk.receiver.name(Sample.refused) == nil)
     _ = try talk.toSender(talk.receiver.accept(Sample.accept))
-    #expect(talk.receiver.refused(Sample.refused) == nil)
-    #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+    #expect(talk.receiver.name(Sample.refused) == nil)
+    #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
     _ = try talk.toSender(talk.receiver.reported(Tally()))
     try refuse(in: &talk, isKnown: part != Sample.app)
     _ = try talk.toReceiver(talk.sender.finish(Sample.finish))
     try refuse(in: &talk, isKnown: part != Sample.app)
     _ = try talk.toSender(talk.receiver.imported(Sample.done))
-    #expect(talk.receiver.refused(Sample.refused) == nil)
-    #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+    #expect(talk.receiver.name(Sample.refused) == nil)
+    #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
   }
 
   private func refuse(in talk: inout Talk, isKnown: Bool) throws {
-    guard let message = talk.receiver.refused(Sample.refused) else {
+    guard let message = talk.receiver.name(Sample.refused) else {
       #expect(!isKnown)
-      #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+      #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
       return
     }
     #expect(isKnown)
-    #expect(try talk.toSender(message) == .noteRefused(Sample.refused))
+    #expect(try talk.toSender(message) == .note(Sample.refused))
   }
 
   @Test func `as many refusals are named as a session may name`() throws {
@@ -298,12 +299,12 @@ enum Sample {
     try talk.begin()
     _ = try talk.toSender(talk.receiver.accept(Sample.accept))
     _ = try talk.toSender(talk.receiver.reported(Tally()))
-    for _ in 0..<Limits.unsent {
-      let message = talk.receiver.refused(Sample.refused)
+    for _ in 0..<Limits.notStored {
+      let message = talk.receiver.name(Sample.refused)
       _ = try talk.toSender(try #require(message))
     }
-    #expect(talk.receiver.refused(Sample.refused) == nil)
-    #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+    #expect(talk.receiver.name(Sample.refused) == nil)
+    #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
   }
 
   @Test func `a part that was finished is answered at once`() throws {
@@ -320,15 +321,15 @@ enum Sample {
   private func namesAgain(_ part: Part, _ transfer: TransferID?) throws -> Bool {
     var talk = Talk()
     try talk.begin(part, continuing: transfer)
-    guard let message = talk.receiver.refused(Sample.refused) else {
-      #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+    guard let message = talk.receiver.name(Sample.refused) else {
+      #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
       return false
     }
-    #expect(try talk.toSender(message) == .noteRefused(Sample.refused))
+    #expect(try talk.toSender(message) == .note(Sample.refused))
     let done = Done(total: Tally(items: 9, bytes: 9), notStored: 1)
     #expect(try talk.toSender(talk.receiver.answerAgain(done)) == .finish(done))
-    #expect(talk.receiver.refused(Sample.refused) == nil)
-    #expect(throws: Violation.self) { try talk.toSender(.refused(Sample.refused)) }
+    #expect(talk.receiver.name(Sample.refused) == nil)
+    #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
     return true
   }
 
@@ -341,25 +342,26 @@ enum Sample {
 
   @Test func `a sender that has sent no FINISH of a part takes no refusals before ACCEPT`() throws {
     var sender = try offering(7, .notFinished)
-    #expect(throws: Violation.self) { try sender.received(.refused(Sample.refused)) }
+    #expect(throws: Violation.self) { try sender.received(.notStored(Sample.refused)) }
   }
 
   @Test func `no more are named in front of the last word than in any session`() throws {
     var talk = Talk()
     try talk.begin(continuing: 7)
-    let all = [Refusal](repeating: Sample.refused, count: Limits.unsent + 1)
-    #expect(all.nameable.count == Limits.unsent)
+    let all = [NotStored](repeating: Sample.refused, count: Limits.notStored + 1)
+    #expect(all.nameable.count == Limits.notStored)
     for refusal in all.nameable {
-      let message = talk.receiver.refused(refusal)
+      let message = talk.receiver.name(refusal)
       _ = try talk.toSender(try #require(message))
     }
-    #expect(talk.receiver.refused(Sample.refused) == nil)
+    #expect(talk.receiver.name(Sample.refused) == nil)
     #expect(throws: Violation(.limit, "the list of items that are not stored")) {
-      try talk.toSender(.refused(Sample.refused))
+      try talk.toSender(.notStored(Sample.refused))
     }
-    let long = Refusal(path: path("a"), generation: 1, reason: .other, message: String(repeating: "b", count: 1_023))
-    let many = [Refusal](repeating: long, count: 5_000).nameable
-    #expect(many.count == Limits.unsentBytes / 1_024)
+    let name = String(repeating: "a", count: 255)
+    let long = NotStored(path: path([name, name, name, name].joined(separator: "/")), generation: 1, .other)
+    let many = [NotStored](repeating: long, count: 5_000).nameable
+    #expect(many.count == Limits.notStoredBytes / 1_023)
   }
 
   private func offering(_ transfer: TransferID?, _ earlier: SenderSession.Earlier) throws -> SenderSession {
@@ -494,31 +496,31 @@ enum Sample {
 
   @Test func `10,000 items may be named as unsent, and not one more`() throws {
     var receiver = try receiving()
-    for _ in 0..<10_000 { _ = try receiver.received(.unsent(Sample.unsent)) }
-    #expect(throws: Violation.self) { try receiver.received(.unsent(Sample.unsent)) }
+    for _ in 0..<10_000 { _ = try receiver.received(.notStored(Sample.unsent)) }
+    #expect(throws: Violation.self) { try receiver.received(.notStored(Sample.unsent)) }
     _ = try receiver.received(.drop(Drop(marks: [1])))
-    #expect(throws: Violation.self) { try receiver.received(.unsent(Sample.unsent)) }
+    #expect(throws: Violation.self) { try receiver.received(.notStored(Sample.unsent)) }
   }
 
   @Test func `unsent items have 4 MiB together, and the sender names no more than fit`() throws {
     var receiver = try receiving()
     var sender = try comparing()
     _ = try sender.received(.heldEnd(HeldEnd(held: Tally())))
-    let message = "it cannot be read"
-    let long = Unsent(
-      path: [UInt8](repeating: 0x61, count: Limits.path - message.utf8.count), reason: .unreadable, message: message)
+    let long = NotStored(path: [UInt8](repeating: 0x61, count: Limits.path), .unreadable)
     for _ in 0..<64 {
-      let said = sender.unsent(long)
+      let said = sender.name(long)
       _ = try receiver.received(try #require(said))
     }
     // 64 bytes are left.
-    #expect(sender.unsent(long) == nil)
-    #expect(throws: Violation(.limit, "the list of unsent items")) { try receiver.received(.unsent(long)) }
-    let short = Unsent(path: [UInt8](repeating: 0x61, count: 64), reason: .vanished)
-    let said = sender.unsent(short)
+    #expect(sender.name(long) == nil)
+    #expect(throws: Violation(.limit, "the list of items that are not stored")) {
+      try receiver.received(.notStored(long))
+    }
+    let short = NotStored(path: [UInt8](repeating: 0x61, count: 64), .vanished)
+    let said = sender.name(short)
     _ = try receiver.received(try #require(said))
-    #expect(sender.unsent(Unsent(path: [0x61], reason: .vanished)) == nil)
-    #expect(throws: Violation.self) { try receiver.received(.unsent(Unsent(path: [0x61], reason: .vanished))) }
+    #expect(sender.name(NotStored(path: [0x61], .vanished)) == nil)
+    #expect(throws: Violation.self) { try receiver.received(.notStored(NotStored(path: [0x61], .vanished))) }
     #expect(sender.finish(Sample.finish) == .finish(Sample.finish))
   }
 
@@ -530,7 +532,7 @@ enum Sample {
     fields.append(9, [UInt8](repeating: 0, count: 1 << 20))
     var writer = ByteWriter()
     fields.write(to: &writer)
-    let unsent = try ControlMessage(.unsent, writer.bytes.span, 0..<writer.bytes.count)
+    let unsent = try ControlMessage(.notStored, writer.bytes.span, 0..<writer.bytes.count)
     for _ in 0..<3 { _ = try receiver.received(try #require(unsent)) }
     #expect(throws: Violation.self) { try receiver.received(try #require(unsent)) }
   }
@@ -540,7 +542,7 @@ enum Sample {
     _ = try receiver.received(.drop(Drop(marks: [1, 4])))
     #expect(throws: Violation.self) { try receiver.received(.drop(Drop(marks: [4]))) }
     #expect(throws: Violation.self) { try receiver.received(.drop(Drop(marks: [2, 9]))) }
-    _ = try receiver.received(.unsent(Sample.unsent))
+    _ = try receiver.received(.notStored(Sample.unsent))
     #expect(throws: Violation.self) { try receiver.received(.drop(Drop(marks: [4, 9]))) }
     #expect(try receiver.received(.drop(Drop(marks: [5]))) == .drop([5]))
   }

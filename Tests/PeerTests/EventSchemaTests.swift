@@ -13,7 +13,7 @@ import Testing
   enum Kind: CaseIterable {
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
     case looking, found, connecting, queued, transfer, paired, offer, progress
-    case interrupted, resumed, staged, importing, notice, unsent, notStored, renamed, extensionOutput, plan, partEnded,
+    case interrupted, resumed, staged, importing, notice, notStored, renamed, extensionOutput, plan, partEnded,
       done, failed, relayed, way, of
 
     init(_ event: TransferEvent) {
@@ -43,7 +43,6 @@ import Testing
         case .staged: .staged
         case .importing: .importing
         case .notice: .notice
-        case .unsent: .unsent
         case .notStored: .notStored
         case .renamed: .renamed
         case .extensionOutput: .extensionOutput
@@ -93,8 +92,8 @@ import Testing
       case .staged: [.staged]
       case .importing: [.importing]
       case .notice: [.notice("a")]
-      case .unsent: [.unsent(Samples.unsent), .unsent(Samples.socket)]
-      case .notStored: [.notStored(path: odd, reason: .tooLarge, message: nil)]
+      case .notStored:
+        [.notStored(Samples.unsent), .notStored(Samples.socket), .notStored(NotStored(path: odd, .tooLarge))]
       case .renamed: [.renamed(path: odd, target: odd)]
       case .extensionOutput: [.extensionOutput(isError: true, line: odd)]
       case .done:

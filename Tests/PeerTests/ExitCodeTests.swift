@@ -7,9 +7,9 @@ import Testing
 @testable import peer
 
 @Suite struct ExitCodeTests {
-  private func list(_ reasons: Unsent.Reason...) -> UnsentList {
+  private func list(_ reasons: NotStored.Reason...) -> UnsentList {
     var list = UnsentList()
-    for reason in reasons { list.note(Unsent(path: [0x61], reason: reason)) }
+    for reason in reasons { list.note(.notStored(NotStored(path: [0x61], reason))) }
     return list
   }
 
@@ -27,12 +27,12 @@ import Testing
     list.note(.offer(Offer(contents: .app(app), items: 1, bytes: 1, allocated: 1), availableBytes: nil))
     // A new session names them again.
     list.note(.resumed(heldBytes: 0))
-    list.note(Unsent(path: [0x61], reason: .notSendable))
+    list.note(.notStored(NotStored(path: [0x61], .notSendable)))
     #expect(ExitCode.of(Samples.result(unsent: 1), unsent: list) == 8)
   }
 
-  @Test(arguments: [Unsent.Reason.vanished, .unreadable, .keepsChanging, .beyondLimits])
-  func `any other missing item counts`(reason: Unsent.Reason) {
+  @Test(arguments: [NotStored.Reason.vanished, .unreadable, .keepsChanging, .beyondLimits])
+  func `any other missing item counts`(reason: NotStored.Reason) {
     #expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, reason)) == 8)
   }
 

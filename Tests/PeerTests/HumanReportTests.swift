@@ -237,8 +237,8 @@ import Testing
   }
 
   @Test func `missing items and losses are named`() {
-    #expect(said(.unsent(Samples.unsent)).isEmpty)
-    #expect(said(.unsent(Samples.socket)).isEmpty)
+    #expect(said(.notStored(Samples.unsent)).isEmpty)
+    #expect(said(.notStored(Samples.socket)).isEmpty)
     let losses = [
       Done.Loss(kind: .owner, count: 3), Done.Loss(kind: .hardLink, count: 1), Done.Loss(kind: .setIDBit, count: 1),
     ]
@@ -247,7 +247,7 @@ import Testing
       rendering.standardOutput == """
         Received 1,204 items, 3.2 GB: 2.9 GB over the wire in 14.2 s (204 MB/s).
         2 items could not be sent:
-          $'a/\\x1b\\xff': cannot be read (permission denied\\u{202e})
+          $'a/\\x1b\\xff': cannot be read (Permission denied)
           a/socket: is not a file, folder or link
         The owners of 3 items could not be kept.
         1 hard link became a file of its own.
@@ -259,7 +259,7 @@ import Testing
 
   @Test func `only items that are not stored at the end are named`() {
     for name in ["kept.mkv", "gone.mkv"] {
-      _ = said(.notStored(path: Array(name.utf8), reason: .tooLarge, message: nil))
+      _ = said(.notStored(NotStored(path: Array(name.utf8), .tooLarge)))
     }
     func lines(_ count: UInt64) -> [Substring] {
       log.handle(.done(Samples.result(notStored: count)), at: Samples.moment()).standardOutput
@@ -287,7 +287,7 @@ import Testing
 
   @Test func `the first of many missing items are named`() {
     for number in (0..<30).reversed() {
-      _ = said(.unsent(Unsent(path: Array("f\(number)".utf8), reason: .vanished)))
+      _ = said(.notStored(NotStored(path: Array("f\(number)".utf8), .vanished)))
     }
     let lines = log.handle(.done(Samples.result(unsent: 31)), at: Samples.moment()).standardOutput.split(
       separator: "\n")
@@ -312,7 +312,7 @@ import Testing
 
   @Test func `existing, differing and renamed items are reported`() {
     var log = HumanReport(.receiver, on: .log)
-    _ = log.handle(.unsent(Unsent(path: Array("a/b".utf8), reason: .differing)), at: Samples.moment())
+    _ = log.handle(.notStored(NotStored(path: Array("a/b".utf8), .existsAndDiffers)), at: Samples.moment())
     _ = log.handle(.renamed(path: Array("c".utf8), target: Array("c (2)".utf8)), at: Samples.moment())
     let result = Samples.result(leftOut: LeftOut(present: 4_000, differing: 1))
     let lines = log.handle(.done(result), at: Samples.moment()).standardOutput.split(separator: "\n")

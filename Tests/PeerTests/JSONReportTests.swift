@@ -71,12 +71,12 @@ import Testing
     (.staged, #"{"event":"staged"}"#),
     (.importing, #"{"event":"importing"}"#),
     (
-      .unsent(Samples.unsent),
+      .notStored(Samples.unsent),
       #"{"event":"unsent","path":"a/\\u{1b}\\xff","pathBase64":"YS8b/w==","reason":"unreadable","#
-        + #""message":"permission denied\u202e"}"#
+        + #""message":"Permission denied"}"#
     ),
     (
-      .unsent(Samples.socket),
+      .notStored(Samples.socket),
       #"{"event":"unsent","path":"a/socket","reason":"notSendable","message":null}"#
     ),
     (
@@ -89,11 +89,11 @@ import Testing
         + #""renamed":0,"removed":0,"removedUnsettled":0,"leftBehind":[{"name":"a\\xff","nameBase64":"Yf8=","count":7}],"failedParts":0,"concluded":"2026-11-21T01:03:42Z"}"#
     ),
     (
-      .unsent(Unsent(path: Array("a/b".utf8), reason: .differing)),
+      .notStored(NotStored(path: Array("a/b".utf8), .existsAndDiffers)),
       #"{"event":"unsent","path":"a/b","reason":"existsAndDiffers","message":null}"#
     ),
     (
-      .notStored(path: Array("a/b:c".utf8), reason: .nameNotAllowed, message: "Invalid argument"),
+      .notStored(NotStored(path: Array("a/b:c".utf8), .nameNotAllowed, error: 22)),
       #"{"event":"notStored","path":"a/b:c","reason":"nameNotAllowed","message":"Invalid argument"}"#
     ),
     (

@@ -57,9 +57,9 @@ import Testing
   }
 
   @Test func `items of parts that arrived are to be sent again, and what no folder can send is not`() {
-    func text(_ reason: Unsent.Reason) -> String {
+    func text(_ reason: NotStored.Reason) -> String {
       table([
-        .plan(parts, availableBytes: nil), .unsent(Unsent(path: [97], reason: reason)),
+        .plan(parts, availableBytes: nil), .notStored(NotStored(path: [97], reason)),
         .partEnded(PartEnd(0, "a", Samples.result(unsent: 1))), .partEnded(PartEnd(1, "b", Samples.result())),
         .partEnded(PartEnd(2, "c", Samples.result())), .done(Samples.result()),
       ])
@@ -91,10 +91,10 @@ import Testing
   @Test func `names of an earlier run's parts stay when a later session begins`() {
     var (list, items) = (UnsentList(), ItemList())
     let events: [TransferEvent] = [
-      .unsent(Unsent(path: [97], reason: .vanished)), .partEnded(PartEnd(0, "a", Samples.result())),
-      .unsent(Unsent(path: [98], reason: .vanished)), .resumed(heldBytes: 1),
-      .unsent(Unsent(path: [99], reason: .vanished)), .resumed(heldBytes: 1),
-      .unsent(Unsent(path: [100], reason: .vanished)),
+      .notStored(NotStored(path: [97], .vanished)), .partEnded(PartEnd(0, "a", Samples.result())),
+      .notStored(NotStored(path: [98], .vanished)), .resumed(heldBytes: 1),
+      .notStored(NotStored(path: [99], .vanished)), .resumed(heldBytes: 1),
+      .notStored(NotStored(path: [100], .vanished)),
     ]
     for event in events {
       list.note(event)

@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func `unsent items become the exit code`() {
-    output.handle(.unsent(Samples.unsent))
+    output.handle(.notStored(Samples.unsent))
     #expect(output.finish(Samples.result(unsent: 1)) == 8)
   }
 
@@ -92,14 +92,14 @@ import Testing
       let output = Output(JSONReport(), to: paper.target())
       output.list(in: try ItemListFile(scratch.at(name), in: [], .sender))
       output.handle(.renamed(path: Array("b".utf8), target: Array("c".utf8)))
-      output.handle(.unsent(Unsent(path: Array("a".utf8), reason: .vanished)))
+      output.handle(.notStored(NotStored(path: Array("a".utf8), .vanished)))
       #expect(output.finish(Samples.result(unsent: 1)) == 8)
       #expect(String(decoding: scratch.read(name), as: UTF8.self) == list)
       #expect(paper.text.suffix(2).first == #"{"event":"notice","message":"'\#(scratch.path(name))' lists 2 items"}"#)
     }
     let many = Output(JSONReport(), to: paper.target())
     many.list(in: try ItemListFile(nil, in: scratch.at(""), .receiver))
-    for number in 0...20 { many.handle(.unsent(Unsent(path: Array("\(number)".utf8), reason: .vanished))) }
+    for number in 0...20 { many.handle(.notStored(NotStored(path: Array("\(number)".utf8), .vanished))) }
     _ = many.finish(Samples.result(unsent: 21))
     #expect(scratch.read("last-receive.txt").count { $0 == UInt8(ascii: "\n") } == 21)
   }

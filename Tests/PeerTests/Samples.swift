@@ -18,8 +18,8 @@ enum Samples {
     contents: .folders([Root(kind: .directory, name: Array("Docs".utf8)), Root(kind: .file, name: [0x61, 0xFF])]),
     items: 1204, bytes: 3_200_000_000, allocated: 3_300_000_000, flags: [])
 
-  static let unsent = Unsent(path: [0x61, 0x2F, 0x1B, 0xFF], reason: .unreadable, message: "permission denied\u{202E}")
-  static let socket = Unsent(path: Array("a/socket".utf8), reason: .notSendable)
+  static let unsent = NotStored(path: [0x61, 0x2F, 0x1B, 0xFF], .unreadable, error: 13)
+  static let socket = NotStored(path: Array("a/socket".utf8), .notSendable)
 
   static func progress(
     _ bytes: UInt64, of total: UInt64 = 1000, _ phase: TransferPhase = .receiving

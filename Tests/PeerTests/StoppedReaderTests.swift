@@ -86,7 +86,7 @@ final class HeldPipe: Sendable {
   @Test func `a stopped reader neither prevents the program's end nor changes its exit code`() throws {
     let (output, pipe) = (output, pipe)
     tell(30, to: output)
-    output.handle(.unsent(Samples.unsent))
+    output.handle(.notStored(Samples.unsent))
     let ending = try RunningThread("end") { output.finish(Samples.result(unsent: 1)) }
     #expect(try ending.value() == 8)
     withExtendedLifetime(pipe) {}

@@ -82,9 +82,9 @@ import Testing
 
   @Test func `all items that a session may name as unsent fit`() {
     var queue = EventBacklog()
-    let path = [UInt8](repeating: 0x61, count: Limits.unsentBytes / Limits.unsent)
-    for _ in 0..<Limits.unsent { queue.add(.unsent(Unsent(path: path, reason: .vanished))) }
-    for _ in 0..<Limits.unsent { #expect(next(&queue) == "other") }
+    let path = [UInt8](repeating: 0x61, count: Limits.notStoredBytes / Limits.notStored)
+    for _ in 0..<Limits.notStored { queue.add(.notStored(NotStored(path: path, .vanished))) }
+    for _ in 0..<Limits.notStored { #expect(next(&queue) == "other") }
     #expect(queue.take() == nil)
   }
 

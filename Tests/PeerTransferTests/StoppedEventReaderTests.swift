@@ -35,7 +35,7 @@ import Testing
   @Test func `the waiting events are bounded, and events that do not fit are counted`() async {
     let buffer = EventBuffer()
     let (count, name) = (100_000, [UInt8](repeating: 0x61, count: 1000))
-    for _ in 0..<count { buffer.add(.unsent(Unsent(path: name, reason: .vanished))) }
+    for _ in 0..<count { buffer.add(.notStored(NotStored(path: name, .vanished))) }
     buffer.close()
     var (told, missed) = (0, 0)
     for event in await all(of: PeerEvents(buffer: buffer)) {
@@ -54,7 +54,7 @@ import Testing
     let sound = TransferResult(
       total: Tally(items: 1, bytes: 1), sentBytes: 1, heldBytes: 0, seconds: 1, unsent: 0, losses: [])
     buffer.add(.done(sound))
-    buffer.add(.unsent(Unsent(path: [0x61], reason: .unreadable)))
+    buffer.add(.notStored(NotStored(path: [0x61], .unreadable)))
     buffer.add(.done(result))
     buffer.add(.done(sound))
     let stopped = TransferFailure(.interrupted, "interrupted")

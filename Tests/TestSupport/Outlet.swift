@@ -14,7 +14,7 @@ package final class Outlet: ExportListener {
   private struct State: Sendable {
     var frames: [[UInt8]] = []
     var events: [Event] = []
-    var unsent: [Unsent] = []
+    var unsent: [NotStored] = []
     var skipped = Tally()
     var counted = Tally()
     /// The number of frames begun, and the number below which all are written.
@@ -45,7 +45,7 @@ package final class Outlet: ExportListener {
   /// The events.
   package var events: [Event] { state.withLock { $0.events } }
   /// The items that the export could not send.
-  package var unsent: [Unsent] { state.withLock { $0.unsent } }
+  package var unsent: [NotStored] { state.withLock { $0.unsent } }
   /// The total of the items that the other end already has.
   package var skipped: Tally { state.withLock { $0.skipped } }
   /// The total that the frames declared.
@@ -103,7 +103,7 @@ package final class Outlet: ExportListener {
     }
   }
 
-  package func unsent(_ unsent: Unsent) { state.withLock { $0.unsent.append(unsent) } }
+  package func unsent(_ unsent: NotStored) { state.withLock { $0.unsent.append(unsent) } }
 
   package func skipped(items: UInt64, bytes: UInt64) {
     state.withLock { state in

@@ -136,7 +136,7 @@ final class ExtractingReader {
 final class ExtractionListener: ExportListener {
   /// It is never set: an exporter in this process is cancelled with the test's task.
   let stopSignal = StopSignal()
-  func unsent(_ unsent: Unsent) {}
+  func unsent(_ unsent: NotStored) {}
   func skipped(items: UInt64, bytes: UInt64) {}
 }
 

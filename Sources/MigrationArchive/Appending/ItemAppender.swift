@@ -143,11 +143,11 @@ package final class ItemAppender {
   }
 }
 
-extension Unsent {
+extension NotStored {
   /// The kernel's error that usually causes this reason.
   fileprivate var cause: SystemError? {
     switch reason {
-    case .vanished: SystemError(noSuchFile: "read")
+    case .vanished, .replaced: SystemError(noSuchFile: "read")
     case .unreadable: SystemError(noPermission: "read")
     default: nil
     }

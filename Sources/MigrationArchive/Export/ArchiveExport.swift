@@ -49,7 +49,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     let source: SourceBatch<Place>
     var links = LinkedNames()
     /// The first item of the archive that could not be sent.
-    var firstUnsent: Unsent?
+    var firstUnsent: NotStored?
     /// The states in which items were sent that are captured together with others.
     var captured: [Int: Generation] = [:]
     var folders = LeftOutFolders()
@@ -106,14 +106,14 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
 
   /// Waits until a batch has been read. Returns its first item that belongs to the archive and
   /// could not be sent.
-  package func wait(for batch: WorkList.Batch) throws(ArchiveError) -> Unsent? {
+  package func wait(for batch: WorkList.Batch) throws(ArchiveError) -> NotStored? {
     try wait { $0.list.isDone(batch) }
     return forget(batch)
   }
 
   /// Forgets a batch that has been read. Returns its first item that belongs to the archive and
   /// could not be sent.
-  func forget(_ batch: WorkList.Batch) -> Unsent? {
+  func forget(_ batch: WorkList.Batch) -> NotStored? {
     state.withLock { state in
       precondition(state.list.isDone(batch), "a batch is forgotten after it has been read")
       return state.batches.removeValue(forKey: batch)?.firstUnsent
@@ -306,7 +306,7 @@ extension ArchiveExport {
     state.withLock { $0.batches[item.batch]?.links.released(item.index) }
   }
 
-  func note(_ unsent: Unsent, of batch: WorkList.Batch) {
+  func note(_ unsent: NotStored, of batch: WorkList.Batch) {
     guard unsent.reason != .notSendable else { return }
     state.withLock { state in
       if state.batches[batch]?.firstUnsent == nil { state.batches[batch]?.firstUnsent = unsent }

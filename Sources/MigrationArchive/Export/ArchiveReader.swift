@@ -151,9 +151,9 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     } catch let error as SystemError {
       unsent(item, error, in: batch)
     } catch let error as ArchiveError {
-      if let cause = error.cause { unsent(item, cause, in: batch) } else { unsent(item, .beyondLimits, nil, in: batch) }
+      if let cause = error.cause { unsent(item, cause, in: batch) } else { unsent(item, .beyondLimits, in: batch) }
     } catch {
-      unsent(item, .beyondLimits, nil, in: batch)
+      unsent(item, .beyondLimits, in: batch)
     }
   }
 
@@ -250,7 +250,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     _ item: WorkList.Item, _ tries: WorkList.Tries, lastFrame: UInt64, in batch: SourceBatch<Place>
   ) {
     if batch.tree.nodes[item.index].isShared { export.released(item) }
-    guard tries.reads < WorkList.pauses.count else { return unsent(item, .keepsChanging, nil, in: batch) }
+    guard tries.reads < WorkList.pauses.count else { return unsent(item, .keepsChanging, in: batch) }
     export.changed(item, WorkList.Tries(reads: tries.reads + 1), lastFrame: lastFrame)
   }
 
@@ -301,7 +301,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     if try add(item.index, path, look, target: target, in: directory, batch) {
       done(item)
     } else {
-      unsent(item, .vanished, "it was replaced by something else", in: batch)
+      unsent(item, .replaced, in: batch)
     }
   }
 
@@ -317,12 +317,12 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
         let (directory, path) = (try batch.open(node.parent), try batch.path(index))
         let look = try directory.look { () throws(SystemError) in try directory.status(batch.tree.name(node)) }
         guard try add(index, path, look, in: directory, batch) else {
-          report(item, .vanished, "it was replaced by something else", in: batch)
+          report(item, .replaced, in: batch)
           continue
         }
       } catch {
-        let unsent = (error as? SystemError).map { Unsent(path: [], $0) }
-        report(item, unsent?.reason ?? .beyondLimits, unsent?.message, in: batch)
+        let unsent = (error as? SystemError).map { NotStored(path: [], $0) }
+        report(item, unsent?.reason ?? .beyondLimits, unsent?.error, in: batch)
       }
     }
   }
@@ -353,24 +353,24 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   // MARK: Unsendable items
 
   func unsent(_ item: WorkList.Item, _ error: SystemError, in batch: SourceBatch<Place>) {
-    let unsent = Unsent(path: [], error)
-    self.unsent(item, unsent.reason, unsent.message, in: batch)
+    let unsent = NotStored(path: [], error)
+    self.unsent(item, unsent.reason, unsent.error, in: batch)
   }
 
   /// Reports an item that cannot be sent, by its path in the archive.
   func unsent(
-    _ item: WorkList.Item, _ reason: Unsent.Reason, _ message: String?, in batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ reason: NotStored.Reason, _ error: UInt16? = nil, in batch: SourceBatch<Place>
   ) {
-    report(item, reason, message, in: batch)
+    report(item, reason, error, in: batch)
     done(item)
   }
 
   private func report(
-    _ item: WorkList.Item, _ reason: Unsent.Reason, _ message: String?, in batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ reason: NotStored.Reason, _ error: UInt16? = nil, in batch: SourceBatch<Place>
   ) {
     if batch.tree.nodes[item.index].isShared { export.released(item) }
     let path = (try? batch.tree.path(item.index))?.bytes ?? Array(batch.tree.name(batch.tree.nodes[item.index]))
-    let unsent = batch.named(Unsent(path: path, reason: reason, message: message))
+    let unsent = batch.named(NotStored(path: path, reason, error: error))
     export.note(unsent, of: item.batch)
     packer.unsent(unsent)
   }

@@ -31,7 +31,7 @@ extension ArchiveExport {
   }
 
   /// Names items of a batch that arrive in no consistent state, or not at all.
-  func name(_ unsent: [Unsent]) {
+  func name(_ unsent: [NotStored]) {
     for unsent in unsent { settings.listener.unsent(unsent) }
     state.withLock { $0.sum.unsent += UInt64(unsent.count) }
   }

@@ -7,7 +7,7 @@ package protocol ExportListener: AnyObject, Sendable {
   /// Set when the transfer has ended: the export ends as soon as it can.
   var stopSignal: StopSignal { get }
   /// Reports an item that cannot be sent.
-  func unsent(_ unsent: Unsent)
+  func unsent(_ unsent: NotStored)
   /// Reports content that the receiver already holds.
   func skipped(items: UInt64, bytes: UInt64)
   /// Whether the receiver has reported meanwhile that the destination cannot hold an item: then its

@@ -100,9 +100,8 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   }
 
   /// Converts the path of an item from a path within the roots to a path in the archive.
-  func named(_ unsent: Unsent) -> Unsent {
-    let path = (prefix.map { $0.bytes + [UInt8(ascii: "/")] } ?? []) + unsent.path
-    return Unsent(path: path, reason: unsent.reason, message: unsent.message)
+  func named(_ unsent: NotStored) -> NotStored {
+    unsent.named((prefix.map { $0.bytes + [UInt8(ascii: "/")] } ?? []) + unsent.path)
   }
 
   /// The number of the root above an item with this parent.

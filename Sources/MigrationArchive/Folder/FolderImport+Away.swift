@@ -4,8 +4,6 @@ import MigrationWire
 /// What was moved or removed since an earlier pass: here by the user, who alone may let it come again; at
 /// the source; or by an import, which has set it aside.
 extension FolderImport {
-  static var isAway: String { "it was moved or removed here after an earlier version had arrived" }
-
   /// Whether an item was moved or removed here, and the user wants it again.
   func isWantedAgain(_ item: Item) -> Bool {
     guard arrived?.removals(of: item.path) == .again, let earlier = arrived?.item(at: item.path) else { return false }
@@ -36,7 +34,7 @@ extension FolderImport {
   /// what is not to arrive beside the rest.
   mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(ArchiveError) {
     if isRemoved { try unlock(directory.path) }
-    var newer: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
+    var newer: [ArchivePath: (reason: NotStored.Reason, error: UInt16?)] = [:]
     var away: [Item] = []
     for item in try entries(of: directory) {
       guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed else { continue }
@@ -44,7 +42,7 @@ extension FolderImport {
       if item.kind == .directory, try !isWhole(item) {
         try keepAway(item, removing: isRemoved)
       } else if try !isUnchanged(item, earlier) {
-        newer[item.path] = (.other, Self.isAway)
+        newer[item.path] = (.removedThere, nil)
       }
     }
     guard isRemoved else { return notStored.merge(newer) { $1 } }

@@ -37,7 +37,7 @@ extension FolderImport {
     /// The item equals what exists at this path, which is this entry if the item is a directory.
     case isPresent(at: ArchivePath, ExistingEntry?)
     /// The item cannot be imported, regardless of how existing names are treated.
-    case cannotBeStored(RefusalReason, SystemError?)
+    case cannotBeStored(NotStored.Reason, SystemError?)
 
     /// The path that the whole item is moved to.
     var target: ArchivePath? {
@@ -78,7 +78,7 @@ extension FolderImport {
 
   /// Gathers the facts for `NameFacts`.
   private mutating func fateByName(of item: Item) throws(ArchiveError) -> Fate {
-    if let hindrance = try hindrance(of: item) { return .cannotBeStored(.other, hindrance) }
+    if let hindrance = try hindrance(of: item) { return .cannotBeStored(.noPlace, hindrance) }
     if let fate = try fateInCompany(of: item) { return fate }
     // A run before has set an earlier version aside.
     if earlier(item) != nil, let target = staging.shared.withLock({ $0.moving[item.path]?.target }),
@@ -228,7 +228,7 @@ extension FolderImport {
         items.append(Item(path: path, target: target, kind: kind))
       } else {
         // Without a place, or below a place with a long path.
-        notStored[path] = directory == nil ? (.other, "this device has no place for it") : (.nameTooLong, nil)
+        notStored[path] = directory == nil ? (.noPlace, nil) : (.nameTooLong, nil)
       }
     }
     return items.sorted { $0.path < $1.path }
@@ -294,18 +294,18 @@ extension FolderImport {
   }
 
   /// Leaves an item and its contents in staging.
-  mutating func cannotStore(_ item: Item, _ reason: RefusalReason, _ cause: SystemError?) throws(ArchiveError) {
+  mutating func cannotStore(_ item: Item, _ reason: NotStored.Reason, _ cause: SystemError?) throws(ArchiveError) {
     guard staging.shared.withLock({ $0.mayRefuse }) else {
       throw failed(item.path, cause ?? SystemError(reason: reason.words, operation: "import"))
     }
-    notStored[item.path] = (reason, cause?.words)
+    notStored[item.path] = (reason, cause?.number)
   }
 
   /// Records an item that is not stored because an existing item keeps its name, with all items
   /// below it.
   mutating func stays(_ item: Item) {
     left.insert(item.path)
-    notStored[item.path] = (.other, "an existing item has this name and is kept")
+    notStored[item.path] = (.existingKept, nil)
   }
 
   /// Whether a file or link equals the existing entry in every byte: size and time do not prove
@@ -321,7 +321,7 @@ extension FolderImport {
   enum Look {
     case found(ExistingEntry)
     case free
-    case refused(RefusalReason, SystemError)
+    case refused(NotStored.Reason, SystemError)
   }
 
   func look(at target: ArchivePath, for path: ArchivePath) throws(ArchiveError) -> Look {
@@ -339,11 +339,11 @@ extension FolderImport {
 
 extension SystemError {
   /// Why no entry can have a name, if the file system gave this reason at the lookup.
-  fileprivate var namingRefusal: RefusalReason? { isInvalid ? .nameNotAllowed : placingRefusal }
+  fileprivate var namingRefusal: NotStored.Reason? { isInvalid ? .nameNotAllowed : placingRefusal }
 
   /// Why an item cannot be moved to its destination, if the cause is the item, not the disk or the
   /// user's permissions.
-  var placingRefusal: RefusalReason? {
+  var placingRefusal: NotStored.Reason? {
     if isTooLong { return .nameTooLong }
     if isEncodingRefused { return .nameNotAllowed }
     if isTooLarge { return .tooLarge }

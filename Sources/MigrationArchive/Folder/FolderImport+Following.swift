@@ -51,7 +51,7 @@ extension FolderImport {
     _ record: ItemRecord, _ arrived: ArrivedItems
   ) throws(ArchiveError) -> ArrivedItem? {
     guard let earlier = arrived.item(at: record.path) else {
-      notStored[record.path] = (.other, "its content is not known here")
+      notStored[record.path] = (.contentUnknown, nil)
       return nil
     }
     guard permit?.allows(at: earlier.target, isLink: false) ?? true else {
@@ -64,7 +64,7 @@ extension FolderImport {
     case .follows: return earlier
     case .unclear,
       .removedHere where facts.earlier?.isWantedAgain == true:
-      notStored[record.path] = (.other, Self.isAway)
+      notStored[record.path] = (.removedThere, nil)
     default: break
     }
     return nil

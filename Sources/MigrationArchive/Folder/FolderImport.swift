@@ -42,7 +42,7 @@ package struct FolderImport {
   var besides: Set<ArchivePath> = []
   var archivePaths: ArchivePaths?
   /// The items that cannot be moved to the destination.
-  var notStored: [ArchivePath: (reason: RefusalReason, message: String?)] = [:]
+  var notStored: [ArchivePath: (reason: NotStored.Reason, error: UInt16?)] = [:]
   /// The items that the user of this device takes; nil for all.
   let permit: ArrivalPermit?
   /// What the same device has brought before, and brings now; nil where that is not recorded.
@@ -276,7 +276,7 @@ package struct FolderImport {
       if existing == .replace || follows { merged.append((item, there)) }
     case .stays: stays(item)
     case .isKnown, .isRemoved: left.insert(item.path)
-    case .staysAway: notStored[item.path] = (.other, Self.isAway)
+    case .staysAway: notStored[item.path] = (.removedThere, nil)
     case .isPresent(let target, let there):
       left.insert(item.path)
       if target != item.target { staging.noteRenamed(item.path, target) }

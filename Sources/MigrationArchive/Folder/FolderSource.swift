@@ -154,11 +154,8 @@ package final class FolderSource: ItemSource {
       throw ArchiveError(
         .torn, "\(VisibleText.quoted(first)) changed while what belongs to it was sent; it is sent again", name: first)
     }
-    export.name(torn.map { Unsent(path: $0, reason: .keepsChanging, message: "what belongs to it was sent before") })
-    export.name(
-      tree.newNames(of: roots, selecting: selection).map {
-        Unsent(path: $0, reason: .vanished, message: "it was made after its folder had been listed")
-      })
+    export.name(torn.map { NotStored(path: $0, .torn) })
+    export.name(tree.newNames(of: roots, selecting: selection).map { NotStored(path: $0, .madeLater) })
   }
 
   /// The sources besides those that the receiver leaves out, which are then walked again.

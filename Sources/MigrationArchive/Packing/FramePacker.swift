@@ -94,7 +94,7 @@ final class FramePacker {
     case .removedHere where !isWanted: leaveOut(size: size, isRemoved: true)
     case .kept:
       sum.leftOut.differing += 1
-      listener.unsent(Unsent(path: path.bytes, reason: .differing))
+      listener.unsent(NotStored(path: path.bytes, .existsAndDiffers))
       listener.skipped(items: 1, bytes: size)
     default: return .send
     }
@@ -125,7 +125,7 @@ final class FramePacker {
   }
 
   /// Reports an item that cannot be sent.
-  func unsent(_ unsent: Unsent) {
+  func unsent(_ unsent: NotStored) {
     sum.unsent += 1
     listener.unsent(unsent)
   }
@@ -266,7 +266,7 @@ final class FramePacker {
   /// Leaves an item out because the destination lacks an ability for it, and reports the item.
   func withhold(_ path: ArchivePath, _ lack: DestinationTraits.Lack, size: UInt64) {
     sum.withheld += 1
-    listener.unsent(Unsent(path: path, notStorable: lack.reason))
+    listener.unsent(NotStored(path: path.bytes, lack.reason))
     listener.skipped(items: 1, bytes: size)
   }
 }

@@ -48,7 +48,7 @@ package struct SourceTree: Sendable {
   /// A stamp after this time was set by a program, on a file system without a time of change.
   private let horizon = Timestamp(seconds: Timestamp.coarseNow().seconds + 86_400)
   /// The items that were found and cannot be sent.
-  package private(set) var unsent: [Unsent] = []
+  package private(set) var unsent: [NotStored] = []
   /// The directories where other file systems begin, and those where file systems of the kernel do,
   /// which are left out.
   package private(set) var mountPoints: [[UInt8]] = []
@@ -131,7 +131,7 @@ package struct SourceTree: Sendable {
     let inode: UInt64
   }
 
-  mutating func note(_ unsent: Unsent) { self.unsent.append(unsent) }
+  mutating func note(_ unsent: NotStored) { self.unsent.append(unsent) }
 
   /// An open directory is about to be listed.
   mutating func note(listing number: Int32, of directory: borrowing Directory, _ status: FileStatus) {

@@ -47,7 +47,7 @@ package struct SourceWalk {
   private mutating func walk(_ root: SourceRoot, number: Int) throws(ArchiveError) {
     do {
       let (status, flags) = try root.parent.directory.flaggedStatus(root.entry.span)
-      guard let kind = ItemKind(status.kind) else { return tree.note(Unsent(path: root.name, reason: .notSendable)) }
+      guard let kind = ItemKind(status.kind) else { return tree.note(NotStored(path: root.name, .notSendable)) }
       let node = tree.add(root.name.span, status, flags, kind: kind, parent: Int32(-1 - number))
       if kind == .directory { pending = [node] }
     } catch {
@@ -62,14 +62,14 @@ package struct SourceWalk {
   ) throws(ArchiveError) {
     if isStopped() { throw ArchiveError(.stopped, "the walk was stopped") }
     guard let path = try? tree.path(parent) else {
-      tree.note(Unsent(path: Array(tree.name(tree.nodes[parent])), reason: .beyondLimits))
+      tree.note(NotStored(path: Array(tree.name(tree.nodes[parent])), .beyondLimits))
       return
     }
     do {
       let directory = try base.directory.openDirectoryBeneath(root?.place(of: path) ?? path.bytes)
       try add(entriesOf: directory, to: Int32(parent), path)
     } catch {
-      tree.note(Unsent(path: path.bytes, error))
+      tree.note(NotStored(path: path.bytes, error))
     }
   }
 
@@ -136,8 +136,8 @@ package struct SourceWalk {
     return new
   }
 
-  private mutating func note(_ name: Span<UInt8>, in path: ArchivePath?, _ reason: Unsent.Reason) {
-    tree.note(Unsent(path: Self.path(of: name, in: path), reason: reason))
+  private mutating func note(_ name: Span<UInt8>, in path: ArchivePath?, _ reason: NotStored.Reason) {
+    tree.note(NotStored(path: Self.path(of: name, in: path), reason))
   }
 
   private static func path(of name: Span<UInt8>, in path: ArchivePath?) -> [UInt8] {
@@ -270,13 +270,12 @@ package struct SourceRoot: Sendable {
   }
 }
 
-extension Unsent {
+extension NotStored {
   /// An item that cannot be opened or read.
   init(path: [UInt8], _ error: SystemError) {
     // A link in the place of a directory or a file is not followed.
-    let isReplaced = error.isSymbolicLink
-    self.init(
-      path: path, reason: error.isNotFound || isReplaced ? .vanished : .unreadable,
-      message: isReplaced ? "it was replaced by a link" : error.words)
+    let reason: Reason =
+      error.isSymbolicLink ? .replaced : error.isNotFound ? .vanished : error.number == nil ? .attributes : .unreadable
+    self.init(path: path, reason, error: reason == .unreadable ? error.number : nil)
   }
 }

@@ -7,20 +7,20 @@ extension Staging {
   /// The refusals that are reported by name, in the order in which they occurred; the rest are
   /// counted.
   struct Refusals: Sendable {
-    private(set) var named: [Refusal] = []
+    private(set) var named: [NotStored] = []
     private var budget = NamingBudget()
     /// Files whose records have not arrived.
-    var awaited: [ArchivePath: RefusalReason] = [:]
+    var awaited: [ArchivePath: NotStored.Reason] = [:]
     /// A counter for the names of trial items.
     var trials: UInt64 = 0
 
     /// Keeps as many refusals as one session may report by name.
-    mutating func name(_ refusal: Refusal) {
+    mutating func name(_ refusal: NotStored) {
       if budget.take(refusal.size) { named.append(refusal) }
     }
 
     /// Forgets some of them.
-    mutating func remove(where isGone: (Refusal) -> Bool) {
+    mutating func remove(where isGone: (NotStored) -> Bool) {
       let kept = named.filter { !isGone($0) }
       (named, budget) = ([], NamingBudget())
       for refusal in kept { name(refusal) }
@@ -28,16 +28,16 @@ extension Staging {
   }
 
   /// The refusals that are reported by name, from an index on.
-  package func refusals(from start: Int) -> ArraySlice<Refusal> {
+  package func refusals(from start: Int) -> ArraySlice<NotStored> {
     shared.withLock { $0.refusals.named.dropFirst(start) }
   }
 
   /// The refusals that are reported by name, except those of items that no longer exist in the
   /// source, which are dropped when everything has arrived.
-  package var lastingRefusals: [Refusal] {
+  package var lastingRefusals: [NotStored] {
     shared.withLock { shared in
       shared.refusals.named.filter {
-        !shared.dropped.contains(keys.mark(path: $0.path, generation: $0.generation))
+        $0.mark(keys).map { !shared.dropped.contains($0) } ?? true
       }
     }
   }
@@ -47,7 +47,7 @@ extension Staging {
   /// The refusal is journaled first, under the lock: data that another stream brings for the item
   /// is acknowledged from then on, and not kept.
   func refuse(
-    _ record: ItemRecord, _ reason: RefusalReason, _ message: String?, in places: any StagingPlaces
+    _ record: ItemRecord, _ reason: NotStored.Reason, _ error: UInt16?, in places: any StagingPlaces
   ) throws(ArchiveError) {
     let isStaged = try shared.withLock { (shared) throws(ArchiveError) -> Bool in
       let isStaged = shared.ledger.refusable(record.path, record.generation) != nil
@@ -55,7 +55,7 @@ extension Staging {
       // A chunk may have caused the refusal already.
       if shared.refusals.awaited.removeValue(forKey: record.path) == nil {
         shared.refusals.name(
-          Refusal(path: record.path, generation: record.generation, reason: reason, message: message))
+          NotStored(path: record.path, generation: record.generation, reason, error: error))
       }
       if let number = shared.ledger.refuse(record) { shared.open[number] = nil }
       return isStaged
@@ -66,7 +66,7 @@ extension Staging {
   /// Refuses a file of which a chunk came; its record may have come too. Here, too, the refusal is
   /// journaled first.
   func refuse(
-    _ place: ChunkPlace, _ reason: RefusalReason, _ message: String?, in places: any StagingPlaces, isStaged: Bool
+    _ place: ChunkPlace, _ reason: NotStored.Reason, _ error: UInt16?, in places: any StagingPlaces, isStaged: Bool
   ) throws(ArchiveError) {
     let isRefused = try shared.withLock { (shared) throws(ArchiveError) -> Bool in
       // Another stream refused it first.
@@ -74,7 +74,7 @@ extension Staging {
       try tell(place.path, place.generation, size: file.record?.size, reason, isDurable: isStaged)
       shared.ledger.refuse(place.path, place.generation)
       shared.refusals.name(
-        Refusal(path: place.path, generation: place.generation, reason: reason, message: message))
+        NotStored(path: place.path, generation: place.generation, reason, error: error))
       if file.record == nil { shared.refusals.awaited[place.path] = reason }
       shared.open[file.number] = nil
       return true
@@ -84,7 +84,7 @@ extension Staging {
 
   /// Journals a refusal; durably, if an item on the disk is removed.
   private func tell(
-    _ path: ArchivePath, _ generation: Generation, size: UInt64?, _ reason: RefusalReason, isDurable: Bool
+    _ path: ArchivePath, _ generation: Generation, size: UInt64?, _ reason: NotStored.Reason, isDurable: Bool
   ) throws(ArchiveError) {
     let claim = JournalRecord.refused(path: path, generation: generation, size: size, reason)
     do {
@@ -96,7 +96,7 @@ extension Staging {
 
   /// Refuses the staged items at some paths, and their contents, because they cannot be moved to
   /// the destination. They stay in the staging directory and are removed with it.
-  func refuseStaged(_ paths: [ArchivePath: (reason: RefusalReason, message: String?)]) throws(ArchiveError) {
+  func refuseStaged(_ paths: [ArchivePath: (reason: NotStored.Reason, error: UInt16?)]) throws(ArchiveError) {
     guard !paths.isEmpty else { return }
     let places = disk.places()
     do {
@@ -106,7 +106,7 @@ extension Staging {
         else { return }
         let isItself = record.path == place
         try refuse(
-          record, isItself ? why.reason : .directoryNotStored, isItself ? why.message : nil, in: places)
+          record, isItself ? why.reason : .directoryNotStored, isItself ? why.error : nil, in: places)
       }
       try journal.file.synchronize()
     } catch let error as ArchiveError {
@@ -117,12 +117,12 @@ extension Staging {
   }
 
   /// Restores a refusal that is in the journal.
-  func restore(_ path: ArchivePath, _ generation: Generation, size: UInt64?, _ reason: RefusalReason) {
+  func restore(_ path: ArchivePath, _ generation: Generation, size: UInt64?, _ reason: NotStored.Reason) {
     shared.withLock { shared in
       let isNamed = shared.ledger.isRefused(path, generation)
       shared.ledger.restore(refused: path, generation, size: size)
       shared.refusals.awaited[path] = size == nil ? reason : nil
-      if !isNamed { shared.refusals.name(Refusal(path: path, generation: generation, reason: reason)) }
+      if !isNamed { shared.refusals.name(NotStored(path: path, generation: generation, reason)) }
     }
   }
 }
@@ -137,25 +137,25 @@ extension StagingWriter {
 
   /// Refuses an item if the error was caused by the item; throws any other error.
   func refuse(_ record: ItemRecord, after error: ArchiveError) throws {
-    let (reason, message) = try reason(for: record.path, record.body, error)
-    try refuse(record, reason, message)
+    let (reason, number) = try reason(for: record.path, record.body, error)
+    try refuse(record, reason, number)
   }
 
-  func refuse(_ record: ItemRecord, _ reason: RefusalReason, _ message: String?) throws {
-    try staging.refuse(record, reason, message, in: places)
+  func refuse(_ record: ItemRecord, _ reason: NotStored.Reason, _ error: UInt16?) throws {
+    try staging.refuse(record, reason, error, in: places)
     refused()
   }
 
   /// Refuses a file if the error of a chunk was caused by the file; throws any other error.
   func refuse(_ place: ChunkPlace, after error: ArchiveError, isStaged: Bool) throws {
-    let (reason, message) = try reason(for: place.path, .file(size: place.range.upperBound), error)
-    try staging.refuse(place, reason, message, in: places, isStaged: isStaged)
+    let (reason, number) = try reason(for: place.path, .file(size: place.range.upperBound), error)
+    try staging.refuse(place, reason, number, in: places, isStaged: isStaged)
     refused()
   }
 
   private func reason(
     for path: ArchivePath, _ body: ItemRecord.Body, _ error: ArchiveError
-  ) throws -> (RefusalReason, String?) {
+  ) throws -> (NotStored.Reason, UInt16?) {
     guard staging.shared.withLock({ $0.mayRefuse }) else { throw error }
     if let refusal = error.refusal { return (refusal, nil) }
     do {
@@ -177,7 +177,7 @@ struct Storability {
   /// or the sender's.
   func reason(
     for path: ArchivePath, _ body: ItemRecord.Body, _ error: ArchiveError
-  ) throws(SystemError) -> (reason: RefusalReason, message: String?)? {
+  ) throws(SystemError) -> (reason: NotStored.Reason, error: UInt16?)? {
     if error.code == .collision {
       guard let place = try foldedPlace(path) else { return nil }
       return (place == path ? .nameTaken : .directoryNotStored, nil)
@@ -186,12 +186,12 @@ struct Storability {
     if cause.isTooLarge { return (.tooLarge, nil) }
     guard let nearest = try nearestDirectory(above: path), acceptsFile(in: nearest.path) else { return nil }
     guard nearest.isParent else { return (.directoryNotStored, nil) }
-    return (reason(for: path, body, cause, in: nearest.path), cause.words)
+    return (reason(for: path, body, cause, in: nearest.path), cause.number)
   }
 
   private func reason(
     for path: ArchivePath, _ body: ItemRecord.Body, _ cause: SystemError, in parent: ArchivePath?
-  ) -> RefusalReason {
+  ) -> NotStored.Reason {
     if case .symbolicLink(let target) = body {
       guard acceptsLink(to: Array("x".utf8), in: parent) else { return .kindNotSupported }
       guard acceptsLink(to: target, in: parent) else { return cause.isTooLong ? .targetTooLong : .other }

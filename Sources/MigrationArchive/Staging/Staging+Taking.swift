@@ -70,7 +70,7 @@ extension Staging {
       for (path, generation) in allowed.values {
         if shared.ledger.allow(path, generation) { shared.refusals.awaited[path] = nil }
       }
-      shared.refusals.remove { allowed[keys.mark(path: $0.path, generation: $0.generation)] != nil }
+      shared.refusals.remove { $0.mark(keys).map { allowed[$0] != nil } ?? false }
     }
   }
 

@@ -78,7 +78,7 @@ extension Staging {
       guard shared.withLock({ $0.mayRefuse }) else {
         throw ArchiveError(.storage, "\(VisibleText.quoted(record.path)) is damaged: \(why)", name: record.path.bytes)
       }
-      try refuse(record, .differs, why, in: places)
+      try refuse(record, .differs, nil, in: places)
       try remove(record.path, in: places)
     }
   }

@@ -104,10 +104,10 @@ extension Staging {
 
   private func refuse(_ link: ItemRecord, after error: ArchiveError, in places: any StagingPlaces) throws {
     let storability = Storability(staging: self, places: places)
-    var known = error.refusal.map { (reason: $0, message: String?.none) }
+    var known = error.refusal.map { (reason: $0, error: UInt16?.none) }
     if known == nil { known = try? storability.reason(for: link.path, link.body, error) }
     guard let known, shared.withLock({ $0.mayRefuse }) else { throw error }
-    try refuse(link, known.reason, known.message, in: places)
+    try refuse(link, known.reason, known.error, in: places)
   }
 
   private func kind(of path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) -> FileKind? {

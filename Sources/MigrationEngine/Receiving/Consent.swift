@@ -142,7 +142,7 @@ extension ReceiverEngine {
       func fault(_ classes: ArrivalClasses) -> Fault {
         let kind = classes.each.first ?? .files
         return consent.answer(about: kind, of: part, arrival) == false
-          ? .notTaken : Fault(notAllowed: kind, of: part, arrival)
+          ? .notTaken : Fault(notAllowed: kind, arrival)
       }
       room.leaveOut(refused.map { UnplacedRoot(root: UInt32($0), fault: fault(arrival.roots[$0])) })
       let isEmpty =
@@ -179,14 +179,13 @@ extension ReceiverEngine.Examination {
 
 extension Fault {
   /// The user of this device has neither been asked, nor allowed by an option what a part has.
-  fileprivate init(notAllowed kind: ArrivalClasses, of part: Part, _ arrival: PartArrival) {
+  fileprivate init(notAllowed kind: ArrivalClasses, _ arrival: PartArrival) {
     let (what, option) =
       kind == .secrets
       ? ("has secrets", "--take-secrets and --take-apps") : ("may hold what programs run", "--take-apps")
     self.init(
       .notAllowed, "\(arrival.name) \(what), and this device's user has not taken it",
       hint: DataHint.allowing(option),
-      telling: "\(VisibleText.of(part.name)) \(what), and the receiving device's user has not taken it",
-      toldHint: DataHint.allowing(option))
+      for: kind == .secrets ? .secret : .mayRun)
   }
 }

@@ -31,7 +31,7 @@ struct IncomingPart: Sendable {
   var leftBehind: [LeftBehind] = []
   /// The named items that the destination cannot hold, and how many of them the user of this device
   /// has been told.
-  var refusals: [Refusal] = []
+  var refusals: [NotStored] = []
   var toldRefusals = 0
   /// The items that the sender has left out in the newest session because the destination cannot
   /// hold them.
@@ -50,7 +50,7 @@ struct IncomingPart: Sendable {
   }
 
   /// The refusals that the user of this device has not been told; from now on they count as told.
-  mutating func newRefusals() -> ArraySlice<Refusal> {
+  mutating func newRefusals() -> ArraySlice<NotStored> {
     defer { toldRefusals = refusals.count }
     return refusals[toldRefusals...]
   }
@@ -73,7 +73,7 @@ struct IncomingTransfer: Sendable {
   /// How one part has ended.
   enum Result: Sendable {
     /// With the items named as not stored, and whether this run has told the user of this device.
-    case finished(Done, TransferResult, notStored: [Refusal], isTold: Bool)
+    case finished(Done, TransferResult, notStored: [NotStored], isTold: Bool)
     /// Refused, or failed; a later session may try it again.
     case failed(Fault)
   }
@@ -253,7 +253,7 @@ struct IncomingTransfer: Sendable {
 
   /// The import is complete: nothing more is refused, and the user knows every named item. Items
   /// that the source no longer has are not among the refused ones.
-  mutating func imported(_ done: Done, _ refused: [Refusal]) {
+  mutating func imported(_ done: Done, _ refused: [NotStored]) {
     part.stage = .done
     results[part.number] = .finished(
       done, part.result(done, sentBytes: traffic.ofPart, without: unplaced[part.number]?.count ?? 0),
@@ -263,7 +263,7 @@ struct IncomingTransfer: Sendable {
   /// What answers an offer of a finished part, with every item named as not stored, and whether the
   /// user of this device is to be told of those, because this run has not done so. Nil for a part
   /// that is not finished.
-  mutating func answer(_ number: UInt16) -> (done: Done, named: [Refusal], isNews: Bool)? {
+  mutating func answer(_ number: UInt16) -> (done: Done, named: [NotStored], isNews: Bool)? {
     guard case .finished(let done, let result, let named, let isTold)? = results[number] else { return nil }
     results[number] = .finished(done, result, notStored: named, isTold: true)
     return (done, named, !isTold)

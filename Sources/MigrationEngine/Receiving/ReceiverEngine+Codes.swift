@@ -140,5 +140,5 @@ extension ReceiverEngine {
 extension Fault {
   /// The user of this device has not taken it.
   package static let notTaken = Fault(
-    .declined, "you did not take it", hint: DataHint.notTaken.text, telling: "its user left it out")
+    .declined, "you did not take it", hint: DataHint.notTaken.text, for: .leftOut)
 }

@@ -107,12 +107,12 @@ extension ReceiverEngine {
     // MARK: Workers of a transfer
 
     /// News: the destination cannot hold these items.
-    case refused(TransferID, [Refusal])
+    case refused(TransferID, [NotStored])
     /// News: the progress of the import.
     case importing(TransferID, ImportProgress)
     /// The worker of `importItems` has ended. It has reported all refusals before; `refused` are
     /// the named ones that FINISH covered.
-    case imported(TransferID, Result<Done, Fault>, Traffic, refused: [Refusal])
+    case imported(TransferID, Result<Done, Fault>, Traffic, refused: [NotStored])
     /// The worker of `note`, `forget`, `discard` or `release` has ended.
     case noted(TransferID)
     /// The worker of `retake` has ended: the state of a transfer; nil where another process has
@@ -295,19 +295,22 @@ extension ReceiverEngine {
 /// What the sender of a part has named in its newest session, and has not sent.
 package struct UnsentItems: Equatable, Sendable {
   /// The destination cannot hold these.
-  package var withheld: [Refusal] = []
+  package var withheld: [NotStored] = []
   /// The paths at which the source could not be read.
   package var unreadable: [[UInt8]] = []
   /// How many of those that FINISH counts as unsent were named.
   package var named: UInt64 = 0
 
-  package init(withheld: [Refusal] = []) { self.withheld = withheld }
+  package init(withheld: [NotStored] = []) { self.withheld = withheld }
 
   /// Takes one more.
-  mutating func note(_ unsent: Unsent) {
-    if let refused = unsent.refused { return withheld.append(refused) }
-    guard unsent.reason != .differing, unsent.reason != .notStorable else { return }
-    named += 1
-    if unsent.reason == .unreadable { unreadable.append(unsent.path) }
+  mutating func note(_ item: NotStored) {
+    switch item.reason.party {
+    case .destination: withheld.append(item)
+    case .user: break
+    case .source:
+      named += 1
+      if item.reason == .unreadable { unreadable.append(item.path) }
+    }
   }
 }

@@ -57,7 +57,7 @@ extension ReceiverEngine {
 
   // MARK: Items that the destination cannot hold
 
-  mutating func refused(_ transfer: TransferID, _ refusals: [Refusal]) {
+  mutating func refused(_ transfer: TransferID, _ refusals: [NotStored]) {
     transfers[of: transfer]?.part.refusals += refusals
     tellRefusals(of: transfer)
     if let number = phase[transfer]?.session { sayRefusals(number) }
@@ -65,7 +65,7 @@ extension ReceiverEngine {
 
   /// Tells the user the refusals that were not told yet.
   private mutating func tellRefusals(of transfer: TransferID) {
-    for refusal in transfers[of: transfer]?.part.newRefusals() ?? [] { tell(refusal.event, of: transfer) }
+    for refusal in transfers[of: transfer]?.part.newRefusals() ?? [] { tell(.notStored(refusal), of: transfer) }
   }
 
   /// Tells the user all refusals again.
@@ -85,8 +85,8 @@ extension ReceiverEngine {
     for refusal in refusals[conversation.toldRefusals...] { say(refusal, number) }
   }
 
-  private mutating func say(_ refusal: Refusal, _ number: SessionNumber) {
-    guard let id = conversations[number]?.connection, let message = conversations[number]?.machine.refused(refusal)
+  private mutating func say(_ refusal: NotStored, _ number: SessionNumber) {
+    guard let id = conversations[number]?.connection, let message = conversations[number]?.machine.name(refusal)
     else { return }
     act(.say(id, message))
   }
@@ -94,7 +94,7 @@ extension ReceiverEngine {
   /// Tells the sender that a part is finished, which it has offered: before that, the items that
   /// are not stored.
   mutating func answer(
-    _ part: UInt16, _ done: Done, naming named: [Refusal], _ isNews: Bool, _ number: SessionNumber
+    _ part: UInt16, _ done: Done, naming named: [NotStored], _ isNews: Bool, _ number: SessionNumber
   ) {
     guard let conversation = conversations[number], conversation.isTalking, conversation.machine.isJudging else {
       return
@@ -102,7 +102,7 @@ extension ReceiverEngine {
     conversations[number]?.course = .none
     conversations[number]?.dueSince = now
     if isNews, !conversation.isAside {
-      for refusal in named { tell(refusal.event, of: conversation.transfer, part: part) }
+      for refusal in named { tell(.notStored(refusal), of: conversation.transfer, part: part) }
       for item in done.renamedItems { tell(item.event, of: conversation.transfer, part: part) }
     }
     for refusal in named { say(refusal, number) }

@@ -208,7 +208,8 @@ extension ReceiverEngine {
   /// Tells the user what an earlier run has named of a part that it has finished, once.
   private mutating func tellEarlierNames(of part: UInt16, _ transfer: TransferID) {
     guard let (done, named, isNews) = transfers[of: transfer]?.answer(part), isNews else { return }
-    for event in named.map(\.event) + done.renamedItems.map(\.event) { tell(event, of: transfer, part: part) }
+    for item in named { tell(.notStored(item), of: transfer, part: part) }
+    for item in done.renamedItems { tell(item.event, of: transfer, part: part) }
   }
 
   /// Tells the user that one of several parts has failed.

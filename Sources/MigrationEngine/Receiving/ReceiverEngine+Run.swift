@@ -33,7 +33,7 @@ extension ReceiverEngine {
   mutating func goOn(withImportOf transfer: TransferID) {
     phase.serve(.engaged(transfer, nil), atMost: settings.atOnce)
     // The sender does not repeat these.
-    for item in transfers[of: transfer]?.part.unsentItems.withheld ?? [] { tell(item.event, of: transfer) }
+    for item in transfers[of: transfer]?.part.unsentItems.withheld ?? [] { tell(.notStored(item), of: transfer) }
     continueImport(of: transfer)
   }
 
@@ -88,7 +88,7 @@ extension ReceiverEngine {
   /// What the sender hears: a receiver that stays and is ended by its system may be back soon, and
   /// its sender waits for it as after a lost connection.
   private func farewell(_ kind: TransferFailure.Kind) -> Fault {
-    settings.keeps && kind == .terminated ? .stopped : .interrupted(.receiver, by: kind)
+    settings.keeps && kind == .terminated ? .stopped : .interrupted(by: kind)
   }
 
   /// The other ends of connections that were being closed without hurry have only a moment more.

@@ -32,7 +32,7 @@ extension ReceiverEngine {
     if let older = phase[transfer]?.session {
       endSession(older, by: .superseded)
     } else if !isAside, phase[transfer] == nil, phase.engaged >= settings.atOnce, let older = phase.sessions.first {
-      endSession(older, by: .interrupted(.receiver, by: .interrupted))
+      endSession(older, by: .interrupted(by: .interrupted))
     }
     lastSession += 1
     let number = SessionNumber(lastSession)
@@ -79,9 +79,9 @@ extension ReceiverEngine {
     case .meet(let greeting): meet(greeting, number)
     case .weigh(let plan): conversations[number]?.course = .waiting(plan)
     case .judge(let totals): take(totals, number)
-    case .noteUnsent(let unsent):
-      if let transfer = conversations[number]?.transfer { transfers[of: transfer]?.part.unsentItems.note(unsent) }
-      tell(unsent.event, of: conversations[number]?.transfer)
+    case .note(let item):
+      if let transfer = conversations[number]?.transfer { transfers[of: transfer]?.part.unsentItems.note(item) }
+      tell(.notStored(item), of: conversations[number]?.transfer)
     case .drop(let marks): try drop(marks, number)
     case .conclude(let finish): conclude(finish, number)
     case .giveUp(let close, let answer):
@@ -218,7 +218,7 @@ extension ReceiverEngine {
     case .failure(let failure)?: endTransfer(transfer.identifier, .failure(failure))
     case nil:
       // Only a run that is stopped ends a session early without a fault.
-      let fault = fault ?? .interrupted(.receiver, by: stop?.kind ?? .interrupted)
+      let fault = fault ?? .interrupted(by: stop?.kind ?? .interrupted)
       // A transfer that another process holds is taken back when its sender comes, at any time.
       guard fault.senderMayComeBack, settings.giveUpAfter > 0, transfer.keeping != .released else {
         return endTransfer(transfer.identifier, .failure(fault.failure))

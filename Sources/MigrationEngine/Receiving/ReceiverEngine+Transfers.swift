@@ -143,7 +143,7 @@ extension ReceiverEngine {
   /// The import of a part has ended. The current session learns the result, if there is one;
   /// otherwise only the user does.
   mutating func imported(
-    _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, refused: [Refusal]
+    _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, refused: [NotStored]
   ) {
     transfers[of: identifier]?.traffic = traffic
     switch result {
@@ -175,7 +175,7 @@ extension ReceiverEngine {
     endPlan(number)
   }
 
-  private mutating func imported(_ done: Done, _ refused: [Refusal], _ identifier: TransferID) {
+  private mutating func imported(_ done: Done, _ refused: [NotStored], _ identifier: TransferID) {
     transfers[of: identifier]?.imported(done, refused)
     guard let transfer = transfers[of: identifier] else { return }
     if case .finished(_, let result, _, _)? = transfer.results[transfer.part.number] {

@@ -10,13 +10,13 @@ extension ReceiverEngine {
       /// The number of items that the sender could not send.
       package let unsent: UInt64
       /// Every item named as not stored.
-      package let notStored: [Refusal]
+      package let notStored: [NotStored]
       /// In seconds since 1970.
       package let at: Int64
       /// How many roots were left out.
       package let unplaced: Int
 
-      package init(done: Done, unsent: UInt64 = 0, notStored: [Refusal] = [], at: Int64 = 0, unplaced: Int = 0) {
+      package init(done: Done, unsent: UInt64 = 0, notStored: [NotStored] = [], at: Int64 = 0, unplaced: Int = 0) {
         self.unplaced = unplaced
         self.done = done
         self.unsent = unsent
@@ -39,9 +39,9 @@ extension ReceiverEngine {
     package let held: Tally
     package let unsent: UInt64
     /// The named items that the destination cannot store.
-    package let refusals: [Refusal]
+    package let refusals: [NotStored]
     /// The named items that the sender had left out because the destination cannot hold them.
-    package let withheld: [Refusal]
+    package let withheld: [NotStored]
     /// The total of a part of which everything had arrived: its import continues.
     package let concluded: Tally?
     /// Whether this process holds it; otherwise only the remembered facts are known, and more may
@@ -55,7 +55,7 @@ extension ReceiverEngine {
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, plan: Plan,
       finished: [UInt16: Finished] = [:], part: UInt16 = 0, held: Tally = Tally(), unsent: UInt64 = 0,
-      refusals: [Refusal] = [], withheld: [Refusal] = [], concluded: Tally? = nil, isHeld: Bool = true,
+      refusals: [NotStored] = [], withheld: [NotStored] = [], concluded: Tally? = nil, isHeld: Bool = true,
       hasMore: Bool = false, unplaced: Int = 0
     ) {
       self.unplaced = unplaced
@@ -122,14 +122,15 @@ extension ReceiverEngine {
     package let held: Tally
     /// The named items of earlier sessions that the destination cannot store; nil where the engine
     /// knows them. The worker of the import of a concluded part reports them.
-    package let refusals: [Refusal]?
+    package let refusals: [NotStored]?
     /// The total of a part of which everything had arrived, and whose import is to be tried again.
     package let concluded: Tally?
     /// Whether the sender is to name what it does not have any more of what it has sent earlier.
     package let namesAbsent: Bool
 
     package init(
-      keys: TransferKeys, traits: DestinationTraits?, held: Tally, refusals: [Refusal]? = nil, concluded: Tally? = nil,
+      keys: TransferKeys, traits: DestinationTraits?, held: Tally, refusals: [NotStored]? = nil,
+      concluded: Tally? = nil,
       namesAbsent: Bool = false
     ) {
       self.namesAbsent = namesAbsent

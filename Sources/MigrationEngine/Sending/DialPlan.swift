@@ -163,7 +163,7 @@ struct DialPlan: Sendable {
     case (_, .queued(let place)): return queue(at: place, spread, now, &actions)
     case (_, .failed(let failure)), (.pair, .unresolved(let failure)), (.pair, .unreached(let failure, _)):
       return .end(failure)
-    case (_, .stopped): return .end(Fault.interrupted(.sender, by: .interrupted).failure)
+    case (_, .stopped): return .end(Fault.interrupted(by: .interrupted).failure)
     case (.greet(_, let others, let device), .stranger(let key)):
       guard let other = others.first(where: { $0.receiver == key }) else { return .askCode(device) }
       aim = .greet(other, others: [], device)

@@ -22,20 +22,20 @@ struct ExportEnd: Sendable {
 
 /// The items named as not stored since the ledger was read, as many as one session may name.
 struct NamedItems: Sendable {
-  private(set) var refusals: [Refusal] = []
+  private(set) var refusals: [NotStored] = []
   /// The items that the user was told about.
-  private var paths: Set<ArchivePath> = []
+  private var paths: Set<[UInt8]> = []
   private var budget = NamingBudget()
   /// The marks of the items that the source no longer has, ascending.
   private var gone: [Mark] = []
 
-  init(_ refusals: [Refusal] = []) {
+  init(_ refusals: [NotStored] = []) {
     for refusal in refusals { _ = add(refusal) }
   }
 
   /// Adds a refusal, and returns whether to tell the user; `isAgain` ignores an item that is
   /// already named.
-  mutating func add(_ refusal: Refusal, isAgain: Bool = false) -> Bool {
+  mutating func add(_ refusal: NotStored, isAgain: Bool = false) -> Bool {
     if isAgain, paths.contains(refusal.path) { return false }
     if budget.take(refusal.size) {
       refusals.append(refusal)
@@ -49,7 +49,7 @@ struct NamedItems: Sendable {
   mutating func drop(_ marks: [Mark], _ keys: TransferKeys) {
     gone = marks
     guard !marks.isEmpty else { return }
-    let kept = refusals.filter { !isGone(keys.mark(path: $0.path, generation: $0.generation)) }
+    let kept = refusals.filter { !isGone($0.mark(keys)) }
     guard kept.count < refusals.count else { return }
     refusals = kept
     budget = NamingBudget()
@@ -57,7 +57,8 @@ struct NamedItems: Sendable {
   }
 
   /// Whether the source no longer has the item of this mark.
-  func isGone(_ mark: Mark) -> Bool {
+  func isGone(_ mark: Mark?) -> Bool {
+    guard let mark else { return false }
     var rest = gone[...]
     while !rest.isEmpty {
       let middle = rest.startIndex + rest.count / 2

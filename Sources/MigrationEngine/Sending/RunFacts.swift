@@ -88,7 +88,7 @@ extension SenderEngine {
     mutating func takeEarlierNames() -> [TransferEvent] {
       guard finish == nil, let done = unfinished?.done, !isEarlierTold else { return [] }
       isEarlierTold = true
-      return named.refusals.map(\.event) + done.renamedItems.map(\.event)
+      return named.refusals.map { .notStored($0) } + done.renamedItems.map(\.event)
     }
 
     var isFinished: Bool { if case .success? = outcome { true } else { false } }

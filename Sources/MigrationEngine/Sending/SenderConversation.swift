@@ -92,7 +92,7 @@ struct SenderConversation: Sendable {
     case .show(let progress):
       let phase: TransferPhase = progress.phase == .importing ? .importing : .verifying
       actions.append(.tellProgress(number, phase, total: total, fraction: progress.fraction))
-    case .noteRefused(let refusal): note(refusal, &facts.transfer, &actions)
+    case .note(let item): note(item, &facts.transfer, &actions)
     case .finish(let done):
       guard let transfer = facts.transfer.identifier, let part else {
         preconditionFailure("a receiver is done with a part that was offered")
@@ -207,20 +207,21 @@ struct SenderConversation: Sendable {
   }
 
   private mutating func note(
-    _ refusal: Refusal, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
+    _ item: NotStored, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
   ) {
     guard let part else { return }
     guard let accept else {
-      // Without a ledger, the refusal comes before a DONE that answers the offer.
-      _ = repeated.add(refusal)
-      if transfer[part].named.add(refusal, isAgain: true) { actions.append(.tell(refusal.event, part: part)) }
+      // Without a ledger, it comes before a DONE that answers the offer.
+      _ = repeated.add(item)
+      if transfer[part].named.add(item, isAgain: true) { actions.append(.tell(.notStored(item), part: part)) }
       return
     }
-    let mark = accept.keys.mark(path: refusal.path, generation: refusal.generation)
-    // The refusal has crossed the DROP that contains the item's mark.
+    let mark = item.mark(accept.keys)
+    // It has crossed the DROP that contains the item's mark.
     guard !transfer[part].named.isGone(mark) else { return }
-    _ = transfer[part].named.add(refusal)
-    actions += [.refuse(number, mark), .tell(refusal.event, part: part)]
+    _ = transfer[part].named.add(item)
+    if let mark { actions.append(.refuse(number, mark)) }
+    actions.append(.tell(.notStored(item), part: part))
   }
 
   // MARK: The export and its streams
@@ -252,14 +253,14 @@ struct SenderConversation: Sendable {
     }
   }
 
-  /// An item could not be sent. The receiver is told as many of these as may be named.
+  /// An item is left out. The receiver is told as many of these as may be named.
   mutating func unsent(
-    _ unsent: Unsent, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
+    _ item: NotStored, _ transfer: inout SenderEngine.Transfer, _ actions: inout [SenderEngine.Action]
   ) {
-    actions.append(.tell(unsent.event, part: part ?? 0))
-    guard session.isStreaming, let part, let message = session.unsent(unsent) else { return }
+    actions.append(.tell(.notStored(item), part: part ?? 0))
+    guard session.isStreaming, let part, let message = session.name(item) else { return }
     actions.append(.say(connection, message))
-    if let refused = unsent.refused { _ = transfer[part].named.add(refused) }
+    if item.reason.party == .destination { _ = transfer[part].named.add(item) }
   }
 
   /// The export has ended, and everything that it has packed is written.

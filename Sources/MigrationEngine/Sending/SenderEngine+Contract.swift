@@ -61,7 +61,7 @@ extension SenderEngine {
     /// cannot hold, as a lower-case clause.
     case withholding(SessionNumber, clause: String)
     /// News from the export: an item that could not be sent.
-    case unsent(SessionNumber, Unsent)
+    case unsent(SessionNumber, NotStored)
     /// The worker of `export` has ended: everything is exported and written. The marks are those of
     /// held items that the source no longer has, ascending.
     case exported(SessionNumber, Result<ExportResult, Fault>)
@@ -95,12 +95,12 @@ extension SenderEngine {
       /// The receiver's DONE.
       package let done: Done?
       /// The items named as not stored, which are recorded with DONE.
-      package let refusals: [Refusal]
+      package let refusals: [NotStored]
       /// How many roots the receiver has left out.
       package let unplaced: Int
 
       package init(
-        unsent: UInt64 = 0, lastSeen: Int64 = 0, done: Done? = nil, refusals: [Refusal] = [], unplaced: Int = 0
+        unsent: UInt64 = 0, lastSeen: Int64 = 0, done: Done? = nil, refusals: [NotStored] = [], unplaced: Int = 0
       ) {
         self.unplaced = unplaced
         self.unsent = unsent
@@ -333,7 +333,7 @@ extension SenderEngine {
 
     /// A worker records that the receiver has sent DONE for a part, and the items named as not
     /// stored; the record is durable before the next OFFER or RECEIPT is sent. Leads to `recorded`.
-    case recordDone(TransferID, part: UInt16, Done, refusals: [Refusal])
+    case recordDone(TransferID, part: UInt16, Done, refusals: [NotStored])
     /// A worker records the progress of a session that has ended. Leads to `noted`.
     case note(TransferID, arrived: Tally, total: Tally, address: String)
     /// A worker forgets a transfer that is done, or that the other device no longer knows. Leads to

@@ -235,7 +235,7 @@ extension TransferFailure {
     switch failure {
     case .unresolved(let failure), .failed(let failure): self = failure
     case .unreached(let device, let obstacle): self.init(unreached: device, by: obstacle)
-    case .stopped: self = Fault.interrupted(.sender, by: .interrupted).failure
+    case .stopped: self = Fault.interrupted(by: .interrupted).failure
     }
   }
 }

@@ -126,7 +126,7 @@ extension SenderEngine {
       message +=
         " after all data had arrived: the other device completes the transfer, and the same command tells its result"
     }
-    abandon(.interrupted(.sender, by: kind, message), now, &actions)
+    abandon(.interrupted(by: kind, message), now, &actions)
   }
 
   /// Ends the run in any phase.

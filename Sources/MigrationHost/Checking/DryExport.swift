@@ -62,7 +62,7 @@ package struct DryExport: Sendable {
   /// From the request for everything to the end, in seconds.
   package let seconds: Double
   /// The appended items that could not be read, or kept changing.
-  package let unsent: Some<Unsent>
+  package let unsent: Some<NotStored>
   /// The names in the archive's paths that look percent-encoded, of items that have the decoded
   /// names in the container.
   package let encoded: [[UInt8]]
@@ -124,7 +124,7 @@ struct EncodedNames: Sendable {
 final class DryReader: ExportListener, Sendable {
   private struct State: Sendable {
     var roots = DryExport.Roots()
-    var unsent = DryExport.Some<Unsent>()
+    var unsent = DryExport.Some<NotStored>()
     var encoded = EncodedNames()
     /// Whether there is news since the last look.
     var isNew = false
@@ -139,7 +139,7 @@ final class DryReader: ExportListener, Sendable {
   init(until stop: StopSignal) { stopSignal = stop }
 
   var roots: DryExport.Roots { state.withLock { $0.roots } }
-  var unsent: DryExport.Some<Unsent> { state.withLock { $0.unsent } }
+  var unsent: DryExport.Some<NotStored> { state.withLock { $0.unsent } }
   var encoded: EncodedNames { state.withLock { $0.encoded } }
 
   /// The settings of the export. Any key will do: the data is discarded.
@@ -169,7 +169,7 @@ final class DryReader: ExportListener, Sendable {
     state.broadcast()
   }
 
-  func unsent(_ unsent: Unsent) { state.withLock { $0.unsent.note(unsent) } }
+  func unsent(_ unsent: NotStored) { state.withLock { $0.unsent.note(unsent) } }
 
   func skipped(items: UInt64, bytes: UInt64) {}
 

@@ -72,7 +72,7 @@ extension InstalledApp {
     }
     if !options.replaces, try Self.importing({ () throws(HostError) in try holdsData }) {
       throw ArchiveError(
-        .destination, "\(identifier) has data on the receiving device already",
+        .appHasData, "\(identifier) has data on the receiving device already",
         hint: isDraft
           ? DataHint.appHasDataInTrial.text
           : DataHint.replacing(options.isOfEverything ? "--everything" : "--app \(identifier)"),

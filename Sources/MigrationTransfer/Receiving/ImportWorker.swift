@@ -13,13 +13,13 @@ struct ImportWorker: Sendable {
   /// The items that the sender named and left out.
   let unsent: UnsentItems
 
-  private var withheld: [Refusal] { unsent.withheld }
+  private var withheld: [NotStored] { unsent.withheld }
 
   func run() -> ReceiverPerformer.WorkerReport {
     transfer.traffic.begin()
     setup.claims.release(transfer.identifier)
     let result: Result<Done, Fault>
-    var refused: [Refusal] = []
+    var refused: [NotStored] = []
     do {
       result = .success(try importItems(&refused))
       conclusion?.streams.settle()
@@ -32,7 +32,7 @@ struct ImportWorker: Sendable {
     return Report(.imported(transfer.identifier, result, transfer.traffic.amount, refused: refused))
   }
 
-  private func importItems(_ refused: inout [Refusal]) throws -> Done {
+  private func importItems(_ refused: inout [NotStored]) throws -> Done {
     let progress = ImportTelling(setup: setup, transfer: transfer.identifier)
     guard let importer = transfer.staged(ofPart: part)?.importer else {
       throw ArchiveError(.storage, "the staging directory is missing")
@@ -120,7 +120,7 @@ struct ImportWorker: Sendable {
   ///
   /// In this order: one durable record says that all is imported, before the sender hears it. The next
   /// run completes a step that failed: the journal says it too.
-  private func leaveTombstone(_ done: Done, _ refused: [Refusal], _ staging: Staging) {
+  private func leaveTombstone(_ done: Done, _ refused: [NotStored], _ staging: Staging) {
     do {
       do throws(Fault) {
         try transfer.entry?.finish(part, done, notStored: (refused + withheld).nameable)

@@ -36,7 +36,7 @@ struct IncomingData: ~Copyable {
   private let session: ReceivingSession
   /// What writes the newest part.
   private var writer: (part: ReceivingPart, writer: StagingWriter)?
-  private let refused: @Sendable ([Refusal]) -> Void
+  private let refused: @Sendable ([NotStored]) -> Void
   private let isStopped: @Sendable () -> Bool
   private var decompression = Decompression()
   private var pending: [UInt8] = []
@@ -49,7 +49,7 @@ struct IncomingData: ~Copyable {
   /// cannot hold.
   init(
     _ connection: consuming Connection, of session: ReceivingSession, durability: StreamDurability,
-    refused: @escaping @Sendable ([Refusal]) -> Void, isStopped: @escaping @Sendable () -> Bool
+    refused: @escaping @Sendable ([NotStored]) -> Void, isStopped: @escaping @Sendable () -> Bool
   ) throws(Violation) {
     self.connection = connection
     self.session = session

@@ -166,7 +166,7 @@ final class ReceivingTransfer: Sendable {
   }
 
   /// Reports the refusals that were not reported yet, in their order.
-  func tellRefusals(of staging: Staging, _ tell: ([Refusal]) -> Void) {
+  func tellRefusals(of staging: Staging, _ tell: ([NotStored]) -> Void) {
     toldRefusals.withLock { told in
       let new = Array(staging.refusals(from: told))
       told += new.count

@@ -208,7 +208,7 @@ struct StagingWorker: Sendable {
     try staging.take(only: permit, of: roots)
     try setup.keep(staging, importer, order.part, of: transfer)
     // The engine gets them with the admission, in the place of those that it knows.
-    var refusals: [Refusal] = []
+    var refusals: [NotStored] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }
     let present = try importer.present(order.offer, for: staging, after: check)
     setup.claims.release(present.tally, of: transfer)
@@ -228,7 +228,7 @@ struct StagingWorker: Sendable {
 
   private func admitted(
     _ order: ReceiverEngine.StagingOrder, _ staging: Staging?, _ part: ReceivingPart? = nil,
-    _ refusals: [Refusal] = [], concluded: Tally? = nil
+    _ refusals: [NotStored] = [], concluded: Tally? = nil
   ) -> ReceiverPerformer.WorkerReport {
     guard let staging else { preconditionFailure("a part is staged") }
     let admitted = ReceiverEngine.Admitted(
@@ -349,7 +349,7 @@ struct RecoveryWorker: Sendable {
     }
     switch staging.stage {
     case .receiving:
-      var refusals: [Refusal] = []
+      var refusals: [NotStored] = []
       transfer.tellRefusals(of: staging) { refusals = $0 }
       return describe(remembered, held: staging.held, refusals: refusals)
     // Its refusals are told by the worker of the import.
@@ -364,7 +364,7 @@ struct RecoveryWorker: Sendable {
   }
 
   private func describe(
-    _ remembered: RememberedTransfer, held: Tally = Tally(), refusals: [Refusal] = [], concluded: Tally? = nil,
+    _ remembered: RememberedTransfer, held: Tally = Tally(), refusals: [NotStored] = [], concluded: Tally? = nil,
     isHeld: Bool = true, hasMore: Bool = false
   ) -> ReceiverEngine.KnownTransfer {
     var finished: [UInt16: ReceiverEngine.KnownTransfer.Finished] = [:]

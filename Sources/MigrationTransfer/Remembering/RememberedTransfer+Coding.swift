@@ -192,7 +192,7 @@ extension RememberedTransfer.Part {
     if isConcluded { fields.append(3, [1]) }
     if unsent > 0 { fields.append(4) { $0.u64(unsent) } }
     if withheld > 0 { fields.append(5) { $0.u64(withheld) } }
-    if !notStored.isEmpty { fields.append(6, list: notStored.map { ControlMessage.refused($0).frame }) }
+    if !notStored.isEmpty { fields.append(6, list: notStored.map { ControlMessage.notStored($0).frame }) }
     if let finished {
       fields.append(7) { $0.u64(UInt64(bitPattern: finished.at)) }
       fields.append(8, ControlMessage.done(finished.done).frame)
@@ -241,10 +241,10 @@ extension RememberedTransfer.Part {
     withheld = try fields.number(5, subject) ?? 0
     unplaced = try fields.number(12, subject) ?? 0
     for frame in fields.value(6) == nil ? [] : try fields.list(6, subject) {
-      guard case .refused(let refusal)? = try RememberedTransfer.message(frame) else {
+      guard case .notStored(let item)? = try RememberedTransfer.message(frame) else {
         throw Violation(.value, subject)
       }
-      notStored.append(refusal)
+      notStored.append(item)
     }
     finished = try Self.finished(fields, at: 7, done: 8)
   }

@@ -37,7 +37,7 @@ package struct RememberedTransfer: Equatable, Sendable {
     package var unplaced: UInt64 = 0
     /// The named items that are not stored: those that the sender left out, from FINISH on, and all
     /// of them, once everything is imported.
-    package var notStored: [Refusal] = []
+    package var notStored: [NotStored] = []
     package var finished: Finished?
   }
 
@@ -172,7 +172,7 @@ package final class TransferEntry: Sendable {
 
   /// Records the end of a part, with the names of the items that are not stored. The record stays
   /// until both ends know the end.
-  func finish(_ part: UInt16, _ done: Done, notStored: [Refusal]) throws(Fault) {
+  func finish(_ part: UInt16, _ done: Done, notStored: [NotStored]) throws(Fault) {
     let now = Timestamp.coarseNow().seconds
     try update { remembered in
       remembered.lastSeen = now

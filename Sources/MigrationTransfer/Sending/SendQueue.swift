@@ -41,13 +41,13 @@ final class SendQueue: ExportListener {
   /// Set at the end of the session; ends every wait.
   private let sessionStop = StopSignal()
   private let state: Condition<State>
-  private let unsentItem: @Sendable (Unsent) -> Void
+  private let unsentItem: @Sendable (NotStored) -> Void
 
   /// `window` is the number of bytes that the receiver allows to be under way, `limit` the most bytes
   /// per second.
   init(
     window: UInt64, capacity: Int = ArchiveSizes().frameCapacity, limit: UInt64? = nil,
-    unsent: @escaping @Sendable (Unsent) -> Void
+    unsent: @escaping @Sendable (NotStored) -> Void
   ) {
     let limit = limit.map { RateLimit(bytesPerSecond: $0, now: BootInstant.now().seconds) }
     state = Condition(State(window: SendWindow(window, of: capacity), limit: limit))
@@ -111,7 +111,7 @@ final class SendQueue: ExportListener {
     guard isDrained == true else { throw Self.stopped }
   }
 
-  func unsent(_ unsent: Unsent) { unsentItem(unsent) }
+  func unsent(_ unsent: NotStored) { unsentItem(unsent) }
 
   func skipped(items: UInt64, bytes: UInt64) {
     state.withLock { $0.window.skip(items: items, bytes: bytes) }

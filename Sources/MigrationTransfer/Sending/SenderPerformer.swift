@@ -355,7 +355,7 @@ final class SenderPerformer: Performer {
     }
   }
 
-  private func record(_ part: UInt16, _ done: Done, _ refusals: [Refusal], of id: TransferID) -> SenderWorker {
+  private func record(_ part: UInt16, _ done: Done, _ refusals: [NotStored], of id: TransferID) -> SenderWorker {
     let transfer = transfers[id]
     transfer?.traffic.end()
     let traffic = transfer?.traffic.amount ?? Traffic()

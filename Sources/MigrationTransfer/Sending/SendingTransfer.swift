@@ -147,7 +147,7 @@ final class SendingTransfer: Sendable {
   }
 
   /// Records the receiver's DONE for a part. Returns whether the record, if there is one, is durable.
-  func finish(_ part: UInt16, _ done: Done, naming refusals: [Refusal]) -> Bool {
+  func finish(_ part: UInt16, _ done: Done, naming refusals: [NotStored]) -> Bool {
     let entry = entry.withLock { $0 }
     do throws(Fault) {
       try entry?.finish(part, done, notStored: refusals)

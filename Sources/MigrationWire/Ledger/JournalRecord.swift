@@ -31,7 +31,7 @@ package enum JournalRecord: Equatable, Sendable {
   case existing(Existing)
   /// The destination cannot hold this state of an item. Every record about it, also a later one, is
   /// void. The size is nil if the item's record had not come.
-  case refused(path: ArchivePath, generation: Generation, size: UInt64?, RefusalReason)
+  case refused(path: ArchivePath, generation: Generation, size: UInt64?, NotStored.Reason)
   /// The import is about to place the staged item in several steps at a free path of the
   /// destination. From now on an empty entry there, or a second name of the same item, belongs to
   /// this import. Nil takes that back.
@@ -233,7 +233,7 @@ package enum JournalRecord: Equatable, Sendable {
       guard let existing = Existing(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
       self = .existing(existing)
     case 14:
-      let reason = RefusalReason(rawValue: try reader.u8(bytes))
+      let reason = NotStored.Reason(rawValue: try reader.u8(bytes))
       let generation = try reader.u128(bytes)
       let hasSize = try reader.u8(bytes) == 1
       let size = try reader.u64(bytes)

@@ -28,6 +28,40 @@ package struct Close: Error, Equatable, Sendable {
     package static let appInUse = Code(rawValue: 19)
     package static let takenAlready = Code(rawValue: 20)
     package static let notAllowed = Code(rawValue: 21)
+
+    /// Whether the code, with a cause and values, says all; otherwise a message does: what an app says, or
+    /// how the protocol was broken.
+    package var isWorded: Bool {
+      switch self {
+      case .other, .violation, .importFailed, .exportFailed, .announcement: false
+      default: rawValue <= Self.notAllowed.rawValue
+      }
+    }
+  }
+
+  /// Why, where the code alone does not say it (Protocol §10.1): each end words it itself. The other
+  /// end may have causes that this one does not know.
+  package struct Cause: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    package static let otherKey = Cause(rawValue: 1)
+    package static let tooManyTransfers = Cause(rawValue: 2)
+    package static let leftOut = Cause(rawValue: 3)
+    package static let secret = Cause(rawValue: 4)
+    package static let mayRun = Cause(rawValue: 5)
+    package static let recordsFull = Cause(rawValue: 6)
+    package static let inUse = Cause(rawValue: 7)
+    package static let collision = Cause(rawValue: 8)
+    package static let descriptors = Cause(rawValue: 9)
+    package static let cancelled = Cause(rawValue: 10)
+    package static let unreadable = Cause(rawValue: 11)
+    package static let forgotten = Cause(rawValue: 12)
+    package static let idle = Cause(rawValue: 13)
+    package static let claimed = Cause(rawValue: 14)
+    package static let elsewhere = Cause(rawValue: 15)
+    package static let ending = Cause(rawValue: 16)
+    package static let appHasData = Cause(rawValue: 17)
   }
 
   /// The needed and the available room.
@@ -42,32 +76,31 @@ package struct Close: Error, Equatable, Sendable {
   }
 
   package let code: Code
-  /// A lower-case clause.
+  package let cause: Cause?
+  /// A lower-case clause for the developers of the other end, which shows it only where it has no
+  /// words of its own; empty for none.
   package let message: String
-  /// A sentence that says what to do.
-  package let hint: String?
   /// The entry that the message is about.
   package let name: [UInt8]?
   /// Room for bytes; nil unless both figures are known.
   package let bytes: Space?
   /// Room for items; nil unless both figures are known.
   package let items: Space?
+  /// The error of the system that is the cause, by Linux's number.
+  package let error: UInt16?
   private(set) var unknown = Fields()
-  /// Whether it has no message; only in a verdict.
-  private let isWordless: Bool
 
-  /// Only in a verdict there may be no message.
   package init(
-    _ code: Code, _ message: String?, hint: String? = nil, name: [UInt8]? = nil, bytes: Space? = nil,
-    items: Space? = nil
+    _ code: Code, _ message: String = "", for cause: Cause? = nil, name: [UInt8]? = nil, bytes: Space? = nil,
+    items: Space? = nil, error: UInt16? = nil
   ) {
     self.code = code
-    self.message = Self.cut(message ?? "")
-    isWordless = message == nil
-    self.hint = hint.map(Self.cut)
+    self.cause = cause
+    self.message = Self.cut(message, Limits.message)
     self.name = name
     self.bytes = bytes
     self.items = items
+    self.error = error
   }
 
   /// The message to the end that broke the protocol.
@@ -81,22 +114,20 @@ package struct Close: Error, Equatable, Sendable {
     try self.init(try Fields(bytes, range, of: subject), subject)
   }
 
-  /// Reads the fields of a message that has others too. A verdict needs no message.
-  init(
-    _ fields: Fields, _ subject: String, needsMessage: Bool = true, besides others: [UInt8] = []
-  ) throws(Violation) {
+  /// Reads the fields of a message that has others too.
+  init(_ fields: Fields, _ subject: String, besides others: [UInt8] = []) throws(Violation) {
     code = Code(rawValue: try fields.requiredNumber(1, subject))
     let message = try fields.optionalText(2, limit: Limits.message, subject)
-    guard message != nil || !needsMessage else { throw Violation(.field, subject) }
     self.message = message ?? ""
-    isWordless = message == nil
-    hint = try fields.optionalText(3, limit: Limits.message, subject)
+    cause = (try fields.number(3, subject)).map(Cause.init)
+    error = try fields.number(10, subject)
+    guard message != "", cause?.rawValue != 0, error != 0 else { throw Violation(.value, subject) }
     name = fields.value(4)
     if let name, name.count > Limits.path { throw Violation(.limit, subject) }
     self.bytes = try Self.space(fields, 5, subject)
     items = try Self.space(fields, 7, subject)
     // A single figure of a pair stays among the unknown fields.
-    let known: [UInt8] = [1, 2, 3, 4] + (self.bytes == nil ? [] : [5, 6]) + (items == nil ? [] : [7, 8]) + others
+    let known: [UInt8] = [1, 2, 3, 4, 10] + (self.bytes == nil ? [] : [5, 6]) + (items == nil ? [] : [7, 8]) + others
     unknown = fields.unknown(besides: known)
   }
 
@@ -108,8 +139,6 @@ package struct Close: Error, Equatable, Sendable {
   }
 
   /// Shortens a text to its limit without splitting a character.
-  private static func cut(_ text: String) -> String { cut(text, Limits.message) }
-
   private static func cut(_ text: String, _ limit: Int) -> String {
     var text = text
     while text.utf8.count > limit { text.removeLast() }
@@ -119,27 +148,25 @@ package struct Close: Error, Equatable, Sendable {
   /// The same reason in about so many bytes.
   package func shortened(to room: Int) -> Close {
     if fields().length <= room { return self }
-    return Close(code, Self.cut(message, max(0, room - 48)), bytes: bytes, items: items)
+    return Close(code, Self.cut(message, max(0, room - 56)), for: cause, bytes: bytes, items: items, error: error)
   }
 
-  func write(to writer: inout ByteWriter) { write(needsMessage: true, to: &writer) }
+  func write(to writer: inout ByteWriter) { fields().write(with: unknown, to: &writer) }
 
-  func write(needsMessage: Bool, to writer: inout ByteWriter) {
-    fields(needsMessage: needsMessage).write(with: unknown, to: &writer)
-  }
-
-  /// All known fields.
-  func fields(needsMessage: Bool = true) -> Fields {
+  /// All known fields, besides others.
+  func fields(with others: Fields = Fields()) -> Fields {
     var fields = Fields()
     fields.append(1) { $0.u16(code.rawValue) }
-    if needsMessage || !isWordless { fields.append(2, Array(message.utf8)) }
-    if let hint { fields.append(3, Array(hint.utf8)) }
+    if !message.isEmpty { fields.append(2, Array(message.utf8)) }
+    if let cause { fields.append(3) { $0.u16(cause.rawValue) } }
     if let name { fields.append(4, name) }
     for (tag, space) in [(5 as UInt8, bytes), (7, items)] {
       guard let space else { continue }
       fields.append(tag) { $0.u64(space.needed) }
       fields.append(tag + 1) { $0.u64(space.available) }
     }
+    for other in others.all { fields.append(other.tag, other.value) }
+    if let error { fields.append(10) { $0.u16(error) } }
     return fields
   }
 }

@@ -93,7 +93,7 @@ package struct DestinationTraits: Equatable, Sendable {
     case target
 
     /// The reason that the other device gets.
-    package var reason: RefusalReason {
+    package var reason: NotStored.Reason {
       switch self {
       case .otherEncodings, .nonASCII, .capitals, .windowsCharacters, .trailingDots, .trailingSpaces: .nameNotAllowed
       case .longNames: .nameTooLong
@@ -108,7 +108,7 @@ package struct DestinationTraits: Equatable, Sendable {
 
   /// The reason why the destination cannot hold an item, judging by its record; nil if it may hold
   /// it.
-  package func refusal(of record: ItemRecord) -> RefusalReason? { lack(for: record)?.reason }
+  package func refusal(of record: ItemRecord) -> NotStored.Reason? { lack(for: record)?.reason }
 
   /// The ability that the destination lacks for an item, judging by the item's record.
   package func lack(for record: ItemRecord) -> Lack? {
@@ -183,102 +183,4 @@ package struct DestinationTraits: Equatable, Sendable {
 
   /// The characters that file systems of Windows do not allow, besides control characters.
   package static let windowsCharacters = Array("\"*:<>?\\|".utf8)
-}
-
-/// The reason for which a destination cannot hold an item, even with free space (Protocol §6.6).
-package struct RefusalReason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-  package let rawValue: UInt8
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-  package static let nameNotAllowed = RefusalReason(rawValue: 1)
-  package static let nameTooLong = RefusalReason(rawValue: 2)
-  /// The destination takes the name for that of another item.
-  package static let nameTaken = RefusalReason(rawValue: 3)
-  package static let kindNotSupported = RefusalReason(rawValue: 4)
-  package static let tooLarge = RefusalReason(rawValue: 5)
-  package static let targetTooLong = RefusalReason(rawValue: 6)
-  /// The directory that it is in is not stored.
-  package static let directoryNotStored = RefusalReason(rawValue: 7)
-  /// The target of a hard link is not stored.
-  package static let targetNotStored = RefusalReason(rawValue: 8)
-  /// Also every reason that this end does not know.
-  package static let other = RefusalReason(rawValue: 9)
-  /// Its content is not what was sent.
-  package static let differs = RefusalReason(rawValue: 10)
-  /// Programs may run it, or it is a secret, and the receiver's user does not take that.
-  package static let notTaken = RefusalReason(rawValue: 11)
-
-  /// The reason as a clause.
-  package var words: String {
-    switch self {
-    case .nameNotAllowed: "the destination does not allow such a name"
-    case .nameTooLong: "the name is too long for the destination"
-    case .nameTaken: "the destination takes the name for that of another item"
-    case .kindNotSupported: "the destination has nothing of this kind"
-    case .tooLarge: "the file is too large for the destination"
-    case .targetTooLong: "the link's target is too long for the destination"
-    case .directoryNotStored: "its folder is not stored"
-    case .targetNotStored: "the file that it is another name of is not stored"
-    case .differs: "its content at the destination is not what was sent"
-    case .notTaken: "programs may run it there, or it is a secret, and the receiving user does not take that"
-    default: "it is not stored"
-    }
-  }
-
-  /// The reason's name in JSON.
-  package var description: String {
-    switch self {
-    case .nameNotAllowed: "nameNotAllowed"
-    case .nameTooLong: "nameTooLong"
-    case .nameTaken: "nameTaken"
-    case .kindNotSupported: "kindNotSupported"
-    case .tooLarge: "tooLarge"
-    case .targetTooLong: "targetTooLong"
-    case .directoryNotStored: "directoryNotStored"
-    case .targetNotStored: "targetNotStored"
-    case .differs: "differs"
-    case .notTaken: "notTaken"
-    default: "other"
-    }
-  }
-}
-
-/// Protocol §6.6: the destination cannot hold an item in one generation, and the transfer
-/// continues.
-package struct Refusal: Equatable, Sendable {
-  package let path: ArchivePath
-  package let generation: Generation
-  package let reason: RefusalReason
-  /// The error of the receiver's system, a clause.
-  package let message: String?
-  private var unknown = Fields()
-
-  package init(path: ArchivePath, generation: Generation, reason: RefusalReason, message: String? = nil) {
-    self.path = path
-    self.generation = generation
-    self.reason = reason
-    self.message = message.flatMap { $0.utf8.count <= Limits.message ? $0 : nil }
-  }
-
-  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
-    let subject = "an item that is not stored"
-    let fields = try Fields(bytes, range, of: subject)
-    path = try ArchivePath(try fields.required(1, subject))
-    generation = try fields.requiredNumber(2, subject)
-    reason = RefusalReason(rawValue: try fields.requiredNumber(3, subject))
-    message = try fields.optionalText(4, limit: Limits.message, subject)
-    unknown = fields.unknown(besides: 1...4)
-  }
-
-  /// The bytes that count towards the limit of a session (Protocol §11).
-  package var size: Int { path.bytes.count + (message?.utf8.count ?? 0) + unknown.size }
-
-  func write(to writer: inout ByteWriter) {
-    var fields = Fields()
-    fields.append(1, path.bytes)
-    fields.append(2) { $0.u128(generation) }
-    fields.append(3, [reason.rawValue])
-    if let message { fields.append(4, Array(message.utf8)) }
-    fields.write(with: unknown, to: &writer)
-  }
 }

@@ -225,9 +225,9 @@ package struct Failed: Equatable, Sendable {
   private static let tag: UInt8 = 9
 
   func write(to writer: inout ByteWriter) {
-    var fields = close.fields()
-    fields.append(Self.tag) { $0.u16(part) }
-    fields.write(with: close.unknown, to: &writer)
+    var own = Fields()
+    own.append(Self.tag) { $0.u16(part) }
+    close.fields(with: own).write(with: close.unknown, to: &writer)
   }
 }
 

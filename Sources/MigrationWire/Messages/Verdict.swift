@@ -84,15 +84,15 @@ package struct Verdict: Equatable, Sendable {
     let subject = "the verdict of a part"
     let fields = try Fields(bytes, range, of: subject)
     let code: UInt16 = try fields.requiredNumber(1, subject)
-    let isBare = fields.unknown(besides: [1, 9]).all.allSatisfy { $0.tag > 8 }
+    let isBare = fields.unknown(besides: [1, 9]).all.allSatisfy { $0.tag > 10 }
     switch code {
     case taken, finished:
       let without = try fields.read(9, subject, readLeftOut)
       guard isBare, code == taken || without == nil else { throw Violation(.field, subject) }
-      return (code == taken ? .taken(without: without ?? []) : .finished, fields.unknown(besides: 1...9))
+      return (code == taken ? .taken(without: without ?? []) : .finished, fields.unknown(besides: 1...10))
     default:
       guard fields.value(9) == nil else { throw Violation(.field, subject) }
-      return (.refused(try Close(fields, subject, needsMessage: false)), Fields())
+      return (.refused(try Close(fields, subject)), Fields())
     }
   }
 
@@ -136,7 +136,7 @@ package struct Verdict: Equatable, Sendable {
         }
       }
     case .finished: fields.append(1) { $0.u16(finished) }
-    case .refused(let close): return close.write(needsMessage: false, to: &writer)
+    case .refused(let close): return close.write(to: &writer)
     }
     fields.write(with: unknown, to: &writer)
   }

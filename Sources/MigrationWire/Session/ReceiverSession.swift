@@ -32,7 +32,7 @@ package struct ReceiverSession: Equatable, Sendable {
     case meet(Greeting)
     case weigh(Plan)
     case judge(PartTotals)
-    case noteUnsent(Unsent)
+    case note(NotStored)
     case drop([Mark])
     /// The export has ended: verify and import.
     case conclude(Finish)
@@ -108,7 +108,7 @@ package struct ReceiverSession: Equatable, Sendable {
       for (number, part) in plan.parts.enumerated() where part.mayBeRefused { refusable.insert(UInt16(number)) }
       return .weigh(plan)
     case .offer(let totals): return try offered(totals)
-    case .unsent(let unsent): return try named(unsent)
+    case .notStored(let item): return try named(item)
     case .drop(let drop): return try dropped(drop.marks)
     case .finish(let finish):
       if isSettling { return .nothing }
@@ -120,7 +120,7 @@ package struct ReceiverSession: Equatable, Sendable {
       guard isOver else { throw Violation(.state, "the receipt") }
       state = .done
       return .finish
-    case .verdict, .accept, .held, .partial, .heldEnd, .progress, .done, .refused:
+    case .verdict, .accept, .held, .partial, .heldEnd, .progress, .done:
       throw Violation(.state, "a message that only a receiver sends")
     }
   }
@@ -140,12 +140,15 @@ package struct ReceiverSession: Equatable, Sendable {
     return .judge(totals)
   }
 
-  private mutating func named(_ unsent: Unsent) throws(Violation) -> Action {
+  private mutating func named(_ item: NotStored) throws(Violation) -> Action {
+    let subject = "an item that is not stored"
+    // Only the receiver knows a state that it does not hold.
+    guard item.generation == nil else { throw Violation(.field, subject) }
     if isSettling { return .nothing }
-    guard case .receiving(let last, var budget) = state else { throw Violation(.state, "an unsent item") }
-    guard budget.take(unsent.size) else { throw Violation(.limit, "the list of unsent items") }
+    guard case .receiving(let last, var budget) = state else { throw Violation(.state, subject) }
+    guard budget.take(item.size) else { throw Violation(.limit, "the list of items that are not stored") }
     state = .receiving(lastDropped: last, budget)
-    return .noteUnsent(unsent)
+    return .note(item)
   }
 
   private mutating func dropped(_ marks: [Mark]) throws(Violation) -> Action {
@@ -162,7 +165,7 @@ package struct ReceiverSession: Equatable, Sendable {
     switch state {
     case .judging, .reporting, .receiving:
       end(newest)
-      let answer = Failed(part: newest, Close(failed.close.code, failed.close.message))
+      let answer = Failed(part: newest, Close(failed.close.code))
       return .giveUp(failed.close, answer: .failed(answer))
     case .settling:
       end(newest)
@@ -235,9 +238,9 @@ package struct ReceiverSession: Equatable, Sendable {
     return .heldEnd(HeldEnd(held: held))
   }
 
-  /// Reports an item that the destination cannot hold. Valid in every state; nil if it cannot be
-  /// sent, or if as many are named as may be: then only DONE counts it.
-  package mutating func refused(_ refusal: Refusal) -> ControlMessage? {
+  /// Names an item that is not stored. Valid in every state; nil if it cannot be sent, or if as many
+  /// are named as may be: then only DONE counts it.
+  package mutating func name(_ item: NotStored) -> ControlMessage? {
     let maySay =
       switch state {
       // Before a DONE that answers the offer: only an earlier session can have refused items.
@@ -245,8 +248,8 @@ package struct ReceiverSession: Equatable, Sendable {
       case .receiving, .importing: true
       case .greeting, .waiting, .weighing, .between, .reporting, .settling, .done, .closed: false
       }
-    guard maySay, let newest, refusable.contains(newest), refusals.take(refusal.size) else { return nil }
-    return .refused(refusal)
+    guard maySay, let newest, refusable.contains(newest), refusals.take(item.size) else { return nil }
+    return .notStored(item)
   }
 
   /// Reports the progress of the import. Valid in importing.

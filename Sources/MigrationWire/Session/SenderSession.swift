@@ -47,8 +47,8 @@ package struct SenderSession: Equatable, Sendable {
     /// Join data streams and send.
     case stream(held: Tally)
     case show(ImportProgress)
-    /// The destination cannot hold an item.
-    case noteRefused(Refusal)
+    /// An item is not at the destination.
+    case note(NotStored)
     /// Everything of the part has arrived.
     case finish(Done)
     /// The part has failed at the receiver; the answer is to be said.
@@ -105,10 +105,11 @@ package struct SenderSession: Equatable, Sendable {
     case .failed(let failed): return try gaveUp(failed)
     case .done(let done): return try finished(done)
     // What the receiver said before it knew.
-    case .accept, .held, .partial, .heldEnd, .progress, .refused:
+    case .accept, .held, .partial, .heldEnd, .progress:
       if isSettling { return .nothing }
       return try receivedOfPart(message)
-    case .plan, .offer, .drop, .unsent, .finish, .receipt: throw Violation(.state, "a message that only a sender sends")
+    case .notStored(let item): return try named(item)
+    case .plan, .offer, .drop, .finish, .receipt: throw Violation(.state, "a message that only a sender sends")
     }
   }
 
@@ -121,7 +122,6 @@ package struct SenderSession: Equatable, Sendable {
     case .progress(let progress):
       guard isFinishing else { throw Violation(.state, "the import's progress") }
       return .show(progress)
-    case .refused(let refusal): return try refused(refusal)
     default: return .nothing
     }
   }
@@ -146,7 +146,7 @@ package struct SenderSession: Equatable, Sendable {
     let isAnswer = isSettling
     state = .between
     if isAnswer { return .settled(failed.close) }
-    return .giveUp(failed.close, answer: .failed(Failed(part: newest, Close(failed.close.code, failed.close.message))))
+    return .giveUp(failed.close, answer: .failed(Failed(part: newest, Close(failed.close.code))))
   }
 
   private mutating func met(_ greeting: Greeting) throws(Violation) -> Action {
@@ -182,7 +182,10 @@ package struct SenderSession: Equatable, Sendable {
     return .stream(held: end.held)
   }
 
-  private mutating func refused(_ refusal: Refusal) throws(Violation) -> Action {
+  private mutating func named(_ item: NotStored) throws(Violation) -> Action {
+    // The receiver does not say what the sender could not send.
+    guard item.reason.party != .source else { throw Violation(.value, "an item that is not stored") }
+    if isSettling { return .nothing }
     switch state {
     // Before ACCEPT only where an earlier session may have finished the part.
     case .offered(_, .notFinished): throw Violation(.state, "an item that is not stored")
@@ -191,8 +194,8 @@ package struct SenderSession: Equatable, Sendable {
     case .greeting, .preparing, .planned, .between, .comparing, .settling, .done, .closed:
       throw Violation(.state, "an item that is not stored")
     }
-    guard refusals.take(refusal.size) else { throw Violation(.limit, "the list of items that are not stored") }
-    return .noteRefused(refusal)
+    guard refusals.take(item.size) else { throw Violation(.limit, "the list of items that are not stored") }
+    return .note(item)
   }
 
   private mutating func finished(_ done: Done) throws(Violation) -> Action {
@@ -239,15 +242,15 @@ package struct SenderSession: Equatable, Sendable {
     return .offer(totals)
   }
 
-  /// Reports an item that could not be sent; nil if as many are named as may be, and only FINISH
-  /// counts it. Valid in streaming.
-  package mutating func unsent(_ unsent: Unsent) -> ControlMessage? {
+  /// Names an item that is left out; nil if as many are named as may be, and only FINISH counts it.
+  /// Valid in streaming.
+  package mutating func name(_ item: NotStored) -> ControlMessage? {
     guard case .streaming(let last, var budget) = state else {
-      preconditionFailure("unsent items are named while streaming")
+      preconditionFailure("items that are left out are named while streaming")
     }
-    guard budget.take(unsent.size) else { return nil }
+    guard budget.take(item.size) else { return nil }
     state = .streaming(lastDropped: last, budget)
-    return .unsent(unsent)
+    return .notStored(item)
   }
 
   /// Drops held items that the source no longer has. Valid in streaming; marks ascend over all

@@ -7,7 +7,7 @@ package struct NamingBudget: Equatable, Sendable {
 
   /// Counts an item of `size` bytes. Returns false, and does not count it, if it does not fit.
   package mutating func take(_ size: Int) -> Bool {
-    guard count < Limits.unsent, size <= Limits.unsentBytes - bytes else { return false }
+    guard count < Limits.notStored, size <= Limits.notStoredBytes - bytes else { return false }
     count += 1
     bytes += size
     return true
@@ -22,14 +22,6 @@ struct WaysCount: Equatable, Sendable {
   mutating func take() throws(Violation) {
     guard count < Self.most else { throw Violation(.limit, "the ways") }
     count += 1
-  }
-}
-
-extension Sequence<Refusal> {
-  /// The refusals that a session may name.
-  package var nameable: [Refusal] {
-    var budget = NamingBudget()
-    return filter { budget.take($0.size) }
   }
 }
 

@@ -103,7 +103,7 @@ extension DryExport {
       notices.append("\(Figures.count(refused.count, "append")) \(Self.verb(refused.count)) refused: \(first)")
     }
     if unsent.count > 0 {
-      let first = unsent.first.prefix(3).map { "\(VisibleText.quoted($0.path)) \($0.clause)" }
+      let first = unsent.first.prefix(3).map { "\(VisibleText.quoted($0.path)) \($0.clause())" }
       notices.append(
         "\(Figures.count(unsent.count, "item")) \(Self.verb(unsent.count)) not appended: \(first.joined(separator: "; "))"
       )
@@ -170,7 +170,7 @@ extension DryExport {
       "roots": roots.all.map(\.members), "otherItems": roots.others,
       "refused": refused.count,
       "refusals": refused.first.map(\.members),
-      "unsent": unsent.count, "unsentItems": unsent.first.map(\.members),
+      "unsent": unsent.count, "unsentItems": unsent.first.map { $0.members() },
       "scratchBytes": scratchBytes,
     ]
   }

@@ -56,7 +56,7 @@ final class MigrationOutput: Sendable {
     case .extensionOutput(let isError, let line):
       return .extensionOutput(isError: isError, line: Array("\(side.rawValue): ".utf8) + line)
     case .notice(let text): return state.withLock { $0.notices.insert(text).inserted } ? event : nil
-    case .offer, .progress, .staged, .importing, .unsent, .notStored, .renamed, .resumed:
+    case .offer, .progress, .staged, .importing, .notStored, .renamed, .resumed:
       return side == .importer ? event : nil
     default: return nil
     }

@@ -133,7 +133,7 @@ struct KeyedArrivals {
     let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)
     guard !replacesApps, let path = touched(data, part, arrival) else { return }
     throw ArchiveError(
-      .exists, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
+      .appHasData, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
       hint: DataHint.appHasData.text, name: path)
   }
 

@@ -33,8 +33,7 @@ struct MigrationRecord: Sendable {
     case .done(let result):
       onlyResult = parts.isEmpty ? result : nil
       lacks = lacks || newlyLacks
-    case .unsent(let item): if item.reason != .notSendable, item.reason != .differing { newlyLacks = true }
-    case .notStored: newlyLacks = true
+    case .notStored(let item, _): if ![.notSendable, .existsAndDiffers].contains(item.reason) { newlyLacks = true }
     case .resumed: newlyLacks = false
     case .renamed(let path, let target):
       newlyRenamed.append(UnsentList.Renaming(path: path, target: target))

@@ -36,7 +36,7 @@ struct SessionWalk {
     case 3: return accept()
     case 4: return report()
     case 5: return drop()
-    case 6: return toReceiver { $0.isStreaming ? $0.unsent(Unsent(path: [97], reason: .vanished)) : nil }
+    case 6: return toReceiver { $0.isStreaming ? $0.name(NotStored(path: [97], .vanished)) : nil }
     case 7: return toReceiver { $0.isStreaming ? $0.finish(Finish(total: Tally(), unsent: 0, digest: 0)) : nil }
     case 8: return toSender { $0.isImporting ? $0.progress(ImportProgress(phase: .importing, done: 1, total: 2)) : nil }
     case 9: return toSender { $0.isImporting ? $0.imported(Done(total: Tally())) : nil }
@@ -45,7 +45,7 @@ struct SessionWalk {
     case 12: return judge()
     case 13: return toReceiver { $0.isOffered && !$0.isFinishing ? $0.fail(Self.reason) : nil }
     case 14: return toSender { $0.mayFail ? $0.fail(Self.reason) : nil }
-    default: return toSender { $0.refused(Refusal(path: Self.path, generation: 1, reason: .other)) }
+    default: return toSender { $0.name(NotStored(path: Self.path, generation: 1, .other)) }
     }
   }
 

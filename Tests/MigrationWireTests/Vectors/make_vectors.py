@@ -145,7 +145,7 @@ def verdict(*parts, **more):
 PHOTOS = part(1, "photos", [(2, "notes.txt"), (1, "photos"), (3, "photoz")])
 NOTES = part(2, "Notes", identifier="org.example.notes", app={"store": "store", "platform": "linux", "version": "2.1"})
 EDITOR = part(3, "Editor", [(1, "config"), (1, "state")], identifier="org.example.editor")
-DETAILS = {"message": "not enough space", "hint": "Make room.", "needed": 5000, "available": 4000, "neededItems": 7000, "availableItems": 6000}
+DETAILS = {"message": "not enough space", "cause": 6, "error": 28, "needed": 5000, "available": 4000, "neededItems": 7000, "availableItems": 6000}
 
 
 def plans():
@@ -187,7 +187,7 @@ def plans():
     yield "failed", "FAILED of part 2: storage failed", frame("FAILED", code=9, message="the disk has failed", part=2)
     yield "failed-space", "FAILED of part 4095 with all details", frame("FAILED", code=7, **DETAILS, name=b"\xffname", part=4095)
     yield "failed-unknown", "FAILED of the unknown code 65535 with the unknown field 200", frame(
-        "FAILED", code=65535, message="", part=0, unknown={200: LATER})
+        "FAILED", code=65535, part=0, unknown={200: LATER})
 
 
 def violations():
@@ -266,16 +266,21 @@ def ways():
 
 def endings():
     yield "drop", "DROP of two items", frame("DROP", marks=[run(0x60, 16), run(0x70, 16)])
-    yield "unsent", "UNSENT: photos/x vanished", frame("UNSENT", path=b"photos/x", reason=1)
-    yield "unsent-message", "UNSENT: a name beyond the limits, with a message", frame(
-        "UNSENT", path=b"photos/" + b"n" * 300, reason=5, message="zu länglich")
-    yield "unsent-later", "UNSENT of the unknown reason 200", frame("UNSENT", path=b"s", reason=200)
-    yield "unsent-unknown", "UNSENT: a socket, with the unknown field 200", frame(
-        "UNSENT", path=b"s", reason=4, unknown={200: LATER})
-    yield "unsent-differing", "UNSENT: photos/x, whose name something else has there", frame(
-        "UNSENT", path=b"photos/x", reason=6)
-    yield "unsent-not-storable", "UNSENT: the symbolic link photoz, which the destination cannot hold", frame(
-        "UNSENT", path=b"photoz", reason=7, refusal=4)
+    yield "not-stored", "NOT_STORED: photos/x vanished", frame("NOT_STORED", path=b"photos/x", reason=1)
+    yield "not-stored-error", "NOT_STORED: photos/x is unreadable, error 13", frame("NOT_STORED", path=b"photos/x", reason=2, error=13)
+    yield "not-stored-long", "NOT_STORED: a name beyond the limits", frame("NOT_STORED", path=b"photos/" + b"n" * 300, reason=5)
+    yield "not-stored-later", "NOT_STORED of the unknown reason 200", frame("NOT_STORED", path=b"s", reason=200)
+    yield "not-stored-unknown", "NOT_STORED: a socket, with the unknown field 200", frame(
+        "NOT_STORED", path=b"s", reason=4, unknown={200: LATER})
+    yield "not-stored-differing", "NOT_STORED: photos/x, whose name something else has there", frame(
+        "NOT_STORED", path=b"photos/x", reason=33)
+    yield "not-stored-withheld", "NOT_STORED: the symbolic link photoz, which the destination cannot hold", frame(
+        "NOT_STORED", path=b"photoz", reason=19)
+    refused = {"path": b"photos/a:b", "generation": GENERATION, "reason": 16}
+    yield "not-stored-state", "NOT_STORED: the name photos/a:b is not allowed", frame("NOT_STORED", **refused)
+    yield "not-stored-state-error", "NOT_STORED with an error and the unknown field 200", frame(
+        "NOT_STORED", **refused, error=22, unknown={200: LATER})
+    yield "not-stored-state-later", "NOT_STORED of a state, for the unknown reason 200", frame("NOT_STORED", **{**refused, "reason": 200})
     finish = {"items": 12, "bytes": 3456, "unsent": 1, "digest": run(0x80, 16)}
     yield "finish", "FINISH: 12 items, 3456 bytes, one unsent", frame("FINISH", **finish)
     yield "finish-left-out", "FINISH: 4000 items were there already, 3 exist there and differ", frame(
@@ -298,23 +303,18 @@ def endings():
     yield "done-removed", "DONE: 9 items were removed at the destination, 4 of them without a word", frame(
         "DONE", **done, removed=9, unsettled=4)
     yield "done-unknown", "DONE with the unknown field 200", frame("DONE", **done, unknown={200: LATER})
-    refused = {"path": b"photos/a:b", "generation": GENERATION, "reason": 1}
-    yield "refused", "REFUSED: the name photos/a:b is not allowed", frame("REFUSED", **refused)
-    yield "refused-message", "REFUSED with a message and the unknown field 200", frame(
-        "REFUSED", **refused, message="Invalid argument", unknown={200: LATER})
-    yield "refused-later", "REFUSED of the unknown reason 200", frame("REFUSED", **{**refused, "reason": 200})
     yield "receipt", "RECEIPT", frame("RECEIPT")
     yield "ping", "PING 1", frame("PING", token=1)
     yield "pong", "PONG with the largest token", frame("PONG", token=2**64 - 1)
     yield "close", "CLOSE 2", frame("CLOSE", code=2, message="interrupted")
-    yield "close-exists", "CLOSE 6 with hint and name", frame(
-        "CLOSE", **{"code": 6, "message": "an entry exists", "hint": "Move it.", "name": b"\xffname"})
+    yield "close-exists", "CLOSE 6 with an unknown cause and a name", frame(
+        "CLOSE", **{"code": 6, "message": "an entry exists", "cause": 999, "name": b"\xffname"})
     yield "close-space", "CLOSE 7 with bytes and items needed and available", frame(
         "CLOSE", code=7, message="not enough space", needed=5000, available=6000, neededItems=7000, availableItems=8000)
     yield "close-needed", "CLOSE 7 that says only what is needed", frame(
         "CLOSE", code=7, message="not enough space", needed=5000)
     yield "close-unknown", "CLOSE of the unknown code 65535 with the unknown field 200", frame(
-        "CLOSE", code=65535, message="", unknown={200: LATER})
+        "CLOSE", code=65535, unknown={200: LATER})
 
 
 def streams():

@@ -136,7 +136,7 @@ final class Promises {
     private let refused: Set<Mark>
 
     init(_ staging: Staging, _ keys: TransferKeys) {
-      refused = Set(staging.refusals(from: 0).map { keys.mark(path: $0.path, generation: $0.generation) })
+      refused = Set(staging.refusals(from: 0).compactMap { $0.mark(keys) })
       var reader = LedgerReader(staging, present: PresentItems(), room: .max, partLength: .max)
       let part = reader.next()
       marks = Set(part.pages.flatMap(\.marks))

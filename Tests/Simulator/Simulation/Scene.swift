@@ -14,7 +14,7 @@ struct ReceiverStore {
     var done: Done?
     /// The named items that the sender has left out; of a finished part, every item named as not
     /// stored.
-    var notStored: [Refusal] = []
+    var notStored: [NotStored] = []
     var unsent: UInt64 = 0
     var withheld: UInt64 = 0
   }
@@ -32,7 +32,7 @@ struct SenderEntry {
   struct Part {
     var unsent: UInt64 = 0
     var done: Done?
-    var notStored: [Refusal] = []
+    var notStored: [NotStored] = []
   }
 
   let transfer: TransferID
@@ -314,7 +314,7 @@ final class Scene {
     }
   }
 
-  func recordDone(_ transfer: TransferID, _ part: UInt16, _ done: Done, _ refusals: [Refusal]) {
+  func recordDone(_ transfer: TransferID, _ part: UInt16, _ done: Done, _ refusals: [NotStored]) {
     recorded.insert(transfer.ofPart(part))
     changeEntry(transfer) {
       $0.parts[Int(part)].done = done
@@ -422,7 +422,7 @@ final class Scene {
 
   /// The received data is about to be compared with a FINISH.
   func concludes(
-    _ part: UInt16, _ finish: Finish, _ staging: Staging, without dropped: Set<Mark>, withheld: [Refusal]
+    _ part: UInt16, _ finish: Finish, _ staging: Staging, without dropped: Set<Mark>, withheld: [NotStored]
   ) {
     world.note("concludes \(finish.total)")
     promises(of: staging).finishing(staging, keys: staging.keys)
@@ -450,7 +450,7 @@ final class Scene {
 
   /// The items that an import leaves out.
   func refused(_ staging: Staging, ofPart part: UInt16) {
-    let paths = Set(staging.lastingRefusals.map(\.path.bytes))
+    let paths = Set(staging.lastingRefusals.map(\.path))
     refusedPaths[part] = paths
     notStored[part] = staging.notStored
     tally.refusals += Int(staging.notStored)
@@ -461,11 +461,11 @@ final class Scene {
     }
   }
 
-  func imported(_ transfer: TransferID, _ part: UInt16, _ done: Done, _ staging: Staging, notStored: [Refusal]) {
+  func imported(_ transfer: TransferID, _ part: UInt16, _ done: Done, _ staging: Staging, notStored: [NotStored]) {
     world.note("imported")
     world.check(self.done[transfer]?[part] == nil, "a part is done twice")
     self.done[transfer, default: [:]][part] = done
-    notStoredPaths[part] = Set(notStored.map(\.path.bytes))
+    notStoredPaths[part] = Set(notStored.map(\.path))
     changeStore(ofPart: staging.transfer) {
       $0.done = done
       $0.notStored = notStored
@@ -562,8 +562,11 @@ final class Scene {
 
   /// The destination cannot hold these items: a sender may send some of them again before it learns
   /// this.
-  func refused(_ refusals: some Sequence<Refusal>) {
-    for refusal in refusals { sent.refuse(ItemState(path: refusal.path, generation: refusal.generation)) }
+  func refused(_ refusals: some Sequence<NotStored>) {
+    for item in refusals {
+      guard let generation = item.generation, let path = try? ArchivePath(item.path) else { continue }
+      sent.refuse(ItemState(path: path, generation: generation))
+    }
   }
 
   // MARK: Heirs

@@ -83,7 +83,7 @@ extension SimulatedReceiver {
       finished[UInt16(number)] = .init(done: done, unsent: part.unsent, notStored: part.notStored)
     }
     let newest = store.parts[Int(store.newest)]
-    var (refusals, concluded): ([Refusal], Tally?) = ([], nil)
+    var (refusals, concluded): ([NotStored], Tally?) = ([], nil)
     let staging = newest.done == nil ? try recover(store.transfer, store.newest) : nil
     if let staging {
       transfer.keep(staging, ofPart: store.newest)
@@ -118,7 +118,7 @@ extension SimulatedReceiver {
   // MARK: The import
 
   private func importItems(
-    _ identifier: TransferID, _ part: UInt16, _ finish: (SessionNumber, Finish)?, _ withheld: [Refusal]
+    _ identifier: TransferID, _ part: UInt16, _ finish: (SessionNumber, Finish)?, _ withheld: [NotStored]
   ) {
     let transfer = transfer(identifier)
     world.check(transfers.values.count(where: \.isImporting) < scene.atOnce, "too many imports are running")
@@ -133,7 +133,7 @@ extension SimulatedReceiver {
   }
 
   private func complete(
-    _ transfer: Transfer, _ worker: Worker, _ staging: Staging, _ finish: Finish?, _ withheld: [Refusal]
+    _ transfer: Transfer, _ worker: Worker, _ staging: Staging, _ finish: Finish?, _ withheld: [NotStored]
   ) {
     onDisk(after: world.dice.roll(1...2_000)) { [self] in
       // The workers of the session end first.
@@ -141,8 +141,8 @@ extension SimulatedReceiver {
       do {
         if let finish {
           scene.riskImport()
-          if scene.mutation == .forgetRefused, let refusal = staging.refusals(from: 0).first {
-            staging.drop([staging.keys.mark(path: refusal.path, generation: refusal.generation)])
+          if scene.mutation == .forgetRefused, let refused = staging.refusals(from: 0).first?.mark(staging.keys) {
+            staging.drop([refused])
           }
           scene.concludes(transfer.part, finish, staging, without: transfer.dropped, withheld: withheld)
           try staging.complete(finish) { feed(.importing(transfer.identifier, $0)) }
@@ -156,7 +156,7 @@ extension SimulatedReceiver {
     }
   }
 
-  private func move(_ transfer: Transfer, _ worker: Worker, _ staging: Staging, _ withheld: [Refusal]) {
+  private func move(_ transfer: Transfer, _ worker: Worker, _ staging: Staging, _ withheld: [NotStored]) {
     let isLong = world.dice.one(in: 8)
     onDisk(after: isLong ? world.dice.roll(1...30_000_000) : world.dice.roll(1...2_000)) { [self] in
       guard !isSyncing, !isWriting else { return move(transfer, worker, staging, withheld) }
@@ -200,7 +200,7 @@ extension SimulatedReceiver {
   }
 
   private func imported(
-    _ transfer: Transfer, _ worker: Worker, _ result: Result<Done, Fault>, _ refused: [Refusal] = []
+    _ transfer: Transfer, _ worker: Worker, _ result: Result<Done, Fault>, _ refused: [NotStored] = []
   ) {
     // Another attempt continues from the disk.
     if case .failure = result { transfer.releaseStaging() }

@@ -169,7 +169,7 @@ extension SimulatedReceiver {
   }
 
   private func admitted(
-    _ order: Engine.StagingOrder, _ staging: Staging?, _ refusals: [Refusal] = [], concluded: Tally? = nil
+    _ order: Engine.StagingOrder, _ staging: Staging?, _ refusals: [NotStored] = [], concluded: Tally? = nil
   ) -> Engine.Admitted {
     guard let staging else { preconditionFailure("a part is staged") }
     transfer(order.transfer).keep(staging, ofPart: order.part)

@@ -40,7 +40,7 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   var sessions: [SessionNumber: ReceiverSessionParts] = [:]
   var dials: [SessionNumber: Worker] = [:]
   /// The transfer and the newest part of each conversation, and the items of it that were refused.
-  var talks: [ConnectionID: (transfer: TransferID, part: UInt16, refused: Set<ItemState>)] = [:]
+  var talks: [ConnectionID: (transfer: TransferID, part: UInt16, refused: Set<NotStored>)] = [:]
   /// The key by which the other ends know this device.
   private(set) var key: UInt64 = 0
   var code: PairingCode?
@@ -190,9 +190,9 @@ final class SimulatedReceiver: EngineDevice<ReceiverEngine, ReceiverMistakes> {
   private func told(_ event: TransferEvent) {
     switch event.plain {
     case .code(let code, _, _): scene.shownCode = code
-    case .notStored(let path, _, _):
-      toldRefused.insert(path)
-      scene.toldRefused[1].insert(path)
+    case .notStored(let item, _) where !item.isOfSender:
+      toldRefused.insert(item.path)
+      scene.toldRefused[1].insert(item.path)
     case .paired(_, _, isKnown: false), .wrongCode: comparisons += 1
     case .done where scene.keeps: checkDone()
     case .failed(let failure):

@@ -257,7 +257,7 @@ final class SimulatedListener: ExportListener, @unchecked Sendable {
     self.session = session
   }
 
-  func unsent(_ unsent: Unsent) {
+  func unsent(_ unsent: NotStored) {
     session.unsentCount += 1
     sender.feed(.unsent(session.number, unsent))
   }

@@ -29,7 +29,7 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
   private(set) var toldRefused: Set<[UInt8]> = []
   /// Those of them that the source no longer had at the export.
   private(set) var goneRefused: Set<[UInt8]> = []
-  private var refusedGenerations: [ArchivePath: Generation] = [:]
+  private var refusedItems: [[UInt8]: NotStored] = [:]
   private var preparers: [Worker] = []
   private(set) var code: UInt64 = 0
   /// Whether this process has proved a code.
@@ -120,16 +120,16 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     case .received(_, .heldEnd):
       toldRefused = toldRefused.filter { scene.part(of: $0) != offered }
       goneRefused = goneRefused.filter { scene.part(of: $0) != offered }
-      refusedGenerations = [:]
-    case .received(_, .refused(let refusal)): refusedGenerations[refusal.path] = refusal.generation
+      refusedItems = [:]
+    case .received(_, .notStored(let item)): refusedItems[item.path] = item
     // Items that the sender itself leaves out for that reason are in the archive.
-    case .unsent(_, let unsent): if let refused = unsent.refused { refusedGenerations[refused.path] = nil }
+    case .unsent(_, let item): if item.reason.party == .destination { refusedItems[item.path] = nil }
     case .exported(let number, .success(let exported)):
       guard let keys = sessions[number]?.order?.accept.keys else { return }
       let stale = Set(exported.stale)
-      for (path, generation) in refusedGenerations where stale.contains(keys.mark(path: path, generation: generation)) {
-        goneRefused.insert(path.bytes)
-        scene.goneRefused.insert(path.bytes)
+      for (path, item) in refusedItems where item.mark(keys).map(stale.contains) == true {
+        goneRefused.insert(path)
+        scene.goneRefused.insert(path)
       }
     default: break
     }
@@ -149,9 +149,9 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     case .askCode: askCode()
     case .deriveSecret(let code): derive(code)
     case .stopPreparing: for worker in preparers { worker.end() }
-    case .tell(.notStored(let path, _, _), _):
-      toldRefused.insert(path)
-      scene.toldRefused[0].insert(path)
+    case .tell(.notStored(let item, _), _) where !item.isOfSender:
+      toldRefused.insert(item.path)
+      scene.toldRefused[0].insert(item.path)
     case .tell(.done(let result), _):
       lacksParts = result.failedParts > 0
       if !lacksParts { scene.senderIsContent(self) }
@@ -308,7 +308,7 @@ final class SimulatedSender: EngineDevice<SenderEngine, SenderMistakes> {
     }
   }
 
-  private func record(_ transfer: TransferID, _ part: UInt16, _ done: Done, _ refusals: [Refusal]) {
+  private func record(_ transfer: TransferID, _ part: UInt16, _ done: Done, _ refusals: [NotStored]) {
     let worker = begin("record")
     onDisk(after: world.dice.roll(1...3_000)) { [self] in
       let isWritten = !lacksThread

@@ -280,8 +280,7 @@ extension SimulatedReceiver {
       for (name, part) in zip(scene.names(ofPartsOf: verdict.transfer), verdict.parts) {
         if case .refused(let close) = part { scene.ends(name, by: close.code) } else { scene.ends(name, by: nil) }
       }
-    case .say(let id, .refused(let refusal)):
-      let item = ItemState(path: refusal.path, generation: refusal.generation)
+    case .say(let id, .notStored(let item)):
       world.check(talks[id]?.refused.insert(item).inserted ?? true, "an item is refused twice in a session")
     case .say(let id, .failed(let failed)):
       part(failed.part)?.hasFailed = true

@@ -1,0 +1,140 @@
+package import MigrationWire
+
+extension TransferFailure {
+  /// The meaning of a CLOSE from the other end for this end's user (Protocol §10), in this end's words.
+  ///
+  /// The connection counts as lost only where the other end's user stopped, or where one end fell
+  /// silent; what its user did not take is no failure. Every other code is reported as the other end's failure.
+  package init(told close: Close) {
+    let kind: Kind =
+      switch close.code {
+      case .interrupted, .silent: .connectionLost
+      case .refused, .exists, .unfit, .otherApp, .unknownTransfer, .unknownKind, .notInstalled, .appInUse,
+        .takenAlready, .notAllowed:
+        .refused
+      case .noSpace: .noSpace
+      case .importFailed: .importFailed
+      case .exportFailed: .exportFailed
+      default: .failed
+      }
+    let verb = close.code == .refused ? "did not take it" : "stopped"
+    self.init(kind, "the other device \(verb): \(close.clause)", hint: close.advice, about: Subject(close))
+  }
+}
+
+extension TransferFailure.Subject {
+  /// The fields of a CLOSE besides its message.
+  package init(_ close: Close) { self.init(name: close.name, bytes: close.bytes, items: close.items) }
+}
+
+extension Close {
+  /// How many bytes of a name are shown: the last bytes of a longer name.
+  private static let shownName = 512
+
+  /// A hint of this device for the cause, or for the code. The other device has none to give: the
+  /// user would take it for this program's words.
+  fileprivate var advice: String? {
+    switch cause {
+    case .tooManyTransfers: return "Complete or forget one of them."
+    case .inUse: return "Wait until it is done, or choose another destination there."
+    case .appHasData: return DataHint.namesTakenThere.text
+    case .recordsFull: return "Free some space there, and start again."
+    default: break
+    }
+    return switch code {
+    case .version: "Update peer on both devices."
+    case .exists: DataHint.namesTakenThere.text
+    case .noSpace where bytes == nil && items == nil:
+      "Free some space there, or start 'peer receive' there with a greater --max-size."
+    case .noSpace where bytes?.isShort != true && items?.isShort == true: Close.Space.entriesHint
+    case .noSpace: Fault.Code.noSpace.hint
+    case .unfit: "Follow the hint on the other device, or choose another destination there."
+    case .storage: "The received data is kept. Repair the fault there, and start again."
+    case .importFailed: "The received data is kept there: \(DataHint.afterRepair.text)"
+    case .refused: DataHint.notTakenThere.text
+    case .unknownTransfer: "Start it again, with a new code."
+    case .otherApp: "Give --app the same app on both devices, or on neither of them."
+    case .unknownKind: "Install the current peer there, and start again."
+    case .notInstalled: DataHint.appMissingThere.text
+    case .appInUse: DataHint.appInUseThere.text
+    default: nil
+    }
+  }
+
+  /// The reason for people: this device's words for the cause or the code, the system's error, the name,
+  /// and the shortage. Only where there are no words, those of the other device stand in quotation marks.
+  /// All of it is safe to show.
+  fileprivate var clause: String {
+    let figures = [bytes.flatMap { $0.isShort ? $0.sizes : nil }, items.flatMap { $0.isShort ? $0.entries : nil }]
+      .compactMap { $0 }.map { "it needs \($0.needed) and has \($0.available)" }
+    var words = cause?.words ?? code.words
+    if words == nil, code == .noSpace {
+      words = "there is not enough space" + (figures.isEmpty ? ", or its user does not want so much" : "")
+    }
+    // On a data connection, only the message tells streams apart.
+    if code == .silent, cause == nil, !message.isEmpty { words = nil }
+    var clause = words ?? (message.isEmpty ? "it does not say why (code \(code.rawValue))" : VisibleText.said(message))
+    if let name = shownName(besides: clause) { clause += " (\(name))" }
+    if let error { clause += ": \(ErrorWords.of(error))" }
+    return ([clause] + figures).joined(separator: "; ")
+  }
+
+  /// The name to show; nil where the words contain it.
+  private func shownName(besides words: String) -> String? {
+    guard let name, !name.isEmpty else { return nil }
+    if words.contains(VisibleText.quoted(name)) { return nil }
+    return name.count > Self.shownName
+      ? "…" + VisibleText.quoted(name.suffix(Self.shownName)) : VisibleText.quoted(name)
+  }
+}
+
+extension Close.Cause {
+  /// A clause; nil for a cause that this program does not know.
+  fileprivate var words: String? {
+    switch self {
+    case .otherKey: "this device's key is not the one with which it has paired"
+    case .tooManyTransfers: "too many unfinished transfers of this device are there"
+    case .recordsFull: "its disk with the records of transfers is full"
+    case .inUse: "another process uses the destination"
+    case .collision: "its disk takes two of the names for one"
+    case .descriptors: "its limit of open files is too low"
+    case .cancelled: "its user has cancelled the import"
+    case .unreadable: "it cannot read what it is to send"
+    case .forgotten: "its user has forgotten this device"
+    case .idle: "no data came for two minutes, or hardly any, and another device is waiting"
+    case .claimed: "it needs the room, or the name, for another device at this moment"
+    case .elsewhere: "another transfer is served there at this moment"
+    case .ending: "the receiver has ended there, and may be started again"
+    case .appHasData: "the app has data there already"
+    case .leftOut: "its user left it out"
+    case .secret: "it is a secret"
+    case .mayRun: "programs may run it there"
+    default: nil
+    }
+  }
+}
+
+extension Close.Code {
+  /// A clause; nil for a code that this program does not know, and where only the other end's own words
+  /// say more: what an app says, how the protocol was broken.
+  fileprivate var words: String? {
+    switch self {
+    case .interrupted: "it was interrupted there"
+    case .version: "the devices have no common version"
+    case .refused: "its user does not want it"
+    case .exists: "an item of this name exists there"
+    case .unfit: "its destination cannot be used"
+    case .storage: "its disk or its system has failed"
+    case .unknownTransfer: "it does not know this transfer"
+    case .superseded: "this device has connected again"
+    case .otherApp: "it wants another app, or something else"
+    case .silent: "its connections broke, or nothing came for too long"
+    case .unknownKind: "it does not know this kind of data"
+    case .notInstalled: "the app is not installed there, or not known"
+    case .appInUse: "the app is in use there"
+    case .takenAlready: "another transfer has brought it, or brings it"
+    case .notAllowed: "its description of the app does not allow it"
+    default: nil
+    }
+  }
+}
