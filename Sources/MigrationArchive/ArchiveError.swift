@@ -58,6 +58,8 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   package let cause: SystemError?
   /// The required and available space, if space is short before any data is written.
   package let shortage: SpaceShortage?
+  /// What a transfer has, and the most that the user of this device takes of it.
+  package let limit: Close.Space?
   /// Why the destination cannot hold the item, if this was known beforehand.
   let refusal: NotStored.Reason?
 
@@ -67,6 +69,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   ) {
     self.hint = hint
     self.shortage = shortage
+    limit = nil
     refusal = nil
     self.code = cause?.isNoSpace == true ? .noSpace : code
     self.description = cause.map { "\(description): \($0.words)" } ?? description
@@ -82,8 +85,17 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
 
   private init(copying error: ArchiveError, _ description: String) {
     (code, name, cause, hint) = (error.code, error.name, error.cause, error.hint)
-    (shortage, refusal) = (error.shortage, error.refusal)
+    (shortage, limit, refusal) = (error.shortage, error.limit, error.refusal)
     self.description = description
+  }
+
+  /// A transfer has more than the user of this device takes.
+  init(over limit: Close.Space) {
+    self.limit = limit
+    code = .noSpace
+    description = limit.exceeded
+    hint = "Start 'peer receive' with a greater --max-size, or without it; the received data is kept."
+    (name, cause, shortage, refusal) = (nil, nil, nil, nil)
   }
 
   /// The destination has too little space for an offer.
@@ -104,7 +116,7 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     description = "the destination cannot hold \(VisibleText.quoted(path)): \(refusal.words)"
     name = path.bytes
     cause = nil
-    shortage = nil
+    (shortage, limit) = (nil, nil)
     self.refusal = refusal
   }
 

@@ -39,13 +39,13 @@ extension Close {
     case .inUse: return "Wait until it is done, or choose another destination there."
     case .appHasData: return DataHint.namesTakenThere.text
     case .recordsFull: return "Free some space there, and start again."
+    case .tooMuch:
+      return "Start 'peer receive' there with a greater --max-size, or without it; the received data is kept there."
     default: break
     }
     return switch code {
     case .version: "Update peer on both devices."
     case .exists: DataHint.namesTakenThere.text
-    case .noSpace where bytes == nil && items == nil:
-      "Free some space there, or start 'peer receive' there with a greater --max-size."
     case .noSpace where bytes?.isShort != true && items?.isShort == true: Close.Space.entriesHint
     case .noSpace: Fault.Code.noSpace.hint
     case .unfit: "Follow the hint on the other device, or choose another destination there."
@@ -65,32 +65,30 @@ extension Close {
   /// and the shortage. Only where there are no words, those of the other device stand in quotation marks.
   /// All of it is safe to show.
   fileprivate var clause: String {
+    if cause == .tooMuch, let bytes { return bytes.exceeded }
     let figures = [bytes.flatMap { $0.isShort ? $0.sizes : nil }, items.flatMap { $0.isShort ? $0.entries : nil }]
       .compactMap { $0 }.map { "it needs \($0.needed) and has \($0.available)" }
-    var words = cause?.words ?? code.words
-    if words == nil, code == .noSpace {
-      words = "there is not enough space" + (figures.isEmpty ? ", or its user does not want so much" : "")
-    }
+    let quoted = name.flatMap(Self.shown)
+    var words = cause?.words(of: quoted) ?? code.words(of: quoted)
     // On a data connection, only the message tells streams apart.
     if code == .silent, cause == nil, !message.isEmpty { words = nil }
     var clause = words ?? (message.isEmpty ? "it does not say why (code \(code.rawValue))" : VisibleText.said(message))
-    if let name = shownName(besides: clause) { clause += " (\(name))" }
+    if let quoted, !clause.contains(quoted) { clause += " (\(quoted))" }
     if let error { clause += ": \(ErrorWords.of(error))" }
     return ([clause] + figures).joined(separator: "; ")
   }
 
-  /// The name to show; nil where the words contain it.
-  private func shownName(besides words: String) -> String? {
-    guard let name, !name.isEmpty else { return nil }
-    if words.contains(VisibleText.quoted(name)) { return nil }
-    return name.count > Self.shownName
-      ? "…" + VisibleText.quoted(name.suffix(Self.shownName)) : VisibleText.quoted(name)
+  /// A name as it is shown.
+  private static func shown(_ name: [UInt8]) -> String? {
+    if name.isEmpty { return nil }
+    return name.count > shownName
+      ? "…" + VisibleText.quoted(name.suffix(shownName)) : VisibleText.quoted(name)
   }
 }
 
 extension Close.Cause {
-  /// A clause; nil for a cause that this program does not know.
-  fileprivate var words: String? {
+  /// A clause, which may have the name; nil for a cause that this program does not know.
+  fileprivate func words(of name: String?) -> String? {
     switch self {
     case .otherKey: "this device's key is not the one with which it has paired"
     case .tooManyTransfers: "too many unfinished transfers of this device are there"
@@ -102,27 +100,31 @@ extension Close.Cause {
     case .unreadable: "it cannot read what it is to send"
     case .forgotten: "its user has forgotten this device"
     case .idle: "no data came for two minutes, or hardly any, and another device is waiting"
-    case .claimed: "it needs the room, or the name, for another device at this moment"
+    case .claimed:
+      name.map { "another device sends \($0) to the same folder at this moment" }
+        ?? "another device sends so much at this moment that there may be no room for this"
     case .elsewhere: "another transfer is served there at this moment"
     case .ending: "the receiver has ended there, and may be started again"
-    case .appHasData: "the app has data there already"
+    case .appHasData: "\(name ?? "the app") has data on the receiving device already"
     case .leftOut: "its user left it out"
     case .secret: "it is a secret"
-    case .mayRun: "programs may run it there"
+    case .mayRun: "it may hold what programs run"
+    case .tooMuch: "it is more than its user takes (--max-size)"
     default: nil
     }
   }
 }
 
 extension Close.Code {
-  /// A clause; nil for a code that this program does not know, and where only the other end's own words
+  /// A clause, which may have the name; nil for a code that this program does not know, and where only the other end's own words
   /// say more: what an app says, how the protocol was broken.
-  fileprivate var words: String? {
+  fileprivate func words(of name: String?) -> String? {
     switch self {
     case .interrupted: "it was interrupted there"
     case .version: "the devices have no common version"
     case .refused: "its user does not want it"
-    case .exists: "an item of this name exists there"
+    case .exists: name.map { "\($0) already exists in the destination" } ?? "an item of this name exists there"
+    case .noSpace: "there is not enough space"
     case .unfit: "its destination cannot be used"
     case .storage: "its disk or its system has failed"
     case .unknownTransfer: "it does not know this transfer"

@@ -55,8 +55,8 @@ extension ArchiveError: FaultCause {
   var fault: Fault {
     if cause?.isDescriptorShortage == true { return Fault(shortOfDescriptors: description) }
     return Fault(
-      code.fault, description, hint: hint, error: cause?.number,
-      about: TransferFailure.Subject(name: name, bytes: shortage?.bytes, items: shortage?.items))
+      code.fault, description, hint: hint, for: limit == nil ? nil : .tooMuch, error: cause?.number,
+      about: TransferFailure.Subject(name: name, bytes: limit ?? shortage?.bytes, items: shortage?.items))
   }
 }
 

@@ -33,8 +33,7 @@ import Testing
     #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 plan new of 3")
     #expect(
       trial.hear(.verdict(Fixture.verdict([.taken(), .refused(full), .taken()]))) == [
-        "tell tree, wood failed noSpace: the other device stopped: there is not enough space, or its user does not want so much (Free some space there, or start "
-          + "'peer receive' there with a greater --max-size.)",
+        "tell tree, wood failed noSpace: the other device stopped: there is not enough space (Free some space at the destination, and start again.)",
         "record plan 1 77 of 3 for there at host:7",
       ])
     #expect(trial.take(.planRecorded(trial.session, 77, nil)) == ["say 1 offer 10/1000 allocated 4096 flags 0"])

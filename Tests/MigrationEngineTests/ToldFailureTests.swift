@@ -38,16 +38,21 @@ import Testing
     #expect(
       words(Close(.noSpace, "no", bytes: bytes, items: Close.Space(needed: 9, available: 3_000_000)))
         == "the other device stopped: there is not enough space; it needs 12.3 GB and has 4.1 GB")
+    #expect(words(Close(.noSpace)) == "the other device stopped: there is not enough space")
     #expect(
-      words(Close(.noSpace)) == "the other device stopped: there is not enough space, or its user does not want so much"
-    )
+      words(Close(.noSpace, for: .tooMuch, bytes: bytes))
+        == "the other device stopped: the transfer has 12.3 GB, and the receiver takes at most 4.1 GB (--max-size)")
+    let most = Close.Space(needed: 4_100_000_000, available: 4_100_000_000)
+    #expect(
+      words(Close(.noSpace, for: .tooMuch, bytes: most))
+        == "the other device stopped: the session exceeds 4.1 GB, the most that the receiver takes (--max-size)")
   }
 
   @Test func `a known code or cause is worded here, with its name and error, and no text of the other device`() {
     let name = Array("a\u{1B}b".utf8)
     #expect(
       words(Close(.exists, "text", name: name))
-        == #"the other device stopped: an item of this name exists there ($'a\x1bb')"#)
+        == #"the other device stopped: $'a\x1bb' already exists in the destination"#)
     #expect(
       words(Close(.storage, "text", name: [0x61], error: 5))
         == "the other device stopped: its disk or its system has failed ('a'): Input/output error")
@@ -63,8 +68,8 @@ import Testing
   }
 
   @Test func `every cause has words of its own`() {
-    let all = (1...17).map { words(Close(.other, for: Close.Cause(rawValue: $0))) }
-    #expect(Set(all).count == 17 && all.allSatisfy { !$0.contains("code") })
+    let all = (1...18).map { words(Close(.other, for: Close.Cause(rawValue: $0))) }
+    #expect(Set(all).count == 18 && all.allSatisfy { !$0.contains("code") })
   }
 
   @Test func `without words of its own, this device quotes the other one, or names the code`() {

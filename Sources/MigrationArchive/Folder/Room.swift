@@ -109,19 +109,13 @@ package struct MostBytes: Equatable, Sendable {
   package func check(total: UInt64) throws(ArchiveError) {
     let total = total.addingClamped(others)
     guard total > bytes else { return }
-    let sizes = Close.Space(needed: total, available: bytes).sizes
-    throw refusal("the transfer has \(sizes.needed), and the receiver takes at most \(sizes.available)")
+    throw ArchiveError(over: Close.Space(needed: total, available: bytes))
   }
 
   /// Fails if a session is about to bring more.
   func check(coming: UInt64) throws(ArchiveError) {
     guard coming.addingClamped(others) > bytes else { return }
-    throw refusal("the session exceeds \(Figures.size(bytes)), the most that the receiver takes")
-  }
-
-  private func refusal(_ message: String) -> ArchiveError {
-    ArchiveError(
-      .noSpace, "\(message) (--max-size)",
-      hint: "Start 'peer receive' with a greater --max-size, or without it; the received data is kept.")
+    // How much the transfer has is not known.
+    throw ArchiveError(over: Close.Space(needed: bytes, available: bytes))
   }
 }

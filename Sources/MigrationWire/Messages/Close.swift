@@ -62,6 +62,7 @@ package struct Close: Error, Equatable, Sendable {
     package static let elsewhere = Cause(rawValue: 15)
     package static let ending = Cause(rawValue: 16)
     package static let appHasData = Cause(rawValue: 17)
+    package static let tooMuch = Cause(rawValue: 18)
   }
 
   /// The needed and the available room.
@@ -182,6 +183,15 @@ extension Close.Space {
   /// Both figures as counts of file system entries.
   package var entries: (needed: String, available: String) {
     ("\(Figures.count(needed)) file system entries", Figures.count(available))
+  }
+
+  /// What a transfer has, and the most that the receiver's user takes of it, as a clause; equal figures mean
+  /// that more came than the user takes, and that the whole is not known.
+  package var exceeded: String {
+    guard isShort else {
+      return "the session exceeds \(Figures.size(available)), the most that the receiver takes (--max-size)"
+    }
+    return "the transfer has \(sizes.needed), and the receiver takes at most \(sizes.available) (--max-size)"
   }
 
   /// Whether there is less than is needed.
