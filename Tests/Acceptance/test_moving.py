@@ -85,7 +85,7 @@ def test_a_part_that_fails(work):
     sender = old.send(receiver.port, receiver.pairing_code, *command)
     equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
     shared = {throwing: "the author's own words", large: "not enough space"}
-    for process, own in ((sender, {running: "is in use there", taken: "the app has data there already"}),
+    for process, own in ((sender, {running: "is in use there", taken: "has data on the receiving device already"}),
                          (receiver, {running: "is running", taken: "has data on the receiving device"})):
         found, reasons = ends(process), {**shared, **own}
         for name, reason in reasons.items():

@@ -454,7 +454,7 @@ def test_several_at_once(work):
         if number == 1:
             taken = send(f"{old}/at-1", "other", receiver.shown(3))
             wait_for("its place", PATIENCE, lambda: taken.events("queued"))
-            require("for another device at this moment ('at-1')" in taken.events("interrupted")[0]["reason"], taken.text()[-300:])
+            require("another device sends 'at-1' to the same folder at this moment" in taken.events("interrupted")[0]["reason"], taken.text()[-300:])
     waiting = send(sources(old, 3), "known")
     wait_for("its place", PATIENCE, lambda: waiting.events("queued"))
     require(all(one.is_running() for one in running), "the two are not served at the same time")
