@@ -324,6 +324,17 @@ import Testing
     #expect(later.continues(first) && first.continues(later) && first.continues(first))
   }
 
+  @Test func `a later run continues a plan only if it has the same sources, and each can be told from others`() {
+    let same = Plan([
+      Part(.folders(keys("d", "e")), name: "d", sources: [SourceIdentity(1), SourceIdentity(2)]),
+      Part(.folders(keys("f")), name: "f", sources: [SourceIdentity(3)]),
+    ])
+    let here: Set = [SourceIdentity(1), SourceIdentity(2), SourceIdentity(3)]
+    #expect(same.isContinued(from: here) && !same.isContinued(from: here.subtracting([SourceIdentity(2)])))
+    let nameless = Plan([Part(.folders(keys("d")), name: "d", sources: [.unknown])])
+    #expect(!nameless.isContinued(from: here.union([.unknown])) && !nameless.hasLastingSources)
+  }
+
   @Test func `a plan with anything else that differs continues none`() throws {
     let pairs: [(Part, Part)] = [
       (Sample.folders, Part(.folders(keys("d")), name: "e")),

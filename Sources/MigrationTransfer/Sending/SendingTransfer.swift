@@ -46,8 +46,11 @@ final class SendingTransfer: Sendable {
     let identities = try setup.identities()
     for listed in try store.unfinishedSends(of: try setup.origin()) {
       // Another card at the same place is another source.
-      let sources = Set(listed.remembered.plan.parts.flatMap(\.sources)).subtracting([.unknown])
-      guard sources.isSubset(of: identities) else { continue }
+      let plan = listed.remembered.plan
+      guard plan.isContinued(from: identities) else {
+        if !listed.isInUse { tellOfUnknownSource(listed.remembered, setup) }
+        continue
+      }
       // A transfer that another process is sending is left to it.
       guard let entry = try? store.open(listed.remembered.transfer, role: .sender) else { continue }
       // So is one to a known device to which another process is sending.
@@ -72,6 +75,16 @@ final class SendingTransfer: Sendable {
         receiver: $0.peer, host: (try? HostAndPort.parse($0.address, defaultPort: 0).host) ?? "", label: $0.label)
     }
     return Report(.lookedUp(.success(known), devices: devices), bringing: .unfinished(transfers))
+  }
+
+  /// Says why a transfer is not continued.
+  private static func tellOfUnknownSource(_ transfer: RememberedTransfer, _ setup: SenderSetup) {
+    guard !transfer.plan.hasLastingSources, !transfer.isDone else { return }
+    let device = VisibleText.of(transfer.label.isEmpty ? transfer.address : transfer.label)
+    setup.observer(
+      .notice(
+        "an earlier transfer to \(device) is not continued, since nothing tells the file system of its source from "
+          + "others; \(DataHint.forgetting(transfer.transfer.hexadecimal)) gives it up"))
   }
 
   /// A transfer that begins with a known device; nil if that was forgotten meanwhile.

@@ -61,6 +61,15 @@ package struct Plan: Equatable, Sendable {
     return recorded
   }
 
+  /// Whether a later run may continue it with what lies at these sources: nothing tells an unknown one from
+  /// another in its place.
+  package func isContinued(from sources: Set<SourceIdentity>) -> Bool {
+    hasLastingSources && sources.isSuperset(of: parts.flatMap(\.sources))
+  }
+
+  /// Whether each of its sources can be told from others.
+  package var hasLastingSources: Bool { !parts.contains { $0.sources.contains(.unknown) } }
+
   /// The sum of the estimates.
   package var estimate: Tally {
     parts.reduce(Tally()) { $0.adding(Tally(items: $1.items ?? 0, bytes: $1.bytes ?? 0)) }
