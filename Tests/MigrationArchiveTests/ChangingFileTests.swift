@@ -146,6 +146,55 @@ import Testing
     #expect(try pass(4) == ["source/\(other)"])
   }
 
+  @Test func `a database that may have had a companion meanwhile is sent again, until it stays as it is`() throws {
+    let scratch = try Scratch.withFolders()
+    let database = Array("SQLite format 3\0".utf8)
+    for name in ["f/x.db", "f/calm.db", "g/still.db"] { scratch.write("source/\(name)", database) }
+    scratch.write("source/f/text", [1])
+    let pass = try passes(scratch) { number in
+      // A transaction: its journal comes and goes.
+      scratch.write("source/f/x.db-journal", [1])
+      scratch.remove("source/f/x.db-journal")
+      scratch.write("source/f/text", [2])
+      scratch.write("source/g/still.db", database + [1])
+      if number < 3 { scratch.write("source/f/x.db", database + [UInt8](repeating: 1, count: number)) }
+    }
+    for _ in 1...2 { #expect((thrown { _ = try pass(1) } as? ArchiveError)?.name == Array("source/f/x.db".utf8)) }
+    #expect(try pass(3) == [])
+  }
+
+  @Test
+  func `what was left out is sent with what belongs to it if it changes behind that, and not looked at otherwise`()
+    throws
+  {
+    let scratch = try Scratch.withFolders()
+    for name in ["Inbox", "Inbox.msf"] {
+      scratch.write("source/\(name)", Array(name.utf8))
+      scratch.setTime("source/\(name)", 1_500_000_000)
+    }
+    func names(besides leftOut: [String]) throws -> ArchiveError? {
+      scratch.letSettle()
+      let source = try FolderSource(paths: [scratch.at("source")])
+      _ = try source.prepare(until: StopSignal())
+      let marks = try leftOut.map { name in
+        testKeys.presentMark(
+          path: try ArchivePath(Array("source/\(name)".utf8)), size: UInt64(name.utf8.count),
+          modified: ItemTime(seconds: 1_500_000_000, nanoseconds: 0))
+      }
+      var held = HeldItems()
+      held.add(Held(kind: .present, marks: marks.sorted()))
+      let outlet = Outlet()
+      return thrown {
+        _ = try source.export(ExportSettings(outlet, held: held), for: nil) { export in
+          outlet.read(export)
+          scratch.setMode("source/Inbox.msf", 0o600)
+        }
+      } as? ArchiveError
+    }
+    #expect(try names(besides: ["Inbox.msf"])?.name == Array("source/Inbox.msf".utf8))
+    #expect(try names(besides: ["Inbox", "Inbox.msf"]) == nil)
+  }
+
   @Test func `what belongs together and did not change is looked at once more, and sent once`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["x.db", "x.db-wal"] { scratch.write("source/\(name)", Array(name.utf8)) }

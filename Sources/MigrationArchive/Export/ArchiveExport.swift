@@ -52,6 +52,8 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     var firstUnsent: NotStored?
     /// The states in which items were sent that are captured together with others.
     var captured: [Int: Generation] = [:]
+    /// The states in which such items were left out.
+    var uncaptured: [Int: Generation] = [:]
     var folders = LeftOutFolders()
   }
 
@@ -300,6 +302,10 @@ extension ArchiveExport {
 
   func captured(_ item: WorkList.Item, _ generation: Generation) {
     state.withLock { $0.batches[item.batch]?.captured[item.index] = generation }
+  }
+
+  func leftOut(_ item: WorkList.Item, _ generation: Generation) {
+    state.withLock { $0.batches[item.batch]?.uncaptured[item.index] = generation }
   }
 
   func released(_ item: WorkList.Item) {

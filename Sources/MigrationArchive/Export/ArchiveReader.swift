@@ -166,8 +166,9 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     // Checked before its other names: a link to an item that is left out would point nowhere.
     if packer.isMerging, let status = try? directory.status(name), status.kind == .regular {
       switch packer.answer(path, status, isWanted: batch.isWanted(item.index)) {
-      case .leftOut: return done(item)
-      case .compare: if try addMetadata(of: path, name, in: directory, batch) { return done(item) }
+      case .leftOut: return leftOut(item, status, in: directory, batch)
+      case .compare:
+        if try addMetadata(of: path, name, in: directory, batch) { return leftOut(item, status, in: directory, batch) }
       case .send: break
       }
     }
@@ -188,6 +189,16 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     let outcome = try export.run()
     settle(item, tries, outcome, in: batch)
     if Place.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }
+  }
+
+  /// Records that a file's content is not sent.
+  private func leftOut(
+    _ item: WorkList.Item, _ status: FileStatus, in directory: Place, _ batch: SourceBatch<Place>
+  ) {
+    if batch.isCaptured(item.index) {
+      export.leftOut(item, packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status))))
+    }
+    done(item)
   }
 
   /// Adds the metadata of a file of which only the time of change is new, if its content is that which

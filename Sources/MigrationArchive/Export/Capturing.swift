@@ -11,12 +11,16 @@ extension SourceBatch {
 }
 
 extension ArchiveExport {
-  /// The files of a batch that have changed since they were read, and belong together with others.
+  /// The files of a batch that have changed since they were read, or left out, and belong together with
+  /// others that were read.
   func torn(_ number: WorkList.Batch) -> [Int] {
     guard let batch = state.withLock({ $0.batches[number] }) else { return [] }
+    let groups = batch.source.groups
+    let read = Set(batch.captured.keys.map { groups[$0] })
+    let captured = batch.captured.merging(batch.uncaptured.filter { read.contains(groups[$0.key]) }) { read, _ in read }
     var torn: [Int] = []
     var current: (parent: Int32, directory: Place)?
-    for (index, generation) in batch.captured.sorted(by: { $0.key < $1.key }) {
+    for (index, generation) in captured.sorted(by: { $0.key < $1.key }) {
       let node = batch.source.tree.nodes[index]
       if current?.parent != node.parent { current = (try? batch.source.open(node.parent)).map { (node.parent, $0) } }
       // What cannot be looked at counts as changed.

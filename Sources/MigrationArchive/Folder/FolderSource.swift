@@ -14,6 +14,8 @@ package final class FolderSource: ItemSource {
   private let walked: Mutex<[[UInt8]: SourceTree]>
   private let tree = Mutex<SourceTree?>(nil)
   private let recaptures = Mutex(0)
+  /// The databases that may have had a companion meanwhile, and when they were last changed.
+  private let databases = Mutex<[[UInt8]: Timestamp]>([:])
 
   /// Opens the targets of the paths; no two may have the same name in the archive. `notice` gets
   /// clauses for the user about what the walk finds.
@@ -148,14 +150,20 @@ package final class FolderSource: ItemSource {
   private func lookAgain(
     at batch: WorkList.Batch, of tree: SourceTree, _ roots: [SourceRoot], _ export: ArchiveExport<RealDirectory>
   ) throws(ArchiveError) {
-    let torn = export.torn(batch).compactMap { (try? tree.path($0))?.bytes }
+    let changed = tree.changedDirectories(of: roots)
+    let found = tree.changedDatabases(in: changed, of: roots)
+    let known = databases.withLock { databases in exchange(&databases, with: found) }
+    // One that has not changed since the end of the last try was read as it is.
+    var torn = found.filter { known[$0.key] != $0.value }.map(\.key)
+    torn += export.torn(batch).compactMap { (try? tree.path($0))?.bytes }
+    torn = Set(torn).sorted { $0.lexicographicallyPrecedes($1) }
     if let first = torn.first, recaptures.withLock({ $0 }) < Self.mostRecaptures {
       recaptures.withLock { $0 += 1 }
       throw ArchiveError(
         .torn, "\(VisibleText.quoted(first)) changed while what belongs to it was sent; it is sent again", name: first)
     }
     export.name(torn.map { NotStored(path: $0, .torn) })
-    export.name(tree.newNames(of: roots, selecting: selection).map { NotStored(path: $0, .madeLater) })
+    export.name(tree.newNames(in: changed, of: roots, selecting: selection).map { NotStored(path: $0, .madeLater) })
   }
 
   /// The sources besides those that the receiver leaves out, which are then walked again.

@@ -17,19 +17,45 @@ extension SourceTree {
     return isCurrent
   }
 
-  /// The names that walked directories have got since they were listed, by their paths in the archive.
-  func newNames(of roots: [SourceRoot], selecting selection: Selection) -> [[UInt8]] {
+  /// The walked directories that may have got or lost names since they were listed.
+  func changedDirectories(of roots: [SourceRoot]) -> Set<Int32> {
     var changed: Set<Int32> = []
     lookAtDirectories(of: roots) { directory, status in
       if let status, mayHaveChanged(directory, status) { changed.insert(directory) }
       return true
     }
+    return changed
+  }
+
+  /// The databases in directories that have changed, by their paths in the archive, and when each of them
+  /// was last changed: since the walk began, as far as the file system tells. Each may have had a companion
+  /// that the walk did not meet.
+  func changedDatabases(in changed: Set<Int32>, of roots: [SourceRoot]) -> [[UInt8]: Timestamp] {
+    guard !changed.isEmpty else { return [:] }
+    var found: [[UInt8]: Timestamp] = [:]
+    var current: (parent: Int32, directory: SharedDirectory, folder: [UInt8])?
+    for node in nodes where node.kind == .file && changed.contains(node.parent) {
+      if current?.parent != node.parent {
+        current = try? (node.parent, openDirectory(node.parent, of: roots), path(Int(node.parent)).bytes)
+      }
+      guard let current, let status = try? current.directory.directory.status(name(node)), status.kind == .regular,
+        status.changed >= begun || current.directory.directory.stampKeeping != .ownClock,
+        let file = try? current.directory.directory.openChild(name(node)), Together.isDatabase(file)
+      else { continue }
+      found[current.folder + [UInt8(ascii: "/")] + name(node)] = status.changed
+    }
+    return found
+  }
+
+  /// The names that directories which have changed have got since they were listed, by their paths in the
+  /// archive.
+  func newNames(in changed: Set<Int32>, of roots: [SourceRoot], selecting selection: Selection) -> [[UInt8]] {
     guard !changed.isEmpty else { return [] }
     var known: [Int32: Set<[UInt8]>] = [:]
     for node in nodes where changed.contains(node.parent) { known[node.parent, default: []].insert(Array(name(node))) }
     var new: [[UInt8]] = []
     for directory in changed.sorted() {
-      guard let path = try? path(Int(directory)), let open = try? open(directory, of: roots) else { continue }
+      guard let path = try? path(Int(directory)), let open = try? openDirectory(directory, of: roots) else { continue }
       let besides = (known[directory] ?? []).union(unsentNames(in: path))
       let names = try? SourceWalk.newNames(in: open.directory, path, besides: besides, selecting: selection)
       new += (names ?? []).sorted { $0.lexicographicallyPrecedes($1) }.map { path.bytes + [UInt8(ascii: "/")] + $0 }
@@ -41,7 +67,9 @@ extension SourceTree {
   private func lookAtDirectories(of roots: [SourceRoot], _ body: (Int32, FileStatus?) -> Bool) {
     var current: (parent: Int32, directory: SharedDirectory)?
     for (index, node) in nodes.enumerated() where node.kind == .directory {
-      if current?.parent != node.parent { current = (try? open(node.parent, of: roots)).map { (node.parent, $0) } }
+      if current?.parent != node.parent {
+        current = (try? openDirectory(node.parent, of: roots)).map { (node.parent, $0) }
+      }
       let name = node.parent < 0 ? roots[Int(-1 - node.parent)].entry[...] : name(node)
       let status = (try? current?.directory.directory.status(name)) ?? nil
       guard body(Int32(index), status) else { return }
@@ -60,7 +88,7 @@ extension SourceTree {
     return unsent.map(\.path).filter { $0.starts(with: beginning) }.map { Array($0.dropFirst(beginning.count)) }
   }
 
-  private func open(_ directory: Int32, of roots: [SourceRoot]) throws -> SharedDirectory {
+  private func openDirectory(_ directory: Int32, of roots: [SourceRoot]) throws -> SharedDirectory {
     if directory < 0 { return roots[Int(-1 - directory)].parent }
     var top = directory
     while nodes[Int(top)].parent >= 0 { top = nodes[Int(top)].parent }

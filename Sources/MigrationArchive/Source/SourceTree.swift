@@ -40,6 +40,8 @@ package struct SourceTree: Sendable {
   /// Whether anything has.
   package private(set) var hasChanged = false
   private let moment: Timestamp?
+  /// When the walk began.
+  private(set) var begun = Timestamp.coarseNow()
   /// The latest time of change that was seen on each device.
   package private(set) var latestChanges: [UInt64: Timestamp] = [:]
   /// The device of the last item and the latest change on it; the next item is usually on the same
@@ -163,6 +165,7 @@ package struct SourceTree: Sendable {
       items: total.items + other.total.items, bytes: min(Limits.fileSize, total.bytes + other.total.bytes))
     allocated = min(Limits.fileSize, allocated + other.allocated)
     latestChanges.merge(other.latestChanges) { max($0, $1) }
+    begun = min(begun, other.begun)
     latest = nil
     unsent += other.unsent
     mountPoints += other.mountPoints

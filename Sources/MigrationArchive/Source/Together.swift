@@ -1,3 +1,4 @@
+import MigrationSystem
 import MigrationWire
 
 /// What belongs together by its names (Protocol §6.4): a file and its companions, in which a
@@ -31,6 +32,14 @@ enum Together {
     case .directory: name == Array("cur".utf8)[...]
     case .symbolicLink, .hardLink, .metadata: false
     }
+  }
+
+  /// Whether an open file is a database that keeps changes in companions.
+  static func isDatabase(_ file: borrowing Descriptor) -> Bool {
+    let beginning = Array("SQLite format 3\0".utf8)
+    var bytes = [UInt8](repeating: 0, count: beginning.count)
+    // What cannot be read is named by itself.
+    return (try? file.readFully(at: 0, into: &bytes)) == beginning.count && bytes == beginning
   }
 
   /// The mailbox whose index has this name.
