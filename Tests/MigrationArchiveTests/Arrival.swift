@@ -15,10 +15,12 @@ struct Arrival {
 
   init(
     _ scratch: Scratch, _ offer: Offer, transfer: TransferID = 0xABC, preserving: Preserved = Preserved(),
-    existing: Existing? = nil, places: RootPlaces? = nil
+    existing: Existing? = nil, places: RootPlaces? = nil, completing: (@Sendable () -> Void)? = nil
   ) throws {
     self.scratch = scratch
-    importer = try FolderImporter(scratch, preserving: preserving, existing: existing, places: places)
+    importer = FolderImporter(
+      try StagingArea(at: scratch.at("destination"), preserving: preserving), existing: existing, places: places,
+      completing: completing)
     let terms = importer.terms(of: transfer, keys: testKeys)
     judgement = try importer.judge(offer, held: Tally(), on: terms)
     staging = try importer.area.stage(offer, on: terms)

@@ -118,6 +118,8 @@ struct JournalReading {
     case .void: return "void"
     case .moving: return "moving"
     case .aside: return "aside"
+    case .importing: return "importing"
+    case .placed: return "placed"
     case .rewritten: return "rewritten"
     case .following: return "following"
     case .refused: return "refused"

@@ -47,10 +47,11 @@ import Testing
   @Test func `untouched means the same inode, size, time and change, or where these prove nothing the content`() throws
   {
     let time = Timestamp(seconds: 5, nanoseconds: 7)
-    let item = ArrivedItem(
+    var item = ArrivedItem(
       source: Self.source, path: try ArchivePath([97]), target: try ArchivePath([98]), kind: .file, size: 4,
-      modified: ItemTime(time), content: [1],
+      modified: ItemTime(time),
       entry: ArrivedItem.Entry(inode: 9, changed: ItemTime(time), size: 3, modified: ItemTime(time)))
+    item.sum = [1]
     func isUntouched(
       _ kind: FileKind = .regular, inode: UInt64 = 9, size: UInt64 = 3, at modified: Timestamp? = time,
       changed: Timestamp? = time, tellsEntriesApart: Bool = true, mayHaveChanged: Bool = false, content: [UInt8]? = [1]
@@ -420,6 +421,40 @@ import Testing
     #expect(try names.map(text) == ["first", "first", "second"] && mode() == first)
     try pass()
     #expect(try names.map(text) == ["second", "second", "second"] && mode() == 0o400)
+  }
+
+  @Test(arguments: Passes.Death.allCases)
+  func `what the user changes before the record of it is written, keeping size and time, counts as touched`(
+    death: Passes.Death
+  ) throws {
+    let names = ["own", "new/own", "kept", "new/kept"]
+    for name in names { write("source", name, "first") }
+    let scratch = scratch
+    func edit(_ names: [String]) -> @Sendable () -> Void {
+      {
+        scratch.letSettle()
+        for name in names {
+          scratch.write("destination/root/\(name)", Array("own..".utf8))
+          scratch.setTime("destination/root/\(name)", 1_500_000_000)
+        }
+      }
+    }
+    try Passes(scratch).pass(from: Self.source, dying: death, meanwhile: edit(["own", "new/own"]))
+    for name in names { write("source", name, "second", time: 1_600_000_000) }
+    try pass()
+    #expect(["own", "own (2)", "new/own", "new/own (2)"].map(text) == ["own..", "second", "own..", "second"])
+    #expect(["kept", "new/kept"].map(text) == ["second", "second"] && text("kept (2)") == nil)
+    // The same of what follows.
+    for name in ["kept", "new/kept"] { scratch.setMode("source/root/\(name)", 0o604) }
+    let third = try Passes(scratch).pass(from: Self.source, dying: death) {
+      scratch.letSettle()
+      scratch.write("destination/root/kept", Array("own...".utf8))
+      scratch.setTime("destination/root/kept", 1_600_000_000)
+    }
+    #expect(third.following == ["kept", "new/kept"])
+    for name in ["kept", "new/kept"] { write("source", name, "third", time: 1_700_000_000) }
+    try pass()
+    #expect(["kept", "kept (2)", "new/kept"].map(text) == ["own...", "third", "third"])
   }
 
   @Test func `names of one file are replaced together`() throws {

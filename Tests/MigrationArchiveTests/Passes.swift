@@ -34,16 +34,25 @@ struct Passes {
       removals: [root: removals])
   }
 
+  /// How an import ends at first.
+  enum Death: CaseIterable {
+    case none
+    /// Killed when everything is in place, before that is recorded; another run completes it.
+    case killed
+  }
+
   /// One transfer; `isCutOff` lets it end before everything has come, and the sender could not read what
-  /// is `unread`.
+  /// is `unread`. `meanwhile` is called when everything is in place, and not recorded yet.
   @discardableResult
   func pass(
     of folder: String = "source", from source: SourceIdentity, _ removals: ArrivedItems.Removals = .unsettled,
-    isCutOff: Bool = false, existing: Existing = .merge, unread: [String] = [], taking permit: ArrivalPermit? = nil
+    isCutOff: Bool = false, existing: Existing = .merge, unread: [String] = [], taking permit: ArrivalPermit? = nil,
+    dying death: Death = .none, meanwhile: (@Sendable () -> Void)? = nil
   ) throws -> Pass {
     scratch.letSettle()
     let root = [scratch.at("\(folder)/root")]
-    let arrival = try Arrival(scratch, try Export(root).offer, existing: existing)
+    let arrival = try Arrival(
+      scratch, try Export(root).offer, existing: existing, completing: death == .none ? meanwhile : nil)
     arrival.staging.arrivals = try arrived(from: source, removals)
     try arrival.staging.take(only: permit)
     let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
@@ -61,8 +70,19 @@ struct Passes {
       try arrival.clear()
     } else {
       arrival.staging.drop(export.result.stale)
-      try arrival.finish(
-        export.result.finish, keeping: UnreadableSource(unread.map { Array("root/\($0)".utf8) }, isAll: false))
+      let kept = UnreadableSource(unread.map { Array("root/\($0)".utf8) }, isAll: false)
+      if death == .killed {
+        try arrival.staging.complete(export.result.finish, keeping: kept) { _ in }
+        var moves = FolderImport(arrival.staging, to: try #require(arrival.staging.disk.destination))
+        try moves.run { _ in }
+        meanwhile?()
+        let again = try #require(try arrival.importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
+        again.arrivals = arrival.staging.arrivals
+        _ = try arrival.importer.importItems(of: again) { _ in }
+        try arrival.clear()
+      } else {
+        try arrival.finish(export.result.finish, keeping: kept)
+      }
     }
     let folders = try export.entries.filter { $0.record?.kind == .directory }
     let entries = try export.entries.filter { $0.record?.kind != .directory }

@@ -194,18 +194,8 @@ extension DirectoryDisk {
 
   package func digest(of target: ArchivePath) -> [UInt8]? {
     do throws(SystemError) {
-      let file = try arrival(of: target).directory.openChild(target.name)
-      var (hash, bytes) = (SipHash(key: 0), [UInt8](repeating: 0, count: Self.block))
-      var position: Int64 = 0
-      while true {
-        let count = try file.readFully(at: position, into: &bytes)
-        hash.combine(bytes.span.extracting(0..<count))
-        if count < Self.block { break }
-        position += Int64(count)
-      }
-      var writer = ByteWriter()
-      writer.u128(hash.finish())
-      return writer.bytes
+      let file = DiskFile(try arrival(of: target).directory.openChild(target.name))
+      return try ContentSum.read(file)?.bytes
     } catch {
       return nil
     }

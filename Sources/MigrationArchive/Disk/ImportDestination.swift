@@ -80,7 +80,7 @@ package protocol ImportDestination {
   /// Whether the entry at the destination equals the staged entry in every byte and in its time.
   /// Directories never do.
   func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool
-  /// A hash of the content of a file at the destination; nil if it cannot be read.
+  /// The sum of the content of a file at the destination (`ContentSum`); nil if it cannot be read.
   func digest(of target: ArchivePath) -> [UInt8]?
 
   /// Whether the entry at `target` is the staged item by the rule of marks of kind 2 (Protocol

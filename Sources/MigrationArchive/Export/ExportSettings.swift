@@ -119,16 +119,26 @@ extension ContentSum {
   static func read(
     _ file: some SourceFile, _ size: UInt64, unless isStopped: () -> Bool
   ) throws(SystemError) -> ContentSum? {
+    file.adviseSequential()
+    return try read(size) { (position, memory) throws(SystemError) in
+      isStopped() ? 0 : try file.readFully(at: Int64(position), into: &memory)
+    }
+  }
+
+  /// Reads a whole file; nil if it becomes shorter meanwhile.
+  static func read(_ file: any StagedFile) throws(SystemError) -> ContentSum? {
+    try read(try file.size()) { (position, memory) throws(SystemError) in try file.read(at: position, into: &memory) }
+  }
+
+  private static func read(
+    _ size: UInt64, _ fill: (UInt64, inout MutableSpan<UInt8>) throws(SystemError) -> Int
+  ) throws(SystemError) -> ContentSum? {
     var sum = ContentSum()
     var buffer = [UInt8](repeating: 0, count: Int(min(size, UInt64(piece))))
     var position: UInt64 = 0
-    file.adviseSequential()
     while position < size {
-      if isStopped() { return nil }
       let count = Int(min(size - position, UInt64(piece)))
-      let read = try buffer.withPart(0..<count) { (memory) throws(SystemError) in
-        try file.readFully(at: Int64(position), into: &memory)
-      }
+      let read = try buffer.withPart(0..<count) { (memory) throws(SystemError) in try fill(position, &memory) }
       guard read == count else { return nil }
       sum.add(PieceLanes(checkLanes(of: buffer.span.extracting(..<count))), at: position..<position + UInt64(count))
       position += UInt64(count)

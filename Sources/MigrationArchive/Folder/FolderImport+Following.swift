@@ -3,20 +3,31 @@ import MigrationWire
 
 /// Sets the metadata of files whose content has arrived before, and that were not touched here since.
 extension FolderImport {
-  private static let together = 256
-
-  /// Notes the files whose metadata a run before this one has begun to set: they count as untouched.
+  /// Notes the files whose metadata a run before this one has begun to set: they follow, unless others have
+  /// changed them since. Of one that the run did not come to the end of, nothing tells that: it follows, and
+  /// counts as touched from then on.
   mutating func noteEarlierFollowing() throws(ArchiveError) {
     guard let arrived, !arrived.isEmpty else { return }
     var begun: [ArchivePath] = []
+    var placed: [UInt64: ItemTime] = [:]
     try reading {
       try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
-        if case .following(let path) = claim { begun.append(path) }
+        switch claim {
+        case .following(let path): begun.append(path)
+        case .placed(let inode, let changed) where !begun.isEmpty: placed[inode] = changed
+        default: break
+        }
       }
     }
     for path in begun {
-      if let target = arrived.item(at: path)?.target, let there = (try? destination.occupant(at: target)) ?? nil {
+      guard let earlier = arrived.item(at: path), since(earlier) == .touched,
+        let there = (try? destination.occupant(at: earlier.target)) ?? nil
+      else { continue }
+      if let changed = placed[there.inode] {
+        if there.changed.map({ ItemTime($0) }) == changed { replaced.insert(there.inode) }
+      } else {
         replaced.insert(there.inode)
+        doubtful.insert(path)
       }
     }
   }
@@ -80,7 +91,11 @@ extension FolderImport {
       let kept = staging.setExtended(of: file, record)
       staging.setTime(of: file, record)
       try staging.keepMode { () throws(SystemError) in try file.setMode(staging.mode(of: record, kept)) }
+      guard !doubtful.contains(record.path) else { return }
       following.insert(record.path)
+      notePlaced(at: earlier.target)
+      // At once: where the journal has nothing of it, a run after this one knows less.
+      recordPlaced()
     } catch {
       // It keeps what it had, as far as that was not changed; the next pass tries again.
       staging.lost(.mode)
@@ -92,6 +107,8 @@ extension FolderImport {
 struct ArrivedContents {
   /// The sizes of staged files that got other bytes for this device.
   private(set) var rewritten: [ArchivePath: UInt64] = [:]
+  /// When entries that were put in place by themselves, or got other metadata, were last changed by that.
+  private(set) var placed: [UInt64: ItemTime] = [:]
   /// The sums of files that came in pieces.
   private var sums: [ArchivePath: (generation: Generation, sum: ContentSum)] = [:]
 
@@ -100,6 +117,7 @@ struct ArrivedContents {
     try journal.forEach(upTo: journal.position) { _, claim in
       switch claim {
       case .rewritten(let path, let size): rewritten[path] = size
+      case .placed(let inode, let changed): placed[inode] = changed
       case .void(let position): voids.insert(position)
       default: break
       }

@@ -178,7 +178,7 @@ extension ArrivedItem {
   /// - Parameters:
   ///   - mayHaveChanged: whether this import has changed the entry itself: another name of it was
   ///     replaced.
-  ///   - digest: the hash of the content, for a file system where entries prove nothing.
+  ///   - digest: the sum of the content, for a file system where entries prove nothing.
   func isUntouched(
     _ there: ExistingEntry, tellsEntriesApart: Bool, mayHaveChanged: Bool = false, digest: () -> [UInt8]?
   ) -> Bool {
@@ -186,7 +186,7 @@ extension ArrivedItem {
     if kind == .file {
       guard entry.size == there.size, let time = there.modified, ItemTime(time) == entry.modified else { return false }
     }
-    guard tellsEntriesApart else { return kind == .file && !content.isEmpty && digest() == content }
+    guard tellsEntriesApart else { return kind == .file && !sum.isEmpty && digest() == sum }
     return entry.inode == there.inode && (mayHaveChanged || entry.changed == ItemTime(changed))
   }
 }
@@ -220,11 +220,11 @@ extension FolderImport {
       try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
         guard let record = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(record) }) else { return }
         if case .metadata = record.body {
-          if let item = followed(record, arrived) { try arrived.add(item) }
+          if let item = followed(record, arrived, contents) { try arrived.add(item) }
           return
         }
         guard let target = target(of: record.path, moves),
-          var item = try arrival(of: record, at: target, arrived, size: contents.rewritten[record.path])
+          var item = try arrival(of: record, at: target, arrived, contents)
         else { return }
         if record.kind != .hardLink { item.changed = record.changed }
         if case .file = record.body { item.sum = contents.sum(of: claim) }
@@ -248,13 +248,13 @@ extension FolderImport {
     return try? ArchivePath(target.bytes + path.bytes.dropFirst(moved.bytes.count))
   }
 
-  /// The record of an item; nil if what lies there is not what was put there, of this size if it is
-  /// not as it came.
+  /// The record of an item; nil if what lies there is not what was put there.
   private func arrival(
-    of record: ItemRecord, at target: ArchivePath, _ arrived: ArrivedItems, size placed: UInt64?
+    of record: ItemRecord, at target: ArchivePath, _ arrived: ArrivedItems, _ contents: ArrivedContents
   ) throws -> ArrivedItem? {
     let there = (try? destination.occupant(at: target)) ?? nil
-    let entry = there.flatMap { Self.entry($0) }
+    let entry = there.flatMap { isAsPlaced($0, contents) ? Self.entry($0) : nil }
+    let placed = contents.rewritten[record.path]
     let source = arrived.source(of: record.path)
     guard there == nil || there?.kind == record.kind.fileKind else { return nil }
     switch record.body {
@@ -287,10 +287,19 @@ extension FolderImport {
     _ entry: ArrivedItem.Entry?, placed: UInt64
   ) -> ArrivedItem? {
     if let there { guard there.size == placed, there.modified.map({ ItemTime($0) }) == modified else { return nil } }
-    let content = staging.abilities.tellsEntriesApart || there == nil ? nil : destination.digest(of: target)
     return ArrivedItem(
       source: arrived?.source(of: path) ?? .unknown, path: path, target: target, kind: .file, size: size,
-      modified: modified, content: content ?? [], entry: entry)
+      modified: modified, entry: entry)
+  }
+
+  /// Whether only this import has changed an entry since it was staged: others may have, keeping its size
+  /// and time. What came with a folder was not changed since the import began. A folder is never replaced,
+  /// and where entries prove nothing, the content tells later.
+  private func isAsPlaced(_ there: ExistingEntry, _ contents: ArrivedContents) -> Bool {
+    guard tellsEntriesApart, there.kind != .directory else { return true }
+    guard let changed = there.changed else { return false }
+    if let began = staging.shared.withLock({ $0.importBegan }), changed <= Timestamp(began) { return true }
+    return contents.placed[there.inode] == ItemTime(changed)
   }
 
   private static func entry(_ there: ExistingEntry) -> ArrivedItem.Entry? {
@@ -302,10 +311,12 @@ extension FolderImport {
   }
 
   /// The record of a file whose metadata has come. One that was touched here stays a touched one.
-  private func followed(_ record: ItemRecord, _ arrived: ArrivedItems) -> ArrivedItem? {
+  private func followed(_ record: ItemRecord, _ arrived: ArrivedItems, _ contents: ArrivedContents) -> ArrivedItem? {
     guard var item = arrived.item(at: record.path), notStored[record.path] == nil else { return nil }
     item.changed = record.changed
-    if following.contains(record.path), let there = (try? destination.occupant(at: item.target)) ?? nil {
+    if following.contains(record.path), let there = (try? destination.occupant(at: item.target)) ?? nil,
+      isAsPlaced(there, contents)
+    {
       item.entry = Self.entry(there)
     }
     return item

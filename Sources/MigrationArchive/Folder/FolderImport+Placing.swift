@@ -126,6 +126,38 @@ extension FolderImport {
 
   // MARK: The journal
 
+  /// Records the moment at which the import begins, unless a run before has begun it.
+  func noteBeginning() throws(ArchiveError) {
+    guard arrived != nil || existing == .setAside, staging.shared.withLock({ $0.importBegan }) == nil else { return }
+    // What is written now has the time of now.
+    try journal([.importing(since: nil)])
+    let path = try? ArchivePath(staging.disk.name + Array("/".utf8) + DirectoryDisk.journalName)
+    guard let path, let moment = ((try? destination.occupant(at: path)) ?? nil)?.modified else { return }
+    let began = ItemTime(moment)
+    try journal([.importing(since: began)])
+    staging.shared.withLock { $0.importBegan = began }
+  }
+
+  /// Notes what was just put at a path, so that a later change of it shows.
+  mutating func notePlaced(at target: ArchivePath) {
+    guard arrived != nil, tellsEntriesApart, let there = (try? destination.occupant(at: target)) ?? nil,
+      there.kind != .directory, let changed = there.changed
+    else { return }
+    placed.append(.placed(inode: there.inode, changed: ItemTime(changed)))
+    if placed.count >= Self.together { recordPlaced() }
+  }
+
+  /// Records in the journal what was put in place.
+  mutating func recordPlaced() {
+    do throws(SystemError) {
+      try staging.journal.append(placed)
+    } catch {
+      // It counts as changed by others.
+      arrived?.noteUnrecorded(error)
+    }
+    placed = []
+  }
+
   /// Records in the journal this placing and the following ones, so that many placings share one
   /// wait for the disk.
   private mutating func announcePlacing(

@@ -9,8 +9,6 @@ extension FolderImport {
     let item: Item
     /// The name that the old entry of its place has now.
     let aside: ArchivePath?
-    /// The moment after which others have changed what was changed in it; nil if that is not known.
-    let since: Timestamp?
     /// Whether the item has that place if it is not staged.
     var isOurs = true
     /// Whether the old entry was set aside, and does not have that name any more.
@@ -19,14 +17,13 @@ extension FolderImport {
 
   /// Gives the entry with an item's name another one beside it, with the date: `NAME.before-2026-11-25`.
   /// Returns the name; nil if there is no entry any more.
-  func setAside(_ item: Item, since moment: Timestamp?) throws(ArchiveError) -> ArchivePath? {
+  func setAside(_ item: Item) throws(ArchiveError) -> ArchivePath? {
     for number in 1...Self.besideNames {
       guard let aside = Self.aside(item.target, number) else { break }
       let old = try importing(item.path) { () throws(SystemError) in try destination.occupant(at: item.target) }
       guard let old else { return nil }
       if try importing(item.path, { () throws(SystemError) in try destination.occupant(at: aside) }) != nil { continue }
-      let since = moment.map { ItemTime($0) } ?? ItemTime(seconds: .min, nanoseconds: 0)
-      try journal([.aside(item.path, inode: old.inode, at: aside, since: since)])
+      try journal([.aside(item.path, inode: old.inode, at: aside)])
       do {
         try destination.rename(item.target, to: aside)
         return aside
@@ -45,17 +42,6 @@ extension FolderImport {
     return try? target.parent?.appending(name.span) ?? ArchivePath(name)
   }
 
-  /// The time of the file system, behind everything that was done in staging; nil if it is not known.
-  func moment(before item: Item) throws(ArchiveError) -> Timestamp? {
-    let inode = try stagedOccupant(item.path).inode
-    return try importing(item.path) { () throws(SystemError) in
-      // What is written now has the time of now.
-      try staging.journal.append([.moving(item.path, inode: inode, to: item.target)])
-      let journal = try? ArchivePath(staging.disk.name + Array("/".utf8) + DirectoryDisk.journalName)
-      return try journal.flatMap { (path) throws(SystemError) in try destination.occupant(at: path)?.modified }
-    }
-  }
-
   /// Notes what an import before this one has moved, and set aside, and not brought back.
   mutating func noteEarlierChanges() throws(ArchiveError) {
     let (moves, asides) = staging.shared.withLock { ($0.moving, $0.asides) }
@@ -71,8 +57,7 @@ extension FolderImport {
       let isOurs = if let there { try hasMoved(path, move, there) } else { false }
       changed.append(
         Changed(
-          item: Item(path: path, target: move.target, kind: .directory), aside: old,
-          since: asides[path].map { Timestamp($0.since) }, isOurs: isOurs,
+          item: Item(path: path, target: move.target, kind: .directory), aside: old, isOurs: isOurs,
           lacksOld: asides[path] != nil && old == nil))
     }
   }
@@ -179,7 +164,6 @@ extension FolderImport {
 
   /// Why the new data has to stay where it is, and which; nil if it may go back to staging.
   private func obstacle() -> (path: ArchivePath, clause: String)? {
-    let earliest = changed.compactMap(\.since).min()
     for change in changed where change.isOurs {
       let place = VisibleText.quoted(change.item.target)
       do throws(SystemError) {
@@ -189,7 +173,7 @@ extension FolderImport {
         if change.lacksOld {
           return (change.item.target, "the old data of \(place) is not beside it any more")
         }
-        if let touched = try touched(change.item, since: change.since ?? earliest) {
+        if let touched = try touched(change.item) {
           return (touched, "\(VisibleText.quoted(touched)) was changed here after it had arrived")
         }
       } catch {
@@ -200,10 +184,10 @@ extension FolderImport {
     return nil
   }
 
-  /// Something in an item in its place that was changed after a moment; nil if nothing was. Without a
-  /// moment that is not known, and it counts as changed.
-  private func touched(_ item: Item, since moment: Timestamp?) throws(SystemError) -> ArchivePath? {
-    guard let moment else { return item.target }
+  /// Something in an item in its place that was changed since the import began; nil if nothing was. Where
+  /// that moment is not known, the item counts as changed.
+  private func touched(_ item: Item) throws(SystemError) -> ArchivePath? {
+    guard let moment = staging.shared.withLock({ $0.importBegan }).map({ Timestamp($0) }) else { return item.target }
     let sent = (try? staging.directoryRecord(item.path))?.modified.map { Timestamp($0) }
     var pending = [item.target]
     while let path = pending.popLast() {

@@ -53,8 +53,12 @@ package struct FolderImport {
   var following: Set<ArchivePath> = []
   /// The staged items that are not moved, since what exists is kept instead.
   var left: Set<ArchivePath> = []
-  /// The inodes of files that lost a name here.
+  /// The inodes of files that lost a name here, or whose metadata this import has set.
   var replaced: Set<UInt64> = []
+  /// What was put in place, and is not in the journal yet.
+  var placed: [JournalRecord] = []
+  /// The files of which a run before may have set the metadata, or another program.
+  var doubtful: Set<ArchivePath> = []
 
   package init(_ staging: Staging, to destination: any ImportDestination, at places: RootPlaces? = nil) {
     self.staging = staging
@@ -70,6 +74,7 @@ package struct FolderImport {
   /// `Staging.finishImport` records the success.
   package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
     guard case .concluded(let tally) = staging.stage else { return }
+    try noteBeginning()
     try noteEarlierChanges()
     try noteEarlierFollowing()
     if arrived?.isEmpty == false {
@@ -85,6 +90,7 @@ package struct FolderImport {
       try setMetadata(of: merging)
     }
     try followMetadata()
+    recordPlaced()
     try notePlaces()
     try SystemError.mapped(destination.synchronize()) {
       ArchiveError(.importFailed, "the imported items cannot be made durable", cause: $0)
@@ -230,7 +236,7 @@ package struct FolderImport {
 
   /// How many items are recorded in the journal together, on file systems where the record must
   /// come before the names.
-  private static let together = 256
+  static let together = 256
 
   /// Decides how to import several items before the first of them is changed.
   private mutating func fates(of items: ArraySlice<Item>) throws(ArchiveError) -> [Fate] {
@@ -253,19 +259,15 @@ package struct FolderImport {
   private mutating func perform(_ fate: Fate, on item: Item) throws(ArchiveError) {
     switch fate {
     case .arrives(let target):
-      if existing == .setAside {
-        let since = try moment(before: item.renamed(target))
-        changed.append(Changed(item: item, aside: nil, since: since))
-      }
+      if existing == .setAside { changed.append(Changed(item: item, aside: nil)) }
       try place(item, at: target)
     case .setsAside(let target):
       // A run after this one finds neither of them at the destination.
       try announce([(item.path, target)])
       let item = item.renamed(target)
-      let since = try moment(before: item)
-      let aside = try setAside(item, since: since)
+      let aside = try setAside(item)
       if existing != .setAside, let aside { arrived?.noteAside(aside) }
-      changed.append(Changed(item: item, aside: aside, since: since))
+      changed.append(Changed(item: item, aside: aside))
       try place(item, at: target)
     case .replaces(let target): try replace(target, with: item)
     case .merges(let target, let there, let follows):
@@ -308,6 +310,7 @@ package struct FolderImport {
     guard isReplaced else { return try perform(try fate(of: item), on: item) }
     // Not before: until then its time of change tells of others.
     if let earlier { replaced.insert(earlier.inode) }
+    notePlaced(at: target)
     if target != item.target { staging.noteRenamed(item.path, target) }
     staging.deliveries?.note(target, from: item.path)
     notePlaced(item, at: target, entry)
@@ -338,7 +341,9 @@ package struct FolderImport {
       try mustFinish && item.kind == .directory
       ? importing(item.path) { () throws(SystemError) in try destination.open(staged: item.path) } : nil
     switch try carry(item, to: target) {
-    case .placed: noteArrival(at: target, of: item.path)
+    case .placed:
+      noteArrival(at: target, of: item.path)
+      notePlaced(at: target)
     // Another program created the name first, or another item of the archive has it here.
     case .taken:
       companies.release(item.path)

@@ -28,12 +28,10 @@ package final class Staging: Sendable {
     let target: ArchivePath
   }
 
-  /// An old entry that an import is about to set aside: how to recognise it, its new name, and the moment
-  /// after which others have changed what comes in its place.
+  /// An old entry that an import is about to set aside: how to recognise it, and its new name.
   struct Aside: Sendable {
     let inode: UInt64
     let target: ArchivePath
-    let since: ItemTime
   }
 
   struct Shared: Sendable {
@@ -44,6 +42,9 @@ package final class Staging: Sendable {
     /// The old entries that an import was about to set aside, by the paths of the items that come in
     /// their places.
     var asides: [ArchivePath: Aside] = [:]
+    /// The moment after which others have changed what was changed in an item that an import has moved;
+    /// nil if that is not known.
+    var importBegan: ItemTime?
     /// The items that killed imports were about to place in several steps.
     var earlierPlacing = EarlierPlacing()
     /// The first items that were imported next to existing items with their names, and their number.

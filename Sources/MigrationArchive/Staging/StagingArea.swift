@@ -229,7 +229,7 @@ package final class StagingArea: Sendable {
     var reader = JournalReader(journal, key: nil, end: try journal.size())
     var asides: [ArchivePath] = []
     while case .record(let record, _) = try reader.next() {
-      if case .aside(_, _, let aside, _) = record { asides.append(aside) }
+      if case .aside(_, _, let aside) = record { asides.append(aside) }
       if case .imported = record { asides = [] }
     }
     var there: [ArchivePath] = []
@@ -334,7 +334,7 @@ struct StagingSweep {
         path = place.path
         try forgetFile(of: place)
       case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .exposed?, .imported?,
-        .existing?, .refused?, .placing?, .aside?, .arrived?, .rewritten?, .following?, nil:
+        .existing?, .refused?, .placing?, .aside?, .arrived?, .rewritten?, .following?, .importing?, .placed?, nil:
         continue
       }
       gone.append(.discarded(path))

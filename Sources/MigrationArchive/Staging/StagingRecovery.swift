@@ -47,7 +47,7 @@ extension Staging {
         formerExisting: existing == nil || existing == survey.existing ? nil : survey.existing,
         shared: Shared(
           ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving,
-          asides: survey.asides, earlierPlacing: survey.placing))
+          asides: survey.asides, importBegan: survey.importBegan, earlierPlacing: survey.placing))
       // A mark vouches for what was synced.
       staging.syncedEach.withLock { $0 = survey.trusted }
       // The rest of a record that was cut short may follow the end.
@@ -138,6 +138,7 @@ struct JournalSurvey {
   private(set) var moving: [ArchivePath: Staging.Move] = [:]
   /// The old entries that were about to be set aside, by the same paths.
   private(set) var asides: [ArchivePath: Staging.Aside] = [:]
+  private(set) var importBegan: ItemTime?
   private(set) var placing = EarlierPlacing()
   private(set) var existing = Existing.refuse
   /// The totals of the received data when it was complete.
@@ -199,8 +200,8 @@ struct JournalSurvey {
       trusted = 0
       stage = .receiving
     case .moving(let path, let inode, let target): moving[path] = Staging.Move(inode: inode, target: target)
-    case .aside(let path, let inode, let target, let moment):
-      asides[path] = Staging.Aside(inode: inode, target: target, since: moment)
+    case .aside(let path, let inode, let target): asides[path] = Staging.Aside(inode: inode, target: target)
+    case .importing(let moment): importBegan = moment
     case .existing(let existing): self.existing = existing
     case .placing(let path, let target): placing.note(path, target, at: position)
     case .imported: noteImport()
@@ -208,7 +209,7 @@ struct JournalSurvey {
       refused[keys.mark(path: path, generation: generation)] = position
       // An earlier state of the item had been replaced by this one.
       discarded[path] = position
-    case .opened, .item, .range, .sealed, .arrived, .rewritten, .following: break
+    case .opened, .item, .range, .sealed, .arrived, .rewritten, .following, .placed: break
     }
   }
 
@@ -297,7 +298,7 @@ struct StagingReplay {
         guard !survey.isVoid(at: position) else { return }
         staging.restore(path, generation, size: size, reason)
       case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-        .existing, .placing, .aside, .arrived, .rewritten, .following:
+        .existing, .placing, .aside, .arrived, .rewritten, .following, .importing, .placed:
         break
       }
     }

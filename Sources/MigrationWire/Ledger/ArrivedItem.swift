@@ -30,13 +30,13 @@ package struct ArrivedItem: Equatable, Sendable {
   /// The size of a file, and the time, as they came.
   package let size: UInt64
   package let modified: ItemTime
-  /// The target of a symbolic link; of a file a hash of its content, where entries prove nothing.
+  /// The target of a symbolic link.
   package let content: [UInt8]
   /// When a file or directory, or its metadata, had last changed at the source; nil if that is not known.
   package var changed: ItemTime?
   /// The sum of a file's content as it came (`ContentSum`); empty if that is not known.
   package var sum: [UInt8] = []
-  /// Nil if nothing lay there any more.
+  /// Nil if nothing lay there any more, or if it is not known to be what was put there.
   package var entry: Entry?
   /// Whether the user has said that it was meant to be moved or removed.
   package var isRemovalMeant = false
@@ -108,14 +108,14 @@ package struct ArrivedItem: Equatable, Sendable {
 }
 
 extension ByteWriter {
-  fileprivate mutating func time(_ time: ItemTime) {
+  mutating func time(_ time: ItemTime) {
     u64(UInt64(bitPattern: time.seconds))
     u32(time.nanoseconds)
   }
 }
 
 extension ByteReader {
-  fileprivate mutating func time(_ bytes: Span<UInt8>) throws(Violation) -> ItemTime {
+  mutating func time(_ bytes: Span<UInt8>) throws(Violation) -> ItemTime {
     ItemTime(seconds: Int64(bitPattern: try u64(bytes)), nanoseconds: try u32(bytes))
   }
 }

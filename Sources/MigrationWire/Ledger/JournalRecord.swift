@@ -37,9 +37,13 @@ package enum JournalRecord: Equatable, Sendable {
   /// this import. Nil takes that back.
   case placing(ArchivePath, to: ArchivePath?)
   /// The import is about to give the existing entry at the target of the item with this path, which
-  /// has this inode, that name beside it. What is changed in the item after this moment, by the clock of
-  /// the file system, is changed by others.
-  case aside(ArchivePath, inode: UInt64, at: ArchivePath, since: ItemTime)
+  /// has this inode, that name beside it.
+  case aside(ArchivePath, inode: UInt64, at: ArchivePath)
+  /// The import begins at this moment, by the clock of the file system: what is changed later in an item
+  /// that it moves is changed by others. Nil if the moment is not known.
+  case importing(since: ItemTime?)
+  /// The import has put this entry in place, or has set its metadata, which was its last change.
+  case placed(inode: UInt64, changed: ItemTime)
   /// An importer is about to give a staged file other bytes, so many.
   case rewritten(ArchivePath, size: UInt64)
   /// An import is about to change the metadata of what arrived before under this path.
@@ -136,6 +140,8 @@ package enum JournalRecord: Equatable, Sendable {
     case .rewritten: 19
     case .following: 20
     case .aside: 17
+    case .importing: 21
+    case .placed: 22
     }
   }
 
@@ -161,14 +167,11 @@ package enum JournalRecord: Equatable, Sendable {
     case .concluded(let total):
       body.u64(total.items)
       body.u64(total.bytes)
-    case .aside(let path, let inode, let target, let moment):
+    case .importing(let moment): if let moment { body.time(moment) }
+    case .placed(let inode, let changed):
       body.u64(inode)
-      body.u64(UInt64(bitPattern: moment.seconds))
-      body.u32(moment.nanoseconds)
-      body.u16(UInt16(path.bytes.count))
-      body.array(path.bytes)
-      body.array(target.bytes)
-    case .moving(let path, let inode, let target):
+      body.time(changed)
+    case .aside(let path, let inode, let target), .moving(let path, let inode, let target):
       body.u64(inode)
       body.u16(UInt16(path.bytes.count))
       body.array(path.bytes)
@@ -224,9 +227,8 @@ package enum JournalRecord: Equatable, Sendable {
       self = .moving(path, inode: inode, to: try ArchivePath(try reader.rest(bytes)))
     case 17:
       let inode = try reader.u64(bytes)
-      let moment = ItemTime(seconds: Int64(bitPattern: try reader.u64(bytes)), nanoseconds: try reader.u32(bytes))
       let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
-      self = .aside(path, inode: inode, at: try ArchivePath(try reader.rest(bytes)), since: moment)
+      self = .aside(path, inode: inode, at: try ArchivePath(try reader.rest(bytes)))
     case 11: self = .void(at: try reader.u64(bytes))
     case 12: self = .exposed
     case 13:
@@ -248,6 +250,10 @@ package enum JournalRecord: Equatable, Sendable {
       let size = try reader.u64(bytes)
       self = .rewritten(try ArchivePath(try reader.rest(bytes)), size: size)
     case 20: self = .following(try ArchivePath(try reader.rest(bytes)))
+    case 21: self = .importing(since: reader.remaining == 0 ? nil : try reader.time(bytes))
+    case 22:
+      let inode = try reader.u64(bytes)
+      self = .placed(inode: inode, changed: try reader.time(bytes))
     default: throw Violation(.unknown, subject)
     }
     try reader.finish()
