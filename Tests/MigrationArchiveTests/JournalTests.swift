@@ -120,6 +120,7 @@ struct JournalReading {
     case .aside: return "aside"
     case .importing: return "importing"
     case .placed: return "placed"
+    case .kept(let item, _): return "kept \(name(item.path))"
     case .rewritten: return "rewritten"
     case .following: return "following"
     case .refused: return "refused"

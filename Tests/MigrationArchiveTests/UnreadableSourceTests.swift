@@ -79,6 +79,49 @@ import Testing
     #expect(scratch.read("destination/root/directory") == pattern(ending == .complete ? 8 : 4))
   }
 
+  /// What a process that died, or a power loss, has left of a file that was kept.
+  enum Loss: CaseIterable {
+    case nothing
+    /// The file has its own name still.
+    case name
+    /// The newer state is complete, and its content was not durable.
+    case newer
+    /// Nothing of the newer state came to the disk.
+    case allOfNewer
+  }
+
+  @Test(arguments: Loss.allCases)
+  func `a complete file whose newer state is not is found again by the process after a kill`(_ loss: Loss) throws {
+    try arrival.write([try Crafted.frame { try $0.chunk("root/directory", 2, at: 0, Array(pattern(8)[..<5])) }])
+    let (own, kept) = (
+      "\(arrival.tree)/root/directory",
+      "\(arrival.tree)/\(try #require(scratch.names(arrival.tree).first { $0.hasPrefix(".peer-") }))"
+    )
+    switch loss {
+    case .nothing: break
+    case .name:
+      scratch.remove(own)
+      scratch.move(kept, to: own)
+    case .newer:
+      try arrival.write([
+        try Crafted.frame { crafted in
+          crafted.item(try record("root/directory", .file(size: 8), generation: 2))
+          try crafted.chunk("root/directory", 2, at: 5, Array(pattern(8)[5...]))
+        }
+      ])
+      scratch.patch(own, [0xEE], at: 2)
+    case .allOfNewer: scratch.remove(own)
+    }
+    let again = try #require(try arrival.importer.recover(offer(), transfer: 0xABC, keys: testKeys))
+    again.beginSession(offer())
+    again.drop(lost.map { testKeys.mark(path: $0.path, generation: $0.generation) })
+    try again.complete(finish(readable), keeping: UnreadableSource([path("root/directory")], isAll: false)) { _ in }
+    _ = try arrival.importer.importItems(of: again) { _ in }
+    #expect(scratch.names("destination/root").sorted() == ["a", "directory"])
+    #expect(scratch.read("destination/root/directory") == pattern(4))
+    #expect(scratch.names(arrival.tree) == [])
+  }
+
   @Test func `without an unreadable path, what is gone is dropped`() throws {
     #expect(try arrives(keeping: UnreadableSource()).filter { !$0.isEmpty } == ["a"])
   }

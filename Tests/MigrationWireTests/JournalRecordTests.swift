@@ -18,7 +18,7 @@ import Testing
     .sealed(file), .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0),
     .concluded(Tally(items: .max, bytes: 3)), .exposed, .imported, .placing(path("d/f"), to: path("d/f (2)")),
     .placing(path("d"), to: nil), .rewritten(path("d/f"), size: .max), .following(path("d/f")),
-    .aside(path("d"), inode: .max, at: path("d.before")), .importing(since: nil),
+    .aside(path("d"), inode: .max, at: path("d.before")), .kept(file, as: path(".peer-1")), .importing(since: nil),
     .importing(since: ItemTime(seconds: -7, nanoseconds: 9)),
     .placed(inode: .max, changed: ItemTime(seconds: 7, nanoseconds: 9)),
     .arrived(

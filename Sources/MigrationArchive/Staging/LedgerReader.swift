@@ -128,7 +128,7 @@ extension JournalRecord {
     switch self {
     case .item(let record, _), .sealed(let record): record
     case .opened, .range, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-      .existing, .refused, .placing, .aside, .arrived, .rewritten, .following, .importing, .placed:
+      .existing, .refused, .placing, .aside, .arrived, .rewritten, .following, .importing, .placed, .kept:
       nil
     }
   }

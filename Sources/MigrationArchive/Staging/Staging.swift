@@ -64,6 +64,10 @@ package final class Staging: Sendable {
     /// The complete files of earlier sessions whose newer states are on the way, and their names until
     /// these are complete.
     var replaced: [ArchivePath: (record: ItemRecord, name: ArchivePath)] = [:]
+    /// The names of those whose newer states are complete: they go when these are durable.
+    var superseded: [ArchivePath] = []
+    /// How many have been kept so far.
+    var keptCount = 0
     /// The files without a claim that could not be removed.
     var abandoned: Set<ArchivePath> = []
     var replacedDirectories = 0
@@ -271,6 +275,7 @@ package final class Staging: Sendable {
   package func synchronize() throws(ArchiveError) { try synchronize(before: []) }
 
   func synchronize(before records: [JournalRecord]) throws(ArchiveError) {
+    let superseded = shared.withLock { $0.superseded }
     try syncFailure.withLock { (failure) throws(ArchiveError) in
       if let failure { throw failure }
       let position = journal.position
@@ -285,6 +290,10 @@ package final class Staging: Sendable {
         throw error
       }
     }
+    guard !superseded.isEmpty else { return }
+    let places = disk.places()
+    for name in superseded { try remove(name, in: places) }
+    shared.withLock { $0.superseded.removeAll(where: superseded.contains) }
   }
 
   /// Syncs each item that the journal claims and did not claim before, and its folders.
@@ -296,6 +305,7 @@ package final class Staging: Sendable {
       switch record {
       case .item(let item, _), .sealed(let item): paths.insert(item.path)
       case .range(let place, _): paths.insert(place.path)
+      case .kept(_, let name): paths.insert(name)
       default: break
       }
     }

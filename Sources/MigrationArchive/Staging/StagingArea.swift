@@ -334,7 +334,8 @@ struct StagingSweep {
         path = place.path
         try forgetFile(of: place)
       case .opened?, .discarded?, .discardedTree?, .void?, .synced?, .concluded?, .moving?, .exposed?, .imported?,
-        .existing?, .refused?, .placing?, .aside?, .arrived?, .rewritten?, .following?, .importing?, .placed?, nil:
+        .existing?, .refused?, .placing?, .aside?, .arrived?, .rewritten?, .following?, .importing?, .placed?, .kept?,
+        nil:
         continue
       }
       gone.append(.discarded(path))

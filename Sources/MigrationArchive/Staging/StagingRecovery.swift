@@ -47,7 +47,8 @@ extension Staging {
         formerExisting: existing == nil || existing == survey.existing ? nil : survey.existing,
         shared: Shared(
           ledger: Ledger(keys: keys, bound: offer.bound), stage: survey.stage, moving: survey.moving,
-          asides: survey.asides, importBegan: survey.importBegan, earlierPlacing: survey.placing))
+          asides: survey.asides, importBegan: survey.importBegan, earlierPlacing: survey.placing,
+          keptCount: survey.keptCount))
       // A mark vouches for what was synced.
       staging.syncedEach.withLock { $0 = survey.trusted }
       // The rest of a record that was cut short may follow the end.
@@ -55,7 +56,8 @@ extension Staging {
       var replay = StagingReplay(staging, survey)
       try replay.run()
       if survey.stage == .receiving {
-        var sweep = StagingSweep(staging, claimed: replay.claimed)
+        let kept = try KeptFiles(staging, survey).claims(besides: replay.claimed)
+        var sweep = StagingSweep(staging, claimed: replay.claimed.merging(kept) { claim, _ in claim })
         try sweep.run()
         try staging.clearDirectories()
         try staging.openIncomplete()
@@ -139,6 +141,10 @@ struct JournalSurvey {
   /// The old entries that were about to be set aside, by the same paths.
   private(set) var asides: [ArchivePath: Staging.Aside] = [:]
   private(set) var importBegan: ItemTime?
+  /// The newest of the complete files that were kept until their newer states were complete, and how many
+  /// there were of all.
+  private(set) var kept: [ArchivePath: KeptFiles.Kept] = [:]
+  private(set) var keptCount = 0
   private(set) var placing = EarlierPlacing()
   private(set) var existing = Existing.refuse
   /// The totals of the received data when it was complete.
@@ -202,6 +208,9 @@ struct JournalSurvey {
     case .moving(let path, let inode, let target): moving[path] = Staging.Move(inode: inode, target: target)
     case .aside(let path, let inode, let target): asides[path] = Staging.Aside(inode: inode, target: target)
     case .importing(let moment): importBegan = moment
+    case .kept(let record, let name):
+      kept[record.path] = KeptFiles.Kept(record: record, name: name, position: position)
+      keptCount += 1
     case .existing(let existing): self.existing = existing
     case .placing(let path, let target): placing.note(path, target, at: position)
     case .imported: noteImport()
@@ -298,7 +307,7 @@ struct StagingReplay {
         guard !survey.isVoid(at: position) else { return }
         staging.restore(path, generation, size: size, reason)
       case .opened, .discarded, .discardedTree, .void, .synced, .concluded, .moving, .exposed, .imported,
-        .existing, .placing, .aside, .arrived, .rewritten, .following, .importing, .placed:
+        .existing, .placing, .aside, .arrived, .rewritten, .following, .importing, .placed, .kept:
         break
       }
     }

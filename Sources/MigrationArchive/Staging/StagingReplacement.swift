@@ -83,37 +83,45 @@ extension Staging {
       shared.ledger.drop(record)
       if keeping, path == item, case .file = record.body { kept = record }
     }
-    try journal.appendDurably([.discarded(path)])
-    if let kept, let name = keepingName(shared.replaced[path]?.name, shared.replaced.count) {
-      do throws(SystemError) {
-        try places.replace(name, with: path)
-        shared.replaced[path] = (kept, name)
-        return true
-      } catch {
-        // Where it cannot have another name, it goes as before.
-      }
+    let name = kept == nil ? nil : keepingName(shared.keptCount)
+    guard let kept, let name else {
+      try journal.appendDurably([.discarded(path)])
+      try places.remove(path)
+      return true
     }
-    try places.remove(path)
+    shared.keptCount += 1
+    try journal.appendDurably([.kept(kept, as: name), .discarded(path)])
+    do throws(SystemError) {
+      try places.replace(name, with: path)
+      shared.replaced[path] = (kept, name)
+    } catch {
+      // Where it cannot have another name, it goes as before.
+      try places.remove(path)
+    }
     return true
   }
 
   /// A name that no root has: they are reserved. An app's data may have any.
-  private func keepingName(_ earlier: ArchivePath?, _ number: Int) -> ArchivePath? {
+  private func keepingName(_ number: Int) -> ArchivePath? {
     guard roots != nil else { return nil }
-    return earlier ?? (try? ArchivePath(Self.name(of: transfer, number: number + 2)))
+    return try? ArchivePath(Self.name(of: transfer, number: number + 2))
   }
 
-  /// Removes the earlier state of a file of which a newer one is complete.
-  func removeReplaced(_ path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) {
-    guard let name = shared.withLock({ $0.replaced[path]?.name }) else { return }
-    try remove(name, in: places)
+  /// Lets the earlier state of a file go, of which a newer one is complete, when that is durable.
+  func supersede(_ path: ArchivePath) {
+    shared.withLock { shared in
+      if let earlier = shared.replaced[path] { shared.superseded.append(earlier.name) }
+    }
   }
 
   /// Gives the earlier states of files their names again whose newer ones the source could not read to
   /// the end, and removes the others. Returns the sum of these: FINISH does not count them.
   func restoreReplaced(in places: any StagingPlaces, keeping kept: UnreadableSource) throws -> ArchiveSum {
     var besides = ArchiveSum()
-    for (path, earlier) in shared.withLock({ $0.replaced }).sorted(by: { $0.key < $1.key }) {
+    let replaced = shared.withLock { $0.replaced }
+    // Newer states are durable before any earlier one goes.
+    if !replaced.isEmpty { try synchronize() }
+    for (path, earlier) in replaced.sorted(by: { $0.key < $1.key }) {
       guard kept.covers(path), try places.kind(of: path) == nil, try places.kind(of: earlier.name) == .regular else {
         try remove(earlier.name, in: places)
         continue

@@ -266,7 +266,7 @@ package final class StagingWriter {
       throw error
     }
     try staging.finish(record)
-    try staging.removeReplaced(record.path, in: places)
+    staging.supersede(record.path)
   }
 
   /// Compares the check of a piece with the bytes that will be written.

@@ -10,6 +10,9 @@ package enum JournalRecord: Equatable, Sendable {
   case sealed(ItemRecord)
   /// Every earlier record about this path is void.
   case discarded(ArchivePath)
+  /// The complete file of this record, whose newer state is on the way, is about to get that name until
+  /// the newer state is complete.
+  case kept(ItemRecord, as: ArchivePath)
   /// Every earlier record about this path, or a path below it, is void.
   case discardedTree(ArchivePath)
   /// The record at this position is wrong.
@@ -142,6 +145,7 @@ package enum JournalRecord: Equatable, Sendable {
     case .aside: 17
     case .importing: 21
     case .placed: 22
+    case .kept: 23
     }
   }
 
@@ -162,6 +166,10 @@ package enum JournalRecord: Equatable, Sendable {
       lanes.write(to: &body)
       body.array(place.path.bytes)
     case .sealed(let record): record.write(to: &body)
+    case .kept(let record, let name):
+      body.u16(UInt16(name.bytes.count))
+      body.array(name.bytes)
+      record.write(to: &body)
     case .discarded(let path), .discardedTree(let path), .following(let path): body.array(path.bytes)
     case .synced(let position), .void(let position): body.u64(position)
     case .concluded(let total):
@@ -251,6 +259,9 @@ package enum JournalRecord: Equatable, Sendable {
       self = .rewritten(try ArchivePath(try reader.rest(bytes)), size: size)
     case 20: self = .following(try ArchivePath(try reader.rest(bytes)))
     case 21: self = .importing(since: reader.remaining == 0 ? nil : try reader.time(bytes))
+    case 23:
+      let name = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
+      self = .kept(try ItemRecord(bytes, try reader.take(reader.remaining)), as: name)
     case 22:
       let inode = try reader.u64(bytes)
       self = .placed(inode: inode, changed: try reader.time(bytes))
