@@ -331,6 +331,22 @@ import Testing
     #expect(try recovered(.replace) == .replace)
     #expect(try recovered(nil) == .replace)
   }
+
+  @Test func `what another source has delivered is another's, and of unknown sources each transfer is one`() throws {
+    let all = Deliveries()
+    let (device, path) = (
+      KeyFingerprint(digest: [UInt8](repeating: 1, count: 32)), try ArchivePath(Array("root/a".utf8))
+    )
+    func part(_ source: SourceIdentity, _ transfer: TransferID) -> PartDeliveries {
+      all.of(device, [Array("root".utf8): source], in: transfer)
+    }
+    for (source, isOfTransfer) in [(SourceIdentity(1), false), (.unknown, true)] {
+      part(source, 1).note(path, from: path)
+      #expect(!part(source, 1).hasOthers(at: path, than: path))
+      #expect(part(source, 2).hasOthers(at: path, than: path) == isOfTransfer)
+      #expect(part(SourceIdentity(2), 1).hasOthers(at: path, than: path))
+    }
+  }
 }
 
 private func setImmutable(_ path: String, _ isImmutable: Bool) throws {
