@@ -29,12 +29,23 @@ import Testing
         entry: ArrivedItem.Entry(
           inode: .max, changed: ItemTime(seconds: 7, nanoseconds: 0), size: 3,
           modified: ItemTime(seconds: 2, nanoseconds: 1)))),
+    .arrived(keptAway),
     .arrived(
       ArrivedItem(
         source: .unknown, path: path("d"), target: path("d"), kind: .directory,
         modified: ItemTime(seconds: 1, nanoseconds: 0), entry: nil
       )),
   ]
+
+  private static var keptAway: ArrivedItem {
+    var item = ArrivedItem(
+      source: .unknown, path: path("d"), target: path("d"), kind: .file, size: 3,
+      modified: ItemTime(seconds: 1, nanoseconds: 0), entry: nil)
+    item.keptAway = ArrivedItem.Version(
+      kind: .symbolicLink, size: 0, modified: ItemTime(seconds: -2, nanoseconds: 7), target: [1, 2])
+    item.sum = [3, 4]
+    return item
+  }
 
   private func bytes(_ record: JournalRecord, at position: UInt64) -> [UInt8] {
     var writer = ByteWriter()

@@ -240,11 +240,14 @@ package final class ArrivedItems: Sendable {
 }
 
 extension ArrivedItem {
-  /// The mark by which a sender that has the item unchanged leaves it out; nil for a directory.
-  func presentMark(_ keys: TransferKeys, timeGranularity: UInt32) -> Mark? {
-    switch kind {
-    case .file: keys.presentMark(path: path, size: size, modified: modified.rounded(to: timeGranularity))
-    case .symbolicLink: keys.presentMark(path: path, target: content)
+  /// The mark by which a sender that has the item unchanged leaves it out; nil for a directory. Of what was
+  /// moved or removed here, the newest version that was kept away counts.
+  func presentMark(_ keys: TransferKeys, timeGranularity: UInt32, isAway: Bool) -> Mark? {
+    let version = version(isAway: isAway)
+    return switch version.kind {
+    case .file:
+      keys.presentMark(path: path, size: version.size, modified: version.modified.rounded(to: timeGranularity))
+    case .symbolicLink: keys.presentMark(path: path, target: version.target)
     case .directory, .hardLink, .metadata: nil
     }
   }

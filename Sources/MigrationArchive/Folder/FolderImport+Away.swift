@@ -45,6 +45,7 @@ extension FolderImport {
         newer[item.path] = (.removedThere, nil)
       }
     }
+    keptAway.formUnion(newer.keys)
     guard isRemoved else { return notStored.merge(newer) { $1 } }
     // In the journal first: what is not staged any more counts as moved after a crash.
     try staging.refuseStaged(newer)
@@ -81,6 +82,30 @@ extension FolderImport {
       }
     }
     for item in ended { try arrived.void(item) }
+  }
+
+  /// Notes the version of an item that came and was kept away, so that it does not come again. Of what is new
+  /// beside it, nothing has arrived, and it does come again.
+  func noteKeptAway(_ record: ItemRecord, _ arrived: ArrivedItems) throws {
+    guard record.path.lineage.contains(where: keptAway.contains), hasCome(record.path),
+      var item = arrived.item(at: record.path)
+    else { return }
+    switch record.body {
+    case .file(let size):
+      guard let modified = record.modified else { return }
+      item.keptAway = ArrivedItem.Version(kind: .file, size: size, modified: modified, target: [])
+    case .symbolicLink(let target):
+      item.keptAway = ArrivedItem.Version(
+        kind: .symbolicLink, size: 0, modified: record.modified ?? item.modified, target: target)
+    case .directory:
+      item.keptAway = ArrivedItem.Version(
+        kind: .directory, size: 0, modified: record.modified ?? item.modified, target: [])
+    case .hardLink(let other):
+      try arrived.flush()
+      item.keptAway = arrived.item(at: other)?.keptAway
+    case .metadata: return
+    }
+    try arrived.add(item)
   }
 
   /// Whether the sender has brought an item of this path, and has it still.
@@ -135,7 +160,7 @@ extension FolderImport {
     }
     for item in unmet {
       let isOfWhole = item.path.lineage.contains(where: folders.contains)
-      let mark = staging.keys.presentMark(directory: item.path, modified: item.modified)
+      let mark = staging.keys.presentMark(directory: item.path, modified: item.version(isAway: true).modified)
       judge(item, isGone: !isOfWhole || absent.contains(mark))
     }
     for item in changes { try arrived.add(item) }
@@ -156,7 +181,9 @@ extension FolderImport {
   }
 
   private func presentMark(_ item: ArrivedItem) -> Mark? {
-    item.presentMark(staging.keys, timeGranularity: staging.abilities.timeGranularity)
+    item.presentMark(
+      staging.keys, timeGranularity: staging.abilities.timeGranularity,
+      isAway: item.keptAway != nil && since(item).isAway)
   }
 
   /// Whether an item, or a folder above it, is named as one that is not stored.

@@ -218,7 +218,9 @@ extension FolderImport {
       let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
       let contents = try ArrivedContents(of: staging.journal)
       try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
-        guard let record = claim.completedItem, staging.shared.withLock({ $0.ledger.holds(record) }) else { return }
+        guard let record = claim.completedItem else { return }
+        if !keptAway.isEmpty { try noteKeptAway(record, arrived) }
+        guard staging.shared.withLock({ $0.ledger.holds(record) }) else { return }
         if case .metadata = record.body {
           if let item = followed(record, arrived, contents) { try arrived.add(item) }
           return

@@ -43,6 +43,8 @@ package struct FolderImport {
   var archivePaths: ArchivePaths?
   /// The items that cannot be moved to the destination.
   var notStored: [ArchivePath: (reason: NotStored.Reason, error: UInt16?)] = [:]
+  /// Newer versions of what was moved or removed here.
+  var keptAway: Set<ArchivePath> = []
   /// The items that the user of this device takes; nil for all.
   let permit: ArrivalPermit?
   /// What the same device has brought before, and brings now; nil where that is not recorded.
@@ -278,7 +280,9 @@ package struct FolderImport {
       if existing == .replace || follows { merged.append((item, there)) }
     case .stays: stays(item)
     case .isKnown, .isRemoved: left.insert(item.path)
-    case .staysAway: notStored[item.path] = (.removedThere, nil)
+    case .staysAway:
+      notStored[item.path] = (.removedThere, nil)
+      keptAway.insert(item.path)
     case .isPresent(let target, let there):
       left.insert(item.path)
       if target != item.target { staging.noteRenamed(item.path, target) }

@@ -79,14 +79,16 @@ package struct PresentItems: Equatable, Sendable {
     }
     try arrived.visit { item in
       if Together.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
-      guard let mark = item.presentMark(keys, timeGranularity: timeGranularity) else { return }
-      note(mark, earlier(item), keys.stateMarks(of: item, timeGranularity: timeGranularity))
+      let earlier = earlier(item)
+      guard let mark = item.presentMark(keys, timeGranularity: timeGranularity, isAway: earlier.isAway) else { return }
+      note(mark, earlier, keys.stateMarks(of: item, timeGranularity: timeGranularity))
     }
     try arrived.visit { item in
       guard item.kind == .directory else { return }
       let earlier = earlier(item)
       if item.path.lineage.contains(where: folders.contains) {
-        note(keys.presentMark(directory: item.path, modified: item.modified), earlier)
+        let version = item.version(isAway: earlier.isAway)
+        note(keys.presentMark(directory: item.path, modified: version.modified), earlier)
       }
       guard let changed = item.changed, states.count < Limits.presentMarks else { return }
       if case .merges = NameFacts(.folder, earlier, existing: .merge).fate {

@@ -19,6 +19,23 @@ package struct ArrivedItem: Equatable, Sendable {
     }
   }
 
+  /// A version of an item at its source, as a sender tells it from others.
+  package struct Version: Equatable, Sendable {
+    package let kind: ItemKind
+    /// The size of a file.
+    package let size: UInt64
+    package let modified: ItemTime
+    /// The target of a symbolic link.
+    package let target: [UInt8]
+
+    package init(kind: ItemKind, size: UInt64, modified: ItemTime, target: [UInt8]) {
+      self.kind = kind
+      self.size = size
+      self.modified = modified
+      self.target = target
+    }
+  }
+
   /// The source of its root.
   package let source: SourceIdentity
   /// Its path in the archive.
@@ -38,6 +55,8 @@ package struct ArrivedItem: Equatable, Sendable {
   package var sum: [UInt8] = []
   /// Nil if nothing lay there any more, or if it is not known to be what was put there.
   package var entry: Entry?
+  /// The newest version that came and was not stored, since the item had been moved or removed here.
+  package var keptAway: Version?
   /// Whether the user has said that it was meant to be moved or removed.
   package var isRemovalMeant = false
   /// Whether nothing has arrived any more: the item was set aside, or is gone on both devices.
@@ -57,12 +76,20 @@ package struct ArrivedItem: Equatable, Sendable {
     self.entry = entry
   }
 
+  /// The version by which the source is told what is here, or was moved or removed here.
+  package func version(isAway: Bool) -> Version {
+    if isAway, let keptAway { return keptAway }
+    return Version(kind: kind, size: size, modified: modified, target: kind == .symbolicLink ? content : [])
+  }
+
   func write(to writer: inout ByteWriter) {
     writer.u64(source.rawValue)
     writer.u8(kind.rawValue)
     writer.u64(size)
     writer.time(modified)
-    writer.u8((entry == nil ? 0 : 1) | (isRemovalMeant ? 2 : 0) | (changed == nil ? 0 : 4) | (isVoid ? 8 : 0))
+    writer.u8(
+      (entry == nil ? 0 : 1) | (isRemovalMeant ? 2 : 0) | (changed == nil ? 0 : 4) | (isVoid ? 8 : 0)
+        | (keptAway == nil ? 0 : 16))
     if let entry {
       writer.u64(entry.inode)
       writer.time(entry.changed)
@@ -70,6 +97,13 @@ package struct ArrivedItem: Equatable, Sendable {
       writer.time(entry.modified)
     }
     if let changed { writer.time(changed) }
+    if let keptAway {
+      writer.u8(keptAway.kind.rawValue)
+      writer.u64(keptAway.size)
+      writer.time(keptAway.modified)
+      writer.u16(UInt16(keptAway.target.count))
+      writer.array(keptAway.target)
+    }
     writer.u8(UInt8(sum.count))
     writer.array(sum)
     // Most items lie at their own path.
@@ -82,14 +116,11 @@ package struct ArrivedItem: Equatable, Sendable {
 
   init(_ reader: inout ByteReader, _ bytes: Span<UInt8>, of subject: String) throws(Violation) {
     source = SourceIdentity(try reader.u64(bytes))
-    guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .hardLink, kind != .metadata else {
-      throw Violation(.value, subject)
-    }
-    self.kind = kind
+    kind = try reader.kind(bytes, of: subject)
     size = try reader.u64(bytes)
     modified = try reader.time(bytes)
     let flags = try reader.u8(bytes)
-    guard flags < 16 else { throw Violation(.value, subject) }
+    guard flags < 32 else { throw Violation(.value, subject) }
     isRemovalMeant = flags & 2 != 0
     isVoid = flags & 8 != 0
     entry =
@@ -99,6 +130,11 @@ package struct ArrivedItem: Equatable, Sendable {
         inode: try reader.u64(bytes), changed: try reader.time(bytes), size: try reader.u64(bytes),
         modified: try reader.time(bytes))
     changed = flags & 4 == 0 ? nil : try reader.time(bytes)
+    if flags & 16 != 0 {
+      keptAway = Version(
+        kind: try reader.kind(bytes, of: subject), size: try reader.u64(bytes), modified: try reader.time(bytes),
+        target: try reader.array(bytes, Int(try reader.u16(bytes))))
+    }
     sum = try reader.array(bytes, Int(try reader.u8(bytes)))
     path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
     let target = try reader.array(bytes, Int(try reader.u16(bytes)))
@@ -115,6 +151,13 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+  fileprivate mutating func kind(_ bytes: Span<UInt8>, of subject: String) throws(Violation) -> ItemKind {
+    guard let kind = ItemKind(rawValue: try u8(bytes)), kind != .hardLink, kind != .metadata else {
+      throw Violation(.value, subject)
+    }
+    return kind
+  }
+
   mutating func time(_ bytes: Span<UInt8>) throws(Violation) -> ItemTime {
     ItemTime(seconds: Int64(bitPattern: try u64(bytes)), nanoseconds: try u32(bytes))
   }
