@@ -182,6 +182,8 @@ final class Output: Sendable {
       switch next() {
       case nil: pass(report.tick(at: moment()), put)
       case .say(.event(.done(let result), _)) where !keeps:
+        // Of one part, nothing else says that it has arrived.
+        list?.note(.done(result), at: moment().elapsed)
         finish(&list, by: &report, put)
         say(.success(result), by: &report, put)
       case .say(.event(.of(let transfer, let event), _)):
