@@ -37,6 +37,8 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
     case appInUse = "app in use"
     /// The app has data here, which is not to be replaced.
     case appHasData = "app has data"
+    /// What arrived earlier was changed here, and the source has nothing newer.
+    case nothingNewer = "nothing newer"
     /// The user of this device has not allowed it.
     case notAllowed = "not allowed"
     /// The user cancelled an import.

@@ -40,6 +40,8 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
     case collision
     /// The app of a part has data here.
     case appHasData
+    /// What arrived earlier of a part was changed here, and the source has nothing newer.
+    case nothingNewer
     case otherApp
     /// A part of a kind that this program does not take.
     case unknownKind
@@ -103,6 +105,14 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
   /// The failure that the user of this device reads.
   package var failure: TransferFailure { TransferFailure(kind, message, hint: hint, about: subject) }
 
+  /// How it ends a part: one that is there already, and has nothing newer, is no failure.
+  var outcome: TransferOutcome {
+    switch code {
+    case .nothingNewer, .told(.nothingNewer): .success(.present)
+    default: .failure(failure)
+    }
+  }
+
   package var description: String { message }
 
   /// Whether the other end has reported this itself, and needs no answer.
@@ -114,7 +124,7 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
   /// Whether it ends one part, and others may still succeed.
   package var isOfPart: Bool {
     switch code {
-    case .exists, .noSpace, .unfit, .collision, .appHasData, .storage: true
+    case .exists, .noSpace, .unfit, .collision, .appHasData, .nothingNewer, .storage: true
     default: false
     }
   }
@@ -196,6 +206,7 @@ extension Fault.Code {
     case .exists: .exists
     case .noSpace: .noSpace
     case .unfit, .inUse, .collision, .appHasData: .unfit
+    case .nothingNewer: .nothingNewer
     case .otherApp: .otherApp
     case .unknownKind: .unknownKind
     case .notInstalled: .notInstalled
@@ -227,8 +238,8 @@ extension Fault.Code {
     case .connection, .idle, .claimed, .superseded: .connectionLost
     case .pairing: .pairing
     case .interrupted, .importCancelled: .interrupted
-    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .appHasData, .otherApp, .unknownKind,
-      .notInstalled, .appInUse, .notAllowed:
+    case .unknownTransfer, .declined, .exists, .unfit, .inUse, .collision, .appHasData, .nothingNewer, .otherApp,
+      .unknownKind, .notInstalled, .appInUse, .notAllowed:
       .refused
     case .noSpace: .noSpace
     case .importFailed: .importFailed
@@ -252,7 +263,8 @@ extension Fault.Code {
     case .storage: "The received data is kept. Repair the disk, and start again."
     case .idle: "The received data is kept: the sender may continue at any time."
     case .violation, .announcement, .told, .interrupted, .superseded, .unknownTransfer, .declined, .pairing, .claimed,
-      .unknownKind, .notInstalled, .appInUse, .notAllowed, .importFailed, .importCancelled, .exportFailed, .device:
+      .nothingNewer, .unknownKind, .notInstalled, .appInUse, .notAllowed, .importFailed, .importCancelled,
+      .exportFailed, .device:
       nil
     }
   }

@@ -10,7 +10,7 @@ extension TransferFailure {
       switch close.code {
       case .interrupted, .silent: .connectionLost
       case .refused, .exists, .unfit, .otherApp, .unknownTransfer, .unknownKind, .notInstalled, .appInUse,
-        .takenAlready, .notAllowed:
+        .takenAlready, .notAllowed, .nothingNewer:
         .refused
       case .noSpace: .noSpace
       case .importFailed: .importFailed
@@ -136,6 +136,7 @@ extension Close.Code {
     case .appInUse: "the app is in use there"
     case .takenAlready: "another transfer has brought it, or brings it"
     case .notAllowed: "its description of the app does not allow it"
+    case .nothingNewer: "what had arrived of it was changed there, and nothing is newer here"
     default: nil
     }
   }

@@ -31,16 +31,23 @@ package struct TransferResult: Equatable, Sendable {
   package let concludedAt: Int64?
   /// How many parts of the plan, and roots of the others, were not taken or have failed.
   package let failedParts: Int
+  /// How many parts are at the destination as they were changed there, and have nothing newer.
+  package let presentParts: Int
+
+  /// Of a part of which nothing crosses, since nothing is newer.
+  static let present = TransferResult(
+    total: Tally(), sentBytes: 0, heldBytes: 0, seconds: 0, unsent: 0, losses: [], presentParts: 1)
 
   package init(
     total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
     losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, renamed: UInt64 = 0,
     removed: Done.Removed = Done.Removed(),
-    leftBehind: [LeftBehind] = [], concludedAt: Int64? = nil, failedParts: Int = 0
+    leftBehind: [LeftBehind] = [], concludedAt: Int64? = nil, failedParts: Int = 0, presentParts: Int = 0
   ) {
     self.renamed = renamed
     self.removed = removed
     self.failedParts = failedParts
+    self.presentParts = presentParts
     self.concludedAt = concludedAt
     self.leftBehind = leftBehind
     self.notStored = notStored
@@ -76,7 +83,7 @@ package struct PartEnd: Sendable {
     self.number = number
     self.name = name
     self.root = root
-    result = .failure(fault.failure)
+    result = fault.outcome
     mayResume = root == nil && fault.isResumable
     isDeclined = [.declined, .notAllowed, .told(.refused)].contains(fault.code)
   }
@@ -119,7 +126,8 @@ extension TransferOutcome {
         leftBehind: leftBehind.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
           LeftBehind(name: $0.key, count: $0.value)
         }, concludedAt: finished.count == 1 ? finished[0].concludedAt : nil,
-        failedParts: finished.reduce(failures.count) { $0 + $1.failedParts }))
+        failedParts: finished.reduce(failures.count) { $0 + $1.failedParts },
+        presentParts: finished.reduce(0) { $0 + $1.presentParts }))
   }
 }
 

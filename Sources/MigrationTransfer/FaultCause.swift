@@ -73,6 +73,7 @@ extension ArchiveError.Code {
     case .notInstalled: .notInstalled
     case .appInUse: .appInUse
     case .appHasData: .appHasData
+    case .nothingNewer: .nothingNewer
     case .notAllowed: .notAllowed
     case .importFailed: .importFailed
     case .cancelled: .importCancelled

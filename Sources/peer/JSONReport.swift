@@ -225,7 +225,8 @@ extension TransferResult {
       "present": leftOut.present, "differing": leftOut.differing, "renamed": renamed,
       "removed": removed.count, "removedUnsettled": removed.unsettled,
       "leftBehind": leftBehind.map { ["name": FileName($0.name), "count": $0.count] as JSONMembers },
-      "failedParts": failedParts, "concluded": IfGiven(concludedAt.map { CalendarTime.text($0) }),
+      "failedParts": failedParts, "presentParts": presentParts,
+      "concluded": IfGiven(concludedAt.map { CalendarTime.text($0) }),
     ]
   }
 }
@@ -254,7 +255,8 @@ extension PartEnd {
     switch result {
     case .success(let result):
       return about + [
-        "state": result.concludedAt == nil ? "done" : "doneBefore", "items": result.total.items,
+        "state": result.presentParts > 0 ? "present" : result.concludedAt == nil ? "done" : "doneBefore",
+        "items": result.total.items,
         "bytes": result.total.bytes, "sentBytes": result.sentBytes, "unsent": result.unsent,
         "notStored": result.notStored, "present": result.leftOut.present, "differing": result.leftOut.differing,
         "removed": result.removed.count,

@@ -54,6 +54,7 @@ extension PartEnd {
   var sentence: String {
     let name = VisibleText.of(name)
     switch result {
+    case .success(let result) where result.presentParts > 0: return "\(name): \(MigrationRecord.presentReason)"
     case .success(let result):
       let figures = "\(Figures.count(result.total.items, "item")), \(Figures.size(result.total.bytes))"
       return result.concludedAt == nil
@@ -129,7 +130,11 @@ extension TransferResult {
   }
 
   private var partLines: [String] {
-    failedParts > 0 ? ["\(Figures.count(UInt64(failedParts), "part")) of it did not arrive, as named here."] : []
+    (failedParts > 0 ? ["\(Figures.count(UInt64(failedParts), "part")) of it did not arrive, as named here."] : [])
+      + (presentParts > 0
+        ? [
+          "\(Figures.count(UInt64(presentParts), "app")) changed on the new computer; nothing is newer on the old one."
+        ] : [])
   }
 
   private func removedLines(_ role: Role) -> [String] {

@@ -110,6 +110,28 @@ def test_existing_data(work):
             equal(file.read(), "mine", "old data")
 
 
+def test_an_app_that_was_changed_here(work):
+    """described apps: an app that was changed on the new computer is present if the old one has nothing newer of it, and refused if it has"""
+    old, new = described(work)
+    end_well(*move(old, new))
+    new.write(".browser/a/kept", "mine")
+    # The second time, it is the only part.
+    for sending in ((), ("--skip", "Documents")):
+        ends = move(old, new, sending=sending)
+        end_well(*ends)
+        for process in ends:
+            done = process.events("done")[0]
+            equal((done["presentParts"], done["failedParts"], done["sentBytes"]), (1, 0, 0), "the parts, and what crossed")
+            if not sending:
+                equal(part(process, "The Browser")["state"], "present", "the app")
+        equal((new.read(".browser/a/kept"), set_aside(new)), ("mine", []), "what is there")
+    old.write(".browser/a/kept", "newer")
+    sender, receiver = move(old, new)
+    equal((sender.wait(), receiver.wait(), new.read(".browser/a/kept")), (8, 8, "mine"), "the exit codes, and what is there")
+    end_well(*move(old, new, "--replace"))
+    equal((new.read(".browser/a/kept"), len(set_aside(new))), ("newer", 1), "what is there, and what was set aside")
+
+
 def test_a_running_app(work):
     """described apps: a running app is named and comes last; with --wait it follows once it is closed"""
     old, new = described(work)

@@ -226,6 +226,16 @@ def test_traces_of_the_old_home(work):
         require(any(step.endswith(words) for step in steps), f"{words} is not in {steps}")
     said = " ".join(event["message"] for event in receiver.events("notice"))
     require(f"links of App one lead into '{old.home}'" in said and "'.config/one/link'" in said, f"said: {said}")
+    # Without an app, and of one part alone, the old home is told, too.
+    for name in ("Documents/script", "Music/list"):
+        old, new = computers(work, [])
+        old.write(name, f"{old.home}/Documents/letter\n")
+        if name.startswith("Documents"):
+            old.write("Projects/notes")
+        receiver = new.receive()
+        end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
+        steps = receiver.events("done")[0].get("nextSteps", [])
+        require(any(step.endswith(f": {name}") for step in steps), f"'{name}' is not in {steps}")
 
 
 def test_a_killed_migration(work):

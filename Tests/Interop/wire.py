@@ -72,7 +72,7 @@ PART = Fields(kind=(1, U8), identifier=(2, Text(low=1, high=255), False), name=(
               app=(5, Fields(store=(1, Text(high=1024)), platform=(2, Text(high=1024)), version=(3, Text(high=1024)),
                              options=(4, NAMES, False)), False),
               bytes=(6, TOTAL, False), items=(7, TOTAL, False), sources=(8, Each(Raw(8), high=65_536), False), allocated=(9, TOTAL, False), homePaths=(10, HOME_PATHS, False),
-              packages=(11, PACKAGES, False))
+              packages=(11, PACKAGES, False), changed=(12, TIME, False))
 DETAILS = {"message": (2, Text(low=1, high=1024), False), "cause": (3, Number(2, low=1), False), "name": (4, Raw(high=65_535), False), "needed": (5, U64, False), "available": (6, U64, False),
            "neededItems": (7, U64, False), "availableItems": (8, U64, False)}
 ERROR = {"error": (10, Number(2, low=1), False)}
@@ -213,7 +213,8 @@ def check_plan(plan):
             require(len(part.get("sources", [])) == (len(roots) or 1), f"the sources of part {number}")
             require(("app" in part) == (kind == APP), f"the app of part {number}, of kind {kind}")
             require(kind == FOLDERS or "identifier" in part, f"no identifier of part {number}")
-            require(kind == APP_OF_FILES or "homePaths" not in part, f"homePaths of part {number}, of kind {kind}")
+            require(kind != APP or "homePaths" not in part, f"homePaths of part {number}, of kind {kind}")
+            require(kind == APP_OF_FILES or "changed" not in part, f"a time of change of part {number}, of kind {kind}")
             are_keys = kind == APP_OF_FILES or "identifier" in part
             for name in roots:
                 require(KEY.fullmatch(name) if are_keys else b"/" not in name, f"the root {name!r} of part {number}")

@@ -143,6 +143,18 @@ import Testing
     #expect(silent.feed(.closed(Script.id(1))) == ["finish: 4 it is there"])
   }
 
+  @Test func `a plan of parts that were changed here, and have nothing newer, is done without a byte`() {
+    var script = Script.paired()
+    script.plan(Script.plan(parts: 2))
+    let known = Fault(.nothingNewer, "nothing is newer")
+    #expect(
+      script.feed(Script.weighed(1, [], refused: [0: known, 1: known])).dropFirst().first
+        == "say 1 verdict 100 900 32M 16: refused 22, refused 22")
+    _ = script.say(.receipt)
+    let end = script.feed(.closed(Script.id(1))) + script.feed(.noted(Script.transfer))
+    #expect(end.last?.hasPrefix("finish: 0/0, ") == true && end.last?.contains("failed") == false, "\(end)")
+  }
+
   @Test func `a root that cannot arrive is left out and named, and the rest of its part arrives`() {
     var script = Script.paired()
     let roots = ["documents", "music"].map { Root(kind: .directory, name: Array($0.utf8)) }

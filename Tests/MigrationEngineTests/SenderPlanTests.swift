@@ -95,6 +95,18 @@ import Testing
     #expect(end.hasPrefix("tell done 18/1800") && end.hasSuffix(" failed 2"), "\(end)")
   }
 
+  @Test func `parts that the receiver has, and that have nothing newer, are not offered, and did not fail`() {
+    var trial = SenderTrial()
+    trial.sources = Array(sources.prefix(2))
+    trial.beginPairing()
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    let known = Verdict.Part.refused(Close(.nothingNewer))
+    #expect(trial.hear(.verdict(Fixture.verdict([known, known]))).contains("say 1 receipt"))
+    let end = trial.close()
+    #expect(end.first?.hasPrefix("tell done 0/0 ") == true && end.first?.contains("failed") == false, "\(end)")
+  }
+
   @Test func `a plan without a part that is taken ends with the reason of its first part`() {
     var trial = SenderTrial()
     trial.sources = Array(sources.prefix(2))
@@ -265,6 +277,12 @@ import Testing
     let failure = TransferOutcome.failure(TransferFailure(.noSpace, "full"))
     #expect(try combined([failure, part(1), failure]).get().failedParts == 2)
     #expect(try combined([part(1, failed: 2), failure]).get().failedParts == 3)
+  }
+
+  @Test func `parts with nothing newer are counted apart`() throws {
+    let known = Fault(.nothingNewer, "nothing is newer").outcome
+    let sum = try combined([known, part(1), known]).get()
+    #expect(sum.presentParts == 2 && sum.failedParts == 0 && sum.total.items == 1)
   }
 
   @Test func `without a finished part the first failure is the result`() {

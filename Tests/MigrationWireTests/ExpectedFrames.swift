@@ -160,6 +160,13 @@ enum Expected {
           HomePath(key: ascii("documents"), path: ascii("/home/anna/Dokumente")),
           HomePath(key: ascii("home"), path: ascii("/home/anna")),
         ])),
+    "plan-changed": plan(
+      Part(
+        .files(of: "org.example.editor", directories("config", "state")), name: "Editor",
+        changed: ItemTime(seconds: -1, nanoseconds: 999_999_999)),
+      Part(
+        .folders(photoRoots), name: "photos",
+        homePaths: [HomePath(key: ascii("home"), path: ascii("/home/anna"))])),
     "plan-packages": plan(
       Part(.role("home", directories("documents")), name: "home", packages: ["g++", "vim"])),
     "plan-resume": plan(folders, notes, editor, continuing: counted(0x10)),
@@ -175,7 +182,7 @@ enum Expected {
     "verdict-smallest": verdict([.taken()], window: 2_621_440, streams: 1),
     "verdict-largest": verdict([.taken()], window: .max, streams: 64, flags: Verdict.Flags(rawValue: .max)),
     "verdict-codes": verdict(
-      [.taken(), .finished] + (1...21).map { .refused(Close(Close.Code(rawValue: $0))) }),
+      [.taken(), .finished] + (1...22).map { .refused(Close(Close.Code(rawValue: $0))) }),
     "verdict-unknown-code": verdict([.refused(Close(Close.Code(rawValue: 999), "later"))]),
     "verdict-space": verdict([
       .refused(noSpace()), .refused(Close(.exists, "an entry exists", name: [0xFF] + ascii("name"))),

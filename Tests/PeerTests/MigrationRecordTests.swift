@@ -68,6 +68,17 @@ import Testing
     #expect(!text(.notSendable).contains("peer send"))
   }
 
+  @Test func `a part that was changed on the new computer, and has nothing newer, is present and asks for nothing`() {
+    let known = PartEnd(1, "b", Fault(.nothingNewer, "nothing is newer"))
+    let text = table([
+      .plan(Array(parts.prefix(2)), availableBytes: nil), .partEnded(PartEnd(0, "a", Samples.result())),
+      .partEnded(known), .done(Samples.result(presentParts: 1)),
+    ])
+    #expect(text.contains("present") && text.contains("nothing is newer on the old one"), "\(text)")
+    #expect(!text.contains("failed") && !text.contains("peer send"), "\(text)")
+    #expect(text.hasPrefix("done"), "\(text)")
+  }
+
   @Test func `a plan of one part has all next steps`() {
     var record = MigrationRecord()
     record.note(.offer(Samples.offer, availableBytes: nil, of: parts[1]), at: 0)

@@ -148,6 +148,23 @@ package final class ArrivedItems: Sendable {
     }
   }
 
+  /// Whether all that these roots have at the source has arrived: so many items, of which one changed last.
+  package func hasAll(of roots: [Root], items: UInt64?, changed: ItemTime?) -> Bool {
+    guard let items, let changed, roots.allSatisfy({ (try? ArchivePath($0.name)).map(knows) == true }) else {
+      return false
+    }
+    var (count, latest): (UInt64, ItemTime?) = (0, nil)
+    do {
+      try visit { item in
+        count += 1
+        if let time = item.changed, latest.map({ $0 < time }) ?? true { latest = time }
+      }
+    } catch {
+      return false
+    }
+    return (count, latest) == (items, changed)
+  }
+
   /// Adds a record, which is in the file when `flush` returns.
   func add(_ item: ArrivedItem) throws(SystemError) {
     let isFull = state.withLock { state in

@@ -79,7 +79,7 @@ package final class FolderSource: ItemSource {
     let tree = try walk(until: stop)
     let summary = SourceSummary(
       contents: contents(roots.compactMap { root in root.kind.map { Root(kind: $0, name: root.name) } }),
-      total: tree.total, allocated: tree.allocated)
+      total: tree.total, allocated: tree.allocated, changed: tree.latestChanges.values.max().map { ItemTime($0) })
     noteMountPoints(of: tree)
     self.tree.withLock { $0 = tree }
     return summary

@@ -172,7 +172,7 @@ struct IncomingTransfer: Sendable {
       results.sorted { $0.key < $1.key }.map { number, result in
         switch result {
         case .finished(_, let result, _, _): .success(result)
-        case .failed(let fault): .failure(fault.failure)
+        case .failed(let fault): fault.outcome
         }
       }, traffic)
   }

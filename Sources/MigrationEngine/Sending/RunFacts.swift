@@ -91,7 +91,7 @@ extension SenderEngine {
       return named.refusals.map { .notStored($0) } + done.renamedItems.map(\.event)
     }
 
-    var isFinished: Bool { if case .success? = outcome { true } else { false } }
+    var isFinished: Bool { if case .success? = outcome { fault == nil } else { false } }
 
     /// A session judges it again.
     mutating func begin() {
@@ -111,7 +111,7 @@ extension SenderEngine {
       return unfinished == nil ? .notFinished : .unknown
     }
 
-    mutating func fail(by fault: Fault) { (outcome, self.fault) = (.failure(fault.failure), fault) }
+    mutating func fail(by fault: Fault) { (outcome, self.fault) = (fault.outcome, fault) }
 
     /// A run that only reads DONE has nothing to send, and does not know which items were left out.
     mutating func finish(_ done: Done, sentBytes: UInt64 = 0) {

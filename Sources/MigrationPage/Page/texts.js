@@ -76,7 +76,7 @@ export const texts = {
   speedPlot: "The speed of the last minutes",
   interrupted: (why) => ["The connection is interrupted: ", why, ". It is tried again."],
   stopping: "Stopping in order",
-  states: { waiting: "waiting", running: "under way", done: "done", doneBefore: "was done before", failed: "did not arrive" },
+  states: { waiting: "waiting", running: "under way", done: "done", doneBefore: "was done before", present: "is there already", failed: "did not arrive" },
   mayClose: "You can close this page: the move goes on. Open it again to see it.",
   reportDone: "Everything has arrived", reportSome: "Not everything has arrived", reportFailed: "The move has ended",
   reportStopped: "The move is stopped", stoppedHelp: "Start it again on both computers, and it goes on where it was.",

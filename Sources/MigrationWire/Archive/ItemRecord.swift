@@ -9,13 +9,17 @@ package enum ItemKind: UInt8, Sendable {
 }
 
 /// A point in time as file systems keep it; seconds may be negative.
-package struct ItemTime: Equatable, Sendable {
+package struct ItemTime: Comparable, Sendable {
   package let seconds: Int64
   package let nanoseconds: UInt32
 
   package init(seconds: Int64, nanoseconds: UInt32) {
     self.seconds = seconds
     self.nanoseconds = nanoseconds
+  }
+
+  package static func < (one: ItemTime, other: ItemTime) -> Bool {
+    (one.seconds, one.nanoseconds) < (other.seconds, other.nanoseconds)
   }
 
   /// The latest time at or before this one that is a multiple of `granularity` nanoseconds.

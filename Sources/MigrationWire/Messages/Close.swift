@@ -28,13 +28,15 @@ package struct Close: Error, Equatable, Sendable {
     package static let appInUse = Code(rawValue: 19)
     package static let takenAlready = Code(rawValue: 20)
     package static let notAllowed = Code(rawValue: 21)
+    /// What arrived earlier was changed there, and the source has nothing newer.
+    package static let nothingNewer = Code(rawValue: 22)
 
     /// Whether the code, with a cause and values, says all; otherwise a message does: what an app says, or
     /// how the protocol was broken.
     package var isWorded: Bool {
       switch self {
       case .other, .violation, .importFailed, .exportFailed, .announcement: false
-      default: rawValue <= Self.notAllowed.rawValue
+      default: rawValue <= Self.nothingNewer.rawValue
       }
     }
   }

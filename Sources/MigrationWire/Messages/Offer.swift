@@ -127,16 +127,17 @@ extension Part {
   package init(_ summary: SourceSummary) {
     let contents: Contents
     var name: String
+    var changed: ItemTime?
     switch summary.contents {
     case .folders(let roots): (contents, name) = (.folders(roots), Self.name(of: roots.map(\.name)))
     case .role(let role, let roots): (contents, name) = (.role(role, roots), Self.name(of: roots.map(\.name)))
     case .app(let app): (contents, name) = (.app(app), app.bundleIdentifier)
-    case .files(let app, let roots): (contents, name) = (.files(of: app, roots), app)
+    case .files(let app, let roots): (contents, name, changed) = (.files(of: app, roots), app, summary.changed)
     }
     self.init(
       contents, summary.label ?? Label(name: name), sources: summary.sources, bytes: summary.total.bytes,
       items: summary.total.items,
-      allocated: summary.allocated)
+      allocated: summary.allocated, changed: changed)
   }
 
   /// The first names of a part's items, and how many more there are: at most 255 bytes.
@@ -245,15 +246,19 @@ package struct SourceSummary: Sendable {
   package var label: Part.Label?
   /// Where each root comes from; nil where nothing tells that.
   package var sources: [SourceIdentity]?
+  /// When anything of it last changed, as far as that is known.
+  package let changed: ItemTime?
 
   package init(
-    contents: Offer.Contents, total: Tally, allocated: UInt64, isEstimate: Bool = false, isCompressible: Bool = true
+    contents: Offer.Contents, total: Tally, allocated: UInt64, changed: ItemTime? = nil, isEstimate: Bool = false,
+    isCompressible: Bool = true
   ) {
     self.contents = contents
     self.total = total
     self.allocated = allocated
     self.isEstimate = isEstimate
     self.isCompressible = isCompressible
+    self.changed = changed
   }
 }
 

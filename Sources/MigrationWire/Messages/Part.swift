@@ -114,7 +114,8 @@ package struct Part: Equatable, Sendable {
   package struct Label: Equatable, Sendable {
     /// For people.
     package let name: String
-    /// For an app of files: where the sender's home and its folders are, by ascending keys.
+    /// Where the sender's home and its folders are, by ascending keys: what an app of files may name, and for
+    /// one other part of a home, what any file of it may.
     package var homePaths: [HomePath] = []
     /// The packages that the sender's user has installed, by ascending names. They inform.
     package var packages: [String] = []
@@ -134,12 +135,14 @@ package struct Part: Equatable, Sendable {
   package let items: UInt64?
   /// The files' space on a disk.
   package let allocated: UInt64?
+  /// For an app of files: when anything of it last changed.
+  package let changed: ItemTime?
   private var unknown = Fields()
 
   /// Without `sources`, nothing tells them from others.
   package init(
     _ contents: Contents, _ label: Label, sources: [SourceIdentity]? = nil, bytes: UInt64? = nil,
-    items: UInt64? = nil, allocated: UInt64? = nil
+    items: UInt64? = nil, allocated: UInt64? = nil, changed: ItemTime? = nil
   ) {
     self.contents = contents
     self.sources = sources ?? Array(repeating: .unknown, count: contents.sourceCount ?? 0)
@@ -147,15 +150,17 @@ package struct Part: Equatable, Sendable {
     self.bytes = bytes
     self.items = items
     self.allocated = allocated
+    self.changed = changed
   }
 
   package init(
     _ contents: Contents, name: String, bytes: UInt64? = nil, items: UInt64? = nil, allocated: UInt64? = nil,
-    homePaths: [HomePath] = [], packages: [String] = [], sources: [SourceIdentity]? = nil
+    homePaths: [HomePath] = [], packages: [String] = [], sources: [SourceIdentity]? = nil, changed: ItemTime? = nil
   ) {
     var label = Label(name: name)
     (label.homePaths, label.packages) = (homePaths, packages)
-    self.init(contents, label, sources: sources, bytes: bytes, items: items, allocated: allocated)
+    self.init(
+      contents, label, sources: sources, bytes: bytes, items: items, allocated: allocated, changed: changed)
   }
 
   package var name: String { label.name }
@@ -210,11 +215,20 @@ package struct Part: Equatable, Sendable {
     sources = try fields.read(8, subject, Self.readSources) ?? []
     allocated = try fields.total(9, subject)
     label.homePaths = try fields.read(10, subject, Self.readHomePaths) ?? []
-    guard label.homePaths.isEmpty || kind != 1 && kind != 2 else { throw Violation(.field, subject) }
     label.packages = try fields.read(11, subject, Self.readPackages) ?? []
     self.label = label
+    changed = try fields.read(12, subject, Self.readTime)
+    guard label.homePaths.isEmpty || kind != 2, changed == nil || kind != 1 && kind != 2 else {
+      throw Violation(.field, subject)
+    }
     guard contents.sourceCount ?? sources.count == sources.count else { throw Violation(.field, subject) }
-    unknown = fields.unknown(besides: 1...11)
+    unknown = fields.unknown(besides: 1...12)
+  }
+
+  private static func readTime(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> ItemTime {
+    let time = try reader.time(bytes)
+    guard time.nanoseconds < 1_000_000_000, reader.isAtEnd else { throw Violation(.value, "a part's time of change") }
+    return time
   }
 
   private static func readSources(
@@ -338,14 +352,17 @@ package struct Part: Equatable, Sendable {
       }
     }
     if !packages.isEmpty { fields.append(11) { $0.names(packages) } }
+    if let changed { fields.append(12) { $0.time(changed) } }
     fields.write(with: unknown, to: &writer)
   }
 
   /// Whether a later plan may have this part in the place of another: the estimates, the kinds of
-  /// roots, the version of an app and the packages may differ.
+  /// roots, the version of an app, the packages and the paths that inform may differ.
   func isSame(as other: Part) -> Bool {
     var told = other.label
     told.packages = label.packages
+    // Those of an app are in what has arrived of it.
+    if identity.kind == 1 { told.homePaths = label.homePaths }
     guard label == told, unknown == other.unknown, sources == other.sources else { return false }
     let (mine, others) = (identity, other.identity)
     let isSameApp =

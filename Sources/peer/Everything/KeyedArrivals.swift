@@ -119,6 +119,13 @@ struct KeyedArrivals {
   }
 
   private func check(_ arrival: Arrival, _ roots: [Root], of part: Part) throws(ArchiveError) {
+    let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)
+    let path = replacesApps ? nil : touched(data, part, arrival)
+    if path != nil || arrival.inUse != nil, !replacesApps, hasAll(of: part) {
+      throw ArchiveError(
+        .nothingNewer,
+        "what had arrived of \(VisibleText.of(arrival.name)) was changed here, and nothing is newer there")
+    }
     if let user = arrival.inUse {
       throw ArchiveError(
         .appInUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
@@ -130,11 +137,18 @@ struct KeyedArrivals {
         "\(VisibleText.of(arrival.name)) needs dconf, which is not among the programs of this system that only root changes",
         hint: DataHint.dconfMissing.text)
     }
-    let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)
-    guard !replacesApps, let path = touched(data, part, arrival) else { return }
+    guard let path else { return }
     throw ArchiveError(
       .appHasData, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
       hint: DataHint.appHasData.text, name: path)
+  }
+
+  /// Whether an earlier migration has brought all that the source has of a part.
+  private func hasAll(of part: Part) -> Bool {
+    guard let store, let place = try? area.place() else { return false }
+    return store.arrivedItems(of: part, at: place).contains {
+      $0.hasAll(of: part.roots, items: part.items, changed: part.changed)
+    }
   }
 
   /// The first of an app's data that is not as an earlier migration has left it.

@@ -90,6 +90,8 @@ struct MigrationRecord: Sendable {
 
   private func row(_ end: PartEnd, named name: String) -> MigrationTable.Row {
     switch end.result {
+    case .success(let result) where result.presentParts > 0:
+      return MigrationTable.Row(name: name, state: .present, reason: Self.presentReason)
     case .success(let result):
       var row = MigrationTable.Row(name: name, state: result.concludedAt == nil ? .done : .finished)
       (row.items, row.bytes, row.sentBytes) = (result.total.items, result.total.bytes, result.sentBytes)
@@ -105,6 +107,9 @@ struct MigrationRecord: Sendable {
         name: name, state: .failed, isDeclined: end.isDeclined, reason: failure.message, hint: failure.hint)
     }
   }
+
+  /// Why nothing crosses of a part, for both ends.
+  static let presentReason = "it was changed on the new computer since it arrived, and nothing is newer on the old one"
 
   private func next(_ command: String) -> [String] {
     // What was not taken has no cause to remove: its hint says how it follows.

@@ -9,6 +9,8 @@ struct MigrationTable {
     case done
     /// Arrived in an earlier run.
     case finished
+    /// Arrived earlier, was changed there, and has nothing newer.
+    case present
     /// Not tried: one of the two users, or a rule, left it out.
     case skipped
     case failed
@@ -38,6 +40,7 @@ struct MigrationTable {
       case .done where missing > 0: "in part"
       case .done: "done"
       case .finished: "was done"
+      case .present: "present"
       case .skipped: "not tried"
       case .failed: isDeclined ? "not taken" : "failed"
       }
@@ -59,7 +62,7 @@ struct MigrationTable {
   private static let shownNames = 20
 
   /// Whether every part arrived as a whole.
-  var isComplete: Bool { rows.allSatisfy { ($0.state == .done || $0.state == .finished) && $0.missing == 0 } }
+  var isComplete: Bool { rows.allSatisfy { $0.state != .failed && $0.state != .skipped && $0.missing == 0 } }
 
   /// The table for a person.
   func text(columns: Int) -> String { head(columns: columns) + rest(columns: columns) }
@@ -136,7 +139,7 @@ struct MigrationTable {
 
   private var troubles: [Trouble] {
     var troubles: [Trouble] = []
-    for row in rows {
+    for row in rows where row.state != .present {
       guard let clause = row.clause else { continue }
       let name = VisibleText.of(row.name)
       let index = troubles.firstIndex {

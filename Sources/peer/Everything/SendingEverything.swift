@@ -208,7 +208,7 @@ struct ChosenEverything {
     guard !parts.isEmpty else {
       throw .usage("nothing is chosen that could move", hint: "'peer send --everything --dry-run' lists what there is.")
     }
-    // One part tells the packages: folders are refused least.
+    // One part tells the packages, and where the home is: folders are refused least.
     let teller =
       parts.firstIndex { if case .home = $0.contents { true } else { false } }
       ?? parts.firstIndex { if case .app = $0.contents { false } else { true } }
@@ -218,6 +218,7 @@ struct ChosenEverything {
       var label = Part.Label(name: part.name)
       if index == teller {
         label.packages = Array(known.packages.byHand.filter(Part.isPackage).prefix(Limits.packages))
+        label.homePaths = homePaths
       }
       switch part.contents {
       case .app(let app): sources.append(try self.app(app, label, telling: tell))

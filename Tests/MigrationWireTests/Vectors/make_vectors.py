@@ -162,6 +162,8 @@ def plans():
         yield name, f"PLAN of an app whose exporter knows {len(options)} options", plan({**NOTES, "app": {**NOTES["app"], "options": options}})
     yield "plan-home-paths", "PLAN of an app of files, with the paths of a home", plan(
         {**EDITOR, "homePaths": [(b"documents", b"/home/anna/Dokumente"), (b"home", b"/home/anna")]})
+    yield "plan-changed", "PLAN of an app of files that changed a nanosecond before 1970, and of folders with the path of a home", plan(
+        {**EDITOR, "changed": (-1, 999_999_999)}, {**PHOTOS, "homePaths": [(b"home", b"/home/anna")]})
     yield "plan-packages", "PLAN of two folders of the role home, with two packages", plan(
         {**part(1, "home", [(1, "documents")], identifier="home"), "packages": [b"g++", b"vim"]})
     yield "plan-files", "PLAN of an app of files", plan(EDITOR)
@@ -176,8 +178,8 @@ def plans():
     yield "verdict-smallest", "VERDICT with the smallest window and one stream", verdict({"code": 0}, window=2621440, streams=1)
     yield "verdict-largest", "VERDICT with the largest window, 64 streams and all flags", verdict(
         {"code": 0}, window=2**64 - 1, streams=64, flags=2**32 - 1)
-    yield "verdict-codes", "VERDICT: taken, finished earlier, and the codes 1 to 21", verdict(
-        {"code": 0}, {"code": 0xFFFF}, *({"code": code} for code in range(1, 22)))
+    yield "verdict-codes", "VERDICT: taken, finished earlier, and the codes 1 to 22", verdict(
+        {"code": 0}, {"code": 0xFFFF}, *({"code": code} for code in range(1, 23)))
     yield "verdict-unknown-code", "VERDICT of the unknown code 999, with a message", verdict({"code": 999, "message": "later"})
     yield "verdict-space", "VERDICT of code 7 with all details, and of code 6 with a name", verdict(
         {"code": 7, **DETAILS}, {"code": 6, "message": "an entry exists", "name": b"\xffname"})
@@ -215,6 +217,9 @@ def violations():
             "an app of files without an identifier": part(3, "x", [(1, "config")]),
             "folders with app": {**PHOTOS, "app": NOTES["app"]},
             "an empty name": part(0, ""), "an empty identifier": part(0, "x", identifier=""), "a name of 256 bytes": part(0, "x" * 256),
+            "folders with a time of change": {**PHOTOS, "changed": (1, 0)},
+            "a time of change of 10^9 nanoseconds": {**EDITOR, "unknown": {12: bytes(8) + (10**9).to_bytes(4, "big")}},
+            "a home's path of an app with an extension": {**NOTES, "homePaths": [(b"home", b"/home/anna")]},
             "too many bytes": {**PHOTOS, "bytes": 2**63}}.items():
         yield f"{name} = {plan(wrong).hex()}"
     many = plan(PHOTOS, unknown={200: bytes(32_764)})
