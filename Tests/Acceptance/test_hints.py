@@ -1,6 +1,6 @@
 """Each hint about data, followed to the letter in a home with data on both sides: nothing that was there is gone."""
 
-import json
+import fcntl
 import os
 import re
 import shlex
@@ -14,12 +14,10 @@ from bundles import make_bundle
 from computers import computers, slim_programs
 from devices import PATIENCE, end_well, own_port, random_file
 from outside import MIB, ROOT, equal, require, wait_for
+from terminal import Terminal
 from test_moving import describe
 
 APP = "org.example.notes"
-
-DEEP = 270
-"""So many folders with long names have a path that no record holds."""
 
 
 def followed():
@@ -65,28 +63,44 @@ def require_all(new, before):
         require(content in after, f"{content!r} is gone; there are {after}")
 
 
-def hint(process):
-    """The hint of the failure of a process, or of its parts."""
-    failures = process.events("error") + [event for event in process.events("part") if event.get("hint")]
-    return " ".join(event["hint"] for event in failures)
-
-
 def commands(port, *options, sending=("--skip", "App one")):
     """The words of a receiver and of a sender for people, which no terminal asks."""
     return (["receive", "--everything", "--take-apps", *options, "--listen", f"127.0.0.1:{port}"],
             ["send", "--everything", *sending, "--to", f"127.0.0.1:{port}"])
 
 
-def run(old, new, words, codes, needs_code=False):
-    """Runs the words of a receiver and of a sender, and requires their exit codes; returns both, the sender first."""
+def begin(old, new, words, needs_code=False):
+    """Starts the words of a receiver and of a sender; returns both, the sender first."""
     receiver = new.start(*words[0])
     wait_for("a receiver", PATIENCE, lambda: receiver.poll() or re.search(r"^Code: ", receiver.errors(), re.MULTILINE) or (
         not needs_code and "On the other device" in receiver.errors()))
     code = re.search(r"Code: (\S+)", receiver.errors()).group(1) + "\n" if needs_code else ""
-    sender = old.start(*words[1], *(["--code-file", "-"] if needs_code else []), text=code)
+    return old.start(*words[1], *(["--code-file", "-"] if needs_code else []), text=code), receiver
+
+
+def run(old, new, words, codes, needs_code=False):
+    """Runs both until they end, and requires their exit codes."""
+    sender, receiver = begin(old, new, words, needs_code)
     found = sender.wait(), receiver.wait()
     equal(found, codes, f"the exit codes of {words}, which said {sender.text()} {receiver.text()}")
     return sender, receiver
+
+
+def twice(old, new, words, before, **options):
+    """Runs both two times, and looks each time at what the new computer had."""
+    for _ in range(2):
+        run(old, new, words, (0, 0), **options)
+        require_all(new, before)
+
+
+def said(process):
+    return " ".join(process.text().split())
+
+
+def require_said(ends, *hints):
+    """Each end gives its hint: the sender's comes first."""
+    for process, hint in zip(ends, hints, strict=True):
+        require(hint in said(process), f"{hint!r} is not in {process.text()}")
 
 
 def pasted(ends):
@@ -101,45 +115,33 @@ def pasted(ends):
 
 def quoted(process):
     """The words of each command in quotation marks."""
-    said = " ".join(process.text().split())
-    return [shlex.split(words) for words in re.findall(r"'peer ([^']*)'", said)]
+    return [shlex.split(words) for words in re.findall(r"'peer ([^']*)'", said(process))]
 
 
-def paste(old, new, ends, before, times=2):
-    """Pastes both commands, and looks each time at what the new computer had."""
-    words = pasted(ends)
-    for _ in range(times):
-        run(old, new, words, (0, 0))
-        require_all(new, before)
+def paste(old, new, ends, before):
+    """Pastes both commands two times."""
+    twice(old, new, pasted(ends), before)
 
 
-def hinder(computer, name):
-    """Makes a folder that is too deep to be sent; returns what removes the cause."""
-    path = f"{computer.home}/{name}/deep"
-    os.makedirs(path)
-    descriptor = os.open(path, os.O_RDONLY)
-    for _ in range(DEEP):
-        os.mkdir("d" * 250, dir_fd=descriptor)
-        inner = os.open("d" * 250, os.O_RDONLY, dir_fd=descriptor)
-        os.close(descriptor)
-        descriptor = inner
-    os.close(descriptor)
-    return lambda: subprocess.run(["rm", "-r", path], check=True)
+def hinder(work, computer, name):
+    """Makes a file that cannot be read, by root either; returns what removes the cause."""
+    computer.write(name, "hindered")
+    os.chmod(f"{computer.home}/{name}", 0)
+    if os.geteuid() == 0:
+        work.within = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+    return lambda: os.chmod(f"{computer.home}/{name}", 0o600)
 
 
 def follow_namesTaken(work):
     old, new, before = both(work)
-    for mode in ("refuse", "skip", "merge", "keep-both"):
-        receiver = new.start_receiving(new.home, *([] if mode == "refuse" else ["--existing", mode]))
-        sender = old.send(receiver.port, receiver.pairing_code, f"{old.home}/Documents", f"{old.home}/Projects")
-        if mode == "refuse":
-            equal((sender.wait(), receiver.wait()), (4, 4), "the exit codes")
-            equal(hint(sender), "Follow the hint on the other device.", "the sender's hint")
-            modes = re.findall(r"--existing (.*)\.", hint(receiver))[0].replace(" or ", ", ").split(", ")
-            equal(modes, ["skip", "merge", "keep-both"], "the modes that the hint names")
-        else:
-            end_well(sender, receiver)
-        require_all(new, before)
+    port = own_port()
+    words = ["receive", new.home, "--listen", f"127.0.0.1:{port}"], ["send", f"{old.home}/Documents", f"{old.home}/Projects", "--to", f"127.0.0.1:{port}"]
+    ends = run(old, new, words, (4, 4), needs_code=True)
+    require_said(ends, "Follow the hint on the other device.", "start 'peer receive' with --existing ")
+    modes = re.search(r"--existing ([a-z, -]*)\.", said(ends[1]))[1].replace(" or ", ", ").split(", ")
+    equal(modes, ["skip", "merge", "keep-both"], "the modes that the hint names")
+    for mode in modes:
+        twice(old, new, ([*words[0], "--existing", mode], words[1]), before, needs_code=True)
 
 
 def follow_appHasData(work):
@@ -187,19 +189,22 @@ def follow_otherDisk(work):
     disk = work.folder(work.memory)
     os.symlink(disk, f"{new.home}/Music")
     old.write("Music/song", "song")
-    _, receiver = run(old, new, commands(own_port()), (8, 8), needs_code=True)
-    require("Send this folder by itself" in " ".join(receiver.output().split()), f"the hint: {receiver.output()}")
+    ends = run(old, new, commands(own_port()), (8, 8), needs_code=True)
+    require(f"'Music' is a link to '{disk}'" in said(ends[1]) and "free there" in said(ends[1]), f"the cause: {ends[1].output()}")
+    require("failed: Music the other device stopped: its destination cannot be used ('Music')." in said(ends[0]), f"the sender's words: {ends[0].output()}")
     require_all(new, before)
-    for mode in ("refuse", "skip"):
-        receiver = new.start_receiving(disk, "--existing", mode)
-        end_well(old.send(receiver.port, receiver.pairing_code, f"{old.home}/Music"), receiver)
-        require_all(new, before)
+    [command] = re.findall(r"^ +peer (receive /.*)$", ends[1].output(), re.MULTILINE)
+    port = own_port()
+    words = [*shlex.split(command), "--listen", f"127.0.0.1:{port}"], ["send", f"{old.home}/Music", "--to", f"127.0.0.1:{port}"]
+    run(old, new, words, (0, 0), needs_code=True)
     equal(new.read("Music/Music/song"), "song", "the song")
+    run(old, new, words, (4, 4), needs_code=True)
+    require_all(new, before)
 
 
 def follow_itemsMissing(work):
     old, new, before = both(work)
-    mend = hinder(old, "Pictures")
+    mend = hinder(work, old, "Pictures/photo")
     port = own_port()
     sending = ["send", f"{old.home}/Pictures", "--to", f"127.0.0.1:{port}"]
     sender, receiver = run(old, new, [["receive", new.home, "--listen", f"127.0.0.1:{port}"], sending], (8, 8), needs_code=True)
@@ -207,23 +212,22 @@ def follow_itemsMissing(work):
     [hinted] = quoted(sender)[-1:]
     equal(hinted, ["receive", "--existing", "skip"], f"the hint: {sender.output()}")
     mend()
-    for _ in range(2):
-        run(old, new, [[*hinted, new.home, "--listen", f"127.0.0.1:{port}"], sending], (0, 0), needs_code=True)
-        require_all(new, before)
+    twice(old, new, ([*hinted, new.home, "--listen", f"127.0.0.1:{port}"], sending), before, needs_code=True)
+    equal(new.read("Pictures/photo"), "hindered", "what follows")
 
 
 def follow_itemsMissingOfHome(work):
-    old, new, before = both(work)
-    # One part has no table, and the same next steps.
-    for name in ("Documents", "Projects", ".config"):
-        shutil.rmtree(f"{old.home}/{name}")
-    mend = hinder(old, "Pictures")
-    ends = run(old, new, commands(own_port(), sending=[]), (8, 8), needs_code=True)
-    require_all(new, before)
-    mend()
-    old.write("Pictures/photo", "photo")
-    paste(old, new, ends, before)
-    equal(new.read("Pictures/photo"), "photo", "what follows")
+    for are_several in (True, False):
+        old, new, before = both(work)
+        # One part has no table, and the same next steps.
+        for name in () if are_several else ("Documents", "Projects", ".config"):
+            shutil.rmtree(f"{old.home}/{name}")
+        mend = hinder(work, old, "Pictures/photo")
+        ends = run(old, new, commands(own_port(), sending=["--skip", "App one"] if are_several else []), (8, 8), needs_code=True)
+        require_all(new, before)
+        mend()
+        paste(old, new, ends, before)
+        equal(new.read("Pictures/photo"), "hindered", "what follows")
 
 
 def follow_oldDataKept(work):
@@ -243,99 +247,110 @@ def follow_oldDataKept(work):
 
 def follow_notTaken(work):
     old, new, before = both(work)
-    answers = ["y without 1\n", "all\ny\n"]
-    for number, answer in enumerate(answers):
-        receiver = new.start("receive", "--everything", "--listen", "127.0.0.1:0", "--json", "--ask", text=answer)
-        port = wait_for("a port", PATIENCE, lambda: receiver.events("listening"))[0]["port"]
-        code = wait_for("a code", PATIENCE, lambda: receiver.events("code"))[0]["code"]
-        sender = old.send(port, None if number else code, "--everything", "--skip", "App one")
-        if number:
-            end_well(sender, receiver)
-        else:
-            equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-            require("answer with 'all'" in hint(receiver) and "run both commands again" in hint(sender), f"the hints: {hint(receiver)} {hint(sender)}")
+    port = own_port()
+    words = ["receive", "--everything", "--no-announce", "--listen", f"127.0.0.1:{port}"], commands(port)[1]
+
+    def answer(line, codes, needs_code=False):
+        """A person answers the receiver's question; returns both ends."""
+        receiver = Terminal(work, words[0], (b"Accept this?", line.encode()), settings={**new.settings, "PEER_HOME": new.peer_home})
+        code = receiver.wait_for(rb"Code: (\d{4}-\d{4})").decode() + "\n" if needs_code else receiver.wait_for(rb"--to 127") and ""
+        sender = old.start(*words[1], *(["--code-file", "-"] if needs_code else []), text=code)
+        wait_for("both ends", PATIENCE, lambda: sender.poll() & (not receiver.pump()))
+        equal((sender.wait(), receiver.wait()), codes, f"the exit codes, which said {sender.text()} {receiver.text()}")
         require_all(new, before)
-    equal(new.read("Documents/only"), "old only", "what was refused before")
+        return sender, receiver
+
+    ends = answer("y without 1", (8, 8), needs_code=True)
+    require_said(ends, "Ask the other device's user to take it, and run both commands again.", "run both commands again, and answer with 'all'")
+    for _ in range(2):
+        answer(re.search(r"answer with '(\w+)'", said(ends[1]))[1], (0, 0))
+        equal(new.read("Documents/only"), "old only", "what was refused before")
 
 
 def follow_allowing(work):
     old, new, before = both(work)
     shutil.rmtree(f"{new.home}/.config/one")
-    for number in range(2):
-        receiver = new.receive(*(["--take-apps"] * number), is_inviting=not number)
-        sender = old.send(receiver.port, receiver.pairing_code, "--everything")
-        codes = sender.wait(), receiver.wait()
-        require(number or "with --take-apps" in hint(receiver), f"the hint: {hint(receiver)}")
-        require_all(new, [content for content in before if b"one/data" not in content])
-    equal(codes, (0, 0), "the exit codes")
+    before = contents(new)
+    port = own_port()
+    words = ["receive", "--everything", "--listen", f"127.0.0.1:{port}"], commands(port, sending=())[1]
+    ends = run(old, new, words, (8, 8), needs_code=True)
+    require_all(new, before)
+    [option] = re.findall(r"Start 'peer receive' with (\S+), or at a terminal, where it asks\.", said(ends[1]))
+    twice(old, new, ([*words[0], option], words[1]), before)
+    equal(new.read(".config/one/data"), "# old .config/one/data\n", "the data of the app")
 
 
-def interrupted(work):
-    """Both ends of a move that was cut, and the words of both."""
+def cut(work, do):
+    """Both ends of a move, to which something is done while data crosses, and its words."""
     old, new, before = both(work)
-    random_file(f"{old.home}/Documents/large", 24 * MIB)
-    receiver = new.receive("--take-apps")
-    link = work.slow_link(receiver.port)
-    sender = old.send(link.port, receiver.pairing_code, "--everything", "--skip", "App one")
-    wait_for("some data", PATIENCE, lambda: link.passed > 4 * MIB or not sender.is_running())
-    sender.signal(signal.SIGINT)
-    sender.wait()
-    receiver.signal(signal.SIGINT)
-    receiver.wait()
-    return old, new, before, sender, receiver
+    random_file(f"{old.home}/Documents/large", 12 * MIB)
+    port = own_port()
+    link = work.slow_link(port)
+    words = commands(port)[0], commands(link.port)[1]
+    ends = begin(old, new, words, needs_code=True)
+    wait_for("some data", PATIENCE, lambda: link.passed > 4 * MIB or not ends[0].is_running())
+    do(old, ends)
+    for process in ends:
+        process.wait()
+    require_all(new, before)
+    return old, new, before, words, ends
 
 
-def again(old, new):
-    receiver = new.receive("--take-apps", is_inviting=False)
-    end_well(old.send(receiver.port, None, "--everything", "--skip", "App one"), receiver)
+def interrupt(_, ends):
+    for process in ends:
+        process.signal(signal.SIGINT)
+        process.wait()
 
 
 def follow_goOn(work):
-    old, new, before, sender, receiver = interrupted(work)
-    require("Run the same command again" in hint(sender) + hint(receiver), f"the hints: {hint(sender)} {hint(receiver)}")
-    require_all(new, before)
-    again(old, new)
-    require_all(new, before)
-    again(old, new)
-    require_all(new, before)
+    old, new, before, words, ends = cut(work, interrupt)
+    require_said(ends, *["Run the same command again to go on."] * 2)
+    twice(old, new, words, before)
 
 
 def follow_forget(work):
-    old, new, before, _, _ = interrupted(work)
-    for computer in (old, new):
-        kept = contents(computer)
-        [listed] = [json.loads(line) for line in computer.peer("resume", "list", "--json").splitlines()]
-        computer.peer("forget", listed["id"][:8])
-        equal(sorted(contents(computer)), sorted(kept), "what a computer has")
-    require_all(new, before)
-    again(old, new)
-    require_all(new, before)
+    old, new, before, words, _ = cut(work, interrupt)
+    receiver = new.start(*words[0])
+    wait_for("a receiver", PATIENCE, lambda: "On the other device" in receiver.errors())
+    receiver.end()
+    [command] = {tuple(found) for found in quoted(receiver) if found[0] == "forget"}
+    for code in (0, 2):
+        new.peer(*command, code=code)
+        require_all(new, before)
+    # The other computer's user gives it up, too.
+    kept = contents(old)
+    old.peer(*command)
+    equal(sorted(contents(old)), sorted(kept), "what the old computer has")
+    equal([name for name in os.listdir(new.home) if name.startswith(".peer-")], [], "what had arrived in part")
+    twice(old, new, words, before)
 
 
 def follow_putBack(work):
-    old, new, before, _, _ = interrupted(work)
-    os.rename(f"{old.home}/Documents", f"{old.home}/.away")
-    receiver = new.receive("--take-apps", is_inviting=False)
-    old.send(receiver.port, None, "--everything", "--skip", "App one").wait()
-    receiver.end()
-    require_all(new, before)
+    away = lambda old, _: os.rename(f"{old.home}/Documents", f"{old.home}/.away")  # noqa: E731
+    old, new, before, words, ends = cut(work, away)
+    require("Put it back, and run both commands again." in said(ends[0]), f"the hint: {ends[0].text()}")
     os.rename(f"{old.home}/.away", f"{old.home}/Documents")
-    again(old, new)
-    require_all(new, before)
-    equal(os.path.getsize(f"{new.home}/Documents/large"), 24 * MIB, "the file that follows")
+    twice(old, new, words, before)
+    equal(os.path.getsize(f"{new.home}/Documents/large"), 12 * MIB, "the file that follows")
 
 
 def follow_partsFollow(work):
     old, new, _ = both(work, [APP])
     new.peer("app", "remove", APP)
     before = contents(new)
-    ends = run(old, new, commands(own_port()), (8, 8), needs_code=True)
+    words = commands(own_port())
+    ends = run(old, new, words, (8, 8), needs_code=True)
     require("Install the app there, and run both commands again." in " ".join(ends[0].output().split()), ends[0].output())
     require_all(new, before)
     install(work, new, APP)
-    # From then on, the app has data.
-    paste(old, new, ends, before, times=1)
+    run(old, new, pasted(ends), (0, 0))
+    require_all(new, before)
     equal(new.has(APP), APP, "the app's document")
+    # From then on, the app has data, and that has another hint.
+    before = contents(new)
+    ends = run(old, new, pasted(ends), (8, 8))
+    run(old, new, [pasted(ends[1:])[0], words[1]], (0, 0))
+    require_all(new, before)
 
 
 def follow_arrivingAgain(work):
@@ -347,8 +362,7 @@ def follow_arrivingAgain(work):
         _, receiver = run(old, new, words, (8, 8))
         hinted = next(found for found in quoted(receiver) if "--removed" in found)
         if answer == "meant":
-            said = " ".join(receiver.output().split())
-            require("start it with '--removed meant' instead" in said, f"the hint: {said}")
+            require("start it with '--removed meant' instead" in said(receiver), f"the hint: {receiver.output()}")
             hinted[-1] = "meant"
         for _ in range(2):
             run(old, new, [[*hinted, *words[0][2:]], words[1]], (0, 0))
@@ -378,34 +392,28 @@ def follow_afterRepair(work):
     old, new, before = both(work, [APP])
     with open(old.document(APP, "behaviour"), "w", encoding="utf-8") as file:
         file.write("crash")
-    for number in range(2):
-        receiver = new.receive("--take-apps", "--replace", is_inviting=not number)
-        sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", "App one")
-        if number:
-            end_well(sender, receiver)
-            break
-        equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-        require("after a repair" in hint(receiver) + hint(sender), f"the hints: {hint(receiver)} {hint(sender)}")
-        require_all(new, before)
-        os.remove(old.document(APP, "behaviour"))
+    ends = run(old, new, commands(own_port(), "--replace"), (8, 8), needs_code=True)
+    require_said(ends, *["after a repair, run the same command again on both devices."] * 2)
     require_all(new, before)
+    os.remove(old.document(APP, "behaviour"))
+    paste(old, new, ends, before)
 
 
 def follow_appInUse(work):
-    old, new, before = both(work, [APP])
-    app = new.start("app", "run", APP, "stay")
-    wait_for("the app", PATIENCE, lambda: "here" in app.text())
-    for number in range(2):
-        receiver = new.receive("--take-apps", "--replace", is_inviting=not number)
-        sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--skip", "App one")
-        if number:
-            end_well(sender, receiver)
-            break
-        equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-        require("Close the app there" in hint(sender), f"the hint: {hint(sender)}")
+    """An app of files, which is in use on either computer."""
+    for number, hints in enumerate((("Close it, and run both commands again.",), ("Close the app there, and run both commands again.", "Close it, and run both commands again."))):
+        old, new, before = both(work)
+        user = (old, new)[number]
+        for computer in (old, new):
+            with open(f"{computer.peer_home}/descriptions/one.app", "a", encoding="utf-8") as file:
+                file.write("[Running]\nLocks=data\n")
+        words = commands(own_port(), "--replace", sending=())
+        with open(f"{user.home}/.config/one/data", "r+b") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX)
+            ends = run(old, new, words, (8, 8), needs_code=True)
+        require_said(ends[:len(hints)], *hints)
         require_all(new, before)
-        app.end()
-    require_all(new, before)
+        paste(old, new, ends, before)
 
 
 NOT_FOLLOWED = {
@@ -460,6 +468,6 @@ def test_one_rule(work):
     """hints: a whole computer has one rule for what exists: --existing is refused with --everything, and changes nothing"""
     _, new, before = both(work)
     for mode in ("replace", "skip", "merge"):
-        said = new.peer("receive", "--everything", "--existing", mode, code=2)
-        require("--existing cannot be used with --everything" in said, f"said: {said}")
+        output = new.peer("receive", "--everything", "--existing", mode, code=2)
+        require("--existing cannot be used with --everything" in output, f"said: {output}")
     require_all(new, before)

@@ -84,11 +84,13 @@ import Testing
       "pictures": "'Bilder' is a link, and leads to no folder of yours on the disk of this directory",
     ]
     let importer = try FolderImporter(scratch, existing: .merge, places: places)
+    let free = Figures.size(try FileSystemSpace.of(Directory.open(scratch.path("outside")).descriptor).availableBytes)
     let roots = ["documents", "music", "other", "pictures"].map { Root(kind: .directory, name: Array($0.utf8)) }
     #expect(
       try importer.unplaceable(roots).map { "\($0.root) \($0.reason)" } == [
         "1 nothing can arrive at 'Medien/Musik': \(reasons["music"] ?? "")", "2 this device has no place for 'other'",
-        "3 nothing can arrive at 'Bilder': \(reasons["pictures"] ?? "")",
+        "3 nothing can arrive at 'Bilder': 'Bilder' is a link to '\(scratch.path("outside"))', which is outside of "
+          + "this directory (\(free) free there)",
       ])
     #expect(
       try migrate(.merge, places) == [

@@ -107,6 +107,17 @@ import Testing
     #expect(end.first?.hasPrefix("tell done 0/0 ") == true && end.first?.contains("failed") == false, "\(end)")
   }
 
+  @Test func `a receiver's name for a root is that of this device's user`() {
+    var trial = SenderTrial()
+    trial.sources = [sources[1]]
+    trial.sources[0].places = [Array("wood".utf8): Array("Holz".utf8)]
+    trial.beginPairing()
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    trial.hear(.verdict(Fixture.verdict([.refused(Close(.unfit, name: Array("wood/a".utf8)))])))
+    #expect(trial.close().first?.contains("its destination cannot be used ('Holz/a')") == true)
+  }
+
   @Test func `a plan without a part that is taken ends with the reason of its first part`() {
     var trial = SenderTrial()
     trial.sources = Array(sources.prefix(2))

@@ -77,9 +77,10 @@ package final class FolderSource: ItemSource {
 
   package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
     let tree = try walk(until: stop)
-    let summary = SourceSummary(
+    var summary = SourceSummary(
       contents: contents(roots.compactMap { root in root.kind.map { Root(kind: $0, name: root.name) } }),
       total: tree.total, allocated: tree.allocated, changed: tree.latestChanges.values.max().map { ItemTime($0) })
+    summary.places = places.map { $0.all } ?? [:]
     noteMountPoints(of: tree)
     self.tree.withLock { $0 = tree }
     return summary

@@ -34,6 +34,9 @@ package struct RootPlaces: Equatable, Sendable {
     return try? folder.appending(Array(root).span)
   }
 
+  /// The place of each key.
+  var all: [[UInt8]: [UInt8]] { places.mapValues(\.bytes) }
+
   /// Where an item of the archive is.
   package func place(of path: [UInt8]) -> [UInt8] {
     let root = path.prefix { $0 != UInt8(ascii: "/") }
@@ -49,26 +52,44 @@ package struct RootPlaces: Equatable, Sendable {
   /// An entry on the way to a place: its type and its mount.
   typealias Look = (kind: FileKind, mount: MountIdentity)
 
-  /// Why nothing can arrive at a place, as a clause about it, and what its user can do; nil if it can be used, or
-  /// made. `look` finds an entry of the destination, without following links.
+  /// Why nothing can arrive at a place.
+  struct Hindrance: Equatable {
+    /// What is there: the place, or a folder above it.
+    let path: ArchivePath
+    /// A clause about it.
+    let clause: String
+    /// Whether it may be a folder of another disk.
+    let isElsewhere: Bool
+    let isLink: Bool
+
+    fileprivate init(_ path: ArchivePath, _ clause: String, isElsewhere: Bool = true, isLink: Bool = false) {
+      self.path = path
+      self.clause = "\(VisibleText.quoted(path)) \(clause)"
+      self.isElsewhere = isElsewhere
+      self.isLink = isLink
+    }
+  }
+
+  /// Why nothing can arrive at a place; nil if it can be used, or made. `look` finds an entry of the destination,
+  /// without following links.
   static func hindrance(
     at place: ArchivePath, isDirectory: Bool, mount: MountIdentity, _ look: (ArchivePath) throws(SystemError) -> Look?
-  ) throws(SystemError) -> (clause: String, hint: DataHint)? {
+  ) throws(SystemError) -> Hindrance? {
     for path in place.lineage {
       guard let there = try look(path) else { return nil }
-      let name = VisibleText.quoted(path)
       switch there.kind {
       case .directory where there.mount.device != mount.device:
-        return ("\(name) is on another file system", .otherDisk)
+        return Hindrance(path, "is on another file system")
       case .directory where there.mount != mount:
-        return ("\(name) is a mount point", .otherDisk)
+        return Hindrance(path, "is a mount point")
       case .directory: continue
       // A file can arrive beside another one.
       case .regular where path == place && !isDirectory, .symbolicLink where path == place && !isDirectory:
         return nil
       case .symbolicLink:
-        return ("\(name) is a link, and leads to no folder of yours on the disk of this directory", .otherDisk)
-      case .regular, .fifo, .socket, .blockDevice, .characterDevice: return ("\(name) is not a folder", .noFolder)
+        return Hindrance(path, "is a link, and leads to no folder of yours on the disk of this directory", isLink: true)
+      case .regular, .fifo, .socket, .blockDevice, .characterDevice:
+        return Hindrance(path, "is not a folder", isElsewhere: false)
       }
     }
     return nil
@@ -103,20 +124,35 @@ extension FolderImporter {
           let (status, mount) = try parent.directory.mountedStatus(path.name)
           return (status.kind, mount)
         }
-        if let hindrance {
-          found.append(
-            (
-              index,
-              ArchiveError(
-                .destination, "nothing can arrive at \(VisibleText.quoted(place)): \(hindrance.clause)",
-                hint: hindrance.hint.text, name: root.name)
-            ))
-        }
+        if let hindrance { found.append((index, error(hindrance, at: place, name: root.name))) }
       } catch {
         found.append((index, ArchiveError(.destination, "\(name) cannot arrive", name: root.name, cause: error)))
       }
     }
     return found
+  }
+
+  /// Where a folder of another disk is, its room there, and the command that takes it there.
+  private func error(_ hindrance: RootPlaces.Hindrance, at place: ArchivePath, name: [UInt8]) -> ArchiveError {
+    var (clause, hint) = (hindrance.clause, DataHint.noFolder.text)
+    if hindrance.isElsewhere, let base = try? area.destination.directory.directory.canonicalPath(),
+      let folder = try? Directory.open(base + [UInt8(ascii: "/")] + hindrance.path.bytes),
+      let path = try? folder.canonicalPath()
+    {
+      let rest = place.bytes.dropFirst(hindrance.path.bytes.count)
+      hint = DataHint.otherDisk(at: VisibleText.listed(path + rest))
+      if hindrance.isLink {
+        let isInside = path.starts(with: base + [UInt8(ascii: "/")])
+        clause =
+          "\(VisibleText.quoted(hindrance.path)) is a link to \(VisibleText.quoted(path)), which is "
+          + (isInside ? "no folder of yours on this disk" : "outside of this directory")
+      }
+      if let space = try? FileSystemSpace.of(folder.descriptor) {
+        clause += " (\(Figures.size(space.availableBytes)) free there)"
+      }
+    }
+    return ArchiveError(
+      .destination, "nothing can arrive at \(VisibleText.quoted(place)): \(clause)", hint: hint, name: name)
   }
 
   /// Fails if no root can arrive, or if one root would replace items of another one.

@@ -7,18 +7,25 @@ extension SenderEngine.RunFacts {
     guard let summary = summaries?[Int(part)] else { preconditionFailure("a verdict answers a plan") }
     transfer[part].begin()
     switch judged {
-    case .refused(let close): noteFailure(of: part, by: Fault(told: close), &actions)
+    case .refused(let close): noteFailure(of: part, by: fault(told: close, of: part), &actions)
     case .taken(let without):
       let names = without.map { summary.contents.roots[Int($0.root)].name }
       transfer[part].leftOut = names
       actions += zip(without, names).map { root, name in
-        let fault = Fault(told: Close(root.code, "it does not take this", name: name))
+        let fault = fault(told: Close(root.code, "it does not take this", name: name), of: part)
         return .tell(.partEnded(PartEnd(part, Part(summary).name, root: name, fault)), part: part)
       }
     case .finished:
       actions += transfer[part].takeEarlierNames().map { .tell($0, part: part) }
       tellEnd(of: part, &actions)
     }
+  }
+
+  /// What the receiver says of a part, with this user's own words for the keys of its roots.
+  func fault(told close: Close, of part: UInt16?) -> Fault {
+    guard let name = close.name, let part, let places = summaries?[Int(part)].places else { return Fault(told: close) }
+    let root = Array(name.prefix { $0 != UInt8(ascii: "/") })
+    return Fault(told: places[root].map { close.named($0 + name.dropFirst(root.count)) } ?? close)
   }
 
   /// A part has failed, of which the user hears where there are several.

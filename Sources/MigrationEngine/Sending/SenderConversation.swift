@@ -105,14 +105,14 @@ struct SenderConversation: Sendable {
       actions.append(.recordDone(transfer, part: part, done, refusals: named.refusals))
     case .giveUp(let close, let answer):
       actions.append(.say(connection, answer))
-      fail(by: Fault(told: close), &facts, &actions)
+      fail(by: facts.fault(told: close, of: part), &facts, &actions)
     case .settled(let close):
       guard let failure else { return }
       let isSame = failure.fault.close.code == close.code
-      fail(by: isSame ? failure.fault : Fault(told: close), &facts, &actions)
+      fail(by: isSame ? failure.fault : facts.fault(told: close, of: part), &facts, &actions)
     case .reach(let ways):
       self.ways.heard(ways, &streams)
-    case .stop(let close): throw Fault(told: close)
+    case .stop(let close): throw facts.fault(told: close, of: part)
     }
   }
 

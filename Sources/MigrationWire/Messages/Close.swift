@@ -148,6 +148,13 @@ package struct Close: Error, Equatable, Sendable {
     return text
   }
 
+  /// The same about an entry of another name.
+  package func named(_ name: [UInt8]) -> Close {
+    var close = Close(code, message, for: cause, name: name, bytes: bytes, items: items, error: error)
+    close.unknown = unknown
+    return close
+  }
+
   /// The same reason in about so many bytes.
   package func shortened(to room: Int) -> Close {
     if fields().length <= room { return self }

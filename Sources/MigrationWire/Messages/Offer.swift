@@ -246,6 +246,8 @@ package struct SourceSummary: Sendable {
   package var label: Part.Label?
   /// Where each root comes from; nil where nothing tells that.
   package var sources: [SourceIdentity]?
+  /// Where the roots are on this device, for its user, if their names are keys.
+  package var places: [[UInt8]: [UInt8]] = [:]
   /// When anything of it last changed, as far as that is known.
   package let changed: ItemTime?
 

@@ -16,8 +16,6 @@ package enum DataHint: CaseIterable, Sendable {
   case appHasDataInTrial
   /// The place of a folder is something else.
   case noFolder
-  /// The place of a folder is on another disk than the rest.
-  case otherDisk
   /// Items that arrived were moved or removed later, and their user means that.
   case removalMeant
   /// The user has jobs of cron: a command that saves them under a name that nothing has.
@@ -78,9 +76,6 @@ package enum DataHint: CaseIterable, Sendable {
     case .appHasDataInTrial: "With --replace, the existing data is kept under another name."
     case .noFolder:
       "Make it a folder of your own, on the same disk as the directory, and run both commands again."
-    case .otherDisk:
-      "One run fills one disk. Send this folder by itself, to 'peer receive' with a directory of that disk, or make it "
-        + "a folder of your own here, and run both commands again."
     case .removalMeant: "If that was meant, start it with '--removed meant' instead."
     case .savingCrontab: "crontab -l > \"$(mktemp ~/crontab.XXXXXX)\""
     case .itemsMissing:
@@ -118,6 +113,13 @@ package enum DataHint: CaseIterable, Sendable {
   /// How an app's data replaces existing data; `choice` are the words after `peer receive` that choose the app.
   package static func replacing(_ choice: String) -> String {
     "Run both commands again, with 'peer receive \(choice) --replace': the existing data is then kept under another name."
+  }
+
+  /// The place of a folder is on another disk than the rest: `path` is that of the folder there, as a word of a
+  /// command line.
+  package static func otherDisk(at path: String) -> String {
+    "One run fills one disk. Make it a folder of your own here, and run both commands again; or send this folder by "
+      + "itself, and take it there: peer receive \(path)"
   }
 
   /// How removed items arrive again: `place` says on which device they were removed, and `other` names the other one.

@@ -81,7 +81,7 @@ struct MigrationTable {
       table.append(.heading("\(trouble.mark): \(trouble.shownNames)"))
       table.append(
         .detail(trouble.clause + (trouble.isAlike ? "; the others alike, below." : trouble.hint == nil ? "" : ".")))
-      if let hint = trouble.hint { table.append(.detail(hint)) }
+      if let hint = trouble.hint { append(hint: hint, to: &table) }
     }
     if troubles.count > Self.shownTroubles {
       table.append(
@@ -104,12 +104,19 @@ struct MigrationTable {
       }
       let hint = told.contains { $0.hint == row.hint } ? nil : row.hint
       table.append(.detail(clause + (hint == nil ? "" : ".")))
-      if let hint { table.append(.detail(hint)) }
+      if let hint { append(hint: hint, to: &table) }
     }
     list("Arrived under another name, since an item has the name:", renamed, in: &table)
     list("Not moved:", leftOut.map(\.line), in: &table)
     for command in leftOut.compactMap(\.command) { table.append(.verbatim(command)) }
     return table.text(columns: columns)
+  }
+
+  /// A command at the end of a hint is a line to paste.
+  private func append(hint: String, to table: inout SizedRows) {
+    guard let command = hint.firstRange(of: ": peer ") else { return table.append(.detail(hint)) }
+    table.append(.detail(String(hint[..<command.lowerBound]) + ":"))
+    table.append(.verbatim(String(hint[command.lowerBound...].dropFirst(2))))
   }
 
   private func append(_ sentence: String, to table: inout SizedRows) {
