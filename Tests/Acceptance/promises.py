@@ -43,7 +43,7 @@ PROMISES = {
     "one code moves a whole computer": [
         "test_moving.py: test_folders_and_apps_under_one_code", "test_moving.py: test_a_part_that_fails",
         "test_moving.py: test_everything", "test_moving.py: test_a_killed_migration",
-        "test_moving.py: test_what_the_receiver_does_not_allow"],
+        "test_moving.py: test_what_the_receiver_does_not_allow", "test_moving.py: test_a_move_that_goes_on_late"],
     "what may run and what is secret arrives only if the new computer's user says so": [
         "test_arriving.py: test_the_rest_arrives", "test_arriving.py: test_names",
         "test_arriving.py: test_answers_are_kept", "test_arriving.py: test_answers_of_a_place",
