@@ -225,7 +225,11 @@ extension Events {
       transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "", address: "",
       started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(items: 3, bytes: 4),
       subject: .sources([pair.source.at("tree")]),
-      plan: Plan([Part(.folders([Root(kind: .directory, name: Array("tree".utf8))]), name: "tree")]),
+      plan: Plan([
+        Part(
+          .folders([Root(kind: .directory, name: Array("tree".utf8))]), name: "tree",
+          sources: try FolderSource(paths: [pair.source.at("tree")]).identities(by: pair.sendingStore.naming()))
+      ]),
       parts: [RememberedTransfer.Part()])
     remembered.parts[0].finished = .init(
       done: Done(total: Tally(items: 3, bytes: 4)), at: Timestamp.coarseNow().seconds)
