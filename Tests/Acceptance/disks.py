@@ -144,6 +144,22 @@ def by_loop(*options):
     return lambda disk: tell("mount", *options, "-o", "loop", disk.image, disk.folder)
 
 
+def by_listed_loop(*options):
+    """With the link by which a device manager tells the disk from others; a container has no device manager."""
+    def mount(disk):
+        by_loop(*options)(disk)
+        with open("/proc/self/mounts", encoding="utf-8") as file:
+            device = next(words[0] for words in map(str.split, file) if words[1] == disk.folder)
+        link = "/dev/disk/by-uuid/" + subprocess.check_output(["blkid", "-o", "value", "-s", "UUID", device], text=True).strip()
+        if os.path.realpath(link) != device:
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(link)
+            os.symlink(f"../../{os.path.basename(device)}", link)
+            disk.work.undone.callback(lambda: os.path.islink(link) and os.remove(link))
+    return mount
+
+
 def overlay(disk):
     """Over a file system in memory, which supports the attributes that overlays store."""
     if not os.path.ismount(disk.below):
@@ -180,7 +196,7 @@ KINDS = {kind.name: kind for kind in [
          daemon="ntfs-3g"),
     Kind("NTFS that folds", lambda disk: tell("lowntfs-3g", "-o", "ignore_case", disk.image, disk.folder),
          ("mkntfs", "-q", "-F", "-Q"), ["lowntfs-3g"], device=FUSE, daemon="lowntfs-3g"),
-    Kind("exFAT", by_loop("-t", "exfat-fuse"), ("mkfs.exfat",), ["mount.exfat-fuse"], kernel="fuseblk", device=LOOP,
+    Kind("exFAT", by_listed_loop("-t", "exfat-fuse"), ("mkfs.exfat",), ["mount.exfat-fuse", "blkid"], kernel="fuseblk", device=LOOP,
          daemon="mount.exfat-fuse"),
     Kind("overlayfs", overlay, kernel="overlay"),
     Kind("bindfs", lambda disk: tell("bindfs", disk.below, disk.folder), tools=["bindfs"], device=FUSE, daemon="bindfs"),
