@@ -457,6 +457,75 @@ import Testing
     #expect(["kept", "kept (2)", "new/kept"].map(text) == ["own...", "third", "third"])
   }
 
+  /// A pass that dies behind an operation of its import, before which the file `a` is saved, keeping size and
+  /// time; another run completes it, or the transfer is given up. Returns whether it got so far.
+  private func passIsKilled(at last: Int, saving content: String, isGivenUp: Bool) throws -> Bool {
+    scratch.letSettle()
+    let root = [scratch.at("source/root")]
+    let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
+    arrival.staging.arrivals = try arrived()
+    let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
+    var held = HeldItems()
+    held.add(Held(kind: .arrived, marks: present.arrived))
+    held.add(Held(kind: .state, marks: present.states))
+    held.add(Held(kind: .content, marks: present.contents))
+    let export = try Export(root, held: held)
+    try arrival.write(export.outlet.frames)
+    try arrival.staging.complete(export.result.finish) { _ in }
+    let disk = try reopened(Staging.name(of: 0xABC), in: try scratch.open("destination"))
+    let mortal = MortalDisk(disk, dyingAt: nil, diesAfter: true)
+    let staging = try Staging.recover(from: mortal, for: export.offer, transfer: 0xABC, keys: testKeys)
+    let save: @Sendable () -> Void = { [scratch] in
+      scratch.letSettle()
+      scratch.write("destination/root/a", Array(content.utf8))
+      scratch.setTime("destination/root/a", 1_500_000_000)
+    }
+    mortal.life.withLock { ($0.operations, $0.last, $0.stranger) = (0, last, isGivenUp ? (last, save) : nil) }
+    staging.arrivals = try arrived()
+    var moves = FolderImport(staging, to: mortal)
+    _ = thrown { try moves.run { _ in } }
+    if !isGivenUp, mortal.hasDied {
+      save()
+      let again = try #require(try arrival.importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
+      again.arrivals = try arrived()
+      _ = try arrival.importer.importItems(of: again) { _ in }
+    }
+    try arrival.clear()
+    return mortal.hasDied
+  }
+
+  @Test func `a file that is saved when its newer version takes its place outlives a kill, and giving up`() throws {
+    var at = 0
+    repeat { at += 1 } while try isKilled(at: at)
+    #expect(at > 3)
+    func isKilled(at: Int) throws -> Bool {
+      let one = try LastPassTests()
+      one.write("source", "a", "first")
+      try one.pass()
+      one.write("source", "a", "second", time: 1_600_000_000)
+      let hasDied = try one.passIsKilled(at: at, saving: "own content", isGivenUp: true)
+      #expect(!hasDied || one.outcome.values.contains("own content"), "at \(at)")
+      return hasDied
+    }
+  }
+
+  @Test func `a file that is saved when its metadata has followed in half counts as touched`() throws {
+    var at = 0
+    repeat { at += 1 } while try isKilled(at: at)
+    #expect(at > 3)
+    func isKilled(at: Int) throws -> Bool {
+      let one = try LastPassTests()
+      one.write("source", "a", "first")
+      try one.pass()
+      one.scratch.setMode("source/root/a", 0o604)
+      let hasDied = try one.passIsKilled(at: at, saving: "own..", isGivenUp: false)
+      one.write("source", "a", "second", time: 1_600_000_000)
+      try one.pass()
+      #expect(!hasDied || one.outcome.values.contains("own.."), "at \(at)")
+      return hasDied
+    }
+  }
+
   @Test func `names of one file are replaced together`() throws {
     write("source", "one", "first")
     #expect(Glibc.link(scratch.path("source/root/one"), scratch.path("source/root/two")) == 0)
