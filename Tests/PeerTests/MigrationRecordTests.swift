@@ -52,6 +52,9 @@ import Testing
     let held = TransferEvent.partEnded(PartEnd(1, "b", Fault(.exists, "it has data", hint: DataHint.appHasData.text)))
     let text = table([plan, held])
     #expect(text.contains("  peer send 'a b' --replace\n") && !text.contains("Remove the causes"))
+    let missing = TransferEvent.notStored(NotStored(path: [97], .unreadable))
+    let both = table([plan, held, missing, .partEnded(PartEnd(0, "a", Samples.result(unsent: 1)))])
+    #expect(both.contains("  peer send 'a b' --replace\n") && both.contains("Remove the causes"), "\(both)")
     let other = table([plan, held, .partEnded(PartEnd(2, "c", Fault(.appInUse, "it is in use")))])
     #expect(other.contains("  peer send 'a b'\n") && other.contains("'peer receive --everything --replace'"))
   }

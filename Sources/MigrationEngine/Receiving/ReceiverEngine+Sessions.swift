@@ -203,7 +203,19 @@ extension ReceiverEngine {
       let transfer = transfers[of: conversation.transfer]
     else { return }
     if transfer.isReceiving, transfer.isRecorded, transfer.keeping == .held { transfers.note(transfer.identifier) }
+    if conversation.isOfDevice, fault == .unknownTransfer, transfer.isEmpty, awaitAnew(number, transfer) { return }
     moveOn(from: number, fault)
+  }
+
+  /// A known device wanted to continue a transfer that this device's user has given up: it comes back, and
+  /// begins anew. Returns whether this run waits for that.
+  private mutating func awaitAnew(_ number: SessionNumber, _ transfer: IncomingTransfer) -> Bool {
+    guard !settings.keeps, settings.giveUpAfter > 0, phase[number] != nil else { return false }
+    tell(.notice("the earlier transfer is not here any more; the other device sends everything again"))
+    let failure = TransferFailure(
+      .connectionLost, "the other device did not come back", hint: DataHint.runAgain.text)
+    expect(transfer.identifier, .failure(failure), for: awayTime)
+    return true
   }
 
   /// Decides how the run continues when one of its sessions has ended; if there is a newer session,

@@ -40,6 +40,8 @@ package enum DataHint: CaseIterable, Sendable {
   case partsMissing
   /// Apps have data of their own, and nothing else has failed.
   case partsReplace
+  /// The same, and items of other parts did not arrive.
+  case partsReplaceAndItems
   /// A transfer was cut.
   case runAgain
   /// The same, with data that stays.
@@ -90,6 +92,9 @@ package enum DataHint: CaseIterable, Sendable {
     case .partsFollow: "Remove the causes. What is missing follows without a code when both commands run again:"
     case .partsMissing: "Remove the causes, and run the commands on both devices again:"
     case .partsReplace: "To take the new data of these apps, run both commands again, and here this one:"
+    case .partsReplaceAndItems:
+      "Remove the causes of what is missing. It follows, and the new data of these apps is taken, when both commands "
+        + "run again, and here this one:"
     case .runAgain: "Start the same command on both devices again."
     case .runAgainKept: "The received data is kept. Start the same command on both devices again."
     case .goOn: "Run the same command again to go on."

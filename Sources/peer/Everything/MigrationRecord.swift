@@ -121,7 +121,8 @@ struct MigrationRecord: Sendable {
         + (lacks ? ["\(DataHint.itemsMissingOfHome.text) \(command)"] : [])
     }
     if failed.allSatisfy({ $0.result.failure?.hint == DataHint.appHasData.text }) {
-      return ["\(DataHint.partsReplace.text) \(command) --replace"]
+      let hint: DataHint = lacks ? .partsReplaceAndItems : .partsReplace
+      return ["\(hint.text) \(command) --replace"]
     }
     let hint: DataHint = failed.contains(where: \.mayResume) ? .partsFollow : .partsMissing
     return ["\(hint.text) \(command)"]
