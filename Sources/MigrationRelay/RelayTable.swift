@@ -338,15 +338,16 @@ package struct RelayTable: Sendable {
   }
 
   private mutating func makeRoom(forNewcomerOf network: String) {
-    if newcomers[network, default: []].count >= RelayLimits.unproved.ofNetwork, let oldest = newcomers[network]?.first {
-      counted.dropped += 1
-      end(oldest, .busy, wait: RelayLimits.missPause)
-    } else if newcomerCount >= RelayLimits.unproved.all,
-      let oldest = newcomers.max(by: { $0.value.count < $1.value.count })?.value.first
-    {
-      counted.dropped += 1
-      end(oldest, .busy, wait: RelayLimits.missPause)
-    }
+    let ofNetwork = newcomers[network, default: []]
+    let crowd =
+      if ofNetwork.count >= RelayLimits.unproved.ofNetwork {
+        ofNetwork
+      } else {
+        newcomerCount >= RelayLimits.unproved.all ? newcomers.values.max { $0.count < $1.count } : nil
+      }
+    guard let oldest = crowd?.first else { return }
+    counted.dropped += 1
+    end(oldest, .busy, wait: RelayLimits.missPause)
   }
 
   private mutating func refuse(_ id: ID, _ reason: RelayRefusal, wait: Double = 0) {
