@@ -494,14 +494,22 @@ import Testing
     return mortal.hasDied
   }
 
-  @Test func `a file that is saved when its newer version takes its place outlives a kill, and giving up`() throws {
-    var at = 0
-    repeat { at += 1 } while try isKilled(at: at)
-    #expect(at > 3)
-    func isKilled(at: Int) throws -> Bool {
+  /// A second pass of one file, killed at each of its operations, in a home of its own each time; `pass`
+  /// returns whether it was.
+  private static func killedAtEach(_ pass: (LastPassTests, Int) throws -> Bool) throws {
+    var (at, hasDied) = (0, true)
+    while hasDied {
+      at += 1
       let one = try LastPassTests()
       one.write("source", "a", "first")
       try one.pass()
+      hasDied = try pass(one, at)
+    }
+    #expect(at > 3)
+  }
+
+  @Test func `a file that is saved when its newer version takes its place outlives a kill, and giving up`() throws {
+    try Self.killedAtEach { one, at in
       one.write("source", "a", "second", time: 1_600_000_000)
       let hasDied = try one.passIsKilled(at: at, saving: "own content", isGivenUp: true)
       #expect(!hasDied || one.outcome.values.contains("own content"), "at \(at)")
@@ -510,13 +518,7 @@ import Testing
   }
 
   @Test func `a file that is saved when its metadata has followed in half counts as touched`() throws {
-    var at = 0
-    repeat { at += 1 } while try isKilled(at: at)
-    #expect(at > 3)
-    func isKilled(at: Int) throws -> Bool {
-      let one = try LastPassTests()
-      one.write("source", "a", "first")
-      try one.pass()
+    try Self.killedAtEach { one, at in
       one.scratch.setMode("source/root/a", 0o604)
       let hasDied = try one.passIsKilled(at: at, saving: "own..", isGivenUp: false)
       one.write("source", "a", "second", time: 1_600_000_000)
