@@ -94,8 +94,10 @@ import Testing
       ])
     #expect(
       try migrate(.merge, places) == [
-        "music/file: its folder is not stored", "music: the destination has no place for it, or something else is there",
-        "pictures/file: its folder is not stored", "pictures: the destination has no place for it, or something else is there",
+        "music/file: its folder is not stored",
+        "music: the destination has no place for it, or something else is there",
+        "pictures/file: its folder is not stored",
+        "pictures: the destination has no place for it, or something else is there",
       ])
     #expect(
       text("Dokumente/file") == "documents" && scratch.names("outside") == ["secret"] && text("Medien") == "\u{1}")
@@ -110,7 +112,8 @@ import Testing
     defer { umount2(scratch.path("destination/Medien"), CInt(MNT_DETACH)) }
     #expect(
       try migrate() == [
-        "music/file: its folder is not stored", "music: the destination has no place for it, or something else is there",
+        "music/file: its folder is not stored",
+        "music: the destination has no place for it, or something else is there",
       ])
     #expect(scratch.names("destination/Medien") == [])
   }
