@@ -294,8 +294,8 @@ extension AbortReason {
         hint: "Wait until its transfer is done or fewer devices connect to it, and try again.")
     case .version:
       TransferFailure(
-        .failed, "the other device has an older peer, which speaks another version of the protocol",
-        hint: "Install the current peer there, and start again.")
+        .failed, "the two devices have versions of peer that do not understand each other",
+        hint: "Install the current peer on both, and start again.")
     case .malformed:
       TransferFailure(.pairing, "the other device could not understand this one", hint: Self.interference)
     case .unknownPeer:

@@ -112,7 +112,9 @@ extension FolderImporter {
     for (index, root) in roots.enumerated() {
       let name = VisibleText.quoted(root.name)
       guard let place = places[root.name] else {
-        found.append((index, ArchiveError(.destination, "this device has no place for \(name)", name: root.name)))
+        let hint = "Leave it out on the other device, or install the current peer here."
+        let reason = ArchiveError(.destination, "this device has no place for \(name)", hint: hint, name: root.name)
+        found.append((index, reason))
         continue
       }
       do throws(SystemError) {
