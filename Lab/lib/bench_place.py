@@ -18,14 +18,15 @@ LIBRARIES = {
     "floor": [f"-I{ROOT}/Sources/CSystem/include", f"{ROOT}/Sources/CSystem/CChecksum.c", "-lcrypto"]}
 """What the programs in C are made of besides their own file."""
 
+LONGEST = 1800
+"""How many seconds a command may take, or be silent where it should write."""
+
 
 class Place:
     """One temporary folder with everything in it, sources and destinations too."""
 
-    def __init__(self, parent, is_on_disk=False, longest=1800):
-        """No command takes longer than `longest` seconds, and none is silent for longer where it
-        should write."""
-        self.is_on_disk, self.longest = is_on_disk, longest
+    def __init__(self, parent, is_on_disk=False):
+        self.is_on_disk = is_on_disk
         self.path = os.path.realpath(tempfile.mkdtemp(prefix="peer-bench-", dir=parent))
         self.sources = []
 
@@ -81,7 +82,7 @@ class Launched:
     def __init__(self, place, words, text="", environment=None, **options):
         """The command reads the text; or options set its standard input and output."""
         number = next(Launched.numbers)
-        self.words, self.longest = words, place.longest
+        self.words = words
         self.report, self.log = place.file(f"report-{number}"), place.file(f"log-{number}")
         self.begin = self.end_time = self.cpu = self.peak = None
         with open(self.log, "wb") as log:
@@ -99,7 +100,7 @@ class Launched:
 
     def says(self, pattern):
         """The match of a pattern's group in the command's output, as soon as it is written."""
-        limit = time.monotonic() + self.longest
+        limit = time.monotonic() + LONGEST
         while True:
             has_ended = self.popen.poll() is not None
             found = re.search(pattern, self.said())
@@ -111,10 +112,10 @@ class Launched:
     def wait(self, codes=(0,)):
         """Waits for the end, and takes over the launcher's counts."""
         try:
-            self.popen.wait(self.longest)
+            self.popen.wait(LONGEST)
         except subprocess.TimeoutExpired:
             self.end()
-            raise Failure(f"{' '.join(self.words[:2])} did not end within {self.longest} s") from None
+            raise Failure(f"{' '.join(self.words[:2])} did not end within {LONGEST} s") from None
         finally:
             Launched.running.discard(self)
         with open(self.report, encoding="ascii") as report:

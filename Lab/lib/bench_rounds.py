@@ -68,7 +68,7 @@ def busy():
     return (user + nice + system + steal) / os.sysconf("SC_CLK_TCK")
 
 
-def hold(place, cases, runs, is_quick=False):
+def hold(place, cases, runs):
     """Runs all cases in rotation, again and again; each round begins with another one, so that none
     always follows the same.
 
@@ -76,8 +76,8 @@ def hold(place, cases, runs, is_quick=False):
     """
     needed = max(case.bytes + case.items * 4096 for case in cases)
     require(shutil.disk_usage(place.path).free > needed, f"{mib(needed)} of room are needed in {place.path}")
-    least = place.source("least", many_files, 1, 1, [1]) if not is_quick else None
-    for number in range(1 if is_quick else 0, runs + 1):
+    least = place.source("least", many_files, 1, 1, [1])
+    for number in range(runs + 1):
         first = number % len(cases)
         for case in cases[first:] + cases[:first]:
             show(f"bench: round {number} of {runs}: {case.name}")

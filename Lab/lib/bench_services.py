@@ -10,7 +10,7 @@ import urllib.request
 
 from bench_contestants import Run, both, write
 from bench_data import measure
-from bench_place import Launched
+from bench_place import LONGEST, Launched
 from outside import require
 
 CODE = "7-crossover-clockwork"
@@ -52,7 +52,7 @@ class Syncthing:
         receiver, sender = [self.start(place, end) for end in reversed(ends)]
         # The folder itself does not count.
         wanted = {"globalTotalItems": measure(source)[0] - 1, "needTotalItems": 0, "needBytes": 0, "state": "idle"}
-        limit = time.monotonic() + place.longest
+        limit = time.monotonic() + LONGEST
         while not wanted.items() <= (status := self.ask(ends[1], "/rest/db/status?folder=bench")).items():
             require(not status["errors"] and time.monotonic() < limit, f"syncthing has not finished: {status}")
             time.sleep(self.INTERVAL)

@@ -55,11 +55,10 @@ def missing(name):
 
 
 class Bench:
-    """The settings of a bench: where, which binaries, which other programs, and whether tiny data
-    is enough."""
+    """The settings of a bench: where, which binaries, and which other programs."""
 
-    def __init__(self, place, binaries, contestants, is_quick=False):
-        self.place, self.binaries, self.contestants, self.is_quick = place, binaries, contestants, is_quick
+    def __init__(self, place, binaries, contestants):
+        self.place, self.binaries, self.contestants = place, binaries, contestants
         for name in contestants:
             require(not missing(name), f"{name} takes {' and '.join(missing(name))}; --against leaves it out")
 
@@ -67,7 +66,7 @@ class Bench:
         """The measured cost of a work."""
         title, make = WORKS[name]
         cases = make(self)
-        hold(self.place, cases, runs, self.is_quick)
+        hold(self.place, cases, runs)
         self.place.forget_sources()
         return result(name, title, cases)
 
@@ -86,41 +85,37 @@ class Bench:
         wanted = [one for name, some in known.items() if name in self.contestants for one in some]
         return self.peers(source) + [Case(name, contestant, source) for name, contestant in wanted]
 
-    def source(self, name, make, full, quick=()):
-        return self.place.source(name, make, *(quick if self.is_quick and quick else full))
-
 
 @work("one file of random bytes")
 def big(bench):
-    return bench.everything(bench.source("big", big_file, [2 * GIB], [8 * MIB]))
+    return bench.everything(bench.place.source("big", big_file, 2 * GIB))
 
 
 @work("files of 4 KiB in 200 folders")
 def small(bench):
-    return bench.everything(bench.source("small", many_files, (200, 250, [4096]), (4, 25, [4096])))
+    return bench.everything(bench.place.source("small", many_files, 200, 250, [4096]))
 
 
 @work("/usr/share and /usr/include without links")
 def mixed(bench):
-    return bench.everything(bench.source("mixed", system_tree, ["/usr/share", "/usr/include"], [f"{ROOT}/Scripts"]))
+    return bench.everything(bench.place.source("mixed", system_tree, "/usr/share", "/usr/include"))
 
 
 @work("empty and tiny files, a million")
 def million(bench):
-    sizes = [0, 1, 0, 10, 0, 100]
-    return bench.everything(bench.source("million", many_files, (1000, 1000, sizes), (10, 100, sizes)))
+    return bench.everything(bench.place.source("million", many_files, 1000, 1000, [0, 1, 0, 10, 0, 100]))
 
 
 @work("one byte: what starting costs")
 def start(bench):
-    return bench.peers(bench.source("start", many_files, (1, 1, [1])))
+    return bench.peers(bench.place.source("start", many_files, 1, 1, [1]))
 
 
 @work(f"a round trip of {ROUND_TRIP} ms, {WINDOW // MIB} MiB a connection under way")
 def distance(bench):
     far, near = (ROUND_TRIP / 2, WINDOW, 0), (0, WINDOW, 0)
-    large = bench.source("distant", big_file, [GIB], [8 * MIB])
-    files = bench.source("distant-files", many_files, (80, 250, [4096]), (4, 25, [4096]))
+    large = bench.place.source("distant", big_file, GIB)
+    files = bench.place.source("distant-files", many_files, 80, 250, [4096])
     return [
         *bench.peers(large, ": one file, far", link=far),
         *bench.peers(large, ": one file, far, --streams 1", link=far, send_options=["--streams", "1"]),
@@ -130,8 +125,8 @@ def distance(bench):
 @work(f"compressing: source text at {SLOW // 1_000_000} MB/s, random bytes at once")
 def compress(bench):
     slow, never = (0, WINDOW, SLOW), ["--compress", "never"]
-    text = bench.source("text", system_tree, ["/usr/include", f"{ROOT}/Sources"], [f"{ROOT}/Scripts"])
-    random = bench.source("random", big_file, [GIB], [8 * MIB])
+    text = bench.place.source("text", system_tree, "/usr/include", f"{ROOT}/Sources")
+    random = bench.place.source("random", big_file, GIB)
     return [
         *bench.peers(text, ": text, slow", link=slow), *bench.peers(text, ": text, slow, never", link=slow, send_options=never),
         *bench.peers(random, ": random"), *bench.peers(random, ": random, never", send_options=never)]
@@ -139,7 +134,7 @@ def compress(bench):
 
 @work("5,000 files of 4 KiB in 50 folders; a disk waits 2 ms at each open, read and create")
 def waiting(bench):
-    files = bench.source("waiting", many_files, (50, 100, [4096]), (5, 4, [4096]))
+    files = bench.place.source("waiting", many_files, 50, 100, [4096])
     one = ["--streams", "1"]
     return [
         *bench.peers(files, ": plain disks"),
@@ -151,6 +146,6 @@ def waiting(bench):
 
 @work("an app's 5,000 files of 300 bytes in one folder, which its extension appends")
 def appends(bench):
-    files = bench.source("appends", flat_files, (5000, 300), (50, 300))
+    files = bench.place.source("appends", flat_files, 5000, 300)
     ways = {"one append": "linux", "5,000 appends": "one by one"}
     return [Case(f"{name}: {way}", App(binary, word), files) for name, binary in bench.binaries.items() for way, word in ways.items()]

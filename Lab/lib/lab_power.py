@@ -3,17 +3,12 @@ again, and runs the same command. Prints a line for each round: name | ok, FAILE
 figure, and at the end a table by phase and file system.
 
 Usage: Lab/power [--rounds N] [--seed N] [--round N] [--only FS] [--keep]
-                         [--weakened NAME] [--lying-disk] [--self-test]
   --rounds N       how many rounds, over ext4, XFS and btrfs (default: 9); a round takes about half a
                    minute
   --seed N         the seed of the rounds (default: 1)
   --round N        only this round of the seed, as far as timing lets
   --only FS        only this file system: ext4, xfs or btrfs
   --keep           keeps the folder of the rounds, with the events of both ends
-  --weakened NAME  runs a build without this defence (Lab/lib/weakened.py) in the machine
-  --lying-disk     the disk acknowledges flushes and does nothing
-  --self-test      a build that acknowledges unsynced data as durable, one that does not sync
-                   directories, and the lying disk: each must be caught
 
 The disk is a server of this script with a volatile cache. A cut drops a random part of the writes
 that the machine has not flushed, by the seed, and perhaps tears one between two physical sectors of 4,096 bytes; then the
@@ -34,7 +29,7 @@ import sys
 import time
 
 from lab_parts import Parts, run_folder
-from lab_power_phases import DONE, FINISHING, PHASES, PLANS, RECEIVING, SENDING
+from lab_power_phases import PHASES, PLANS
 from lab_power_place import MAKING, Difference, Place, make_sources
 from lab_power_round import PYTHON, Round
 from lab_power_trees import make
@@ -43,29 +38,18 @@ from outside import ROOT, Failure, Skip, check_line, find_binary, tool
 FILES = ("make-tree", "check-trees", "disk_trial.py", "lab_power_trees.py")
 """The scripts that run in the machine."""
 
-FLAWS = {
-    "acknowledges before it has synced": {"weakened": "no-sync", "plans": [[RECEIVING]], "is_witnessed": True},
-    "does not sync directories": {"weakened": "no-directory-sync", "plans": [[SENDING], [FINISHING], [DONE]]},
-    "a disk that lies about flushes": {"is_lying": True, "plans": [[RECEIVING], [DONE], [SENDING]]},
-}
-"""Flaws that must be caught, with the phases in which they show."""
-
-MOST_ROUNDS = 9
-"""How many rounds of the self-test a flaw may need."""
-
 
 def parse(arguments):
     """The options with their values; None if the line is wrong."""
-    options = {"--rounds": 9, "--seed": 1, "--round": None, "--only": None, "--weakened": None,
-               "--keep": False, "--lying-disk": False, "--self-test": False}
+    options = {"--rounds": 9, "--seed": 1, "--round": None, "--only": None, "--keep": False}
     rest = list(arguments)
     while rest:
         option = rest.pop(0)
-        if option in ("--keep", "--lying-disk", "--self-test"):
+        if option == "--keep":
             options[option] = True
         elif option in ("--rounds", "--seed", "--round") and rest and rest[0].isdecimal():
             options[option] = int(rest.pop(0))
-        elif option in ("--only", "--weakened") and rest:
+        elif option == "--only" and rest:
             options[option] = rest.pop(0)
         else:
             return None
@@ -74,29 +58,25 @@ def parse(arguments):
 
 
 class Rounds:
-    """All rounds of one run, and their results. They take the data of `like`, if it is given."""
+    """All rounds of one run, and their results."""
 
-    def __init__(self, parts, binary, work, options, like=None):
+    def __init__(self, parts, binary, work, options):
         self.parts, self.work, self.options = parts, work, options
         self.cuts, self.done, self.differences = collections.Counter(), collections.Counter(), collections.Counter()
-        self.failures, self.is_expected = 0, options["--self-test"]
+        self.failures = 0
         self.log = open(f"{work}/rounds.log", "w", encoding="utf-8")
         shutil.copy(binary, f"{work}/peer")
         os.makedirs(f"{work}/tools")
         for name in FILES:
             shutil.copy(tool(name), f"{work}/tools")
-        if like is None:
-            make(f"{work}/sources", options["--seed"])
-            make_sources(parts, work, options["--seed"])
-        else:
-            os.symlink(f"{like.work}/sources", f"{work}/sources")
-            os.link(f"{like.work}/sources.img", f"{work}/sources.img")
+        make(f"{work}/sources", options["--seed"])
+        make_sources(parts, work, options["--seed"])
 
-    def round(self, place, number, plan, **ways):
+    def round(self, place, number, plan):
         """Runs one round; whether it was good. A failure that is no difference shows no flaw of the
         program."""
         begun = time.monotonic()
-        one = Round(place, number, self.options["--seed"], plan, self.log, **ways)
+        one = Round(place, number, self.options["--seed"], plan, self.log)
         problem = None
         try:
             one.run()
@@ -111,11 +91,8 @@ class Rounds:
             self.cuts[phase, place.kind] += 1
         figure = f"{time.monotonic() - begun:.0f} s, cut while {' and '.join(one.cuts) or 'nothing'}, {one.lost} writes lost"
         if problem:
-            figure += f"; {problem[:500]}"
-            if not self.is_expected:
-                figure += f"; repeat: Lab/power --seed {self.options['--seed']} --round {number}"
-        outcome = "ok" if problem is None else "differs" if self.is_expected else "FAILED"
-        print(check_line(f"{place.kind}, round {number}", outcome, figure), flush=True)
+            figure += f"; {problem[:500]}; repeat: Lab/power --seed {self.options['--seed']} --round {number}"
+        print(check_line(f"{place.kind}, round {number}", "FAILED" if problem else "ok", figure), flush=True)
         return problem is None
 
     def table(self):
@@ -133,9 +110,9 @@ class Rounds:
         cuts, wrong = (sum(counts[phase, kind] for kind in kinds) for counts in (self.cuts, self.differences))
         return f"{cuts}, {wrong} differ" if wrong else str(cuts)
 
-    def one_by_one(self, numbers, plans, stops=False, is_lying=False, **ways):
-        """Runs rounds, each file system's together, so that few machines have to start; `stops`
-        after the first difference. Whether all were good."""
+    def one_by_one(self, numbers):
+        """Runs rounds, each file system's together, so that few machines have to start. Whether all
+        were good."""
         kinds = list(MAKING)
         is_good = True
         for kind in kinds:
@@ -146,12 +123,10 @@ class Rounds:
                 for number in numbers:
                     if kinds[number % len(kinds)] != kind:
                         continue
-                    place = place or Place(self.parts, self.work, kind, is_lying)
-                    if self.round(place, number, plans[number // len(kinds) % len(plans)], **ways):
+                    place = place or Place(self.parts, self.work, kind)
+                    if self.round(place, number, PLANS[number // len(kinds) % len(PLANS)]):
                         continue
                     is_good = False
-                    if stops and self.differences.total():
-                        return False
                     # The next round gets a disk of its own.
                     place.end()
                     place = None
@@ -169,43 +144,16 @@ def set_up_witness():
         raise Skip("the packages of the second implementation cannot be installed")
 
 
-def weakened(name):
-    """The program without a defence, and the environment that takes the defence out."""
-    from weakened import DEFENCES, build  # Only here: it needs a toolchain.
-    if name not in (one.name for one in DEFENCES):
-        raise Skip(f"there is no defence '{name}'; Lab/lib/weakened.py --list names them")
-    return f"{build(['peer'], is_release=True)}/peer", {"PEER_WEAKENED": name}
-
-
-def self_test(parts, work, options):
-    """Whether every flaw was caught."""
-    is_good, rounds = True, None
-    for name, flaw in FLAWS.items():
-        folder = f"{work}/{len(os.listdir(work))}"
-        os.mkdir(folder)
-        binary, environment = weakened(flaw["weakened"]) if "weakened" in flaw else (find_binary("lab"), None)
-        rounds = Rounds(parts, binary, folder, options, rounds)
-        rounds.one_by_one(
-            range(MOST_ROUNDS), flaw["plans"], stops=True, is_lying=flaw.get("is_lying", False), environment=environment,
-            is_witnessed=flaw.get("is_witnessed"))
-        is_caught, count = rounds.differences.total() > 0, rounds.done.total()
-        print(check_line(f"caught: {name}", "ok" if is_caught else "FAILED", f"in round {count}" if is_caught else f"not in {count} rounds"), flush=True)
-        is_good = is_good and is_caught
-    return is_good
-
-
 def run(work, options):
     """Whether everything was as promised."""
     parts = Parts()
     set_up_witness()
-    if options["--self-test"]:
-        return self_test(parts, work, options)
-    binary, environment = weakened(options["--weakened"]) if options["--weakened"] else (find_binary("lab"), None)
+    binary = find_binary("lab")
     if binary is None:
         raise Skip("there is no binary to run")
     rounds = Rounds(parts, binary, work, options)
     numbers = range(options["--rounds"]) if options["--round"] is None else [options["--round"]]
-    is_good = rounds.one_by_one(numbers, PLANS, is_lying=options["--lying-disk"], environment=environment)
+    is_good = rounds.one_by_one(numbers)
     print("\n" + "\n".join(rounds.table()))
     print(f"lab power: {rounds.done.total()} rounds, {rounds.cuts.total()} cuts, {rounds.differences.total()} differences, "
           f"{rounds.failures} other failures (seed {options['--seed']})")

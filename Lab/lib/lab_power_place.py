@@ -35,9 +35,9 @@ class SamePort(Machine):
 class Place:
     """One file system, and the machine that has it, if one runs."""
 
-    def __init__(self, parts, work, kind, is_lying=False):
+    def __init__(self, parts, work, kind):
         self.parts, self.work, self.kind = parts, work, kind
-        self.disk = Server(work, kind, SIZE, is_lying)
+        self.disk = Server(work, kind, SIZE)
         self.sources = f"{work}/sources.img"
         self.machine, self.port, self.is_made = None, None, False
 

@@ -28,12 +28,11 @@ GIVE_UP, RATE, LIMIT = "600", 7 << 20, "7M"
 class Round:
     """One transfer on a place, with its cuts."""
 
-    def __init__(self, place, number, seed, plan, log, environment=None, is_witnessed=None):
+    def __init__(self, place, number, seed, plan, log):
         self.place, self.number, self.seed, self.plan, self.log = place, number, seed, list(plan), log
-        self.environment = environment or {}
         self.random = random.Random(f"{seed}/{number}")
         self.is_sending = plan[0] in PHASES[4:]
-        self.is_witnessed = not self.is_sending and (self.random.random() < 0.6 if is_witnessed is None else is_witnessed)
+        self.is_witnessed = not self.is_sending and self.random.random() < 0.6
         self.is_merging = not self.is_sending and self.random.random() < 0.35
         self.phase, self.cuts, self.lost = Phase(self.is_sending), [], 0
         self.runs = {"sender": [], "receiver": []}
@@ -105,10 +104,7 @@ class Round:
         text = f"{code}\n" if code else ""
         self.note(f"start {role} {number}{' with a code' if code else ''}")
         if self.is_inside(role):
-            words = [BINARY, *self.words(role)]
-            if self.environment:
-                words = ["env", *(f"{name}={value}" for name, value in self.environment.items()), *words]
-            runs.append(Inside(role, number, self.place.machine, words, f"{self.inner}/home", text))
+            runs.append(Inside(role, number, self.place.machine, [BINARY, *self.words(role)], f"{self.inner}/home", text))
             return
         words = [f"{self.place.work}/peer", *self.words(role)]
         if role == "sender" and self.is_witnessed:

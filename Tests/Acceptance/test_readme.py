@@ -40,7 +40,7 @@ ELSEWHERE = {
     "Scripts/demo --app": (STAGES, "it is the stage 'demo of an app'"),
     "Scripts/demo --clip": (STAGES, "it is the stage 'demo of a clip'"),
     "Scripts/test": (STAGES, "this check is part of it"),
-    "Lab/bench": ("Lab/lib/bench_self_test.py", "it measures for minutes; its own test runs its parts"),
+    "Lab/bench": ("Lab/bench", "it measures for minutes"),
 }
 """The commands that are not run here, with the file that runs them, and the reason."""
 
