@@ -78,9 +78,6 @@ class Relay(threading.Thread):
     """The bytes that the kernel holds in addition, on either side: any more would make a cut cost
     more than the cut of a cable."""
 
-    may_stick = False
-    """Whether a single connection may get stuck: see `spoil` and `open_half`."""
-
     def __init__(self, target, rate=1 << 40, delays=(0, 0), flight=64 << 10, draw=None, tell=lambda *_: None, look=lambda *_: None):
         super().__init__(name="relay", daemon=True)
         self.target, self.rate, self.delays, self.flight = target, rate, delays, flight
@@ -138,8 +135,6 @@ class Relay(threading.Thread):
         """From now on, the relay swallows the ends' bytes, and neither learns of the other's end;
         returns the number of connections."""
         living = self.living()
-        if self.may_stick and living and self.random.random() < 0.5:
-            living = [self.random.choice(living)]
         for link in living:
             for way in link.ways:
                 way.is_swallowed = True
@@ -353,7 +348,7 @@ class Relay(threading.Thread):
         # TLS protects the bodies of records. A changed length shows only when more bytes come. On a
         # data stream they need not come: its end waits, and only the control connection has a
         # heartbeat.
-        place = self.random.choice(range(len(part)) if self.may_stick else self.random.choice(bodies))
+        place = self.random.choice(self.random.choice(bodies))
         way.is_spoilt = True
         self.spoilt += 1
         self.tell("corrupted", f"{'receiver to sender' if end else 'sender to receiver'}, byte {place}")
