@@ -2,11 +2,10 @@
 Prints a table: name | ok, FAILED or skipped | figure, and at the end the items that each file
 system holds.
 
-Usage: Lab/files [--only TEXT] [--keep] [--list] [--probe]
+Usage: Lab/files [--only TEXT] [--keep] [--list]
   --only TEXT  only the file systems whose names contain this text
   --keep       keeps the folder with the images and the output
   --list       names the file systems, and does nothing
-  --probe      prints the file systems' answers to Lab/lib/disk_probe.py, and sends nothing
 
 Each file system gets its own machine, for a minute or two; nothing of it outlives the run. `peer
 send` runs outside, and reaches the machine by a port of the outer machine's loopback.
@@ -17,19 +16,18 @@ import sys
 from lab_cases import Lab
 from lab_disks import all_disks
 from lab_parts import Parts, run_folder
-from lab_probes import probe
 from outside import Skip, find_binary
 
 
 def parse(arguments):
     """The options with their values; None if the line is wrong."""
-    options = {"--keep": False, "--list": False, "--probe": False, "--only": ""}
+    options = {"--keep": False, "--list": False, "--only": ""}
     rest = list(arguments)
     while rest:
         option = rest.pop(0)
         if option == "--only" and rest:
             options[option] = rest.pop(0)
-        elif option in ("--keep", "--list", "--probe"):
+        elif option in ("--keep", "--list"):
             options[option] = True
         else:
             return None
@@ -39,8 +37,6 @@ def parse(arguments):
 def run(disks, work, options):
     """Whether no check failed."""
     parts = Parts()
-    if options["--probe"]:
-        return probe(parts, work, disks)
     binary = find_binary("lab")
     if binary is None:
         raise Skip("there is no binary to run")

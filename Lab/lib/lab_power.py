@@ -139,7 +139,7 @@ class Rounds:
 def set_up_witness():
     """Installs the packages of the second implementation, if they are missing."""
     subprocess.run(
-        ["bash", "-c", '. "$1/Scripts/lib/setup.sh"; set_up_interop', "bash", ROOT], stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+        ["bash", "-c", '. "$1/Scripts/lib/setup.sh"; set_up_for interop', "bash", ROOT], stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
     if subprocess.run([PYTHON, "-c", "import OpenSSL, cryptography, zstandard"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
         raise Skip("the packages of the second implementation cannot be installed")
 

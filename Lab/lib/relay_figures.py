@@ -1,9 +1,8 @@
 """Measures a relay on this machine: processor time, memory and descriptors, alone and under floods.
 
-Usage: Lab/relay PEER [--size MIB | --homes]
+Usage: Lab/relay PEER [--size MIB]
   PEER     the program
   --size   how much one transfer has (default: 1024)
-  --homes  show which ways past the relay data takes between two homes, instead
 
 Each row is one transfer of an honest pair: until it has its place, from the code to the end, the
 relay's processor time for each MB that passed, its memory, and its descriptors. The rows are: alone
@@ -26,7 +25,6 @@ import threading
 import time
 
 sys.path.insert(0, f"{os.path.dirname(os.path.abspath(__file__))}/../../Tests/Interop")
-import relay_homes  # noqa: E402
 import relays  # noqa: E402
 
 LONGEST = 5
@@ -136,11 +134,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("program")
     parser.add_argument("--size", type=int, default=1024)
-    parser.add_argument("--homes", action="store_true")
     chosen = parser.parse_args()
-    if chosen.homes:
-        relay_homes.main(os.path.abspath(chosen.program))
-        return
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with tempfile.TemporaryDirectory(prefix="peer-relay-", dir="/dev/shm") as work:
