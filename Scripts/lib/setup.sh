@@ -6,14 +6,8 @@
 #   set_up           finds a Swift toolchain that starts, and installs its and the build's missing parts
 #   set_up_pytest    the same for the checks with pytest
 #   set_up_leaks     the same for finding leaks; the library that finds them is then $leak_checker
-#   set_up_disks     the same for checks on file systems, as far as possible
-#   set_up_networks  the same for checks with their own networks, as far as possible
-#   set_up_alone     the same for runs with processes, folders and networks of their own, as far as
+#   set_up_for ...   the same for checks of disks, networks, interop, arm, shells, packaging, as far as
 #                    possible
-#   set_up_packaging the same for making and checking Debian packages, as far as possible
-#   set_up_interop   the same for checks of the second implementation, as far as possible
-#   set_up_arm       the same for checks of code for 64-bit ARM, as far as possible
-#   set_up_shells    the same for checks of completions and manual pages, as far as possible
 #   need ...         notes a missing Debian package; install_missing installs the noted packages
 #   build ...        swift build, for debugging, bounded in time, started again if the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside; it needs no toolchain
@@ -227,13 +221,17 @@ set_up_leaks() {
   install_missing
 }
 
-# The tools for networks in namespaces, and another speaker of multicast DNS for them; they need
-# root.
-set_up_networks() {
+# set_up_for PART...: as root, installs what checks of these parts need; without root, only what is
+# there is used, and the rest is skipped.
+set_up_for() {
+  local part
   if [ "$(id -u)" -ne 0 ]; then return; fi
-  if ! (need_networks; install_missing); then say "Without these, checks on networks are skipped."; fi
+  for part in "$@"; do
+    if ! ("need_$part"; install_missing); then say "Without these, checks of $part are skipped."; fi
+  done
 }
 
+# Networks in namespaces, and another speaker of multicast DNS for them.
 need_networks() {
   need iproute2 ip
   need util-linux nsenter
@@ -245,50 +243,21 @@ need_networks() {
   need chromium-driver chromedriver
 }
 
-# The tools that give a run its own processes, folders and network; without root, only those already
-# installed are used.
-set_up_alone() {
-  if [ "$(id -u)" -ne 0 ]; then return; fi
-  if ! (need_alone; install_missing); then say "Without these, a run cannot be alone."; fi
-}
-
-need_alone() {
-  need iproute2 ip
-  need util-linux unshare
-}
-
-# The Python packages that the second implementation (Tests/Interop) imports; without root, only
-# those already installed are used.
-set_up_interop() {
-  if [ "$(id -u)" -ne 0 ]; then return; fi
-  if ! (need_interop; install_missing); then say "Without these, checks of the second implementation are skipped."; fi
-}
-
+# The Python packages that the second implementation (Tests/Interop) imports.
 need_interop() {
   need python3-openssl /usr/lib/python3/dist-packages/OpenSSL
   need python3-cryptography /usr/lib/python3/dist-packages/cryptography
   need python3-zstandard /usr/lib/python3/dist-packages/zstandard
 }
 
-# The compiler and the emulator for 64-bit ARM; without root, only those already installed are used.
-set_up_arm() {
-  if [ "$(id -u)" -ne 0 ]; then return; fi
-  if ! (need_arm; install_missing); then say "Without these, checks of code for 64-bit ARM are skipped."; fi
-}
-
+# The compiler and the emulator for 64-bit ARM.
 need_arm() {
   need gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
   need libc6-dev-arm64-cross /usr/aarch64-linux-gnu/lib/libc.a
   need qemu-user qemu-aarch64
 }
 
-# The shells with completions, and the tools that show manual pages; without root, only those
-# already installed are used.
-set_up_shells() {
-  if [ "$(id -u)" -ne 0 ]; then return; fi
-  if ! (need_shells; install_missing); then say "Without these, checks of completions and manual pages are skipped."; fi
-}
-
+# The shells with completions, and the tools that show manual pages.
 need_shells() {
   need man-db man
   need groff-base groff
@@ -298,13 +267,7 @@ need_shells() {
   need bash-completion /usr/share/bash-completion/bash_completion
 }
 
-# The further requirements of the checks on real file systems, which need root. Without root the
-# checks are skipped, with a message.
-set_up_disks() {
-  if [ "$(id -u)" -ne 0 ]; then return; fi
-  if ! (need_disks; install_missing); then say "Without these, checks on some file systems are skipped."; fi
-}
-
+# Real file systems.
 need_disks() {
   need xfsprogs /usr/sbin/mkfs.xfs
   need btrfs-progs /usr/sbin/mkfs.btrfs
@@ -317,13 +280,7 @@ need_disks() {
   need python3-fusepy /usr/lib/python3/dist-packages/fusepy.py
 }
 
-# The tools that make Debian packages, and those that check them; without root, only those already
-# installed are used.
-set_up_packaging() {
-  if [ "$(id -u)" -ne 0 ]; then return; fi
-  if ! (need_packaging; install_missing); then say "Without these, the Debian package is not checked."; fi
-}
-
+# The tools that make Debian packages, and those that check them.
 need_packaging() {
   need dpkg-dev dpkg-shlibdeps
   need lintian lintian
