@@ -101,7 +101,7 @@ def check_stages():
         released("demo", "Scripts/demo", alone="release folder"),
         released("demo of an app", "Scripts/demo --app", alone="release folder"),
         released("demo of a clip", "Scripts/demo --clip", alone="release folder"),
-        released("installing", 'python3 "$root/Scripts/lib/install_self_test.py"'),
+        released("installing", 'python3 "$root/Scripts/lib/install_checks.py"'),
         released("Debian package", 'folder=$(mktemp -d); trap \'rm -rf "$folder"\' EXIT; Scripts/package --check "$folder"', alone="release folder"),
         released("simulations", "Scripts/simulate --seeds 10000 --mutations", alone="release folder"),
         released("simulations of a receiver that stays", "Scripts/simulate --seeds 3000 --keep", alone="release folder"),

@@ -15,8 +15,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 import installation  # noqa: E402
-from outside import IS_ROOT, NOBODY, ROOT, SCRIPTS, equal, require  # noqa: E402
-from self_tests import run  # noqa: E402
+from outside import IS_ROOT, NOBODY, ROOT, SCRIPTS, check_line, equal, require  # noqa: E402
 
 LISTED = [
     "bin/peer", "share/man/man1/peer.1.gz", "share/man/man1/peer-send.1.gz", "share/man/man1/peer-receive.1.gz",
@@ -223,7 +222,7 @@ def only_files_that_git_tracks_are_installed(folder):
     equal(tree(f"{folder}/taken"), {"known": b""}, "what is taken of a clone")
 
 
-TESTS = [
+CHECKS = [
     what_is_installed_works_and_goes_away_whole, authors_of_apps_get_every_file_of_the_kit_and_an_example_that_uses_it,
     bad_prefixes_are_refused_before_anything_is_built, nothing_is_written_or_removed_through_a_link,
     a_later_version_takes_the_place_of_an_earlier_one, root_installs_only_where_others_change_nothing,
@@ -231,5 +230,18 @@ TESTS = [
 ]
 
 
+def main():
+    code = 0
+    for check in CHECKS:
+        outcome, figure = "ok", ""
+        with tempfile.TemporaryDirectory(prefix="peer-install-") as folder:
+            try:
+                figure = check(folder) or ""
+            except Exception as failure:  # It is this check's failure, and the others still run.
+                outcome, figure, code = "FAILED", failure, 1
+        print(check_line(check.__name__.replace("_", " "), outcome, figure), flush=True)
+    return code
+
+
 if __name__ == "__main__":
-    sys.exit(run(TESTS, "peer-install-"))
+    sys.exit(main())
