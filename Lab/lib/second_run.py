@@ -20,7 +20,7 @@ import threading
 
 sys.path += [f"{os.path.dirname(os.path.abspath(__file__))}/../../{place}" for place in ("Scripts/lib", "Tests/Acceptance")]
 
-from outside import ROOT, Failure, equal, remove, require  # noqa: E402
+from outside import ROOT, Failure, remove, require  # noqa: E402
 from package_apps import Home, events, row  # noqa: E402
 from package_systems import Network, make_root_with  # noqa: E402
 from package_transfers import Lines  # noqa: E402
