@@ -1,54 +1,41 @@
-"""Builds the finder of places, the engine with all changes inside, its tests, and the simulator."""
+"""Builds the finder of places, the module with all changes inside, its tests, and the simulator."""
 
-import hashlib
-import json
 import os
 import re
 import shutil
 import subprocess
 
-from mutants_compile import leave_out_least, leave_out_what_fails
-from mutants_source import Engine, files_below, find_places, is_engine, write, write_folder
-from outside import ROOT, Failure, require, say
+from mutants_source import Source, Sources, write, write_folder
+from outside import ROOT, Failure, require
 
 PLACE = f"{ROOT}/.build/mutants"
-MODULES = {"Engine": ["MigrationWire"], "Wire": [], "Archive": ["MigrationSystem", "MigrationWire"], "Relay": ["MigrationSystem", "MigrationWire"]}
-"""The modules that can be changed, with those that they import."""
+MODULES = {"Engine": "simulate", "Transfer": "simulate", "Wire": "", "Archive": "", "Relay": ""}
+"""The modules that can be changed, and the simulator of which each is a part."""
 
 CHANGES = [(r"^let isWhole = .*$", "let isWhole = true"), (r" \+ \(isStrict \? \[.treatAllWarnings\(as: .error\)\] : \[\]\)$", "")]
 """The parts of this package's own manifest that differ there."""
 
 MANIFEST = """
 
-// Only what is needed: for the engine's tests, or for the simulator.
-let isForSimulator = Context.environment["MUTANTS_SIMULATOR"] != nil
-for target in package.targets {
-  if target.name == "TestSupport", !isForSimulator, "MODULE" == "Engine" {
-    // What is pure of it, so that nothing is built that touches the world.
-    target.path = "Tests/EngineTestSupport"
-    target.dependencies = ["MigrationWire"]
-  }
-  // Their tables take minutes to optimise, and no time to run.
-  if target.name == "MigrationMODULETests" { target.swiftSettings = common + [.unsafeFlags(["-Onone"])] }
-}
 var wanted: Set<String> = []
-var found = [isForSimulator ? "simulate" : "MigrationMODULETests"]
+var found = WANTED
 while let name = found.popLast() {
   guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
   found += target.dependencies.compactMap { if case .byNameItem(let name, _) = $0 { name } else { nil } }
+  // A suite takes minutes to optimise, and no time to run.
+  if target.isTest { target.swiftSettings = common + [.unsafeFlags(["-Onone"])] }
 }
 package.targets.removeAll { !wanted.contains($0.name) }
 package.products = []
 """
-"""The text that follows this package's own manifest."""
+"""The text that follows this package's own manifest: only what is needed is built."""
 
 
-def shell(text, *words, **environment):
+def shell(text, *words):
     """The output of commands of the shell that know setup.sh."""
     return subprocess.run(
         ["bash", "-c", f'set -euo pipefail; . "{ROOT}/Scripts/lib/setup.sh"; {text}', "bash", *words],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        env={**os.environ, **environment}).stdout.decode(errors="replace")
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode(errors="replace")
 
 
 def own_manifest():
@@ -63,133 +50,51 @@ def own_manifest():
     return manifest
 
 
-def digest_of_files(paths, *words):
-    digest = hashlib.sha256("\0".join(words).encode())
-    for path in paths:
-        with open(path, "rb") as file:
-            digest.update(file.read())
-    return digest.hexdigest()
-
-
-def toolchain():
-    return os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("swiftc"))))
-
-
 def build_finder():
-    """Builds the program that finds places, with the parser of every toolchain; returns its
-    path."""
+    """Builds the program that finds places, with the parser of every toolchain; returns its path."""
     sources = [f"{ROOT}/Scripts/lib/mutants_{name}.swift" for name in ("places", "syntax")]
-    host = f"{toolchain()}/lib/swift/host"
-    program = f"{PLACE}/places-{digest_of_files(sources, f'{host} {os.path.getmtime(host)}')[:12]}"
-    if not os.path.exists(program):
-        os.makedirs(PLACE, exist_ok=True)
-        said = subprocess.run(
-            ["swiftc", "-parse-as-library", "-swift-version", "6", "-Onone", "-I", host, "-L", host, "-lSwiftSyntax", "-lSwiftParser",
-             "-lSwiftOperators", "-Xlinker", "-rpath", "-Xlinker", host, "-module-cache-path", f"{PLACE}/modules",
-             *sources, "-o", program],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        require(said.returncode == 0, f"what finds the places cannot be built: {said.stdout.decode(errors='replace')[:2000]}")
+    host = f"{os.path.dirname(os.path.dirname(os.path.realpath(shutil.which('swiftc'))))}/lib/swift/host"
+    program = f"{PLACE}/places"
+    os.makedirs(PLACE, exist_ok=True)
+    said = subprocess.run(
+        ["swiftc", "-parse-as-library", "-swift-version", "6", "-Onone", "-I", host, "-L", host, "-lSwiftSyntax", "-lSwiftParser",
+         "-lSwiftOperators", "-Xlinker", "-rpath", "-Xlinker", host, "-module-cache-path", f"{PLACE}/modules",
+         *sources, "-o", program],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    require(said.returncode == 0, f"the finder of places cannot be built: {said.stdout.decode(errors='replace')[:2000]}")
     return program
 
 
 class Build:
-    """A package with the wrapped module, and its builds, for release or debugging."""
+    """A package with links to this one's sources, except the module's, which is a changed copy."""
 
-    def __init__(self, configuration, module):
-        self.configuration, self.module = configuration, module
-        self.place = PLACE if module == "Engine" else f"{PLACE}/{module}"
-        self.package = f"{self.place}/{configuration}/package"
+    def __init__(self, module):
+        self.package = f"{PLACE}/{module}"
         self.wrapped = f"{self.package}/Sources/Migration{module}"
-        self.products = f"{self.place}/build/{configuration}"
-
-    def prepare(self):
-        """A package with links to this one's sources, except the module's."""
+        self.source = Sources(f"{ROOT}/Sources/Migration{module}", build_finder())
+        wanted = [name for name in (f"Migration{module}Tests", MODULES[module]) if name]
+        products = f"{PLACE}/build/release"
+        self.tests = f"{products}/peerPackageTests.xctest"
+        self.simulator = f"{products}/{MODULES[module]}" if MODULES[module] else None
         for kind in ("Sources", "Tests"):
             os.makedirs(f"{self.package}/{kind}", exist_ok=True)
             for name in os.listdir(f"{ROOT}/{kind}"):
                 link = f"{self.package}/{kind}/{name}"
-                if name != f"Migration{self.module}" and not os.path.islink(link):
+                if link != self.wrapped and not os.path.islink(link):
                     os.symlink(f"{ROOT}/{kind}/{name}", link)
-        pure = {}
-        for name in files_below(f"{ROOT}/Tests/TestSupport"):
-            with open(f"{ROOT}/Tests/TestSupport/{name}", "rb") as file:
-                pure[name] = file.read()
-        needs = re.compile(rb"^(package |public )?import (?!MigrationWire\b|Synchronization\b|Foundation\b)", re.M)
-        write_folder(f"{self.package}/Tests/EngineTestSupport", {name: text for name, text in pure.items() if not needs.search(text)})
-        write(f"{self.package}/Package.swift", (own_manifest() + MANIFEST.replace("MODULE", self.module)).encode())
+        manifest = MANIFEST.replace("WANTED", str(wanted).replace("'", '"'))
+        write(f"{self.package}/Package.swift", (own_manifest() + manifest).encode())
 
-    def run(self, *words, is_whole=False):
-        """The output, and whether the command succeeded."""
-        said = shell(
-            f'package="{self.package}"; build_mutants "{self.place}/build" -c {self.configuration} "$@" && echo all is built', *words,
-            **({"MUTANTS_SIMULATOR": "1"} if is_whole else {}))
-        return said, said.rstrip().endswith("all is built")
-
-    def typecheck(self, engine):
-        """The compiler's messages about the wrapped engine."""
-        engine.write(self.wrapped)
-        with open(f"{self.package}/Package.swift", encoding="utf-8") as file:
-            features = re.findall(r'enableUpcomingFeature\("(\w+)"\)', file.read())
-        options = [word for name in features for word in ("-enable-upcoming-feature", name)]
-        maps = f"{self.products}/CSystem.build/module.modulemap"
-        if os.path.exists(maps):
-            options += ["-Xcc", f"-fmodule-map-file={maps}"]
-        names = [f"{self.wrapped}/{name}" for name in [*engine.sources, "Mutant.swift"]]
-        # With whole modules, so that the compiler reports all errors at once.
-        return subprocess.run(
-            ["swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-module-name", f"Migration{self.module}",
-             "-package-name", os.path.basename(self.package), "-I", f"{self.products}/Modules", *options, *names],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode(errors="replace")
-
-    def tests(self, engine, digest):
-        """Builds the tests of the wrapped engine, without changes that do not compile; returns the
-        program."""
-        notes = f"{self.place}/left-out-{self.configuration}.json"
-        try:
-            with open(notes, encoding="utf-8") as file:
-                known = json.load(file)
-        except (FileNotFoundError, ValueError):
-            known = {}
-        if known.get("digest") == digest:
-            left_out = set(known["left_out"])
-            for mutant in engine.mutants:
-                mutant.place.is_tried = mutant.place.number not in left_out
-        else:
-            engine.write(self.wrapped)
-            for imported in MODULES[self.module]:
-                said, is_good = self.run("--target", imported)
-                require(is_good, said[-4000:])
-            leave_out_least(engine, self.wrapped, lambda: self.typecheck(engine))
-        for _ in range(10):
-            engine.write(self.wrapped)
-            said, is_good = self.run("--build-tests")
-            if is_good:
-                with open(notes, "w", encoding="utf-8") as file:
-                    left_out = sorted({mutant.place.number for mutant in engine.mutants if not mutant.place.is_tried})
-                    json.dump({"digest": digest, "left_out": left_out}, file)
-                return f"{self.products}/peerPackageTests.xctest"
-            require(leave_out_what_fails(engine, self.wrapped, said), f"the tests of the changed engine cannot be built:\n{said[-4000:]}")
-        raise Failure("the wrapped engine cannot be built")
-
-    def simulator(self):
-        say("mutants: building the simulator")
-        said, is_good = self.run("--product", "simulate", is_whole=True)
-        require(is_good, f"the simulator of the changed engine cannot be built:\n{said[-4000:]}")
-        return f"{self.products}/simulate"
-
-
-def find_engine(module):
-    program = build_finder()
-    engine_folder = f"{ROOT}/Sources/Migration{module}"
-    names = files_below(engine_folder)
-    found = find_places(program, engine_folder, [name for name in names if is_engine(name)])
-    return Engine(engine_folder, {name: found.get(name, []) for name in names})
-
-
-def digest_of(engine):
-    """A digest that changes with the tried changes, and with the ways of wrapping and omitting
-    them."""
-    tools = ("mutants_build.py", "mutants_compile.py", "mutants_source.py", "mutants_places.swift", "mutants_syntax.swift")
-    words = [repr([mutant.number for mutant in engine.tried()])]
-    words += [f"{name}\0{source.text.decode()}" for name, source in engine.sources.items()]
-    return digest_of_files([f"{ROOT}/Scripts/lib/{name}" for name in tools], *words)
+    def make(self, chosen):
+        """Builds all, with these changes and without those that do not compile."""
+        places = {id(mutant.place) for mutant in chosen}
+        for mutant in self.source.mutants:
+            mutant.place.is_tried = id(mutant.place) in places
+        for _ in range(20):
+            write_folder(self.wrapped, self.source.wrapped())
+            said = shell(
+                f'package="{self.package}"; build_mutants "{PLACE}/build" -c release --build-tests && echo all is built')
+            if said.rstrip().endswith("all is built"):
+                return
+            require(self.source.leave_out(self.wrapped, said), f"the changed module cannot be built:\n{said[-4000:]}")
+        raise Failure("the changed module cannot be built")

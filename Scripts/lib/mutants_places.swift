@@ -16,7 +16,6 @@ struct Place: Encodable {
   /// - case: a case of a switch is passed over.
   /// - action: a statement with actions is left out.
   /// - element: an action in a list is left out.
-  /// - state: an assignment or a call is left out.
   var kind: String
   /// The function that contains it, such as `begin`.
   var function: String
@@ -35,9 +34,6 @@ final class Finder: SyntaxVisitor {
   private(set) var places: [Place] = []
   /// The conditions found so far, so that one condition is one place, by any rule.
   private var seen: Set<String> = []
-
-  /// The names that get their first value from an assignment, which therefore cannot be left out.
-  private var unset: Set<String> = []
 
   /// The methods whose closures choose elements.
   private static let searches: Set<String> = [
@@ -155,18 +151,6 @@ final class Finder: SyntaxVisitor {
       result(expression, of: Syntax(node))
     } else if isAction(expression) {
       add("action", node.item, before: "if kept(#) { ", after: " }")
-    } else if isChange(expression), !isInInitializer(Syntax(node)) {
-      add("state", node.item, before: "if kept(#) { ", after: " }")
-    }
-    return .visitChildren
-  }
-
-  override func visit(_ node: VariableDeclSyntax) -> SyntaxVisitorContinueKind {
-    for binding in node.bindings where binding.initializer == nil && binding.accessorBlock == nil {
-      let isNil = binding.typeAnnotation?.type.is(OptionalTypeSyntax.self) ?? false
-      if node.parent?.is(CodeBlockItemSyntax.self) == true, node.bindingSpecifier.text == "let" || !isNil {
-        unset.insert(oneLine(binding.pattern))
-      }
     }
     return .visitChildren
   }
@@ -180,16 +164,6 @@ final class Finder: SyntaxVisitor {
         start: node.positionAfterSkippingLeadingTrivia.utf8Offset, end: node.endPositionBeforeTrailingTrivia.utf8Offset,
         before: "listed(#, ", after: ")", texts: node.elements.map { oneLine($0.expression) }))
     return .visitChildren
-  }
-
-  /// Whether a statement assigns, or calls something for its effect.
-  private func isChange(_ expression: ExprSyntax) -> Bool {
-    switch unwrapped(expression).as(ExprSyntaxEnum.self) {
-    case .infixOperatorExpr(let infix): assignsOrAdds(infix) && !unset.contains(oneLine(infix.leftOperand))
-    case .functionCallExpr(let call): !checks.contains(called(call))
-    case .optionalChainingExpr: true
-    default: false
-    }
   }
 
   // MARK: Places

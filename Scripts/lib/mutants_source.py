@@ -1,16 +1,10 @@
-"""The places at which the engine can be changed, and its sources with all changes inside."""
+"""The places at which a module can be changed, and its sources with all changes inside."""
 
 import bisect
-import collections
 import json
 import os
 import re
 import subprocess
-
-KINDS = {
-    "flip": "condition", "never": "condition", "case": "condition", "action": "action", "element": "action", "state": "state",
-}
-"""The kinds of places that the finder reports, and the kinds that the options name."""
 
 MUTANT = """\
 import Glibc
@@ -37,6 +31,9 @@ let mutant: Int = unsafe getenv("MUTANT").flatMap { unsafe Int(String(cString: $
 """
 
 
+ERROR = re.compile(r"^(/.*\.swift):(\d+):(\d+): error: ", re.M)
+
+
 class Place:
     """One place, with as many mutants as it has texts."""
 
@@ -46,40 +43,26 @@ class Place:
         self.number = None
         self.is_tried = True
 
-    @property
-    def shape(self):
-        return self.kind, self.start, self.end
-
 
 class Mutant:
     """One change, by its number in the program that holds all of them."""
 
     def __init__(self, number, place, text, line):
-        self.number, self.place, self.text, self.line = number, place, text, line
-
-    @property
-    def kind(self):
-        return KINDS[self.place.kind]
-
-    @property
-    def title(self):
-        """As in the list of survivors, with the line added."""
-        return f"{self.place.file}:{self.line} | {self.place.function} | {self.place.kind} | {self.text}"
+        self.number, self.place = number, place
+        self.title = f"{number} {place.file}:{line} | {place.function} | {place.kind} | {text}"
 
 
 class Source:
     """A file with its places, which nest."""
 
-    def __init__(self, name, text, places):
-        self.name, self.text = name, text
+    def __init__(self, text, places):
+        self.text = text
         # Enclosing places come first; among those with the same range, the one found first.
         self.places = sorted(places, key=lambda place: (place.start, -place.end))
 
-    def line(self, offset):
-        return self.text.count(b"\n", 0, offset) + 1
-
     def wrapped(self):
-        """The text with every tried place wrapped, and each place's position in it."""
+        """The text with every tried place wrapped, the range of each in it, and where the original's
+        pieces are in it."""
         out, ranges, moves = bytearray(), {}, []
         places = [place for place in self.places if place.is_tried]
 
@@ -97,7 +80,7 @@ class Source:
                 out.extend(place.before.replace("#", str(place.number)).encode())
                 index = render(index + 1, place.start, place.end)
                 out.extend(place.after.replace("#", str(place.number)).encode())
-                ranges[place.shape] = (begun, len(out))
+                ranges[place] = (begun, len(out))
                 start = place.end
             copy(start, end)
             return index
@@ -105,47 +88,52 @@ class Source:
         render(0, 0, len(self.text))
         return bytes(out), ranges, moves
 
-
-class Engine:
-    """All files with their places, numbered."""
-
-    def __init__(self, folder, found):
-        self.sources = {}
-        for name, places in found.items():
-            with open(os.path.join(folder, name), "rb") as file:
-                self.sources[name] = Source(name, file.read(), places)
-        self.mutants, number = [], 0
-        for source in self.sources.values():
-            for place in source.places:
-                place.number = number
-                for text in place.texts:
-                    self.mutants.append(Mutant(number, place, text, source.line(place.start)))
-                    number += 1
-
-    def tried(self):
-        return [mutant for mutant in self.mutants if mutant.place.is_tried]
-
-    def write(self, folder):
-        """Writes the wrapped files."""
-        files = {name: source.wrapped()[0] for name, source in self.sources.items()}
-        write_folder(folder, {**files, "Mutant.swift": MUTANT.encode()})
-
-    def blame(self, name, line, column):
-        """The places to leave out for an error at a position of a wrapped file."""
-        source = self.sources[name]
-        text, ranges, moves = source.wrapped()
+    def blame(self, line, column):
+        """The places to leave out for an error at a position of the wrapped text."""
+        text, ranges, moves = self.wrapped()
         offset = sum(len(part) + 1 for part in text.split(b"\n")[: line - 1]) + column - 1
-        tried = [place for place in source.places if place.is_tried]
-        index = bisect.bisect_right(moves, (offset, len(source.text) + 1)) - 1
+        index = bisect.bisect_right(moves, (offset, len(self.text) + 1)) - 1
         original = moves[index][1] + offset - moves[index][0]
-        owned = [place for place in tried if place.owner == original]
-        if owned:
+        if owned := [place for place in ranges if place.owner == original]:
             return owned
-        around = [place for place in tried if ranges[place.shape][0] <= offset < ranges[place.shape][1]]
-        if around:
-            return [min(around, key=lambda place: ranges[place.shape][1] - ranges[place.shape][0])]
+        if around := [place for place, (start, end) in ranges.items() if start <= offset < end]:
+            return [min(around, key=lambda place: ranges[place][1] - ranges[place][0])]
         start, end = text.rfind(b"\n", 0, offset) + 1, (text.find(b"\n", offset) + 1) or len(text)
-        return [place for place in tried if ranges[place.shape][0] < end and ranges[place.shape][1] > start]
+        return [place for place, range in ranges.items() if range[0] < end and range[1] > start]
+
+
+class Sources:
+    """All files of a module with their places, numbered. Files that only name events and actions, or
+    only check decisions, have no places."""
+
+    def __init__(self, folder, finder):
+        names = files_below(folder)
+        changed = [name for name in names if not re.search(r"\+(Events|Actions|Invariants)\.swift$", name)]
+        said = subprocess.run([finder, *changed], cwd=folder, stdout=subprocess.PIPE, check=True).stdout
+        places = [Place(**json.loads(line)) for line in said.splitlines()]
+        self.files, self.mutants = {}, []
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                source = Source(file.read(), [place for place in places if place.file == name])
+            self.files[name] = source
+            for place in source.places:
+                place.number = len(self.mutants)
+                line = source.text.count(b"\n", 0, place.start) + 1
+                self.mutants += [Mutant(place.number + index, place, text, line) for index, text in enumerate(place.texts)]
+
+    def wrapped(self):
+        return {**{name: source.wrapped()[0] for name, source in self.files.items()}, "Mutant.swift": MUTANT.encode()}
+
+    def leave_out(self, folder, said):
+        """Leaves out the places at which the compiler found errors; returns whether there are any."""
+        left_out = set()
+        for path, line, column in ERROR.findall(said):
+            name = os.path.relpath(os.path.realpath(path), os.path.realpath(folder))
+            if name in self.files:
+                left_out.update(self.files[name].blame(int(line), int(column)))
+        for place in left_out:
+            place.is_tried = False
+        return bool(left_out)
 
 
 def write(path, content):
@@ -170,24 +158,7 @@ def write_folder(folder, files):
                 os.remove(os.path.join(parent, name))
 
 
-def is_engine(name):
-    """Whether a file makes decisions: the contracts only name events and actions, and invariants
-    only check decisions."""
-    return name.endswith(".swift") and not re.search(r"\+(Events|Actions|Invariants)\.swift$", name)
-
-
 def files_below(folder):
     return sorted(
         os.path.relpath(os.path.join(parent, name), folder)
         for parent, _, names in os.walk(folder) for name in names if name.endswith(".swift"))
-
-
-def find_places(program, folder, names):
-    """The places of each of some files, found by the compiler's own parser."""
-    said = subprocess.run(
-        [program, *names], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True).stdout
-    found = collections.defaultdict(list)
-    for line in said.decode().splitlines():
-        place = Place(**json.loads(line))
-        found[place.file].append(place)
-    return found

@@ -146,16 +146,6 @@ func isBranchValue(_ node: Syntax?) -> Bool {
   return true
 }
 
-func isInInitializer(_ node: Syntax) -> Bool {
-  var next = node.parent
-  while let parent = next {
-    if parent.is(InitializerDeclSyntax.self) { return true }
-    if parent.is(FunctionDeclSyntax.self) { return false }
-    next = parent.parent
-  }
-  return false
-}
-
 // MARK: Patterns and names
 
 func binds(_ pattern: PatternSyntax) -> Bool {
