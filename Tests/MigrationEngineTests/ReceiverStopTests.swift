@@ -41,6 +41,13 @@ import Testing
     #expect(script.feed(.arrived(Script.id(50), Remote(host: "h", network: "n"), chance: 0)) == [])
   }
 
+  @Test func `a hanging disk delays a stop no longer if the sender breaks the protocol behind DONE`() {
+    var script = ReceiverState.answered.script()
+    _ = script.feed(.broke(Script.id(1), Fault(.violation, "nonsense")))
+    _ = script.feed(.stop(.terminated))
+    #expect(script.feed(.timePassed, after: EndLimits.workers).last?.hasPrefix("finish: 5/50") == true)
+  }
+
   @Test func `a stop speeds up a run that is already ending, and does not slow it down`() {
     var script = Script()
     script.open()

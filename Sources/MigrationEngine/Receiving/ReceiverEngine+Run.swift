@@ -68,7 +68,13 @@ extension ReceiverEngine {
     case .engaged(_, let session):
       if workers.contains(.importItems(transfer)) { return act(.interruptImport(transfer)) }
       guard let session else { return }
-      guard transfers[of: transfer]?.awaitsData == true else { return awaitReceipt(session) }
+      guard transfers[of: transfer]?.awaitsData == true else {
+        // A session that ends anyway may have a worker that hangs.
+        guard conversations[session]?.isEnding == true, let outcome = transfers[of: transfer]?.outcome else {
+          return awaitReceipt(session)
+        }
+        return leave(transfer, outcome)
+      }
       if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
         return endTransfer(transfer, .failure(fault.failure))
       }
