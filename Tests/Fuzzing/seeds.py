@@ -6,7 +6,7 @@ import random
 import struct
 
 WALKS = {"ledger": 200, "broker": 48, "admission": 48, "codes": 120, "race": 60, "stream-count": 120, "stream-ends": 60,
-         "ranges": 60, "sessions": 120, "channel": 120, "sender": 40, "receiver": 40}
+         "ranges": 60, "sessions": 120, "channel": 120}
 """The targets that decode events, and how long their longest first input is."""
 
 

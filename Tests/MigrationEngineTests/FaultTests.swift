@@ -12,7 +12,12 @@ import Testing
     #expect(Fault(.connection, "the connection was lost").close == Close(.silent))
     #expect(Fault(.importFailed, "the app says no").close == Close(.importFailed, "the app says no"))
     #expect(Fault(.source, "there is none").close == Close(.exportFailed, for: .unreadable))
-    #expect(Fault(.collision, "two names").close.cause == .collision && Fault(.inUse, "it is").close.cause == .inUse)
+    for (code, cause) in [
+      (.collision, .collision), (.inUse, .inUse), (.appHasData, .appHasData), (.importCancelled, .cancelled),
+      (.claimed, .claimed),
+    ] as [(Fault.Code, Close.Cause)] {
+      #expect(Fault(code, "").close.cause == cause)
+    }
     #expect(Fault.idle.close == Close(.silent, for: .idle) && Fault.otherKey.close == Close(.violation, for: .otherKey))
     #expect(Fault(.connection, "lost").failure.hint == "Start the same command on both devices again.")
   }
@@ -33,6 +38,16 @@ import Testing
       #expect(fault.senderMayComeBack == mayComeBack)
       #expect(fault.isTold == fault.message.hasPrefix("the other device "))
     }
+  }
+
+  @Test func `a part that has failed may come later if its fault can pass, and a root that was left out never`() {
+    for (code, may) in [
+      (.connection, true), (.storage, true), (.noSpace, true), (.importFailed, true), (.exists, false),
+      (.violation, false),
+    ] as [(Fault.Code, Bool)] {
+      #expect(PartEnd(0, "", Fault(code, "")).mayResume == may, "\(code)")
+    }
+    #expect(!PartEnd(0, "", root: [97], Fault(.storage, "")).mayResume)
   }
 
   @Test func `a violation is reported as a violation`() {

@@ -38,18 +38,6 @@ import Testing
     #expect(script.engine.runningWorkers == 0)
   }
 
-  @Test func `a full lobby turns away a connection of the address with most connections`() {
-    var script = opened()
-    _ = script.feed(.arrived(Script.id(1), remote("lone"), chance: 0))
-    for number in 2...UInt64(Admission.forStrangers.lobby) {
-      #expect(script.feed(.arrived(Script.id(number), remote("many"), chance: number)) == [])
-    }
-    for number in 1000..<1100 as Range<UInt64> {
-      let dropped = script.feed(.arrived(Script.id(number), remote("h\(number)"), chance: number))
-      #expect(dropped.count == 1 && dropped != ["drop 1"] && dropped != ["drop \(number)"])
-    }
-  }
-
   @Test func `without descriptors a connection in the lobby is dropped, or accepting pauses`() {
     var script = opened()
     _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 0))
@@ -132,15 +120,6 @@ import Testing
     _ = script.feed(.arrived(Script.id(9), remote("a"), chance: 5))
     #expect(script.feed(.spoke(Script.id(9))) == [])
     #expect(script.feed(.timePassed, after: 0.1).contains("greet 9 until 5.25, 10.25"))
-  }
-
-  @Test func `progress keeps the place for a moment`() {
-    var script = opened()
-    fill(&script)
-    script.now = 1
-    for number in 100..<164 as Range<UInt64> where number != 120 { _ = script.ask(number) }
-    _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 5))
-    #expect(script.feed(.spoke(Script.id(1))) == ["dismiss 120 for room", "greet 1 until 6.0, 11.0"])
   }
 
   @Test func `a known sender's connections have places of their own, up to a limit`() {

@@ -35,6 +35,20 @@ import Testing
         + names.map { "tell not stored root/\($0)" } + names.map { "say 3 not stored root/\($0)" })
   }
 
+  @Test func `the importer learns which items the source could not read`() {
+    var script = Script()
+    script.open()
+    script.receive()
+    _ = script.say(.notStored(NotStored(path: [97], .unreadable)))
+    _ = script.say(.notStored(NotStored(path: [98], .vanished)))
+    _ = script.finish()
+    let actions = script.engine.handle(.syncEnded(SessionNumber(1), nil), now: 0)
+    let unreadable = actions.compactMap {
+      if case .importItems(_, _, _, let unsent) = $0 { unsent.unreadable } else { nil }
+    }
+    #expect(unreadable == [[[97]]])
+  }
+
   @Test func `refusals at the import are sent before DONE`() {
     var script = Script.receiving()
     script.conclude()

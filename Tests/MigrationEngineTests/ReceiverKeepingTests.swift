@@ -100,18 +100,6 @@ import Testing
     #expect(script.ask(6).first?.hasPrefix("exchange 6") == true)
   }
 
-  @Test func `a returning sender does not displace a code that is being proved`() {
-    var script = Script.keeping()
-    script.open([Script.known(66, key: 6)])
-    script.come(1)
-    _ = script.ask(1)
-    _ = script.feed(.proved(Script.id(1), isRight: true))
-    script.come(2, key: 6)
-    #expect(script.feed(.asked(Script.id(2), .resume)) == ["turn away 2: busy"])
-    _ = script.feed(.ready(Script.id(1), identifier: Script.transfer))
-    #expect(phase(script) == "engaged in 100 by 1")
-  }
-
   @Test func `a sender that stays away is reported, its transfer is released and kept, and it may come back any time`()
   {
     var script = Script.keeping(giveUpAfter: 30)

@@ -222,6 +222,17 @@ import Testing
 
   // MARK: A part that fails
 
+  @Test func `a plan that cannot be judged or recorded ends the session with the fault, a ledger fails its part`() {
+    for (state, event, told) in [
+      (.weighing, .weighed(first, .failure(Script.broken), session: Script.session), "say 1 close 9"),
+      (.recording, .recorded(first, Script.broken), "say 1 close 9"),
+      (.telling, .ledger(first, .failure(Script.broken)), "say 1 failed 0 9"),
+    ] as [(ReceiverState, ReceiverEngine.Event, String)] {
+      var script = state.script()
+      #expect(script.feed(event).first == told)
+    }
+  }
+
   @Test func `a part that cannot be staged fails, and the next one runs`() {
     var script = agreed()
     _ = script.say(.offer(Script.offer()))
@@ -403,6 +414,10 @@ import Testing
         Words.text(script.engine.phase).hasPrefix("away 100 until 600.0, 5 the other device did not come back"))
       var stopped = script
       #expect(stopped.feed(.stop(.terminated)).last == "finish: 143 interrupted")
+      var before = importingAlone()
+      _ = before.feed(.stop(.terminated))
+      let isDone = (try? result.get()) != nil
+      #expect(before.imported(result).last == (isDone ? "finish: 143 interrupted" : "finish: 1 the disk fails"))
       script.resume(3, key: 1)
       _ = script.say(Script.greeting(), on: 3)
       let open = (try? result.get()) == nil ? "[0, 1]" : "[1]"

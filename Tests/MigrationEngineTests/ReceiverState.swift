@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// The states of a receiver that the table covers, and the events that occur in each of them.
+/// The states of a receiver.
 ///
 /// Every state has the same connections, as far as it can have them:
 ///
@@ -152,115 +152,4 @@ enum ReceiverState: CaseIterable {
       _ = script.feed(.timePassed, after: 2)
     }
   }
-
-  /// The possible events in this state, by name, and how many seconds pass before each.
-  var events: [(name: String, event: ReceiverEngine.Event, seconds: Double)] {
-    self == .starting ? Self.all : Self.all.filter { $0.name != "begin" }
-  }
-
-  private static let all: [(name: String, event: ReceiverEngine.Event, seconds: Double)] = {
-    let number = SessionNumber(1)
-    let progress = ImportProgress(phase: .importing, done: 1, total: 4)
-    let refusals = [Script.refusal("a")]
-    let remote = Remote(host: "10.0.0.20", network: "10.0.0.20")
-    func id(_ number: UInt64) -> ConnectionID { Script.id(number) }
-    var events: [(name: String, event: ReceiverEngine.Event, seconds: Double)] = [
-      ("begin", .begin, 0),
-      ("took back nothing", .tookBack(.success([])), 0),
-      (
-        "took back an import",
-        .tookBack(
-          .success([
-            Script.known(77, key: 7, withheld: refusals, concluded: Tally(items: 9, bytes: 90))
-          ])), 0
-      ),
-      ("cannot take back", .tookBack(.failure(Script.broken)), 0),
-      ("listens", .listening(.success(Listening(addresses: ["10.0.0.1"], port: 1, from: ["a"]))), 0),
-      ("cannot listen", .listening(.failure(Script.broken)), 0),
-      ("stop", .stop(.terminated), 0),
-      ("0.1 s pass", .timePassed, 0.1),
-      ("1 s passes", .timePassed, 1),
-      ("6 s pass", .timePassed, 6),
-      ("60 s pass", .timePassed, 60),
-      ("600 s pass", .timePassed, 600),
-      ("news", .noticed(.staged), 0),
-      ("one arrives", .arrived(id(20), remote, chance: 0), 0),
-      ("9 speaks", .spoke(id(9)), 0),
-      ("no descriptors", .outOfDescriptors(chance: 0), 0),
-      ("code is made", .codeMade(.success(Script.code)), 0),
-      ("no code can be made", .codeMade(.failure(Script.broken)), 0),
-      ("yes", .answered(true), 0),
-      ("no", .answered(false), 0),
-      ("no answer", .answered(nil), 0),
-      ("drained", .drained(id(1)), 0),
-      ("cut", .broke(id(1), Script.cut), 0),
-      ("violation", .broke(id(1), Fault(Violation(.unknown, "a frame"))), 0),
-      ("closed", .closed(id(1)), 0),
-      ("weighed", Script.weighed(room: nil), 0),
-      ("not fit", Script.weighed(1, [], refused: [0: Fault(.noSpace, "there is no room")]), 0),
-      ("cannot weigh", .weighed(number, .failure(Script.broken), session: Script.session), 0),
-      ("recorded", .recorded(number, nil), 0),
-      ("cannot record", .recorded(number, Script.broken), 0),
-      ("staged", .staged(number, .success(Script.admitted())), 0),
-      ("cannot stage", .staged(number, .failure(Script.broken)), 0),
-      (
-        "a part of the ledger",
-        .ledger(
-          number,
-          .success(
-            LedgerPart(
-              pages: [Held(kind: .taken, marks: [3]), Held(kind: .staged, marks: [4])],
-              partials: [Partial(path: Script.path("b"), generation: 1, ranges: ByteRanges())], end: nil))), 0
-      ),
-      (
-        "the last of the ledger",
-        .ledger(
-          number, .success(LedgerPart(pages: [], partials: [], end: Tally(items: 1, bytes: 10)))), 0
-      ),
-      ("no ledger", .ledger(number, .failure(Script.broken)), 0),
-      ("dropped", .dropped(number, nil), 0),
-      ("cannot drop", .dropped(number, Script.broken), 0),
-      ("stream over", .streamEnded(id(2), .over, held: Tally(items: 1, bytes: 10)), 0),
-      ("stream failed", .streamEnded(id(2), .failed(Script.broken), held: Tally(items: 1, bytes: 10)), 0),
-      ("sync over", .syncEnded(number, nil), 0),
-      ("sync failed", .syncEnded(number, Script.broken), 0),
-      ("refused", .refused(Script.transfer, refusals), 0),
-      ("importing", .importing(Script.transfer, progress), 0),
-      (
-        "imported",
-        .imported(
-          Script.transfer, .success(Script.done), Traffic(sent: 50, saved: 3, seconds: 2), refused: []), 0
-      ),
-      ("import fails", .imported(Script.transfer, .failure(Script.broken), Traffic(), refused: []), 0),
-      ("noted", .noted(Script.transfer), 0),
-      ("3 joins", .joining(id(3), Join(session: Script.session, stream: 1)), 0),
-      ("3 joins in place of 2", .joining(id(3), Join(session: Script.session, stream: 1, replaces: 0)), 0),
-      ("3 joins another session", .joining(id(3), Join(session: 1, stream: 1)), 0),
-      ("4 resumes", .ready(id(4), identifier: 0), 0),
-      ("8 proves", .proved(id(8), isRight: true), 0),
-      ("8 guesses", .proved(id(8), isRight: false), 0),
-      ("6 shows its key", .secured(id(6), Script.key(6)), 0),
-    ]
-    for number in [3, 4, 5, 6, 7, 8, 9] as [UInt64] {
-      events.append(("\(number) departs", .departed(id(number)), 0))
-    }
-    for number in [5, 6, 7] as [UInt64] {
-      for mode in [.pair, .resume, .join] as [ConnectionMode] {
-        events.append(("\(number) asks to \(mode)", .asked(id(number), mode), 0))
-      }
-    }
-    let messages: [(String, ControlMessage)] = [
-      ("greeting", Script.greeting()), ("plan", .plan(Script.plan())),
-      ("plan of a transfer", .plan(Script.plan(Script.transfer))),
-      ("offer", .offer(Script.offer())), ("offer of another part", .offer(Script.offer(1))),
-      ("failed", .failed(Failed(part: 0, Close(.exportFailed, "it is gone")))),
-      ("unsent", .notStored(NotStored(path: [97], .vanished))),
-      ("withheld", .notStored(NotStored(path: Script.path("c").bytes, .tooLarge))),
-      ("drop", .drop(Drop(marks: [2, 3]))), ("drop of more than told", .drop(Drop(marks: [2, 3, 4, 5]))),
-      ("finish", .finish(Script.finish)), ("receipt", .receipt), ("ping", .ping(7)),
-      ("close", .close(Close(.interrupted, "enough"))), ("close for good", .close(Close(.storage, "enough"))),
-    ]
-    for (name, message) in messages { events.append(("says \(name)", .received(id(1), message), 0)) }
-    return events
-  }()
 }

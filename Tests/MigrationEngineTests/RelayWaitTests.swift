@@ -75,6 +75,10 @@ import Testing
     let told = script.feed(Script.weighed())
     #expect(told.first?.hasSuffix("bytes through relay") == true, "\(told)")
     #expect(told.dropFirst().first?.hasPrefix("tell offer") == true)
+    var trial = SenderTrial()
+    trial.beginPairing()
+    trial.meet(own: WayFixture.own)
+    #expect(trial.hear(.greeting(Fixture.greeting())).contains { $0.hasSuffix("bytes through relay") })
   }
 
   // MARK: The sender

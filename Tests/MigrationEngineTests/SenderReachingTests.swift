@@ -24,6 +24,19 @@ import Testing
     #expect(trial.take(.walked(.success([Fixture.summary]))) == [])
   }
 
+  @Test func `a name that cannot be resolved any more ends a pairing, and a known device is dialed again`() {
+    var pairing = SenderTrial.inState("pairing")
+    pairing.fail(.unresolved(Fixture.failure("no name")))
+    #expect(pairing.engine.phaseName == "finishing failed: no name")
+    var greeting = SenderTrial()
+    greeting.take(.begin)
+    let device = SenderEngine.KnownDevice(receiver: Fixture.receiver, host: "host", label: "")
+    greeting.take(.lookedUp(.success([]), devices: [device]))
+    #expect(greeting.take(.probed(.success(Fixture.device))) == ["dial to greet 1"])
+    greeting.fail(.unresolved(Fixture.failure("no name")))
+    #expect(greeting.pass(1) == ["dial to greet 1"])
+  }
+
   @Test func `the user is asked nothing if no address answers`() {
     var trial = SenderTrial()
     trial.take(.begin)

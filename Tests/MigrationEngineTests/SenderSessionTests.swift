@@ -186,6 +186,15 @@ extension SenderTrial {
         == "tell done 9/900 sent 800 saved 70 held 30 in 1.5 unsent 2 losses 1 left out 3 not stored 1 left behind 1")
   }
 
+  @Test func `a transfer that only the receiver has given up is forgotten here, and begins anew`() {
+    var trial = SenderTrial.streaming()
+    let last = trial.cut(Fault(told: Close(.unknownTransfer)))
+    #expect(last.suffix(2).map { $0.prefix(11) } == ["tell notice", "dial to res"], "\(last)")
+    #expect(trial.take(.noted(77)) == ["forget 77"])
+    trial.meet()
+    #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 2 plan new of 1")
+  }
+
   @Test func `records of a transfer are written in order, one after the other`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     _ = trial.cut()

@@ -60,6 +60,7 @@ import Testing
     #expect(
       words(Close(.unknownTransfer, "text", for: .forgotten))
         == "the other device stopped: its user has forgotten this device")
+    #expect(words(Close(.silent)) == "the other device stopped: its connections broke, or nothing came for too long")
     #expect(words(Close(.refused)) == "the other device did not take it: its user does not want it")
     for code in (1...21).map({ Close.Code(rawValue: $0) }) where code.isWorded && code != .silent {
       #expect(!words(Close(code, "text")).contains("text"), "\(code)")

@@ -6,6 +6,6 @@ enum Main {
   static func main() {
     FuzzTarget.main(
       FuzzTarget.transfer + FuzzTarget.archive + FuzzTarget.tls + FuzzTarget.apps + FuzzTarget.texts
-        + FuzzTarget.values + FuzzTarget.engines)
+        + FuzzTarget.values)
   }
 }

@@ -1,1 +1,0 @@
-../../MigrationEngineTests/ReceiverScript+Values.swift

@@ -1,1 +1,0 @@
-../../MigrationEngineTests/SenderWalk.swift
