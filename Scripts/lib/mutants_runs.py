@@ -16,6 +16,8 @@ SINGLE = 4
 """How many suites that have caught something in a file run alone, before all others run together."""
 KIN = 4
 """A suite whose name shares so many first letters with the file's name belongs to the file."""
+DEAR = 5
+"""A suite that takes more seconds runs only for the files that it belongs to."""
 
 
 def run(command, number, seconds, stops_at=None):
@@ -69,7 +71,7 @@ class Tests:
         known = sorted(known, key=lambda suite: self.costs[suite] / self.catches[file, suite])[:SINGLE]
         others = [suite for suite in self.costs if suite not in known]
         kin = [suite for suite in others if len(os.path.commonprefix([suite, os.path.basename(file)])) >= KIN]
-        others = [suite for suite in others if suite not in kin]
+        others = [suite for suite in others if suite not in kin and self.costs[suite] <= DEAR]
         return [group for group in (*([suite] for suite in known), kin, others) if group]
 
     def run(self, mutant):
