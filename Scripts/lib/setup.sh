@@ -12,8 +12,8 @@
 #   build ...        swift build, for debugging, bounded in time, started again if the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside; it needs no toolchain
 #   build_program .. the same of a program by its name, of the examples' packages as well
-#   build_fuzz KIND  builds the fuzzing programs: with the "address" sanitizer, "plain" without it, or
-#                    "quick" with it and without the optimizer; built_fuzz KIND is where they are
+#   build_fuzz KIND  builds the fuzzing programs: "whole", or "quick" without the optimizer; built_fuzz
+#                    KIND is where they are
 #   built NAME       where build_release leaves a program
 #   run_tests NAME   runs the tests of a package
 #
@@ -303,12 +303,12 @@ whole_modules=(-Xswiftc -wmo -Xswiftc -disable-batch-mode -Xswiftc -num-threads 
 # Packages share a scratch path: with a cached manifest, swift build may take the one of the package
 # before, and build nothing. An index, a fifth of the time, would serve only the search for tests of
 # XCTest, which Tests/XCTMain.swift makes needless here; debug information beyond the lines would
-# serve only a debugger. With PEER_WHOLE_MODULES a build from nothing takes a fifth less, and each
-# later change compiles whole modules again.
+# serve only a debugger. With PEER_WHOLE_MODULES a build from nothing takes a third less: it has no
+# lines, and each later change compiles whole modules again.
 build() {
   local words=(-Xswiftc -gline-tables-only)
+  if [ -n "${PEER_WHOLE_MODULES:-}" ]; then words=("${whole_modules[@]}" -Xswiftc -gnone); fi
   if [ -z "${package:-}" ]; then words+=(--disable-index-store); fi
-  if [ -n "${PEER_WHOLE_MODULES:-}" ]; then words+=("${whole_modules[@]}"); fi
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" \
     --disable-build-manifest-caching "${words[@]}" "$@"
 }
@@ -349,20 +349,14 @@ build_mutants() {
 # option for this goes to the compiler alone, and the linker gets the library: the driver would add
 # libFuzzer's main function to the programs' own.
 build_fuzz() {
-  local sanitizers=fuzzer coverage=fuzzer-no-link library
-  local flags=(-c release -Xswiftc -enable-testing)
+  local library flags=(-c release -Xswiftc -enable-testing)
   if [ "$1" = quick ]; then flags=(-c debug --disable-index-store "${whole_modules[@]}"); fi
-  if [ "$1" != plain ]; then
-    sanitizers+=,address
-    coverage+=,address
-    flags+=(-Xswiftc -sanitize=address)
-  fi
   # libFuzzer without a main function.
   library=$(runtime_library fuzzer_no_main)
   PEER_FUZZ=1 PEER_TARGETS="fuzz fuzz-wire" \
     bounded "$build_seconds" swift build --package-path "$root" --scratch-path "$root/.build/fuzz/$1" \
-    "${flags[@]}" -Xswiftc -gnone \
-    -Xswiftc -Xfrontend -Xswiftc -sanitize=$sanitizers -Xcc -fsanitize=$coverage \
+    "${flags[@]}" -Xswiftc -gnone -Xswiftc -sanitize=address \
+    -Xswiftc -Xfrontend -Xswiftc -sanitize=fuzzer,address -Xcc -fsanitize=fuzzer-no-link,address \
     -Xlinker "$library" -Xlinker -lstdc++
 }
 

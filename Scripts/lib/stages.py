@@ -106,7 +106,7 @@ def check_stages():
         released("simulations", "Scripts/simulate --seeds 10000 --mutations", alone="release folder"),
         released("simulations of a receiver that stays", "Scripts/simulate --seeds 3000 --keep", alone="release folder"),
         released("attacks", "Lab/attack", room=4),
-        Stage("fuzzing", "Lab/fuzz --quick --jobs 2 --seed 1 all 2", room=2),
+        Stage("fuzzing", "Lab/fuzz --quick --jobs 2 --seed 1 all 1", room=2),
     ]
 
 
