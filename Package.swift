@@ -234,11 +234,18 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Lab/interleave builds this one, and tells the linker which calls of the product's own objects lead to
-// CWorld.
+// Scripts/world and Lab/interleave build these, and tell the linker which calls of the product's own
+// objects lead to CWorld.
 if isWhole && Context.environment["PEER_WORLD"] != nil {
   package.targets += [
-    .target(name: "CWorld", path: "Tests/World/CWorld"),
+    .target(name: "CWorld", dependencies: ["COpenSSL"], path: "Tests/World/CWorld"),
+    .executableTarget(
+      name: "world",
+      dependencies: [
+        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTransfer", "MigrationWire",
+        "PeerTransfer", "TestSupport",
+      ],
+      path: "Tests/World/world", swiftSettings: common),
     .executableTarget(
       name: "interleave",
       dependencies: [

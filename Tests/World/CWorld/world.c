@@ -1,145 +1,167 @@
 #define _GNU_SOURCE
-#include "CWorld.h"
+#include "world.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/timerfd.h>
-#include <time.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { most_strands = 64, most_files = 4096 };
-static const uint64_t never = UINT64_MAX;
+struct world *world;
+_Thread_local int self = -1;
 
-enum state { over, ready, waiting, polling };
-
-struct strand {
-  enum state state;
-  /// What it waits for: a mutex, a condition or a strand.
-  const void *wanted;
-  uint64_t until;
-  struct pollfd *files;
-  nfds_t file_count;
-  pthread_cond_t turn;
-  pthread_t thread;
-};
-
-static struct {
-  pthread_mutex_t lock;
-  pthread_cond_t all_over;
-  struct strand strands[most_strands];
-  int count, running;
-  uint64_t random, now, begun, points;
-  struct world_counts counts;
-  /// The lost writes that each open file has been told of.
-  unsigned losses, told[most_files];
-  /// When each timer rings, in virtual time; 0 for other files.
-  uint64_t timers[most_files];
-} world = {.lock = PTHREAD_MUTEX_INITIALIZER, .all_over = PTHREAD_COND_INITIALIZER};
-
-static _Thread_local int self = -1;
-
-#define REAL(result, name, ...) \
-  result __real_##name(__VA_ARGS__); \
-  result __wrap_##name(__VA_ARGS__)
-
-int __real_poll(struct pollfd *, nfds_t, int);
-int __real_pthread_mutex_lock(pthread_mutex_t *);
-int __real_pthread_mutex_trylock(pthread_mutex_t *);
-int __real_pthread_mutex_unlock(pthread_mutex_t *);
-int __real_pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *);
-int __real_pthread_cond_signal(pthread_cond_t *);
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-static uint64_t draw(void) {
-  uint64_t value = (world.random += 0x9E3779B97F4A7C15);
+uint64_t draw(void) {
+  uint64_t value = (world->random += 0x9E3779B97F4A7C15);
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
   value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
   return value ^ (value >> 31);
 }
 
-// MARK: The baton
+// MARK: The trace
 
-static bool is_ready(struct strand *one) {
-  switch (one->state) {
-  case ready: return true;
-  case polling: return one->until <= world.now || __real_poll(one->files, one->file_count, 0) != 0;
-  case waiting: return one->until <= world.now;
-  default: return false;
-  }
+void note_bytes(const void *bytes, size_t count) {
+  const unsigned char *all = bytes;
+  uint64_t trace = world->counts.trace;
+  for (size_t i = 0; i < count; i++) trace = (trace ^ all[i]) * 0x100000001B3;
+  world->counts.trace = trace;
 }
 
-/// The strand that runs next, or -1 if all are over, or stuck.
+void note(const char *format, ...) {
+  if (self < 0 || world->has_order_only) return;
+  int error = errno;
+  char line[256];
+  va_list arguments;
+  va_start(arguments, format);
+  int count = vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  if (count >= (int)sizeof line) count = sizeof line - 1;
+  note_bytes(line, (size_t)count);
+  if (world->traces) {
+    char whole[320];
+    count = snprintf(
+      whole, sizeof whole, "%12.6f %d.%d %s\n", (double)world->now / 1e9, world->strands[self].process, self, line);
+    (void)!syscall(SYS_write, 1, whole, count);
+  }
+  errno = error;
+}
+
+
+// MARK: The baton
+
+enum { director = 0 };
+
+static bool is_ready(struct strand *one) {
+  if (one->state == ready) return true;
+  if (one->state == over) return false;
+  if (one->until <= world->now) return true;
+  if (one->state == polling) {
+    for (int i = 0; i < one->file_count; i++) {
+      if (ready_from(one->files[i].file, one->files[i].wanted) <= world->now) return true;
+    }
+  }
+  return false;
+}
+
+static uint64_t moment_of(struct strand *one) {
+  uint64_t moment = one->until;
+  for (int i = 0; one->state == polling && i < one->file_count; i++) {
+    uint64_t from = ready_from(one->files[i].file, one->files[i].wanted);
+    if (from < moment) moment = from;
+  }
+  return moment;
+}
+
+/// The strand that runs next; the director if there is news, if all are over, or stuck.
 static int next_strand(void) {
+  if (world->has_alarm || world->has_ended) return director;
   while (true) {
     int candidates[most_strands], count = 0;
-    uint64_t moment = never;
+    uint64_t moment = NEVER;
     bool is_all_over = true;
-    for (int i = 0; i < world.count; i++) {
-      struct strand *one = &world.strands[i];
+    for (int i = director + 1; i < world->count; i++) {
+      struct strand *one = &world->strands[i];
       if (one->state == over) continue;
       is_all_over = false;
       if (is_ready(one)) candidates[count++] = i;
-      if (one->until < moment) moment = one->until;
+      uint64_t own = moment_of(one);
+      if (own < moment) moment = own;
     }
-    if (count > 0) return candidates[draw() % count];
-    if (is_all_over) return -1;
-    if (moment == never) {
-      world.counts.is_stuck = true;
-      return -1;
+    if (count > 0) return candidates[draw() % (uint64_t)count];
+    uint64_t end = world->strands[director].until;
+    if (moment == NEVER && end == NEVER) {
+      if (!is_all_over) world->counts.is_stuck = true;
+      return director;
     }
-    world.now = moment;
+    if (end <= moment) {
+      if (end > world->now) world->now = end;
+      return director;
+    }
+    world->now = moment;
   }
 }
 
-/// Hands the baton on, and waits until it comes back. Under the lock.
+static void pass(int next) {
+  world->running = next;
+  world->counts.switches++;
+  uint64_t order[2] = {world->counts.points, (uint64_t)next};
+  note_bytes(order, sizeof order);
+  __atomic_store_n(&world->strands[next].turn, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &world->strands[next].turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void await_turn(int mine) {
+  unsigned *turn = &world->strands[mine].turn;
+  while (__atomic_exchange_n(turn, 0, __ATOMIC_ACQUIRE) == 0) syscall(SYS_futex, turn, FUTEX_WAIT, 0, NULL, NULL, 0);
+}
+
+/// Hands the baton on, and waits until it comes back.
 static void hand_on(void) {
   int mine = self, next = next_strand();
   if (next == mine) return;
-  world.running = next;
-  if (next < 0) {
-    __real_pthread_cond_signal(&world.all_over);
-  } else {
-    world.counts.switches++;
-    world.counts.trace = (world.counts.trace ^ (world.points << 8 | (uint64_t)next)) * 0x100000001B3;
-    __real_pthread_cond_signal(&world.strands[next].turn);
-  }
-  if (mine < 0 || world.strands[mine].state == over) return;
-  while (world.running != mine) __real_pthread_cond_wait(&world.strands[mine].turn, &world.lock);
+  // A strand that is over does not come back: it may be another thread's as soon as the baton is gone.
+  bool is_over = world->strands[mine].state == over;
+  pass(next);
+  if (!is_over) await_turn(mine);
 }
 
-static void wait_as(enum state state, const void *wanted, uint64_t until) {
-  struct strand *me = &world.strands[self];
+void wait_as(enum state state, const void *wanted, uint64_t until) {
+  struct strand *me = &world->strands[self];
   me->state = state;
   me->wanted = wanted;
   me->until = until;
   hand_on();
   me->state = ready;
   me->wanted = NULL;
-  me->until = never;
+  me->until = NEVER;
 }
 
-static void wake(const void *wanted, int most) {
-  for (int i = 0; i < world.count && most > 0; i++) {
-    if (world.strands[i].state != waiting || world.strands[i].wanted != wanted) continue;
-    world.strands[i].state = ready;
+void wake(const void *wanted, int process, int most) {
+  for (int i = 0; i < world->count && most > 0; i++) {
+    struct strand *one = &world->strands[i];
+    if (one->state != waiting || one->wanted != wanted || (process >= 0 && one->process != process)) continue;
+    one->state = ready;
     most--;
   }
 }
 
-/// A place where another strand may go on: mostly this one does.
-static void point(void) {
-  if (self < 0) return;
+void wake_own(const void *wanted, int most) { wake(wanted, world->strands[self].process, most); }
+
+void point(void) {
+  if (self <= director) return;
   int error = errno;
-  __real_pthread_mutex_lock(&world.lock);
-  world.points++;
-  if (draw() % 3 == 0) hand_on();
-  __real_pthread_mutex_unlock(&world.lock);
+  world->counts.points++;
+  world->now += 1000;
+  if (world->alarm > 0 && --world->alarm == 0) world->has_alarm = true;
+  if (world->has_alarm || draw() % 3 == 0) hand_on();
   errno = error;
 }
 
@@ -151,12 +173,13 @@ struct start {
   int number;
 };
 
-static int add_strand(void) {
-  int number = world.count++;
+static int add_strand(int process) {
+  int number = director + 1;
+  while (number < world->count && world->strands[number].state != over) number++;
   if (number >= most_strands) abort();
-  struct strand *one = &world.strands[number];
-  *one = (struct strand){.state = ready, .until = never};
-  pthread_cond_init(&one->turn, NULL);
+  if (number == world->count) world->count++;
+  struct strand *one = &world->strands[number];
+  *one = (struct strand){.state = ready, .until = NEVER, .process = process};
   return number;
 }
 
@@ -164,48 +187,70 @@ static void *begin_strand(void *raw) {
   struct start start = *(struct start *)raw;
   free(raw);
   self = start.number;
-  __real_pthread_mutex_lock(&world.lock);
-  while (world.running != self) __real_pthread_cond_wait(&world.strands[self].turn, &world.lock);
-  __real_pthread_mutex_unlock(&world.lock);
+  await_turn(self);
   void *result = start.body(start.context);
-  __real_pthread_mutex_lock(&world.lock);
-  world.strands[self].state = over;
-  wake(&world.strands[self], most_strands);
+  struct strand *me = &world->strands[self];
+  me->state = over;
+  wake_own(me, most_strands);
   hand_on();
   self = -1;
-  __real_pthread_mutex_unlock(&world.lock);
   return result;
 }
 
 static int start_strand(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *context) {
   struct start *start = malloc(sizeof *start);
-  int number = add_strand();
+  int number = add_strand(world->strands[self].process);
   *start = (struct start){.body = body, .context = context, .number = number};
   int code = __real_pthread_create(thread, attributes, begin_strand, start);
   if (code != 0) abort();
-  world.strands[number].thread = *thread;
+  world->strands[number].thread = *thread;
   return code;
 }
 
 REAL(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *context) {
   if (self < 0) return __real_pthread_create(thread, attributes, body, context);
-  __real_pthread_mutex_lock(&world.lock);
   int code = start_strand(thread, attributes, body, context);
-  __real_pthread_mutex_unlock(&world.lock);
   point();
   return code;
 }
 
 REAL(int, pthread_join, pthread_t thread, void **result) {
-  if (self >= 0) {
-    __real_pthread_mutex_lock(&world.lock);
-    for (int i = 0; i < world.count; i++) {
-      struct strand *one = &world.strands[i];
-      if (pthread_equal(one->thread, thread) && one->state != over) wait_as(waiting, one, never);
-    }
-    __real_pthread_mutex_unlock(&world.lock);
+  if (self < 0) return __real_pthread_join(thread, result);
+  for (int i = 0; i < world->count; i++) {
+    struct strand *one = &world->strands[i];
+    if (one->process != world->strands[self].process || !pthread_equal(one->thread, thread)) continue;
+    if (one->state != over) wait_as(waiting, one, NEVER);
   }
   return __real_pthread_join(thread, result);
+}
+
+void world_begin(uint64_t seed, bool traces) {
+  // One that this process has inherited is another seed's.
+  if (world) munmap(world, sizeof *world);
+  world = mmap(NULL, sizeof *world, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (world == MAP_FAILED) abort();
+  world->count = director + 1;
+  world->process_count = 1;
+  world->processes[0].is_alive = true;
+  world->strands[director] = (struct strand){.state = ready, .until = NEVER};
+  world->random = seed;
+  world->traces = traces;
+  world->next_port = 40000;
+  world->counts = (struct world_counts){.trace = 0xCBF29CE484222325};
+}
+
+struct world_counts world_count(void) {
+  world->counts.time = world->now;
+  return world->counts;
+}
+
+uint64_t world_draw(uint64_t bound) { return draw() % bound; }
+
+void world_say(const char *line) {
+  int mine = self;
+  self = mine < 0 ? director : mine;
+  note("%s", line);
+  self = mine;
 }
 
 struct body {
@@ -223,176 +268,110 @@ static void *run_body(void *raw) {
 struct world_counts world_run(uint64_t seed, int count, void (*run)(void *, int), void *context) {
   struct body bodies[most_strands];
   pthread_t threads[most_strands];
-  __real_pthread_mutex_lock(&world.lock);
-  world.count = world.now = world.points = world.losses = 0;
-  memset(world.told, 0, sizeof world.told);
-  world.random = seed;
-  world.counts = (struct world_counts){.trace = 0xCBF29CE484222325};
-  struct timespec start;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  world.begun = (uint64_t)start.tv_sec * 1000000000 + (uint64_t)start.tv_nsec;
+  world_begin(seed, false);
+  world->has_order_only = true;
+  self = director;
   for (int i = 0; i < count; i++) {
     bodies[i] = (struct body){.run = run, .context = context, .number = i};
     start_strand(&threads[i], NULL, run_body, &bodies[i]);
   }
-  world.running = -1;
-  hand_on();
-  while (world.running >= 0) __real_pthread_cond_wait(&world.all_over, &world.lock);
-  world.counts.time = world.now;
-  struct world_counts counts = world.counts;
-  __real_pthread_mutex_unlock(&world.lock);
+  world_turn(NEVER, 0);
+  struct world_counts counts = world_count();
+  self = -1;
   if (!counts.is_stuck) for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
   return counts;
 }
 
-// MARK: Locks and conditions
+// MARK: Processes
 
-REAL(int, pthread_mutex_lock, pthread_mutex_t *mutex) {
-  if (self < 0) return __real_pthread_mutex_lock(mutex);
-  point();
-  while (__real_pthread_mutex_trylock(mutex) != 0) {
-    __real_pthread_mutex_lock(&world.lock);
-    wait_as(waiting, mutex, never);
-    __real_pthread_mutex_unlock(&world.lock);
+/// How many descriptors this process has open.
+static int open_files(void) {
+  int count = 0;
+  for (int i = 0; i < most_files; i++) count += fcntl(i, F_GETFD) != -1;
+  return count;
+}
+
+/// How many other threads this process still has.
+static int threads_left(void) {
+  int count = 0;
+  for (int i = 0; i < world->count; i++) {
+    struct strand *one = &world->strands[i];
+    count += i != self && one->process == world->strands[self].process && one->state != over;
   }
-  return 0;
+  return count;
 }
 
-REAL(int, pthread_mutex_trylock, pthread_mutex_t *mutex) {
-  point();
-  return __real_pthread_mutex_trylock(mutex);
-}
-
-REAL(int, pthread_mutex_unlock, pthread_mutex_t *mutex) {
-  int code = __real_pthread_mutex_unlock(mutex);
-  if (self < 0) return code;
-  __real_pthread_mutex_lock(&world.lock);
-  wake(mutex, most_strands);
-  __real_pthread_mutex_unlock(&world.lock);
-  return code;
-}
-
-static int wait_for(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until) {
-  __real_pthread_mutex_lock(&world.lock);
-  __real_pthread_mutex_unlock(mutex);
-  wake(mutex, most_strands);
-  wait_as(waiting, condition, until);
-  bool is_late = until <= world.now;
-  __real_pthread_mutex_unlock(&world.lock);
-  __wrap_pthread_mutex_lock(mutex);
-  return is_late ? ETIMEDOUT : 0;
-}
-
-REAL(int, pthread_cond_wait, pthread_cond_t *condition, pthread_mutex_t *mutex) {
-  return self < 0 ? __real_pthread_cond_wait(condition, mutex) : wait_for(condition, mutex, never);
-}
-
-REAL(int, pthread_cond_timedwait, pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *end) {
-  if (self < 0) return __real_pthread_cond_timedwait(condition, mutex, end);
-  uint64_t moment = (uint64_t)end->tv_sec * 1000000000 + (uint64_t)end->tv_nsec;
-  return wait_for(condition, mutex, moment < world.begun ? 0 : moment - world.begun);
-}
-
-static void call(pthread_cond_t *condition, int most) {
-  if (self < 0) return;
-  __real_pthread_mutex_lock(&world.lock);
-  wake(condition, most);
-  __real_pthread_mutex_unlock(&world.lock);
-}
-
-REAL(int, pthread_cond_signal, pthread_cond_t *condition) {
-  call(condition, 1);
-  return __real_pthread_cond_signal(condition);
-}
-
-REAL(int, pthread_cond_broadcast, pthread_cond_t *condition) {
-  call(condition, most_strands);
-  return __real_pthread_cond_broadcast(condition);
-}
-
-// MARK: Time
-
-REAL(int, clock_gettime, clockid_t clock, struct timespec *time) {
-  if (self < 0 || (clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)) return __real_clock_gettime(clock, time);
-  uint64_t now = world.begun + world.now;
-  *time = (struct timespec){.tv_sec = (time_t)(now / 1000000000), .tv_nsec = (long)(now % 1000000000)};
-  return 0;
-}
-
-static bool is_file(int file) { return 0 <= file && file < most_files; }
-
-REAL(int, timerfd_settime, int timer, int flags, const struct itimerspec *new, struct itimerspec *old) {
-  if (self < 0) return __real_timerfd_settime(timer, flags, new, old);
-  if (!is_file(timer)) abort();
-  uint64_t moment = (uint64_t)new->it_value.tv_sec * 1000000000 + (uint64_t)new->it_value.tv_nsec;
-  world.timers[timer] = moment <= world.begun ? 1 : moment - world.begun;
-  return 0;
-}
-
-REAL(int, close, int file) {
-  if (is_file(file)) world.timers[file] = 0;
-  return __real_close(file);
-}
-
-REAL(int, poll, struct pollfd *files, nfds_t count, int timeout) {
-  if (self < 0) return __real_poll(files, count, timeout);
-  uint64_t until = timeout < 0 ? never : world.now + (uint64_t)timeout * 1000000;
-  for (nfds_t i = 0; i < count; i++) {
-    uint64_t moment = is_file(files[i].fd) ? world.timers[files[i].fd] : 0;
-    if (moment != 0 && moment < until) until = moment;
+int world_start(int (*body)(void *), void *context) {
+  self = director;
+  int process = world->process_count++;
+  if (process >= most_processes) abort();
+  int strand = add_strand(process);
+  world->processes[process] = (struct process){.result = -1, .is_alive = true};
+  pid_t child = fork();
+  if (child < 0) abort();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    self = strand;
+    world->strands[strand].thread = pthread_self();
+    await_turn(self);
+    int before = open_files(), result = body(context), left = threads_left();
+    // Threads that nothing waits for end soon.
+    for (int i = 0; i < 100 && left > 0; i++, left = threads_left()) wait_as(waiting, NULL, world->now + 100000000);
+    int files = open_files() - before;
+    note("ends with %d, and has left %d threads, %d descriptors", result, left, files);
+    left += files;
+    own()->result = result;
+    own()->left = left;
+    world->has_ended = true;
+    world->strands[self].until = NEVER;
+    pass(director);
+    // The director ends it.
+    while (true) pause();
   }
-  __real_pthread_mutex_lock(&world.lock);
-  world.strands[self].files = files;
-  world.strands[self].file_count = count;
-  wait_as(polling, NULL, until);
-  __real_pthread_mutex_unlock(&world.lock);
-  int found = __real_poll(files, count, 0);
-  for (nfds_t i = 0; i < count; i++) {
-    if (!is_file(files[i].fd) || world.timers[files[i].fd] == 0 || world.now < world.timers[files[i].fd]) continue;
-    if (files[i].revents == 0) found++;
-    files[i].revents |= POLLIN;
-  }
-  return found;
+  world->processes[process].id = child;
+  note("starts process %d", process);
+  self = -1;
+  return process;
 }
 
-// MARK: Files
-
-void world_lose_writes(void) { world.losses++; }
-
-static bool tells_loss(int file) {
-  if (!is_file(file) || self < 0 || world.told[file] == world.losses) return false;
-  world.told[file] = world.losses;
-  errno = EIO;
-  return true;
+static void bury(int number, bool is_silent) {
+  struct process *process = &world->processes[number];
+  if (!process->is_alive) return;
+  kill(process->id, SIGKILL);
+  waitpid(process->id, NULL, 0);
+  process->is_alive = false;
+  for (int i = director + 1; i < world->count; i++) {
+    if (world->strands[i].process == number) world->strands[i].state = over;
+  }
+  if (is_silent) silence(number);
+  for (int i = 0; i < most_files; i++) close_object(&process->files[i]);
+  release_locks();
 }
 
-#define SYNCING(name) \
-  REAL(int, name, int file) { \
-    point(); \
-    int code = __real_##name(file); \
-    bool is_lost = tells_loss(file); \
-    point(); \
-    if (is_lost) errno = EIO; \
-    return is_lost ? -1 : code; \
+void world_kill(int process, bool with_machine) {
+  self = director;
+  note("kills process %d%s", process, with_machine ? " with its machine" : "");
+  bury(process, with_machine);
+  self = -1;
+}
+
+int world_result(int process) { return world->processes[process].result; }
+
+int world_left(int process) { return world->processes[process].left; }
+
+enum world_news world_turn(uint64_t until, uint64_t points) {
+  world->has_alarm = world->has_ended = world->counts.is_stuck = false;
+  world->alarm = points;
+  self = director;
+  wait_as(waiting, NULL, until);
+  self = -1;
+  world->alarm = 0;
+  if (world->has_ended) {
+    for (int i = 1; i < world->process_count; i++) {
+      if (world->processes[i].is_alive && world->processes[i].result >= 0) bury(i, false);
+    }
+    return world_ended;
   }
-
-SYNCING(fsync)
-SYNCING(fdatasync)
-SYNCING(syncfs)
-
-#define POINTED(result, name, parameters, arguments) \
-  result __real_##name parameters; \
-  result __wrap_##name parameters { \
-    point(); \
-    return __real_##name arguments; \
-  }
-
-POINTED(int, flock, (int file, int operation), (file, operation))
-POINTED(int, mkdirat, (int folder, const char *name, mode_t mode), (folder, name, mode))
-POINTED(int, unlinkat, (int folder, const char *name, int flags), (folder, name, flags))
-POINTED(int, renameat2, (int from, const char *name, int to, const char *new, unsigned flags), (from, name, to, new, flags))
-POINTED(int, ftruncate, (int file, off_t size), (file, size))
-POINTED(ssize_t, pwrite, (int file, const void *bytes, size_t count, off_t place), (file, bytes, count, place))
-POINTED(ssize_t, write, (int file, const void *bytes, size_t count), (file, bytes, count))
-POINTED(
-  long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f))
+  if (world->has_alarm) return world_alarm;
+  return world->counts.is_stuck ? world_stuck : world_moment;
+}

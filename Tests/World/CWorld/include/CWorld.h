@@ -1,28 +1,89 @@
-/// One thread at a time, in an order that a seed decides.
+/// One thread at a time, in an order that a seed decides; and the time, the network and the files of
+/// the processes that these threads belong to.
 ///
 /// The linker's --wrap leads the calls of the product's objects here, and not those of the C library
-/// or of the runtime. A thread that `world_run` has started, or that such a thread started, is a strand:
-/// it has the baton while it runs, and hands it on at locks, waits, and calls that change or sync
-/// files. Time passes only while every strand waits.
+/// or of the runtime. A thread that `world_run` or `world_start` has started, or that such a thread
+/// started, is a strand: it has the baton while it runs, and hands it on at locks, waits, and calls
+/// that change or sync files. Time passes only while every strand waits, apart from a little for each
+/// call. The thread that has begun the world directs it: it has the baton whenever no strand has it.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/// What every strand of a run has done, for its report.
+/// What every strand has done since the world began, for its report.
 struct world_counts {
   uint64_t switches;
-  /// A number that is the same if, and only if, the order was.
+  /// A number that is the same if, and only if, the order and the events were.
   uint64_t trace;
   /// How many nanoseconds have passed.
   uint64_t time;
+  /// The places where another strand could go on.
+  uint64_t points;
   /// Whether every strand waited for another one, without a moment.
   bool is_stuck;
 };
 
-/// Runs bodies as strands until all have ended; a stuck run ends too, with its strands left waiting.
+/// Runs bodies as strands of this process until all have ended; a stuck run ends too, with its strands
+/// left waiting.
 struct world_counts world_run(uint64_t seed, int count, void (*body)(void *context, int number), void *context);
 
 /// From here on what was written before is lost, and each open file is told so once, as the kernel does:
 /// by the next call that syncs it, or its file system.
 void world_lose_writes(void);
+
+// The director's calls.
+
+/// Begins a world of several processes. With `traces`, each event is a line on standard output.
+void world_begin(uint64_t seed, bool traces);
+
+/// The counts so far.
+struct world_counts world_count(void);
+
+/// A number below a bound, as the seed decides.
+uint64_t world_draw(uint64_t bound);
+
+/// Writes a line into the trace.
+void world_say(const char *line);
+
+/// Starts a process with one strand, which runs a body; its result is the process's. Returns its number.
+int world_start(int (*body)(void *context), void *context);
+
+enum world_news {
+  /// The moment has come.
+  world_moment,
+  /// A process has ended.
+  world_ended,
+  /// The number of points has passed.
+  world_alarm,
+  /// Every strand waits for another one, without a moment.
+  world_stuck,
+};
+
+/// Lets the strands go on until there is news, at a moment at the latest, or after a number of points
+/// (0: without an end).
+enum world_news world_turn(uint64_t until, uint64_t points);
+
+/// The result of a process that has ended; -1 while it runs, and if it has died.
+int world_result(int process);
+
+/// How many threads and descriptors a process that has ended had left.
+int world_left(int process);
+
+/// Ends a process at once. If its machine ends with it, its connections fall silent; else they end.
+void world_kill(int process, bool with_machine);
+
+/// Cuts a connection, as the seed decides which, or lets nothing pass on it for some time. Returns
+/// whether there was one.
+bool world_cut(uint64_t for_nanoseconds);
+
+/// Starts this program again, where its addresses and hashes are not the same each time; from here on
+/// OpenSSL's random numbers are the seed's, in strands.
+void world_settle(char **arguments);
+
+/// From here on this process and its children have a file system of their own, in which there is nothing
+/// but folders for two devices.
+void world_ground(void);
+
+/// Makes a copy of this process, which has only one thread.
+int world_fork(void);

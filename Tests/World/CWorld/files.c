@@ -1,0 +1,305 @@
+#define _GNU_SOURCE
+#include "world.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+// MARK: Statuses
+
+/// What the world knows of a file; the numbers are in the order in which files are first seen.
+static struct inode *inode_of(ino_t real) {
+  uint64_t place = (uint64_t)real * 0x9E3779B97F4A7C15 >> 32;
+  for (int i = 0; i < most_inodes; i++) {
+    struct inode *one = &world->inodes[(place + (uint64_t)i) % most_inodes];
+    if (one->real == real && one->number != 0) return one;
+    if (one->number != 0) continue;
+    if (++world->inode_count > most_inodes / 2) abort();
+    *one = (struct inode){.real = real, .number = world->inode_count};
+    return one;
+  }
+  abort();
+}
+
+int __real_fstat(int, struct stat *);
+int __real_fstatat(int, const char *, struct stat *, int);
+
+static void touch(ino_t real, bool has_content) {
+  struct inode *one = inode_of(real);
+  one->changed = world->now += 1;
+  if (has_content) one->modified = one->changed;
+}
+
+static void touch_file(int file, bool has_content) {
+  struct stat status;
+  if (self >= 0 && __real_fstat(file, &status) == 0) touch(status.st_ino, has_content);
+}
+
+static void touch_name(int folder, const char *name) {
+  struct stat status;
+  if (self >= 0 && __real_fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) touch(status.st_ino, false);
+}
+
+/// Files that the program dates itself are older than the machine.
+enum { dated_by_kernel = 1500000000 };
+
+static void date(int64_t *second, uint64_t moment, int64_t *nanosecond) {
+  *second = first_second + (int64_t)(moment / 1000000000);
+  *nanosecond = (int64_t)(moment % 1000000000);
+}
+
+static void translate(struct stat *status) {
+  if (self < 0) return;
+  struct inode *one = inode_of(status->st_ino);
+  status->st_ino = one->number;
+  status->st_dev = 77;
+  date(&status->st_ctim.tv_sec, one->changed, &status->st_ctim.tv_nsec);
+  status->st_atim = status->st_ctim;
+  if (status->st_mtim.tv_sec > dated_by_kernel) date(&status->st_mtim.tv_sec, one->modified, &status->st_mtim.tv_nsec);
+}
+
+REAL(int, fstat, int file, struct stat *status) {
+  int code = __real_fstat(file, status);
+  if (code == 0) translate(status);
+  return code;
+}
+
+REAL(int, fstatat, int folder, const char *name, struct stat *status, int flags) {
+  int code = __real_fstatat(folder, name, status, flags);
+  if (code == 0) translate(status);
+  return code;
+}
+
+REAL(int, statx, int folder, const char *name, int flags, unsigned mask, struct statx *status) {
+  int code = __real_statx(folder, name, flags, mask, status);
+  if (code != 0 || self < 0) return code;
+  struct inode *one = inode_of(status->stx_ino);
+  int64_t second, nanosecond;
+  status->stx_ino = one->number;
+  status->stx_dev_major = 0;
+  status->stx_dev_minor = 77;
+  date(&second, one->changed, &nanosecond);
+  status->stx_ctime.tv_sec = second;
+  status->stx_ctime.tv_nsec = (unsigned)nanosecond;
+  status->stx_atime = status->stx_ctime;
+  if (status->stx_mtime.tv_sec <= dated_by_kernel) return 0;
+  date(&second, one->modified, &nanosecond);
+  status->stx_mtime.tv_sec = second;
+  status->stx_mtime.tv_nsec = (unsigned)nanosecond;
+  return 0;
+}
+
+REAL(int, fstatfs, int file, struct statfs *status) {
+  int code = __real_fstatfs(file, status);
+  if (self >= 0) memset(&status->f_fsid, 7, sizeof status->f_fsid);
+  return code;
+}
+
+REAL(int, fstatvfs, int file, struct statvfs *status) {
+  int code = __real_fstatvfs(file, status);
+  if (self < 0) return code;
+  status->f_bsize = status->f_frsize = 4096;
+  status->f_blocks = status->f_bfree = status->f_bavail = 1 << 20;
+  status->f_files = status->f_ffree = status->f_favail = 1 << 20;
+  return code;
+}
+
+// MARK: Opening and closing
+
+static int open_at(int folder, const char *name, int flags, mode_t mode) {
+  if (self < 0) return (int)syscall(SYS_openat, folder, name, flags, mode);
+  bool may_change = flags & (O_CREAT | O_TRUNC);
+  if (may_change) point();
+  struct stat status;
+  bool is_new = (flags & O_CREAT) && __real_fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0;
+  int file = (int)syscall(SYS_openat, folder, name, flags, mode);
+  if (file < 0) return file;
+  if (file < most_files) own()->told[file] = world->losses;
+  if (is_new && __real_fstat(folder, &status) == 0) touch(status.st_ino, true);
+  if (is_new || (flags & O_TRUNC)) touch_file(file, true);
+  if (may_change) note("opens %s with %x: %d", name, flags, file);
+  return file;
+}
+
+#define OPENING(name, parameters, folder) \
+  int name parameters { \
+    va_list arguments; \
+    va_start(arguments, flags); \
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0; \
+    va_end(arguments); \
+    return open_at(folder, path, flags, mode); \
+  }
+
+// The library that calls these for Swift is not the product's own object.
+OPENING(open, (const char *path, int flags, ...), AT_FDCWD)
+OPENING(openat, (int at, const char *path, int flags, ...), at)
+
+/// What waits for a lock of any process.
+static const char locks;
+
+void release_locks(void) { wake(&locks, -1, most_strands); }
+
+REAL(int, close, int file) {
+  if (self >= 0) close_object(file_of(file));
+  int code = __real_close(file);
+  if (self >= 0) release_locks();
+  return code;
+}
+
+REAL(int, flock, int file, int operation) {
+  if (self < 0) return __real_flock(file, operation);
+  point();
+  if (operation & LOCK_UN) release_locks();
+  while (true) {
+    int code = __real_flock(file, operation | (operation & LOCK_UN ? 0 : LOCK_NB));
+    if (code == 0 || errno != EWOULDBLOCK || (operation & LOCK_NB)) return code;
+    wait_as(waiting, &locks, NEVER);
+  }
+}
+
+// MARK: Syncs
+
+void world_lose_writes(void) { world->losses++; }
+
+static bool tells_loss(int file) {
+  if (self < 0 || file < 0 || file >= most_files || own()->told[file] == world->losses) return false;
+  own()->told[file] = world->losses;
+  return true;
+}
+
+#define SYNCING(name) \
+  REAL(int, name, int file) { \
+    if (self < 0) return __real_##name(file); \
+    point(); \
+    bool is_lost = tells_loss(file); \
+    note(#name " %d: %d", file, is_lost); \
+    point(); \
+    if (is_lost) errno = EIO; \
+    return is_lost ? -1 : 0; \
+  }
+
+SYNCING(fsync)
+SYNCING(fdatasync)
+SYNCING(syncfs)
+
+// MARK: Changes
+
+/// A call that changes an open file.
+#define CHANGING(result, name, parameters, arguments, has_content) \
+  result __real_##name parameters; \
+  result __wrap_##name parameters { \
+    if (self < 0) return __real_##name arguments; \
+    point(); \
+    result code = __real_##name arguments; \
+    int error = errno; \
+    if (code >= 0) touch_file(file, has_content); \
+    note(#name " %d: %ld", file, (long)code); \
+    errno = error; \
+    return code; \
+  }
+
+CHANGING(int, ftruncate, (int file, off_t size), (file, size), true)
+CHANGING(ssize_t, pwrite, (int file, const void *bytes, size_t count, off_t place), (file, bytes, count, place), true)
+CHANGING(ssize_t, write, (int file, const void *bytes, size_t count), (file, bytes, count), true)
+CHANGING(int, fallocate, (int file, int mode, off_t from, off_t count), (file, mode, from, count), true)
+CHANGING(int, fchmod, (int file, mode_t mode), (file, mode), false)
+CHANGING(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), false)
+CHANGING(int, futimens, (int file, const struct timespec times[2]), (file, times), false)
+CHANGING(int, fremovexattr, (int file, const char *name), (file, name), false)
+CHANGING(
+  int, fsetxattr, (int file, const char *name, const void *value, size_t size, int flags),
+  (file, name, value, size, flags), false)
+
+/// A call that changes a name in a folder.
+#define NAMING(name, parameters, arguments, folder, path, changes_folder) \
+  int __real_##name parameters; \
+  int __wrap_##name parameters { \
+    if (self < 0) return __real_##name arguments; \
+    point(); \
+    touch_name(folder, path); \
+    int code = __real_##name arguments; \
+    int error = errno; \
+    if (code == 0) touch_name(folder, path); \
+    if (code == 0 && changes_folder) touch_file(folder, true); \
+    note(#name " %s: %d", path, code); \
+    errno = error; \
+    return code; \
+  }
+
+NAMING(mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), at, path, true)
+NAMING(unlinkat, (int at, const char *path, int flags), (at, path, flags), at, path, true)
+NAMING(symlinkat, (const char *target, int at, const char *path), (target, at, path), at, path, true)
+NAMING(
+  linkat, (int from, const char *old, int at, const char *path, int flags), (from, old, at, path, flags), at, path,
+  true)
+NAMING(fchmodat, (int at, const char *path, mode_t mode, int flags), (at, path, mode, flags), at, path, false)
+NAMING(
+  fchownat, (int at, const char *path, uid_t user, gid_t group, int flags), (at, path, user, group, flags), at, path,
+  false)
+NAMING(
+  utimensat, (int at, const char *path, const struct timespec times[2], int flags), (at, path, times, flags), at, path,
+  false)
+
+REAL(int, renameat2, int from, const char *old, int to, const char *new, unsigned flags) {
+  if (self < 0) return __real_renameat2(from, old, to, new, flags);
+  point();
+  touch_name(to, new);
+  int code = __real_renameat2(from, old, to, new, flags), error = errno;
+  if (code == 0) {
+    touch_name(to, new);
+    touch_name(from, old);
+    touch_file(from, true);
+    touch_file(to, true);
+  }
+  note("renameat2 %s to %s: %d", old, new, code);
+  errno = error;
+  return code;
+}
+
+// MARK: The kernel's other calls
+
+REAL(ssize_t, getrandom, void *bytes, size_t count, unsigned flags) {
+  if (self < 0) return __real_getrandom(bytes, count, flags);
+  for (size_t i = 0; i < count; i++) ((unsigned char *)bytes)[i] = (unsigned char)draw();
+  return (ssize_t)count;
+}
+
+/// The runtime gets its random numbers from here, too.
+long syscall(long number, ...) {
+  long a[6];
+  va_list arguments;
+  va_start(arguments, number);
+  for (int i = 0; i < 6; i++) a[i] = va_arg(arguments, long);
+  va_end(arguments);
+  if (number == SYS_getrandom && self >= 0) return __wrap_getrandom((void *)a[0], (size_t)a[1], 0);
+  if (number == SYS_fchmodat2 && self >= 0) {
+    point();
+    note("fchmodat2 %s", (const char *)a[1]);
+    touch_name((int)a[0], (const char *)a[1]);
+  }
+  long result;
+  register long r10 __asm__("r10") = a[3];
+  register long r8 __asm__("r8") = a[4];
+  register long r9 __asm__("r9") = a[5];
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  if (result < 0 && result > -4096) {
+    errno = (int)-result;
+    return -1;
+  }
+  return result;
+}

@@ -1,0 +1,151 @@
+import CWorld
+import Foundation
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+
+/// One seed: two users want everything on the new device, and start their command again until it is.
+struct Course {
+  /// A user with a command that is started again until it succeeds.
+  private struct User {
+    let name: String
+    let start: () -> CInt
+    /// The running process.
+    var process: CInt?
+    var startsAt: UInt64?
+    var starts = 0
+    var isDone = false
+  }
+
+  private static let second: UInt64 = 1_000_000_000
+  /// How often a user tries: nothing that the world does lasts that long.
+  private static let mostStarts = 40
+  /// How long an end may run after the other one has ended.
+  private static let longestEnd = 3600 * second
+
+  private var tally = Tally()
+  private var users: [User]
+  private var faults: Int
+  private let whole: Tree
+
+  static func run(_ seed: UInt64, isCalm: Bool, traces: Bool) -> (Tally, String?) {
+    world_ground()
+    world_begin(seed, traces)
+    var planter = Planter(seed: seed, in: Ends.source)
+    let roots = planter.plant()
+    var course = Course(roots, isCalm: isCalm)
+    let broken = course.run()
+    let counts = world_count()
+    course.tally.switches = counts.switches
+    course.tally.trace = counts.trace
+    return (course.tally, broken)
+  }
+
+  private init(_ roots: [String], isCalm: Bool) {
+    whole = Tree(Ends.source)
+    faults = isCalm ? 0 : Int(world_draw(6))
+    let streams = [nil, 1, 2, 3][Int(world_draw(4))] as UInt32?
+    users = [
+      User(name: "receiver", start: { Ends.start(Ends.receive) }, startsAt: 0),
+      User(
+        name: "sender", start: { Ends.start { try Ends.send(roots, streams: streams) } },
+        startsAt: Self.second + world_draw(2 * Self.second)),
+    ]
+  }
+
+  private var now: UInt64 { world_count().time }
+
+  private mutating func run() -> String? {
+    while true {
+      for index in users.indices where users[index].startsAt.map({ $0 <= now }) ?? false { start(index) }
+      if users.contains(where: \.isDone), users.allSatisfy({ $0.process == nil }) { return judge() }
+      let starts = users.compactMap(\.startsAt).min()
+      let until = starts ?? now + Self.longestEnd
+      let points = faults > 0 ? 1 + world_draw(UInt64(1) << (4 + world_draw(10))) : 0
+      switch world_turn(until, points) {
+      case world_moment:
+        if starts == nil { return "\(running) does not end" }
+      case world_stuck: return "\(running) waits without an end"
+      case world_alarm:
+        faults -= 1
+        harm()
+      default:
+        if let broken = reap() { return broken }
+      }
+    }
+  }
+
+  private var running: String { users.filter { $0.process != nil }.map(\.name).joined(separator: " and ") }
+
+  private mutating func start(_ index: Int) {
+    users[index].startsAt = nil
+    users[index].starts += 1
+    users[index].process = users[index].start()
+  }
+
+  /// Takes note of the processes that have ended.
+  private mutating func reap() -> String? {
+    for index in users.indices {
+      guard let process = users[index].process, world_result(process) >= 0 else { continue }
+      let (result, left) = (world_result(process), world_left(process))
+      users[index].process = nil
+      if left > 0 { return "the \(users[index].name) has left \(left) threads or descriptors" }
+      if result == 0 { users[index].isDone = true } else if let broken = again(index, result) { return broken }
+    }
+    return nil
+  }
+
+  /// The user starts the command again, if there is a reason.
+  private mutating func again(_ index: Int, _ result: CInt? = nil) -> String? {
+    // The other end has everything, or knows that.
+    if users.contains(where: \.isDone) { return nil }
+    guard users[index].starts < Self.mostStarts else {
+      return "the \(users[index].name) does not succeed: it ends with \(result.map { "\($0)" } ?? "a kill")"
+    }
+    users[index].startsAt = now + world_draw(5 * Self.second)
+    return nil
+  }
+
+  private mutating func harm() {
+    switch world_draw(6) {
+    case 0, 1, 2:
+      let running = users.indices.filter { users[$0].process != nil }
+      guard !running.isEmpty else { return }
+      let index = running[Int(world_draw(UInt64(running.count)))]
+      world_kill(users[index].process!, false)
+      users[index].process = nil
+      tally.kills += 1
+      _ = again(index)
+    case 3, 4: if world_cut(0) { tally.cuts += 1 }
+    default: if world_cut(world_draw(100 * Self.second)) { tally.stalls += 1 }
+    }
+  }
+
+  /// What lies in the folders at last.
+  private func judge() -> String? {
+    var there = Tree(Ends.destination)
+    // A receiver that was killed behind its last message has not tidied up.
+    if !users[0].isDone { there = there.withoutStaging }
+    if let difference = there.difference(from: whole) { return difference }
+    if let difference = Tree(Ends.source).difference(from: whole) { return "the source: \(difference)" }
+    for home in [Ends.oldHome, Ends.newHome] {
+      do {
+        if let damaged = try TransferStore(home: Array(home.utf8)).list().damaged.first {
+          return "the record \(damaged.identifier) in \(home): \(damaged.reason)"
+        }
+      } catch {
+        return "the records in \(home): \(error.message)"
+      }
+    }
+    return nil
+  }
+}
+
+extension Tree {
+  fileprivate var withoutStaging: Tree {
+    var tree = self
+    tree.items = items.filter { !$0.key.hasPrefix(".peer-") }
+    return tree
+  }
+}

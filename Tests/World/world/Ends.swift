@@ -1,0 +1,111 @@
+import CWorld
+import Foundation
+import MigrationArchive
+import MigrationEngine
+import MigrationSystem
+import MigrationTransfer
+import MigrationWire
+import PeerTransfer
+
+/// The processes of the two devices, as the command starts them.
+enum Ends {
+  static let ground = "/dev/shm"
+  static let source = "\(ground)/old"
+  static let destination = "\(ground)/new"
+  static let oldHome = "\(ground)/old-home"
+  static let newHome = "\(ground)/new-home"
+  private static let port: UInt16 = 47470
+  private static let patience = 60.0
+  private static let code = PairingCode(number: 1_234_567)
+
+  private final class Conduct {
+    let body: () throws -> Void
+
+    init(_ body: @escaping () throws -> Void) { self.body = body }
+
+    /// Returns the result of the process.
+    func run() -> CInt {
+      do {
+        try body()
+        return 0
+      } catch let failure as TransferFailure {
+        world_say("fails: \(failure.message)")
+        return failure.kind.rawValue
+      } catch {
+        world_say("fails: \(error)")
+        return 1
+      }
+    }
+  }
+
+  /// Starts a process; returns its number.
+  static func start(_ body: @escaping () throws -> Void) -> CInt {
+    let conduct = Conduct(body)
+    return withExtendedLifetime(conduct) {
+      world_start(
+        { Unmanaged<Conduct>.fromOpaque($0!).takeUnretainedValue().run() }, Unmanaged.passUnretained(conduct).toOpaque()
+      )
+    }
+  }
+
+  /// `peer receive`.
+  static func receive() throws {
+    var options = Receiver.Options(
+      listen: HostAndPort(host: "127.0.0.1", port: port), label: "new", software: "world", giveUpAfter: patience)
+    options.code = code
+    let importer = try FolderImporter(
+      into: Array(destination.utf8), preserving: Preserved(), atMost: nil, existing: nil)
+    let result = try PeerReceiver.receive(
+      options, into: importer, memory: TransferStore(home: Array(newHome.utf8)), isAnnounced: false
+    ) {
+      tell("receiver", $0)
+    } stopping: { _ in
+    }
+    world_say("receives \(result.total)")
+  }
+
+  /// `peer send`, of everything in the source's folder.
+  static func send(_ roots: [String], streams: UInt32?) throws {
+    let options = Sender.Options(
+      target: .host(HostAndPort(host: "127.0.0.1", port: port)), label: "old", software: "world", streams: streams,
+      giveUpAfter: patience)
+    let sources = try FolderSource(
+      sending: roots.map { Array("\(Self.source)/\($0)".utf8) }, selecting: Selection(), withOwners: false,
+      notice: { _ in })
+    let code = code
+    let result = try PeerSender.send(
+      [sources], options, memory: TransferStore(home: Array(oldHome.utf8))
+    ) {
+      tell("sender", $0)
+    } stopping: { _ in
+    } choosing: { (_, _) throws(TransferFailure) in
+      throw TransferFailure(.usage, "there is nothing to choose")
+    } code: { (_, _) throws(TransferFailure) in
+      TypedCode(code: code)
+    }
+    world_say("sends \(result.total)")
+  }
+
+  private static func tell(_ end: String, _ event: TransferEvent) {
+    if case .progress = event { return }
+    world_say("\(end): \(event)")
+  }
+
+  private final class WarmUp {
+    let bodies = [Conduct { try receive() }, Conduct { try send(["warm"], streams: 1) }]
+  }
+
+  /// Runs both ends once in this process, so that what a process does only once is done.
+  static func warmUp() {
+    world_ground()
+    let file = open("\(ground)/old/warm", O_WRONLY | O_CREAT, 0o644)
+    close(file)
+    let warmUp = WarmUp()
+    let counts = world_run(
+      1, 2,
+      { raw, number in
+        _ = Unmanaged<WarmUp>.fromOpaque(raw!).takeUnretainedValue().bodies[Int(number)].run()
+      }, Unmanaged.passUnretained(warmUp).toOpaque())
+    precondition(!counts.is_stuck, "the ends do not meet")
+  }
+}

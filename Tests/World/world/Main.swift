@@ -1,0 +1,134 @@
+import CWorld
+import Foundation
+import MigrationSystem
+
+/// Runs both ends as the product has them, in a world of which each seed decides everything else.
+///
+/// Usage: world [--seeds N] [--first N] [--calm]
+///        world --seed N [--trace] [--calm]
+@main enum World {
+  static func main() throws {
+    var (seeds, first, only): (UInt64, UInt64, UInt64?) = (200, 1, nil)
+    var (traces, isCalm) = (false, false)
+    var words = CommandLine.arguments.dropFirst()
+    while let word = words.popFirst() {
+      switch word {
+      case "--trace": traces = true
+      case "--calm": isCalm = true
+      case "--seeds", "--first", "--seed":
+        guard let number = words.popFirst().flatMap({ UInt64($0) }) else { usage() }
+        switch word {
+        case "--seeds": seeds = number
+        case "--first": first = number
+        default: only = number
+        }
+      default: usage()
+      }
+    }
+    // A stage whose addresses and hashes differ from run to run would not replay.
+    world_settle(CommandLine.unsafeArgv)
+    SignalSource.ignoreBrokenPipe()
+    Ends.warmUp()
+    if let only {
+      let (tally, broken) = Course.run(only, isCalm: isCalm, traces: traces)
+      if let broken { print("seed \(only): \(broken)") }
+      print("\(tally.words), trace \(String(tally.trace, radix: 16))")
+      exit(broken == nil ? 0 : 1)
+    }
+    let campaign = Campaign(seeds: first..<first + seeds, isCalm: isCalm)
+    exit(campaign.run() ? 0 : 1)
+  }
+
+  private static func usage() -> Never {
+    print("usage: world [--seeds N] [--first N] [--calm], or world --seed N [--trace] [--calm]")
+    exit(2)
+  }
+}
+
+/// Many seeds, each in a process of its own, on every core.
+struct Campaign {
+  let seeds: Range<UInt64>
+  let isCalm: Bool
+  /// How long one seed may take: a guard against hangs, not a promise.
+  private static let bound: CInt = 120_000
+
+  private struct Worker {
+    let seed: UInt64
+    let process: pid_t
+    let output: CInt
+  }
+
+  func run() -> Bool {
+    var (next, workers, sum, failures) = (seeds.lowerBound, [Worker](), Tally(), 0)
+    let begin = BootInstant.now()
+    while true {
+      while workers.count < CurrentProcess.processors, next < seeds.upperBound, failures < 10 {
+        workers.append(start(next))
+        next += 1
+      }
+      guard !workers.isEmpty else { break }
+      var polled = workers.map { pollfd(fd: $0.output, events: Int16(POLLIN), revents: 0) }
+      if poll(&polled, nfds_t(polled.count), Self.bound) == 0 {
+        for worker in workers {
+          print("seed \(worker.seed): takes longer than \(Self.bound / 1000) s")
+          kill(-worker.process, SIGKILL)
+        }
+      }
+      for (index, one) in polled.enumerated().reversed() where one.revents != 0 {
+        let worker = workers.remove(at: index)
+        var tally = Tally()
+        let count = withUnsafeMutableBytes(of: &tally) { read(worker.output, $0.baseAddress!, $0.count) }
+        close(worker.output)
+        waitpid(worker.process, nil, 0)
+        if count != MemoryLayout<Tally>.size { print("seed \(worker.seed): died") }
+        sum.add(tally)
+        if count != MemoryLayout<Tally>.size || tally.isBroken { failures += 1 }
+      }
+    }
+    let seconds = Double(BootInstant.now().nanoseconds - begin.nanoseconds) / 1e9
+    let speed = String(format: "%.0f s, %.1f seeds a second", seconds, Double(next - seeds.lowerBound) / seconds)
+    print("\(next - seeds.lowerBound) seeds, \(failures) failed: \(sum.words); \(speed)")
+    return failures == 0
+  }
+
+  private func start(_ seed: UInt64) -> Worker {
+    fflush(nil)
+    var ends: [CInt] = [0, 0]
+    guard pipe(&ends) == 0 else { fatalError("no pipe: \(errno)") }
+    let process = world_fork()
+    if process != 0 {
+      close(ends[1])
+      return Worker(seed: seed, process: process, output: ends[0])
+    }
+    setpgid(0, 0)
+    close(ends[0])
+    var (tally, broken) = Course.run(seed, isCalm: isCalm, traces: false)
+    if let broken { print("seed \(seed): \(broken), trace \(String(tally.trace, radix: 16))") }
+    fflush(nil)
+    tally.isBroken = broken != nil
+    _ = withUnsafeBytes(of: &tally) { write(ends[1], $0.baseAddress!, $0.count) }
+    exit(0)
+  }
+}
+
+/// What has happened in a world, or in several.
+struct Tally {
+  var kills = 0, powerLosses = 0, cuts = 0, stalls = 0, secondProcesses = 0, resumed = 0
+  var switches: UInt64 = 0, trace: UInt64 = 0
+  var isBroken = false
+
+  mutating func add(_ other: Tally) {
+    kills += other.kills
+    powerLosses += other.powerLosses
+    cuts += other.cuts
+    stalls += other.stalls
+    secondProcesses += other.secondProcesses
+    resumed += other.resumed
+    switches += other.switches
+  }
+
+  var words: String {
+    "\(kills) kills, \(powerLosses) power losses, \(cuts) cuts, \(stalls) stalls, \(secondProcesses) second processes, "
+      + "\(switches) switches"
+  }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import TestSupport
+
+/// The items below a folder, by their paths.
+struct Tree: Equatable {
+  struct Item: Equatable {
+    let mode: UInt32
+    let modified: Int
+    /// The content of a file, the target of a link.
+    let content: [UInt8]
+  }
+
+  var items: [String: Item] = [:]
+
+  /// Reads a folder.
+  init(_ folder: String, below prefix: String = "") {
+    for name in Self.names(of: folder) {
+      let path = "\(folder)/\(name)"
+      var status = stat()
+      guard lstat(path, &status) == 0 else { continue }
+      let (kind, isLink) = (status.st_mode & S_IFMT, status.st_mode & S_IFMT == S_IFLNK)
+      var content: [UInt8] = []
+      if kind == S_IFREG { content = Self.content(path, Int(status.st_size)) }
+      if isLink {
+        content = [UInt8](repeating: 0, count: 4096)
+        content.removeLast(4096 - content.withUnsafeMutableBytes { readlink(path, $0.baseAddress!, 4096) })
+      }
+      items[prefix + name] = Item(
+        mode: isLink ? kind : status.st_mode, modified: isLink ? 0 : status.st_mtim.tv_sec, content: content)
+      if kind == S_IFDIR { items.merge(Tree(path, below: "\(prefix)\(name)/").items) { one, _ in one } }
+    }
+  }
+
+  static func names(of folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  private static func content(_ path: String, _ size: Int) -> [UInt8] {
+    let file = open(path, O_RDONLY)
+    defer { close(file) }
+    var (bytes, done) = ([UInt8](repeating: 0, count: size), 0)
+    while done < size {
+      let count = bytes.withUnsafeMutableBytes { read(file, $0.baseAddress! + done, size - done) }
+      if count <= 0 { break }
+      done += count
+    }
+    return bytes
+  }
+
+  /// What this tree lacks of another one, or has besides; nil if they are the same.
+  func difference(from whole: Tree) -> String? {
+    for (path, item) in whole.items.sorted(by: { $0.key < $1.key }) {
+      guard let here = items[path] else { return "\(path) is lost" }
+      if here.content != item.content { return "\(path) has another content" }
+      if here != item {
+        return "\(path) has the mode \(here.mode) and the time \(here.modified), not \(item.mode) and \(item.modified)"
+      }
+    }
+    return items.keys.sorted().first { whole.items[$0] == nil }.map { "\($0) is there, and was not sent" }
+  }
+}
+
+/// Makes what is sent.
+struct Planter {
+  private var generator: Generator
+  private let folder: String
+  private var files: [String] = []
+
+  init(seed: UInt64, in folder: String) {
+    generator = Generator(seed: seed)
+    self.folder = folder
+  }
+
+  private mutating func below(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
+
+  /// Makes a few roots, and returns their names.
+  mutating func plant() -> [String] {
+    let roots = (0...below(3)).map { "root\($0)" }
+    for root in roots {
+      if below(4) == 0 { file(root) } else { directory(root, depth: 0) }
+    }
+    return roots
+  }
+
+  private mutating func directory(_ path: String, depth: Int) {
+    mkdir("\(folder)/\(path)", 0o755)
+    for index in 0..<below(depth == 0 ? 9 : 4) {
+      let name = "\(path)/\(index)"
+      switch below(12) {
+      case 0 where depth < 3, 1 where depth < 3: directory(name, depth: depth + 1)
+      case 2: symlink("target\(index)", "\(folder)/\(name)")
+      case 3 where !files.isEmpty: link("\(folder)/\(files[below(files.count)])", "\(folder)/\(name)")
+      default: file(name)
+      }
+    }
+    date(path)
+  }
+
+  private mutating func file(_ path: String) {
+    let sizes = [0, 1 + below(3000), 1 + below(3000), 1 + below(3000), 1 + below(100_000), 1 + below(1_500_000)]
+    var bytes = [UInt8](repeating: 0, count: sizes[below(12) == 0 ? 5 : below(5)])
+    let isSparse = below(8) == 0
+    bytes.withUnsafeMutableBytes { words in
+      for place in stride(from: 0, to: words.count / 8 * 8, by: 8) where !isSparse || place / 65536 % 2 == 0 {
+        words.storeBytes(of: generator.next(), toByteOffset: place, as: UInt64.self)
+      }
+    }
+    let file = open("\(folder)/\(path)", O_WRONLY | O_CREAT | O_EXCL, 0o644)
+    _ = write(file, bytes, bytes.count)
+    fchmod(file, [0o644, 0o600, 0o755][below(3)])
+    close(file)
+    date(path)
+    files.append(path)
+  }
+
+  /// Every time is one of the world's past.
+  private mutating func date(_ path: String) {
+    let time = timespec(tv_sec: 900_000_000 + below(1_000_000), tv_nsec: 0)
+    utimensat(AT_FDCWD, "\(folder)/\(path)", [time, time], 0)
+  }
+}
