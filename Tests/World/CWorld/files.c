@@ -33,8 +33,13 @@ static struct inode *inode_of(ino_t real) {
   abort();
 }
 
-int __real_fstat(int, struct stat *);
-int __real_fstatat(int, const char *, struct stat *, int);
+void world_replace(uint64_t file, uint64_t new_file) {
+  struct inode *new = inode_of(new_file);
+  struct inode old = *inode_of(file);
+  new->number = old.number;
+  new->changed = old.changed;
+  new->modified = old.modified;
+}
 
 static void touch(ino_t real, bool has_content) {
   struct inode *one = inode_of(real);
@@ -129,6 +134,8 @@ static int open_at(int folder, const char *name, int flags, mode_t mode) {
   if (file < most_files) own()->told[file] = world->losses;
   if (is_new && __real_fstat(folder, &status) == 0) touch(status.st_ino, true);
   if (is_new || (flags & O_TRUNC)) touch_file(file, true);
+  if (is_new) log_entry(folder, name, false);
+  else if (flags & O_TRUNC) log_file(world_size, file, 0, 0, NULL, 0);
   if (may_change) note("opens %s with %x: %d", name, flags, file);
   return file;
 }
@@ -179,25 +186,26 @@ static bool tells_loss(int file) {
   return true;
 }
 
-#define SYNCING(name) \
+#define SYNCING(name, kind) \
   REAL(int, name, int file) { \
     if (self < 0) return __real_##name(file); \
     point(); \
     bool is_lost = tells_loss(file); \
     note(#name " %d: %d", file, is_lost); \
+    if (!is_lost) log_file(kind, file, 0, 0, NULL, 0); \
     point(); \
     if (is_lost) errno = EIO; \
     return is_lost ? -1 : 0; \
   }
 
-SYNCING(fsync)
-SYNCING(fdatasync)
-SYNCING(syncfs)
+SYNCING(fsync, world_synced)
+SYNCING(fdatasync, world_synced)
+SYNCING(syncfs, world_all_synced)
 
 // MARK: Changes
 
-/// A call that changes an open file.
-#define CHANGING(result, name, parameters, arguments, has_content) \
+/// A call that changes an open file. `noted` tells the log.
+#define CHANGING(result, name, parameters, arguments, has_content, noted) \
   result __real_##name parameters; \
   result __wrap_##name parameters { \
     if (self < 0) return __real_##name arguments; \
@@ -205,52 +213,72 @@ SYNCING(syncfs)
     result code = __real_##name arguments; \
     int error = errno; \
     if (code >= 0) touch_file(file, has_content); \
+    if (code >= 0) noted; \
     note(#name " %d: %ld", file, (long)code); \
     errno = error; \
     return code; \
   }
 
-CHANGING(int, ftruncate, (int file, off_t size), (file, size), true)
-CHANGING(ssize_t, pwrite, (int file, const void *bytes, size_t count, off_t place), (file, bytes, count, place), true)
-CHANGING(ssize_t, write, (int file, const void *bytes, size_t count), (file, bytes, count), true)
-CHANGING(int, fallocate, (int file, int mode, off_t from, off_t count), (file, mode, from, count), true)
-CHANGING(int, fchmod, (int file, mode_t mode), (file, mode), false)
-CHANGING(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), false)
-CHANGING(int, futimens, (int file, const struct timespec times[2]), (file, times), false)
-CHANGING(int, fremovexattr, (int file, const char *name), (file, name), false)
+static void log_times(int file, const struct timespec *times) {
+  log_file(world_time, file, times[1].tv_sec, times[1].tv_nsec, NULL, 0);
+}
+
+static void log_place(int file, int mode, off_t from, off_t count) {
+  if (mode & FALLOC_FL_PUNCH_HOLE) log_file(world_hole, file, from, count, NULL, 0);
+}
+
+CHANGING(
+  int, ftruncate, (int file, off_t size), (file, size), true, log_file(world_size, file, size, 0, NULL, 0))
+CHANGING(
+  ssize_t, pwrite, (int file, const void *bytes, size_t count, off_t place), (file, bytes, count, place), true,
+  log_file(world_content, file, place, 0, bytes, (size_t)code))
+CHANGING(
+  ssize_t, write, (int file, const void *bytes, size_t count), (file, bytes, count), true,
+  log_file(world_content, file, lseek(file, 0, SEEK_CUR) - code, 0, bytes, (size_t)code))
+CHANGING(
+  int, fallocate, (int file, int mode, off_t from, off_t count), (file, mode, from, count), true,
+  log_place(file, mode, from, count))
+CHANGING(int, fchmod, (int file, mode_t mode), (file, mode), false, log_file(world_mode, file, mode, 0, NULL, 0))
+CHANGING(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), false, (void)0)
+CHANGING(
+  int, futimens, (int file, const struct timespec times[2]), (file, times), false, log_times(file, times))
+CHANGING(int, fremovexattr, (int file, const char *name), (file, name), false, (void)0)
 CHANGING(
   int, fsetxattr, (int file, const char *name, const void *value, size_t size, int flags),
-  (file, name, value, size, flags), false)
+  (file, name, value, size, flags), false, (void)0)
 
 /// A call that changes a name in a folder.
-#define NAMING(name, parameters, arguments, folder, path, changes_folder) \
+#define NAMING(name, parameters, arguments, changes_folder, noted) \
   int __real_##name parameters; \
   int __wrap_##name parameters { \
     if (self < 0) return __real_##name arguments; \
     point(); \
-    touch_name(folder, path); \
+    touch_name(at, path); \
     int code = __real_##name arguments; \
     int error = errno; \
-    if (code == 0) touch_name(folder, path); \
-    if (code == 0 && changes_folder) touch_file(folder, true); \
+    if (code == 0) touch_name(at, path); \
+    if (code == 0 && changes_folder) touch_file(at, true); \
+    if (code == 0) noted; \
     note(#name " %s: %d", path, code); \
     errno = error; \
     return code; \
   }
 
-NAMING(mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), at, path, true)
-NAMING(unlinkat, (int at, const char *path, int flags), (at, path, flags), at, path, true)
-NAMING(symlinkat, (const char *target, int at, const char *path), (target, at, path), at, path, true)
+NAMING(mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), true, log_entry(at, path, false))
+NAMING(unlinkat, (int at, const char *path, int flags), (at, path, flags), true, log_entry(at, path, false))
+NAMING(symlinkat, (const char *target, int at, const char *path), (target, at, path), true, log_entry(at, path, false))
 NAMING(
-  linkat, (int from, const char *old, int at, const char *path, int flags), (from, old, at, path, flags), at, path,
-  true)
-NAMING(fchmodat, (int at, const char *path, mode_t mode, int flags), (at, path, mode, flags), at, path, false)
+  linkat, (int from, const char *old, int at, const char *path, int flags), (from, old, at, path, flags), true,
+  log_entry(at, path, false))
 NAMING(
-  fchownat, (int at, const char *path, uid_t user, gid_t group, int flags), (at, path, user, group, flags), at, path,
-  false)
+  fchmodat, (int at, const char *path, mode_t mode, int flags), (at, path, mode, flags), false,
+  log_item(world_mode, at, path, mode, 0))
 NAMING(
-  utimensat, (int at, const char *path, const struct timespec times[2], int flags), (at, path, times, flags), at, path,
-  false)
+  fchownat, (int at, const char *path, uid_t user, gid_t group, int flags), (at, path, user, group, flags), false,
+  (void)0)
+NAMING(
+  utimensat, (int at, const char *path, const struct timespec times[2], int flags), (at, path, times, flags), false,
+  log_item(world_time, at, path, times[1].tv_sec, times[1].tv_nsec))
 
 REAL(int, renameat2, int from, const char *old, int to, const char *new, unsigned flags) {
   if (self < 0) return __real_renameat2(from, old, to, new, flags);
@@ -262,6 +290,8 @@ REAL(int, renameat2, int from, const char *old, int to, const char *new, unsigne
     touch_name(from, old);
     touch_file(from, true);
     touch_file(to, true);
+    log_entry(to, new, true);
+    log_entry(from, old, false);
   }
   note("renameat2 %s to %s: %d", old, new, code);
   errno = error;
@@ -288,6 +318,7 @@ long syscall(long number, ...) {
     point();
     note("fchmodat2 %s", (const char *)a[1]);
     touch_name((int)a[0], (const char *)a[1]);
+    log_item(world_mode, (int)a[0], (const char *)a[1], a[2], 0);
   }
   long result;
   register long r10 __asm__("r10") = a[3];

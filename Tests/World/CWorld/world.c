@@ -229,6 +229,7 @@ void world_begin(uint64_t seed, bool traces) {
   if (world) munmap(world, sizeof *world);
   world = mmap(NULL, sizeof *world, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (world == MAP_FAILED) abort();
+  begin_log();
   world->count = director + 1;
   world->process_count = 1;
   world->processes[0].is_alive = true;

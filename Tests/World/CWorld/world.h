@@ -7,10 +7,11 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
-enum { most_strands = 128, most_processes = 64, most_files = 1024, most_polled = 24, most_objects = 1024 };
+enum { most_strands = 128, most_processes = 128, most_files = 1024, most_polled = 24, most_objects = 1024 };
 enum { most_inodes = 1 << 14 };
 enum { most_sockets = 128, ring_size = 1 << 16, most_segments = 32, most_callers = 16 };
 
@@ -93,6 +94,9 @@ struct inode {
   uint64_t changed, modified;
 };
 
+/// The most bytes of the log of changes.
+enum { log_size = 1 << 28 };
+
 struct world {
   struct strand strands[most_strands];
   struct process processes[most_processes];
@@ -110,6 +114,7 @@ struct world {
   uint16_t next_port;
   struct inode inodes[most_inodes];
   uint32_t inode_count;
+  uint64_t logged;
 };
 
 extern struct world *world;
@@ -152,6 +157,20 @@ struct socket *peer_of(struct socket *socket);
 uint64_t arrival(struct socket *socket);
 void close_socket(int number);
 void silence(int process);
+
+// The log of changes, for what a power loss leaves.
+
+/// Begins an empty log.
+void begin_log(void);
+/// Notes a change of an open file, or that it was synced.
+void log_file(enum world_change kind, int file, int64_t a, int64_t b, const void *bytes, size_t count);
+/// The same for a name.
+void log_item(enum world_change kind, int folder, const char *path, int64_t a, int64_t b);
+/// Notes that a name leads to its item from now on, or that it is gone; with `is_joined`, in one step with
+/// the next such change.
+void log_entry(int folder, const char *path, bool is_joined);
+int __real_fstat(int, struct stat *);
+int __real_fstatat(int, const char *, struct stat *, int);
 void release_locks(void);
 /// From here on OpenSSL's random numbers are the seed's, in strands.
 void own_random(void);

@@ -7,15 +7,30 @@ import MigrationTransfer
 
 /// One seed: two users want everything on the new device, and start their command again until it is.
 struct Course {
-  /// A user with a command that is started again until it succeeds.
+  /// A machine, and its user with a command that is started again until it succeeds.
   private struct User {
     let name: String
-    let start: () -> CInt
+    let home: String
+    let start: () throws -> Void
+    var disk: Disk
     /// The running process.
     var process: CInt?
+    /// Other commands of this user.
+    var others: [CInt: Other] = [:]
+    /// All processes since the machine was switched on.
+    var processes: Set<CInt> = []
     var startsAt: UInt64?
     var starts = 0
     var isDone = false
+    /// Whether nothing was left for another start.
+    var isTidy = false
+  }
+
+  /// What a second process does.
+  private enum Other: UInt64, CaseIterable {
+    /// The same command.
+    case again
+    case forget, purge
   }
 
   private static let second: UInt64 = 1_000_000_000
@@ -27,6 +42,7 @@ struct Course {
   private var tally = Tally()
   private var users: [User]
   private var faults: Int
+  private var hasForgotten = false
   private let whole: Tree
 
   static func run(_ seed: UInt64, isCalm: Bool, traces: Bool) -> (Tally, String?) {
@@ -47,10 +63,12 @@ struct Course {
     faults = isCalm ? 0 : Int(world_draw(6))
     let streams = [nil, 1, 2, 3][Int(world_draw(4))] as UInt32?
     users = [
-      User(name: "receiver", start: { Ends.start(Ends.receive) }, startsAt: 0),
       User(
-        name: "sender", start: { Ends.start { try Ends.send(roots, streams: streams) } },
-        startsAt: Self.second + world_draw(2 * Self.second)),
+        name: "receiver", home: Ends.newHome, start: Ends.receive, disk: Disk([Ends.destination, Ends.newHome]),
+        startsAt: 0),
+      User(
+        name: "sender", home: Ends.oldHome, start: { try Ends.send(roots, streams: streams) },
+        disk: Disk([Ends.source, Ends.oldHome]), startsAt: Self.second + world_draw(2 * Self.second)),
     ]
   }
 
@@ -59,7 +77,11 @@ struct Course {
   private mutating func run() -> String? {
     while true {
       for index in users.indices where users[index].startsAt.map({ $0 <= now }) ?? false { start(index) }
-      if users.contains(where: \.isDone), users.allSatisfy({ $0.process == nil }) { return judge() }
+      if users.contains(where: \.isDone), users.allSatisfy({ $0.process == nil && $0.startsAt == nil }) {
+        // Nothing is to come of the others any more.
+        for user in users { for other in user.others.keys.sorted() { world_kill(other, false) } }
+        return judge()
+      }
       let starts = users.compactMap(\.startsAt).min()
       let until = starts ?? now + Self.longestEnd
       let points = faults > 0 ? 1 + world_draw(UInt64(1) << (4 + world_draw(10))) : 0
@@ -79,19 +101,37 @@ struct Course {
   private var running: String { users.filter { $0.process != nil }.map(\.name).joined(separator: " and ") }
 
   private mutating func start(_ index: Int) {
+    let (user, isForgotten) = (users[index], hasForgotten && users[index].starts > 0)
     users[index].startsAt = nil
     users[index].starts += 1
-    users[index].process = users[index].start()
+    let process = Ends.start {
+      // What one device has forgotten cannot go on: the other one's user is told so.
+      if isForgotten { try? Ends.forget(user.home) }
+      try user.start()
+    }
+    users[index].process = process
+    users[index].processes.insert(process)
   }
 
   /// Takes note of the processes that have ended.
   private mutating func reap() -> String? {
     for index in users.indices {
+      let name = users[index].name
+      for (process, other) in users[index].others.sorted(by: { $0.key < $1.key }) where world_result(process) >= 0 {
+        users[index].others[process] = nil
+        if world_left(process) > 0 { return "the second \(name) has left \(world_left(process)) threads or descriptors" }
+        if other == .again, world_result(process) == 0 { users[index].isDone = true }
+      }
       guard let process = users[index].process, world_result(process) >= 0 else { continue }
       let (result, left) = (world_result(process), world_left(process))
       users[index].process = nil
-      if left > 0 { return "the \(users[index].name) has left \(left) threads or descriptors" }
-      if result == 0 { users[index].isDone = true } else if let broken = again(index, result) { return broken }
+      if left > 0 { return "the \(name) has left \(left) threads or descriptors" }
+      if result == 0 {
+        users[index].isDone = true
+        users[index].isTidy = true
+      } else if let broken = again(index, result) {
+        return broken
+      }
     }
     return nil
   }
@@ -100,6 +140,13 @@ struct Course {
   private mutating func again(_ index: Int, _ result: CInt? = nil) -> String? {
     // The other end has everything, or knows that.
     if users.contains(where: \.isDone) { return nil }
+    // After all, a name is taken by what has arrived, if an end does not know that any more.
+    if result == TransferFailure.Kind.refused.rawValue, mayNotKnow, isThere {
+      users[index].isDone = true
+      return nil
+    }
+    // Another command of this user may be at work.
+    if users[index].others.values.contains(.again) { users[index].starts -= 1 }
     guard users[index].starts < Self.mostStarts else {
       return "the \(users[index].name) does not succeed: it ends with \(result.map { "\($0)" } ?? "a kill")"
     }
@@ -108,25 +155,50 @@ struct Course {
   }
 
   private mutating func harm() {
-    switch world_draw(6) {
+    let index = Int(world_draw(2))
+    switch world_draw(12) {
     case 0, 1, 2:
-      let running = users.indices.filter { users[$0].process != nil }
-      guard !running.isEmpty else { return }
-      let index = running[Int(world_draw(UInt64(running.count)))]
-      world_kill(users[index].process!, false)
+      guard let process = users[index].process else { return }
+      world_kill(process, false)
       users[index].process = nil
       tally.kills += 1
       _ = again(index)
-    case 3, 4: if world_cut(0) { tally.cuts += 1 }
+    case 3, 4:
+      let running = users[index].others.keys.sorted() + (users[index].process.map { [$0] } ?? [])
+      for process in running { world_kill(process, true) }
+      users[index].disk.losePower(of: users[index].processes)
+      (users[index].process, users[index].others, users[index].processes) = (nil, [:], [])
+      tally.powerLosses += 1
+      if !users[index].isDone { _ = again(index) }
+    case 5, 6, 7:
+      let other = Other(rawValue: world_draw(UInt64(Other.allCases.count)))!
+      if other == .forget { hasForgotten = true }
+      let user = users[index]
+      let process = Ends.start {
+        switch other {
+        case .again: try user.start()
+        case .forget: try Ends.forget(user.home)
+        case .purge: try Ends.purge(user.home)
+        }
+      }
+      users[index].others[process] = other
+      users[index].processes.insert(process)
+      tally.secondProcesses += 1
+    case 8, 9, 10: if world_cut(0) { tally.cuts += 1 }
     default: if world_cut(world_draw(100 * Self.second)) { tally.stalls += 1 }
     }
   }
+
+  /// Whether an end may have begun anew, beside what an earlier transfer has left.
+  private var mayNotKnow: Bool { hasForgotten || tally.powerLosses > 0 }
+
+  private var isThere: Bool { Tree(Ends.destination).withoutStaging.difference(from: whole) == nil }
 
   /// What lies in the folders at last.
   private func judge() -> String? {
     var there = Tree(Ends.destination)
     // A receiver that was killed behind its last message has not tidied up.
-    if !users[0].isDone { there = there.withoutStaging }
+    if !users[0].isTidy || mayNotKnow { there = there.withoutStaging }
     if let difference = there.difference(from: whole) { return difference }
     if let difference = Tree(Ends.source).difference(from: whole) { return "the source: \(difference)" }
     for home in [Ends.oldHome, Ends.newHome] {

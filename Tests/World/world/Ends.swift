@@ -86,6 +86,19 @@ enum Ends {
     world_say("sends \(result.total)")
   }
 
+  /// `peer forget --older-than 0`.
+  static func forget(_ home: String) throws {
+    let store = TransferStore(home: Array(home.utf8))
+    for forgotten in try store.forget(olderThan: 0, at: store.time()) { world_say("forgets \(forgotten.transfer)") }
+  }
+
+  /// What each command does at its start.
+  static func purge(_ home: String) throws {
+    let store = TransferStore(home: Array(home.utf8))
+    try store.purge(at: store.time())
+    _ = try store.list()
+  }
+
   private static func tell(_ end: String, _ event: TransferEvent) {
     if case .progress = event { return }
     world_say("\(end): \(event)")

@@ -4,11 +4,10 @@ import MigrationSystem
 
 /// Runs both ends as the product has them, in a world of which each seed decides everything else.
 ///
-/// Usage: world [--seeds N] [--first N] [--calm]
-///        world --seed N [--trace] [--calm]
+/// Usage: world [--seeds N | --seed N] [--first N] [--calm] [--trace]
 @main enum World {
   static func main() throws {
-    var (seeds, first, only): (UInt64, UInt64, UInt64?) = (200, 1, nil)
+    var (seeds, first): (UInt64, UInt64) = (200, 1)
     var (traces, isCalm) = (false, false)
     var words = CommandLine.arguments.dropFirst()
     while let word = words.popFirst() {
@@ -17,30 +16,20 @@ import MigrationSystem
       case "--calm": isCalm = true
       case "--seeds", "--first", "--seed":
         guard let number = words.popFirst().flatMap({ UInt64($0) }) else { usage() }
-        switch word {
-        case "--seeds": seeds = number
-        case "--first": first = number
-        default: only = number
-        }
+        if word == "--seeds" { seeds = number } else { first = number }
+        if word == "--seed" { seeds = 1 }
       default: usage()
       }
     }
-    // A stage whose addresses and hashes differ from run to run would not replay.
+    // A world whose addresses and hashes differ from run to run would not replay.
     world_settle(CommandLine.unsafeArgv)
     SignalSource.ignoreBrokenPipe()
     Ends.warmUp()
-    if let only {
-      let (tally, broken) = Course.run(only, isCalm: isCalm, traces: traces)
-      if let broken { print("seed \(only): \(broken)") }
-      print("\(tally.words), trace \(String(tally.trace, radix: 16))")
-      exit(broken == nil ? 0 : 1)
-    }
-    let campaign = Campaign(seeds: first..<first + seeds, isCalm: isCalm)
-    exit(campaign.run() ? 0 : 1)
+    exit(Campaign(seeds: first..<first + seeds, isCalm: isCalm, traces: traces).run() ? 0 : 1)
   }
 
   private static func usage() -> Never {
-    print("usage: world [--seeds N] [--first N] [--calm], or world --seed N [--trace] [--calm]")
+    print("usage: world [--seeds N | --seed N] [--first N] [--calm] [--trace]")
     exit(2)
   }
 }
@@ -49,6 +38,7 @@ import MigrationSystem
 struct Campaign {
   let seeds: Range<UInt64>
   let isCalm: Bool
+  let traces: Bool
   /// How long one seed may take: a guard against hangs, not a promise.
   private static let bound: CInt = 120_000
 
@@ -87,7 +77,8 @@ struct Campaign {
     }
     let seconds = Double(BootInstant.now().nanoseconds - begin.nanoseconds) / 1e9
     let speed = String(format: "%.0f s, %.1f seeds a second", seconds, Double(next - seeds.lowerBound) / seconds)
-    print("\(next - seeds.lowerBound) seeds, \(failures) failed: \(sum.words); \(speed)")
+    let trace = seeds.count == 1 ? "; trace \(String(sum.trace, radix: 16))" : ""
+    print("\(next - seeds.lowerBound) seeds, \(failures) failed: \(sum.words); \(speed)\(trace)")
     return failures == 0
   }
 
@@ -102,7 +93,7 @@ struct Campaign {
     }
     setpgid(0, 0)
     close(ends[0])
-    var (tally, broken) = Course.run(seed, isCalm: isCalm, traces: false)
+    var (tally, broken) = Course.run(seed, isCalm: isCalm, traces: traces)
     if let broken { print("seed \(seed): \(broken), trace \(String(tally.trace, radix: 16))") }
     fflush(nil)
     tally.isBroken = broken != nil
@@ -113,7 +104,7 @@ struct Campaign {
 
 /// What has happened in a world, or in several.
 struct Tally {
-  var kills = 0, powerLosses = 0, cuts = 0, stalls = 0, secondProcesses = 0, resumed = 0
+  var kills = 0, powerLosses = 0, cuts = 0, stalls = 0, secondProcesses = 0
   var switches: UInt64 = 0, trace: UInt64 = 0
   var isBroken = false
 
@@ -123,8 +114,8 @@ struct Tally {
     cuts += other.cuts
     stalls += other.stalls
     secondProcesses += other.secondProcesses
-    resumed += other.resumed
     switches += other.switches
+    trace ^= other.trace
   }
 
   var words: String {

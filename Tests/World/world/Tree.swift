@@ -21,10 +21,7 @@ struct Tree: Equatable {
       let (kind, isLink) = (status.st_mode & S_IFMT, status.st_mode & S_IFMT == S_IFLNK)
       var content: [UInt8] = []
       if kind == S_IFREG { content = Self.content(path, Int(status.st_size)) }
-      if isLink {
-        content = [UInt8](repeating: 0, count: 4096)
-        content.removeLast(4096 - content.withUnsafeMutableBytes { readlink(path, $0.baseAddress!, 4096) })
-      }
+      if isLink { content = Self.target(path) }
       items[prefix + name] = Item(
         mode: isLink ? kind : status.st_mode, modified: isLink ? 0 : status.st_mtim.tv_sec, content: content)
       if kind == S_IFDIR { items.merge(Tree(path, below: "\(prefix)\(name)/").items) { one, _ in one } }
@@ -44,7 +41,21 @@ struct Tree: Equatable {
     return names.sorted()
   }
 
-  private static func content(_ path: String, _ size: Int) -> [UInt8] {
+  static func target(_ path: String) -> [UInt8] {
+    var target = [UInt8](repeating: 0, count: 4096)
+    target.removeLast(4096 - max(0, target.withUnsafeMutableBytes { readlink(path, $0.baseAddress!, 4096) }))
+    return target
+  }
+
+  /// Removes an item, and everything in it.
+  static func remove(_ path: String) {
+    guard Glibc.unlink(path) != 0 else { return }
+    chmod(path, 0o700)
+    for name in names(of: path) { remove("\(path)/\(name)") }
+    rmdir(path)
+  }
+
+  static func content(_ path: String, _ size: Int) -> [UInt8] {
     let file = open(path, O_RDONLY)
     defer { close(file) }
     var (bytes, done) = ([UInt8](repeating: 0, count: size), 0)

@@ -73,6 +73,40 @@ int world_left(int process);
 /// Ends a process at once. If its machine ends with it, its connections fall silent; else they end.
 void world_kill(int process, bool with_machine);
 
+/// What has happened to a file.
+enum world_change {
+  /// It has these bytes from `a` on.
+  world_content,
+  /// It has the size `a`.
+  world_size,
+  /// It reads as zeros from `a` on, for `b` bytes.
+  world_hole,
+  world_mode,
+  /// It is dated with the second `a` and the nanosecond `b`.
+  world_time,
+  /// A name in the folder, which follows, leads to it; `a` is its mode. Without a file the name is gone. A
+  /// link's target follows the name and a zero. With `b`, it is one step with the next such change.
+  world_entry,
+  /// It was synced.
+  world_synced,
+  /// Everything was synced.
+  world_all_synced,
+};
+
+/// One entry of the log of changes; `size` bytes follow.
+struct world_logged {
+  uint32_t kind, process;
+  uint64_t file, folder;
+  int64_t a, b;
+  uint64_t size;
+};
+
+/// The log of changes of all processes, and its length.
+const unsigned char *world_log(uint64_t *length);
+
+/// A file of the director's takes the place of another one, and its number and times.
+void world_replace(uint64_t file, uint64_t new_file);
+
 /// Cuts a connection, as the seed decides which, or lets nothing pass on it for some time. Returns
 /// whether there was one.
 bool world_cut(uint64_t for_nanoseconds);
