@@ -285,10 +285,20 @@ struct world_counts world_run(uint64_t seed, int count, void (*run)(void *, int)
 
 // MARK: Processes
 
-/// How many descriptors this process has open.
-static int open_files(void) {
+/// Notes which descriptors this process has open, or what those lead to that it had not open then; returns
+/// how many.
+static int look_at_files(bool *open, bool is_end) {
   int count = 0;
-  for (int i = 0; i < most_files; i++) count += fcntl(i, F_GETFD) != -1;
+  for (int i = 0; i < most_files; i++) {
+    bool is_open = fcntl(i, F_GETFD) != -1;
+    if (!is_end) open[i] = is_open;
+    if (!is_end || !is_open || open[i]) continue;
+    char path[32], target[128] = {0};
+    snprintf(path, sizeof path, "/proc/self/fd/%d", i);
+    (void)!readlink(path, target, sizeof target - 1);
+    note("%d leads to %s", i, target);
+    count++;
+  }
   return count;
 }
 
@@ -315,10 +325,12 @@ int world_start(int (*body)(void *), void *context) {
     self = strand;
     world->strands[strand].thread = pthread_self();
     await_turn(self);
-    int before = open_files(), result = body(context), left = threads_left();
+    bool open[most_files];
+    look_at_files(open, false);
+    int result = body(context), left = threads_left();
     // Threads that nothing waits for end soon.
     for (int i = 0; i < 100 && left > 0; i++, left = threads_left()) wait_as(waiting, NULL, world->now + 100000000);
-    int files = open_files() - before;
+    int files = look_at_files(open, true);
     note("ends with %d, and has left %d threads, %d descriptors", result, left, files);
     left += files;
     own()->result = result;

@@ -77,8 +77,9 @@ struct Campaign {
     }
     let seconds = Double(BootInstant.now().nanoseconds - begin.nanoseconds) / 1e9
     let speed = String(format: "%.0f s, %.1f seeds a second", seconds, Double(next - seeds.lowerBound) / seconds)
-    let trace = seeds.count == 1 ? "; trace \(String(sum.trace, radix: 16))" : ""
-    print("\(next - seeds.lowerBound) seeds, \(failures) failed: \(sum.words); \(speed)\(trace)")
+    print(
+      "\(next - seeds.lowerBound) seeds, \(failures) failed: \(sum.words); \(speed); trace \(String(sum.trace, radix: 16))"
+    )
     return failures == 0
   }
 
